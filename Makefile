@@ -1,0 +1,43 @@
+# Every command sets up what it needs: a .venv with the versions of constraints.txt.
+# `make demo` and `make test` are all a newcomer has to know.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.PHONY: demo test test-all lint format typecheck cover bench clean help
+
+help:            ## list the commands
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## +/\t/' | expand -t 14
+
+$(READY): pyproject.toml constraints.txt
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt "pip>=25.1"
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --group dev --editable .
+	touch $(READY)
+
+demo: $(READY)   ## train and compare schemes on scikit-learn's digits
+	$(BIN)/python examples/compare_schemes.py
+
+test: lint       ## everything that must hold before a change is taken
+	$(BIN)/python -m pytest -n 2 -m "not slow" --cov --cov-report=term
+
+test-all: lint   ## the long tests too
+	$(BIN)/python -m pytest -n 2 --cov --cov-report=term
+
+lint: $(READY)   ## style, types and layers
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: $(READY) ## put the code into the house style
+	$(BIN)/ruff format
+	$(BIN)/ruff check --fix
+
+bench: $(READY)  ## measure speed, with the answers compared
+	$(BIN)/python -m benchmarks
+
+clean:           ## remove all that the commands made
+	rm -rf $(VENV) build dist .coverage .mypy_cache .pytest_cache .ruff_cache .hypothesis

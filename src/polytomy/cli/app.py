@@ -1,0 +1,75 @@
+"""The command and how it fails: one clean message and exit code 2, never a traceback."""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+from typing import Annotated
+
+import typer
+
+from polytomy.cli import schemes
+from polytomy.errors import PolytomyError
+
+__all__ = ["app", "main"]
+
+app = typer.Typer(
+    name="polytomy",
+    help="Multi-class classifiers composed of binary ones.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="markdown",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+schemes.register(app)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        print(f"polytomy {version('polytomy')}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_print_version, is_eager=True, help="Print the version."
+        ),
+    ] = False,
+) -> None:
+    """Multi-class classifiers composed of binary ones."""
+
+
+def main() -> None:
+    """Run the command line and end the process with its exit code."""
+    warnings.showwarning = _show_warning
+    try:
+        app()
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # The reader has gone, as in `polytomy show FILE | head`: nobody is left to tell.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise SystemExit(0) from None
+    except PolytomyError as error:
+        _fail(str(error))
+    except OSError as error:
+        reason = error.strerror or str(error)
+        _fail(f"{error.filename}: {reason}" if error.filename else reason)
+    except UnicodeEncodeError as error:
+        character = error.object[error.start]
+        _fail(f"the terminal cannot show {character!a}; set its encoding to UTF-8")
+
+
+def _fail(message: str) -> None:
+    print(f"polytomy: {message}", file=sys.stderr)
+    raise SystemExit(2)
+
+
+def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
+    print(f"polytomy: warning: {message}", file=sys.stderr)

@@ -1,0 +1,162 @@
+"""Commands about schemes: design, check, show, flatten, tree."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from polytomy.cli.files import read_control, write_text
+from polytomy.designs import DESIGNS
+from polytomy.designs import design as make_design
+from polytomy.errors import ArgumentError, ControlError
+from polytomy.language.nodes import Word
+from polytomy.scheme import Label, Scheme, parse
+from polytomy.scheme.labels import label_of_word
+from polytomy.scheme.reading import parse_with_warnings
+
+__all__ = ["register"]
+
+
+ControlFile = Annotated[
+    str, typer.Argument(metavar="FILE", help="Control file; - reads standard input.")
+]
+Output = Annotated[
+    Path | None,
+    typer.Option("-o", "--output", metavar="FILE", help="Write there instead of printing."),
+]
+Compact = Annotated[
+    bool, typer.Option("--compact", help="Write designs in short form, @one-vs-one.")
+]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands of this module to the command line."""
+    app.command()(design)
+    app.command()(check)
+    app.command()(show)
+    app.command()(flatten)
+    app.command()(tree)
+
+
+def design(
+    name: Annotated[str, typer.Argument(metavar="NAME", help=f"One of {', '.join(DESIGNS)}.")],
+    classes: Annotated[
+        int | None, typer.Option("--classes", "-n", min=1, help="Number of classes: 0, 1, 2, …")
+    ] = None,
+    labels: Annotated[
+        str | None, typer.Option("--labels", "-l", help="Class labels, with commas between.")
+    ] = None,
+    seed: Annotated[int | None, typer.Option(help="Fixes what is drawn at random.")] = None,
+    rows: Annotated[int | None, typer.Option(help="Number of partitions of a random code.")] = None,
+    base: Annotated[str | None, typer.Option("--name", help="Base of the binaries' names.")] = None,
+    compact: Compact = False,
+    output: Output = None,
+) -> None:
+    """Write the control text of a design.
+
+    Example: `polytomy design one-vs-one --labels corn,wheat,oak`
+    """
+    if (classes is None) == (labels is None):
+        raise ArgumentError("give either --classes or --labels, such as --labels corn,wheat,oak")
+    chosen = range(classes or 0) if labels is None else _split_labels(labels)
+    scheme = make_design(name, chosen, random_state=seed, rows=rows, base=base)
+    write_text(_text(scheme, compact), output)
+
+
+def check(
+    files: Annotated[
+        list[str], typer.Argument(metavar="FILE...", help="Control files; - reads standard input.")
+    ],
+    strict: Annotated[bool, typer.Option("--strict", help="Count warnings as problems.")] = False,
+) -> None:
+    """List the problems of control files; exit code 1 if there are any.
+
+    Example: `polytomy check land.control`
+    """
+    found = False
+    for file in files:
+        try:
+            text, name = read_control(file)
+            scheme, warnings = parse_with_warnings(text, name)
+        except ControlError as error:
+            print(error)
+            found = True
+            continue
+        for warning in warnings:
+            print(f"warning: {warning}")
+        found = found or (strict and bool(warnings))
+        print(f"{name}: {_summary(scheme)}")
+    if found:
+        raise typer.Exit(1)
+
+
+def show(
+    file: ControlFile,
+    matrix: Annotated[bool, typer.Option("--matrix", help="Draw the coding matrix.")] = False,
+) -> None:
+    """Draw the tree of a scheme, or its coding matrix, in the terminal.
+
+    Example: `polytomy show land.control --matrix`
+    """
+    scheme = _read(file)
+    drawing = scheme.draw(matrix=matrix)
+    print(_coloured(drawing, matrix=matrix) if sys.stdout.isatty() else drawing)
+
+
+def flatten(file: ControlFile, compact: Compact = False, output: Output = None) -> None:
+    """Write a nested scheme as one code over all classes, with the same binaries.
+
+    Example: `polytomy flatten land.control`
+    """
+    write_text(_text(_read(file).flatten(), compact), output)
+
+
+def tree(file: ControlFile, output: Output = None) -> None:
+    """Write the tree that a code stands for: the reverse of flatten.
+
+    Example: `polytomy flatten land.control | polytomy tree -`
+    """
+    write_text(_text(_read(file).to_tree(), compact=False), output)
+
+
+def _read(file: str) -> Scheme:
+    return parse(*read_control(file))
+
+
+def _text(scheme: Scheme, compact: bool) -> str:
+    return scheme.compact() if compact else str(scheme)
+
+
+def _split_labels(text: str) -> Sequence[Label]:
+    """Return the labels of a comma-separated list, numbers as numbers, as in a control text."""
+    words = [word.strip() for word in text.split(",")]
+    if not all(words):
+        raise ArgumentError(f"--labels {text!r} has an empty label; write a,b,c")
+    return [label_of_word(Word(word, False, 0, 0)) for word in words]
+
+
+def _summary(scheme: Scheme) -> str:
+    kind = "tree" if scheme.is_tree else "code" if scheme.is_flat else "mixture of codes"
+    n_classes, n_partitions = len(scheme.classes), scheme.n_partitions
+    return f"{kind}, {_count(n_classes, 'class', 'classes')}, {_count(n_partitions, 'partition')}"
+
+
+def _count(number: int, one: str, many: str | None = None) -> str:
+    return f"{number} {one if number == 1 else many or one + 's'}"
+
+
+_RED, _GREEN, _DIM, _PLAIN = "\033[31m", "\033[32m", "\033[2m", "\033[0m"
+
+
+def _coloured(drawing: str, *, matrix: bool) -> str:
+    """Return a drawing with colours: the signs of a matrix, or the lines of a tree."""
+    if not matrix:
+        return re.sub(r"^[│├└─ ]+", lambda m: _DIM + m[0] + _PLAIN, drawing, flags=re.MULTILINE)
+    colours = {"-": _RED, "+": _GREEN, ".": _DIM}
+    signs = re.compile(r"(?<= )[-+.](?= |$)", re.MULTILINE)
+    return signs.sub(lambda m: colours[m[0]] + m[0] + _PLAIN, drawing)

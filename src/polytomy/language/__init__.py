@@ -1,0 +1,7 @@
+"""Control text to syntax tree and back; what it means is the business of `polytomy.scheme`."""
+
+from polytomy.language.parser import MAX_CHARACTERS, parse_text
+from polytomy.language.printer import print_text
+from polytomy.language.span import Report, Source, Span
+
+__all__ = ["MAX_CHARACTERS", "Report", "Source", "Span", "parse_text", "print_text"]

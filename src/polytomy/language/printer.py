@@ -1,0 +1,52 @@
+"""Syntax tree to control text, in one canonical layout."""
+
+from __future__ import annotations
+
+from polytomy.language.lexer import escape_quoted
+from polytomy.language.nodes import Branch, Coded, Designed, Leaf, TwoWay, Word
+
+__all__ = ["print_text"]
+
+# Deeper levels are not indented further, or the text of a chain would grow with its square.
+_DEEPEST_INDENT = 20
+
+
+def print_text(branch: Branch) -> str:
+    """Return the control text of a syntax tree, without a line break at its end.
+
+    A model whose branches are all classes keeps them on one line; others give each branch its own.
+    """
+    lines: list[str] = []
+    waiting: list[tuple[Branch | str, int]] = [(branch, 0)]
+    while waiting:
+        item, depth = waiting.pop()
+        indent = "  " * min(depth, _DEEPEST_INDENT)
+        if isinstance(item, str):
+            lines.append(indent + item)
+            continue
+        if isinstance(item, Leaf):
+            lines.append(indent + _written(item.label))
+            continue
+        head = ""
+        if isinstance(item, TwoWay):
+            head = _written(item.binary) + " "
+        elif isinstance(item, Designed):
+            binary = "" if item.binary is None else _written(item.binary) + " "
+            head = f"@{item.design} {binary}"
+        elif isinstance(item, Coded):
+            for partition in item.partitions:
+                negative = " ".join(map(str, partition.negative))
+                positive = " ".join(map(str, partition.positive))
+                lines.append(f"{indent}{_written(partition.binary)} {negative} / {positive};")
+        leaves = [child.label for child in item.branches if isinstance(child, Leaf)]
+        if len(leaves) == len(item.branches):
+            lines.append(f"{indent}{head}{{{' '.join(map(_written, leaves))}}}")
+        else:
+            lines.append(f"{indent}{head}{{")
+            waiting.append(("}", depth))
+            waiting.extend([(child, depth + 1) for child in reversed(item.branches)])
+    return "\n".join(lines)
+
+
+def _written(word: Word) -> str:
+    return escape_quoted(word.text) if word.quoted else word.text

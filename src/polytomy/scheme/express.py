@@ -1,0 +1,89 @@
+"""Layout to syntax tree: how a scheme is written down."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from polytomy.codes import CodingMatrix
+from polytomy.language.nodes import Branch, Coded, Designed, Leaf, Partition, TwoWay, Word
+from polytomy.language.span import Span
+from polytomy.scheme.expand import matching_short_form
+from polytomy.scheme.labels import word_of_label
+from polytomy.scheme.layout import Binary, ClassRef, Layout, Node, NodeRef
+from polytomy.scheme.naming import DEFAULT_BASE, branch_base, own_base
+
+__all__ = ["express"]
+
+_NOWHERE = Span(0, 0)
+
+
+def express(layout: Layout, *, compact: bool = False) -> Branch:
+    """Return the syntax tree of a layout, in plain grammar or with designs where they fit."""
+    leaves = [Leaf(word_of_label(label)) for label in layout.classes]
+    if not layout.nodes:
+        return leaves[0]
+    bases = _inherited_bases(layout) if compact else []
+    written: list[Branch | None] = [None] * len(layout.nodes)
+    # Children come after their parents, so backwards every branch is there when it is needed.
+    for position in range(len(layout.nodes) - 1, -1, -1):
+        node = layout.nodes[position]
+        branches: list[Branch] = []
+        for branch in node.branches:
+            if isinstance(branch, ClassRef):
+                branches.append(leaves[branch.index])
+            else:
+                child = written[branch.index]
+                assert child is not None
+                branches.append(child)
+                written[branch.index] = None
+        written[position] = _express_node(node, tuple(branches), bases[position] if bases else None)
+    root = written[0]
+    assert root is not None
+    return root
+
+
+def _express_node(node: Node, branches: tuple[Branch, ...], base: str | None) -> Branch:
+    if node.is_two_way:
+        return TwoWay(_word(node.binaries[0]), branches, _NOWHERE)
+    if base is not None:
+        name = matching_short_form(node.code)
+        if name is not None:
+            if len(set(node.binaries)) == 1 and node.binaries[0].is_specification:
+                return Designed(name, _word(node.binaries[0]), branches, _NOWHERE)
+            own = own_base(node.binaries, "")
+            if own:
+                given = None if own == (base or name) else Word(own, False, 0, 0)
+                return Designed(name, given, branches, _NOWHERE)
+    rows = zip(node.binaries, *_sides(node.code), strict=True)
+    partitions = [Partition(_word(binary), left, right, 0, 0) for binary, left, right in rows]
+    return Coded(tuple(partitions), branches, _NOWHERE)
+
+
+def _sides(code: CodingMatrix) -> tuple[list[tuple[int, ...]], list[tuple[int, ...]]]:
+    """Return the branches on the −1 and on the +1 side of each row."""
+    sides = []
+    for value in (-1, 1):
+        rows, columns = np.nonzero(code.matrix == value)
+        ends = np.searchsorted(rows, np.arange(code.n_partitions), side="right").tolist()
+        flat, start, side = columns.tolist(), 0, []
+        for end in ends:
+            side.append(tuple(flat[start:end]))
+            start = end
+        sides.append(side)
+    return sides[0], sides[1]
+
+
+def _inherited_bases(layout: Layout) -> list[str]:
+    """Return the base name each node inherits when its text is read; empty for the root."""
+    bases = [""] * len(layout.nodes)
+    for position, node in enumerate(layout.nodes):
+        below = [(i, b.index) for i, b in enumerate(node.branches) if isinstance(b, NodeRef)]
+        if below:
+            own = own_base(node.binaries, bases[position] or DEFAULT_BASE)
+            for i, child in below:
+                bases[child] = branch_base(own, i, child)
+    return bases
+
+
+def _word(binary: Binary) -> Word:
+    return Word(binary.text, binary.is_specification, 0, 0)

@@ -1,0 +1,87 @@
+"""Nested schemes to one code, and codes to the trees they stand for."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from polytomy.codes import MAX_ENTRIES, CodingMatrix, TreeShape
+from polytomy.errors import SchemeError
+from polytomy.scheme.layout import TWO_WAY, BranchRef, ClassRef, Layout, Node, NodeRef
+
+__all__ = ["flatten_layout", "unfold_layout"]
+
+
+def flatten_layout(layout: Layout) -> Layout:
+    """Return the layout as one code over all classes, with the same binaries in the same order.
+
+    A partition of a node covers all classes below each branch; classes that are not below the node
+    are left out of its partitions (zero).
+    """
+    if len(layout.nodes) <= 1:
+        return layout
+    n_classes = len(layout.classes)
+    n_partitions = sum(len(node.binaries) for node in layout.nodes)
+    if n_partitions * n_classes > MAX_ENTRIES:
+        raise SchemeError(
+            f"the flat code would have {n_partitions:,} partitions of {n_classes:,} classes, over "
+            f"the limit of {MAX_ENTRIES:,} entries; use the scheme as it is"
+        )
+    matrix = np.zeros((n_partitions, n_classes), dtype=np.int8)
+    row = 0
+    for node, starts in zip(layout.nodes, layout.branch_starts(), strict=True):
+        below = row + len(node.binaries)
+        matrix[row:below, starts[0] : starts[-1]] = np.repeat(
+            node.code.matrix, np.diff(starts), axis=1
+        )
+        row = below
+    binaries = tuple([binary for node in layout.nodes for binary in node.binaries])
+    branches = tuple([ClassRef(index) for index in range(n_classes)])
+    return Layout(layout.classes, (Node(binaries, CodingMatrix(matrix), branches),))
+
+
+def unfold_layout(layout: Layout) -> Layout:
+    """Return the layout with each code that is laminar replaced by the tree it stands for.
+
+    Classes get the order in which the tree names them. Raises SchemeError for a code that no tree
+    stands for.
+    """
+    classes: list[int] = []
+    nodes: list[tuple[Node, list[BranchRef]]] = []
+    top: list[BranchRef] = []
+    # What is still to be placed: a branch of the old layout, or row k of the code of its node n.
+    waiting: list[tuple[BranchRef | tuple[int, int], list[BranchRef]]] = []
+    waiting.append((NodeRef(0) if layout.nodes else ClassRef(0), top))
+    while waiting:
+        item, siblings = waiting.pop()
+        if isinstance(item, ClassRef):
+            siblings.append(ClassRef(len(classes)))
+            classes.append(item.index)
+            continue
+        if isinstance(item, NodeRef):
+            position = item.index
+            row = int(_tree_of(layout.nodes[position]).order[0])
+        else:
+            position, row = item
+        node = layout.nodes[position]
+        children: list[BranchRef] = []
+        siblings.append(NodeRef(len(nodes)))
+        nodes.append((Node((node.binaries[row],), TWO_WAY, ()), children))
+        left, right = _tree_of(node).children[row].tolist()
+        waiting.extend(
+            (node.branches[~child] if child < 0 else (position, child), children)
+            for child in (right, left)
+        )
+    return Layout(
+        tuple([layout.classes[index] for index in classes]),
+        tuple([node._replace(branches=tuple(children)) for node, children in nodes]),
+    )
+
+
+def _tree_of(node: Node) -> TreeShape:
+    tree = node.code.tree
+    if tree is None:
+        raise SchemeError(
+            f"the code of {node.binaries[0]} and its {len(node.branches)} branches is not a tree: "
+            "its partitions are not the splits of one binary tree"
+        )
+    return tree

@@ -1,0 +1,94 @@
+"""The shape of a scheme: codes over branches, kept as flat tuples.
+
+A nested scheme is stored as the list of its nodes in preorder, which refer to each other by
+position. So nothing here recurses: comparing, hashing, copying and pickling work at any depth.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import NamedTuple, TypeAlias
+
+from polytomy.codes import CodingMatrix
+from polytomy.scheme.labels import Label
+
+__all__ = ["TWO_WAY", "Binary", "BranchRef", "ClassRef", "Layout", "Node", "NodeRef"]
+
+
+class Binary(NamedTuple):
+    """The binary classifier of a partition: a name, or the specification of a new one."""
+
+    text: str
+    is_specification: bool = False
+
+    def __str__(self) -> str:
+        return f'"{self.text}"' if self.is_specification else self.text
+
+
+@dataclass(frozen=True, slots=True)
+class ClassRef:
+    """A branch that is a class: its position in the classes of the scheme."""
+
+    index: int
+
+
+@dataclass(frozen=True, slots=True)
+class NodeRef:
+    """A branch that is a model of its own: its position in the nodes of the scheme."""
+
+    index: int
+
+
+BranchRef: TypeAlias = ClassRef | NodeRef
+
+
+class Node(NamedTuple):
+    """One model: a code over its branches, with a binary for every row."""
+
+    binaries: tuple[Binary, ...]
+    code: CodingMatrix
+    branches: tuple[BranchRef, ...]
+
+    @property
+    def is_two_way(self) -> bool:
+        """Whether the node is one binary that decides between two branches, −1 the first."""
+        return self.code is TWO_WAY or self.code == TWO_WAY
+
+
+TWO_WAY = CodingMatrix([[-1, 1]])
+
+
+class Layout(NamedTuple):
+    """Classes in order of appearance, and nodes in preorder; no nodes for a single class.
+
+    Because of these orders the classes below a node are always a run of consecutive positions.
+    """
+
+    classes: tuple[Label, ...]
+    nodes: tuple[Node, ...]
+
+    def class_counts(self) -> list[int]:
+        """Return the number of classes below each node."""
+        counts = [0] * len(self.nodes)
+        for position in range(len(self.nodes) - 1, -1, -1):
+            counts[position] = sum(branch_sizes(self.nodes[position], counts))
+        return counts
+
+    def branch_starts(self) -> list[tuple[int, ...]]:
+        """Return for each node where the classes of each branch start, and after the last, end."""
+        counts = self.class_counts()
+        starts: list[tuple[int, ...]] = [()] * len(self.nodes)
+        first = [0] * len(self.nodes)
+        for position, node in enumerate(self.nodes):
+            bounds = tuple(accumulate(branch_sizes(node, counts), initial=first[position]))
+            starts[position] = bounds
+            for branch, start in zip(node.branches, bounds, strict=False):
+                if isinstance(branch, NodeRef):
+                    first[branch.index] = start
+        return starts
+
+
+def branch_sizes(node: Node, counts: list[int]) -> list[int]:
+    """Return the number of classes below each branch of a node, given those below each node."""
+    return [1 if isinstance(b, ClassRef) else counts[b.index] for b in node.branches]

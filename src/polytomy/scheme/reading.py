@@ -1,0 +1,90 @@
+"""Control texts and files to schemes."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from pathlib import Path
+
+from polytomy.errors import ControlError, ControlWarning, Problem
+from polytomy.language import MAX_CHARACTERS, Source, parse_text
+from polytomy.scheme.resolve import Resolution, resolve
+from polytomy.scheme.scheme import Scheme
+
+__all__ = ["decode_text", "parse", "parse_with_warnings", "read", "read_text"]
+
+# A character is at most four bytes of UTF-8.
+_MAX_BYTES = 4 * MAX_CHARACTERS
+
+
+def parse(text: str, name: str = "<text>") -> Scheme:
+    """Return the scheme that a control text describes.
+
+    Parameters
+    ----------
+    text : the control text, at most 16 Mi characters
+    name : what messages call the text, such as its file
+
+    Raises
+    ------
+    ControlError
+        With every problem of the text and its place.
+
+    Warns
+    -----
+    ControlWarning
+        For a code that leaves probabilities open.
+
+    Examples
+    --------
+    >>> scheme = parse("FieldVsForest {CornVsWheat {corn wheat} PineVsOak {pine oak}}")
+    >>> scheme.classes
+    ('corn', 'wheat', 'pine', 'oak')
+    >>> parse(str(scheme)) == scheme
+    True
+    """
+    scheme, problems = parse_with_warnings(text, name)
+    for problem in problems:
+        warnings.warn(str(problem), ControlWarning, stacklevel=2)
+    return scheme
+
+
+def parse_with_warnings(text: str, name: str = "<text>") -> tuple[Scheme, tuple[Problem, ...]]:
+    """Return the scheme of a text together with what `parse` would warn of."""
+    if not isinstance(text, str):
+        raise TypeError(f"a control text is a str, not {type(text).__name__}; pt.read reads a file")
+    source = Source(text, name)
+    resolution: Resolution = resolve(parse_text(source), source)
+    return Scheme(resolution.layout.classes, resolution.layout.nodes), resolution.warnings
+
+
+def read(path: str | os.PathLike[str]) -> Scheme:
+    """Return the scheme that a control file describes; see `parse`.
+
+    The file is UTF-8 text. Raises ControlError for what is in the file and OSError where it cannot
+    be opened.
+    """
+    return parse(read_text(path), os.fspath(path))
+
+
+def read_text(path: str | os.PathLike[str]) -> str:
+    """Return the text of a control file, or raise ControlError if it is no text or too long."""
+    name = os.fspath(path)
+    with Path(path).open("rb") as file:
+        data = file.read(_MAX_BYTES + 1)
+    return decode_text(data, name)
+
+
+def decode_text(data: bytes, name: str) -> str:
+    """Return control text from bytes, or raise ControlError if they are no text or too many."""
+    if len(data) > _MAX_BYTES:
+        message = f"the file is larger than {_MAX_BYTES:,} bytes, which is the limit"
+        raise ControlError((Problem(name, 1, 1, message),))
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        before = data[: error.start]
+        line = before.count(b"\n") + 1
+        column = len(before[before.rfind(b"\n") + 1 :].decode("utf-8", "replace")) + 1
+        message = f"byte {data[error.start]:#04x} is not UTF-8 text; save the file as UTF-8"
+        raise ControlError((Problem(name, line, column, message),)) from None

@@ -1,0 +1,264 @@
+"""Syntax tree to layout: what a control text means, and whether it means anything."""
+
+from __future__ import annotations
+
+from itertools import chain
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from polytomy.codes import MAX_ENTRIES, CodingMatrix
+from polytomy.errors import ArgumentError, CodeError, Problem
+from polytomy.language.lexer import Kind, tokenize
+from polytomy.language.nodes import Branch, Coded, Designed, Leaf, Partition, TwoWay, Word
+from polytomy.language.span import Report, Source, Span
+from polytomy.scheme.expand import SHORT_FORMS
+from polytomy.scheme.labels import Label, label_of_word
+from polytomy.scheme.layout import TWO_WAY, Binary, BranchRef, ClassRef, Layout, Node, NodeRef
+from polytomy.scheme.naming import DEFAULT_BASE, branch_base, numbered_binaries, own_base
+
+__all__ = ["Resolution", "resolve"]
+
+_REPEAT = "."
+
+
+class Resolution(NamedTuple):
+    """A layout, and what a reader of its text should be warned of."""
+
+    layout: Layout
+    warnings: tuple[Problem, ...]
+
+
+def resolve(branch: Branch, source: Source) -> Resolution:
+    """Return the layout a syntax tree stands for, or raise ControlError with all its problems."""
+    return _Resolver(source).resolve(branch)
+
+
+class _Level:
+    """What the branches inside one pair of braces inherit and share."""
+
+    __slots__ = ("base", "branches", "specification")
+
+    def __init__(self, base: str | None, specification: str | None) -> None:
+        self.base = base  # of the model the braces belong to
+        self.specification = specification  # what "." repeats
+        self.branches: list[BranchRef] = []
+
+
+class _Resolver:
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self.report = Report(source)
+        self.warnings: list[Problem] = []
+        self.places: dict[Label, int] = {}  # of the classes, in order of appearance
+        self.codes: list[tuple[tuple[Binary, ...], CodingMatrix, _Level]] = []
+        self.entries = 0  # of all codes together
+
+    def resolve(self, root: Branch) -> Resolution:
+        top = _Level(None, None)
+        waiting: list[tuple[Branch, _Level, int]] = [(root, top, 0)]
+        while waiting:
+            branch, level, position = waiting.pop()
+            if isinstance(branch, Leaf):
+                self._add_class(branch.label, level)
+                continue
+            inner = self._add_model(branch, level, position)
+            children = [(child, inner, i) for i, child in enumerate(branch.branches)]
+            waiting.extend(reversed(children))
+        self.report.raise_if_any()
+        nodes = [
+            Node(binaries, code, tuple(level.branches)) for binaries, code, level in self.codes
+        ]
+        return Resolution(Layout(tuple(self.places), tuple(nodes)), tuple(self.warnings))
+
+    def _add_class(self, word: Word, level: _Level) -> None:
+        label = label_of_word(word)
+        if label in self.places:
+            place = self.source.place_text(self.places[label])
+            message = f"class {word.text} is already used at {place}; give each class one place"
+            self.report.add(word.span, message)
+            return
+        level.branches.append(ClassRef(len(self.places)))
+        self.places[label] = word.start
+
+    def _add_model(self, branch: TwoWay | Coded | Designed, level: _Level, position: int) -> _Level:
+        number = len(self.codes)
+        inherited = DEFAULT_BASE
+        if level.base is not None:
+            inherited = branch_base(level.base, position, number)
+        binaries: tuple[Binary, ...]
+        if isinstance(branch, TwoWay):
+            binaries, code = (self._binary(branch.binary, level),), self._two_way(branch)
+        elif isinstance(branch, Coded):
+            binaries = tuple([self._binary(p.binary, level) for p in branch.partitions])
+            code = self._coded(branch)
+        else:
+            code = self._designed(branch)
+            base = inherited if level.base is not None else branch.design
+            binaries = self._designed_binaries(branch, level, code.n_partitions, base)
+        inner = _Level(inherited, level.specification)
+        if any(not isinstance(child, Leaf) for child in branch.branches):
+            inner.base = own_base(binaries, inherited)
+        self.codes.append((binaries, code, inner))
+        level.branches.append(NodeRef(number))
+        return inner
+
+    # -- binaries -------------------------------------------------------------------------------
+
+    def _binary(self, word: Word, level: _Level) -> Binary:
+        if not word.quoted:
+            return Binary(word.text)
+        if word.text != _REPEAT:
+            level.specification = word.text
+        elif level.specification is None:
+            message = 'no specification stands before "."; write it out, or "" for the default one'
+            self.report.add(word.span, message)
+        return Binary(level.specification or "", is_specification=True)
+
+    def _designed_binaries(
+        self, branch: Designed, level: _Level, count: int, base: str
+    ) -> tuple[Binary, ...]:
+        if branch.binary is None:
+            return numbered_binaries(base, count)
+        binary = self._binary(branch.binary, level)
+        if binary.is_specification:
+            return (binary,) * count
+        return numbered_binaries(binary.text, count)
+
+    # -- codes ----------------------------------------------------------------------------------
+
+    def _two_way(self, branch: TwoWay) -> CodingMatrix:
+        count = len(branch.branches)
+        if count != 2:
+            name = f'"{branch.binary.text}"' if branch.binary.quoted else branch.binary.text
+            message = (
+                f"{name} decides between two branches and has {count}; write partitions or a "
+                "design, such as @one-vs-one, for more"
+            )
+            self.report.add(branch.binary.span, message)
+        return TWO_WAY
+
+    def _designed(self, branch: Designed) -> CodingMatrix:
+        try:
+            if branch.design not in SHORT_FORMS:
+                known = ", ".join(f"@{name}" for name in SHORT_FORMS)
+                raise ArgumentError(
+                    f"@{branch.design} is not a design; the designs are {known}. A tree is written "
+                    "with braces inside braces"
+                )
+            code = SHORT_FORMS[branch.design].expand(len(branch.branches))
+        except ArgumentError as error:
+            self.report.add(branch.span, str(error))
+            return TWO_WAY
+        self._count_entries(code.n_partitions * code.n_classes, branch.span)
+        return code
+
+    def _coded(self, branch: Coded) -> CodingMatrix:
+        matrix = self._matrix(branch)
+        if matrix is None:
+            return TWO_WAY
+        try:
+            code = CodingMatrix(matrix)
+        except CodeError as error:
+            self._translate(error, branch)
+            return TWO_WAY
+        if not code.is_determined:
+            names = ", ".join(_shown(branch.branches[i], i) for i in code.undetermined)
+            message = (
+                f"the partitions leave open how probability is shared among {names}; add "
+                "partitions that divide them"
+            )
+            self.warnings.append(self.source.problem(branch.span, message))
+        return code
+
+    def _matrix(self, branch: Coded) -> npt.NDArray[np.int8] | None:
+        """Return the coding matrix as written, or None where the indices make none."""
+        partitions, n_branches = branch.partitions, len(branch.branches)
+        self._count_entries(len(partitions) * n_branches, branch.span)
+        rows = np.arange(len(partitions))
+        matrix = np.zeros((len(partitions), n_branches), dtype=np.int8)
+        written = 0
+        for value, sides in (
+            (-1, [partition.negative for partition in partitions]),
+            (+1, [partition.positive for partition in partitions]),
+        ):
+            sizes = [len(side) for side in sides]
+            columns = np.fromiter(chain.from_iterable(sides), dtype=np.int64, count=sum(sizes))
+            if columns.max() >= n_branches:
+                self._report_indices(branch)
+                return None
+            matrix[np.repeat(rows, sizes), columns] = value
+            written += len(columns)
+        if np.count_nonzero(matrix) != written:
+            self._report_indices(branch)
+            return None
+        return matrix
+
+    def _count_entries(self, count: int, span: Span) -> None:
+        self.entries += count
+        if self.entries > MAX_ENTRIES:
+            # Nothing is made of the rest: its codes alone could fill the memory.
+            message = (
+                f"the codes up to here have more than {MAX_ENTRIES:,} entries, which is the limit"
+            )
+            self.report.add(span, message)
+            self.report.raise_if_any()
+
+    def _report_indices(self, branch: Coded) -> None:
+        """Report every index that is out of range or stands in its partition twice."""
+        last = len(branch.branches) - 1
+        for partition in branch.partitions:
+            seen: dict[int, Span] = {}
+            for index, span in _index_places(self.source, partition):
+                if index > last:
+                    message = (
+                        f"there is no branch {index}: the model has {last + 1}, counted from 0 to "
+                        f"{last}"
+                    )
+                    self.report.add(span, message)
+                elif index in seen:
+                    place = self.source.place_text(seen[index].start)
+                    message = f"branch {index} stands in this partition already, at {place}"
+                    self.report.add(span, f"{message}; name it once")
+                else:
+                    seen[index] = span
+
+    def _translate(self, error: CodeError, branch: Coded) -> None:
+        """Report what is wrong with a code at the branches and partitions it concerns."""
+        for problem in error.problems:
+            if problem.columns:
+                names = [_shown(branch.branches[i], i) for i in problem.columns]
+                span = branch.branches[problem.columns[-1]].span
+                if len(names) == 1:
+                    message = f"{names[0]} stands in no partition; add its index to one"
+                else:
+                    listed = ", ".join(names[:-1]) + " and " + names[-1]
+                    message = (
+                        f"nothing tells {listed} apart: every partition treats them alike; add a "
+                        "partition that divides them"
+                    )
+                self.report.add(span, message)
+            else:
+                row = problem.rows[0] if problem.rows else 0
+                self.report.add(branch.partitions[row].span, str(problem))
+
+
+def _index_places(source: Source, partition: Partition) -> list[tuple[int, Span]]:
+    """Return the indices of a partition with their places.
+
+    The syntax tree keeps no place for an index, as nearly all are right; so they are read again.
+    """
+    offset = partition.binary.end
+    piece = Report(Source(source.text[offset : partition.end]))
+    return [
+        (int(token.text), Span(token.start + offset, token.end + offset))
+        for token in tokenize(piece)
+        if token.kind is Kind.INTEGER
+    ]
+
+
+def _shown(branch: Branch, index: int) -> str:
+    if isinstance(branch, Leaf):
+        return f"class {branch.label.text}"
+    return f"branch {index}"

@@ -1,0 +1,270 @@
+"""The scheme: the meaning of a control text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cached_property
+from itertools import chain
+from typing import Any
+
+import numpy as np
+
+from polytomy.codes import CodingMatrix
+from polytomy.errors import SchemeError
+from polytomy.language import print_text
+from polytomy.language.lexer import is_name
+from polytomy.scheme.describe import draw_matrix, draw_tree
+from polytomy.scheme.express import express
+from polytomy.scheme.flatten import flatten_layout, unfold_layout
+from polytomy.scheme.labels import Label, normal_labels
+from polytomy.scheme.layout import Binary, ClassRef, Layout, Node, NodeRef
+
+__all__ = ["Partition", "Scheme"]
+
+
+class Partition:
+    """One dichotomy of a scheme: a binary classifier and the classes on its two sides.
+
+    Attributes
+    ----------
+    binary : Binary, its name or specification
+    negative, positive : positions in `scheme.classes` on the −1 and on the +1 side
+    negative_classes, positive_classes : the same as labels
+    node, row : the node of the scheme and the row of its code that this is
+    """
+
+    __slots__ = ("_scheme", "binary", "node", "row")
+
+    def __init__(self, scheme: Scheme, node: int, row: int) -> None:
+        self._scheme = scheme
+        self.node = node
+        self.row = row
+        self.binary: Binary = scheme.nodes[node].binaries[row]
+
+    def _side(self, value: int) -> tuple[int, ...]:
+        starts = self._scheme.branch_starts[self.node]
+        branches = np.flatnonzero(self._scheme.nodes[self.node].code.matrix[self.row] == value)
+        return tuple(
+            chain.from_iterable(range(starts[b], starts[b + 1]) for b in branches.tolist())
+        )
+
+    @property
+    def negative(self) -> tuple[int, ...]:
+        """Positions in `scheme.classes` on the −1 side."""
+        return self._side(-1)
+
+    @property
+    def positive(self) -> tuple[int, ...]:
+        """Positions in `scheme.classes` on the +1 side."""
+        return self._side(1)
+
+    @property
+    def negative_classes(self) -> tuple[Label, ...]:
+        """Labels on the −1 side."""
+        return tuple([self._scheme.classes[index] for index in self.negative])
+
+    @property
+    def positive_classes(self) -> tuple[Label, ...]:
+        """Labels on the +1 side."""
+        return tuple([self._scheme.classes[index] for index in self.positive])
+
+    def __repr__(self) -> str:
+        sides = [
+            " ".join(map(str, side)) for side in (self.negative_classes, self.positive_classes)
+        ]
+        return f"<Partition {self.binary}: {sides[0]} / {sides[1]}>"
+
+
+class Scheme:
+    """A partitioning of classes into binary problems, and how their answers are put together.
+
+    A scheme is a tree of codes over class labels. It is immutable; two schemes are equal if they
+    have the same classes, codes and binaries in the same places. Schemes come from `parse`,
+    `read` and the functions of `designs`.
+
+    Attributes
+    ----------
+    classes : tuple of labels, in order of appearance
+    nodes : tuple of Node, in preorder; empty for a single class
+    partitions : tuple of Partition, in the order of the nodes and of their rows
+
+    Examples
+    --------
+    >>> from polytomy.scheme import parse
+    >>> scheme = parse("TreeVsField { EvergreenVsDeciduous {0 1} CornVsWheat {2 3} }")
+    >>> scheme.classes
+    (0, 1, 2, 3)
+    >>> print(scheme.flatten())
+    TreeVsField 0 1 / 2 3;
+    EvergreenVsDeciduous 0 / 1;
+    CornVsWheat 2 / 3;
+    {0 1 2 3}
+    """
+
+    classes: tuple[Label, ...]
+    nodes: tuple[Node, ...]
+
+    def __init__(self, classes: Iterable[Any], nodes: Iterable[Node]) -> None:
+        layout = Layout(normal_labels(classes), tuple(nodes))
+        _check(layout)
+        self.__dict__["_layout"] = layout
+        self.__dict__["classes"] = layout.classes
+        self.__dict__["nodes"] = layout.nodes
+
+    @classmethod
+    def from_code(
+        cls, code: CodingMatrix, classes: Iterable[Any], binaries: Iterable[Binary]
+    ) -> Scheme:
+        """Return the flat scheme of a code: a class for every column, a binary for every row."""
+        classes = tuple(classes)
+        if len(classes) != code.n_classes:
+            raise SchemeError(f"{len(classes)} classes are given for {code.n_classes} columns")
+        if code.n_classes == 1:
+            return cls(classes, ())
+        branches = tuple([ClassRef(index) for index in range(code.n_classes)])
+        return cls(classes, (Node(tuple(binaries), code, branches),))
+
+    # -- its parts ------------------------------------------------------------------------------
+
+    @cached_property
+    def branch_starts(self) -> list[tuple[int, ...]]:
+        """For each node, the position of the first class of each branch, then their end."""
+        return self._layout.branch_starts()
+
+    @cached_property
+    def partitions(self) -> tuple[Partition, ...]:
+        """Every dichotomy of the scheme, in the order of the nodes and of their rows."""
+        return tuple(
+            [
+                Partition(self, position, row)
+                for position, node in enumerate(self.nodes)
+                for row in range(len(node.binaries))
+            ]
+        )
+
+    @property
+    def n_partitions(self) -> int:
+        """The number of binary classifiers."""
+        return sum(len(node.binaries) for node in self.nodes)
+
+    @property
+    def is_flat(self) -> bool:
+        """Whether the scheme is one code over the classes."""
+        return len(self.nodes) <= 1
+
+    @property
+    def is_tree(self) -> bool:
+        """Whether every node is one binary that decides between two branches."""
+        return all(node.is_two_way for node in self.nodes)
+
+    @cached_property
+    def depth(self) -> int:
+        """The number of nodes on the longest way from the root to a class."""
+        depths = [1] * len(self.nodes)
+        for position, node in enumerate(self.nodes):
+            for branch in node.branches:
+                if isinstance(branch, NodeRef):
+                    depths[branch.index] = depths[position] + 1
+        return max(depths, default=0)
+
+    @property
+    def code(self) -> CodingMatrix:
+        """The coding matrix of a flat scheme; SchemeError for a nested one."""
+        if not self.is_flat:
+            message = f"the scheme has {len(self.nodes)} nested codes; use scheme.flatten().code"
+            raise SchemeError(message)
+        return self.nodes[0].code if self.nodes else CodingMatrix(np.zeros((0, 1), dtype=np.int8))
+
+    # -- other forms of it ----------------------------------------------------------------------
+
+    def flatten(self) -> Scheme:
+        """Return the scheme as one code over all classes, with the same binaries."""
+        return self._of(flatten_layout(self._layout))
+
+    def to_tree(self) -> Scheme:
+        """Return the tree that a laminar code stands for: the reverse of flattening a tree.
+
+        Raises SchemeError if there is none.
+        """
+        return self._of(unfold_layout(self._layout))
+
+    def __str__(self) -> str:
+        return print_text(express(self._layout))
+
+    def compact(self) -> str:
+        """Return the control text with designs in place of the codes they stand for."""
+        return print_text(express(self._layout, compact=True))
+
+    def draw(self, *, matrix: bool = False) -> str:
+        """Return a drawing for the terminal: the tree of nodes, or the coding matrix."""
+        return draw_matrix(flatten_layout(self._layout)) if matrix else draw_tree(self._layout)
+
+    # -- a value like any other -----------------------------------------------------------------
+
+    def __repr__(self) -> str:
+        kind = "tree" if self.is_tree else "code" if self.is_flat else "mixture"
+        return f"<Scheme: {kind}, {len(self.classes)} classes, {self.n_partitions} partitions>"
+
+    def __eq__(self, other: object) -> bool:
+        return self._layout == other._layout if isinstance(other, Scheme) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self._layout)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"a scheme cannot be changed: {name}")
+
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError(f"a scheme cannot be changed: {name}")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Scheme, (self.classes, self.nodes)
+
+    @classmethod
+    def _of(cls, layout: Layout) -> Scheme:
+        return cls(layout.classes, layout.nodes)
+
+    @property
+    def _layout(self) -> Layout:
+        layout: Layout = self.__dict__["_layout"]
+        return layout
+
+
+def _check(layout: Layout) -> None:
+    """Raise SchemeError unless the nodes are one tree over all classes and well named."""
+    if not layout.classes:
+        raise SchemeError("a scheme needs a class or more")
+    if not _is_one_tree(layout):
+        raise SchemeError("the nodes and classes are not one tree in preorder, each named once")
+    for position, node in enumerate(layout.nodes):
+        where, rows, columns = f"node {position}", node.code.n_partitions, node.code.n_classes
+        if len(node.branches) != columns:
+            raise SchemeError(f"{where} has {len(node.branches)} branches for {columns} columns")
+        if len(node.binaries) != rows:
+            raise SchemeError(f"{where} has {len(node.binaries)} binaries for {rows} partitions")
+        for binary in node.binaries:
+            if binary.is_specification and binary.text == ".":
+                raise SchemeError(f'{where} has the specification "."; write out what it repeats')
+            if not binary.is_specification and not is_name(binary.text):
+                raise SchemeError(
+                    f"{where} has a binary named {binary.text!r}; a name is one word that is not a "
+                    'number, without white space and { } ; " #, and without @ at its start'
+                )
+
+
+def _is_one_tree(layout: Layout) -> bool:
+    """Tell whether a walk from the root meets every class and every node once, in its turn."""
+    n_classes = n_nodes = 0
+    waiting: list[ClassRef | NodeRef] = [NodeRef(0) if layout.nodes else ClassRef(0)]
+    while waiting:
+        branch = waiting.pop()
+        if isinstance(branch, ClassRef):
+            if branch.index != n_classes:
+                return False
+            n_classes += 1
+        else:
+            if branch.index != n_nodes or n_nodes >= len(layout.nodes):
+                return False
+            n_nodes += 1
+            waiting.extend(reversed(layout.nodes[branch.index].branches))
+    return n_classes == len(layout.classes) and n_nodes == len(layout.nodes)

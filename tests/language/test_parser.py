@@ -1,0 +1,171 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from polytomy.errors import ControlError
+from polytomy.language import MAX_CHARACTERS, Source, parse_text, print_text
+from polytomy.language.nodes import Coded, Designed, Leaf, TwoWay
+from strategies import near_texts
+
+
+def parsed(text):
+    return parse_text(Source(text, "f"))
+
+
+def problems(text):
+    with pytest.raises(ControlError) as caught:
+        parsed(text)
+    return [(p.line, p.column, p.message) for p in caught.value.problems]
+
+
+def labels(branches):
+    return [branch.label.text for branch in branches]
+
+
+def test_a_class_alone_is_a_text():
+    branch = parsed(" corn ")
+    assert isinstance(branch, Leaf)
+    assert branch.label.text == "corn"
+
+
+def test_words_before_a_partition_are_classes_and_its_binary():
+    branch = parsed("top {a 3 m 0 1 / 2; n 0/1 2; {x y z}}")
+    assert isinstance(branch, TwoWay)
+    assert labels(branch.branches[:2]) == ["a", "3"]
+    coded = branch.branches[2]
+    assert isinstance(coded, Coded)
+    assert [p.binary.text for p in coded.partitions] == ["m", "n"]
+    assert [(p.negative, p.positive) for p in coded.partitions] == [((0, 1), (2,)), ((0,), (1, 2))]
+    assert labels(coded.branches) == ["x", "y", "z"]
+
+
+def test_words_before_a_brace_are_classes_and_its_binary():
+    branch = parsed("top {a b {c d}}")
+    assert labels(branch.branches[:1]) == ["a"]
+    assert branch.branches[1].binary.text == "b"
+
+
+def test_a_design_may_name_its_binaries():
+    branch = parsed('@one-vs-one "svc C=1" {a @adjacent x {b c} d}')
+    assert isinstance(branch, Designed)
+    assert (branch.design, branch.binary.text, branch.binary.quoted) == (
+        "one-vs-one",
+        "svc C=1",
+        True,
+    )
+    inner = branch.branches[1]
+    assert (inner.design, inner.binary.text) == ("adjacent", "x")
+    assert labels(branch.branches[2:]) == ["d"]
+
+
+def test_a_quoted_number_can_be_a_binary():
+    assert parsed('"7" {a b}').binary.text == "7"
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "column", "words"),
+    [
+        ("", 1, 1, "the text is empty; write a class"),
+        (" # only a comment\n", 2, 1, "the text is empty"),
+        ("a b", 1, 3, "the text ends with its first branch, yet more follows"),
+        ("m {a b} n", 1, 9, "the text ends with its first branch"),
+        ("{a b}", 1, 1, "a brace follows a binary, partitions or a design"),
+        ("m {a b", 1, 3, "'{' is not closed; add '}'"),
+        ("m {a n {b c", 1, 3, "'{' is not closed, and 1 more inside it are not; add '}'"),
+        ("m {a b}}", 1, 8, "'}' closes nothing"),
+        ("m {}", 1, 3, "these braces are empty"),
+        ("m {a n {}}", 1, 8, "these braces are empty"),
+        ("7 {a b}", 1, 1, "7 cannot name a binary: a number is a class"),
+        ("m 0 1; {a b}", 1, 1, "a partition needs '/' between its two sides"),
+        ("; {a b}", 1, 1, "a partition needs '/' between its two sides"),
+        ("m 0 / 1 / 2; {a b c}", 1, 9, "a partition has one '/'"),
+        ("0 / 1; {a b}", 1, 1, "a partition starts with the name of its binary"),
+        ("/ 1; {a b}", 1, 1, "a partition starts with the name of its binary"),
+        ("m / 1; {a b}", 1, 3, "nothing stands left of '/'"),
+        ("m 0 /; {a b}", 1, 6, "nothing stands right of '/'"),
+        ("m 0 / x; {a b}", 1, 7, "x stands where the index of a branch is expected"),
+        ("m x / 0; {a b}", 1, 3, "x stands where the index of a branch is expected"),
+        ('m 0 / "1"; {a b}', 1, 7, '"1" stands where the index of a branch is expected'),
+        ("m 0 / 1; a {b c}", 1, 10, "a stands between partitions and their branches"),
+        ("m 0 / 1; a n 0 / 1; {b c}", 1, 10, "a stands between partitions and their branches"),
+        ("m 0 / 1;", 1, 9, "partitions are followed by the branches they divide"),
+        ("t {m 0 / 1;}", 1, 12, "partitions are followed by the branches they divide"),
+        ("m {a / b}", 1, 6, "'/' belongs in a partition that ends with ';'"),
+        ("m {a / b {c d}}", 1, 6, "'/' belongs in a partition that ends with ';'"),
+        ("@ {a b}", 1, 1, "'@' is followed by the name of a design"),
+        ("@one-vs-one", 1, 1, "a design is followed by its branches in braces"),
+        ("m {@one-vs-one}", 1, 4, "a design is followed by its branches in braces"),
+        ("@one-vs-one; {a b}", 1, 12, "a design is followed by its branches in braces, not by ';'"),
+        ("@one-vs-one x y {a b}", 1, 15, "y stands between a design and its braces"),
+        ("@one-vs-one 1 {a b}", 1, 13, "1 stands between a design and its braces"),
+    ],
+)  # fmt: skip
+def test_a_problem_has_its_place_and_words(text, line, column, words):
+    found = problems(text)
+    assert found[0][:2] == (line, column)
+    assert words in found[0][2]
+
+
+def test_problems_that_can_be_found_together_are():
+    text = 'top {\n  m 0 1 {a b}\n  x 0 / y;\n  n 0 / ; {c d}\n  "open\n}'
+    assert [(line, column) for line, column, _ in problems(text)] == [
+        (2, 7),
+        (3, 9),
+        (4, 9),
+        (5, 3),
+    ]
+
+
+def test_the_source_line_is_shown_with_a_caret():
+    with pytest.raises(ControlError) as caught:
+        parse_text(Source("m {\n\ta b\n\tn {c d}}\n}", "land.control"))
+    assert str(caught.value).splitlines() == ["land.control:4:1: '}' closes nothing", "  }", "  ^"]
+
+
+def test_a_tab_keeps_the_caret_below_its_character():
+    with pytest.raises(ControlError) as caught:
+        parse_text(Source("\tm 0 / x; {a b}", "f"))
+    assert str(caught.value).splitlines()[1:] == ["  \tm 0 / x; {a b}", "  \t      ^"]
+
+
+def test_a_long_line_is_shown_in_part():
+    with pytest.raises(ControlError) as caught:
+        parsed("m {" + "a " * 5000 + "/ b}")
+    excerpt, caret = str(caught.value).splitlines()[1:3]
+    assert len(excerpt) < 140
+    assert excerpt[len(caret) - 1] == "/"
+
+
+def test_what_moves_a_terminal_is_not_printed():
+    with pytest.raises(ControlError) as caught:
+        parsed('m 0 / "\x1b[2J"; {a b}')
+    assert "\x1b" not in str(caught.value)
+
+
+def test_a_text_over_the_limit_is_refused():
+    with pytest.raises(ControlError, match=r"the limit is 16,777,216"):
+        parsed(" " * (MAX_CHARACTERS + 1))
+
+
+@pytest.mark.parametrize(
+    "text", ["{" * 10**6, "}" * 10**6, "a{" * 10**5, "m 0/1;" * 10**4, '"' * 10**5]
+)
+def test_hostile_repetition_gives_an_error(text):
+    assert problems(text)
+
+
+def test_nesting_is_limited_by_memory_alone():
+    depth = 50_000
+    text = "m{a " * depth + "b" + "}" * depth
+    printed = print_text(parsed(text))
+    assert printed.count("{") == depth
+    assert len(printed) < 3 * 50 * depth
+
+
+@given(st.one_of(st.text(), near_texts, st.text('{}/;@"m01 #\\\n')))
+def test_any_text_gives_a_tree_or_a_control_error(text):
+    try:
+        branch = parsed(text)
+    except ControlError:
+        return
+    assert print_text(parsed(print_text(branch))) == print_text(branch)

@@ -1,0 +1,128 @@
+import warnings
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from polytomy.codes import MAX_ENTRIES
+from polytomy.errors import ControlError, ControlWarning
+from polytomy.scheme import Binary, parse
+from strategies import near_texts
+
+
+def problems(text):
+    with pytest.raises(ControlError) as caught:
+        parse(text)
+    return [(p.line, p.column, p.message) for p in caught.value.problems]
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "column", "words"),
+    [
+        ("x {2 y {3 z {2 4}}}", 1, 14, "class 2 is already used at 1:4; give each class one place"),
+        ("m 0 / 2; {a b}", 1, 7, "there is no branch 2: the model has 2, counted from 0 to 1"),
+        ("m 0 / 0 1; {a b}", 1, 7, "branch 0 stands in this partition already, at 1:3"),
+        ("m 0 0 / 1; {a b}", 1, 5, "branch 0 stands in this partition already, at 1:3"),
+        ("m 0 / 1; {a b c}", 1, 15, "class c stands in no partition; add its index to one"),
+        ("m 0 / 1 2; {a b c}", 1, 17, "nothing tells class b and class c apart"),
+        ("m 0 / 1 2; {a b n {c d}}", 1, 17, "nothing tells class b and branch 2 apart"),
+        ("m {a b c}", 1, 1, "m decides between two branches and has 3"),
+        ("m {a}", 1, 1, "m decides between two branches and has 1"),
+        ('"svc" {a b c}', 1, 1, '"svc" decides between two branches and has 3'),
+        ("@one-vs-two {a b}", 1, 1, "@one-vs-two is not a design; the designs are @one-vs-one"),
+        ("@one-vs-one {a}", 1, 1, "a design needs two branches or more"),
+        ("@exhaustive {" + " ".join(map(str, range(21))) + "}", 1, 1, "1,048,575"),
+        ('"." {a b}', 1, 1, 'no specification stands before "."'),
+        ('m 0/1; "." 0/2; n 1/2; {a b c}', 1, 8, 'no specification stands before "."'),
+    ],
+)  # fmt: skip
+def test_a_problem_has_its_place_and_words(text, line, column, words):
+    found = problems(text)
+    assert found[0][:2] == (line, column)
+    assert words in found[0][2]
+
+
+def test_all_problems_of_a_text_are_reported_together():
+    text = "m 0 / 5; n 0 / 1;\n{\n  a\n  x {b c d}\n  @nothing {e f}\n  a\n}"
+    assert [place[:2] for place in problems(text)] == [(1, 7), (4, 3), (5, 3), (6, 3)]
+
+
+def test_a_partition_counts_branches_not_labels():
+    scheme = parse("m 0 / 1 2; n 1 / 2; {7 5 9}")
+    assert scheme.classes == (7, 5, 9)
+    assert scheme.code.matrix.tolist() == [[-1, 1, 1], [0, -1, 1]]
+
+
+def test_a_dot_repeats_the_specification_before_it():
+    scheme = parse('"svc C=1" 0/1; name 0/2; "." 1/2; {a b c}')
+    assert [str(b) for b in scheme.nodes[0].binaries] == ['"svc C=1"', "name", '"svc C=1"']
+
+
+def test_a_dot_repeats_the_specification_of_the_sibling_else_of_the_parent():
+    scheme = parse('"one" { "." {a b} "two" { "." {c d} "." {e f} } }')
+    assert [node.binaries[0].text for node in scheme.nodes] == ["one", "one", "two", "two", "two"]
+    scheme = parse('"one" { "two" {a b} "." {c d} }')
+    assert [node.binaries[0].text for node in scheme.nodes] == ["one", "two", "two"]
+
+
+def test_the_empty_specification_is_one_to_repeat():
+    scheme = parse('"" { "." {a b} c }')
+    assert scheme.nodes[1].binaries == (Binary("", is_specification=True),)
+
+
+def test_a_design_expands_into_plain_grammar():
+    assert str(parse("@one-vs-rest {a b c}")) == (
+        "one-vs-rest-00 1 2 / 0;\none-vs-rest-01 0 2 / 1;\none-vs-rest-02 0 1 / 2;\n{a b c}"
+    )
+
+
+def test_names_of_designs_follow_the_place_and_the_given_name():
+    text = "top { @adjacent {a b c} @one-vs-one given {d e @adjacent {f g h}} }"
+    names = [[b.text for b in node.binaries] for node in parse(text).nodes]
+    assert names == [
+        ["top"],
+        ["top.00-00", "top.00-01"],
+        ["given-00", "given-01", "given-02"],
+        ["given.02-00", "given.02-01"],
+    ]
+
+
+def test_a_design_with_a_specification_gives_it_to_every_partition():
+    scheme = parse('@adjacent "svc C=10" {a b "." {c d}}')
+    assert {b.text for node in scheme.nodes for b in node.binaries} == {"svc C=10"}
+
+
+def test_a_name_may_stand_at_several_partitions():
+    assert len(set(parse("m 0/1; m 0/2; m 1/2; {a b c}").nodes[0].binaries)) == 1
+
+
+def test_a_code_that_leaves_probabilities_open_is_warned_of():
+    with pytest.warns(ControlWarning, match=r"f:1:3: .* class a, class b, class c, class d;"):
+        parse("  m 0/1; n 2/3; {a b c d}", "f")
+
+
+def test_a_determined_code_is_not_warned_of():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        parse("m 0/1; n 1/2; o 2/3; {a b c d}")
+
+
+def test_codes_that_would_fill_the_memory_are_refused():
+    classes = " ".join(f"c{i}" for i in range(5000))
+    assert "a coding matrix has at most" in problems(f"@one-vs-one {{{classes}}}")[0][2]
+    many = " ".join(
+        f"@one-vs-one {{{' '.join(f'c{k}_{i}' for i in range(700))}}}" for k in range(4)
+    )
+    assert f"more than {MAX_ENTRIES:,} entries" in problems(f"@one-vs-one {{{many}}}")[0][2]
+
+
+@given(st.one_of(st.text(), near_texts))
+def test_any_text_gives_a_scheme_or_a_control_error(text):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ControlWarning)
+        try:
+            scheme = parse(text)
+        except ControlError:
+            return
+        assert parse(str(scheme)) == scheme
+        assert parse(scheme.compact()) == scheme

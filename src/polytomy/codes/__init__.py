@@ -1,0 +1,37 @@
+"""Coding matrices as checked, frozen values, and functions that make the usual ones."""
+
+from polytomy.codes.arguments import RandomState, as_count, as_generator
+from polytomy.codes.checks import MAX_ENTRIES, find_problems
+from polytomy.codes.matrix import CodingMatrix
+from polytomy.codes.orthogonal import hadamard, hadamard_order, orthogonal
+from polytomy.codes.random import random_strict, random_ternary
+from polytomy.codes.standard import (
+    MAX_EXHAUSTIVE_CLASSES,
+    adjacent,
+    exhaustive,
+    one_vs_one,
+    one_vs_rest,
+)
+from polytomy.codes.structure import AdjacentOrder, Equiangular, TreeShape
+
+__all__ = [
+    "MAX_ENTRIES",
+    "MAX_EXHAUSTIVE_CLASSES",
+    "AdjacentOrder",
+    "CodingMatrix",
+    "Equiangular",
+    "RandomState",
+    "TreeShape",
+    "adjacent",
+    "as_count",
+    "as_generator",
+    "exhaustive",
+    "find_problems",
+    "hadamard",
+    "hadamard_order",
+    "one_vs_one",
+    "one_vs_rest",
+    "orthogonal",
+    "random_strict",
+    "random_ternary",
+]

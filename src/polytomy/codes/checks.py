@@ -1,0 +1,151 @@
+"""What makes a matrix a coding matrix, and what is wrong where it is none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from polytomy.codes.structure import CodeArray, row_blocks
+from polytomy.errors import CodeProblem
+
+__all__ = ["MAX_ENTRIES", "find_problems", "read_matrix"]
+
+MAX_ENTRIES = 2**29
+"""The most entries a coding matrix may have: 512 MiB, room for one-vs-one of 1024 classes."""
+
+_OUT_OF_RANGE = np.int8(2)
+"""Stands for a value other than −1, 0 and 1 while the rest of the matrix is being checked."""
+
+_MOST_NAMED = 10
+
+
+def find_problems(matrix: ArrayLike) -> tuple[CodeProblem, ...]:
+    """Return every reason why a matrix cannot be a coding matrix, with its rows and columns.
+
+    Examples
+    --------
+    >>> find_problems([[-1, 1, 0], [0, 1, 0]])
+    (CodeProblem(message='partition 1 has no class on its -1 side', rows=(1,), columns=()),
+     CodeProblem(message='class 2 stands in no partition', rows=(), columns=(2,)))
+    """
+    return read_matrix(matrix)[1]
+
+
+def read_matrix(matrix: ArrayLike) -> tuple[CodeArray, tuple[CodeProblem, ...]]:
+    """Return an int8 copy and the problems found; the copy is of use only if there are none."""
+    nothing = np.empty((0, 0), dtype=np.int8)
+    try:
+        array = np.asarray(matrix)
+    except (TypeError, ValueError):
+        # NumPy's own words speak of sequences and inhomogeneous shapes.
+        reason = "a coding matrix is a rectangle of numbers, with rows of one length; this is none"
+        return nothing, (CodeProblem(reason),)
+    problems = tuple(_problems_of_form(array))
+    if problems:
+        return nothing, problems
+    values, of_values = _copy_values(array)
+    return values, (*of_values, *_problems_of_rows(values), *_problems_of_columns(values))
+
+
+def _problems_of_form(array: NDArray[Any]) -> Iterator[CodeProblem]:
+    if array.dtype.kind not in "iuf":
+        kind = array.dtype.type.__name__.rstrip("_")
+        yield CodeProblem(
+            f"a coding matrix holds the numbers -1, 0 and 1; this holds values of type {kind}"
+        )
+    if array.ndim != 2:
+        yield CodeProblem(
+            "a coding matrix has two dimensions, partitions and classes; "
+            f"this has {array.ndim}, of shape {array.shape}"
+        )
+    elif array.size > MAX_ENTRIES:
+        yield CodeProblem(
+            f"a coding matrix has at most {MAX_ENTRIES:,} entries; "
+            f"{array.shape[0]:,} partitions of {array.shape[1]:,} classes are {array.size:,}"
+        )
+    elif array.shape[1] == 0:
+        yield CodeProblem("a coding matrix has one class at least; this has none")
+    elif array.shape[0] == 0 and array.shape[1] > 1:
+        yield CodeProblem(f"no partition tells the {array.shape[1]} classes apart")
+
+
+def _copy_values(array: NDArray[Any]) -> tuple[CodeArray, list[CodeProblem]]:
+    values = np.empty(array.shape, dtype=np.int8)
+    n_wrong = 0
+    first = (0, 0)
+    for place, block in row_blocks(array):
+        right = (block == 0) | (block == 1) | (block == -1)
+        if right.all():
+            values[place] = block
+            continue
+        values[place] = _OUT_OF_RANGE
+        values[place][right] = block[right]
+        if n_wrong == 0:
+            row, column = np.argwhere(~right)[0].tolist()
+            first = (place.start + row, column)
+        n_wrong += right.size - int(np.count_nonzero(right))
+    if n_wrong == 0:
+        return values, []
+    row, column = first
+    others = "" if n_wrong == 1 else f" ({n_wrong - 1:,} more are not)"
+    message = f"partition {row} gives class {column} the value {array[first]}, not -1, 0 or 1"
+    return values, [CodeProblem(message + others, (row,), (column,))]
+
+
+def _problems_of_rows(values: CodeArray) -> Iterator[CodeProblem]:
+    for place, block in row_blocks(values):
+        lowest, highest = block.min(axis=1), block.max(axis=1)
+        # A row with a value out of range has been reported; its sides are anyone's guess.
+        suspects = ((lowest != -1) | (highest != 1)) & (highest != _OUT_OF_RANGE)
+        for row in np.flatnonzero(suspects).tolist():
+            has_negative, has_positive = lowest[row] == -1, highest[row] == 1
+            side = "its +1" if has_negative else "its -1" if has_positive else "either"
+            partition = place.start + row
+            yield CodeProblem(f"partition {partition} has no class on {side} side", (partition,))
+
+
+def _problems_of_columns(values: CodeArray) -> Iterator[CodeProblem]:
+    if len(values) == 0:
+        return
+    seen = np.zeros(values.shape[1], dtype=np.int8)
+    spoilt = np.zeros(values.shape[1], dtype=bool)
+    for _, block in row_blocks(values):
+        seen |= np.bitwise_or.reduce(block, axis=0)
+        spoilt |= block.max(axis=0) == _OUT_OF_RANGE
+    for column in np.flatnonzero(seen == 0).tolist():
+        yield CodeProblem(f"class {column} stands in no partition", columns=(column,))
+    for columns in _find_equal_columns(values, np.flatnonzero((seen != 0) & ~spoilt).tolist()):
+        yield CodeProblem(
+            f"classes {_enumerate(columns)} have equal columns: nothing tells them apart",
+            columns=tuple(columns),
+        )
+
+
+def _find_equal_columns(values: CodeArray, columns: list[int]) -> list[list[int]]:
+    """Return the groups of equal columns among those given, each in ascending order.
+
+    Columns are compared a block of rows at a time, and those already told apart from all others
+    are left out of the next block: most codes are done after the first.
+    """
+    groups = [columns]
+    for _, block in row_blocks(values):
+        members = [column for group in groups for column in group]
+        group_of = [number for number, group in enumerate(groups) for _ in group]
+        contents = np.ascontiguousarray(block[:, members].T)
+        alike: dict[tuple[int, bytes], list[int]] = {}
+        for column, group, content in zip(members, group_of, contents, strict=True):
+            alike.setdefault((group, content.tobytes()), []).append(column)
+        groups = [group for group in alike.values() if len(group) > 1]
+        if not groups:
+            break
+    return sorted(groups)
+
+
+def _enumerate(classes: Iterable[int]) -> str:
+    names = [str(name) for name in classes]
+    if len(names) > _MOST_NAMED:
+        return f"{', '.join(names[:_MOST_NAMED])} and {len(names) - _MOST_NAMED} more"
+    return f"{', '.join(names[:-1])} and {names[-1]}"

@@ -1,0 +1,176 @@
+"""Orthogonal codes of any number of classes, from Hadamard matrices."""
+
+from __future__ import annotations
+
+from functools import cache
+from itertools import count
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import circulant
+
+from polytomy.codes.arguments import RandomState, as_count, as_generator, check_entries
+from polytomy.codes.matrix import CodingMatrix
+from polytomy.codes.standard import one_vs_one, one_vs_rest
+from polytomy.errors import ArgumentError
+
+__all__ = ["hadamard", "hadamard_order", "orthogonal"]
+
+
+def orthogonal(n_classes: int, random_state: RandomState = None) -> CodingMatrix:
+    """Return a strict code with orthogonal columns: AᵀA = n_partitions·I.
+
+    Some columns of a Hadamard matrix of the smallest order that can be built, some of them with
+    their sign changed, chosen anew until no row is constant. There is always such a choice for
+    four classes and more: over all choices of signs, a row of n signs is constant 2 times in 2ⁿ,
+    and the order m is below 2ⁿ⁻¹, so that on average fewer than one row is constant. Nor is a
+    partition ever there twice: two rows of the Hadamard matrix agree in m/2 of its columns, and
+    the code has more than m/2 of them.
+
+    Two and three classes cannot have one. The squares of the row sums add up to
+    1ᵀAᵀA1 = n_partitions·n_classes, but a row that is not constant has the sum 0 of two signs and
+    ±1 of three, which is too little. These get what is left of the Hadamard matrix without
+    its constant row: one partition for two classes, one-vs-rest for three. Both have
+    AᵀA = a·I + b·11ᵀ, and are solved in the same way.
+
+    Parameters
+    ----------
+    n_classes : int
+    random_state : int, Generator, RandomState or None
+        Picks the columns and the signs. None is the same as 0, so that a design written without a
+        seed always stands for the same code.
+
+    Examples
+    --------
+    >>> code = orthogonal(5)
+    >>> code.shape
+    (8, 5)
+    >>> code.equiangular
+    Equiangular(diagonal=8, offset=0)
+    """
+    n_classes = as_count("n_classes", n_classes)
+    generator = as_generator(0 if random_state is None else random_state)
+    if n_classes <= 2:
+        return one_vs_one(n_classes)
+    if n_classes == 3:
+        return one_vs_rest(n_classes)
+    check_entries("an orthogonal code", n_classes, n_classes)
+    order = hadamard_order(n_classes)
+    check_entries("an orthogonal code", order, n_classes)
+    columns = hadamard(order)[:, generator.permutation(order)[:n_classes]]
+    while True:
+        matrix = columns * generator.choice(np.array([-1, 1], dtype=np.int8), size=n_classes)
+        if not (matrix == matrix[:, :1]).all(axis=1).any():
+            return CodingMatrix(matrix)
+
+
+def hadamard_order(at_least: int) -> int:
+    """Return the smallest order not below the given one that :func:`hadamard` can build.
+
+    Examples
+    --------
+    >>> [hadamard_order(n) for n in (1, 2, 3, 5, 9, 26)]
+    [1, 2, 4, 8, 12, 28]
+    """
+    at_least = as_count("at_least", at_least)
+    return next(order for order in count(at_least) if _can_build(order))
+
+
+def hadamard(order: int) -> NDArray[np.int8]:
+    """Return a Hadamard matrix: entries ±1, all rows orthogonal and all columns too.
+
+    Orders that are a power of two come from doubling (Sylvester 1867); q + 1 for a prime
+    q ≡ 3 (mod 4) and 2(q + 1) for a prime q ≡ 1 (mod 4) from quadratic residues (Paley 1933); and
+    products of these from Kronecker products. The first order that should exist but is missing
+    here is 52.
+
+    Examples
+    --------
+    >>> hadamard(4)
+    array([[ 1,  1,  1,  1],
+           [ 1, -1,  1, -1],
+           [ 1,  1, -1, -1],
+           [ 1, -1, -1,  1]], dtype=int8)
+    """
+    order = as_count("order", order)
+    if not _can_build(order):
+        raise ArgumentError(
+            f"no Hadamard matrix of order {order} can be built from doubling, Paley's "
+            f"constructions and products. The next order is {hadamard_order(order)}."
+        )
+    return _build(order)
+
+
+def _build(order: int) -> NDArray[np.int8]:
+    if order == 1:
+        return np.ones((1, 1), dtype=np.int8)
+    if order == 2:
+        return np.array([[1, 1], [1, -1]], dtype=np.int8)
+    if not _is_power_of_two(order):
+        if _is_paley_one(order):
+            return _build_paley_one(order - 1)
+        if _is_paley_two(order):
+            return _build_paley_two(order // 2 - 1)
+    left = _left_factor(order)
+    return np.kron(_build(left), _build(order // left))
+
+
+@cache
+def _can_build(order: int) -> bool:
+    if order <= 2:
+        return True
+    if order % 4:
+        return False
+    return _is_paley_one(order) or _is_paley_two(order) or _left_factor(order) > 0
+
+
+def _left_factor(order: int) -> int:
+    """Return the smaller of two orders with this product that can both be built, or 0."""
+    factors = (
+        factor
+        for factor in range(2, int(order**0.5) + 1)
+        if order % factor == 0 and _can_build(factor) and _can_build(order // factor)
+    )
+    return next(factors, 0)
+
+
+def _is_power_of_two(order: int) -> bool:
+    return order & (order - 1) == 0
+
+
+def _is_paley_one(order: int) -> bool:
+    return order % 4 == 0 and _is_prime(order - 1)
+
+
+def _is_paley_two(order: int) -> bool:
+    return order % 4 == 0 and (order // 2) % 4 == 2 and _is_prime(order // 2 - 1)
+
+
+def _is_prime(number: int) -> bool:
+    return number > 1 and all(number % divisor for divisor in range(2, int(number**0.5) + 1))
+
+
+def _build_paley_one(prime: int) -> NDArray[np.int8]:
+    conference = _build_conference(prime)
+    conference[1:, 0] = -1  # the primes ≡ 3 (mod 4) make it skew-symmetric
+    np.fill_diagonal(conference, 1)
+    return conference
+
+
+def _build_paley_two(prime: int) -> NDArray[np.int8]:
+    off_diagonal = np.array([[1, 1], [1, -1]], dtype=np.int8)
+    on_diagonal = np.array([[1, -1], [-1, -1]], dtype=np.int8)
+    conference = _build_conference(prime)
+    identity = np.eye(prime + 1, dtype=np.int8)
+    return np.kron(conference, off_diagonal) + np.kron(identity, on_diagonal)
+
+
+def _build_conference(prime: int) -> NDArray[np.int8]:
+    """Return the matrix of quadratic residues, bordered with ones: zeros only on its diagonal."""
+    character = np.full(prime, -1, dtype=np.int8)
+    character[np.arange(1, prime, dtype=np.int64) ** 2 % prime] = 1
+    character[0] = 0
+    conference = np.ones((prime + 1, prime + 1), dtype=np.int8)
+    conference[0, 0] = 0
+    conference[1:, 1:] = circulant(character)
+    return conference

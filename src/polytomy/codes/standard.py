@@ -1,0 +1,115 @@
+"""The patterned codes of the literature, with the signs and the row order of the paper.
+
+Each is a function of the number of classes. A single class needs no partition and gets no row.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from polytomy.codes.arguments import as_count, check_entries
+from polytomy.codes.matrix import CodingMatrix
+from polytomy.errors import ArgumentError
+
+__all__ = ["MAX_EXHAUSTIVE_CLASSES", "adjacent", "exhaustive", "one_vs_one", "one_vs_rest"]
+
+MAX_EXHAUSTIVE_CLASSES = 20
+
+
+def one_vs_one(n_classes: int) -> CodingMatrix:
+    """Return the code of all pairs of classes (Hastie and Tibshirani 1998).
+
+    The pairs come in dictionary order, the first class of each on the −1 side.
+
+    Examples
+    --------
+    >>> one_vs_one(3).matrix
+    array([[-1,  1,  0],
+           [-1,  0,  1],
+           [ 0, -1,  1]], dtype=int8)
+    """
+    n_classes = as_count("n_classes", n_classes)
+    n_pairs = n_classes * (n_classes - 1) // 2
+    check_entries("one-vs-one", n_pairs, n_classes)
+    negative, positive = np.triu_indices(n_classes, k=1)
+    matrix = np.zeros((n_pairs, n_classes), dtype=np.int8)
+    matrix[np.arange(n_pairs), negative] = -1
+    matrix[np.arange(n_pairs), positive] = 1
+    return CodingMatrix(matrix)
+
+
+def one_vs_rest(n_classes: int) -> CodingMatrix:
+    """Return the code of each class, on the +1 side, against all others.
+
+    Of two classes it asks the same question twice, with the sides exchanged.
+
+    Examples
+    --------
+    >>> one_vs_rest(3).matrix
+    array([[ 1, -1, -1],
+           [-1,  1, -1],
+           [-1, -1,  1]], dtype=int8)
+    """
+    n_classes = as_count("n_classes", n_classes)
+    if n_classes == 1:
+        return _single_class()
+    check_entries("one-vs-rest", n_classes, n_classes)
+    matrix = np.full((n_classes, n_classes), -1, dtype=np.int8)
+    np.fill_diagonal(matrix, 1)
+    return CodingMatrix(matrix)
+
+
+def exhaustive(n_classes: int) -> CodingMatrix:
+    """Return the code of every way to divide all the classes (Dietterich and Bakiri 1995).
+
+    Row i counts in binary from one: class j is −1 where bit j of the count is set. The last class
+    is always +1, so that no partition comes twice. More than 20 classes are refused.
+
+    Examples
+    --------
+    >>> exhaustive(3).matrix
+    array([[-1,  1,  1],
+           [ 1, -1,  1],
+           [-1, -1,  1]], dtype=int8)
+    """
+    n_classes = as_count("n_classes", n_classes)
+    if n_classes > MAX_EXHAUSTIVE_CLASSES:
+        raise ArgumentError(
+            f"an exhaustive code of {n_classes} classes needs "
+            f"{_count_exhaustive(n_classes)} partitions; at most {MAX_EXHAUSTIVE_CLASSES} classes "
+            f"({2 ** (MAX_EXHAUSTIVE_CLASSES - 1) - 1:,}) are allowed. "
+            "Use an orthogonal or a random code."
+        )
+    counts = np.arange(1, 2 ** (n_classes - 1))
+    matrix = np.ones((len(counts), n_classes), dtype=np.int8)
+    for column in range(n_classes - 1):
+        matrix[(counts >> column) & 1 == 1, column] = -1
+    return CodingMatrix(matrix)
+
+
+def _count_exhaustive(n_classes: int) -> str:
+    if n_classes <= 64:
+        return f"{2 ** (n_classes - 1) - 1:,}"
+    return f"2**{n_classes - 1} - 1"
+
+
+def adjacent(n_classes: int) -> CodingMatrix:
+    """Return the code of all cuts of the classes in their order (Frank and Hall 2001).
+
+    Row i has the classes up to i on the −1 side and those after it on the +1 side.
+
+    Examples
+    --------
+    >>> adjacent(4).matrix
+    array([[-1,  1,  1,  1],
+           [-1, -1,  1,  1],
+           [-1, -1, -1,  1]], dtype=int8)
+    """
+    n_classes = as_count("n_classes", n_classes)
+    check_entries("an adjacent code", n_classes - 1, n_classes)
+    before_cut = np.tri(n_classes - 1, n_classes, dtype=np.int8)
+    return CodingMatrix(1 - 2 * before_cut)
+
+
+def _single_class() -> CodingMatrix:
+    return CodingMatrix(np.empty((0, 1), dtype=np.int8))

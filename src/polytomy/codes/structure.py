@@ -1,0 +1,294 @@
+"""The structures that let a coding matrix be solved by a short cut.
+
+Pure functions on int8 arrays of −1, 0 and 1; their rows are partitions, their columns classes.
+They take for granted what :class:`polytomy.codes.matrix.CodingMatrix` checks: no row has an empty
+side and no two columns are equal. Large matrices are worked through in blocks of rows, to need
+little memory beside them.
+
+A matrix without rows stands for a single class; it has every structure, for want of a row that
+could contradict it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+__all__ = [
+    "AdjacentOrder",
+    "CodeArray",
+    "Equiangular",
+    "TreeShape",
+    "column_distances",
+    "find_adjacent_order",
+    "find_equiangular",
+    "find_repeated_rows",
+    "find_tree",
+    "is_one_vs_one",
+    "is_pairwise",
+    "is_strict",
+    "pair_of_each_row",
+    "row_blocks",
+]
+
+CodeArray = NDArray[np.int8]
+
+_Scalar = TypeVar("_Scalar", bound=np.generic)
+
+_BLOCK_ENTRIES = 2**20
+"""Entries of a block of rows: it and its temporaries stay in the processor's cache."""
+
+_GRAM_ENTRIES = 2**24
+"""Entries of the part of the Gram matrix held at a time."""
+
+_SPARSE_DENSITY = 0.05
+"""Share of non-zeros below which sparse products beat dense ones."""
+
+
+class Equiangular(NamedTuple):
+    """The numbers a and b of AᵀA = a·I + b·11ᵀ."""
+
+    diagonal: int
+    offset: int
+
+
+class AdjacentOrder(NamedTuple):
+    """A line of classes of which every partition is a cut.
+
+    Attributes
+    ----------
+    classes : intp array of shape (n_classes,), from the end with the lower class index to the other
+    cuts : intp array of shape (n_partitions,); row i cuts between ``classes[cuts[i]]`` and the next
+    signs : int8 array of shape (n_partitions,); +1 where the row is −1 before its cut, −1 where it
+        is +1 before its cut
+    """
+
+    classes: NDArray[np.intp]
+    cuts: NDArray[np.intp]
+    signs: NDArray[np.int8]
+
+
+class TreeShape(NamedTuple):
+    """A binary tree whose inner nodes are the partitions and whose leaves are the classes.
+
+    Attributes
+    ----------
+    children : intp array of shape (n_partitions, 2), the −1 child and the +1 child of each row;
+        a value k ≥ 0 is row k, a value k < 0 is class ``~k``
+    order : intp array of shape (n_partitions,), the rows in preorder: the root first, and the
+        −1 side of a node before its +1 side
+    """
+
+    children: NDArray[np.intp]
+    order: NDArray[np.intp]
+
+
+def row_blocks(matrix: NDArray[Any]) -> Iterator[tuple[slice, NDArray[Any]]]:
+    """Yield the rows in blocks small enough for the processor's cache, each with its place."""
+    n_rows, n_columns = matrix.shape
+    step = max(1, _BLOCK_ENTRIES // max(1, n_columns))
+    for start in range(0, n_rows, step):
+        place = slice(start, min(start + step, n_rows))
+        yield place, matrix[place]
+
+
+def is_strict(matrix: CodeArray) -> bool:
+    """Say whether every partition divides all the classes: the matrix has no zero."""
+    return all(bool(block.all()) for _, block in row_blocks(matrix))
+
+
+def is_pairwise(matrix: CodeArray) -> bool:
+    """Say whether every partition sets one class against one other."""
+    return all(
+        bool((np.count_nonzero(block, axis=1) == 2).all()) for _, block in row_blocks(matrix)
+    )
+
+
+def is_one_vs_one(matrix: CodeArray) -> bool:
+    """Say whether the code is pairwise and holds every pair of classes, once or more."""
+    n_partitions, n_classes = matrix.shape
+    n_pairs = n_classes * (n_classes - 1) // 2
+    if n_partitions < n_pairs or not is_pairwise(matrix):
+        return False
+    negative, positive = pair_of_each_row(matrix)
+    pairs = np.minimum(negative, positive) * n_classes + np.maximum(negative, positive)
+    return bool(np.unique(pairs).size == n_pairs)
+
+
+def pair_of_each_row(matrix: CodeArray) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return the class on the −1 side and the one on the +1 side of each row of a pairwise code."""
+    negative = np.empty(len(matrix), dtype=np.intp)
+    positive = np.empty(len(matrix), dtype=np.intp)
+    for place, block in row_blocks(matrix):
+        negative[place] = block.argmin(axis=1)
+        positive[place] = block.argmax(axis=1)
+    return negative, positive
+
+
+def find_equiangular(matrix: CodeArray) -> Equiangular | None:
+    """Return a and b where the code is strict and AᵀA = a·I + b·11ᵀ, else None.
+
+    A single class fits any a = −b; it gets a = 1, so that solvers may always divide by a.
+
+    Examples
+    --------
+    >>> find_equiangular(np.array([[1, -1, -1], [-1, 1, -1], [-1, -1, 1]], dtype=np.int8))
+    Equiangular(diagonal=4, offset=-1)
+    """
+    n_partitions, n_classes = matrix.shape
+    if n_classes == 1:
+        return Equiangular(1, -1)
+    if not is_strict(matrix):
+        return None
+    offset = int(matrix[:, 0].astype(np.int64) @ matrix[:, 1])
+    for start, products in _gram_blocks(matrix):
+        expected = np.full(products.shape, offset)
+        own = np.arange(len(products))
+        expected[own, start + own] = n_partitions
+        if not np.array_equal(products, expected):
+            return None
+    return Equiangular(n_partitions - offset, offset)
+
+
+def find_adjacent_order(matrix: CodeArray) -> AdjacentOrder | None:
+    """Return the line of classes that every partition cuts once, or None where there is none.
+
+    On such a line the Hamming distance of two columns is the number of cuts between their classes.
+    So the class farthest from any other is an end, and the distances from that end are the order.
+
+    Examples
+    --------
+    >>> find_adjacent_order(np.array([[1, -1, 1], [1, -1, -1]], dtype=np.int8)).classes
+    array([0, 2, 1])
+    """
+    n_partitions, n_classes = matrix.shape
+    if n_partitions < n_classes - 1 or not is_strict(matrix):
+        return None
+    end = int(np.argmax(_hamming_distances(matrix, 0)))
+    classes = np.argsort(_hamming_distances(matrix, end), kind="stable")
+    if classes[0] > classes[-1]:
+        classes = classes[::-1].copy()
+    cuts = np.empty(n_partitions, dtype=np.intp)
+    for place, block in row_blocks(matrix):
+        ordered = block[:, classes]
+        changes = ordered[:, 1:] != ordered[:, :-1]
+        if (np.count_nonzero(changes, axis=1) != 1).any():
+            return None
+        cuts[place] = changes.argmax(axis=1)
+    return AdjacentOrder(_frozen(classes), _frozen(cuts), _frozen(matrix[:, classes[-1]].copy()))
+
+
+def find_tree(matrix: CodeArray) -> TreeShape | None:
+    """Return the binary tree whose splits are the rows, or None where they are not one tree's.
+
+    The tree is grown from its leaves. A split is larger than those below it, so with the rows in
+    order of size each must join exactly two of the groups there are so far.
+
+    Examples
+    --------
+    >>> find_tree(np.array([[-1, 1, 1], [0, -1, 1]], dtype=np.int8)).children
+    array([[-1,  1],
+           [-2, -3]])
+    """
+    n_partitions, n_classes = matrix.shape
+    if n_partitions != n_classes - 1:
+        return None
+    children = np.empty((n_partitions, 2), dtype=np.intp)
+    group_of = ~np.arange(n_classes)  # a class, then the topmost row so far that holds it
+    size_of_row = np.count_nonzero(matrix, axis=1)
+    for row in np.argsort(size_of_row, kind="stable"):
+        for side, sign in enumerate((-1, 1)):
+            members = group_of[matrix[row] == sign]
+            group = members[0]
+            if len(members) != (1 if group < 0 else size_of_row[group]):
+                return None
+            if (members != group).any():
+                return None
+            children[row, side] = group
+        group_of[matrix[row] != 0] = row
+    return TreeShape(_frozen(children), _frozen(_preorder(children, root=int(group_of[0]))))
+
+
+def _preorder(children: NDArray[np.intp], root: int) -> NDArray[np.intp]:
+    order: list[int] = []
+    waiting = [root]
+    while waiting:
+        node = waiting.pop()
+        if node >= 0:
+            order.append(node)
+            left, right = children[node]
+            waiting += [int(right), int(left)]
+    return np.array(order, dtype=np.intp)
+
+
+def find_repeated_rows(matrix: CodeArray) -> tuple[tuple[int, ...], ...]:
+    """Return the groups of rows that are the same partition, up to the names of its two sides."""
+    rows_of: dict[bytes, list[int]] = {}
+    for place, block in row_blocks(matrix):
+        # Two bits an entry: which classes take part, and which of them side with the first of them.
+        taking_part = block != 0
+        first = np.take_along_axis(block, taking_part.argmax(axis=1)[:, None], axis=1)
+        keys = np.hstack((np.packbits(taking_part, axis=1), np.packbits(block == first, axis=1)))
+        for row, key in enumerate(keys, start=place.start):
+            rows_of.setdefault(key.tobytes(), []).append(row)
+    return tuple(tuple(rows) for rows in rows_of.values() if len(rows) > 1)
+
+
+def column_distances(matrix: CodeArray) -> tuple[float, float]:
+    """Return the minimum and the mean Hamming distance between two columns.
+
+    A zero in either column counts one half (Allwein, Schapire and Singer 2000), so the distance of
+    columns u and v is (n_partitions − u·v)/2. Both are 0 for a single class, which has no pair.
+
+    Examples
+    --------
+    >>> column_distances(np.array([[-1, 1, 0], [-1, 0, 1], [0, -1, 1]], dtype=np.int8))
+    (2.0, 2.0)
+    """
+    n_partitions, n_classes = matrix.shape
+    if n_classes == 1:
+        return 0.0, 0.0
+    largest, total = -n_partitions, 0
+    for start, products in _gram_blocks(matrix):
+        own = np.arange(len(products))
+        total += int(products.sum()) - int(products[own, start + own].sum())
+        products[own, start + own] = -n_partitions
+        largest = max(largest, int(products.max()))
+    mean = total / (n_classes * (n_classes - 1))
+    return (n_partitions - largest) / 2, (n_partitions - mean) / 2
+
+
+def _gram_blocks(matrix: CodeArray) -> Iterator[tuple[int, NDArray[np.int64]]]:
+    """Yield AᵀA in blocks of rows, each with the index of its first row."""
+    n_classes = matrix.shape[1]
+    step = max(1, _GRAM_ENTRIES // n_classes)
+    is_sparse = np.count_nonzero(matrix) < _SPARSE_DENSITY * matrix.size
+    sparse = sp.csc_array(matrix, dtype=np.int64) if is_sparse else None
+    for start in range(0, n_classes, step):
+        part = slice(start, min(start + step, n_classes))
+        if sparse is not None:
+            yield start, (sparse[:, part].T @ sparse).toarray()
+            continue
+        products = np.zeros((part.stop - start, n_classes), dtype=np.int64)
+        for _, block in row_blocks(matrix):
+            # Single precision is exact here: a block has fewer than 2²⁴ rows.
+            values = block.astype(np.float32)
+            products += (values[:, part].T @ values).astype(np.int64)
+        yield start, products
+
+
+def _hamming_distances(matrix: CodeArray, column: int) -> NDArray[np.int64]:
+    """Return how many rows tell each class from the given one, in a strict code."""
+    distances = np.zeros(matrix.shape[1], dtype=np.int64)
+    for _, block in row_blocks(matrix):
+        distances += np.count_nonzero(block != block[:, column, None], axis=0)
+    return distances
+
+
+def _frozen(array: NDArray[_Scalar]) -> NDArray[_Scalar]:
+    array.flags.writeable = False
+    return array

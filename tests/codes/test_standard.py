@@ -1,0 +1,127 @@
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+from polytomy.codes import CodingMatrix, adjacent, exhaustive, one_vs_one, one_vs_rest
+from polytomy.errors import ArgumentError
+
+DESIGNS = [one_vs_one, one_vs_rest, exhaustive, adjacent]
+
+
+def test_one_vs_one_of_four_is_the_paper_s():
+    assert one_vs_one(4).matrix.tolist() == [
+        [-1, 1, 0, 0],
+        [-1, 0, 1, 0],
+        [-1, 0, 0, 1],
+        [0, -1, 1, 0],
+        [0, -1, 0, 1],
+        [0, 0, -1, 1],
+    ]
+
+
+def test_one_vs_rest_of_four_is_the_paper_s():
+    assert one_vs_rest(4).matrix.tolist() == [
+        [1, -1, -1, -1],
+        [-1, 1, -1, -1],
+        [-1, -1, 1, -1],
+        [-1, -1, -1, 1],
+    ]
+
+
+def test_exhaustive_of_four_is_the_paper_s():
+    assert exhaustive(4).matrix.tolist() == [
+        [-1, 1, 1, 1],
+        [1, -1, 1, 1],
+        [-1, -1, 1, 1],
+        [1, 1, -1, 1],
+        [-1, 1, -1, 1],
+        [1, -1, -1, 1],
+        [-1, -1, -1, 1],
+    ]
+
+
+def test_adjacent_of_seven_is_the_paper_s():
+    assert adjacent(7).matrix.tolist() == [
+        [-1, 1, 1, 1, 1, 1, 1],
+        [-1, -1, 1, 1, 1, 1, 1],
+        [-1, -1, -1, 1, 1, 1, 1],
+        [-1, -1, -1, -1, 1, 1, 1],
+        [-1, -1, -1, -1, -1, 1, 1],
+        [-1, -1, -1, -1, -1, -1, 1],
+    ]
+
+
+@pytest.mark.parametrize("n_classes", range(2, 30))
+def test_one_vs_one_holds_each_pair_once_in_dictionary_order(n_classes):
+    matrix = one_vs_one(n_classes).matrix
+    pairs = [(row.tolist().index(-1), row.tolist().index(1)) for row in matrix]
+    assert pairs == list(combinations(range(n_classes), 2))
+    assert np.count_nonzero(matrix) == 2 * len(pairs)
+
+
+@pytest.mark.parametrize("n_classes", range(1, 12))
+def test_exhaustive_holds_each_partition_once(n_classes):
+    code = exhaustive(n_classes)
+    assert code.n_partitions == 2 ** (n_classes - 1) - 1
+    assert code.is_strict
+    assert code.repeated_rows == ()
+
+
+@pytest.mark.parametrize("design", DESIGNS)
+def test_a_single_class_gets_no_partition(design):
+    assert design(1) == CodingMatrix(np.empty((0, 1)))
+
+
+@pytest.mark.parametrize("design", DESIGNS)
+def test_numpy_integers_count_too(design):
+    assert design(np.int16(5)) == design(5)
+
+
+@pytest.mark.parametrize("design", DESIGNS)
+@pytest.mark.parametrize("n_classes", [0, -3])
+def test_too_few_classes_are_refused(design, n_classes):
+    with pytest.raises(ArgumentError, match=rf"n_classes={n_classes} is too few. Give 1 or more."):
+        design(n_classes)
+
+
+@pytest.mark.parametrize("design", DESIGNS)
+@pytest.mark.parametrize("n_classes", [4.0, "4", None, True, [4]])
+def test_what_is_no_whole_number_is_refused(design, n_classes):
+    with pytest.raises(ArgumentError, match=r"is not a whole number\. Give 1 or more\."):
+        design(n_classes)
+
+
+@pytest.mark.parametrize("n_classes", [21, 64])
+def test_exhaustive_past_twenty_classes_names_the_count_it_would_need(n_classes):
+    needed = f"{2 ** (n_classes - 1) - 1:,}"
+    with pytest.raises(ArgumentError, match=f"{n_classes} classes needs {needed} partitions") as e:
+        exhaustive(n_classes)
+    assert "at most 20 classes (524,287)" in str(e.value)
+    assert "Use an orthogonal or a random code." in str(e.value)
+
+
+def test_a_count_too_long_to_print_is_a_power():
+    with pytest.raises(ArgumentError, match=r"1000 classes needs 2\*\*999 - 1 partitions"):
+        exhaustive(1000)
+
+
+def test_exhaustive_of_twenty_classes_is_allowed():
+    code = exhaustive(20)
+    assert code.shape == (2**19 - 1, 20)
+    # Two of n columns agree in 2 to the power n − 2, less the constant row.
+    assert code.equiangular == (2**19, -1)
+
+
+@pytest.mark.parametrize(
+    ("design", "n_classes", "words"),
+    [
+        (one_vs_one, 1025, "one-vs-one of 1,025 classes has 524,800 partitions"),
+        (one_vs_rest, 10**6, "one-vs-rest of 1,000,000 classes"),
+        (adjacent, 10**6, "an adjacent code of 1,000,000 classes has 999,999 partitions"),
+    ],
+)
+def test_codes_past_the_limit_are_refused_before_they_are_made(design, n_classes, words):
+    with pytest.raises(ArgumentError, match=words) as caught:
+        design(n_classes)
+    assert "a coding matrix has at most 536,870,912" in str(caught.value)

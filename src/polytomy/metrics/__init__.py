@@ -1,0 +1,28 @@
+"""How good the classes and the probabilities of a multi-class classifier are.
+
+Each function takes the true labels, what was said of them, and optional sample weights. A weight
+counts as that many copies of its sample. Columns of ``proba`` are in the order of ``classes``, by
+default the sorted labels of ``y``.
+"""
+
+from polytomy.metrics.reliability import (
+    classwise_calibration_error,
+    confidence_calibration_error,
+    reliability_table,
+)
+from polytomy.metrics.scores import (
+    brier_score,
+    log_loss,
+    uncertainty_coefficient,
+    winner_brier_score,
+)
+
+__all__ = [
+    "brier_score",
+    "classwise_calibration_error",
+    "confidence_calibration_error",
+    "log_loss",
+    "reliability_table",
+    "uncertainty_coefficient",
+    "winner_brier_score",
+]

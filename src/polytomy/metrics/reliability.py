@@ -1,0 +1,163 @@
+"""Whether what is given a probability happens that often."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from polytomy.errors import ArgumentError
+from polytomy.metrics.inputs import check_judged_samples
+
+_RELIABILITY_BIN = np.dtype(
+    [
+        ("lower", np.float64),
+        ("upper", np.float64),
+        ("predicted", np.float64),
+        ("observed", np.float64),
+        ("weight", np.float64),
+    ]
+)
+
+
+def classwise_calibration_error(
+    y: ArrayLike,
+    proba: ArrayLike,
+    classes: ArrayLike | None = None,
+    *,
+    bins: int = 15,
+    sample_weight: ArrayLike | None = None,
+) -> float:
+    """Return how far the probabilities of each class are from its frequency, on average.
+
+    The classwise expected calibration error (Kull et al. 2019): for each class the samples are
+    binned by its probability; the distance of mean probability and observed frequency is averaged
+    over the bins by their weight, then over the classes.
+
+    Parameters
+    ----------
+    y, proba, classes, sample_weight
+        As in :func:`brier_score`.
+    bins : int, default=15
+        Number of bins of equal width.
+
+    Returns
+    -------
+    float, in [0, 1], zero is best
+
+    Examples
+    --------
+    Class 1 is given 0.3 and happens half of the time, so both classes are off by 0.2:
+
+    >>> round(classwise_calibration_error([0, 1], [[0.7, 0.3], [0.7, 0.3]]), 6)
+    0.2
+    """
+    table = reliability_table(y, proba, classes, bins=bins, sample_weight=sample_weight)
+    return float(np.mean([_calibration_error(of_class) for of_class in table]))
+
+
+def confidence_calibration_error(
+    y: ArrayLike,
+    proba: ArrayLike,
+    classes: ArrayLike | None = None,
+    *,
+    bins: int = 15,
+    sample_weight: ArrayLike | None = None,
+) -> float:
+    """Return how far the winning class's probability is from the accuracy, on average.
+
+    The expected calibration error of the prediction's confidence (Guo et al. 2017).
+
+    Parameters
+    ----------
+    y, proba, classes, bins, sample_weight
+        As in :func:`classwise_calibration_error`.
+
+    Returns
+    -------
+    float, in [0, 1], zero is best
+
+    Examples
+    --------
+    Confidence 0.7, right half of the time:
+
+    >>> round(confidence_calibration_error([0, 1], [[0.7, 0.3], [0.7, 0.3]]), 6)
+    0.2
+    """
+    judged = check_judged_samples(y, proba, classes, sample_weight)
+    confidence, right = judged.confidence()
+    return _calibration_error(_reliability(confidence, right, judged.weight, _bin_edges(bins)))
+
+
+def reliability_table(
+    y: ArrayLike,
+    proba: ArrayLike,
+    classes: ArrayLike | None = None,
+    *,
+    bins: int = 10,
+    sample_weight: ArrayLike | None = None,
+) -> NDArray[np.void]:
+    """Return, for each class and each bin of its probability, what was said and what happened.
+
+    Parameters
+    ----------
+    y, proba, classes, sample_weight
+        As in :func:`brier_score`.
+    bins : int, default=10
+        Number of bins of equal width. A bin holds its lower edge; the last one holds both edges.
+
+    Returns
+    -------
+    structured array of shape (n_classes, bins)
+        Fields: ``lower`` and ``upper``, the edges; ``predicted``, the mean probability;
+        ``observed``, the frequency of the class; ``weight``, the sum of sample weights. Empty bins
+        have weight zero, and NaN for the means.
+
+    Examples
+    --------
+    >>> table = reliability_table(["a", "b", "b"], [[0.9, 0.1], [0.7, 0.3], [0.2, 0.8]], bins=2)
+    >>> table["predicted"].round(6)
+    array([[0.2, 0.8],
+           [0.2, 0.8]])
+    >>> table["observed"]
+    array([[0. , 0.5],
+           [0.5, 1. ]])
+    >>> table["weight"]
+    array([[1., 2.],
+           [2., 1.]])
+    """
+    judged = check_judged_samples(y, proba, classes, sample_weight)
+    edges = _bin_edges(bins)
+    columns = zip(judged.proba.T, judged.happened.T, strict=True)
+    return np.stack([_reliability(said, did, judged.weight, edges) for said, did in columns])
+
+
+def _reliability(
+    said: NDArray[np.float64],
+    happened: NDArray[Any],
+    weight: NDArray[np.float64],
+    edges: NDArray[np.float64],
+) -> NDArray[np.void]:
+    n_bins = len(edges) - 1
+    place = np.clip(np.searchsorted(edges, said, side="right") - 1, 0, n_bins - 1)
+    table = np.zeros(n_bins, dtype=_RELIABILITY_BIN)
+    table["lower"], table["upper"] = edges[:-1], edges[1:]
+    total = np.bincount(place, weight, n_bins)
+    table["weight"] = total
+    with np.errstate(invalid="ignore"):  # 0 / 0 is the NaN of an empty bin
+        table["predicted"] = np.bincount(place, weight * said, n_bins) / total
+        table["observed"] = np.bincount(place, weight * happened, n_bins) / total
+    return table
+
+
+def _calibration_error(table: NDArray[np.void]) -> float:
+    filled = table[table["weight"] > 0]
+    gaps = np.abs(filled["predicted"] - filled["observed"])
+    return float(np.average(gaps, weights=filled["weight"]))
+
+
+def _bin_edges(bins: int) -> NDArray[np.float64]:
+    if isinstance(bins, bool) or not isinstance(bins, int | np.integer) or bins < 1:
+        raise ArgumentError(f"bins={bins!r} must be a whole number, one or more.")
+    return np.linspace(0.0, 1.0, int(bins) + 1)

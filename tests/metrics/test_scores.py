@@ -1,0 +1,257 @@
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn import metrics as sklearn_metrics
+
+from polytomy import metrics
+from polytomy.errors import ArgumentError
+
+SCORES_OF_PROBABILITIES = [metrics.brier_score, metrics.winner_brier_score, metrics.log_loss]
+
+
+@st.composite
+def judged_samples(draw):
+    """Labels, probabilities and whole-number weights of a few samples of a few classes."""
+    n_classes = draw(st.integers(1, 4))
+    n_samples = draw(st.integers(n_classes, 12))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    y = rng.permutation(np.r_[np.arange(n_classes), rng.integers(n_classes, size=n_samples)])
+    odds = rng.uniform(0.01, 1, size=(len(y), n_classes))
+    proba = odds / odds.sum(axis=1, keepdims=True)
+    return y, proba, rng.integers(0, 4, size=len(y)) + np.eye(len(y), dtype=int)[0]
+
+
+class TestUncertaintyCoefficient:
+    def test_hand_worked(self):
+        # Joint shares: (a, a) 3/8, (a, b) 1/8, (b, b) 4/8, so H(y) = log 2 and
+        # I = 3/8 log(3/8 / (1/2 · 3/8)) + 1/8 log(1/8 / (1/2 · 5/8)) + 1/2 log(1/2 / (1/2 · 5/8)).
+        y, predicted = list("aaaabbbb"), list("aaabbbbb")
+        information = 3 / 8 * math.log(2) + 1 / 8 * math.log(2 / 5) + 1 / 2 * math.log(8 / 5)
+        assert metrics.uncertainty_coefficient(y, predicted) == pytest.approx(
+            information / math.log(2), abs=1e-15
+        )
+
+    def test_nothing_known_and_all_known(self):
+        assert metrics.uncertainty_coefficient([0, 0, 1, 1], [0, 1, 0, 1]) == pytest.approx(0)
+        assert metrics.uncertainty_coefficient([0, 0, 1, 1], [0, 0, 1, 1]) == 1
+        assert metrics.uncertainty_coefficient([0, 1, 2], ["same"] * 3) == 0
+
+    def test_a_single_true_class_leaves_nothing_uncertain(self):
+        assert metrics.uncertainty_coefficient(["a", "a"], ["a", "b"]) == 1
+
+    @given(
+        st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=1, max_size=30),
+        st.permutations(range(4)),
+    )
+    @settings(deadline=None)
+    def test_equals_homogeneity_and_ignores_the_names_of_classes(self, pairs, names):
+        y, predicted = map(list, zip(*pairs, strict=True))
+        coefficient = metrics.uncertainty_coefficient(y, predicted)
+        assert coefficient == pytest.approx(
+            sklearn_metrics.homogeneity_score(y, predicted), abs=1e-9
+        )
+        renamed = [f"class {names[k]}" for k in predicted]
+        assert metrics.uncertainty_coefficient(y, renamed) == pytest.approx(coefficient, abs=1e-12)
+
+    @given(judged_samples())
+    @settings(deadline=None)
+    def test_a_weight_is_that_many_copies(self, samples):
+        y, proba, weight = samples
+        predicted = proba.argmax(axis=1)
+        assert metrics.uncertainty_coefficient(y, predicted, sample_weight=weight) == pytest.approx(
+            metrics.uncertainty_coefficient(np.repeat(y, weight), np.repeat(predicted, weight)),
+            abs=1e-12,
+        )
+
+    def test_unequal_lengths(self):
+        with pytest.raises(
+            ArgumentError,
+            match=r"y has 2 labels and predicted has 3. Give one prediction for each sample\.",
+        ):
+            metrics.uncertainty_coefficient([0, 1], [0, 1, 1])
+
+
+def test_hand_worked_brier_scores():
+    y, proba, classes = ["a", "c"], [[0.7, 0.2, 0.1], [0.6, 0.2, 0.2]], ["a", "b", "c"]
+    # 0.3² + 0.2² + 0.1² = 0.14 for the first sample, 0.6² + 0.2² + 0.8² = 1.04 for the second.
+    assert metrics.brier_score(y, proba, classes) == pytest.approx(math.sqrt((0.14 + 1.04) / 6))
+    assert metrics.brier_score(y, proba, classes, per_class=False) == pytest.approx(
+        math.sqrt((0.14 + 1.04) / 2)
+    )
+    assert metrics.brier_score(y, proba, classes, sample_weight=[3, 1]) == pytest.approx(
+        math.sqrt((3 * 0.14 + 1.04) / 12)
+    )
+
+
+def test_hand_worked_winner_brier_score():
+    # The first winner is right with 0.7, the second wrong with 0.6.
+    y, proba = ["a", "c"], [[0.7, 0.2, 0.1], [0.6, 0.2, 0.2]]
+    score = metrics.winner_brier_score(y, proba, ["a", "b", "c"])
+    assert score == pytest.approx(math.sqrt((0.3**2 + 0.6**2) / 2))
+
+
+def test_a_tie_is_won_by_the_first_class():
+    assert metrics.winner_brier_score([0], [[0.5, 0.5]], [0, 1]) == pytest.approx(0.5)
+    assert metrics.winner_brier_score([1], [[0.5, 0.5]], [0, 1]) == pytest.approx(0.5)
+    assert metrics.winner_brier_score([1], [[0.4, 0.4, 0.2]], [0, 1, 2]) == pytest.approx(0.4)
+
+
+def test_a_zero_probability_costs_much_but_not_all():
+    assert metrics.log_loss([0, 1], [[0.0, 1.0], [0.0, 1.0]]) == pytest.approx(
+        -math.log(2.0**-52) / 2
+    )
+
+
+@given(judged_samples())
+@settings(deadline=None)
+def test_scores_agree_with_scikit_learn(samples):
+    y, proba, weight = samples
+    n_classes = proba.shape[1]
+    if n_classes == 1:
+        assert metrics.log_loss(y, proba) == metrics.brier_score(y, proba) == 0
+        return
+    labels = np.arange(n_classes)
+    assert metrics.log_loss(y, proba, labels, sample_weight=weight) == pytest.approx(
+        sklearn_metrics.log_loss(y, proba, labels=labels, sample_weight=weight)
+    )
+    squares = np.square(proba - np.eye(n_classes)[y]).sum(axis=1)
+    assert metrics.brier_score(
+        y, proba, per_class=False, sample_weight=weight
+    ) ** 2 == pytest.approx(np.average(squares, weights=weight))
+
+
+@pytest.mark.parametrize("score", SCORES_OF_PROBABILITIES)
+@given(samples=judged_samples())
+@settings(deadline=None, max_examples=30)
+def test_a_weight_is_that_many_copies(score, samples):
+    y, proba, weight = samples
+    classes = np.arange(proba.shape[1])
+    assert score(y, proba, classes, sample_weight=weight) == pytest.approx(
+        score(np.repeat(y, weight), np.repeat(proba, weight, axis=0), classes)
+    )
+
+
+@pytest.mark.parametrize("score", SCORES_OF_PROBABILITIES)
+@given(samples=judged_samples(), seed=st.integers(0, 1000))
+@settings(deadline=None, max_examples=30)
+def test_permuting_classes_with_their_columns_changes_nothing(score, samples, seed):
+    y, proba, _ = samples
+    order = np.random.default_rng(seed).permutation(proba.shape[1])
+    assert score(y, proba[:, order], order) == pytest.approx(score(y, proba))
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        np.array(["b", "a"]),
+        np.array([True, False]),
+        np.array([2.5, -1.0]),
+        np.array(["b", "a"], dtype=object),
+        [7, 3],
+    ],
+)
+def test_labels_of_any_kind(labels):
+    # The larger label is first in y, so it is the second column.
+    assert metrics.log_loss(labels, [[0.5, 0.5], [0.25, 0.75]]) == pytest.approx(math.log(8) / 2)
+
+
+def test_mixed_labels_keep_their_kind():
+    assert metrics.log_loss([1, "1"], [[0.5, 0.5], [0.75, 0.25]], [1, "1"]) == pytest.approx(
+        math.log(8) / 2
+    )
+
+
+def test_frames_are_taken():
+    pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
+    y, proba = ["a", "b"], [[0.5, 0.5], [0.75, 0.25]]
+    for library in pandas, polars:
+        frame = library.DataFrame(np.array(proba))
+        assert metrics.log_loss(library.Series(y), frame) == metrics.log_loss(y, proba)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (
+            {"y": ["a", "b", "z"], "classes": ["a", "b"]},
+            r"Label 'z' of y is not among the classes \('a', 'b'\)\. "
+            r"Give classes the labels of all columns of proba\.",
+        ),
+        (
+            {"y": ["a", "b", "c"]},
+            r"proba has 2 columns but y has 3 different labels\. "
+            r"Give classes the label of each column\.",
+        ),
+        (
+            {"classes": ["a", "b", "c"]},
+            r"proba has 2 columns but classes names 3\. Give one label for each column\.",
+        ),
+        (
+            {"classes": ["a", "a"]},
+            r"classes has the label 'a' twice\. Give each column its own\.",
+        ),
+        (
+            {"y": ["a", 1, "b"]},
+            r"The labels of y cannot be sorted\. Give classes the label of each column of proba\.",
+        ),
+        (
+            {"y": [["a"], ["b"], ["b"]]},
+            r"y has shape \(3, 1\); it must be one label for each sample\. "
+            r"Take np\.ravel of a column, or np\.argmax of indicators\.",
+        ),
+        ({"y": []}, r"y is empty; at least one label is needed\."),
+        (
+            {"proba": [0.1, 0.2, 0.3]},
+            r"proba has shape \(3,\); it must have a row for each sample and a column for each "
+            r"class\. Of two classes, give np\.column_stack\(\[1 - p, p\]\)\.",
+        ),
+        ({"proba": [["x", "y"]]}, r"proba cannot be read as an array of numbers: could not"),
+        ({"proba": [[0.5, 0.5]]}, r"proba has 1 rows but y has 3 labels\."),
+        (
+            {"proba": [[0.5, 0.5], [np.nan, 0.5], [0.5, 0.5]]},
+            r"Row 1 of proba has NaN\. Leave such samples out\.",
+        ),
+        (
+            {"proba": [[0.5, 0.5], [0.5, 0.5], [1.5, -0.5]]},
+            r"Row 2 of proba has 1\.5, which is no probability\. "
+            r"Give predict_proba, not decision values\.",
+        ),
+        (
+            {"proba": [[0.5, 0.6], [0.5, 0.5], [0.5, 0.5]]},
+            r"Row 0 of proba sums to 1\.1, not to one\. Divide each row by its sum\.",
+        ),
+        (
+            {"sample_weight": [1, 1]},
+            r"sample_weight has shape \(2,\); 3 samples need \(3,\)\.",
+        ),
+        (
+            {"sample_weight": [1, -2, 1]},
+            r"sample_weight\[1\] is -2; weights must be finite and not negative\.",
+        ),
+        (
+            {"sample_weight": [1, 1, np.inf]},
+            r"sample_weight\[2\] is inf; weights must be finite and not negative\.",
+        ),
+        (
+            {"sample_weight": ["a", "b", "c"]},
+            r"sample_weight cannot be read as an array of numbers: could not",
+        ),
+        (
+            {"sample_weight": [0, 0, 0]},
+            r"sample_weight is zero for all samples; at least one must count\.",
+        ),
+    ],
+)
+@pytest.mark.parametrize("score", [*SCORES_OF_PROBABILITIES, metrics.classwise_calibration_error])
+def test_bad_input_is_named(score, arguments, words):
+    good = {"y": ["a", "b", "b"], "proba": [[0.5, 0.5], [0.1, 0.9], [1.0, 0.0]]}
+    score(**good)
+    with pytest.raises(ArgumentError, match=words):
+        score(**(good | arguments))
+
+
+def test_probabilities_printed_with_six_digits_are_taken():
+    metrics.brier_score([0, 1, 2], np.round(np.full((3, 3), 1 / 3), 6))

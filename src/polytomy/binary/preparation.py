@@ -1,0 +1,132 @@
+"""Making an estimator ready for one binary problem: copied, seeded, its weights routed."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+import numpy as np
+from sklearn import get_config
+from sklearn.base import clone
+from sklearn.pipeline import Pipeline
+from sklearn.svm import SVC, NuSVC
+from sklearn.utils import check_random_state, get_tags
+
+from polytomy.errors import ArgumentError
+
+__all__ = ["is_pairwise", "partition_seeds", "prepare_estimator", "weight_parameter"]
+
+_LARGEST_SEED = np.iinfo(np.int32).max
+
+
+def partition_seeds(random_state: Any, n_partitions: int) -> list[int | None]:
+    """Return a seed for each partition, so that no result depends on the order of training.
+
+    Parameters
+    ----------
+    random_state : int, RandomState or None
+        None gives no seeds: estimators then keep the random_state they have.
+    n_partitions : int
+
+    Examples
+    --------
+    >>> partition_seeds(None, 2)
+    [None, None]
+    >>> partition_seeds(7, 3)[:2] == partition_seeds(7, 2)
+    True
+    """
+    if random_state is None:
+        return [None] * n_partitions
+    generator = check_random_state(random_state)
+    return [int(generator.randint(_LARGEST_SEED)) for _ in range(n_partitions)]
+
+
+def prepare_estimator(estimator: Any, seed: int | None) -> Any:
+    """Return an unfitted copy of the estimator, with every random_state in it set from the seed.
+
+    A support vector machine loses ``probability=True``: its decision values are calibrated as
+    those of other estimators are, in place of its own, deprecated calibration.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import SGDClassifier
+    >>> prepare_estimator(SGDClassifier(alpha=0.1), seed=None)
+    SGDClassifier(alpha=0.1)
+    """
+    _check_classifier(estimator)
+    prepared = clone(estimator)
+    machine = _final_step(prepared)
+    if isinstance(machine, SVC | NuSVC) and "probability" in machine.get_params():
+        default = inspect.signature(type(machine)).parameters["probability"].default
+        machine.set_params(probability=default)
+    if seed is not None:
+        generator = np.random.default_rng(seed)
+        # Sorted, so that the same parameter gets the same seed whatever the order of the others.
+        names = [
+            name
+            for name in sorted(prepared.get_params(deep=True))
+            if name == "random_state" or name.endswith("__random_state")
+        ]
+        prepared.set_params(**{name: int(generator.integers(_LARGEST_SEED)) for name in names})
+    return prepared
+
+
+def weight_parameter(estimator: Any) -> str:
+    """Return the name under which `fit` takes weights; of a pipeline, its final step takes them.
+
+    Examples
+    --------
+    >>> from sklearn.pipeline import make_pipeline
+    >>> weight_parameter(make_pipeline("passthrough", SVC()))
+    'svc__sample_weight'
+    """
+    path, inner = "", estimator
+    while isinstance(inner, Pipeline):
+        if get_config()["enable_metadata_routing"]:
+            return "sample_weight"  # the pipeline's steps say themselves what they take
+        name, inner = inner.steps[-1]
+        path += f"{name}__"
+    if hasattr(inner, "fit"):
+        parameters = inspect.signature(inner.fit).parameters
+        takes_any = any(each.kind is each.VAR_KEYWORD for each in parameters.values())
+        if takes_any or "sample_weight" in parameters:
+            return f"{path}sample_weight"
+    raise ArgumentError(
+        f"{type(inner).__name__} takes no sample_weight. Fit without weights, or use an estimator "
+        "whose fit takes them."
+    )
+
+
+def is_pairwise(estimator: Any) -> bool:
+    """Return whether the estimator takes a matrix of kernel values or distances for X."""
+    tags = _tags(estimator)
+    return tags is not None and bool(tags.input_tags.pairwise)
+
+
+def _check_classifier(estimator: Any) -> None:
+    if isinstance(estimator, type):
+        raise ArgumentError(
+            f"estimator={estimator.__name__} is a class. Give an object: {estimator.__name__}()."
+        )
+    if not hasattr(estimator, "fit") or not hasattr(estimator, "get_params"):
+        raise ArgumentError(
+            f"estimator={estimator!r} is no estimator of scikit-learn: it needs fit and get_params."
+        )
+    tags = _tags(estimator)
+    if tags is not None and tags.estimator_type == "regressor":
+        raise ArgumentError(
+            f"estimator={estimator!r} is a regressor; a binary needs a classifier, such as SVC()."
+        )
+
+
+def _tags(estimator: Any) -> Any:
+    try:
+        return get_tags(estimator)
+    except AttributeError:  # an estimator that is not built on scikit-learn's base class
+        return None
+
+
+def _final_step(estimator: Any) -> Any:
+    while isinstance(estimator, Pipeline):
+        estimator = estimator.steps[-1][1]
+    return estimator

@@ -1,0 +1,157 @@
+"""Which samples a dichotomy is trained on, and on which side each of them is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["BinaryProblem", "balance_sides", "binary_problem", "group_rows"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BinaryProblem:
+    """One dichotomy of the training data: a few indices, no copy of the data.
+
+    Attributes
+    ----------
+    name : str
+        Name of the partition, for messages.
+    rows : array of shape (n_samples,)
+        Rows of the training data that take part, ascending.
+    is_positive : bool array of shape (n_samples,)
+        Whether each of them is on the +1 side.
+    """
+
+    name: str
+    rows: NDArray[np.intp]
+    is_positive: NDArray[np.bool_]
+
+    @property
+    def targets(self) -> NDArray[np.int64]:
+        """−1 or +1 for each row: what the binary classifiers are trained on."""
+        return np.where(self.is_positive, 1, -1)
+
+    @property
+    def n_samples(self) -> int:
+        """Number of samples that take part."""
+        return len(self.rows)
+
+    @property
+    def n_positive(self) -> int:
+        """Number of samples on the +1 side."""
+        return int(np.count_nonzero(self.is_positive))
+
+    @property
+    def n_negative(self) -> int:
+        """Number of samples on the −1 side."""
+        return self.n_samples - self.n_positive
+
+    @property
+    def smaller_side(self) -> int:
+        """Number of samples on the smaller side."""
+        return min(self.n_negative, self.n_positive)
+
+    def keep(self, mask: NDArray[np.bool_]) -> BinaryProblem:
+        """Return the problem with only the samples where `mask`, one value for each, is true."""
+        return BinaryProblem(self.name, self.rows[mask], self.is_positive[mask])
+
+
+def group_rows(codes: NDArray[np.integer], n_classes: int) -> tuple[NDArray[np.intp], ...]:
+    """Return the rows of each class, found once for all the partitions of a scheme.
+
+    Parameters
+    ----------
+    codes : array of shape (n_samples,)
+        Index of each sample's class; −1 for a sample whose class is not in the scheme.
+    n_classes : int
+
+    Returns
+    -------
+    tuple of n_classes arrays, each ascending
+
+    Examples
+    --------
+    >>> group_rows(np.array([1, 0, 1, -1]), 3)
+    (array([1]), array([0, 2]), array([], dtype=int64))
+    """
+    # A stable sort keeps the rows of each class in ascending order.
+    by_class = np.argsort(codes, kind="stable")
+    starts = np.searchsorted(codes[by_class], np.arange(n_classes + 1))
+    return tuple(by_class[a:b] for a, b in pairwise(starts))
+
+
+def binary_problem(
+    rows_of_class: Sequence[NDArray[np.intp]],
+    negative: Sequence[int],
+    positive: Sequence[int],
+    *,
+    name: str,
+) -> BinaryProblem:
+    """Return the problem of telling the classes on one side of a partition from the other.
+
+    The cost grows with the samples that take part, not with the whole training data.
+
+    Parameters
+    ----------
+    rows_of_class : sequence of arrays
+        As :func:`group_rows` returns them.
+    negative, positive : sequences of int
+        Indices of the classes on the −1 and on the +1 side.
+    name : str
+        Name of the partition.
+
+    Examples
+    --------
+    >>> rows_of_class = group_rows(np.array([2, 0, 1, 0]), 3)
+    >>> problem = binary_problem(rows_of_class, negative=[0], positive=[2], name="a-00")
+    >>> problem.rows, problem.targets
+    (array([0, 1, 3]), array([ 1, -1, -1]))
+    """
+    below = [rows_of_class[k] for k in negative]
+    above = [rows_of_class[k] for k in positive]
+    rows = np.concatenate([*below, *above]) if below or above else np.empty(0, dtype=np.intp)
+    is_positive = np.arange(len(rows)) >= sum(map(len, below))
+    # In the order of the data, so that a binary fits as it would on a masked copy of the data.
+    order = np.argsort(rows)
+    return BinaryProblem(name, rows[order], is_positive[order])
+
+
+def balance_sides(
+    problem: BinaryProblem, sample_weight: NDArray[np.float64] | None, n_rows: int
+) -> NDArray[np.float64]:
+    """Return weights under which both sides of the problem weigh as much.
+
+    The total of the weights stays what it was, as with scikit-learn's ``class_weight="balanced"``.
+    A problem with an empty side is left as it is.
+
+    Parameters
+    ----------
+    problem : BinaryProblem
+    sample_weight : array of shape (n_rows,), optional
+        Weights before balancing, one for each row of the training data.
+    n_rows : int
+        Number of rows of the training data.
+
+    Returns
+    -------
+    array of shape (n_rows,)
+        Rows outside of the problem keep their weights.
+
+    Examples
+    --------
+    >>> problem = BinaryProblem("a-00", np.array([0, 1, 3]), np.array([True, False, False]))
+    >>> balance_sides(problem, None, n_rows=4)
+    array([1.5 , 0.75, 1.  , 0.75])
+    """
+    balanced = np.ones(n_rows) if sample_weight is None else sample_weight.astype(np.float64)
+    above, below = problem.rows[problem.is_positive], problem.rows[~problem.is_positive]
+    weight_above, weight_below = balanced[above].sum(), balanced[below].sum()
+    if weight_above and weight_below:
+        half = (weight_above + weight_below) / 2
+        balanced[above] *= half / weight_above
+        balanced[below] *= half / weight_below
+    return balanced

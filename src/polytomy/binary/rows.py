@@ -1,0 +1,42 @@
+"""Rows and columns of data of any kind that scikit-learn takes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import issparse
+from sklearn.utils import _safe_indexing
+
+__all__ = ["count_rows", "take_block", "take_columns", "take_rows"]
+
+
+def count_rows(X: Any) -> int:
+    """Return the number of rows of an array, sparse matrix, frame or list."""
+    return int(X.shape[0]) if hasattr(X, "shape") else len(X)
+
+
+def take_rows(X: Any, rows: NDArray[np.intp]) -> Any:
+    """Return some rows, as the kind of data that X is. `rows` ascend and do not repeat."""
+    if len(rows) == count_rows(X):
+        return X  # all of them: no copy
+    return _safe_indexing(_rowwise(X), rows)
+
+
+def take_block(X: Any, block: slice) -> Any:
+    """Return consecutive rows, as the kind of data that X is."""
+    if isinstance(X, np.ndarray):
+        return X[block]  # a view
+    return take_rows(X, np.arange(*block.indices(count_rows(X))))
+
+
+def take_columns(X: Any, columns: NDArray[np.intp]) -> Any:
+    """Return some columns, as the kind of data that X is. `columns` ascend and do not repeat."""
+    return _safe_indexing(_rowwise(X), columns, axis=1)
+
+
+def _rowwise(X: Any) -> Any:
+    """Return sparse data of any format as one that can be indexed, other data as it is."""
+    is_sparse: bool = issparse(X)
+    return X.tocsr() if is_sparse else X

@@ -1,0 +1,244 @@
+"""Training one binary: the final model on all of its samples, its calibrator on held-out ones."""
+
+from __future__ import annotations
+
+import copy
+import warnings
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import clone
+from sklearn.model_selection import StratifiedKFold
+
+from polytomy.binary.answers import (
+    Output,
+    TrainedBinary,
+    choose_output,
+    match_sides,
+    uncalibrated,
+)
+from polytomy.binary.calibration import Calibration, make_calibrator
+from polytomy.binary.preparation import is_pairwise, prepare_estimator, weight_parameter
+from polytomy.binary.problems import BinaryProblem
+from polytomy.binary.rows import count_rows, take_columns, take_rows
+from polytomy.errors import ArgumentError, CalibrationWarning, PolytomyError
+from polytomy.metrics.inputs import check_weights
+
+__all__ = ["check_folds", "train_binary"]
+
+_FALLBACKS = {
+    Output.MARGIN: "the logistic function of its decision values answers",
+    Output.PROBABILITY: "its predict_proba answers as it is",
+    Output.LABEL: "its predictions answer as if they were certain",
+}
+
+
+def train_binary(
+    estimator: Any,
+    X: Any,
+    problem: BinaryProblem,
+    *,
+    calibration: Calibration = "auto",
+    cv: Any = 5,
+    random_state: int | None = None,
+    sample_weight: ArrayLike | None = None,
+    fit_params: Mapping[str, Any] | None = None,
+    warn: bool = True,
+) -> TrainedBinary:
+    """Return a binary trained on one problem, and calibrated on decision values held out of it.
+
+    What it answers by depends on the estimator and on `calibration`:
+
+    ===================  ====================  ====================  ==========================
+    the estimator has    "auto"                None                  a name or an object
+    ===================  ====================  ====================  ==========================
+    predict_proba only   as it is              as it is              its log-odds, calibrated
+    both                 predict_proba as is   predict_proba as is   decision values, calibrated
+    decision_function    sigmoid               logistic function     decision values, calibrated
+    predict only         ±1                    ±1                    ±1, calibrated
+    ===================  ====================  ====================  ==========================
+
+    Calibrators learn from decision values of held-out folds; one final model is fitted to all the
+    samples. Folds are never more than the smaller side has samples. Where a side has a single
+    sample, or no fold can be used, the answer is that of ``calibration=None``, and a
+    CalibrationWarning says so. Samples of weight zero are left out. A problem with an empty side
+    has a constant answer: +1 or −1, or 0 where both are empty.
+
+    Parameters
+    ----------
+    estimator : classifier or pipeline
+        It is copied and fitted to targets −1 and +1.
+    X : array, sparse matrix or frame of shape (n_rows, n_features)
+        The whole training data; of an estimator for precomputed kernels, the (n_rows, n_rows)
+        kernel matrix.
+    problem : BinaryProblem
+        Which rows take part and their sides.
+    calibration : "auto", "sigmoid", "isotonic", "temperature", None or a calibrator
+    cv : int or splitter, default=5
+        Number of stratified, shuffled folds, or an object with ``split(X, y)``.
+    random_state : int, optional
+        Fixes the folds and every random_state in the estimator. Give each partition its own.
+    sample_weight : array of shape (n_rows,), optional
+        Weights of all rows of X.
+    fit_params : mapping, optional
+        Further arguments of the estimator's fit; those with n_rows values are cut to the rows.
+    warn : bool, default=True
+        Whether to warn of a shortcoming, or leave it in the result's attribute only, as is best in
+        a worker process whose warnings nobody sees.
+
+    Returns
+    -------
+    TrainedBinary
+
+    Examples
+    --------
+    >>> from sklearn.svm import SVC
+    >>> X = np.array([[0.0], [1.0], [2.0], [3.0]])
+    >>> problem = BinaryProblem("low-high", np.arange(4), np.array([False, False, True, True]))
+    >>> binary = train_binary(SVC(), X, problem, random_state=0)
+    >>> binary.decisions(X) > 0
+    array([False, False,  True,  True])
+    """
+    calibrator = make_calibrator(calibration)
+    check_folds(cv)
+    prepared = prepare_estimator(estimator, random_state)
+    weight, parameters = None, dict(fit_params or {})
+    if sample_weight is not None:
+        weight = check_weights(sample_weight, count_rows(X))
+        parameters[weight_parameter(prepared)] = weight
+        problem = problem.keep(weight[problem.rows] > 0)
+    if problem.smaller_side == 0:
+        answer = float(np.sign(problem.n_positive - problem.n_negative))
+        return TrainedBinary(problem.name, Output.CONSTANT, constant=answer)
+
+    trainer = _Trainer(prepared, X, weight, parameters, is_pairwise(prepared))
+    binary = uncalibrated(trainer.train(problem))
+    output = choose_output(binary.estimator, calibration)
+    is_automatic = isinstance(calibration, str) and calibration == "auto"
+    if calibration is None or (is_automatic and output is not Output.MARGIN):
+        return binary
+    try:
+        calibrator.fit(*trainer.hold_out(problem, output, cv, random_state))
+    except _CannotCalibrateError as reason:
+        shortcoming = (
+            f'Partition "{problem.name}" cannot be calibrated: {reason}; '
+            f"{_FALLBACKS[binary.output]}."
+        )
+        if warn:
+            warnings.warn(shortcoming, CalibrationWarning, stacklevel=2)
+        return replace(binary, shortcoming=shortcoming)
+    return replace(binary, output=output, calibrator=calibrator)
+
+
+def check_folds(cv: Any) -> None:
+    """Raise an ArgumentError unless `cv` is a number of folds, two or more, or a splitter."""
+    is_number = isinstance(cv, int | np.integer) and not isinstance(cv, bool)
+    if not (cv >= 2 if is_number else hasattr(cv, "split") and not isinstance(cv, str)):
+        raise ArgumentError(
+            f"cv={cv!r} must be a number of folds, two or more, or an object with split(X, y)."
+        )
+
+
+class _CannotCalibrateError(Exception):
+    """The reason why there are no held-out decision values."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Trainer:
+    """Fits copies of one prepared estimator to parts of one binary problem."""
+
+    estimator: Any
+    X: Any
+    weight: NDArray[np.float64] | None
+    fit_params: Mapping[str, Any]
+    is_pairwise: bool
+
+    def train(self, problem: BinaryProblem) -> TrainedBinary:
+        """Fit a copy of the estimator to all samples of the problem."""
+        model = clone(self.estimator)
+        part = take_rows(self.X, problem.rows)
+        if self.is_pairwise:
+            part = take_columns(part, problem.rows)
+        parameters = {
+            name: take_rows(value, problem.rows) if self._is_aligned(value) else value
+            for name, value in self.fit_params.items()
+        }
+        try:
+            model.fit(part, problem.targets, **parameters)
+        except Exception as error:
+            error.add_note(f'while training the binary of partition "{problem.name}"')
+            raise
+        classes, positive_index = match_sides(model, [-1], [1], problem.name)
+        return TrainedBinary(
+            problem.name,
+            Output.LABEL,
+            model,
+            classes=classes,
+            positive_index=positive_index,
+            columns=problem.rows if self.is_pairwise else None,
+        )
+
+    def hold_out(
+        self, problem: BinaryProblem, output: Output, cv: Any, seed: int | None
+    ) -> tuple[NDArray[np.float64], NDArray[np.bool_], NDArray[np.float64] | None]:
+        """Return scores of samples held out of training, their sides and their weights."""
+        scores: list[NDArray[np.float64]] = []
+        held_out: list[NDArray[np.intp]] = []
+        for training, test in self._folds(problem, cv, seed):
+            try:
+                binary = replace(self.train(training), output=output)
+                scores.append(binary.scores(take_rows(self.X, problem.rows[test])))
+            except PolytomyError:
+                raise
+            except ValueError as error:
+                # The final model could be fitted, so it is the fold that is too small.
+                raise _CannotCalibrateError(f"a fold of it cannot be fitted ({error})") from error
+            held_out.append(test)
+        order = np.concatenate(held_out) if held_out else np.empty(0, dtype=np.intp)
+        sides = problem.is_positive[order]
+        if len(np.unique(sides)) < 2:
+            raise _CannotCalibrateError("cv holds out no samples, or those of one side only")
+        weight = None if self.weight is None else self.weight[problem.rows[order]]
+        return np.concatenate(scores), sides, weight
+
+    def _folds(
+        self, problem: BinaryProblem, cv: Any, seed: int | None
+    ) -> Iterator[tuple[BinaryProblem, NDArray[np.intp]]]:
+        """Yield the part of the problem to train on and the samples to test, for each fold."""
+        if problem.smaller_side < 2:
+            side = "−1" if problem.n_negative < problem.n_positive else "+1"
+            raise _CannotCalibrateError(f"its {side} side has a single sample")
+        splitter = _splitter(cv, problem.smaller_side, seed)
+        # A splitter of the user's own may look at the data; stratified folds only count it.
+        data = take_rows(self.X, problem.rows) if hasattr(cv, "split") else problem.rows
+        try:
+            folds = list(splitter.split(data, problem.targets))
+        except ValueError as error:
+            raise _CannotCalibrateError(f"cv cannot split it ({error})") from error
+        for training, test in folds:
+            is_kept = np.zeros(problem.n_samples, dtype=np.bool_)
+            is_kept[training] = True
+            kept = problem.keep(is_kept)
+            if kept.smaller_side and len(test):
+                yield kept, np.unique(test)
+
+    def _is_aligned(self, value: Any) -> bool:
+        """Return whether a parameter of fit has a value for each row of the data."""
+        is_array = isinstance(value, list | tuple) or bool(getattr(value, "shape", ()))
+        return is_array and count_rows(value) == count_rows(self.X)
+
+
+def _splitter(cv: Any, smaller_side: int, seed: int | None) -> Any:
+    """Return a splitter of its own for one problem, with no more folds than it allows."""
+    if isinstance(cv, int | np.integer):
+        return StratifiedKFold(min(int(cv), smaller_side), shuffle=True, random_state=seed)
+    # A copy, so that a generator within it does not tie partitions to the order of training.
+    splitter = copy.deepcopy(cv)
+    if getattr(splitter, "random_state", seed) is None:
+        splitter.random_state = seed
+    if getattr(splitter, "n_splits", 0) > smaller_side:
+        splitter.n_splits = smaller_side
+    return splitter

@@ -1,0 +1,75 @@
+"""Training a binary further, batch by batch."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from polytomy.binary.answers import Output, TrainedBinary, uncalibrated
+from polytomy.binary.preparation import prepare_estimator
+from polytomy.binary.problems import BinaryProblem
+from polytomy.binary.rows import count_rows, take_rows
+from polytomy.errors import ArgumentError
+from polytomy.metrics.inputs import check_weights
+
+__all__ = ["update_binary"]
+
+
+def update_binary(
+    binary: TrainedBinary | None,
+    estimator: Any,
+    X: Any,
+    problem: BinaryProblem,
+    *,
+    random_state: int | None = None,
+    sample_weight: ArrayLike | None = None,
+) -> TrainedBinary:
+    """Return the binary after one more batch, by its estimator's ``partial_fit``.
+
+    Nothing can be held out of a stream, so the answers are those of ``calibration=None``. Until
+    the first sample of the problem comes, the answer is 0, undecided.
+
+    Parameters
+    ----------
+    binary : TrainedBinary, optional
+        What an earlier batch gave; its estimator is trained on. None for the first batch.
+    estimator : classifier with ``partial_fit``
+        Copied for the first batch.
+    X : array, sparse matrix or frame of shape (n_rows, n_features)
+    problem : BinaryProblem
+        Which rows of X take part and their sides.
+    random_state : int, optional
+        Fixes every random_state in the estimator.
+    sample_weight : array of shape (n_rows,), optional
+
+    Examples
+    --------
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> X = np.array([[0.0], [1.0], [2.0], [3.0]])
+    >>> problem = BinaryProblem("low-high", np.arange(4), np.array([False, False, True, True]))
+    >>> binary = update_binary(None, GaussianNB(), X, problem)
+    >>> binary.decisions(X) > 0
+    array([False, False,  True,  True])
+    """
+    if not hasattr(estimator, "partial_fit"):
+        raise ArgumentError(
+            f"{estimator!r} has no partial_fit. Use fit, or an estimator such as SGDClassifier()."
+        )
+    if binary is None:
+        binary = TrainedBinary(problem.name, Output.CONSTANT)
+    parameters = {}
+    if sample_weight is not None:
+        weight = check_weights(sample_weight, count_rows(X))
+        problem = problem.keep(weight[problem.rows] > 0)
+        parameters["sample_weight"] = weight[problem.rows]
+    if not problem.n_samples:
+        return binary
+    model = binary.estimator
+    if model is None:
+        model = prepare_estimator(estimator, random_state)
+    part = take_rows(X, problem.rows)
+    model.partial_fit(part, problem.targets, classes=np.array([-1, 1]), **parameters)
+    return uncalibrated(replace(binary, estimator=model))

@@ -1,0 +1,473 @@
+import pickle
+import warnings
+
+import numpy as np
+import pytest
+import scipy.sparse
+from scipy.special import expit
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.compose import make_column_transformer
+from sklearn.linear_model import LogisticRegression, RidgeClassifier, SGDClassifier
+from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.model_selection import (
+    GroupKFold,
+    KFold,
+    RepeatedStratifiedKFold,
+    ShuffleSplit,
+    StratifiedKFold,
+)
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC, LinearSVC, NuSVC
+from sklearn.tree import DecisionTreeClassifier
+
+from polytomy.binary.answers import Output
+from polytomy.binary.calibrators import (
+    IsotonicCalibrator,
+    SigmoidCalibrator,
+    TemperatureCalibrator,
+    UncalibratedMap,
+)
+from polytomy.binary.problems import BinaryProblem
+from polytomy.binary.training import train_binary
+from polytomy.errors import ArgumentError, CalibrationWarning
+
+
+def two_clouds(n_negative=20, n_positive=15, n_others=5, seed=0):
+    """Data and a problem that leaves some of its rows out."""
+    rng = np.random.default_rng(seed)
+    side = rng.permutation(np.repeat([-1, 0, 1], [n_negative, n_others, n_positive]))
+    X = rng.normal(size=(len(side), 3)) + side[:, np.newaxis]
+    rows = np.flatnonzero(side)
+    return X, BinaryProblem("p", rows, side[rows] > 0)
+
+
+class HardAnswers(ClassifierMixin, BaseEstimator):
+    """Nearest centre, without probabilities or decision values."""
+
+    def fit(self, X, y):
+        self.classes_ = np.unique(y)
+        self.centres_ = np.array([X[y == label].mean(axis=0) for label in self.classes_])
+        return self
+
+    def predict(self, X):
+        distances = np.linalg.norm(X[:, np.newaxis] - self.centres_, axis=2)
+        return self.classes_[distances.argmin(axis=1)]
+
+
+class TestWhatAnswers:
+    def test_predict_proba_is_used_as_it_is(self):
+        X, problem = two_clouds()
+        plain = LogisticRegression().fit(X[problem.rows], problem.targets)
+        for calibration in "auto", None:
+            binary = train_binary(LogisticRegression(), X, problem, calibration=calibration)
+            assert binary.output is Output.PROBABILITY
+            assert binary.estimator.classes_.tolist() == [-1, 1]
+            np.testing.assert_allclose(
+                binary.decisions(X), 2 * plain.predict_proba(X)[:, 1] - 1, atol=1e-12
+            )
+
+    def test_margins_are_calibrated_on_held_out_folds_and_the_model_is_fitted_to_all(self):
+        X, problem = two_clouds()
+        part, y = X[problem.rows], problem.targets
+        binary = train_binary(SVC(), X, problem, random_state=3)
+        held_out = np.empty(len(y))
+        for training, test in StratifiedKFold(5, shuffle=True, random_state=3).split(part, y):
+            held_out[test] = SVC().fit(part[training], y[training]).decision_function(part[test])
+        sigmoid = SigmoidCalibrator().fit(held_out, y > 0)
+        final = SVC().fit(part, y).decision_function(X)
+        np.testing.assert_allclose(binary.decisions(X), 2 * sigmoid.predict(final) - 1)
+
+    @pytest.mark.parametrize(
+        ("calibration", "kind"),
+        [
+            ("sigmoid", SigmoidCalibrator),
+            ("isotonic", IsotonicCalibrator),
+            ("temperature", TemperatureCalibrator),
+            (TemperatureCalibrator(), TemperatureCalibrator),
+        ],
+    )
+    @pytest.mark.parametrize(
+        ("estimator", "output"),
+        [
+            (LinearSVC(), Output.MARGIN),
+            (LogisticRegression(), Output.MARGIN),
+            (DecisionTreeClassifier(), Output.LOG_ODDS),
+            (HardAnswers(), Output.LABEL),
+        ],
+    )
+    def test_a_named_calibration_is_used(self, estimator, output, calibration, kind):
+        X, problem = two_clouds()
+        binary = train_binary(estimator, X, problem, calibration=calibration, random_state=0)
+        assert binary.output is output
+        assert type(binary.calibrator) is kind
+        decisions = binary.decisions(X)
+        assert np.all(np.abs(decisions) < 1)
+        assert np.mean((decisions[problem.rows] > 0) == problem.is_positive) > 0.8
+
+    def test_uncalibrated_margins(self):
+        X, problem = two_clouds()
+        binary = train_binary(SVC(), X, problem, calibration=None)
+        plain = SVC().fit(X[problem.rows], problem.targets)
+        np.testing.assert_allclose(
+            binary.decisions(X), 2 * expit(plain.decision_function(X)) - 1, atol=1e-12
+        )
+
+    def test_hard_answers_stay_hard(self):
+        X, problem = two_clouds()
+        binary = train_binary(HardAnswers(), X, problem)
+        assert set(binary.decisions(X)) == {-1.0, 1.0}
+
+    def test_a_machine_with_probabilities_is_calibrated_here_and_warns_of_nothing(self):
+        X, problem = two_clouds()
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            binary = train_binary(SVC(probability=True), X, problem, random_state=0)
+        plain = train_binary(SVC(), X, problem, random_state=0)
+        np.testing.assert_array_equal(binary.decisions(X), plain.decisions(X))
+
+    def test_the_estimator_given_stays_unfitted(self):
+        X, problem = two_clouds()
+        estimator = SVC()
+        train_binary(estimator, X, problem)
+        assert not hasattr(estimator, "classes_")
+
+    def test_pickled_it_answers_the_same(self):
+        X, problem = two_clouds()
+        binary = train_binary(SVC(), X, problem)
+        again = pickle.loads(pickle.dumps(binary))
+        np.testing.assert_array_equal(again.decisions(X), binary.decisions(X))
+
+
+class TestRareClasses:
+    @pytest.mark.parametrize("n_rare", [2, 3, 4])
+    def test_folds_shrink_to_the_smaller_side(self, n_rare):
+        X, problem = two_clouds(n_negative=n_rare)
+        few = train_binary(SVC(), X, problem, cv=5, random_state=1)
+        right = train_binary(SVC(), X, problem, cv=n_rare, random_state=1)
+        assert few.shortcoming == ""
+        np.testing.assert_array_equal(few.decisions(X), right.decisions(X))
+
+    @pytest.mark.parametrize(("sizes", "side"), [((1, 9), "−1"), ((9, 1), "+1"), ((1, 1), "+1")])
+    @pytest.mark.parametrize(
+        ("estimator", "calibration", "fallback"),
+        [
+            (SVC(), "auto", "the logistic function of its decision values answers"),
+            (SVC(), "isotonic", "the logistic function of its decision values answers"),
+            (LogisticRegression(), "sigmoid", "its predict_proba answers as it is"),
+            (HardAnswers(), "sigmoid", "its predictions answer as if they were certain"),
+        ],
+    )
+    def test_a_single_sample_cannot_be_held_out(
+        self, sizes, side, estimator, calibration, fallback
+    ):
+        X, problem = two_clouds(*sizes)
+        with pytest.warns(CalibrationWarning) as caught:
+            binary = train_binary(estimator, X, problem, calibration=calibration, random_state=0)
+        words = (
+            f'Partition "p" cannot be calibrated: its {side} side has a single sample; {fallback}.'
+        )
+        assert [str(each.message) for each in caught] == [words]
+        assert binary.shortcoming == words
+        plain = train_binary(estimator, X, problem, calibration=None, random_state=0)
+        np.testing.assert_array_equal(binary.decisions(X), plain.decisions(X))
+
+    def test_the_warning_can_be_left_to_the_caller(self):
+        X, problem = two_clouds(1, 5)
+        binary = train_binary(SVC(), X, problem, warn=False)  # warnings are errors in the tests
+        assert "its −1 side has a single sample" in binary.shortcoming
+
+    def test_a_single_sample_matters_not_where_nothing_is_calibrated(self):
+        X, problem = two_clouds(1, 5)
+        assert train_binary(LogisticRegression(), X, problem).shortcoming == ""
+        assert train_binary(SVC(), X, problem, calibration=None).shortcoming == ""
+
+    def test_a_fold_too_small_for_the_estimator(self):
+        class Pairs(HardAnswers):
+            def fit(self, X, y):
+                if min(np.sum(y == -1), np.sum(y == 1)) < 2:
+                    raise ValueError("two samples a side are needed")
+                return super().fit(X, y)
+
+        X, problem = two_clouds(2, 8)
+        with pytest.warns(CalibrationWarning) as caught:
+            binary = train_binary(Pairs(), X, problem, calibration="sigmoid")
+        assert [str(each.message) for each in caught] == [
+            'Partition "p" cannot be calibrated: a fold of it cannot be fitted (two samples a '
+            "side are needed); its predictions answer as if they were certain."
+        ]
+        assert binary.output is Output.LABEL
+
+    @pytest.mark.parametrize(("sizes", "answer"), [((0, 4), 1.0), ((4, 0), -1.0), ((0, 0), 0.0)])
+    def test_an_empty_side_has_a_constant_answer(self, sizes, answer):
+        X, problem = two_clouds(*sizes)
+        binary = train_binary(SVC(), X, problem)
+        assert binary.output is Output.CONSTANT
+        np.testing.assert_array_equal(binary.decisions(X), answer)
+
+
+class TestSplitters:
+    @pytest.mark.parametrize(
+        "cv",
+        [
+            StratifiedKFold(4),
+            KFold(3, shuffle=True),
+            RepeatedStratifiedKFold(n_splits=3, n_repeats=2),
+            ShuffleSplit(3),
+        ],
+    )
+    def test_any_splitter_is_used_and_seeded(self, cv):
+        X, problem = two_clouds()
+        one, again = (
+            train_binary(SVC(), X, problem, cv=cv, random_state=0).decisions(X) for _ in range(2)
+        )
+        np.testing.assert_array_equal(one, again)
+
+    def test_its_own_seed_counts(self):
+        X, problem = two_clouds()
+        one, other = (
+            train_binary(
+                SVC(), X, problem, cv=KFold(3, shuffle=True, random_state=9), random_state=seed
+            ).decisions(X)
+            for seed in (0, 1)
+        )
+        np.testing.assert_array_equal(one, other)
+
+    def test_a_splitter_shrinks_too_and_is_not_changed(self):
+        X, problem = two_clouds(n_negative=3)
+        cv = StratifiedKFold(10, shuffle=True)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            binary = train_binary(SVC(), X, problem, cv=cv, random_state=0)
+        plain = train_binary(SVC(), X, problem, cv=3, random_state=0)
+        np.testing.assert_array_equal(binary.decisions(X), plain.decisions(X))
+        assert (cv.n_splits, cv.random_state) == (10, None)
+
+    def test_folds_that_lose_a_side_are_left_out(self):
+        X, problem = two_clouds()
+        negative = np.flatnonzero(~problem.is_positive)
+        everything = np.arange(problem.n_samples)
+
+        class Lopsided:
+            def split(self, X, y):
+                yield negative, np.setdiff1d(everything, negative)
+                yield everything[::2], everything[1::2]
+                yield everything, everything[:0]
+
+        binary = train_binary(SVC(), X, problem, cv=Lopsided())
+        half = problem.keep(everything % 2 == 0)
+        machine = SVC().fit(X[half.rows], half.targets)
+        sigmoid = SigmoidCalibrator().fit(
+            machine.decision_function(X[problem.rows[1::2]]), problem.is_positive[1::2]
+        )
+        assert binary.calibrator.slope_ == pytest.approx(sigmoid.slope_)
+        assert binary.calibrator.intercept_ == pytest.approx(sigmoid.intercept_)
+
+    def test_one_side_held_out_calibrates_nothing(self):
+        X, problem = two_clouds()
+        positive = np.flatnonzero(problem.is_positive)
+
+        class PositiveOnly:
+            def split(self, X, y):
+                yield np.setdiff1d(np.arange(len(y)), positive[:3]), positive[:3]
+
+        with pytest.warns(CalibrationWarning, match="cv holds out no samples, or those of one"):
+            train_binary(SVC(), X, problem, cv=PositiveOnly())
+
+    def test_a_splitter_that_refuses(self):
+        X, problem = two_clouds()
+        with pytest.warns(
+            CalibrationWarning, match=r"cv cannot split it \(The 'groups' parameter should not be"
+        ):
+            train_binary(SVC(), X, problem, cv=GroupKFold(2))
+
+    @pytest.mark.parametrize("cv", [1, 0, -3, True, None, "5", [([0], [1])]])
+    def test_wrong_cv(self, cv):
+        X, problem = two_clouds()
+        with pytest.raises(ArgumentError) as caught:
+            train_binary(SVC(), X, problem, cv=cv)
+        assert str(caught.value) == (
+            f"cv={cv!r} must be a number of folds, two or more, or an object with split(X, y)."
+        )
+
+
+class TestWeights:
+    @pytest.mark.parametrize(
+        "estimator", [SVC(), LogisticRegression(), make_pipeline(StandardScaler(), LinearSVC())]
+    )
+    def test_a_weight_of_zero_leaves_a_sample_out(self, estimator):
+        X, problem = two_clouds()
+        rng = np.random.default_rng(5)
+        weight = rng.integers(0, 3, size=len(X)).astype(float)
+        # The pipeline's scaler takes no weights, but it does not see the samples left out either.
+        left = problem.keep(weight[problem.rows] > 0)
+        binary = train_binary(estimator, X, problem, random_state=0, sample_weight=weight)
+        reduced = train_binary(estimator, X, left, random_state=0, sample_weight=weight)
+        np.testing.assert_array_equal(binary.decisions(X), reduced.decisions(X))
+
+    def test_weights_reach_the_model_the_folds_and_the_calibrator(self):
+        X, problem = two_clouds()
+        part, y = X[problem.rows], problem.targets
+        weight = np.random.default_rng(5).uniform(0.5, 2, size=len(X))
+        w = weight[problem.rows]
+        binary = train_binary(SVC(), X, problem, random_state=3, sample_weight=weight)
+        held_out = np.empty(len(y))
+        for training, test in StratifiedKFold(5, shuffle=True, random_state=3).split(part, y):
+            machine = SVC().fit(part[training], y[training], w[training])
+            held_out[test] = machine.decision_function(part[test])
+        sigmoid = SigmoidCalibrator().fit(held_out, y > 0, w)
+        final = SVC().fit(part, y, w).decision_function(X)
+        np.testing.assert_allclose(binary.decisions(X), 2 * sigmoid.predict(final) - 1)
+
+    def test_weights_that_empty_a_side_make_a_constant_answer(self):
+        X, problem = two_clouds()
+        weight = np.ones(len(X))
+        weight[problem.rows[problem.is_positive]] = 0
+        binary = train_binary(SVC(), X, problem, sample_weight=weight)
+        np.testing.assert_array_equal(binary.decisions(X), -1)
+
+    def test_an_estimator_that_takes_none(self):
+        X, problem = two_clouds()
+        with pytest.raises(ArgumentError, match=r"KNeighborsClassifier takes no sample_weight\."):
+            train_binary(KNeighborsClassifier(), X, problem, sample_weight=np.ones(len(X)))
+
+    def test_negative_weights(self):
+        X, problem = two_clouds()
+        weight = np.ones(len(X))
+        weight[7] = -1
+        with pytest.raises(ArgumentError, match=r"sample_weight\[7\] is -1; weights must be"):
+            train_binary(SVC(), X, problem, sample_weight=weight)
+
+
+def test_fit_parameters_are_cut_to_the_rows():
+    class Remembering(HardAnswers):
+        def fit(self, X, y, tags=None, names=None, depth=None, weights=None):
+            self.seen_ = (tags, names, depth, weights)
+            return super().fit(X, y)
+
+    X, problem = two_clouds()
+    tags, names = np.arange(len(X)), [f"row {k}" for k in range(len(X))]
+    given = {"tags": tags, "names": names, "depth": 3, "weights": (1, 2)}
+    binary = train_binary(Remembering(), X, problem, fit_params=given)
+    seen_tags, seen_names, depth, weights = binary.estimator.seen_
+    np.testing.assert_array_equal(seen_tags, problem.rows)
+    assert seen_names == [names[k] for k in problem.rows]
+    assert (depth, weights) == (3, (1, 2))
+
+
+class TestKindsOfData:
+    @pytest.mark.parametrize("kind", ["csr", "csc", "coo", "lil"])
+    @pytest.mark.parametrize("make", [scipy.sparse.csr_matrix, scipy.sparse.csr_array])
+    def test_sparse(self, make, kind):
+        X, problem = two_clouds()
+        sparse = make(X).asformat(kind)
+        binary = train_binary(LinearSVC(), sparse, problem, random_state=0)
+        dense = train_binary(LinearSVC(), X, problem, random_state=0)
+        np.testing.assert_allclose(binary.decisions(sparse.tocsr()), dense.decisions(X), atol=1e-3)
+
+    @pytest.mark.parametrize("library", ["pandas", "polars"])
+    def test_frames_keep_their_columns(self, library):
+        frames = pytest.importorskip(library)
+        X, problem = two_clouds()
+        frame = frames.DataFrame({"a": X[:, 0], "b": X[:, 1], "c": X[:, 2]})
+        scale_two = make_column_transformer((StandardScaler(), ["c", "a"]))
+        binary = train_binary(make_pipeline(scale_two, SVC()), frame, problem, random_state=0)
+        array = make_pipeline(StandardScaler(), SVC())
+        plain = train_binary(array, X[:, [2, 0]], problem, random_state=0)
+        np.testing.assert_allclose(binary.decisions(frame), plain.decisions(X[:, [2, 0]]))
+        assert binary.estimator.feature_names_in_.tolist() == ["a", "b", "c"]
+
+    def test_lists(self):
+        X, problem = two_clouds()
+        binary = train_binary(SVC(), X.tolist(), problem, random_state=0)
+        plain = train_binary(SVC(), X, problem, random_state=0)
+        np.testing.assert_array_equal(binary.decisions(X), plain.decisions(X))
+
+    def test_a_precomputed_kernel_is_cut_both_ways(self):
+        X, problem = two_clouds()
+        kernel = rbf_kernel(X, gamma=0.3)
+        binary = train_binary(SVC(kernel="precomputed"), kernel, problem, random_state=0)
+        plain = train_binary(SVC(gamma=0.3), X, problem, random_state=0)
+        new = X + 0.1
+        np.testing.assert_allclose(
+            binary.decisions(rbf_kernel(new, X, gamma=0.3)), plain.decisions(new), atol=1e-3
+        )
+
+    def test_a_problem_of_all_rows_is_not_copied(self):
+        class Remembering(HardAnswers):
+            def fit(self, X, y):
+                self.X_ = X
+                return super().fit(X, y)
+
+        X, problem = two_clouds(n_others=0)
+        assert train_binary(Remembering(), X, problem).estimator.X_ is X
+
+
+class TestDeterminism:
+    def test_one_seed_fixes_all(self):
+        X, problem = two_clouds(n_negative=40, n_positive=40)
+        estimator = SGDClassifier(max_iter=5, tol=None)
+        one, again, other = (
+            train_binary(estimator, X, problem, random_state=seed).decisions(X)
+            for seed in (0, 0, 1)
+        )
+        np.testing.assert_array_equal(one, again)
+        assert not np.array_equal(one, other)
+
+    def test_a_generator_in_the_estimator_is_not_used_up(self):
+        X, problem = two_clouds()
+        estimator = SGDClassifier(max_iter=5, tol=None, random_state=np.random.RandomState(0))
+        one, again = (
+            train_binary(estimator, X, problem, calibration=None).decisions(X) for _ in range(2)
+        )
+        np.testing.assert_array_equal(one, again)
+
+
+def test_swapping_the_sides_turns_the_answers():
+    X, problem = two_clouds()
+    swapped = BinaryProblem("p", problem.rows, ~problem.is_positive)
+    cv = StratifiedKFold(3)
+    one = train_binary(RidgeClassifier(), X, problem, cv=cv).decisions(X)
+    other = train_binary(RidgeClassifier(), X, swapped, cv=cv).decisions(X)
+    np.testing.assert_allclose(one, -other, atol=1e-7)
+
+
+def test_an_estimators_own_error_says_which_partition_it_was():
+    X, problem = two_clouds(n_negative=2, n_positive=38)
+    with pytest.raises(ValueError, match="infeasible") as caught:
+        train_binary(NuSVC(nu=0.9), X, problem)
+    assert caught.value.__notes__ == ['while training the binary of partition "p"']
+
+
+def test_decision_values_that_are_not_finite_are_an_error_and_not_a_fallback():
+    class Infinite(HardAnswers):
+        def decision_function(self, X):
+            return np.full(len(X), np.inf)
+
+    X, problem = two_clouds()
+    with pytest.raises(ArgumentError, match="decision values are not finite numbers"):
+        train_binary(Infinite(), X, problem)
+
+
+def test_a_fold_that_answers_wrongly_is_an_error_and_not_a_fallback():
+    class TwoColumns(HardAnswers):
+        def decision_function(self, X):
+            return np.zeros((len(X), 2))
+
+    X, problem = two_clouds()
+    with pytest.raises(ArgumentError, match=r"\"p\" has a decision_function of shape \(7, 2\)"):
+        train_binary(TwoColumns(), X, problem)
+
+
+def test_unknown_calibration_is_found_before_training():
+    X, problem = two_clouds()
+    with pytest.raises(ArgumentError, match='calibration="platt" is not known'):
+        train_binary(LogisticRegression(), X, problem, calibration="platt")
+
+
+def test_an_uncalibrated_map_is_a_calibration_too():
+    X, problem = two_clouds()
+    binary = train_binary(SVC(), X, problem, calibration=UncalibratedMap())
+    plain = train_binary(SVC(), X, problem, calibration=None)
+    np.testing.assert_array_equal(binary.decisions(X), plain.decisions(X))

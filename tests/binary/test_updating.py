@@ -1,0 +1,57 @@
+import numpy as np
+import pytest
+from sklearn.linear_model import SGDClassifier
+from sklearn.naive_bayes import GaussianNB
+from sklearn.svm import SVC
+
+from polytomy.binary.answers import Output
+from polytomy.binary.problems import BinaryProblem
+from polytomy.binary.updating import update_binary
+from polytomy.errors import ArgumentError
+
+
+def batches(seed=0):
+    """Data in two batches, the first of which shows the −1 side only."""
+    rng = np.random.default_rng(seed)
+    side = np.repeat([-1, 1], [12, 8])
+    X = rng.normal(size=(20, 2)) + side[:, np.newaxis]
+    first = BinaryProblem("p", np.arange(10), side[:10] > 0)
+    second = BinaryProblem("p", np.arange(10, 20), side[10:] > 0)
+    return X, side, first, second
+
+
+def test_batches_add_up():
+    X, side, first, second = batches()
+    binary = update_binary(None, GaussianNB(), X, first)
+    binary = update_binary(binary, GaussianNB(), X, second)
+    whole = GaussianNB().fit(X, side)
+    np.testing.assert_allclose(binary.decisions(X), 2 * whole.predict_proba(X)[:, 1] - 1)
+
+
+def test_weights_and_seed():
+    X, side, first, _ = batches()
+    weight = np.random.default_rng(1).integers(0, 3, size=20)
+    binary = update_binary(None, SGDClassifier(), X, first, random_state=4, sample_weight=weight)
+    rows = first.rows[weight[first.rows] > 0]
+    plain = SGDClassifier(random_state=binary.estimator.random_state)
+    plain.partial_fit(X[rows], side[rows], classes=[-1, 1], sample_weight=weight[rows])
+    np.testing.assert_allclose(binary.scores(X), plain.decision_function(X))
+    assert binary.output is Output.MARGIN
+
+
+def test_no_sample_leaves_the_binary_as_it_was():
+    X, _, first, _ = batches()
+    nothing = first.keep(np.zeros(10, dtype=bool))
+    undecided = update_binary(None, GaussianNB(), X, nothing)
+    np.testing.assert_array_equal(undecided.decisions(X), 0)
+    trained = update_binary(undecided, GaussianNB(), X, first)
+    assert update_binary(trained, GaussianNB(), X, nothing) is trained
+
+
+def test_an_estimator_that_cannot():
+    X, _, first, _ = batches()
+    with pytest.raises(ArgumentError) as caught:
+        update_binary(None, SVC(), X, first)
+    assert str(caught.value) == (
+        "SVC() has no partial_fit. Use fit, or an estimator such as SGDClassifier()."
+    )

@@ -137,8 +137,12 @@ class CodeError(PolytomyError, ValueError):
         super().__init__(problems)
         self.problems = problems
 
+    _MOST_SHOWN = 10
+
     def __str__(self) -> str:
-        return "; ".join(str(problem) for problem in self.problems)
+        shown = "; ".join(str(problem) for problem in self.problems[: self._MOST_SHOWN])
+        left = len(self.problems) - self._MOST_SHOWN
+        return f"{shown}; and {left} more" if left > 0 else shown
 
 
 class SchemeError(PolytomyError, ValueError):

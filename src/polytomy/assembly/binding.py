@@ -1,0 +1,75 @@
+"""The labels of a scheme and the classes of the data."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polytomy.errors import ControlWarning, SchemeError
+from polytomy.scheme import Label, Scheme
+from polytomy.scheme.labels import normal_labels
+
+__all__ = ["bind_classes"]
+
+_MOST_NAMED = 10
+
+
+def bind_classes(scheme: Scheme, classes: Iterable[Any]) -> NDArray[np.intp]:
+    """Return for each class of the data its position in the scheme.
+
+    A label of the scheme is the class that equals it, or else the one that is written the same: a
+    control text's ``3`` fits the data's ``"3"``. A class of the data that the scheme does not name
+    is a SchemeError. A class that has no data is warned of; it will get no probability.
+
+    Examples
+    --------
+    >>> from polytomy.scheme import parse
+    >>> bind_classes(parse("m {2 n {1 3}}"), ["1", "2", "3"])
+    array([1, 0, 2])
+    """
+    positions = {_kind_and_value(label): i for i, label in enumerate(scheme.classes)}
+    by_text: dict[str, list[int]] = {}
+    for i, label in enumerate(scheme.classes):
+        by_text.setdefault(str(label), []).append(i)
+    labels = normal_labels(classes)
+    bound, missing = [], []
+    for label in labels:
+        same_text = by_text.get(str(label), [])
+        position = positions.get(_kind_and_value(label))
+        if position is None and len(same_text) == 1:
+            position = same_text[0]
+        if position is None:
+            missing.append(label)
+        else:
+            bound.append(position)
+    if missing:
+        raise SchemeError(
+            f"the scheme does not name {_listed(missing)}; it names {_listed(scheme.classes)}. Add "
+            "what is missing, or give the data's own labels in the scheme."
+        )
+    if len(set(bound)) < len(bound):
+        raise SchemeError(f"two classes of the data, of {_listed(labels)}, are one in the scheme")
+    if len(bound) < len(scheme.classes):
+        absent = [scheme.classes[i] for i in sorted(set(range(len(scheme.classes))) - set(bound))]
+        warnings.warn(
+            f"{_listed(absent)} of the scheme has no samples and gets no probability",
+            ControlWarning,
+            stacklevel=2,
+        )
+    return np.array(bound, dtype=np.intp)
+
+
+def _kind_and_value(label: Label) -> tuple[bool, Label]:
+    # 1, 1.0 and True are equal to Python, and may be to the data; "1" is not.
+    return isinstance(label, str), label
+
+
+def _listed(labels: Sequence[Label]) -> str:
+    shown = [repr(label) for label in labels[:_MOST_NAMED]]
+    more = len(labels) - len(shown)
+    word = "class" if len(labels) == 1 else "classes"
+    return f"{word} {', '.join(shown)}" + (f" and {more} more" if more else "")

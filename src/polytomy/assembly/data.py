@@ -1,0 +1,94 @@
+"""Checks of the data that a classifier is given, and the weights of its samples."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils import compute_sample_weight, get_tags
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import (
+    _check_y,
+    _num_samples,
+    check_consistent_length,
+    validate_data,
+)
+
+from polytomy.errors import ArgumentError
+
+__all__ = ["check_features", "check_training_data", "class_weights"]
+
+
+def check_training_data(
+    classifier: Any, X: Any, y: Any, estimator: Any, *, reset: bool = True
+) -> tuple[Any, NDArray[Any]]:
+    """Return X as its binaries take it, and y as an array of labels."""
+    if _is_left_to_estimator(X):
+        X = validate_data(classifier, X, y, reset=reset, skip_check_array=True)[0]
+        y = _check_y(y)
+        check_consistent_length(X, y)
+        if _num_samples(X) < 1:
+            raise ArgumentError("X has no rows; give a sample or more")
+    else:
+        X, y = validate_data(classifier, X, y, reset=reset, **_options(estimator))
+    check_classification_targets(y)
+    return X, y
+
+
+def check_features(classifier: Any, X: Any, estimator: Any) -> Any:
+    """Return X as the binaries of a fitted classifier take it."""
+    if _is_left_to_estimator(X):
+        return validate_data(classifier, X, reset=False, skip_check_array=True)
+    return validate_data(classifier, X, reset=False, **_options(estimator))
+
+
+def _options(estimator: Any) -> dict[str, Any]:
+    tags = get_tags(estimator).input_tags
+    return {
+        "accept_sparse": True,
+        "dtype": None,
+        "ensure_all_finite": "allow-nan" if tags.allow_nan else True,
+    }
+
+
+def _is_left_to_estimator(X: Any) -> bool:
+    """Return whether X is a frame, or texts: data that only the estimator knows how to read."""
+    if hasattr(X, "iloc") or hasattr(X, "__dataframe__"):
+        return True
+    if isinstance(X, list | tuple):
+        return len(X) > 0 and isinstance(X[0], str)
+    return isinstance(X, np.ndarray) and X.dtype.kind in "OUS" and X.ndim == 1
+
+
+def class_weights(
+    class_weight: Mapping[Any, float] | str | None,
+    classes: NDArray[Any],
+    codes: NDArray[np.intp],
+    sample_weight: ArrayLike | None,
+) -> NDArray[np.float64] | None:
+    """Return the weights of the samples times those of their classes; None where all are one.
+
+    Examples
+    --------
+    >>> class_weights({"a": 2}, np.array(["a", "b"]), np.array([0, 1, 1]), None)
+    array([2., 1., 1.])
+    """
+    weight = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+    if class_weight is None or class_weight == "balanced-per-partition":
+        return weight
+    if isinstance(class_weight, str) and class_weight != "balanced":
+        raise ArgumentError(
+            f"class_weight={class_weight!r} is not known. Use a dict of labels and weights, "
+            '"balanced", "balanced-per-partition" or None.'
+        )
+    if isinstance(class_weight, Mapping):
+        unknown = [label for label in class_weight if label not in classes.tolist()]
+        if unknown:
+            raise ArgumentError(f"class_weight has {unknown[0]!r}, which is no class of the data")
+        by_class = np.array([class_weight.get(label, 1.0) for label in classes.tolist()])
+        of_class = by_class[codes].astype(np.float64)
+    else:
+        of_class = np.asarray(compute_sample_weight("balanced", codes), dtype=np.float64)
+    return of_class if weight is None else of_class * weight

@@ -1,0 +1,83 @@
+"""Which model or estimator each partition of a scheme gets."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from polytomy.binary import TrainedBinary, adopt_fitted, estimator_from, is_fitted
+from polytomy.errors import ArgumentError, SchemeError
+from polytomy.scheme import Binary, Partition, Scheme
+
+__all__ = ["Dichotomy", "dichotomies"]
+
+
+class Dichotomy(NamedTuple):
+    """A binary to be had: what it is trained from, or the trained one it is, and its two sides."""
+
+    name: str
+    negative: tuple[int, ...]
+    positive: tuple[int, ...]
+    estimator: Any
+    trained: TrainedBinary | None
+
+
+def dichotomies(scheme: Scheme, default: Any, models: Mapping[str, Any] | None) -> list[Dichotomy]:
+    """Return for each partition of the scheme the binary that it asks for.
+
+    A name means a fitted model given under it, an estimator given under it, or a new binary from
+    the default estimator; a specification means a new binary of its own kind.
+    """
+    models = _check_models(scheme, models)
+    estimators: dict[Binary, Any] = {}
+    adopted: dict[str, Partition] = {}
+    wanted = []
+    for partition in scheme.partitions:
+        binary, negative, positive = partition.binary, partition.negative, partition.positive
+        name = str(binary) if not binary.is_specification else _described(partition)
+        model = None if binary.is_specification else models.get(binary.text)
+        if model is not None and is_fitted(model):
+            earlier = adopted.setdefault(binary.text, partition)
+            if (earlier.negative, earlier.positive) != (negative, positive):
+                raise SchemeError(
+                    f'the trained model "{binary.text}" stands at different partitions, '
+                    f"{_sides(earlier)} and {_sides(partition)}; give each its own name"
+                )
+            trained = adopt_fitted(
+                model, partition.negative_classes, partition.positive_classes, name=name
+            )
+            wanted.append(Dichotomy(name, negative, positive, model, trained))
+            continue
+        if binary not in estimators:
+            if binary.is_specification:
+                estimators[binary] = estimator_from(binary.text, default)
+            else:
+                estimators[binary] = default if model is None else model
+        wanted.append(Dichotomy(name, negative, positive, estimators[binary], None))
+    return wanted
+
+
+def _check_models(scheme: Scheme, models: Mapping[str, Any] | None) -> Mapping[str, Any]:
+    if models is None:
+        return {}
+    if not isinstance(models, Mapping):
+        raise ArgumentError(
+            f"models is of type {type(models).__name__}; give a dict of names and estimators"
+        )
+    named = {binary.text for node in scheme.nodes for binary in node.binaries if not binary[1]}
+    unknown = [name for name in models if name not in named]
+    if unknown:
+        raise ArgumentError(
+            f"models has {unknown[0]!r}, which the scheme does not name. Use the names in the "
+            "scheme's text."
+        )
+    return models
+
+
+def _described(partition: Partition) -> str:
+    return f"{partition.binary} {_sides(partition)}"
+
+
+def _sides(partition: Partition) -> str:
+    sides = (partition.negative_classes, partition.positive_classes)
+    return " / ".join(" ".join(map(str, side[:5])) + " …" * (len(side) > 5) for side in sides)

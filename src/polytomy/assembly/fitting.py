@@ -1,0 +1,163 @@
+"""Training the binaries of a scheme, side by side."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.parallel import Parallel, delayed
+
+from polytomy.assembly.estimators import Dichotomy
+from polytomy.binary import (
+    TrainedBinary,
+    balance_sides,
+    binary_problem,
+    group_rows,
+    partition_seeds,
+    train_binary,
+    update_binary,
+)
+from polytomy.binary.rows import count_rows
+from polytomy.errors import CalibrationWarning
+
+__all__ = ["fit_binaries", "update_binaries"]
+
+_MOST_SHORTCOMINGS = 3
+
+
+def fit_binaries(
+    wanted: Sequence[Dichotomy],
+    X: Any,
+    codes: NDArray[np.intp],
+    n_classes: int,
+    *,
+    calibration: Any = "auto",
+    cv: Any = 5,
+    random_state: Any = None,
+    sample_weight: NDArray[np.float64] | None = None,
+    balance_partitions: bool = False,
+    fit_params: Mapping[str, Any] | None = None,
+    n_jobs: int | None = None,
+    on_trained: Callable[[Dichotomy], None] | None = None,
+) -> list[TrainedBinary]:
+    """Return a trained binary for each dichotomy, in their order.
+
+    The work is divided by joblib, so any of its backends can be chosen with
+    ``joblib.parallel_config``; worker processes see the data as a memory map. The result depends
+    neither on the backend nor on the number of jobs: each dichotomy has a seed of its own.
+
+    Parameters
+    ----------
+    wanted : dichotomies of class positions; those with a trained model keep it
+    X : training data of any kind
+    codes : position in the scheme of each sample's class
+    n_classes : number of classes of the scheme
+    calibration, cv, sample_weight, fit_params : see `polytomy.binary.train_binary`
+    random_state : fixes all folds and all estimators
+    balance_partitions : whether the two sides of each dichotomy weigh the same
+    n_jobs : number of jobs of joblib
+    on_trained : called in this process with each dichotomy that is ready
+    """
+    rows_of_class = group_rows(codes, n_classes)
+    seeds = partition_seeds(random_state, len(wanted))
+    binaries: list[TrainedBinary | None] = [each.trained for each in wanted]
+    left = [i for i, binary in enumerate(binaries) if binary is None]
+    tasks = (
+        delayed(_train)(
+            wanted[i],
+            rows_of_class,
+            X,
+            balance_partitions,
+            calibration=calibration,
+            cv=cv,
+            random_state=seeds[i],
+            sample_weight=sample_weight,
+            fit_params=fit_params,
+        )
+        for i in left
+    )
+    for i, binary in zip(left, _run(tasks, n_jobs, stream=on_trained is not None), strict=True):
+        binaries[i] = binary
+        if on_trained is not None:
+            on_trained(wanted[i])
+    trained = [binary for binary in binaries if binary is not None]
+    _warn_of_shortcomings([binary.shortcoming for binary in trained if binary.shortcoming])
+    return trained
+
+
+def _run(tasks: Iterable[Any], n_jobs: int | None, *, stream: bool) -> Iterable[TrainedBinary]:
+    """Return the results of tasks in their order, where possible one by one as they come."""
+    parallel = Parallel(n_jobs=n_jobs)
+    if stream:
+        # A backend that cannot stream, such as dask's, refuses to.
+        with suppress(ValueError):
+            parallel = Parallel(n_jobs=n_jobs, return_as="generator")
+    results: Iterable[TrainedBinary] = parallel(tasks)
+    return results
+
+
+def _train(
+    dichotomy: Dichotomy,
+    rows_of_class: Sequence[NDArray[np.intp]],
+    X: Any,
+    balance_partitions: bool,
+    *,
+    sample_weight: NDArray[np.float64] | None,
+    **options: Any,
+) -> TrainedBinary:
+    problem = binary_problem(
+        rows_of_class, dichotomy.negative, dichotomy.positive, name=dichotomy.name
+    )
+    if balance_partitions:
+        sample_weight = balance_sides(problem, sample_weight, count_rows(X))
+    # Warnings would be lost in a worker; the binary carries its shortcoming back instead.
+    return train_binary(
+        dichotomy.estimator, X, problem, sample_weight=sample_weight, warn=False, **options
+    )
+
+
+def _warn_of_shortcomings(shortcomings: list[str]) -> None:
+    if not shortcomings:
+        return
+    shown = " ".join(shortcomings[:_MOST_SHORTCOMINGS])
+    more = len(shortcomings) - _MOST_SHORTCOMINGS
+    if more > 0:
+        shown += f" So it is with {more} more."
+    warnings.warn(shown, CalibrationWarning, stacklevel=4)
+
+
+def update_binaries(
+    binaries: Sequence[TrainedBinary] | None,
+    wanted: Sequence[Dichotomy],
+    X: Any,
+    codes: NDArray[np.intp],
+    n_classes: int,
+    *,
+    random_state: Any = None,
+    sample_weight: NDArray[np.float64] | None = None,
+) -> list[TrainedBinary]:
+    """Return the binaries after one more batch; `binaries` is None before the first."""
+    rows_of_class = group_rows(codes, n_classes)
+    seeds = partition_seeds(random_state, len(wanted))
+    updated = []
+    for i, each in enumerate(wanted):
+        if each.trained is not None:
+            updated.append(each.trained)
+            continue
+        problem = binary_problem(rows_of_class, each.negative, each.positive, name=each.name)
+        earlier = None if binaries is None else binaries[i]
+        updated.append(
+            update_binary(
+                earlier,
+                each.estimator,
+                X,
+                problem,
+                random_state=seeds[i],
+                sample_weight=sample_weight,
+            )
+        )
+    return updated

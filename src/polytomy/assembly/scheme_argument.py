@@ -1,0 +1,92 @@
+"""The option ``scheme``: from its value to a scheme."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterable
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from polytomy.codes import CodingMatrix, RandomState
+from polytomy.designs import DESIGNS, design, from_matrix
+from polytomy.errors import ArgumentError
+from polytomy.scheme import Scheme, parse, read
+
+__all__ = ["SchemeArgument", "scheme_from"]
+
+SchemeArgument: TypeAlias = (
+    str | os.PathLike[str] | Scheme | CodingMatrix | npt.ArrayLike | Callable[[Any, Any], Any]
+)
+
+_LONGEST_PATH = 1024
+_CONTROL_TEXT = re.compile(r'[\s{};"@]')
+
+
+def scheme_from(
+    argument: SchemeArgument,
+    classes: Iterable[Any],
+    *,
+    X: Any = None,
+    y: Any = None,
+    random_state: RandomState = None,
+) -> Scheme:
+    """Return the scheme that the value of the option ``scheme`` describes.
+
+    Parameters
+    ----------
+    argument : the name of a design, control text, a path, a Scheme, a coding matrix, or a callable
+        A callable gets X and y and returns any of the others.
+    classes : the labels of the data, in order: designs and matrices divide these
+    X, y : the training data, for callables
+    random_state : for designs that are drawn at random
+
+    Examples
+    --------
+    >>> print(scheme_from("tree {corn oak}", ["corn", "oak"]))
+    tree {corn oak}
+    >>> scheme_from("one-vs-rest", ["a", "b", "c"]).n_partitions
+    3
+    """
+    if callable(argument) and not isinstance(argument, Scheme | CodingMatrix):
+        if X is None:
+            raise ArgumentError(
+                "a scheme made from the data needs all of it at once. Use fit, or give partial_fit "
+                "a scheme that is known beforehand."
+            )
+        answer = argument(X, y)
+        if callable(answer):
+            raise ArgumentError(f"scheme={argument!r} returned {answer!r}, which is no scheme")
+        return scheme_from(answer, classes, X=X, y=y, random_state=random_state)
+    if isinstance(argument, Scheme):
+        return argument
+    if isinstance(argument, os.PathLike):
+        return read(argument)
+    if isinstance(argument, str):
+        return _from_text(argument, classes, random_state)
+    if argument is None or np.ndim(argument) != 2:
+        raise ArgumentError(
+            f"scheme={argument!r} is none of: the name of a design, control text, a path, a "
+            "Scheme, a coding matrix of two dimensions, a callable"
+        )
+    return from_matrix(argument, classes)
+
+
+def _from_text(text: str, classes: Iterable[Any], random_state: RandomState) -> Scheme:
+    if text in DESIGNS:
+        seed = random_state if "random_state" in DESIGNS[text].options else None
+        return design(text, classes, random_state=seed)
+    if len(text) < _LONGEST_PATH and "\0" not in text and Path(text).is_file():
+        return read(text)
+    if _CONTROL_TEXT.search(text):
+        return parse(text, "scheme")
+    near = get_close_matches(text, DESIGNS, n=1)
+    hint = f" Did you mean {near[0]!r}?" if near else ""
+    raise ArgumentError(
+        f"scheme={text!r} is neither a file nor a design; the designs are "
+        f"{', '.join(DESIGNS)}.{hint}"
+    )

@@ -1,0 +1,520 @@
+import pickle
+import warnings
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import scipy.sparse as sp
+from joblib import parallel_config
+from sklearn import config_context
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.compose import make_column_transformer
+from sklearn.datasets import load_digits, load_iris, make_blobs
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.linear_model import LogisticRegression, SGDClassifier
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.svm import SVC, LinearSVC
+from sklearn.tree import DecisionTreeClassifier
+
+import polytomy as pt
+from polytomy import PolytomyClassifier
+from polytomy.errors import (
+    ArgumentError,
+    CalibrationWarning,
+    ControlWarning,
+    SchemeError,
+)
+
+
+@pytest.fixture(scope="module")
+def iris():
+    X, y = load_iris(return_X_y=True)
+    return X, np.array(["setosa", "versicolor", "virginica"])[y]
+
+
+@pytest.fixture(scope="module")
+def blobs():
+    X, y = make_blobs(120, centers=4, cluster_std=2.5, random_state=3)
+    return X, np.array(["corn", "oak", "pine", "wheat"])[y]
+
+
+SCHEMES = ["one-vs-one", "one-vs-rest", "adjacent", "orthogonal", "random", "tree", "random-tree"]
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("estimator", [SVC(), LogisticRegression(), DecisionTreeClassifier()])
+def test_probabilities_are_on_the_simplex_and_decide_the_prediction(scheme, estimator, blobs):
+    X, y = blobs
+    classifier = PolytomyClassifier(estimator, scheme, random_state=0).fit(X, y)
+    probabilities = classifier.predict_proba(X)
+    np.testing.assert_allclose(probabilities.sum(axis=1), 1, atol=1e-12)
+    assert (probabilities >= 0).all()
+    winners = classifier.classes_[probabilities.argmax(axis=1)]
+    assert (classifier.predict(X) == winners).all()
+    np.testing.assert_allclose(np.exp(classifier.predict_log_proba(X)), probabilities, atol=1e-12)
+    assert classifier.score(X, y) > 0.8
+
+
+def test_one_vs_one_of_logistic_regressions_is_pairwise_coupling_of_them(blobs):
+    X, y = blobs
+    classifier = PolytomyClassifier(LogisticRegression()).fit(X, y)
+    classes = list(classifier.classes_)
+    decisions = []
+    for i, first in enumerate(classes):
+        for second in classes[i + 1 :]:
+            pair = np.isin(y, [first, second])
+            model = LogisticRegression().fit(X[pair], y[pair] == second)
+            decisions.append(2 * model.predict_proba(X)[:, 1] - 1)
+    np.testing.assert_allclose(classifier.decisions(X), np.transpose(decisions), atol=1e-12)
+    expected = pt.solve(classifier.scheme_.code, np.transpose(decisions))
+    np.testing.assert_allclose(classifier.predict_proba(X), expected, atol=1e-12)
+
+
+def test_a_tree_multiplies_down_its_paths(blobs):
+    X, y = blobs
+    scheme = "fields {crops {corn wheat} trees {oak pine}}"
+    classifier = PolytomyClassifier(LogisticRegression(), scheme).fit(X, y)
+    fields, crops, trees = ((1 + classifier.decisions(X)) / 2).T
+    expected = {
+        "corn": (1 - fields) * (1 - crops),
+        "wheat": (1 - fields) * crops,
+        "oak": fields * (1 - trees),
+        "pine": fields * trees,
+    }
+    columns = [expected[label] for label in classifier.classes_]
+    np.testing.assert_allclose(classifier.predict_proba(X), np.transpose(columns), atol=1e-12)
+
+
+@pytest.mark.parametrize("backend", ["loky", "threading"])
+def test_results_do_not_depend_on_jobs_or_backend(backend, blobs):
+    X, y = blobs
+    alone = PolytomyClassifier(SVC(), random_state=5).fit(X, y)
+    with parallel_config(backend=backend):
+        together = PolytomyClassifier(SVC(), random_state=5, n_jobs=2).fit(X, y)
+        assert (together.decisions(X) == alone.decisions(X)).all()
+
+
+def test_one_random_state_fixes_all(blobs):
+    X, y = blobs
+    estimator = SGDClassifier(max_iter=20, tol=None)
+    options = {"scheme": "random", "calibration": "sigmoid"}
+    first = PolytomyClassifier(estimator, random_state=1, **options).fit(X, y)
+    again = PolytomyClassifier(estimator, random_state=1, **options).fit(X, y)
+    other = PolytomyClassifier(estimator, random_state=2, **options).fit(X, y)
+    assert first.scheme_ == again.scheme_
+    assert (first.decisions(X) == again.decisions(X)).all()
+    assert first.scheme_ != other.scheme_
+
+
+# -- labels ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        np.array([10, 20, 30]), np.array(["x", "y", "z"]), np.array([0.5, 1.5, 2.5]),
+        np.array(["x", "y", "z"], dtype=object),
+    ],
+)  # fmt: skip
+def test_labels_of_any_kind_come_back(labels):
+    X, y = load_iris(return_X_y=True)
+    classifier = PolytomyClassifier(GaussianNB(), "tree").fit(X, labels[y])
+    assert (classifier.classes_ == labels).all()
+    assert set(classifier.predict(X)) <= set(labels.tolist())
+    assert classifier.classes_.dtype == labels.dtype
+
+
+def test_two_classes_that_are_truth_values():
+    X, y = load_iris(return_X_y=True)
+    classifier = PolytomyClassifier(LogisticRegression()).fit(X, y == 1)
+    assert classifier.classes_.tolist() == [False, True]
+    direct = LogisticRegression().fit(X, y == 1)
+    np.testing.assert_allclose(classifier.predict_proba(X), direct.predict_proba(X), atol=1e-12)
+
+
+def test_one_class_has_probability_one(iris):
+    X, _ = iris
+    classifier = PolytomyClassifier().fit(X, np.full(len(X), "only"))
+    assert (classifier.predict_proba(X) == 1).all()
+    assert set(classifier.predict(X)) == {"only"}
+    assert classifier.decisions(X).shape == (len(X), 0)
+
+
+def test_a_scheme_in_text_finds_labels_that_are_numbers():
+    X, y = load_iris(return_X_y=True)
+    text = "m {2 n {0 1}}"
+    by_number = PolytomyClassifier(GaussianNB(), text).fit(X, y).predict_proba(X)
+    by_text = PolytomyClassifier(GaussianNB(), text).fit(X, y.astype(str)).predict_proba(X)
+    assert (by_number == by_text).all()
+
+
+def test_a_class_of_the_scheme_without_samples_gets_no_probability(iris):
+    X, y = iris
+    scheme = pt.designs.one_vs_one(["setosa", "never", "versicolor", "virginica"])
+    with pytest.warns(ControlWarning, match="class 'never' of the scheme has no samples"):
+        classifier = PolytomyClassifier(GaussianNB(), scheme).fit(X, y)
+    plain = PolytomyClassifier(GaussianNB()).fit(X, y)
+    assert classifier.classes_.tolist() == ["setosa", "versicolor", "virginica"]
+    np.testing.assert_allclose(classifier.predict_proba(X), plain.predict_proba(X), atol=1e-9)
+
+
+# -- kinds of data --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("form", [sp.csr_matrix, sp.csr_array, sp.csc_array, sp.coo_matrix])
+def test_sparse_data_gives_the_answers_of_dense_data(form, blobs):
+    X, y = blobs
+    for estimator in (LinearSVC(), SVC(), LogisticRegression()):
+        dense = PolytomyClassifier(estimator, random_state=0).fit(X, y).predict_proba(X)
+        sparse = PolytomyClassifier(estimator, random_state=0).fit(form(X), y)
+        np.testing.assert_allclose(sparse.predict_proba(form(X)), dense, atol=1e-3)
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
+def test_frames_give_the_answers_of_arrays_and_their_names(frame, iris):
+    X, y = iris
+    table = frame(dict(zip("abcd", X.T, strict=True)))
+    classifier = PolytomyClassifier(SVC(), random_state=0).fit(table, pd.Series(y))
+    assert classifier.feature_names_in_.tolist() == list("abcd")
+    assert classifier.n_features_in_ == 4
+    plain = PolytomyClassifier(SVC(), random_state=0).fit(X, y)
+    np.testing.assert_allclose(classifier.predict_proba(table), plain.predict_proba(X), atol=1e-12)
+    with pytest.raises(ValueError, match="feature names should match"):
+        classifier.predict(frame(dict(zip("dcba", X.T, strict=True))))
+
+
+def test_a_pipeline_picks_columns_of_a_frame(iris):
+    X, y = iris
+    table = pd.DataFrame(X, columns=list("abcd")).assign(kind=np.where(X[:, 0] > 5.5, "u", "v"))
+    columns = make_column_transformer((OneHotEncoder(), ["kind"]), (StandardScaler(), list("ab")))
+    classifier = PolytomyClassifier(make_pipeline(columns, LogisticRegression())).fit(table, y)
+    assert classifier.score(table, y) > 0.7
+
+
+def test_texts_are_left_to_the_pipeline():
+    texts = ["corn maize field", "wheat field", "oak tree", "pine tree"] * 5
+    y = ["corn", "wheat", "oak", "pine"] * 5
+    classifier = PolytomyClassifier(make_pipeline(TfidfVectorizer(), LinearSVC()), random_state=0)
+    assert classifier.fit(texts, y).predict(["maize", "pine"]).tolist() == ["corn", "pine"]
+
+
+def test_a_precomputed_kernel_is_cut_for_each_binary(blobs):
+    X, y = blobs
+    kernel = X @ X.T
+    machine = PolytomyClassifier(SVC(kernel="precomputed"), random_state=0).fit(kernel, y)
+    plain = PolytomyClassifier(SVC(kernel="linear"), random_state=0).fit(X, y)
+    np.testing.assert_allclose(machine.decisions(kernel), plain.decisions(X), atol=1e-2)
+
+
+# -- names, specifications, models ----------------------------------------------------------------
+
+
+def test_binaries_of_three_kinds_in_one_mixture(blobs):
+    X, y = blobs
+    text = '"logistic-regression C=0.5" 0/1; svm 0/2; "" 1/2; {corn oak late {pine wheat}}'
+    models = {"svm": SVC(C=10), "late": DecisionTreeClassifier(max_depth=2)}
+    classifier = PolytomyClassifier(GaussianNB(), text, models=models, random_state=0).fit(X, y)
+    kinds = [type(binary.estimator).__name__ for binary in classifier.binaries_]
+    assert kinds[0] == "LogisticRegression"
+    assert classifier.binaries_[0].estimator.C == 0.5
+    assert kinds[2:] == ["GaussianNB", "DecisionTreeClassifier"]
+    assert classifier.score(X, y) > 0.8
+
+
+def test_a_fitted_model_is_used_as_it_is(blobs):
+    X, y = blobs
+    pair = np.isin(y, ["corn", "oak"])
+    own_labels = LogisticRegression().fit(X[pair], y[pair])
+    signs = LogisticRegression().fit(X, np.where(np.isin(y, ["pine", "wheat"]), 1, -1))
+    before = own_labels.coef_.copy()
+    classifier = PolytomyClassifier(
+        GaussianNB(), "top {first {corn oak} {pine wheat}}".replace("} {", "} second {"),
+        models={"first": own_labels, "top": signs},
+    ).fit(X[::-1], y[::-1])  # fmt: skip
+    answers = classifier.decisions(X)
+    np.testing.assert_allclose(answers[:, 0], 2 * signs.predict_proba(X)[:, 1] - 1, atol=1e-12)
+    np.testing.assert_allclose(answers[:, 1], 2 * own_labels.predict_proba(X)[:, 1] - 1, atol=1e-12)
+    assert (own_labels.coef_ == before).all()
+
+
+def test_a_fitted_model_with_other_classes_is_refused(blobs):
+    X, y = blobs
+    model = LogisticRegression().fit(X, y == "oak")
+    three = LogisticRegression().fit(X[y != "oak"], y[y != "oak"])
+    wrong = LogisticRegression().fit(X, np.where(y == "oak", "yes", "no"))
+    text = "top {a {corn oak} b {pine wheat}}"
+    PolytomyClassifier(GaussianNB(), text, models={"a": model}).fit(X, y)
+    for bad, words in ((three, 'Model "a" has 3 classes'), (wrong, 'Model "a" has the classes')):
+        with pytest.raises(SchemeError, match=words):
+            PolytomyClassifier(GaussianNB(), text, models={"a": bad}).fit(X, y)
+
+
+def test_one_fitted_model_cannot_stand_at_two_partitions(blobs):
+    X, y = blobs
+    model = GaussianNB().fit(X, y == "oak")
+    text = "top {m {corn oak} m {pine wheat}}"
+    with pytest.raises(SchemeError, match='"m" stands at different partitions, corn / oak and pine'):
+        PolytomyClassifier(GaussianNB(), text, models={"m": model}).fit(X, y)
+    unfitted = PolytomyClassifier(GaussianNB(), text, models={"m": SVC()}, random_state=0)
+    assert unfitted.fit(X, y).score(X, y) > 0.8
+
+
+def test_models_must_be_named_in_the_scheme(iris):
+    with pytest.raises(ArgumentError, match="models has 'svm', which the scheme does not name"):
+        PolytomyClassifier(GaussianNB(), models={"svm": SVC()}).fit(*iris)
+    with pytest.raises(ArgumentError, match="models is of type list"):
+        PolytomyClassifier(GaussianNB(), models=[SVC()]).fit(*iris)
+
+
+# -- weights --------------------------------------------------------------------------------------
+
+
+def test_weights_count_as_repetitions(blobs):
+    X, y = blobs
+    weights = np.random.default_rng(0).integers(1, 4, len(X))
+    weighted = PolytomyClassifier(GaussianNB()).fit(X, y, sample_weight=weights)
+    repeated = PolytomyClassifier(GaussianNB()).fit(X.repeat(weights, 0), y.repeat(weights))
+    np.testing.assert_allclose(weighted.decisions(X), repeated.decisions(X), atol=1e-6)
+
+
+def test_class_weights_are_weights_of_the_samples(blobs):
+    X, y = blobs
+    keep = (y != "oak") | (np.arange(len(y)) % 4 == 0)
+    X, y = X[keep], y[keep]
+    of_class = {"oak": 3.0, "corn": 0.5}
+    by_class = PolytomyClassifier(GaussianNB(), class_weight=of_class).fit(X, y)
+    weights = np.array([of_class.get(label, 1.0) for label in y])
+    by_sample = PolytomyClassifier(GaussianNB()).fit(X, y, sample_weight=weights)
+    assert (by_class.decisions(X) == by_sample.decisions(X)).all()
+    balanced = PolytomyClassifier(GaussianNB(), class_weight="balanced").fit(X, y)
+    counts = {label: np.sum(y == label) for label in set(y)}
+    even = np.array([len(y) / (4 * counts[label]) for label in y])
+    by_hand = PolytomyClassifier(GaussianNB()).fit(X, y, sample_weight=even)
+    np.testing.assert_allclose(balanced.decisions(X), by_hand.decisions(X), atol=1e-9)
+
+
+def test_balance_per_partition_gives_the_sides_even_priors(blobs):
+    X, y = blobs
+    classifier = PolytomyClassifier(
+        GaussianNB(), "one-vs-rest", class_weight="balanced-per-partition"
+    ).fit(X, y)
+    for binary in classifier.binaries_:
+        np.testing.assert_allclose(binary.estimator.class_prior_, [0.5, 0.5])
+
+
+@pytest.mark.parametrize(
+    ("class_weight", "words"),
+    [("even", "class_weight='even' is not known"), ({"elm": 2}, "class_weight has 'elm'")],
+)
+def test_unknown_class_weights_are_refused(class_weight, words, blobs):
+    with pytest.raises(ArgumentError, match=words):
+        PolytomyClassifier(GaussianNB(), class_weight=class_weight).fit(*blobs)
+
+
+def test_weights_reach_the_last_step_of_a_pipeline_and_not_what_takes_none(blobs):
+    X, y = blobs
+    weights = np.linspace(0.5, 2, len(X))
+    pipeline = make_pipeline(StandardScaler(), GaussianNB())
+    assert PolytomyClassifier(pipeline).fit(X, y, sample_weight=weights).score(X, y) > 0.8
+    with pytest.raises(ArgumentError, match="KNeighborsClassifier takes no sample_weight"):
+        PolytomyClassifier(KNeighborsClassifier()).fit(X, y, sample_weight=weights)
+
+
+class _Recorder(ClassifierMixin, BaseEstimator):
+    def fit(self, X, y, sample_weight=None, secret=None):
+        self.classes_ = np.unique(y)
+        self.sample_weight_, self.secret_ = sample_weight, secret
+        return self
+
+    def predict(self, X):
+        return np.ones(len(X))
+
+
+def test_metadata_is_routed_and_divided(iris):
+    X, y = iris
+    weights, secret = np.arange(1.0, len(X) + 1), np.arange(len(X))
+    with config_context(enable_metadata_routing=True):
+        inner = _Recorder().set_fit_request(sample_weight=True, secret=True)
+        classifier = PolytomyClassifier(inner, "one-vs-one")
+        classifier.set_fit_request(sample_weight=True)
+        classifier.fit(X, y, sample_weight=weights, secret=secret)
+    setosa_versicolor = classifier.binaries_[0].estimator
+    assert (setosa_versicolor.sample_weight_ == weights[:100]).all()
+    assert (setosa_versicolor.secret_ == secret[:100]).all()
+    classifier = PolytomyClassifier(_Recorder()).fit(X, y, sample_weight=weights, secret=secret)
+    assert (classifier.binaries_[2].estimator.secret_ == secret[50:]).all()
+
+
+# -- the same binaries, put together another way --------------------------------------------------
+
+
+def test_with_solver_needs_no_refit(blobs):
+    X, y = blobs
+    classifier = PolytomyClassifier(SVC(), random_state=0).fit(X, y)
+    voting = classifier.with_solver("voting")
+    assert voting.binaries_ is classifier.binaries_
+    assert not hasattr(voting, "predict_proba")
+    assert voting.decision_function(X).shape == (len(X), 4)
+    expected = pt.decode(classifier.scheme_, classifier.decisions(X), "voting")
+    assert (voting.predict(X) == classifier.classes_[expected.argmax(axis=1)]).all()
+    own = classifier.with_solver(lambda scheme, decisions: pt.solve(scheme, decisions))
+    assert (own.predict_proba(X) == classifier.predict_proba(X)).all()
+    with pytest.raises(ArgumentError, match="votin"):
+        classifier.with_solver("votin")
+
+
+def test_with_scheme_puts_the_same_binaries_in_another_layout(blobs):
+    X, y = blobs
+    tree = PolytomyClassifier(GaussianNB(), "t {u {corn wheat} v {oak pine}}").fit(X, y)
+    flat = tree.with_scheme(tree.scheme_.flatten())
+    np.testing.assert_allclose(flat.predict_proba(X), tree.predict_proba(X), atol=1e-9)
+    mirrored = tree.with_scheme("t {v {pine oak} u {wheat corn}}")
+    np.testing.assert_allclose(mirrored.predict_proba(X), tree.predict_proba(X), atol=1e-9)
+    assert mirrored.scheme_ != tree.scheme_
+    with pytest.raises(SchemeError, match="no binary was trained for <Partition one-vs-one-00: corn"):
+        tree.with_scheme("one-vs-rest").with_scheme("one-vs-one")
+
+
+def test_greedy_follows_the_winner(blobs):
+    X, y = blobs
+    classifier = PolytomyClassifier(GaussianNB(), "t {u {corn wheat} v {oak pine}}", "greedy")
+    classifier.fit(X, y)
+    top, left, right = classifier.decisions(X).T
+    expected = np.where(
+        top > 0, np.where(right > 0, "pine", "oak"), np.where(left > 0, "wheat", "corn")
+    )
+    assert (classifier.predict(X) == expected).all()
+    flat = classifier.with_scheme(classifier.scheme_.flatten())
+    assert (flat.predict(X) == expected).all()
+
+
+# -- few samples ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("smallest", [1, 2, 3])
+@pytest.mark.parametrize("calibration", ["auto", "isotonic", "temperature", None])
+def test_rare_classes_never_crash(smallest, calibration, blobs):
+    X, y = blobs
+    rare = np.flatnonzero(y == "oak")[smallest:]
+    X, y = np.delete(X, rare, axis=0), np.delete(y, rare)
+    classifier = PolytomyClassifier(SVC(), calibration=calibration, random_state=0)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        probabilities = classifier.fit(X, y).predict_proba(X)
+    np.testing.assert_allclose(probabilities.sum(axis=1), 1)
+    ours = [str(w.message) for w in caught if issubclass(w.category, CalibrationWarning)]
+    if smallest == 1 and calibration is not None:
+        assert len(ours) == 1
+        assert 'Partition "one-vs-one-00" cannot be calibrated' in ours[0]
+    else:
+        assert ours == []
+
+
+# -- in its ecosystem -----------------------------------------------------------------------------
+
+
+def test_it_works_in_searches_pipelines_and_calibration(iris):
+    X, y = iris
+    pipeline = make_pipeline(StandardScaler(), PolytomyClassifier(SVC(), random_state=0))
+    grid = {
+        "polytomyclassifier__scheme": ["one-vs-one", "tree"],
+        "polytomyclassifier__solver": ["least-squares", "divergence"],
+        "polytomyclassifier__estimator__C": [0.1, 10],
+    }
+    search = GridSearchCV(pipeline, grid, cv=2, scoring="neg_log_loss").fit(X, y)
+    assert search.best_score_ > -0.4
+    assert cross_val_score(PolytomyClassifier(GaussianNB(), "tree"), X, y).mean() > 0.9
+    calibrated = CalibratedClassifierCV(PolytomyClassifier(GaussianNB(), solver="voting"), cv=2)
+    assert calibrated.fit(X, y).score(X, y) > 0.9
+
+
+def test_clones_and_pickles_answer_alike(iris):
+    X, y = iris
+    classifier = PolytomyClassifier(SVC(), "tree", random_state=0).fit(X, y)
+    again = pickle.loads(pickle.dumps(classifier))
+    assert (again.predict_proba(X) == classifier.predict_proba(X)).all()
+    assert clone(classifier).get_params()["scheme"] == "tree"
+    assert not hasattr(clone(classifier), "classes_")
+
+
+def test_batches_train_further(iris):
+    X, y = iris
+    order = np.random.default_rng(0).permutation(len(X))
+    X, y = X[order], y[order]
+    classifier = PolytomyClassifier(GaussianNB(), "one-vs-rest")
+    for start in range(0, len(X), 30):
+        batch = slice(start, start + 30)
+        classifier.partial_fit(X[batch], y[batch], classes=np.unique(y))
+    whole = PolytomyClassifier(GaussianNB(), "one-vs-rest").fit(X, y)
+    np.testing.assert_allclose(classifier.predict_proba(X), whole.predict_proba(X), atol=1e-6)
+    assert not hasattr(PolytomyClassifier(SVC()), "partial_fit")
+    with pytest.raises(ArgumentError, match="needs classes="):
+        PolytomyClassifier(GaussianNB()).partial_fit(X, y)
+    with pytest.raises(ArgumentError, match="'elm', which is not among"):
+        classifier.partial_fit(X[:1], ["elm"])
+
+
+def test_the_diagram_shows_the_scheme(iris):
+    classifier = PolytomyClassifier(GaussianNB(), "one-vs-rest")
+    assert "@one-vs-rest" not in classifier._repr_html_()
+    page = classifier.fit(*iris)._repr_html_()
+    assert "@one-vs-rest {setosa versicolor virginica}" in page
+    assert "Scheme: code, 3 classes, 3 partitions" in page
+    X, y = load_digits(return_X_y=True)
+    text = "\n".join(str(pt.designs.one_vs_one(10, name="mine")).splitlines()[::1])
+    page = PolytomyClassifier(GaussianNB(), text.replace("mine-00", "own")).fit(X, y)._repr_html_()
+    assert "… 6 more lines" in page
+
+
+def test_verbose_names_the_partitions(iris, capsys):
+    PolytomyClassifier(GaussianNB(), "tree", verbose=1).fit(*iris)
+    error = capsys.readouterr().err
+    assert "training" in error
+    assert "2/2" in error
+
+
+def test_callbacks_of_scikit_learn_hear_of_each_binary(iris):
+    callback = pytest.importorskip("sklearn.callback")
+
+    class Names:
+        def __init__(self):
+            self.names = []
+
+        def setup(self, estimator, context):
+            self.names.append("setup")
+
+        def on_fit_task_begin(self, estimator, context):
+            pass
+
+        def on_fit_task_end(self, estimator, context):
+            self.names.append(context.task_name)
+
+        def teardown(self, estimator, context):
+            self.names.append("teardown")
+
+    names = Names()
+    assert isinstance(names, callback.FitCallback)
+    PolytomyClassifier(GaussianNB(), "tree").set_callbacks(names).fit(*iris)
+    assert names.names == ["setup", "tree", "tree.01", "fit", "teardown"]
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"solver": "least-square"}, "least-squares"),
+        ({"calibration": "platt"}, 'calibration="platt" is not known'),
+        ({"cv": 1}, "cv=1 must be a number of folds"),
+        ({"scheme": "m {setosa versicolor}"}, "does not name class 'virginica'"),
+        ({"estimator": SVC}, "is a class. Give an object"),
+        ({"scheme": '"svv C=1" {setosa n {versicolor virginica}}'}, "svv"),
+    ],
+)
+def test_bad_options_say_what_to_do(options, words, iris):
+    with pytest.raises(ValueError, match=words):
+        PolytomyClassifier(**{"estimator": LinearSVC(), **options}).fit(*iris)

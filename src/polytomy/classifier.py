@@ -36,6 +36,7 @@ from polytomy.assembly import (
     update_binaries,
 )
 from polytomy.assembly.callbacks import CallbackSupportMixin, FitTasks, with_callbacks
+from polytomy.binary.preparation import check_classifier
 from polytomy.binary.rows import count_rows, take_block
 from polytomy.errors import ArgumentError
 from polytomy.scheme import Scheme
@@ -76,8 +77,9 @@ class PolytomyClassifier(CallbackSupportMixin, ClassifierMixin, MetaEstimatorMix
         How decision values become probabilities. "auto" takes the estimator's own probabilities
         where it has them, else a sigmoid. Calibrators learn from held-out folds inside each binary
         problem.
-    cv : int or splitter, default=5
-        Folds for calibration; never more than the smaller side of a problem allows.
+    cv : int, splitter or list of splits, default=5
+        Folds for calibration; never more than the smaller side of a problem allows. A list has
+        pairs of training and held-out rows of X.
     models : dict, optional
         Estimators, or fitted models, for the names in the scheme.
     n_jobs : int, optional
@@ -212,7 +214,9 @@ class PolytomyClassifier(CallbackSupportMixin, ClassifierMixin, MetaEstimatorMix
             raise ArgumentError(f"classes={classes!r} differ from those of the first call")
         unknown = np.setdiff1d(y, self.classes_)
         if len(unknown):
-            raise ArgumentError(f"y has the label {unknown[0]!r}, which is not among classes=")
+            raise ArgumentError(
+                f"y has the label {unknown.tolist()[0]!r}, which is not in classes="
+            )
         codes = np.searchsorted(self.classes_, y)
         wanted = dichotomies(self._trained_scheme, self._binary_estimator(), self.models)
         positions = bind_classes(self._trained_scheme, self.classes_)
@@ -321,7 +325,10 @@ class PolytomyClassifier(CallbackSupportMixin, ClassifierMixin, MetaEstimatorMix
     # -- parts of the above ---------------------------------------------------------------------
 
     def _binary_estimator(self) -> Any:
-        return SVC() if self.estimator is None else self.estimator
+        if self.estimator is None:
+            return SVC()
+        check_classifier(self.estimator)
+        return self.estimator
 
     def _balances_partitions(self) -> bool:
         return isinstance(self.class_weight, str) and self.class_weight == "balanced-per-partition"

@@ -15,10 +15,11 @@ from polytomy.binary.calibrators import (
     TemperatureCalibrator,
     UncalibratedMap,
 )
+from polytomy.binary.folds import check_folds
 from polytomy.binary.preparation import partition_seeds
 from polytomy.binary.problems import BinaryProblem, balance_sides, binary_problem, group_rows
 from polytomy.binary.specification import estimator_from, specification_of
-from polytomy.binary.training import check_folds, train_binary
+from polytomy.binary.training import train_binary
 from polytomy.binary.updating import update_binary
 
 __all__ = [

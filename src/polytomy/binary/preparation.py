@@ -14,7 +14,13 @@ from sklearn.utils import check_random_state, get_tags
 
 from polytomy.errors import ArgumentError
 
-__all__ = ["is_pairwise", "partition_seeds", "prepare_estimator", "weight_parameter"]
+__all__ = [
+    "check_classifier",
+    "is_pairwise",
+    "partition_seeds",
+    "prepare_estimator",
+    "weight_parameter",
+]
 
 _LARGEST_SEED = np.iinfo(np.int32).max
 
@@ -53,7 +59,7 @@ def prepare_estimator(estimator: Any, seed: int | None) -> Any:
     >>> prepare_estimator(SGDClassifier(alpha=0.1), seed=None)
     SGDClassifier(alpha=0.1)
     """
-    _check_classifier(estimator)
+    check_classifier(estimator)
     prepared = clone(estimator)
     machine = _final_step(prepared)
     if isinstance(machine, SVC | NuSVC) and "probability" in machine.get_params():
@@ -103,7 +109,8 @@ def is_pairwise(estimator: Any) -> bool:
     return tags is not None and bool(tags.input_tags.pairwise)
 
 
-def _check_classifier(estimator: Any) -> None:
+def check_classifier(estimator: Any) -> None:
+    """Raise an ArgumentError unless a binary can be trained from the estimator."""
     if isinstance(estimator, type):
         raise ArgumentError(
             f"estimator={estimator.__name__} is a class. Give an object: {estimator.__name__}()."

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import copy
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
-from sklearn.model_selection import StratifiedKFold
 
 from polytomy.binary.answers import (
     Output,
@@ -21,13 +19,14 @@ from polytomy.binary.answers import (
     uncalibrated,
 )
 from polytomy.binary.calibration import Calibration, make_calibrator
+from polytomy.binary.folds import CannotCalibrateError, check_folds, problem_folds
 from polytomy.binary.preparation import is_pairwise, prepare_estimator, weight_parameter
 from polytomy.binary.problems import BinaryProblem
 from polytomy.binary.rows import count_rows, take_columns, take_rows
-from polytomy.errors import ArgumentError, CalibrationWarning, PolytomyError
+from polytomy.errors import CalibrationWarning, PolytomyError
 from polytomy.metrics.inputs import check_weights
 
-__all__ = ["check_folds", "train_binary"]
+__all__ = ["train_binary"]
 
 _FALLBACKS = {
     Output.MARGIN: "the logistic function of its decision values answers",
@@ -77,8 +76,9 @@ def train_binary(
     problem : BinaryProblem
         Which rows take part and their sides.
     calibration : "auto", "sigmoid", "isotonic", "temperature", None or a calibrator
-    cv : int or splitter, default=5
-        Number of stratified, shuffled folds, or an object with ``split(X, y)``.
+    cv : int, splitter or list of splits, default=5
+        Number of stratified, shuffled folds, an object with ``split(X, y)``, or pairs of training
+        and held-out rows of X.
     random_state : int, optional
         Fixes the folds and every random_state in the estimator. Give each partition its own.
     sample_weight : array of shape (n_rows,), optional
@@ -122,7 +122,7 @@ def train_binary(
         return binary
     try:
         calibrator.fit(*trainer.hold_out(problem, output, cv, random_state))
-    except _CannotCalibrateError as reason:
+    except CannotCalibrateError as reason:
         shortcoming = (
             f'Partition "{problem.name}" cannot be calibrated: {reason}; '
             f"{_FALLBACKS[binary.output]}."
@@ -131,19 +131,6 @@ def train_binary(
             warnings.warn(shortcoming, CalibrationWarning, stacklevel=2)
         return replace(binary, shortcoming=shortcoming)
     return replace(binary, output=output, calibrator=calibrator)
-
-
-def check_folds(cv: Any) -> None:
-    """Raise an ArgumentError unless `cv` is a number of folds, two or more, or a splitter."""
-    is_number = isinstance(cv, int | np.integer) and not isinstance(cv, bool)
-    if not (cv >= 2 if is_number else hasattr(cv, "split") and not isinstance(cv, str)):
-        raise ArgumentError(
-            f"cv={cv!r} must be a number of folds, two or more, or an object with split(X, y)."
-        )
-
-
-class _CannotCalibrateError(Exception):
-    """The reason why there are no held-out decision values."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +174,7 @@ class _Trainer:
         """Return scores of samples held out of training, their sides and their weights."""
         scores: list[NDArray[np.float64]] = []
         held_out: list[NDArray[np.intp]] = []
-        for training, test in self._folds(problem, cv, seed):
+        for training, test in problem_folds(problem, self.X, cv, seed):
             try:
                 binary = replace(self.train(training), output=output)
                 scores.append(binary.scores(take_rows(self.X, problem.rows[test])))
@@ -195,50 +182,16 @@ class _Trainer:
                 raise
             except ValueError as error:
                 # The final model could be fitted, so it is the fold that is too small.
-                raise _CannotCalibrateError(f"a fold of it cannot be fitted ({error})") from error
+                raise CannotCalibrateError(f"a fold of it cannot be fitted ({error})") from error
             held_out.append(test)
         order = np.concatenate(held_out) if held_out else np.empty(0, dtype=np.intp)
         sides = problem.is_positive[order]
         if len(np.unique(sides)) < 2:
-            raise _CannotCalibrateError("cv holds out no samples, or those of one side only")
+            raise CannotCalibrateError("cv holds out no samples, or those of one side only")
         weight = None if self.weight is None else self.weight[problem.rows[order]]
         return np.concatenate(scores), sides, weight
-
-    def _folds(
-        self, problem: BinaryProblem, cv: Any, seed: int | None
-    ) -> Iterator[tuple[BinaryProblem, NDArray[np.intp]]]:
-        """Yield the part of the problem to train on and the samples to test, for each fold."""
-        if problem.smaller_side < 2:
-            side = "−1" if problem.n_negative < problem.n_positive else "+1"
-            raise _CannotCalibrateError(f"its {side} side has a single sample")
-        splitter = _splitter(cv, problem.smaller_side, seed)
-        # A splitter of the user's own may look at the data; stratified folds only count it.
-        data = take_rows(self.X, problem.rows) if hasattr(cv, "split") else problem.rows
-        try:
-            folds = list(splitter.split(data, problem.targets))
-        except ValueError as error:
-            raise _CannotCalibrateError(f"cv cannot split it ({error})") from error
-        for training, test in folds:
-            is_kept = np.zeros(problem.n_samples, dtype=np.bool_)
-            is_kept[training] = True
-            kept = problem.keep(is_kept)
-            if kept.smaller_side and len(test):
-                yield kept, np.unique(test)
 
     def _is_aligned(self, value: Any) -> bool:
         """Return whether a parameter of fit has a value for each row of the data."""
         is_array = isinstance(value, list | tuple) or bool(getattr(value, "shape", ()))
         return is_array and count_rows(value) == count_rows(self.X)
-
-
-def _splitter(cv: Any, smaller_side: int, seed: int | None) -> Any:
-    """Return a splitter of its own for one problem, with no more folds than it allows."""
-    if isinstance(cv, int | np.integer):
-        return StratifiedKFold(min(int(cv), smaller_side), shuffle=True, random_state=seed)
-    # A copy, so that a generator within it does not tie partitions to the order of training.
-    splitter = copy.deepcopy(cv)
-    if getattr(splitter, "random_state", seed) is None:
-        splitter.random_state = seed
-    if getattr(splitter, "n_splits", 0) > smaller_side:
-        splitter.n_splits = smaller_side
-    return splitter

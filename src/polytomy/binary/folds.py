@@ -1,0 +1,98 @@
+"""Folds of a binary problem: which of its samples are held out together."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.model_selection import StratifiedKFold
+
+from polytomy.binary.problems import BinaryProblem
+from polytomy.binary.rows import take_rows
+from polytomy.errors import ArgumentError
+
+__all__ = ["CannotCalibrateError", "check_folds", "problem_folds"]
+
+
+class CannotCalibrateError(Exception):
+    """The reason why there are no held-out decision values."""
+
+
+def check_folds(cv: Any) -> None:
+    """Raise an ArgumentError unless `cv` is a number of folds, a splitter or a list of splits."""
+    is_number = isinstance(cv, int | np.integer) and not isinstance(cv, bool)
+    if is_number and cv >= 2:
+        return
+    if not is_number and not isinstance(cv, str) and (hasattr(cv, "split") or _is_list(cv)):
+        return
+    raise ArgumentError(
+        f"cv={cv!r} must be a number of folds, two or more, an object with split(X, y), or a list "
+        "of (training rows, held-out rows)."
+    )
+
+
+def _is_list(cv: Any) -> bool:
+    # A generator would be used up by the first of many binary problems.
+    return isinstance(cv, Iterable) and not isinstance(cv, Iterator)
+
+
+def problem_folds(
+    problem: BinaryProblem, X: Any, cv: Any, seed: int | None
+) -> Iterator[tuple[BinaryProblem, NDArray[np.intp]]]:
+    """Yield for each fold the part of the problem to train on, and the samples held out.
+
+    Parameters
+    ----------
+    problem : BinaryProblem
+    X : the whole training data, for splitters that look at it
+    cv : int, splitter or list of splits
+        A number of stratified, shuffled folds, never more than the smaller side has samples; an
+        object with ``split(X, y)``; or pairs of training and held-out rows of the whole data.
+    seed : int, optional
+        Fixes the folds.
+
+    Yields
+    ------
+    training : BinaryProblem
+    held_out : array of positions among the samples of the problem, ascending
+    """
+    if problem.smaller_side < 2:
+        side = "−1" if problem.n_negative < problem.n_positive else "+1"
+        raise CannotCalibrateError(f"its {side} side has a single sample")
+    for training, test in list(_splits(problem, X, cv, seed)):
+        is_kept = np.zeros(problem.n_samples, dtype=np.bool_)
+        is_kept[training] = True
+        kept = problem.keep(is_kept)
+        if kept.smaller_side and len(test):
+            yield kept, np.unique(test)
+
+
+def _splits(
+    problem: BinaryProblem, X: Any, cv: Any, seed: int | None
+) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp]]]:
+    """Yield positions among the samples of the problem, to train on and to hold out."""
+    if not isinstance(cv, int | np.integer) and not hasattr(cv, "split"):
+        for training, test in cv:
+            yield tuple(np.flatnonzero(np.isin(problem.rows, part)) for part in (training, test))  # type: ignore[misc]
+        return
+    splitter, data = _splitter(cv, problem.smaller_side, seed), take_rows(X, problem.rows)
+    try:
+        yield from splitter.split(data, problem.targets)
+    except ValueError as error:
+        raise CannotCalibrateError(f"cv cannot split it ({error})") from error
+
+
+def _splitter(cv: Any, smaller_side: int, seed: int | None) -> Any:
+    """Return a splitter of its own for one problem, with no more folds than it allows."""
+    if isinstance(cv, int | np.integer):
+        return StratifiedKFold(min(int(cv), smaller_side), shuffle=True, random_state=seed)
+    # A copy, so that a generator within it does not tie partitions to the order of training.
+    splitter = copy.deepcopy(cv)
+    if getattr(splitter, "random_state", seed) is None:
+        splitter.random_state = seed
+    if getattr(splitter, "n_splits", 0) > smaller_side:
+        splitter.n_splits = smaller_side
+    return splitter

@@ -151,7 +151,6 @@ class PolytomyClassifier(CallbackSupportMixin, ClassifierMixin, MetaEstimatorMix
         """
         X, y = check_training_data(self, X, y, self._binary_estimator())
         weight, fit_params = self._routed("fit", sample_weight, fit_params)
-        self._check_solver()
         self.classes_, codes = np.unique(y, return_inverse=True)
         self._set_scheme(
             scheme_from(self.scheme, self.classes_, X=X, y=y, random_state=self.random_state)
@@ -201,10 +200,14 @@ class PolytomyClassifier(CallbackSupportMixin, ClassifierMixin, MetaEstimatorMix
         weight, fit_params = self._routed("partial_fit", sample_weight, fit_params)
         if fit_params:
             raise ArgumentError(f"partial_fit does not take {', '.join(fit_params)}")
+        if isinstance(self.class_weight, str):
+            raise ArgumentError(
+                f"class_weight={self.class_weight!r} needs all the data at once. Give "
+                "partial_fit a dict of labels and weights."
+            )
         if is_first:
             if classes is None:
                 raise ArgumentError("the first call of partial_fit needs classes=, all the labels")
-            self._check_solver()
             self.classes_ = np.unique(classes)
             self._set_scheme(
                 scheme_from(self.scheme, self.classes_, random_state=self.random_state)
@@ -334,14 +337,16 @@ class PolytomyClassifier(CallbackSupportMixin, ClassifierMixin, MetaEstimatorMix
         return isinstance(self.class_weight, str) and self.class_weight == "balanced-per-partition"
 
     def _check_solver(self) -> None:
+        """Raise ArgumentError, before anything is trained, if the solver cannot do the scheme."""
         if not callable(self.solver):
-            find_method(self.solver)
+            decode(self.scheme_, np.empty((0, self.scheme_.n_partitions)), self.solver)
 
     def _set_scheme(self, scheme: Scheme) -> None:
         self._positions = bind_classes(scheme, self.classes_)
         self.scheme_ = scheme
         self._columns = np.arange(scheme.n_partitions)
         self._signs = np.ones(scheme.n_partitions)
+        self._check_solver()
 
     def _routed(
         self, method: str, sample_weight: ArrayLike | None, params: dict[str, Any]

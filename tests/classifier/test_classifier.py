@@ -465,6 +465,9 @@ def test_batches_train_further(iris):
         PolytomyClassifier(GaussianNB()).partial_fit(X, y)
     with pytest.raises(ArgumentError, match="'elm', which is not in"):
         classifier.partial_fit(X[:1], ["elm"])
+    balanced = PolytomyClassifier(GaussianNB(), class_weight="balanced")
+    with pytest.raises(ArgumentError, match="class_weight='balanced' needs all the data at once"):
+        balanced.partial_fit(X, y, classes=np.unique(y))
 
 
 def test_the_diagram_shows_the_scheme(iris):
@@ -515,6 +518,8 @@ def test_callbacks_of_scikit_learn_hear_of_each_binary(iris):
     ("options", "words"),
     [
         ({"solver": "least-square"}, "least-squares"),
+        ({"solver": "price", "scheme": "one-vs-rest"}, "price.* needs a one-vs-one code"),
+        ({"solver": "greedy"}, "greedy.* needs"),
         ({"calibration": "platt"}, 'calibration="platt" is not known'),
         ({"cv": 1}, "cv=1 must be a number of folds"),
         ({"scheme": "m {setosa versicolor}"}, "does not name class 'virginica'"),

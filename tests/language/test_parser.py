@@ -77,7 +77,7 @@ def test_a_quoted_number_can_be_a_binary():
         ("m {a n {}}", 1, 8, "these braces are empty"),
         ("7 {a b}", 1, 1, "7 cannot name a binary: a number is a class"),
         ("m 0 1; {a b}", 1, 1, "a partition needs '/' between its two sides"),
-        ("; {a b}", 1, 1, "a partition needs '/' between its two sides"),
+        ("; {a b}", 1, 1, "';' ends a partition, and none stands before it; remove it"),
         ("m 0 / 1 / 2; {a b c}", 1, 9, "a partition has one '/'"),
         ("0 / 1; {a b}", 1, 1, "a partition starts with the name of its binary"),
         ("/ 1; {a b}", 1, 1, "a partition starts with the name of its binary"),
@@ -104,6 +104,14 @@ def test_a_problem_has_its_place_and_words(text, line, column, words):
     found = problems(text)
     assert found[0][:2] == (line, column)
     assert words in found[0][2]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["m 0 / 1 {a b}", "m 0/1; n 1/2 {a b c}", "m {a b};", "m 0/1;; {a b}", "m {a n 0/1 {b c}}"],
+)
+def test_a_slip_is_one_problem(text):
+    assert len(problems(text)) == 1
 
 
 def test_problems_that_can_be_found_together_are():

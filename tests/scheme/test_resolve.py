@@ -97,8 +97,25 @@ def test_a_name_may_stand_at_several_partitions():
 
 
 def test_a_code_that_leaves_probabilities_open_is_warned_of():
-    with pytest.warns(ControlWarning, match=r"f:1:3: .* class a, class b, class c, class d;"):
+    with pytest.warns(ControlWarning, match=r"f:1:3: .* class a, class b, class c and class d;"):
         parse("  m 0/1; n 2/3; {a b c d}", "f")
+
+
+def test_many_branches_are_named_in_part():
+    pairs = "".join(f"m {2 * i}/{2 * i + 1};" for i in range(20))
+    with pytest.warns(ControlWarning, match=r"class c0, .*, class c9 and 30 more; add partitions"):
+        parse(f"{pairs} {{{' '.join(f'c{i}' for i in range(40))}}}")
+    alike = " ".join(f"c{i}" for i in range(1, 40))
+    indices = " ".join(map(str, range(1, 40)))
+    assert "class c10 and 29 more apart" in problems(f"m 0 / {indices}; {{c0 {alike}}}")[0][2]
+
+
+def test_a_code_of_thousands_of_branches_is_not_searched_for_what_it_leaves_open():
+    # The search takes time and memory that a short text could use up.
+    pairs = "".join(f"m {2 * i}/{2 * i + 1};" for i in range(1501))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        parse(f"{pairs} {{{' '.join(map(str, range(3002)))}}}")
 
 
 def test_a_determined_code_is_not_warned_of():

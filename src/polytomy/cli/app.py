@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import warnings
 from typing import Annotated
@@ -10,6 +9,7 @@ from typing import Annotated
 import typer
 
 from polytomy.cli import schemes
+from polytomy.cli.files import explain_failure, print_text
 from polytomy.errors import PolytomyError
 
 __all__ = ["app", "main"]
@@ -30,7 +30,7 @@ def _print_version(wanted: bool) -> None:
     if wanted:
         from importlib.metadata import version
 
-        print(f"polytomy {version('polytomy')}")
+        print_text(f"polytomy {version('polytomy')}")
         raise typer.Exit
 
 
@@ -50,17 +50,13 @@ def main() -> None:
     """Run the command line and end the process with its exit code."""
     warnings.showwarning = _show_warning
     try:
-        app()
-        sys.stdout.flush()
-    except BrokenPipeError:
-        # The reader has gone, as in `polytomy show FILE | head`: nobody is left to tell.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        raise SystemExit(0) from None
+        app(prog_name="polytomy")
     except PolytomyError as error:
         _fail(str(error))
     except OSError as error:
-        reason = error.strerror or str(error)
-        _fail(f"{error.filename}: {reason}" if error.filename else reason)
+        _fail(explain_failure(error))
+    except MemoryError:
+        _fail("there is not enough memory for this scheme")
     except UnicodeEncodeError as error:
         character = error.object[error.start]
         _fail(f"the terminal cannot show {character!a}; set its encoding to UTF-8")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import stat
 import sys
 import tempfile
 from pathlib import Path
@@ -10,33 +12,77 @@ from pathlib import Path
 from polytomy.language import MAX_CHARACTERS
 from polytomy.scheme.reading import decode_text, read_text
 
-__all__ = ["STANDARD_INPUT", "read_control", "write_text"]
+__all__ = ["STANDARD_INPUT", "explain_failure", "print_text", "read_control", "write_text"]
 
 STANDARD_INPUT = "-"
 
 
 def read_control(file: str) -> tuple[str, str]:
     """Return a control text and what messages call it."""
-    if file != STANDARD_INPUT:
-        return read_text(file), file
-    name = "<standard input>"
-    return decode_text(sys.stdin.buffer.read(4 * MAX_CHARACTERS + 1), name), name
+    name = "<standard input>" if file == STANDARD_INPUT else file
+    try:
+        if file != STANDARD_INPUT:
+            return read_text(file), name
+        if sys.stdin is None:
+            raise _closed()
+        return decode_text(sys.stdin.buffer.read(4 * MAX_CHARACTERS + 1), name), name
+    except OSError as error:
+        # Reading, unlike opening, does not tell which file it was.
+        error.filename = name
+        raise
+
+
+def print_text(text: str) -> None:
+    """Print a text, or end quietly if its reader has gone, as in `polytomy show FILE | head`."""
+    if sys.stdout is None:
+        raise _closed("<standard output>")
+    try:
+        print(text, flush=True)
+    except BrokenPipeError:
+        # Python writes what is left when it ends, and would complain then.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise SystemExit(0) from None
 
 
 def write_text(text: str, output: Path | None) -> None:
     """Print a text, or write it to a file that appears whole or not at all."""
     if output is None:
-        print(text)
+        print_text(text)
         return
-    descriptor, temporary = tempfile.mkstemp(dir=output.parent, prefix=f".{output.name}.")
+    target = output.resolve()  # a link stays, and what it leads to is written
+    if output.is_relative_to("/dev") or (target.exists() and not target.is_file()):
+        # A device or a pipe is written to and must not be replaced.
+        output.write_text(text + "\n", encoding="utf-8")
+        return
+    try:
+        descriptor, temporary = tempfile.mkstemp(dir=target.parent, prefix=".polytomy-")
+    except OSError as error:
+        error.filename = str(output)
+        raise
     try:
         with os.fdopen(descriptor, "w", encoding="utf-8") as file:
             file.write(text + "\n")
-        # A temporary file is private; the result gets the mode any new file would have.
-        mask = os.umask(0)
-        os.umask(mask)
-        Path(temporary).chmod(0o666 & ~mask)
-        Path(temporary).replace(output)
+        Path(temporary).chmod(_mode_of(target))
+        Path(temporary).replace(target)
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise
+
+
+def _mode_of(target: Path) -> int:
+    """Return the mode of a file, or the one a new file gets; a temporary file is private."""
+    if target.exists():
+        return stat.S_IMODE(target.stat().st_mode)
+    mask = os.umask(0)
+    os.umask(mask)
+    return 0o666 & ~mask
+
+
+def _closed(name: str | None = None) -> OSError:
+    return OSError(errno.EBADF, os.strerror(errno.EBADF), name)
+
+
+def explain_failure(error: OSError) -> str:
+    """Return in one line what could not be read or written, and why."""
+    reason = error.strerror or str(error)
+    return f"{error.filename}: {reason}" if error.filename else reason

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from polytomy.cli.files import read_control, write_text
+from polytomy.cli.files import explain_failure, print_text, read_control, write_text
 from polytomy.designs import DESIGNS
 from polytomy.designs import design as make_design
 from polytomy.errors import ArgumentError, ControlError
-from polytomy.language.nodes import Word
+from polytomy.language import Source, parse_text
+from polytomy.language.nodes import Leaf, Word
 from polytomy.scheme import Label, Scheme, parse
 from polytomy.scheme.labels import label_of_word
 from polytomy.scheme.reading import parse_with_warnings
@@ -51,8 +52,10 @@ def design(
     labels: Annotated[
         str | None, typer.Option("--labels", "-l", help="Class labels, with commas between.")
     ] = None,
-    seed: Annotated[int | None, typer.Option(help="Fixes what is drawn at random.")] = None,
-    rows: Annotated[int | None, typer.Option(help="Number of partitions of a random code.")] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="Fixes what is drawn at random.")] = None,
+    rows: Annotated[
+        int | None, typer.Option(min=1, help="Number of partitions of a random code.")
+    ] = None,
     base: Annotated[str | None, typer.Option("--name", help="Base of the binaries' names.")] = None,
     compact: Compact = False,
     output: Output = None,
@@ -63,7 +66,7 @@ def design(
     """
     if (classes is None) == (labels is None):
         raise ArgumentError("give either --classes or --labels, such as --labels corn,wheat,oak")
-    chosen = range(classes or 0) if labels is None else _split_labels(labels)
+    chosen = _split_labels(labels) if labels is not None else classes or 0
     scheme = make_design(name, chosen, random_state=seed, rows=rows, base=base)
     write_text(_text(scheme, compact), output)
 
@@ -74,25 +77,29 @@ def check(
     ],
     strict: Annotated[bool, typer.Option("--strict", help="Count warnings as problems.")] = False,
 ) -> None:
-    """List the problems of control files; exit code 1 if there are any.
+    """List the problems of control files; exit code 1 if there are any, 2 if one is unreadable.
 
     Example: `polytomy check land.control`
     """
-    found = False
+    worst = 0
     for file in files:
         try:
             text, name = read_control(file)
             scheme, warnings = parse_with_warnings(text, name)
         except ControlError as error:
-            print(error)
-            found = True
+            print_text(str(error))
+            worst = max(worst, 1)
+            continue
+        except OSError as error:
+            print(f"polytomy: {explain_failure(error)}", file=sys.stderr)
+            worst = 2
             continue
         for warning in warnings:
-            print(f"warning: {warning}")
-        found = found or (strict and bool(warnings))
-        print(f"{name}: {_summary(scheme)}")
-    if found:
-        raise typer.Exit(1)
+            print_text(f"warning: {warning}")
+            worst = max(worst, int(strict))
+        print_text(f"{name}: {_summary(scheme)}")
+    if worst:
+        raise typer.Exit(worst)
 
 
 def show(
@@ -105,7 +112,7 @@ def show(
     """
     scheme = _read(file)
     drawing = scheme.draw(matrix=matrix)
-    print(_coloured(drawing, matrix=matrix) if sys.stdout.isatty() else drawing)
+    print_text(_coloured(drawing, matrix=matrix) if _has_colours() else drawing)
 
 
 def flatten(file: ControlFile, compact: Compact = False, output: Output = None) -> None:
@@ -132,12 +139,25 @@ def _text(scheme: Scheme, compact: bool) -> str:
     return scheme.compact() if compact else str(scheme)
 
 
-def _split_labels(text: str) -> Sequence[Label]:
-    """Return the labels of a comma-separated list, numbers as numbers, as in a control text."""
-    words = [word.strip() for word in text.split(",")]
-    if not all(words):
-        raise ArgumentError(f"--labels {text!r} has an empty label; write a,b,c")
-    return [label_of_word(Word(word, False, 0, 0)) for word in words]
+# A label in quotes, or all up to a comma; and then the comma or the end.
+_LABEL = re.compile(r'\s*(?:("(?:[^"\\]|\\.)*")|([^,]*?))\s*(,|\Z)')
+
+
+def _split_labels(text: str) -> list[Label]:
+    """Return the labels of a comma-separated list, numbers as numbers and "7" as a string."""
+    labels: list[Label] = []
+    for quoted, bare, comma in _LABEL.findall(text):
+        if quoted:
+            leaf = parse_text(Source(quoted, "--labels"))
+            assert isinstance(leaf, Leaf)
+            labels.append(label_of_word(leaf.label))
+        elif bare:
+            labels.append(label_of_word(Word(bare, False, 0, 0)))
+        else:
+            raise ArgumentError(f"--labels {text!r} has an empty label; write a,b,c")
+        if not comma:
+            break
+    return labels
 
 
 def _summary(scheme: Scheme) -> str:
@@ -151,6 +171,10 @@ def _count(number: int, one: str, many: str | None = None) -> str:
 
 
 _RED, _GREEN, _DIM, _PLAIN = "\033[31m", "\033[32m", "\033[2m", "\033[0m"
+
+
+def _has_colours() -> bool:
+    return sys.stdout is not None and sys.stdout.isatty() and not os.environ.get("NO_COLOR")
 
 
 def _coloured(drawing: str, *, matrix: bool) -> str:

@@ -64,8 +64,8 @@ def design(
     >>> design("adjacent", 3).n_partitions
     2
     """
-    if name not in DESIGNS:
-        near = get_close_matches(name, DESIGNS, n=1)
+    if not isinstance(name, str) or name not in DESIGNS:
+        near = get_close_matches(str(name), DESIGNS, n=1)
         hint = f" Did you mean {near[0]!r}?" if near else ""
         raise ArgumentError(f"{name!r} is not a design; there are {', '.join(DESIGNS)}.{hint}")
     options: dict[str, Any] = {"random_state": random_state, "rows": rows}

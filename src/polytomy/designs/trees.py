@@ -53,7 +53,8 @@ def from_tree(nested: Nested, *, name: str = "tree", wide: str = "one-vs-one") -
             continue
         if len(item) < 2:
             raise ArgumentError(
-                f"a list of {len(item)} cannot be divided; write {item!r} as a label"
+                f"a list of {len(item)} at branch {position} of {above or name} cannot be divided; "
+                "give it two members or more, or write a label in its place"
             )
         base = name if above is None else branch_base(above, position, len(nodes))
         if len(item) == 2:

@@ -14,7 +14,15 @@ from typing import NamedTuple
 
 from polytomy.language.span import Report, Span
 
-__all__ = ["Kind", "Token", "escape_quoted", "is_bare_word", "is_name", "tokenize"]
+__all__ = [
+    "Kind",
+    "Token",
+    "escape_quoted",
+    "find_half_character",
+    "is_bare_word",
+    "is_name",
+    "tokenize",
+]
 
 
 class Kind(IntEnum):
@@ -73,6 +81,7 @@ _COUNT_PIECE = re.compile(r"/|[^/]+")
 _ESCAPED = re.compile(r"\\(.)")
 _BARE = re.compile(r"""[^\s;{}"\#@\x00-\x1f\x7f-\x9f][^\s;{}"\#\x00-\x1f\x7f-\x9f]*""")
 _COUNTS_ONLY = re.compile(r"[-+0-9/]*/[-+0-9/]*")
+_HALF_CHARACTER = re.compile("[\ud800-\udfff]")
 
 
 def is_bare_word(text: str) -> bool:
@@ -83,6 +92,15 @@ def is_bare_word(text: str) -> bool:
 def is_name(text: str) -> bool:
     """Tell whether a text can name a binary: a word that is not an integer."""
     return is_bare_word(text) and _INTEGER.fullmatch(text) is None
+
+
+def find_half_character(text: str) -> int:
+    """Return the place of the first lone surrogate, or -1.
+
+    Python makes them of bytes in another encoding than it was told; no file can hold them.
+    """
+    match = None if text.isascii() else _HALF_CHARACTER.search(text)
+    return -1 if match is None else match.start()
 
 
 def escape_quoted(text: str) -> str:
@@ -100,7 +118,7 @@ def tokenize(report: Report) -> Iterator[Token]:
     make, integer, word, single = Token._make, Kind.INTEGER, Kind.WORD, _SINGLE
     for match in _TOKEN.finditer(source):
         group = match.lastgroup
-        text = match[match.lastindex]
+        text = match[match.lastindex or 0]
         stop = match.end()
         start = stop - len(text)
         if group == "integer":

@@ -12,6 +12,8 @@ from polytomy.language.span import Span
 
 __all__ = ["Branch", "Coded", "Designed", "Leaf", "Partition", "TwoWay", "Word"]
 
+_LONGEST_SHOWN = 40
+
 
 class Word(NamedTuple):
     """A name, a specification or a label, as written."""
@@ -25,6 +27,14 @@ class Word(NamedTuple):
     def span(self) -> Span:
         """The place of the word."""
         return Span(self.start, self.end)
+
+    @property
+    def shown(self) -> str:
+        """The word as messages show it: with its quotes, and a very long one in part."""
+        text = self.text
+        if len(text) > _LONGEST_SHOWN:
+            text = text[: _LONGEST_SHOWN - 1] + "…"
+        return f'"{text}"' if self.quoted else text
 
 
 class Leaf(NamedTuple):

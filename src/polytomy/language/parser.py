@@ -18,14 +18,14 @@ the next ``;``, ``{`` or ``}`` and so finds the other problems of the text.
 from __future__ import annotations
 
 from polytomy.errors import ControlError, Problem
-from polytomy.language.lexer import Kind, Token, tokenize
+from polytomy.language.lexer import Kind, Token, find_half_character, tokenize
 from polytomy.language.nodes import Branch, Coded, Designed, Leaf, Partition, TwoWay, Word
 from polytomy.language.span import Report, Source, Span
 
 __all__ = ["MAX_CHARACTERS", "parse_text"]
 
-# One-vs-one of 1000 classes is about 14 million characters; a tree of this size in memory is
-# under 2 GB, whatever the text is.
+# One-vs-one of 1000 classes is about 14 million characters; reading a text of this size takes
+# less than 3 GB of memory, whatever the text is.
 MAX_CHARACTERS = 16 * 2**20
 
 
@@ -37,6 +37,10 @@ def parse_text(source: Source) -> Branch:
             "Write designs in short form, for example @one-vs-one {...}"
         )
         raise ControlError((Problem(source.name, 1, 1, message),))
+    half = find_half_character(source.text)
+    if half >= 0:
+        message = "half a character stands here, so this is no text; decode the file as UTF-8"
+        raise ControlError((source.problem(Span(half, half + 1), message),))
     report = Report(source)
     branches = _Parser(report).parse()
     report.raise_if_any()
@@ -113,6 +117,9 @@ class _Parser:
             return
         words, slashes = self.words, self.slashes
         self.words, self.slashes = [], []
+        if not words and not slashes:
+            self._complain(semicolon, "';' ends a partition, and none stands before it; remove it")
+            return
         partition = self._read_partition(words, slashes, semicolon)
         # A partition with a problem still counts as one, or its braces would be a second problem.
         self.partitions.append(partition or _BROKEN_PARTITION)
@@ -122,7 +129,7 @@ class _Parser:
     ) -> Partition | None:
         if not slashes:
             message = "a partition needs '/' between its two sides: name 0 1 / 2;"
-            self._complain(words[0] if words else semicolon, message)
+            self._complain(words[0], message)
             return None
         if len(slashes) > 1:
             self._complain(slashes[1][1], "a partition has one '/'; end it with ';'")
@@ -143,7 +150,7 @@ class _Parser:
             strangers.insert(0, words[cut - 1])
         for word in strangers:
             message = (
-                f"{_shown(word)} stands where the index of a branch is expected; a partition "
+                f"{_word(word).shown} stands where the index of a branch is expected; a partition "
                 "counts the branches of its model from 0"
             )
             self._complain(word, message)
@@ -164,6 +171,10 @@ class _Parser:
         )
 
     def _open(self, brace: Token) -> None:
+        if self.slashes and self.design is None:
+            # A partition without ';' still counts as one, or its words would be more problems.
+            self.words = []
+            self.partitions.append(_BROKEN_PARTITION)
         self._drop_slashes()
         words, self.words = self.words, []
         head: Word | tuple[Partition, ...] | _Design | None = None
@@ -218,7 +229,9 @@ class _Parser:
     def _name_design(self, token: Token) -> None:
         assert self.design is not None
         if self.design.binary is not None or token.kind is Kind.INTEGER:
-            message = f"{_shown(token)} stands between a design and its braces; only a name or a "
+            message = (
+                f"{_word(token).shown} stands between a design and its braces; only a name or a "
+            )
             self._complain(token, message + "specification may")
         self.design.binary = _word(token)
 
@@ -265,8 +278,8 @@ class _Parser:
     def _refuse_between(self, words: list[Token]) -> None:
         if words:
             message = (
-                f"{_shown(words[0])} stands between partitions and their branches; the branches go "
-                "in braces right after the last ';'"
+                f"{_word(words[0]).shown} stands between partitions and their branches; the "
+                "branches go in braces right after the last ';'"
             )
             self._complain(words[0], message)
 
@@ -281,8 +294,3 @@ _BROKEN_PARTITION = Partition(Word("", True, 0, 0), (), (), 0, 0)
 
 def _word(token: Token) -> Word:
     return Word(token.text, token.kind is Kind.QUOTED, token.start, token.end)
-
-
-def _shown(token: Token) -> str:
-    text = token.text if len(token.text) <= 40 else token.text[:39] + "…"
-    return f'"{text}"' if token.kind is Kind.QUOTED else text

@@ -5,7 +5,7 @@ from __future__ import annotations
 from polytomy.language.lexer import escape_quoted
 from polytomy.language.nodes import Branch, Coded, Designed, Leaf, TwoWay, Word
 
-__all__ = ["print_text"]
+__all__ = ["print_text", "print_word"]
 
 # Deeper levels are not indented further, or the text of a chain would grow with its square.
 _DEEPEST_INDENT = 20
@@ -25,22 +25,22 @@ def print_text(branch: Branch) -> str:
             lines.append(indent + item)
             continue
         if isinstance(item, Leaf):
-            lines.append(indent + _written(item.label))
+            lines.append(indent + print_word(item.label))
             continue
         head = ""
         if isinstance(item, TwoWay):
-            head = _written(item.binary) + " "
+            head = print_word(item.binary) + " "
         elif isinstance(item, Designed):
-            binary = "" if item.binary is None else _written(item.binary) + " "
+            binary = "" if item.binary is None else print_word(item.binary) + " "
             head = f"@{item.design} {binary}"
         elif isinstance(item, Coded):
             for partition in item.partitions:
                 negative = " ".join(map(str, partition.negative))
                 positive = " ".join(map(str, partition.positive))
-                lines.append(f"{indent}{_written(partition.binary)} {negative} / {positive};")
+                lines.append(f"{indent}{print_word(partition.binary)} {negative} / {positive};")
         leaves = [child.label for child in item.branches if isinstance(child, Leaf)]
         if len(leaves) == len(item.branches):
-            lines.append(f"{indent}{head}{{{' '.join(map(_written, leaves))}}}")
+            lines.append(f"{indent}{head}{{{' '.join(map(print_word, leaves))}}}")
         else:
             lines.append(f"{indent}{head}{{")
             waiting.append(("}", depth))
@@ -48,5 +48,6 @@ def print_text(branch: Branch) -> str:
     return "\n".join(lines)
 
 
-def _written(word: Word) -> str:
+def print_word(word: Word) -> str:
+    """Return a name, specification or label as it is written, in quotes where it has them."""
     return escape_quoted(word.text) if word.quoted else word.text

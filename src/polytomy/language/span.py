@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from polytomy.errors import ControlError, Problem
 
-__all__ = ["MAX_PROBLEMS", "Report", "Source", "Span"]
+__all__ = ["MAX_PROBLEMS", "Report", "Source", "Span", "printable"]
 
 # A text with more problems than this is not a control text; the rest is not looked for.
 MAX_PROBLEMS = 50
@@ -74,10 +74,10 @@ class Source:
             right = left + _WIDEST_EXCERPT
             head, tail = "…" if left else "", "…" if right < len(text) else ""
             text, caret = head + text[left:right] + tail, caret - left + len(head)
-        return Problem(self.name, line, column, _printable(message), _printable(text), caret)
+        return Problem(self.name, line, column, printable(message), printable(text), caret)
 
 
-def _printable(text: str) -> str:
+def printable(text: str) -> str:
     """Return the text with a mark for what would move a terminal's cursor or colours."""
     if text.isprintable():
         return text

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from polytomy.language.printer import print_word
+from polytomy.language.span import printable
+from polytomy.scheme.labels import Label, word_of_label
 from polytomy.scheme.layout import ClassRef, Layout, Node, NodeRef
 
 __all__ = ["draw_matrix", "draw_tree"]
 
-# Beyond this a drawing is no longer looked at; the control text has the rest.
+# Beyond these a drawing is no longer looked at; the control text has the rest.
 _MOST_LINES = 10_000
+_MOST_CHARACTERS = 2**22
+_MOST_COLUMNS = 500
+_LONGEST_WORD = 120
 _SIGNS = {-1: "-", 0: ".", 1: "+"}
 
 
@@ -24,11 +30,13 @@ def draw_tree(layout: Layout) -> str:
         └── d
     """
     lines: list[str] = []
+    n_characters = 0  # the lines of a long chain grow with their number
     waiting = [(NodeRef(0) if layout.nodes else ClassRef(0), "", "")]
-    while waiting and len(lines) < _MOST_LINES:
+    while waiting and len(lines) < _MOST_LINES and n_characters < _MOST_CHARACTERS:
         branch, lead, below = waiting.pop()
+        n_characters += len(lead)
         if isinstance(branch, ClassRef):
-            lines.append(f"{lead}{layout.classes[branch.index]}")
+            lines.append(lead + _drawn_label(layout.classes[branch.index]))
             continue
         node = layout.nodes[branch.index]
         lines.append(lead + _headline(node))
@@ -43,14 +51,14 @@ def draw_tree(layout: Layout) -> str:
         ]
         waiting.extend(reversed(children))
     if waiting:
-        lines.append(f"… cut after {_MOST_LINES:,} lines")
+        lines.append(f"… cut after {len(lines):,} lines")
     return "\n".join(lines)
 
 
 def _headline(node: Node) -> str:
     if node.is_two_way:
-        return str(node.binaries[0])
-    names = [str(binary) for binary in node.binaries[:4]]
+        return _drawn(str(node.binaries[0]))
+    names = [_drawn(str(binary)) for binary in node.binaries[:4]]
     shown = " ".join(dict.fromkeys(names)) + (" …" if len(node.binaries) > len(names) else "")
     return f"{len(node.binaries)} partitions over {len(node.branches)} branches: {shown}"
 
@@ -68,14 +76,25 @@ def draw_matrix(layout: Layout) -> str:
     o . - +
     """
     if not layout.nodes:
-        return str(layout.classes[0])
+        return _drawn_label(layout.classes[0])
     node = layout.nodes[0]
-    names = [str(binary) for binary in node.binaries]
+    labels = [_drawn_label(label) for label in layout.classes[:_MOST_COLUMNS]]
+    names = [_drawn(str(binary)) for binary in node.binaries[:_MOST_LINES]]
     width = max(map(len, names))
-    labels = [str(label) for label in layout.classes]
     lines = [" " * width + " " + "| " * column + label for column, label in enumerate(labels)]
-    for name, row in zip(names[:_MOST_LINES], node.code.matrix, strict=False):
+    for name, row in zip(names, node.code.matrix[:_MOST_LINES, :_MOST_COLUMNS], strict=True):
         lines.append(f"{name:<{width}} " + " ".join([_SIGNS[value] for value in row.tolist()]))
-    if len(names) > _MOST_LINES:
+    if len(layout.classes) > _MOST_COLUMNS:
+        lines.append(f"… cut after {_MOST_COLUMNS:,} classes")
+    if len(node.binaries) > _MOST_LINES:
         lines.append(f"… cut after {_MOST_LINES:,} partitions")
     return "\n".join(lines)
+
+
+def _drawn_label(label: Label) -> str:
+    return _drawn(print_word(word_of_label(label)))
+
+
+def _drawn(written: str) -> str:
+    """Return a word of a control text such that it keeps to its line."""
+    return printable(written if len(written) <= _LONGEST_WORD else written[:_LONGEST_WORD] + "…")

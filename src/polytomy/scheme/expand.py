@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from math import comb
+from math import ceil, comb, log2
 from typing import NamedTuple
 
 from polytomy.codes import (
     CodingMatrix,
     adjacent,
     exhaustive,
+    hadamard_order,
     one_vs_one,
     one_vs_rest,
     orthogonal,
@@ -27,10 +28,10 @@ __all__ = ["SHORT_FORMS", "ShortForm", "matching_short_form"]
 
 
 class ShortForm(NamedTuple):
-    """A code known by name: how it is made, and at least how many rows it has for n branches."""
+    """A code known by name: how it is made, and how many rows it has for n branches."""
 
     make: Callable[[int], CodingMatrix]
-    fewest_rows: Callable[[int], int]
+    count_rows: Callable[[int], int]
 
     def expand(self, n_branches: int) -> CodingMatrix:
         """Return the code over so many branches, or raise ArgumentError if there is none."""
@@ -39,21 +40,43 @@ class ShortForm(NamedTuple):
         return self.make(n_branches)
 
 
+def _count_strict(n_branches: int) -> int:
+    """Return the number of all partitions without zeros, or of 64 branches where it is more."""
+    return (1 << min(n_branches, 64) - 1) - 1
+
+
+def _count_ternary(n_branches: int) -> int:
+    """Return the number of all partitions, or of 64 branches where it is more."""
+    n_branches = min(n_branches, 64)
+    return int(3**n_branches - 2 ** (n_branches + 1) + 1) // 2
+
+
+def _count_orthogonal(n_branches: int) -> int:
+    """Return the order of the Hadamard matrix; two and three branches have none."""
+    return {2: 1, 3: 3}.get(n_branches) or hadamard_order(n_branches)
+
+
 SHORT_FORMS: dict[str, ShortForm] = {
     "one-vs-one": ShortForm(one_vs_one, lambda n: comb(n, 2)),
     "one-vs-rest": ShortForm(one_vs_rest, lambda n: n),
     "adjacent": ShortForm(adjacent, lambda n: n - 1),
-    "orthogonal": ShortForm(orthogonal, lambda n: n if n > 2 else 1),
-    "exhaustive": ShortForm(exhaustive, lambda n: 2 ** min(n - 1, 20) - 1),
-    "random": ShortForm(partial(random_strict, random_state=0), lambda n: n.bit_length() - 1),
-    "random-ternary": ShortForm(partial(random_ternary, random_state=0), lambda n: 1),
+    "orthogonal": ShortForm(orthogonal, _count_orthogonal),
+    "exhaustive": ShortForm(exhaustive, _count_strict),
+    "random": ShortForm(
+        partial(random_strict, random_state=0), lambda n: min(ceil(10 * log2(n)), _count_strict(n))
+    ),
+    "random-ternary": ShortForm(
+        partial(random_ternary, random_state=0),
+        lambda n: min(ceil(15 * log2(n)), _count_ternary(n)),
+    ),
 }
 
 
 def matching_short_form(code: CodingMatrix) -> str | None:
     """Return the name of the design whose expansion is this code, if there is one."""
     for name, form in SHORT_FORMS.items():
-        if form.fewest_rows(code.n_classes) > code.n_partitions:
+        # Drawing a random code, only to find that it is another one, takes its time.
+        if form.count_rows(code.n_classes) != code.n_partitions:
             continue
         try:
             expansion = form.expand(code.n_classes)

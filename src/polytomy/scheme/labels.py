@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from polytomy.errors import SchemeError
-from polytomy.language.lexer import is_bare_word
+from polytomy.language.lexer import find_half_character, is_bare_word
 from polytomy.language.nodes import Word
 
 __all__ = ["Label", "label_of_word", "normal_label", "normal_labels", "word_of_label"]
@@ -68,15 +68,18 @@ def normal_label(value: Any) -> Label:
     """
     label = value.item() if isinstance(value, np.generic) else value
     if type(label) is str:
-        if not label.isascii() and any("\ud800" <= c <= "\udfff" for c in label):
+        if find_half_character(label) >= 0:
             raise SchemeError(f"label {label!r} is not valid text: it holds half a character")
         return label
+    # What derives from a plain type, as members of an Enum do, may print as something else.
     if isinstance(label, str):
-        return normal_label(str(label))
+        return normal_label(str.__str__(label))
     if isinstance(label, bool):
         return label
-    if isinstance(label, (int, float)) and _fits(label):
-        return label
+    if isinstance(label, int) and _fits(label):
+        return int(label)
+    if isinstance(label, float) and _fits(label):
+        return float(label)
     reason = "a label is a string, a finite number of 64 bits or a truth value"
     raise SchemeError(f"{value!r} of type {type(value).__name__} cannot be a class label: {reason}")
 
@@ -87,9 +90,12 @@ def normal_labels(values: Iterable[Any]) -> tuple[Label, ...]:
         message = f"classes={values!r} is one text; give a list of labels, or a number of classes"
         raise SchemeError(message)
     labels = tuple([normal_label(value) for value in values])
-    seen: set[Label] = set()
+    seen: dict[Label, Label] = {}
     for label in labels:
         if label in seen:
-            raise SchemeError(f"class {label!r} is given twice; give each class one place")
-        seen.add(label)
+            reason = (
+                "is given twice" if repr(label) == repr(seen[label]) else f"equals {seen[label]!r}"
+            )
+            raise SchemeError(f"class {label!r} {reason}; give each class one place")
+        seen[label] = label
     return labels

@@ -11,6 +11,7 @@ from itertools import accumulate
 from typing import NamedTuple, TypeAlias
 
 from polytomy.codes import CodingMatrix
+from polytomy.language.lexer import escape_quoted
 from polytomy.scheme.labels import Label
 
 __all__ = ["TWO_WAY", "Binary", "BranchRef", "ClassRef", "Layout", "Node", "NodeRef"]
@@ -23,7 +24,7 @@ class Binary(NamedTuple):
     is_specification: bool = False
 
     def __str__(self) -> str:
-        return f'"{self.text}"' if self.is_specification else self.text
+        return escape_quoted(self.text) if self.is_specification else self.text
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,12 @@ __all__ = ["Resolution", "resolve"]
 
 _REPEAT = "."
 
+# Whether probabilities stay open takes time that grows with the cube of the branches, and the
+# square of them in memory; beyond these it is not looked for.
+_MOST_BRANCHES_JUDGED = 3000
+
+_MOST_NAMED = 10
+
 
 class Resolution(NamedTuple):
     """A layout, and what a reader of its text should be warned of."""
@@ -76,7 +82,7 @@ class _Resolver:
         label = label_of_word(word)
         if label in self.places:
             place = self.source.place_text(self.places[label])
-            message = f"class {word.text} is already used at {place}; give each class one place"
+            message = f"class {word.shown} is already used at {place}; give each class one place"
             self.report.add(word.span, message)
             return
         level.branches.append(ClassRef(len(self.places)))
@@ -131,10 +137,9 @@ class _Resolver:
     def _two_way(self, branch: TwoWay) -> CodingMatrix:
         count = len(branch.branches)
         if count != 2:
-            name = f'"{branch.binary.text}"' if branch.binary.quoted else branch.binary.text
             message = (
-                f"{name} decides between two branches and has {count}; write partitions or a "
-                "design, such as @one-vs-one, for more"
+                f"{branch.binary.shown} decides between two branches and has {count}; write "
+                "partitions or a design, such as @one-vs-one, for more"
             )
             self.report.add(branch.binary.span, message)
         return TWO_WAY
@@ -144,8 +149,8 @@ class _Resolver:
             if branch.design not in SHORT_FORMS:
                 known = ", ".join(f"@{name}" for name in SHORT_FORMS)
                 raise ArgumentError(
-                    f"@{branch.design} is not a design; the designs are {known}. A tree is written "
-                    "with braces inside braces"
+                    f"@{Word(branch.design, False, 0, 0).shown} is not a design; the designs are "
+                    f"{known}. A tree is written with braces inside braces"
                 )
             code = SHORT_FORMS[branch.design].expand(len(branch.branches))
         except ArgumentError as error:
@@ -163,8 +168,8 @@ class _Resolver:
         except CodeError as error:
             self._translate(error, branch)
             return TWO_WAY
-        if not code.is_determined:
-            names = ", ".join(_shown(branch.branches[i], i) for i in code.undetermined)
+        if code.n_classes <= _MOST_BRANCHES_JUDGED and not code.is_determined:
+            names = _listed([_shown(branch.branches[i], i) for i in code.undetermined])
             message = (
                 f"the partitions leave open how probability is shared among {names}; add "
                 "partitions that divide them"
@@ -233,10 +238,9 @@ class _Resolver:
                 if len(names) == 1:
                     message = f"{names[0]} stands in no partition; add its index to one"
                 else:
-                    listed = ", ".join(names[:-1]) + " and " + names[-1]
                     message = (
-                        f"nothing tells {listed} apart: every partition treats them alike; add a "
-                        "partition that divides them"
+                        f"nothing tells {_listed(names)} apart: every partition treats them alike; "
+                        "add a partition that divides them"
                     )
                 self.report.add(span, message)
             else:
@@ -260,5 +264,11 @@ def _index_places(source: Source, partition: Partition) -> list[tuple[int, Span]
 
 def _shown(branch: Branch, index: int) -> str:
     if isinstance(branch, Leaf):
-        return f"class {branch.label.text}"
+        return f"class {branch.label.shown}"
     return f"branch {index}"
+
+
+def _listed(names: list[str]) -> str:
+    if len(names) > _MOST_NAMED:
+        names = [*names[:_MOST_NAMED], f"{len(names) - _MOST_NAMED:,} more"]
+    return ", ".join(names[:-1]) + " and " + names[-1]

@@ -12,7 +12,7 @@ import numpy as np
 from polytomy.codes import CodingMatrix
 from polytomy.errors import SchemeError
 from polytomy.language import print_text
-from polytomy.language.lexer import is_name
+from polytomy.language.lexer import find_half_character, is_name
 from polytomy.scheme.describe import draw_matrix, draw_tree
 from polytomy.scheme.express import express
 from polytomy.scheme.flatten import flatten_layout, unfold_layout
@@ -243,6 +243,8 @@ def _check(layout: Layout) -> None:
         if len(node.binaries) != rows:
             raise SchemeError(f"{where} has {len(node.binaries)} binaries for {rows} partitions")
         for binary in node.binaries:
+            if find_half_character(binary.text) >= 0:
+                raise SchemeError(f"{where} has a binary {binary.text!r} that is not valid text")
             if binary.is_specification and binary.text == ".":
                 raise SchemeError(f'{where} has the specification "."; write out what it repeats')
             if not binary.is_specification and not is_name(binary.text):

@@ -1,0 +1,51 @@
+"""The command line called in this process: starting another takes longer than all that it does."""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+import warnings
+from pathlib import Path
+from typing import NamedTuple
+from unittest import mock
+
+from polytomy.cli import main
+
+__all__ = ["Outcome", "call_main", "search_path"]
+
+
+class Outcome(NamedTuple):
+    """What a command leaves behind."""
+
+    code: int
+    out: str
+    err: str
+
+
+def call_main(arguments: list[str], typed: bytes = b"", *, together: bool = False) -> Outcome:
+    """Run `polytomy` with arguments and standard input; `together` puts all output into `out`."""
+    out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True) for _ in range(2))
+    code = 0
+    with (
+        warnings.catch_warnings(action="default"),
+        mock.patch.multiple(
+            sys,
+            argv=["polytomy", *arguments],
+            stdin=io.TextIOWrapper(io.BytesIO(typed)),
+            stdout=out,
+            stderr=out if together else err,
+        ),
+    ):
+        try:
+            main()
+        except SystemExit as ended:
+            code = int(ended.code or 0)
+    for stream in (out, err):
+        stream.seek(0)
+    return Outcome(code, out.read(), err.read())
+
+
+def search_path() -> str:
+    """Return a search path on which `python` and `polytomy` are those of this interpreter."""
+    return f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"

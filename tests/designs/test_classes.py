@@ -1,0 +1,109 @@
+"""Every design takes labels of any kind and number, and refuses what is no list of classes."""
+
+import enum
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from polytomy import designs
+from polytomy.errors import ArgumentError, PolytomyError, SchemeError
+
+ALL = sorted(designs.DESIGNS)
+
+
+class Crop(enum.StrEnum):
+    CORN = "corn"
+    WHEAT = "wheat"
+
+
+class Grade(int, enum.Enum):  # prints as Grade.LOW, unlike an IntEnum
+    LOW = 1
+    HIGH = 2
+
+
+@pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize(
+    ("classes", "labels"),
+    [
+        (["corn", "wheat", "oak"], ("corn", "wheat", "oak")),
+        (("corn", 7, 2.5), ("corn", 7, 2.5)),
+        (range(5, 8), (5, 6, 7)),
+        (3, (0, 1, 2)),
+        (np.int64(3), (0, 1, 2)),
+        ([np.int8(4), np.float32(0.5), np.str_("a"), np.bool_(True)], (4, 0.5, "a", True)),
+        (np.array([3, 1, 2]), (3, 1, 2)),
+        (np.array(["b", "a", "c"]), ("b", "a", "c")),
+        (np.array(["b", 1], dtype=object), ("b", 1)),
+        (pd.Index(["b", "a", "c"]), ("b", "a", "c")),
+        (pd.Index([2, 1, 5]), (2, 1, 5)),
+        (pd.Series([1.5, 0.5]), (1.5, 0.5)),
+        (pd.Categorical(["b", "a"]), ("b", "a")),
+        ({"b": 0, "a": 1}, ("b", "a")),
+        ({"b": 0, "a": 1}.keys(), ("b", "a")),
+        (list(Crop), ("corn", "wheat")),
+        (list(Grade), (1, 2)),
+        ([True, False], (True, False)),
+        (["7", 7, " ", "", "a b", "#", "é"], ("7", 7, " ", "", "a b", "#", "é")),
+        (["only"], ("only",)),
+        (1, (0,)),
+    ],
+    ids=repr,
+)
+def test_labels_of_any_kind_are_the_classes(name, classes, labels):
+    found = designs.design(name, classes).classes
+    in_order = found if name != "random-tree" else tuple(sorted(found, key=labels.index))
+    assert in_order == labels
+    assert {type(label) for label in found} == {type(label) for label in labels}
+
+
+def test_a_generator_of_labels_is_read_once():
+    assert designs.adjacent(label for label in "bac").classes == ("b", "a", "c")
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_one_class_needs_no_binary(name):
+    scheme = designs.design(name, ["corn"])
+    assert (scheme.classes, scheme.n_partitions) == (("corn",), 0)
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_two_classes_are_told_apart_by_each_binary(name):
+    scheme = designs.design(name, ["corn", "oak"])
+    assert scheme.n_partitions == (2 if name == "one-vs-rest" else 1)
+    for partition in scheme.partitions:
+        assert {*partition.negative_classes, *partition.positive_classes} == {"corn", "oak"}
+
+
+@pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize(
+    ("classes", "error", "words"),
+    [
+        (["a", "b", "a"], SchemeError, "class 'a' is given twice; give each class one place"),
+        ([1, "1", True], SchemeError, "class True equals 1; give each class one place"),
+        ([0, 0.0], SchemeError, "class 0.0 equals 0; give each class one place"),
+        (np.array([1, 2, 2]), SchemeError, "class 2 is given twice"),
+        ([], ArgumentError, "there are no classes; give one label or more"),
+        (0, ArgumentError, "there are no classes"),
+        (-1, ArgumentError, "there are no classes"),
+        (10**12, ArgumentError, "classes=1000000000000 is too many; the limit is 1,048,576"),
+        ("abc", SchemeError, "classes='abc' is one text; give a list of labels, or a number"),
+        (b"abc", SchemeError, "classes=b'abc' is one text"),
+        ({"a", "b"}, ArgumentError, "classes is a set, which has no order; give sorted"),
+        (frozenset("ab"), ArgumentError, "classes is a set"),
+        (3.0, ArgumentError, "classes is of type float; give a list of labels or a number"),
+        (None, ArgumentError, "classes is of type NoneType"),
+        (True, ArgumentError, "classes is of type bool"),
+        (np.array(3), ArgumentError, "classes is of type ndarray"),
+        ([["a", "b"], ["c"]], SchemeError, "of type list cannot be a class label"),
+        (np.eye(2), SchemeError, "of type ndarray cannot be a class label"),
+        (["a", None], SchemeError, "None of type NoneType cannot be a class label"),
+        (["a", float("nan")], SchemeError, "a label is a string, a finite number of 64 bits or a"),
+        (["a", "\ud800"], SchemeError, "is not valid text: it holds half a character"),
+    ],
+)  # fmt: skip
+def test_what_is_no_list_of_classes_is_refused(name, classes, error, words):
+    with pytest.raises(error, match=words) as caught:
+        designs.design(name, classes)
+    assert isinstance(caught.value, PolytomyError)
+    assert isinstance(caught.value, ValueError)

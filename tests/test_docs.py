@@ -1,0 +1,121 @@
+"""What the documents show is what happens, and where they point there is something."""
+
+from pathlib import Path
+
+import pytest
+
+from documents import find_blocks, find_failures, find_headings, find_links, run_command
+
+ROOT = Path(__file__).parents[1]
+DOCUMENTS = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
+
+
+@pytest.fixture(params=DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
+def path(request):
+    return request.param
+
+
+def test_what_is_shown_is_what_happens(path, tmp_path):
+    failures = find_failures(path.read_text(encoding="utf-8"), tmp_path)
+    assert not failures, "\n\n".join([f"{path.name} is not true", *failures])
+
+
+def test_links_lead_somewhere(path):
+    for link in find_links(path.read_text(encoding="utf-8")):
+        if "://" in link or link.startswith("mailto:"):
+            continue
+        name, _, heading = link.partition("#")
+        target = path.parent / name if name else path
+        assert target.exists(), f"{link} does not exist"
+        if heading:
+            assert heading in find_headings(target.read_text(encoding="utf-8")), f"{link}: no such"
+
+
+def test_the_readme_and_a_page_for_every_part_are_there():
+    names = {path.name for path in DOCUMENTS}
+    assert names >= {"README.md", "CONTRIBUTING.md", "CHANGELOG.md", "language.md", "designs.md"}
+
+
+# The harness is worth only what it finds.
+
+
+def fenced(language, text, before=""):
+    return f"{before}```{language}\n{text}\n```\n"
+
+
+@pytest.mark.parametrize(
+    ("document", "words"),
+    [
+        (fenced("python", ">>> 1 + 1\n3"), "Expected:\n    3\nGot:\n    2"),
+        (fenced("python", "1 / 0"), "ZeroDivisionError"),
+        (fenced("python", "print('a')") + "\n" + fenced("text", "b"), "shown:\nb"),
+        (fenced("python", "print('a')") + fenced("output", "b"), "printed:\na"),
+        (fenced("console", "$ echo a\nb"), "printed:\na"),
+        (fenced("console", "$ echo a"), "printed:\na"),
+        (fenced("console", "$ polytomy check nothing\n"), "nothing: No such file"),
+        (fenced("console", "$ make demo"), "'make demo' is not run; give a reason"),
+        (fenced("console", "no command"), "starts with a command"),
+        (fenced("control", "m {a"), "'{' is not closed"),
+        (fenced("broken f", "m {a b}"), "said to be broken"),
+        (fenced("broken", "m {a"), "a broken text needs a file"),
+        (fenced("ruby", "puts 1"), "nothing runs 'ruby'"),
+        (fenced("python", "1 / 0", before="<!-- not run -->\n"), "write why it is not run"),
+    ],
+)
+def test_what_is_not_true_is_found(document, words, tmp_path):
+    failures = find_failures("# Heading\n\n" + document, tmp_path)
+    assert len(failures) == 1
+    assert words in failures[0]
+    assert failures[0].startswith("line ")
+
+
+def test_what_is_true_is_let_pass(tmp_path):
+    document = "\n".join(
+        [
+            fenced("control land.control", "m {a b}"),
+            fenced("broken bad.control", "m {a"),
+            fenced("console", "$ polytomy flatten land.control\nm {a b}"),
+            fenced("console", "$ cat bad.control | cat\nm {a\n$ python -c 'print(1)'\n1\n"),
+            fenced("python", "import polytomy as pt\nscheme = pt.read('land.control')"),
+            fenced("python", "print(scheme)"),
+            fenced("text", "m {a b}"),
+            fenced("python", ">>> scheme.classes\n('a', 'b')\n>>> other = 7"),
+            "Words between.\n",
+            fenced("python", "print(other)"),
+            "So this is no output:\n",
+            fenced("text", "no output"),
+            fenced("python", "1 / 0", before="<!-- not run: it would fail -->\n"),
+            "- a list\n\n  ```python\n  >>> 1\n  1\n\n  ```\n",
+        ]
+    )  # fmt: skip
+    assert find_failures(document, tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "echo 'm {a b}' | polytomy check -",
+        "echo 'm {a b' | polytomy check - nothing",
+        "echo 'm 0/1; n 2/3; {a b c d}' | polytomy show -",
+        "polytomy flatten -",
+    ],
+)
+def test_a_command_prints_the_same_with_and_without_a_shell(command):
+    assert run_command(command) == run_command(f"{command};")
+
+
+def test_a_block_has_its_line_and_title():
+    (block,) = find_blocks("text\n\n```control land.control\nm {a b}\n```\n")
+    assert (block.line, block.language, block.title) == (3, "control", "land.control")
+    assert block.text == "m {a b}\n"
+
+
+def test_links_are_found_outside_of_code_only():
+    document = '[a](x.md#part) ![b](y.png) `[c](z)` <img width=3 src="w.png">\n' + fenced(
+        "text", "[d](v)"
+    )
+    assert find_links(document) == ["x.md#part", "y.png", "w.png"]
+
+
+def test_headings_are_named_as_github_does():
+    assert find_headings("# A `name`, or two\n## -1 & +1\n") == {"a-name-or-two", "-1--1"}

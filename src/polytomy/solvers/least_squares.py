@@ -1,9 +1,10 @@
 """Least squares: the probabilities that fit the answers best.
 
 For a code A and decisions r, the p on the simplex that minimises
-Σ_i (Σ_j a_ij p_j − r_i Σ_j |a_ij| p_j)²;
-of several minima the one of least norm. The structure of the code picks the algorithm; whichever it
-is, the answer is the same.
+Σ_i (Σ_j a_ij p_j − r_i Σ_j |a_ij| p_j)²; of several minima the one of least norm. The structure of
+the code picks the algorithm. Whichever it is, the answer is the same: the kernels prove, case by
+case, that their minimum is the only one, and where it may not be, the sample goes to the active
+set, which finds the shortest.
 """
 
 from __future__ import annotations
@@ -19,15 +20,21 @@ from polytomy.codes.structure import pair_of_each_row
 from polytomy.errors import ArgumentError
 from polytomy.kernels.dispatch import kernel
 from polytomy.solvers.decisions import check_decisions
+from polytomy.solvers.structure import (
+    why_not_adjacent,
+    why_not_equiangular,
+    why_not_one_vs_one,
+    why_not_tree,
+)
 
 __all__ = ["ALGORITHMS", "algorithms_for", "solve_least_squares"]
 
-FloatArray = NDArray[np.float64]
+Floats = NDArray[np.float64]
 
 
 def solve_least_squares(
     code: CodingMatrix, decisions: ArrayLike, algorithm: str | None = None
-) -> FloatArray:
+) -> Floats:
     """Return the class probabilities of least squares.
 
     Parameters
@@ -39,7 +46,12 @@ def solve_least_squares(
 
     Returns
     -------
-    array of shape (n_samples, n_classes), rows sum to one
+    array of shape (n_samples, n_classes), float64, rows sum to one
+
+    Raises
+    ------
+    ArgumentError
+        For decisions that are none, and for an algorithm that does not exist or does not apply.
 
     Examples
     --------
@@ -47,19 +59,17 @@ def solve_least_squares(
     >>> solve_least_squares(code, [[0.5, 0.0]])
     array([[0.25, 0.25, 0.5 ]])
     """
+    chosen = ALGORITHMS[algorithms_for(code)[0]] if algorithm is None else _find(algorithm, code)
     answers = check_decisions(decisions, code.n_partitions)
-    chosen = ALGORITHMS[algorithms_for(code)[0]] if algorithm is None else _forced(code, algorithm)
     if code.n_classes == 1:
         return np.ones((len(answers), 1))
-    if chosen.takes_gaps:
+    if chosen.takes_gaps or not np.isnan(answers.sum()):
         return chosen.solve(code, answers)
-    # Few samples, if any, lack an answer; they alone go the general way.
-    gaps = np.isnan(answers).any(axis=1)
-    if not gaps.any():
-        return chosen.solve(code, answers)
+    # Without one of its rows a code may lose its structure, and its only minimum.
+    has_gaps = np.isnan(answers).any(axis=1)
     probabilities = np.empty((len(answers), code.n_classes))
-    probabilities[~gaps] = chosen.solve(code, answers[~gaps])
-    probabilities[gaps] = _search_active_set(code, answers[gaps])
+    probabilities[~has_gaps] = chosen.solve(code, answers[~has_gaps])
+    probabilities[has_gaps] = _search_active_set(code, answers[has_gaps])
     return probabilities
 
 
@@ -74,55 +84,59 @@ def algorithms_for(code: CodingMatrix) -> tuple[str, ...]:
     return tuple(name for name, each in ALGORITHMS.items() if each.applies(code))
 
 
-def _forced(code: CodingMatrix, name: str) -> Algorithm:
+def _find(name: str, code: CodingMatrix) -> Algorithm:
     if name not in ALGORITHMS:
         known = ", ".join(f'"{each}"' for each in ALGORITHMS)
         raise ArgumentError(f"algorithm={name!r} is not known; there are {known}.")
-    if not ALGORITHMS[name].applies(code):
-        others = ", ".join(f'"{each}"' for each in algorithms_for(code))
+    found = ALGORITHMS[name]
+    if not found.applies(code):
+        others = " or ".join(f'"{each}"' for each in algorithms_for(code))
         raise ArgumentError(
-            f'algorithm="{name}" needs {ALGORITHMS[name].needs}, and this code is not. '
-            f"Use {others}, or leave the choice to the code."
+            f'algorithm="{name}" needs {found.needs}; {found.why_not(code)}. '
+            f"Use algorithm={others}, or leave the choice to the code."
         )
-    return ALGORITHMS[name]
+    return found
 
 
-def _project(code: CodingMatrix, answers: FloatArray) -> FloatArray:
-    """On the simplex the term b·11ᵀ of AᵀA is constant, so p is the projection of Aᵀr/a."""
-    assert code.equiangular is not None
-    points = answers @ (code.matrix / code.equiangular.diagonal)
-    probabilities: FloatArray = kernel("project_simplex")(points)
-    return probabilities
-
-
-def _regress(code: CodingMatrix, answers: FloatArray) -> FloatArray:
-    assert code.adjacent is not None
-    probabilities: FloatArray = kernel("regress_isotonic")(answers, *code.adjacent)
-    return probabilities
-
-
-def _multiply(code: CodingMatrix, answers: FloatArray) -> FloatArray:
+def _multiply(code: CodingMatrix, answers: Floats) -> Floats:
     assert code.tree is not None
-    probabilities: FloatArray = kernel("multiply_down_tree")(answers, *code.tree)
-    return probabilities
+    return _run("multiply_down_tree", "", answers, *code.tree)
 
 
-def _couple(code: CodingMatrix, answers: FloatArray) -> FloatArray:
-    pairs = pair_of_each_row(code.matrix)
-    probabilities: FloatArray = kernel("couple_pairs", "systems")(answers, *pairs, code.n_classes)
-    return probabilities
+def _regress(code: CodingMatrix, answers: Floats) -> Floats:
+    assert code.adjacent is not None
+    return _run("regress_isotonic", "", answers, *code.adjacent)
 
 
-def _search_active_set(code: CodingMatrix, answers: FloatArray) -> FloatArray:
+def _project(code: CodingMatrix, answers: Floats) -> Floats:
+    """Project Aᵀr/a on the simplex, where AᵀA = a·I + b·11ᵀ.
+
+    On the plane sum(p) = 1 the objective is |Ap − r|² = a·|p − Aᵀr/a|² + constant. As a > 0 it is
+    strictly convex there: at every r there is one minimum.
+    """
+    assert code.equiangular is not None
+    return _run("project_simplex", "", answers @ (code.matrix / code.equiangular.diagonal))
+
+
+def _couple(code: CodingMatrix, answers: Floats) -> Floats:
+    negative, positive = pair_of_each_row(code.matrix)
+    return _run("couple_pairs", "systems", answers, negative, positive, code.n_classes)
+
+
+def _search_active_set(code: CodingMatrix, answers: Floats) -> Floats:
     rows, classes = np.nonzero(code.matrix)
     starts = np.searchsorted(rows, np.arange(code.n_partitions + 1))
     signs = code.matrix[rows, classes].astype(np.float64)
-    # Without zeros Q is A for every sample, and so is its Gram matrix.
-    dense = code.matrix.astype(np.float64)
-    shared = dense.T @ dense if code.is_strict else np.empty((0, 0))
-    probabilities: FloatArray = kernel("minimise_on_simplex", "systems")(
-        answers, starts, classes, signs, shared, code.n_classes
+    # Without zeros |Ap − r|² has the same quadratic part for every sample.
+    dense = code.matrix.astype(np.float64) if code.is_strict else np.empty((0, 0))
+    gram = dense.T @ dense
+    return _run(
+        "minimise_on_simplex", "systems", answers, starts, classes, signs, gram, code.n_classes
     )
+
+
+def _run(name: str, family: str, *arguments: NDArray[np.generic] | int) -> Floats:
+    probabilities: Floats = kernel(name, family)(*arguments)
     return probabilities
 
 
@@ -131,17 +145,26 @@ class Algorithm(NamedTuple):
 
     needs: str
     applies: Callable[[CodingMatrix], bool]
-    solve: Callable[[CodingMatrix, FloatArray], FloatArray]
+    why_not: Callable[[CodingMatrix], str]
+    solve: Callable[[CodingMatrix, Floats], Floats]
     takes_gaps: bool  # whether a sample may lack answers
 
 
 ALGORITHMS: dict[str, Algorithm] = {
-    "product": Algorithm("a tree", lambda code: code.is_tree, _multiply, True),
-    "isotonic": Algorithm("an adjacent code", lambda code: code.is_adjacent, _regress, True),
-    "projection": Algorithm(
-        "an equiangular code", lambda code: code.is_equiangular, _project, False
+    "product": Algorithm("a tree", lambda code: code.is_tree, why_not_tree, _multiply, True),
+    "isotonic": Algorithm(
+        "an adjacent code", lambda code: code.is_adjacent, why_not_adjacent, _regress, True
     ),
-    "pairwise": Algorithm("a one-vs-one code", lambda code: code.is_one_vs_one, _couple, False),
-    "active-set": Algorithm("any code", lambda _: True, _search_active_set, True),
+    "projection": Algorithm(
+        "an equiangular code",
+        lambda code: code.is_equiangular,
+        why_not_equiangular,
+        _project,
+        False,
+    ),
+    "pairwise": Algorithm(
+        "a one-vs-one code", lambda code: code.is_one_vs_one, why_not_one_vs_one, _couple, False
+    ),
+    "active-set": Algorithm("any code", lambda _: True, str, _search_active_set, True),
 }
 """By name, the cheapest first."""

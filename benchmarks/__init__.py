@@ -1,0 +1,1 @@
+"""Measurements of polytomy against its peers, with the answers compared."""

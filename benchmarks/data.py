@@ -1,0 +1,76 @@
+"""The datasets of the benchmarks, from the folder that POLYTOMY_DATA names.
+
+Each is a file NAME.csv.gz with a header, features first and the label last. The options of the
+support vector machines are those of Mills's experiments: C and gamma for LIBSVM, whose default
+gamma is one over the number of features.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import os
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.model_selection import train_test_split
+from sklearn.preprocessing import StandardScaler
+
+PAPER = ("letter", "pendigits", "usps", "segment", "sat", "urban", "shuttle", "humidity")
+
+SVM_OPTIONS: dict[str, dict[str, Any]] = {
+    "letter": {"C": 50, "gamma": "auto"},
+    "pendigits": {"C": 50, "gamma": 0.01},
+    "segment": {"C": 100, "gamma": 0.1},
+    "sat": {"C": 50, "gamma": 0.1},
+    "humidity": {"C": 50, "gamma": "auto"},
+}
+DEFAULT_OPTIONS: dict[str, Any] = {"C": 1, "gamma": "auto"}
+
+
+class Split(NamedTuple):
+    """Standardised training and test parts."""
+
+    X_train: np.ndarray
+    X_test: np.ndarray
+    y_train: np.ndarray
+    y_test: np.ndarray
+
+
+def folder() -> Path | None:
+    """Return the folder of the datasets, or None where there is none."""
+    name = os.environ.get("POLYTOMY_DATA", "")
+    return Path(name) if name and Path(name).is_dir() else None
+
+
+def available(names: tuple[str, ...] = PAPER) -> list[str]:
+    """Return the names of the datasets that are there."""
+    home = folder()
+    return [] if home is None else [name for name in names if (home / f"{name}.csv.gz").is_file()]
+
+
+def load(name: str) -> tuple[np.ndarray, np.ndarray]:
+    """Return the features and the labels of a dataset."""
+    home = folder()
+    if home is None:
+        raise FileNotFoundError("set POLYTOMY_DATA to the folder of the datasets")
+    with gzip.open(home / f"{name}.csv.gz", "rt", newline="") as file:
+        rows = csv.reader(file)
+        next(rows)
+        table = list(rows)
+    X = np.array([row[:-1] for row in table], dtype=np.float64)
+    return X, np.array([row[-1] for row in table])
+
+
+def split(X: np.ndarray, y: np.ndarray, seed: int, test_size: float = 0.3) -> Split:
+    """Return a split per class, standardised on its training part."""
+    parts = train_test_split(X, y, test_size=test_size, stratify=y, random_state=seed)
+    X_train, X_test, y_train, y_test = parts
+    scaler = StandardScaler().fit(X_train)
+    return Split(scaler.transform(X_train), scaler.transform(X_test), y_train, y_test)
+
+
+def svm_options(name: str) -> dict[str, Any]:
+    """Return C and gamma of a dataset's support vector machines."""
+    return SVM_OPTIONS.get(name, DEFAULT_OPTIONS)

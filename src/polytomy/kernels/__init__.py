@@ -1,0 +1,1 @@
+"""polytomy.kernels"""

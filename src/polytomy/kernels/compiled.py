@@ -1,0 +1,195 @@
+"""Compiled twins of :mod:`polytomy.kernels.reference`: least squares without linear systems.
+
+Samples run in parallel, in blocks: each block has its own small workspace, so memory does not grow
+with the number of samples beyond the result. No kernel changes its arguments.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import prange
+from numpy.typing import NDArray
+
+from polytomy.kernels.compiling import MOST_BLOCKS, helper, kernel, with_read_only_arguments
+
+__all__ = ["multiply_down_tree", "project_simplex", "regress_isotonic"]
+
+Floats = NDArray[np.float64]
+Indices = NDArray[np.intp]
+
+
+@with_read_only_arguments
+@kernel
+def project_simplex(points: Floats) -> Floats:
+    """Return the nearest point of the simplex to each row."""
+    n_samples = points.shape[0]
+    projected = np.empty_like(points)
+    n_blocks = min(MOST_BLOCKS, n_samples)
+    for block in prange(n_blocks):
+        first, last = block * n_samples // n_blocks, (block + 1) * n_samples // n_blocks
+        _project_rows(points, first, last, projected)
+    return projected
+
+
+@helper
+def _project_rows(points: Floats, first: int, last: int, projected: Floats) -> None:
+    n_classes = points.shape[1]
+    above = np.empty(n_classes)
+    for sample in range(first, last):
+        point = points[sample]
+        largest = point[0]
+        for j in range(1, n_classes):
+            largest = max(largest, point[j])
+        # Coordinates count from the largest, so that large ones do not lose digits. The threshold
+        # is at least -1; from there it rises to the one that fits the coordinates still above it,
+        # until all of these stay (Michelot 1986).
+        n_above, total = 0, 0.0
+        for j in range(n_classes):
+            value = point[j] - largest
+            if value > -1.0:
+                above[n_above] = value
+                n_above += 1
+                total += value
+        while True:
+            threshold = (total - 1.0) / n_above
+            kept, total = 0, 0.0
+            for j in range(n_above):
+                value = above[j]
+                if value > threshold:
+                    above[kept] = value
+                    kept += 1
+                    total += value
+            if kept == n_above:
+                break
+            n_above = kept
+        for j in range(n_classes):
+            projected[sample, j] = max(point[j] - largest - threshold, 0.0)
+
+
+@with_read_only_arguments
+@kernel
+def regress_isotonic(
+    decisions: Floats, classes: Indices, cuts: Indices, signs: NDArray[np.int8]
+) -> Floats:
+    """Return the class probabilities of an adjacent code."""
+    n_samples, n_classes = decisions.shape[0], classes.shape[0]
+    probabilities = np.empty((n_samples, n_classes))
+    n_blocks = min(MOST_BLOCKS, n_samples)
+    for block in prange(n_blocks):
+        first, last = block * n_samples // n_blocks, (block + 1) * n_samples // n_blocks
+        _regress_rows(decisions, classes, cuts, signs, first, last, probabilities)
+    return probabilities
+
+
+@helper
+def _regress_rows(
+    decisions: Floats,
+    classes: Indices,
+    cuts: Indices,
+    signs: NDArray[np.int8],
+    first: int,
+    last: int,
+    probabilities: Floats,
+) -> None:
+    n_partitions, n_classes = cuts.shape[0], classes.shape[0]
+    total = np.empty(n_classes - 1)
+    weight = np.empty(n_classes - 1)
+    # A pool is a run of cuts with one level; pools are kept as a stack.
+    level = np.empty(n_classes - 1)
+    mass = np.empty(n_classes - 1)
+    end = np.empty(n_classes - 1, np.intp)
+    for sample in range(first, last):
+        total[:] = 0.0
+        weight[:] = 0.0
+        for i in range(n_partitions):
+            r = decisions[sample, i]
+            if r == r:
+                total[cuts[i]] += 0.5 * (1.0 - signs[i] * r)
+                weight[cuts[i]] += 1.0
+        n_pools = 0
+        for cut in range(n_classes - 1):
+            if weight[cut] == 0.0:
+                continue
+            level[n_pools] = total[cut] / weight[cut]
+            mass[n_pools] = weight[cut]
+            end[n_pools] = cut
+            n_pools += 1
+            while n_pools > 1 and level[n_pools - 2] >= level[n_pools - 1]:
+                below, here = n_pools - 2, n_pools - 1
+                both = mass[below] + mass[here]
+                level[below] = (mass[below] * level[below] + mass[here] * level[here]) / both
+                mass[below] = both
+                end[below] = end[here]
+                n_pools -= 1
+        # Inside a pool only the classes before its first answered cut can have mass.
+        pool, start, reached = 0, 0, 0.0
+        for cut in range(n_classes):
+            if cut < n_classes - 1 and weight[cut] == 0.0:
+                continue
+            up_to_here = level[pool] if pool < n_pools else 1.0
+            share = max(up_to_here - reached, 0.0) / (cut + 1 - start)
+            for position in range(start, cut + 1):
+                probabilities[sample, classes[position]] = share
+            reached, start = up_to_here, cut + 1
+            if pool < n_pools and end[pool] == cut:
+                pool += 1
+
+
+@with_read_only_arguments
+@kernel
+def multiply_down_tree(decisions: Floats, children: Indices, order: Indices) -> Floats:
+    """Return the product of the conditional probabilities down the path to each class."""
+    n_samples, n_rows = decisions.shape
+    probabilities = np.empty((n_samples, n_rows + 1))
+    n_blocks = min(MOST_BLOCKS, n_samples)
+    for block in prange(n_blocks):
+        first, last = block * n_samples // n_blocks, (block + 1) * n_samples // n_blocks
+        _multiply_rows(decisions, children, order, first, last, probabilities)
+    return probabilities
+
+
+@helper
+def _multiply_rows(
+    decisions: Floats,
+    children: Indices,
+    order: Indices,
+    first: int,
+    last: int,
+    probabilities: Floats,
+) -> None:
+    n_rows = order.shape[0]
+    mass = np.empty(n_rows)
+    square = np.empty(n_rows)
+    answer = np.empty(n_rows)
+    for sample in range(first, last):
+        n_open = 0
+        for row in range(n_rows):
+            answer[row] = decisions[sample, row]
+            n_open += answer[row] != answer[row]
+        if n_open:
+            _balance_open_nodes(children, order, answer, square)
+        mass[order[0]] = 1.0
+        for position in range(n_rows):
+            row = order[position]
+            half, r = 0.5 * mass[row], answer[row]
+            for side in range(2):
+                passed = half * (1.0 + r if side == 1 else 1.0 - r)
+                child = children[row, side]
+                if child >= 0:
+                    mass[child] = passed
+                else:
+                    probabilities[sample, ~child] = passed
+
+
+@helper
+def _balance_open_nodes(children: Indices, order: Indices, answer: Floats, square: Floats) -> None:
+    """Answer for the nodes without an answer, so that the result has the least norm."""
+    for position in range(order.shape[0] - 1, -1, -1):
+        row = order[position]
+        left, right = children[row, 0], children[row, 1]
+        left_square = square[left] if left >= 0 else 1.0
+        right_square = square[right] if right >= 0 else 1.0
+        if answer[row] != answer[row]:
+            answer[row] = (left_square - right_square) / (left_square + right_square)
+        to_left, to_right = 0.5 * (1.0 - answer[row]), 0.5 * (1.0 + answer[row])
+        square[row] = to_left * to_left * left_square + to_right * to_right * right_square

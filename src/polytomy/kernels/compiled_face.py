@@ -1,0 +1,266 @@
+"""Compiled: the shortest minimum on the simplex, for one sample at a time.
+
+The reference kernels (:mod:`polytomy.kernels.reference_systems`) say what is solved and why; this
+is the same in terms of Gram matrices. The *face* is a list of classes that may be positive in a
+minimum; those known to be so are *open*.
+
+One function calls `minimise_on_cone`, and all others are called by it: each further level of calls
+would compile everything below it once more.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polytomy.kernels.compiled_cone import minimise_on_cone, scale_of_gradient
+from polytomy.kernels.compiling import helper
+from polytomy.kernels.tolerances import DEPENDENT, FACE, NEGLIGIBLE, ROUNDING
+
+__all__ = ["minimise_single", "write_normalised"]
+
+Floats = NDArray[np.float64]
+
+
+@helper
+def minimise_single(single: Any, p: Floats) -> None:
+    """Set p to the shortest minimum on the simplex, given the Gram matrix QᵀQ + shift·11ᵀ."""
+    single.linear[:] = 1.0
+    n_members = minimise_on_cone(len(p), single.gram, single)
+    write_normalised(single.x, p)
+    n_face = _list_face(len(p), single)
+    if n_face == n_members:
+        return  # the members are independent: there is no other minimum
+    while True:
+        rank = _span_open_classes(n_face, single)
+        n_closed, n_opened = _open_dependent_classes(n_face, single)
+        if n_opened == 0 and n_closed > 0:
+            _fill_mixtures(n_closed, rank, single)
+            minimise_on_cone(n_closed, single.other_gram, single)
+            n_opened = _open_mixture(n_closed, single)
+        if n_opened == 0:
+            break
+    while True:
+        n_face = _leave_out_closed(n_face, single)
+        rank = _span_open_classes(n_face, single)
+        if rank == n_face:
+            return
+        if _project_on_span(n_face, rank, single, p) < -NEGLIGIBLE:
+            _fill_dual(n_face, rank, single)
+            minimise_on_cone(n_face, single.other_gram, single)
+            _read_dual(n_face, single)
+        if _accept_candidate(n_face, single, p) or not _go_to_bound(n_face, single, p):
+            return
+
+
+@helper
+def write_normalised(x: Floats, p: Floats) -> None:
+    """Set p to the positive part of x, divided by its sum."""
+    total = 0.0
+    for j in range(len(p)):
+        p[j] = max(x[j], 0.0)
+        total += p[j]
+    for j in range(len(p)):
+        p[j] /= total
+
+
+@helper
+def _list_face(n: int, single: Any) -> int:
+    """List the classes without a gradient, and open those that are positive."""
+    scale = scale_of_gradient(n, single)
+    n_face = 0
+    for j in range(n):
+        single.unit[j] = single.root[j]
+        single.open[j] = single.x[j] * single.root[j] > ROUNDING * scale
+        if single.inside[j] or single.gradient[j] <= FACE * (single.root[j] * scale + 1.0):
+            single.face[n_face] = j
+            n_face += 1
+    return n_face
+
+
+@helper
+def _span_open_classes(n_face: int, single: Any) -> int:
+    """Eliminate the open classes from the Gram matrix on the face; return how many it took.
+
+    The rows of `factor` are then those of Cholesky's factor, largest pivot first, in units of
+    `unit`; `rest` is what is left of the diagonal.
+    """
+    rows, face, rest = single.factor, single.face, single.rest
+    rest[:n_face] = 1.0
+    single.barred[:n_face] = False
+    for rank in range(n_face):
+        pivot, largest = -1, DEPENDENT
+        for b in range(n_face):
+            if single.open[face[b]] and not single.barred[b] and rest[b] > largest:
+                pivot, largest = b, rest[b]
+        if pivot < 0:
+            return rank
+        row, own, own_unit = rows[rank], single.gram[face[pivot]], single.unit[face[pivot]]
+        for b in range(n_face):
+            row[b] = own[face[b]] / (own_unit * single.unit[face[b]])
+        for t in range(rank):
+            done, value = rows[t], rows[t, pivot]
+            for b in range(n_face):
+                row[b] -= value * done[b]
+        norm = np.sqrt(largest)
+        for b in range(n_face):
+            # Earlier pivots are zero but for rounding, which `unit` could make large.
+            row[b] = 0.0 if single.barred[b] else row[b] / norm
+            rest[b] -= row[b] * row[b]
+        single.barred[pivot] = True
+    return n_face
+
+
+@helper
+def _open_dependent_classes(n_face: int, single: Any) -> tuple[int, int]:
+    """Open what lies in the span of the open; return how many stay closed and were opened."""
+    n_closed, n_opened = 0, 0
+    for b in range(n_face):
+        if not single.open[single.face[b]]:
+            if single.rest[b] > DEPENDENT:
+                single.closed[n_closed] = b
+                n_closed += 1
+            else:
+                single.open[single.face[b]] = True
+                n_opened += 1
+    return n_closed, n_opened
+
+
+@helper
+def _fill_mixtures(n_closed: int, rank: int, single: Any) -> None:
+    """Set the problem of the shortest mixture of what closed classes have outside the span."""
+    rows, face, rest = single.factor, single.face, single.rest
+    for u in range(n_closed):
+        b = single.closed[u]
+        single.linear[u] = 1.0
+        for v in range(n_closed):
+            d = single.closed[v]
+            product = single.gram[face[b], face[d]] / (single.unit[face[b]] * single.unit[face[d]])
+            for t in range(rank):
+                product -= rows[t, b] * rows[t, d]
+            single.other_gram[u, v] = 1.0 + product / np.sqrt(rest[b] * rest[d])
+
+
+@helper
+def _open_mixture(n_closed: int, single: Any) -> int:
+    """Open the classes of the shortest mixture if it is zero; return how many."""
+    total = 0.0
+    for u in range(n_closed):
+        total += max(single.x[u], 0.0)
+    if 1.0 / total - 1.0 > DEPENDENT:  # its square
+        return 0
+    n_opened = 0
+    for u in range(n_closed):
+        if single.x[u] > ROUNDING * total:
+            single.open[single.face[single.closed[u]]] = True
+            n_opened += 1
+    return n_opened
+
+
+@helper
+def _leave_out_closed(n_face: int, single: Any) -> int:
+    n_open = 0
+    for b in range(n_face):
+        if single.open[single.face[b]]:
+            single.face[n_open] = single.face[b]
+            n_open += 1
+    return n_open
+
+
+@helper
+def _project_on_span(n_face: int, rank: int, single: Any, p: Floats) -> float:
+    """Set the shortest candidate that may be negative; return its least entry."""
+    rows, face, shortest = single.factor, single.face, single.shortest
+    shortest[:n_face] = 0.0
+    for t in range(rank):
+        row = rows[t]
+        for b in range(n_face):
+            row[b] *= single.unit[face[b]]
+        for _ in range(2):  # the process of Gram and Schmidt is accurate when done twice
+            for s in range(t):
+                product = 0.0
+                for b in range(n_face):
+                    product += rows[s, b] * row[b]
+                for b in range(n_face):
+                    row[b] -= product * rows[s, b]
+        square, product = 0.0, 0.0
+        for b in range(n_face):
+            square += row[b] * row[b]
+        norm = np.sqrt(square)
+        for b in range(n_face):
+            row[b] /= norm
+            product += row[b] * p[face[b]]
+        for b in range(n_face):
+            shortest[b] += product * row[b]
+    least = 0.0
+    for b in range(n_face):
+        single.candidate[b] = shortest[b]
+        least = min(least, shortest[b])
+    return least
+
+
+@helper
+def _fill_dual(n_face: int, rank: int, single: Any) -> None:
+    """Set the dual problem of the shortest candidate that is not negative."""
+    rows, gram, shortest = single.factor, single.other_gram, single.shortest
+    for b in range(n_face):
+        row = gram[b]
+        for d in range(n_face):
+            row[d] = shortest[b] * shortest[d]
+        row[b] += 1.0
+        for t in range(rank):
+            basis, value = rows[t], rows[t, b]
+            for d in range(n_face):
+                row[d] -= value * basis[d]
+        single.linear[b] = -shortest[b]
+
+
+@helper
+def _read_dual(n_face: int, single: Any) -> None:
+    """Set the candidate: the gradient of the dual, divided by its residual's square."""
+    square = 1.0
+    for b in range(n_face):
+        square += single.shortest[b] * single.x[b]
+    for b in range(n_face):
+        single.candidate[b] = 0.0 if single.inside[b] else single.gradient[b] / square
+
+
+@helper
+def _accept_candidate(n_face: int, single: Any, p: Floats) -> bool:
+    """Set p to the candidate, if that is a minimum."""
+    face, candidate = single.face, single.candidate
+    scale, total = 0.0, 0.0
+    for b in range(n_face):
+        scale += single.unit[face[b]] * p[face[b]]
+        total += max(candidate[b], 0.0)
+        if not candidate[b] >= -NEGLIGIBLE:
+            return False
+    for b in range(n_face):
+        row, change = single.gram[face[b]], 0.0
+        for d in range(n_face):
+            change += row[face[d]] * (candidate[d] - p[face[d]])
+        if not abs(change) <= FACE * scale * single.unit[face[b]]:
+            return False
+    p[:] = 0.0
+    for b in range(n_face):
+        p[face[b]] = max(candidate[b], 0.0) / total
+    return True
+
+
+@helper
+def _go_to_bound(n_face: int, single: Any, p: Floats) -> bool:
+    """Move p towards the shortest candidate up to the first bound, and close the class there."""
+    face, shortest = single.face, single.shortest
+    blocking, least = -1, 1.0
+    for b in range(n_face):
+        here = p[face[b]]
+        if shortest[b] < 0.0 and here / (here - shortest[b]) <= least:
+            blocking, least = b, here / (here - shortest[b])
+    if blocking < 0:
+        return False
+    for b in range(n_face):
+        p[face[b]] = max(p[face[b]] + least * (shortest[b] - p[face[b]]), 0.0)
+    single.open[face[blocking]] = False
+    return True

@@ -1,0 +1,142 @@
+"""Least squares without linear systems, in plain NumPy: the oracle of the compiled twins.
+
+r is the array of decisions, one row a sample; p the class probabilities. NaN in r is a binary that
+gave no answer.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import isotonic_regression
+
+__all__ = ["multiply_down_tree", "project_simplex", "regress_isotonic"]
+
+
+def project_simplex(points: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the nearest point of the simplex to each row.
+
+    It is max(x − t, 0) with the threshold t that makes the sum one, found from the coordinates in
+    falling order (Held, Wolfe and Crowder 1974).
+
+    Parameters
+    ----------
+    points : array of shape (n_samples, n_classes), finite
+
+    Returns
+    -------
+    array of shape (n_samples, n_classes), rows sum to one
+
+    Examples
+    --------
+    >>> project_simplex(np.array([[0.5, 0.75, -3.0]]))
+    array([[0.375, 0.625, 0.   ]])
+    """
+    # A multiple of 1 changes nothing; without it large coordinates would lose digits.
+    points = points - points.max(axis=1, keepdims=True)
+    falling = -np.sort(-points, axis=1)
+    n_above = np.arange(1, points.shape[1] + 1)
+    thresholds = (np.cumsum(falling, axis=1) - 1.0) / n_above
+    last = np.count_nonzero(falling > thresholds, axis=1) - 1
+    threshold = thresholds[np.arange(len(points)), last]
+    return np.maximum(points - threshold[:, np.newaxis], 0.0)
+
+
+def regress_isotonic(
+    decisions: NDArray[np.float64],
+    classes: NDArray[np.intp],
+    cuts: NDArray[np.intp],
+    signs: NDArray[np.int8],
+) -> NDArray[np.float64]:
+    """Return the class probabilities of an adjacent code.
+
+    With F_c the probability of the classes up to cut c, a row of sign s says 1 − 2F_c = s·r. So
+    least squares is the isotonic regression of the (1 − s·r)/2 of each cut, weighted by the number
+    of rows there, and p the steps of F. The targets lie in [0, 1], and so do the means that
+    regression takes of them: the bounds 0 ≤ F ≤ 1 hold by themselves. A cut without an answer
+    leaves only the sum of its two neighbours: the least norm shares it out evenly.
+
+    Parameters
+    ----------
+    decisions : array of shape (n_samples, n_partitions)
+    classes : array of shape (n_classes,), the classes along the line
+    cuts : array of shape (n_partitions,), row i cuts after the class at position ``cuts[i]``
+    signs : array of shape (n_partitions,), +1 where the row is −1 before its cut, else −1
+
+    Returns
+    -------
+    array of shape (n_samples, n_classes), rows sum to one
+
+    Examples
+    --------
+    >>> line, cuts, signs = np.arange(3), np.arange(2), np.ones(2, dtype=np.int8)
+    >>> regress_isotonic(np.array([[0.5, 0.0], [-0.5, 0.5]]), line, cuts, signs)
+    array([[0.25, 0.25, 0.5 ],
+           [0.5 , 0.  , 0.5 ]])
+    """
+    n_classes = len(classes)
+    probabilities = np.empty((len(decisions), n_classes))
+    for r, p in zip(decisions, probabilities, strict=True):
+        answered = ~np.isnan(r)
+        weights = np.bincount(cuts[answered], minlength=n_classes - 1).astype(np.float64)
+        targets = 0.5 * (1.0 - signs[answered] * r[answered])
+        totals = np.bincount(cuts[answered], weights=targets, minlength=n_classes - 1)
+        known = np.flatnonzero(weights)
+        levels = np.empty(0)
+        if len(known):
+            means = totals[known] / weights[known]
+            levels = isotonic_regression(means, weights=weights[known]).x
+        steps = np.diff(levels, prepend=0.0, append=1.0)
+        widths = np.diff(known, prepend=-1, append=n_classes - 1)
+        p[classes] = np.repeat(np.maximum(steps, 0.0) / widths, widths)
+    return probabilities
+
+
+def multiply_down_tree(
+    decisions: NDArray[np.float64], children: NDArray[np.intp], order: NDArray[np.intp]
+) -> NDArray[np.float64]:
+    """Return the product of the conditional probabilities down the path to each class.
+
+    This makes every row's residual zero, so it is a minimum of least squares, and the only one:
+    at the root a residual of zero and the sum of one fix the mass of both sides, and so on down.
+
+    A node without an answer may share its mass in any way. Let N be the least sum of squares that
+    unit mass can have below a node; sharing out the mass as (1 − t, t) gives (1 − t)²·N_left +
+    t²·N_right, least at t = N_left/(N_left + N_right). As the least sum of squares of mass m is
+    m²·N, deciding each open node by itself, from the leaves up, is least over all.
+
+    Parameters
+    ----------
+    decisions : array of shape (n_samples, n_classes − 1)
+    children : array of shape (n_classes − 1, 2), the −1 and the +1 child of each row;
+        k ≥ 0 is row k, k < 0 is class ``~k``
+    order : array of shape (n_classes − 1,), rows, parents before children
+
+    Returns
+    -------
+    array of shape (n_samples, n_classes), rows sum to one
+
+    Examples
+    --------
+    >>> children, order = np.array([[~0, 1], [~1, ~2]]), np.array([0, 1])
+    >>> multiply_down_tree(np.array([[0.5, 0.0], [np.nan, 0.0]]), children, order)
+    array([[0.25      , 0.375     , 0.375     ],
+           [0.33333333, 0.33333333, 0.33333333]])
+    """
+    n_samples, n_rows = decisions.shape
+    answers = decisions.T.copy()
+    # Masses and sums of squares stand at rows 0, 1, … and, counted from the end, at the classes:
+    # so the code of a child, ~k for class k, is its index.
+    square = np.ones((2 * n_rows + 1, n_samples))
+    for row in order[::-1]:
+        left, right = square[children[row]]
+        is_open = np.isnan(answers[row])
+        answers[row, is_open] = ((left - right) / (left + right))[is_open]
+        to_left, to_right = 0.5 * (1.0 - answers[row]), 0.5 * (1.0 + answers[row])
+        square[row] = to_left**2 * left + to_right**2 * right
+    mass = np.ones_like(square)
+    for row in order:
+        left_child, right_child = children[row]
+        mass[left_child] = 0.5 * mass[row] * (1.0 - answers[row])
+        mass[right_child] = 0.5 * mass[row] * (1.0 + answers[row])
+    return np.ascontiguousarray(mass[: n_rows - 1 : -1].T)

@@ -1,0 +1,80 @@
+"""The chain of Wu, Lin and Weng in plain NumPy: the oracle of its compiled twin.
+
+Their first method (2004) is the stationary distribution of a chain that moves from class j to class
+i at the rate μ_ij. It is found by the elimination of Grassmann, Taksar and Heyman (1985), which
+subtracts nothing and so keeps the small probabilities exact.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["stationary_distribution"]
+
+FloatArray = NDArray[np.float64]
+
+LEAST_OUTFLOW = 1e-300
+"""Stands for the outflow of a class where underflow has left none."""
+
+
+def stationary_distribution(
+    first: NDArray[np.intp], second: NDArray[np.intp], decisions: FloatArray, n_classes: int
+) -> FloatArray:
+    """Return p with p_i Σ_j μ_ji = Σ_j μ_ij p_j, sums over the opponents with an answer.
+
+    Answers of exactly 0 and 1, or none, may leave several distributions, each on its own set of
+    classes: then their mixture of least norm.
+
+    Parameters
+    ----------
+    first, second : intp arrays of shape (n_pairs,), the classes of each pair
+    decisions : array of shape (n_samples, n_pairs); μ = (1 + r)/2 is the first class's share
+    n_classes : int
+
+    Returns
+    -------
+    array of shape (n_samples, n_classes), rows sum to one
+    """
+    probabilities = np.zeros((len(decisions), n_classes))
+    for sample, answered in enumerate(decisions):
+        known = ~np.isnan(answered)
+        rates = np.zeros((n_classes, n_classes))
+        rates[second[known], first[known]] = (1 + answered[known]) / 2
+        rates[first[known], second[known]] = (1 - answered[known]) / 2
+        for members in _closed_sets(rates):
+            part = _eliminate(rates[np.ix_(members, members)])
+            # The mixture of least norm weighs each part by the inverse of its squared length.
+            probabilities[sample, members] = part / (part @ part)
+        probabilities[sample] /= probabilities[sample].sum()
+    return probabilities
+
+
+def _closed_sets(rates: FloatArray) -> list[NDArray[np.intp]]:
+    """Return the sets of classes that the chain never leaves and wanders all over."""
+    reaches: NDArray[np.bool_] = (rates > 0) | np.eye(len(rates), dtype=np.bool_)
+    for middle in range(len(rates)):
+        reaches |= np.outer(reaches[:, middle], reaches[middle])
+    returns = reaches & reaches.T
+    return [
+        np.flatnonzero(returns[state])
+        for state in range(len(rates))
+        if np.array_equal(returns[state], reaches[state]) and returns[state].argmax() == state
+    ]
+
+
+def _eliminate(rates: FloatArray) -> FloatArray:
+    """Return the stationary distribution of a chain all of whose states reach each other."""
+    rates = rates.copy()
+    outflow = np.ones(len(rates))
+    for state in range(len(rates) - 1, 0, -1):
+        outflow[state] = max(rates[state, :state].sum(), LEAST_OUTFLOW)
+        detour = np.outer(rates[:state, state] / outflow[state], rates[state, :state])
+        rates[:state, :state] += detour
+    p = np.ones(len(rates))
+    for state in range(1, len(rates)):
+        p[state] = p[:state] @ rates[:state, state] / outflow[state]
+        # Ratios of neighbours multiply; scaled by the largest they cannot overflow.
+        p[: state + 1] /= p[: state + 1].max()
+    stationary: FloatArray = p / p.sum()
+    return stationary

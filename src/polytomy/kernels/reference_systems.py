@@ -1,0 +1,273 @@
+"""Least squares by linear systems, in plain NumPy: the oracle of the compiled twins.
+
+A is the code, r the decisions of a sample and p its class probabilities. Row i of Q is
+a_i − r_i·|a_i|, so the objective is |Qp|². A binary that gave no answer, NaN in r, has no row.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polytomy.kernels.tolerances import DEPENDENT, FACE, NEGLIGIBLE, ROUNDING
+
+__all__ = ["couple_pairs", "minimise_on_simplex"]
+
+_BLOCK = 256
+
+Floats = NDArray[np.float64]
+Flags = NDArray[np.bool_]
+Indices = NDArray[np.intp]
+
+
+def couple_pairs(decisions: Floats, negative: Indices, positive: Indices, n_classes: int) -> Floats:
+    """Return the class probabilities of a code that holds every pair of classes, once or more.
+
+    This is the second method of Wu, Lin and Weng (2004), for rows that may repeat. It leaves p ≥ 0
+    out and solves (QᵀQ + 11ᵀ) x = 1, p = x/sum(x). The proof that this is right at every r:
+
+    - The matrix is positive definite. Let Qd = 0 and sum(d) = 0. The row of classes j and k says
+      (1 − r)·d_k = (1 + r)·d_j, with factors that are not negative and not both zero; so d_j and
+      d_k are not of opposite signs. All pairs are there, so no two entries of d are of opposite
+      signs, and as they sum to zero, d = 0.
+    - Hence there is one minimum on the plane sum(p) = 1, where QᵀQp is a multiple of 1, as it is
+      for p = x/sum(x).
+    - It is not negative. Off the diagonal QᵀQ is −(1 − r²) ≤ 0, so |p| has no larger objective
+      than p, and dividing by sum(|p|) ≥ 1 makes it no larger. The minimum being unique, p = |p|.
+
+    So no sample is degenerate, not even with r at −1 or +1, as long as every pair has an answer.
+
+    Parameters
+    ----------
+    decisions : array of shape (n_samples, n_partitions), without NaN
+    negative, positive : arrays of shape (n_partitions,), the class on either side of each row
+    n_classes : int
+
+    Returns
+    -------
+    array of shape (n_samples, n_classes), rows sum to one
+
+    Examples
+    --------
+    >>> couple_pairs(np.array([[0.5], [-1.0]]), np.array([0]), np.array([1]), 2)
+    array([[0.25, 0.75],
+           [1.  , 0.  ]])
+    """
+    n_samples, n_partitions = decisions.shape
+    x = np.empty((n_samples, n_classes))
+    rows = np.arange(n_partitions)
+    for start in range(0, n_samples, _BLOCK):
+        r = decisions[start : start + _BLOCK]
+        q = np.zeros((len(r), n_partitions, n_classes))
+        q[:, rows, negative] = -(1.0 + r)
+        q[:, rows, positive] = 1.0 - r
+        x[start : start + _BLOCK] = np.linalg.solve(
+            np.swapaxes(q, 1, 2) @ q + 1.0, np.ones((n_classes, 1))
+        )[..., 0]
+    x = np.maximum(x, 0.0)
+    return x / x.sum(axis=1, keepdims=True)
+
+
+def minimise_on_simplex(
+    decisions: Floats,
+    row_starts: Indices,
+    row_classes: Indices,
+    row_signs: Floats,
+    shared_gram: Floats,
+    n_classes: int,
+) -> Floats:
+    """Return the class probabilities of any code.
+
+    Of all minima of |Qp|² on the simplex, the one of least norm.
+
+    Parameters
+    ----------
+    decisions : array of shape (n_samples, n_partitions)
+    row_starts : array of shape (n_partitions + 1,)
+        The classes of row i are ``row_classes[row_starts[i]:row_starts[i + 1]]``, ascending.
+    row_classes, row_signs : arrays of shape (n_nonzeros,)
+    shared_gram : array of shape (n_classes, n_classes), AᵀA of a code without zeros, else (0, 0)
+        Saves the compiled twin work; not needed here.
+    n_classes : int
+
+    Returns
+    -------
+    array of shape (n_samples, n_classes), rows sum to one
+
+    Examples
+    --------
+    The only row tells class 0 from the others; the least norm shares out what these have.
+
+    >>> one_row = np.array([0, 3]), np.arange(3), np.array([1.0, -1.0, -1.0])
+    >>> minimise_on_simplex(np.array([[0.0]]), *one_row, np.empty((0, 0)), 3)
+    array([[0.5 , 0.25, 0.25]])
+    """
+    code = np.zeros((len(row_starts) - 1, n_classes))
+    code[np.repeat(np.arange(len(code)), np.diff(row_starts)), row_classes] = row_signs
+    probabilities = np.empty((len(decisions), n_classes))
+    for r, p in zip(decisions, probabilities, strict=True):
+        answered = ~np.isnan(r)
+        a = code[answered]
+        p[:] = _minimise(a - r[answered, np.newaxis] * np.abs(a))
+    return probabilities
+
+
+def _minimise(q: Floats) -> Floats:
+    """Return the shortest minimum of |Qp|² on the simplex.
+
+    The objective is homogeneous, so the sum need not be constrained: for any shift > 0, the x ≥ 0
+    that minimises ½xᵀ(QᵀQ + shift·11ᵀ)x − 1ᵀx, divided by its sum, is a minimum on the simplex. Its
+    conditions QᵀQx + shift·sum(x) − 1 ≥ 0, with equality where x > 0, become those of p = x/sum(x)
+    when divided by sum(x). With B = [Q; √shift·1ᵀ] it is the x ≥ 0 of least
+    |Bx − (0, …, 0, 1/√shift)|.
+
+    The objective at the minimum is no larger than that of the best single class. A shift of this
+    size keeps the balance also where r is so close to ±1 that all of p's columns of Q are tiny.
+    """
+    squares = (q**2).sum(axis=0)
+    shift = squares[squares > 0.0].min(initial=np.inf)
+    shift = shift if np.isfinite(shift) else 1.0
+    b = np.vstack((q, np.full(q.shape[1], np.sqrt(shift))))
+    x = _minimise_on_cone(b, 1.0 / np.sqrt(shift))
+    p: Floats = x / x.sum()
+
+    # The classes that may be positive in a minimum have no gradient.
+    root = np.linalg.norm(b, axis=0)
+    gradient = b.T @ (b @ x) - 1.0
+    face = np.flatnonzero((x > 0.0) | (gradient <= FACE * (root * (root @ x) + 1.0)))
+    positive = (x * root)[face] > ROUNDING * (root @ x)
+    is_open = _find_open_classes(b[:, face] / root[face], positive)
+    _shorten(p, b, root, face[is_open])
+    return p
+
+
+def _minimise_on_cone(b: Floats, last: float) -> Floats:
+    """Return the x ≥ 0 of least |Bx − (0, …, 0, last)|, by Lawson and Hanson's active set (1974).
+
+    Some such x whose support has independent columns, where there are many.
+    """
+    n_classes = b.shape[1]
+    target = np.zeros(len(b))
+    target[-1] = last
+    # In units of the columns' norms all classes have the same say in what is small.
+    root = np.linalg.norm(b, axis=0)
+    units = b / root
+    x = np.zeros(n_classes)
+    support = np.zeros(n_classes, dtype=bool)
+    barred = np.zeros(n_classes, dtype=bool)
+    while True:
+        slopes = units.T @ (units @ x - target)
+        slopes[support | barred] = 0.0
+        new = int(np.argmin(slopes))
+        if slopes[new] >= -ROUNDING * (x.sum() + last):
+            return x / root
+        # A class that turns out dependent, or to point uphill, was chosen by rounding alone: it
+        # may not enter again before something else has changed.
+        barred[new] = True
+        basis = _basis(units[:, support])
+        outside = units[:, new] - basis.T @ (basis @ units[:, new])
+        if outside @ outside <= DEPENDENT:
+            continue
+        support[new] = True
+        trial = _solve_on(support, units, target)
+        if trial[new] <= 0.0:
+            support[new] = False
+            continue
+        while (trial[support] < 0.0).any():
+            # Go towards the trial up to the first bound, and leave the class there.
+            falling = np.flatnonzero(support & (trial < 0.0))
+            steps = x[falling] / (x[falling] - trial[falling])
+            x = x + steps.min() * (trial - x)
+            x[falling[np.argmin(steps)]] = 0.0
+            support &= x > 0.0
+            x[~support] = 0.0
+            trial = _solve_on(support, units, target)
+        x = trial
+        barred[:] = False
+
+
+def _solve_on(support: Flags, units: Floats, target: Floats) -> Floats:
+    """Return the x of least |Ux − target| that is zero outside the support."""
+    x = np.zeros(len(support))
+    x[support] = np.linalg.lstsq(units[:, support], target, rcond=None)[0]
+    return x
+
+
+def _basis(columns: Floats) -> Floats:
+    """Return an orthonormal basis of the span of columns of unit norm, as rows."""
+    left, singular_values, _ = np.linalg.svd(columns, full_matrices=False)
+    return left[:, singular_values**2 > DEPENDENT].T
+
+
+def _find_open_classes(units: Floats, is_open: Flags) -> Flags:
+    """Return which classes are positive in some minimum, given those that are in one.
+
+    A closed class can be opened if its column lies in the span of the open ones' (they can make
+    room for it), or if a mixture of closed columns does. The mixtures are the convex hull of what
+    the columns have outside that span: if it does not hold zero, the plane that keeps it from zero
+    shows that no closed class can be positive.
+    """
+    is_open = is_open.copy()
+    while not is_open.all():
+        basis = _basis(units[:, is_open])
+        outside = units - basis.T @ (basis @ units)
+        square = (outside**2).sum(axis=0)
+        opened = ~is_open & (square <= DEPENDENT)
+        if not opened.any():
+            closed = np.flatnonzero(~is_open)
+            hull = outside[:, closed] / np.sqrt(square[closed])
+            weights = _minimise_on_cone(np.vstack((hull, np.ones(len(closed)))), 1.0)
+            mixture = hull @ (weights / weights.sum())
+            if mixture @ mixture > DEPENDENT:
+                break
+            opened[closed] = weights > ROUNDING * weights.sum()
+        is_open |= opened
+    return is_open
+
+
+def _shorten(p: Floats, b: Floats, root: Floats, classes: Indices) -> None:
+    """Replace the minimum p by the shortest one that is positive only in the given classes.
+
+    All minima on the simplex have the same Qp, the objective being strictly convex in Qp, and the
+    same sum. So they are p + Nt, with N an orthonormal basis of the null space of B, as far as
+    these are not negative. The shortest without that bound is s, the projection of p on the span of
+    B's rows. Where s is negative somewhere and rounding spoils the shortest within the bound, p
+    goes towards s as far as it can, and the class that stops it is left out.
+    """
+    while True:
+        here = p[classes]
+        _, singular_values, right = np.linalg.svd(b[:, classes] / root[classes])
+        rows = right[: np.count_nonzero(singular_values**2 > DEPENDENT)] * root[classes]
+        if len(rows) == len(classes):
+            return
+        orthogonal, _ = np.linalg.qr(rows.T, mode="complete")
+        span, null_space = orthogonal[:, : len(rows)], orthogonal[:, len(rows) :]
+        shortest = candidate = span @ (span.T @ here)
+        if shortest.min() < -NEGLIGIBLE:
+            candidate = _shortest_within_bounds(shortest, null_space)
+        change = b[:, classes] @ (candidate - here)
+        is_minimum = np.abs(b[:, classes].T @ change / root[classes]).max() <= FACE * (root @ p)
+        if is_minimum and candidate.min() >= -NEGLIGIBLE:
+            p[:] = 0.0
+            p[classes] = np.maximum(candidate, 0.0) / np.maximum(candidate, 0.0).sum()
+            return
+        falling = np.flatnonzero(shortest < 0.0)
+        if not len(falling):
+            return
+        steps = here[falling] / (here[falling] - shortest[falling])
+        p[classes] = np.maximum(here + steps.min() * (shortest - here), 0.0)
+        classes = np.delete(classes, falling[np.argmin(steps)])
+
+
+def _shortest_within_bounds(shortest: Floats, null_space: Floats) -> Floats:
+    """Return s + Nt with the least |t| that has Nt ≥ −s.
+
+    By the dual: with the y ≥ 0 of least |[Nᵀ; −sᵀ]y − (0, …, 0, 1)| and its residual (u, v), t is
+    −u/v (Lawson and Hanson 1974, chapter 23). That every class is positive in some minimum gives
+    the problem room inside its bounds; without it, rounding could leave no solution.
+    """
+    dual = np.vstack((null_space.T, -shortest))
+    residual = dual @ _minimise_on_cone(dual, 1.0)
+    residual[-1] -= 1.0
+    within: Floats = shortest - null_space @ (residual[:-1] / residual[-1])
+    return within

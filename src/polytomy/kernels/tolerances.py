@@ -1,0 +1,20 @@
+"""Where the kernels draw the line between zero and not, in one place for both twins.
+
+Each is relative to the scale of the numbers compared, as computed in double precision.
+"""
+
+from __future__ import annotations
+
+__all__ = ["DEPENDENT", "FACE", "NEGLIGIBLE", "ROUNDING"]
+
+DEPENDENT = 1e-12
+"""Squared distance of a unit column from the span of others, up to which it lies in that span."""
+
+ROUNDING = 1e-14
+"""A value or gradient this far on the wrong side of zero is zero."""
+
+FACE = 1e-9
+"""Gradient up to which a class may take part in other minima, and up to which they are minima."""
+
+NEGLIGIBLE = 1e-13
+"""Probability that need not be told from zero."""

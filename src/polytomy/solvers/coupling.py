@@ -1,0 +1,172 @@
+"""Pairwise coupling: class probabilities from one-vs-one answers.
+
+μ_ij is the answer of the pair of classes i and j: the share of i, from 0 to 1. A code may hold its
+pairs in any order and with either sign. Where it holds a pair more than once, the mean of the
+answers counts; only in Hastie and Tibshirani's method every partition counts by itself.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike, NDArray
+
+from polytomy.codes import CodingMatrix
+from polytomy.codes.structure import pair_of_each_row
+from polytomy.errors import ArgumentError
+from polytomy.kernels.dispatch import kernel
+from polytomy.solvers.decisions import check_decisions
+from polytomy.solvers.divergence import solve_divergence
+
+__all__ = ["solve_hastie_tibshirani", "solve_price", "solve_wu_lin_weng_1"]
+
+FloatArray = NDArray[np.float64]
+
+_WORDS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+
+
+class _Pairs(NamedTuple):
+    """The answers of all pairs of classes, each pair once."""
+
+    first: NDArray[np.intp]  # (n_pairs,), the lower class of the pair
+    second: NDArray[np.intp]  # (n_pairs,), the higher
+    decisions: FloatArray  # (n_samples, n_pairs), +1 for the first class; NaN without an answer
+
+
+def solve_hastie_tibshirani(
+    code: CodingMatrix, decisions: ArrayLike, weights: ArrayLike | None = None
+) -> FloatArray:
+    """Return the probabilities of least divergence from one-vs-one answers.
+
+    Minimises Σ w [ μ_ij log(μ_ij/q_ij) + μ_ji log(μ_ji/q_ji) ], q_ij = p_i/(p_i + p_j), the sum
+    over all partitions (Hastie and Tibshirani 1998); their weights are numbers of training samples.
+
+    Parameters
+    ----------
+    code : CodingMatrix, one-vs-one
+    decisions : array of shape (n_samples, n_partitions), in [-1, 1]; NaN is no answer
+    weights : array of shape (n_partitions,), default all one
+
+    Returns
+    -------
+    array of shape (n_samples, n_classes), rows sum to one
+
+    Examples
+    --------
+    >>> code = CodingMatrix([[1, -1, 0], [1, 0, -1], [0, 1, -1]])
+    >>> solve_hastie_tibshirani(code, [[1 / 3, 3 / 5, 1 / 3]]).round(4)
+    array([[0.5714, 0.2857, 0.1429]])
+    """
+    _check_one_vs_one(code, "hastie-tibshirani")
+    return solve_divergence(code, decisions, weights)
+
+
+def solve_wu_lin_weng_1(code: CodingMatrix, decisions: ArrayLike) -> FloatArray:
+    """Return the probabilities of the first method of Wu, Lin and Weng (2004).
+
+    They solve p_i = Σ_j μ_ij (p_i + p_j)/(n_classes − 1), the sum over the other classes: the
+    stationary distribution of a chain. Without an answer for a pair it leaves the sums of both
+    classes.
+
+    Parameters
+    ----------
+    code : CodingMatrix, one-vs-one
+    decisions : array of shape (n_samples, n_partitions), in [-1, 1]; NaN is no answer
+
+    Returns
+    -------
+    array of shape (n_samples, n_classes), rows sum to one
+
+    Examples
+    --------
+    >>> code = CodingMatrix([[1, -1, 0], [1, 0, -1], [0, 1, -1]])
+    >>> solve_wu_lin_weng_1(code, [[1 / 3, 3 / 5, 1 / 3]]).round(4)
+    array([[0.5714, 0.2857, 0.1429]])
+    """
+    pairs = _collect_pairs(code, decisions, "wu-lin-weng-1")
+    stationary = kernel("stationary_distribution", "coupling")
+    probabilities: FloatArray = stationary(
+        pairs.first, pairs.second, pairs.decisions, code.n_classes
+    )
+    return probabilities
+
+
+def solve_price(code: CodingMatrix, decisions: ArrayLike) -> FloatArray:
+    """Return the probabilities of Price, Knerr, Personnaz and Dreyfus (1994).
+
+    p_i = 1 / (Σ_j 1/μ_ij − (n_classes − 2)), the sum over the other classes, divided by their sum.
+    A pair without an answer leaves the sum, and the number taken off is one less. Where every class
+    has an answer μ_ij = 0 the formula gives 0/0; then the limit for these answers going to zero
+    together counts: p_i is in inverse proportion to their number.
+
+    Parameters
+    ----------
+    code : CodingMatrix, one-vs-one
+    decisions : array of shape (n_samples, n_partitions), in [-1, 1]; NaN is no answer
+
+    Returns
+    -------
+    array of shape (n_samples, n_classes), rows sum to one
+
+    Examples
+    --------
+    >>> code = CodingMatrix([[1, -1, 0], [1, 0, -1], [0, 1, -1]])
+    >>> solve_price(code, [[1 / 3, 3 / 5, 1 / 3]]).round(4)
+    array([[0.5714, 0.2857, 0.1429]])
+    """
+    pairs = _collect_pairs(code, decisions, "price")
+    shape = (len(pairs.decisions), code.n_classes)
+    n_opponents, n_lost, inverses = np.zeros(shape), np.zeros(shape), np.zeros(shape)
+    for classes, sign in ((pairs.first, 1.0), (pairs.second, -1.0)):
+        entries = (np.ones(len(classes)), (np.arange(len(classes)), classes))
+        members = sp.csr_array(entries, shape=(len(classes), code.n_classes))
+        share = 0.5 * (1.0 + sign * pairs.decisions)
+        n_opponents += ~np.isnan(share) @ members
+        n_lost += (share == 0.0) @ members
+        inverses += np.divide(1.0, share, out=np.zeros_like(share), where=share > 0.0) @ members
+    # Where an answer is zero its inverse, and so the denominator, is infinite.
+    masses = np.where(n_lost == 0, 1.0 / np.maximum(inverses - (n_opponents - 1.0), 1.0), 0.0)
+    has_none = ~masses.any(axis=1)
+    masses[has_none] = 1.0 / n_lost[has_none]
+    probabilities: FloatArray = masses / masses.sum(axis=1, keepdims=True)
+    return probabilities
+
+
+def _collect_pairs(code: CodingMatrix, decisions: ArrayLike, method: str) -> _Pairs:
+    _check_one_vs_one(code, method)
+    answers = check_decisions(decisions, code.n_partitions)
+    n_classes = code.n_classes
+    negative, positive = pair_of_each_row(code.matrix)
+    lower, higher = np.minimum(positive, negative), np.maximum(positive, negative)
+    keys, pair_of_row = np.unique(lower * n_classes + higher, return_inverse=True)
+    first, second = np.divmod(keys, n_classes)
+    signed = np.where(positive == lower, answers, -answers)
+    if len(keys) == code.n_partitions:
+        # Each pair once: the rows need only be put into the order of the pairs.
+        return _Pairs(first, second, np.ascontiguousarray(signed[:, np.argsort(pair_of_row)]))
+    totals, counts = np.zeros((len(keys), len(answers))), np.zeros((len(keys), len(answers)))
+    np.add.at(totals, pair_of_row, np.nan_to_num(signed.T, nan=0.0))
+    np.add.at(counts, pair_of_row, ~np.isnan(signed.T))
+    means = np.divide(totals, counts, out=np.full_like(totals, np.nan), where=counts > 0)
+    return _Pairs(first, second, np.ascontiguousarray(means.T))
+
+
+def _check_one_vs_one(code: CodingMatrix, method: str) -> None:
+    if code.is_one_vs_one:
+        return
+    sizes = np.count_nonzero(code.matrix, axis=1)
+    wide = np.flatnonzero(sizes != 2)
+    if len(wide):
+        size = int(sizes[wide[0]])
+        reason = f"partition {wide[0]} has {_WORDS[size] if size < len(_WORDS) else size} classes"
+    else:
+        is_compared = np.eye(code.n_classes, dtype=np.bool_)
+        negative, positive = pair_of_each_row(code.matrix)
+        is_compared[negative, positive] = is_compared[positive, negative] = True
+        first, second = np.argwhere(~is_compared)[0]
+        reason = f"no partition compares classes {first} and {second}"
+    raise ArgumentError(
+        f'method="{method}" needs a one-vs-one code; {reason}. Use method="least-squares".'
+    )

@@ -1,0 +1,170 @@
+"""Every method by its name, declared once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polytomy.errors import ArgumentError
+from polytomy.solvers.coupling import solve_hastie_tibshirani, solve_price, solve_wu_lin_weng_1
+from polytomy.solvers.divergence import solve_divergence
+from polytomy.solvers.greedy import score_greedily
+from polytomy.solvers.least_squares import solve_least_squares
+from polytomy.solvers.voting import (
+    score_losses,
+    score_matches,
+    score_votes,
+    score_weighted_losses,
+)
+
+__all__ = ["METHODS", "Method", "find_method"]
+
+FloatArray = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """A way from decision values to class probabilities or scores.
+
+    Attributes
+    ----------
+    name : as users write it
+    gives_probabilities : whether its results are probabilities, for `solve`; else scores
+    needs : the codes it can do
+    function : of a code, decisions and the options it takes, by name
+    options : which of algorithm, weights and loss the function takes
+    description : what it does, in a line
+    reference : where it comes from
+    """
+
+    name: str
+    gives_probabilities: bool
+    needs: Literal["any code", "one-vs-one", "tree"]
+    function: Callable[..., FloatArray]
+    options: frozenset[str]
+    description: str
+    reference: str
+
+
+METHODS: dict[str, Method] = {
+    method.name: method
+    for method in (
+        Method(
+            "least-squares",
+            True,
+            "any code",
+            solve_least_squares,
+            frozenset({"algorithm"}),
+            "the probabilities that fit the answers best, in the sum of squares",
+            "Wu, Lin and Weng 2004 for pairs; Kong and Dietterich 1997 for codes",
+        ),
+        Method(
+            "divergence",
+            True,
+            "any code",
+            solve_divergence,
+            frozenset({"weights"}),
+            "the probabilities that fit the answers best, in Kullback-Leibler divergence",
+            "Zadrozny 2001",
+        ),
+        Method(
+            "hastie-tibshirani",
+            True,
+            "one-vs-one",
+            solve_hastie_tibshirani,
+            frozenset({"weights"}),
+            "the divergence of pairs",
+            "Hastie and Tibshirani 1998",
+        ),
+        Method(
+            "wu-lin-weng-1",
+            True,
+            "one-vs-one",
+            solve_wu_lin_weng_1,
+            frozenset(),
+            "the stationary distribution of a chain that moves to the winner of each pair",
+            "Wu, Lin and Weng 2004, first method",
+        ),
+        Method(
+            "price",
+            True,
+            "one-vs-one",
+            solve_price,
+            frozenset(),
+            "a closed formula for each class",
+            "Price, Knerr, Personnaz and Dreyfus 1994",
+        ),
+        Method(
+            "voting",
+            False,
+            "any code",
+            score_votes,
+            frozenset(),
+            "the sum of the decision values for each class",
+            "Mills, Solving for multi-class: a survey and synthesis",
+        ),
+        Method(
+            "hamming",
+            False,
+            "any code",
+            score_matches,
+            frozenset(),
+            "the number of answers for each class, less those against it",
+            "Dietterich and Bakiri 1995",
+        ),
+        Method(
+            "loss-based",
+            False,
+            "any code",
+            score_losses,
+            frozenset({"loss"}),
+            "the losses of a class in all partitions",
+            "Allwein, Schapire and Singer 2000",
+        ),
+        Method(
+            "loss-weighted",
+            False,
+            "any code",
+            score_weighted_losses,
+            frozenset({"loss", "weights"}),
+            "the mean loss of a class in the partitions it takes part in",
+            "Escalera, Pujol and Radeva 2010",
+        ),
+        Method(
+            "greedy",
+            False,
+            "tree",
+            score_greedily,
+            frozenset(),
+            "the winner at each node of a tree",
+            "Mills, Solving for multi-class: a survey and synthesis",
+        ),
+    )
+}
+"""Every method, by name."""
+
+
+def find_method(name: str) -> Method:
+    """Return the method of that name.
+
+    Examples
+    --------
+    >>> find_method("voting").gives_probabilities
+    False
+    >>> find_method("least-square")
+    Traceback (most recent call last):
+        ...
+    polytomy.errors.ArgumentError: method='least-square' is not known; there are least-squares,
+    divergence, hastie-tibshirani, wu-lin-weng-1, price, voting, hamming, loss-based, loss-weighted,
+    greedy. Did you mean 'least-squares'?
+    """
+    if isinstance(name, str) and name in METHODS:
+        return METHODS[name]
+    near = get_close_matches(str(name), METHODS, n=1)
+    hint = f" Did you mean {near[0]!r}?" if near else ""
+    raise ArgumentError(f"method={name!r} is not known; there are {', '.join(METHODS)}.{hint}")

@@ -1,0 +1,187 @@
+"""The compiled kernels of banks, and their reference twins, against sums written out."""
+
+from __future__ import annotations
+
+import math
+from types import ModuleType
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.sparse import csr_array, random_array
+
+from polytomy.kernels import compiled_banks, reference_banks
+from polytomy.kernels.reference_banks import KINDS
+
+TWINS = [reference_banks, compiled_banks]
+PRECISIONS = {np.float64: 1e-12, np.float32: 2e-4}
+
+kinds = st.sampled_from(list(KINDS))
+twins = st.sampled_from(TWINS)
+# Around the sizes that the compiled side takes at once: 64 samples, 4 vectors and 4 features.
+sample_counts = st.sampled_from([0, 1, 2, 63, 64, 65, 130])
+vector_counts = st.sampled_from([0, 1, 3, 4, 5, 9])
+feature_counts = st.sampled_from([1, 3, 4, 5, 8])
+
+
+def one_kernel_value(kind: str, x: np.ndarray, y: np.ndarray, gamma: float, degree: int, c: float):
+    product = math.fsum(a * b for a, b in zip(x, y, strict=True))
+    if kind == "linear":
+        return product
+    if kind == "rbf":
+        return math.exp(-gamma * math.fsum((a - b) ** 2 for a, b in zip(x, y, strict=True)))
+    return math.tanh(gamma * product + c) if kind == "sigmoid" else (gamma * product + c) ** degree
+
+
+def random_weights(rng: np.random.Generator, n_vectors: int, n_machines: int):
+    coefficients = random_array((n_vectors, n_machines), density=0.5, rng=rng, format="csr")
+    coefficients.data -= 0.5
+    weights = tuple(
+        part.astype(dtype)
+        for part, dtype in (
+            (coefficients.indptr, np.intp),
+            (coefficients.indices, np.intp),
+            (coefficients.data, np.float64),
+        )
+    )
+    return weights, coefficients.toarray()
+
+
+def expected_scores(kind, function, samples, vectors, coefficients, before):
+    values = [
+        [one_kernel_value(kind, x, y, *function[1:]) for y in vectors.tolist()]
+        for x in samples.tolist()
+    ]
+    values = np.array(values).reshape(len(samples), len(vectors))
+    return before + values @ coefficients
+
+
+class Problem:
+    """Random samples, vectors and machines, and the scores they should have."""
+
+    def __init__(self, seed: int, kind: str, n_samples: int, n_vectors: int, n_features: int):
+        rng = np.random.default_rng(seed)
+        self.function = (KINDS[kind], rng.uniform(0.1, 1), int(rng.integers(0, 5)), rng.normal())
+        self.samples = rng.normal(size=(n_samples, n_features))
+        self.samples[rng.uniform(size=self.samples.shape) < 0.3] = 0
+        self.stored = rng.normal(size=(n_vectors + 3, n_features))
+        self.stored[rng.uniform(size=self.stored.shape) < 0.3] = 0
+        self.rows = rng.permutation(n_vectors + 3)[:n_vectors]
+        self.vectors = self.stored[self.rows]
+        self.weights, coefficients = random_weights(rng, n_vectors, n_machines=5)
+        self.before = rng.normal(size=(n_samples, 5))
+        self.expected = expected_scores(
+            kind, self.function, self.samples, self.vectors, coefficients, self.before
+        )
+
+
+@given(st.integers(0, 2**32), kinds, sample_counts, vector_counts, feature_counts, twins)
+@settings(max_examples=60, deadline=None)
+@pytest.mark.parametrize("dtype", PRECISIONS)
+def test_dense_scores_are_the_sums(dtype, seed, kind, n_samples, n_vectors, n_features, twin):
+    problem = Problem(seed, kind, n_samples, n_vectors, n_features)
+    scores = problem.before.copy()
+    twin.add_dense_scores(
+        problem.samples.astype(dtype),
+        problem.stored.astype(dtype),
+        problem.rows,
+        problem.function,
+        problem.weights,
+        scores,
+    )
+    tolerance = PRECISIONS[dtype]
+    np.testing.assert_allclose(scores, problem.expected, rtol=tolerance, atol=tolerance)
+
+
+@given(st.integers(0, 2**32), kinds, sample_counts, vector_counts, feature_counts, twins)
+@settings(max_examples=60, deadline=None)
+@pytest.mark.parametrize("dtype", PRECISIONS)
+def test_sparse_scores_are_the_sums(dtype, seed, kind, n_samples, n_vectors, n_features, twin):
+    problem = Problem(seed, kind, n_samples, n_vectors, n_features)
+    samples, vectors = (csr_array(X.astype(dtype)) for X in (problem.samples, problem.stored))
+    scores = problem.before.copy()
+    twin.add_sparse_scores(
+        (samples.data, samples.indices, samples.indptr),
+        (vectors.data, vectors.indices, vectors.indptr),
+        problem.rows,
+        n_features,
+        problem.function,
+        problem.weights,
+        scores,
+    )
+    tolerance = PRECISIONS[dtype]
+    np.testing.assert_allclose(scores, problem.expected, rtol=tolerance, atol=tolerance)
+
+
+@given(st.integers(0, 2**32), kinds, sample_counts, vector_counts, feature_counts, twins)
+@settings(max_examples=60, deadline=None)
+@pytest.mark.parametrize("dtype", PRECISIONS)
+def test_scores_from_products_are_the_sums_slab_by_slab(
+    dtype, seed, kind, n_samples, n_vectors, n_features, twin
+):
+    problem = Problem(seed, kind, n_samples, n_vectors, n_features)
+    samples, vectors = problem.samples.astype(dtype), problem.vectors.astype(dtype)
+    starts, machines, coefficients = problem.weights
+    scores = problem.before.copy()
+    for slab in (slice(0, n_vectors // 2), slice(n_vectors // 2, n_vectors)):
+        part = vectors[slab]
+        twin.add_product_scores(
+            part @ samples.T,
+            (samples**2).sum(axis=1),
+            (part**2).sum(axis=1),
+            problem.function,
+            (starts[slab.start : slab.stop + 1], machines, coefficients),
+            scores,
+        )
+    tolerance = PRECISIONS[dtype]
+    np.testing.assert_allclose(scores, problem.expected, rtol=tolerance, atol=tolerance)
+
+
+@given(st.integers(0, 2**32), kinds, st.sampled_from([1, 3, 511, 512, 513, 1100]), twins)
+@settings(max_examples=40, deadline=None)
+@pytest.mark.parametrize("dtype", PRECISIONS)
+def test_products_become_kernel_values(dtype, seed, kind, n_columns, twin):
+    rng = np.random.default_rng(seed)
+    function = (KINDS[kind], rng.uniform(0.1, 1), int(rng.integers(0, 5)), rng.normal())
+    X, Y = rng.normal(size=(3, 2)).astype(dtype), rng.normal(size=(n_columns, 2)).astype(dtype)
+    values = X @ Y.T
+    twin.transform_products(values, (X**2).sum(axis=1), (Y**2).sum(axis=1), function)
+    expected = [[one_kernel_value(kind, x, y, *function[1:]) for y in Y] for x in X]
+    tolerance = PRECISIONS[dtype]
+    assert values.dtype == dtype
+    np.testing.assert_allclose(values, expected, rtol=tolerance, atol=tolerance)
+
+
+@pytest.mark.parametrize("twin", TWINS)
+def test_exponentials_are_right_to_the_last_digits_over_their_whole_range(twin: ModuleType):
+    exponents = np.concatenate([-np.geomspace(1e-300, 700, 5000), [0.0], -np.arange(1.0, 700.0)])
+    # Of a product x·y = -s/2 between vectors of length zero the rbf kernel makes exp(-s).
+    values = exponents[np.newaxis] / 2
+    none = np.zeros(len(exponents))
+    twin.transform_products(values, none[:1], none, (KINDS["rbf"], 1.0, 0, 0.0))
+    np.testing.assert_allclose(values[0], np.exp(exponents), rtol=1e-15)
+
+
+@pytest.mark.parametrize("twin", TWINS)
+def test_exponentials_of_huge_distances_vanish(twin: ModuleType):
+    values = np.array([[-400.0, -1e10, -1e300]])
+    twin.transform_products(values, np.zeros(1), np.zeros(3), (KINDS["rbf"], 1.0, 0, 0.0))
+    assert np.all((values >= 0) & (values < 1e-300))
+
+
+@pytest.mark.parametrize("twin", TWINS)
+@pytest.mark.parametrize("shape", [(0, 3), (3, 0), (2, 511), (70, 513)])
+def test_logistic_answers_are_odds_over_their_sum(twin: ModuleType, shape: tuple[int, int]):
+    scores = np.random.default_rng(5).normal(scale=20, size=shape)
+    odds = np.exp(scores)
+    expected = (odds - 1) / (odds + 1)
+    twin.answer_logistic(scores)
+    np.testing.assert_allclose(scores, expected, rtol=1e-12, atol=1e-15)
+
+
+@pytest.mark.parametrize("twin", TWINS)
+def test_logistic_answers_end_at_certainty(twin: ModuleType):
+    scores = np.array([[-np.inf, -1e4, 0.0, 1e4, np.inf]])
+    twin.answer_logistic(scores)
+    np.testing.assert_array_equal(scores, [[-1, -1, 0, 1, 1]])

@@ -1,0 +1,140 @@
+"""The compiled kernels of least squares agree with the reference kernels."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import minimize
+
+from least_squares_cases import make_answers, make_code, problems, with_gaps
+from polytomy.codes import CodingMatrix
+from polytomy.codes.structure import pair_of_each_row
+from polytomy.kernels import compiled, compiled_systems, reference, reference_systems
+
+law = settings(max_examples=40, deadline=None)
+
+DIRECT = [reference, compiled]
+SYSTEMS = [reference_systems, compiled_systems]
+
+seeds = st.integers(0, 2**32 - 1)
+
+
+def assert_agree(expected: np.ndarray, found: np.ndarray) -> None:
+    assert found.flags.c_contiguous
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(found.sum(axis=1), 1, rtol=0, atol=1e-12)
+
+
+def row_lists(code: CodingMatrix) -> tuple[np.ndarray | int, ...]:
+    rows, classes = np.nonzero(code.matrix)
+    dense = code.matrix.astype(float)
+    gram = dense.T @ dense if code.is_strict else np.empty((0, 0))
+    starts = np.searchsorted(rows, np.arange(code.n_partitions + 1))
+    return starts, classes, dense[rows, classes], gram, code.n_classes
+
+
+@law
+@given(st.integers(1, 40), st.sampled_from([1e-3, 1.0, 1e3]), seeds)
+def test_projections_agree(n_classes, spread, seed):
+    points = np.random.default_rng(seed).normal(0, spread, (20, n_classes))
+    points[10:] = np.round(points[10:], 1)  # ties
+    assert_agree(*(twin.project_simplex(points) for twin in DIRECT))
+
+
+@pytest.mark.parametrize("twin", DIRECT)
+def test_no_point_of_the_simplex_is_nearer(twin):
+    rng = np.random.default_rng(0)
+    points = rng.normal(0, 1, (50, 6))
+    projected = twin.project_simplex(points)
+    others = rng.dirichlet(np.full(6, 0.5), 200)
+    # The angle at the nearest point of a convex set is obtuse towards all of the set.
+    slopes = np.einsum("sc,oc->so", points - projected, others)
+    slopes -= ((points - projected) * projected).sum(axis=1, keepdims=True)
+    assert slopes.max() <= 1e-12
+
+
+@pytest.mark.parametrize("twin", DIRECT)
+def test_a_point_far_away_loses_no_digits(twin):
+    near = np.array([[0.2, 0.5, -0.1]])
+    np.testing.assert_allclose(
+        twin.project_simplex(near + 2.0**30), twin.project_simplex(near), rtol=0, atol=1e-6
+    )
+    assert abs(twin.project_simplex(near + 2.0**30).sum() - 1) < 1e-15
+
+
+@law
+@given(problems(structures=("adjacent",), max_classes=20), st.booleans())
+def test_isotonic_regressions_agree(problem, has_gaps):
+    code, answers = problem
+    answers = with_gaps(answers, seed=1) if has_gaps else answers
+    assert_agree(*(twin.regress_isotonic(answers, *code.adjacent) for twin in DIRECT))
+
+
+@pytest.mark.parametrize("twin", DIRECT)
+def test_isotonic_regression_minimises_over_rising_levels(twin):
+    rng = np.random.default_rng(2)
+    targets, cuts = rng.uniform(0, 1, 7), np.array([0, 1, 2, 3, 1, 3, 3])
+    answers, line, signs = 1 - 2 * targets[np.newaxis], np.arange(5), np.ones(7, dtype=np.int8)
+    levels = twin.regress_isotonic(answers, line, cuts, signs)[0].cumsum()[:-1]
+    found = minimize(
+        lambda level: ((level[cuts] - targets) ** 2).sum(),
+        np.linspace(0.1, 0.9, 4),
+        constraints={"type": "ineq", "fun": lambda level: np.diff(level, prepend=0, append=1)},
+        method="SLSQP",
+        options={"ftol": 1e-14},
+    )
+    np.testing.assert_allclose(levels, found.x, rtol=0, atol=1e-6)
+
+
+@law
+@given(problems(structures=("tree",), max_classes=20), st.booleans())
+def test_products_agree(problem, has_gaps):
+    code, answers = problem
+    answers = with_gaps(answers, seed=3) if has_gaps else answers
+    assert_agree(*(twin.multiply_down_tree(answers, *code.tree) for twin in DIRECT))
+
+
+@law
+@given(problems(structures=("one-vs-one",), max_classes=9))
+def test_couplings_agree(problem):
+    code, answers = problem
+    pairs = pair_of_each_row(code.matrix)
+    assert_agree(*(twin.couple_pairs(answers, *pairs, code.n_classes) for twin in SYSTEMS))
+
+
+@law
+@given(problems(max_classes=9), st.booleans())
+def test_active_sets_agree(problem, has_gaps):
+    code, answers = problem
+    answers = with_gaps(answers, seed=4) if has_gaps else answers
+    lists = row_lists(code)
+    assert_agree(*(twin.minimise_on_simplex(answers, *lists) for twin in SYSTEMS))
+
+
+@pytest.mark.parametrize("structure", ["strict", "few rows", "ternary"])
+@pytest.mark.parametrize("n_classes", [30, 55])
+def test_active_sets_agree_on_many_classes(n_classes, structure):
+    code = make_code(structure, n_classes, seed=5)
+    answers = with_gaps(make_answers("noisy", code, 5, seed=6), seed=7, share=0.05)
+    lists = row_lists(code)
+    assert_agree(*(twin.minimise_on_simplex(answers, *lists) for twin in SYSTEMS))
+
+
+def test_couplings_of_many_classes_agree():
+    code = make_code("one-vs-one", 55, seed=8)
+    answers = make_answers("noisy", code, 3, seed=9)
+    pairs = pair_of_each_row(code.matrix)
+    assert_agree(*(twin.couple_pairs(answers, *pairs, 55) for twin in SYSTEMS))
+
+
+@pytest.mark.parametrize("twin", SYSTEMS)
+def test_certainty_to_the_last_digit_still_tells_classes_apart(twin):
+    # Both winners beat the class in the middle; how surely decides between them. All of this
+    # happens in the last digits before one, in columns of Q that are almost zero.
+    code = CodingMatrix([[1, -1, 0], [0, -1, 1]])
+    tiny = np.array([[3e-9, 1e-9]])
+    p = twin.minimise_on_simplex(1 - tiny, *row_lists(code))
+    # p₁ = p₀·tiny₀/2 = p₂·tiny₁/2, but for the rounding of 1 − tiny.
+    np.testing.assert_allclose(p[0], [0.25, 0.375e-9, 0.75], rtol=0, atol=1e-7)

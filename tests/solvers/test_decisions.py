@@ -1,0 +1,112 @@
+"""What decision values may be, and the words for what they may not."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from polytomy.errors import ArgumentError
+from polytomy.solvers.decisions import check_decisions
+
+legal = st.one_of(st.floats(-1, 1), st.just(np.nan))
+
+
+@given(hnp.arrays(np.float64, st.tuples(st.integers(0, 5), st.integers(0, 5)), elements=legal))
+def test_legal_values_are_returned_as_they_are(values):
+    assert check_decisions(values, values.shape[1]) is values
+
+
+@given(hnp.arrays(np.float32, (3, 4), elements=st.floats(-1, 1, width=32)))
+def test_single_precision_becomes_double(values):
+    checked = check_decisions(values, 4)
+    assert checked.dtype == np.float64
+    np.testing.assert_array_equal(checked, values)
+
+
+@pytest.mark.parametrize(
+    "given_as",
+    [
+        [[1, 0], [-1, 1]],
+        ((1.0, 0.0), (-1.0, 1.0)),
+        np.array([[1, 0], [-1, 1]], dtype=np.int8),
+        np.asfortranarray([[1.0, 0.0], [-1.0, 1.0]]),
+        np.array([[1, 0], [-1, 1]], dtype=object),
+    ],
+)
+def test_anything_that_is_an_array_of_numbers_will_do(given_as):
+    checked = check_decisions(given_as, 2)
+    assert checked.dtype == np.float64
+    assert checked.flags.c_contiguous
+    np.testing.assert_array_equal(checked, [[1, 0], [-1, 1]])
+
+
+def test_none_among_numbers_is_no_answer():
+    np.testing.assert_array_equal(check_decisions([[None, 0.5]], 2), [[np.nan, 0.5]])
+
+
+@pytest.mark.parametrize(
+    ("overshoot", "dtype"), [(1e-9, np.float64), (9e-7, np.float32), (7e-3, np.float16)]
+)
+def test_rounding_beyond_the_ends_is_put_on_them(overshoot, dtype):
+    beyond = np.array([[1 + overshoot, -1 - overshoot, np.nan]], dtype=dtype)
+    assert (np.abs(beyond[0, :2]) > 1).all()
+    np.testing.assert_array_equal(check_decisions(beyond, 3), [[1, -1, np.nan]])
+
+
+@pytest.mark.parametrize(
+    ("decisions", "words"),
+    [
+        (
+            [[0.0, 0.5], [0.0, 1.5]],
+            "decisions must lie in [-1, 1], but sample 1 has 1.5 at partition 1. Give "
+            "P(+1) - P(-1) of calibrated binaries; NaN stands for no answer.",
+        ),
+        (
+            [[np.nan, -np.inf], [2.0, 0.0]],
+            "decisions must lie in [-1, 1], but sample 0 has -inf at partition 1 (2 values in all "
+            "are outside). Give P(+1) - P(-1) of calibrated binaries; NaN stands for no answer.",
+        ),
+        (
+            [[1 + 1e-8, 0.0]],
+            "decisions must lie in [-1, 1], but sample 0 has 1.00000001 at partition 0. Give "
+            "P(+1) - P(-1) of calibrated binaries; NaN stands for no answer.",
+        ),
+        (
+            [0.5, 0.5],
+            "decisions must have the shape (n_samples, 2), not (2,). "
+            "Put a single sample into a list of its own.",
+        ),
+        (
+            [[0.5, 0.5, 0.5]],
+            "decisions have 3 columns, but the code has 2 partitions. "
+            "Give one column a partition, in the order of the code's rows.",
+        ),
+        (
+            [[0.5, 0.5j]],
+            "decisions must be real numbers in [-1, 1], not of type complex128. "
+            "Give P(+1) - P(-1) of each binary.",
+        ),
+        (
+            [["a", "b"]],
+            "decisions must be real numbers in [-1, 1], not of type <U1. "
+            "Give P(+1) - P(-1) of each binary.",
+        ),
+        (
+            np.array([["a", 0.5]], dtype=object),
+            "decisions must be real numbers in [-1, 1], but hold objects that are none. "
+            "Use NaN for a binary that gave no answer.",
+        ),
+    ],
+)
+def test_errors_name_the_value_the_reason_and_the_way_out(decisions, words):
+    with pytest.raises(ArgumentError) as error:
+        check_decisions(decisions, 2)
+    assert str(error.value) == words
+
+
+def test_rows_of_different_lengths_are_no_array():
+    with pytest.raises(ArgumentError, match="Give one row a sample, all rows of the same length"):
+        check_decisions([[0.5], [0.5, 0.5]], 2)

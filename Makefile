@@ -23,8 +23,8 @@ demo: $(READY)   ## train and compare schemes on scikit-learn's digits
 test: lint       ## everything that must hold before a change is taken
 	$(BIN)/python -m pytest -n 2 -m "not slow" --cov --cov-report=term
 
-test-all: lint   ## the long tests too
-	$(BIN)/python -m pytest -n 2 --cov --cov-report=term
+test-all: lint   ## the long tests too, on new examples
+	HYPOTHESIS_PROFILE=nightly $(BIN)/python -m pytest -n 2 --cov --cov-report=term
 
 lint: $(READY)   ## style, types and layers
 	$(BIN)/ruff check

@@ -1,9 +1,10 @@
-"""How long Hypothesis looks: the same examples every time in `make test`, new ones at night."""
+"""How long Hypothesis looks, and that no warning of polytomy goes unnoticed."""
 
 import os
 
 from hypothesis import HealthCheck, settings
 
+# The same examples every time in `make test`; new ones, and more, in `make test-all`.
 settings.register_profile(
     "default",
     deadline=None,
@@ -15,3 +16,8 @@ settings.register_profile(
     "nightly", parent=settings.get_profile("default"), derandomize=False, max_examples=1000
 )
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
+
+
+def pytest_configure(config):
+    # Not in pyproject.toml: to name the class there would import polytomy before coverage starts.
+    config.addinivalue_line("filterwarnings", "error::polytomy.errors.PolytomyWarning")

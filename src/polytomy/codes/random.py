@@ -123,8 +123,10 @@ def _draw_best(
     may_be_determined = n_rows >= n_classes - 1
     draw = _make_drawer(n_classes, n_rows, most, entries, generator)
     best = CodingMatrix(draw())
-    best_merit = (best.is_determined, best.minimum_distance, best.mean_distance)
     n_draws = 1 if n_rows == most else _MOST_WORK // (n_rows * n_classes**2)
+    if n_draws <= 1:
+        return best
+    best_merit = (best.is_determined, best.minimum_distance, best.mean_distance)
     for _ in range(1, min(n_draws, _MOST_DRAWS)):
         matrix = draw()
         distances = column_distances(matrix)

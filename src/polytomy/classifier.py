@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn import get_config
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
 from sklearn.svm import SVC
-from sklearn.utils import Tags, get_tags
+from sklearn.utils import Tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
@@ -36,7 +36,7 @@ from polytomy.assembly import (
     update_binaries,
 )
 from polytomy.assembly.callbacks import CallbackSupportMixin, FitTasks, with_callbacks
-from polytomy.binary.preparation import check_classifier
+from polytomy.binary.preparation import check_classifier, tags_of
 from polytomy.binary.rows import count_rows, take_block
 from polytomy.errors import ArgumentError
 from polytomy.scheme import Scheme
@@ -149,6 +149,8 @@ class PolytomyClassifier(CallbackSupportMixin, ClassifierMixin, MetaEstimatorMix
         **fit_params : further arguments of the estimator's fit; those with a value for each sample
             are divided among the binary problems
         """
+        # If this fit fails, nothing of an earlier one may answer in its place.
+        self.__dict__.pop("binaries_", None)
         X, y = check_training_data(self, X, y, self._binary_estimator())
         weight, fit_params = self._routed("fit", sample_weight, fit_params)
         self.classes_, codes = np.unique(y, return_inverse=True)
@@ -175,7 +177,7 @@ class PolytomyClassifier(CallbackSupportMixin, ClassifierMixin, MetaEstimatorMix
                 n_jobs=self.n_jobs,
                 on_trained=_tell_all(listeners),
             )
-        self._trained_scheme = self.scheme_
+        self._trained_scheme, self._trained_positions = self.scheme_, self._positions
         tasks.end(X, y)
         return self
 
@@ -212,7 +214,7 @@ class PolytomyClassifier(CallbackSupportMixin, ClassifierMixin, MetaEstimatorMix
             self._set_scheme(
                 scheme_from(self.scheme, self.classes_, random_state=self.random_state)
             )
-            self._trained_scheme = self.scheme_
+            self._trained_scheme, self._trained_positions = self.scheme_, self._positions
         elif classes is not None and not np.array_equal(np.unique(classes), self.classes_):
             raise ArgumentError(f"classes={classes!r} differ from those of the first call")
         unknown = np.setdiff1d(y, self.classes_)
@@ -222,12 +224,11 @@ class PolytomyClassifier(CallbackSupportMixin, ClassifierMixin, MetaEstimatorMix
             )
         codes = np.searchsorted(self.classes_, y)
         wanted = dichotomies(self._trained_scheme, self._binary_estimator(), self.models)
-        positions = bind_classes(self._trained_scheme, self.classes_)
         self.binaries_ = update_binaries(
             None if is_first else self.binaries_,
             wanted,
             X,
-            positions[codes],
+            self._trained_positions[codes],
             len(self._trained_scheme.classes),
             random_state=self.random_state,
             sample_weight=class_weights(self.class_weight, self.classes_, codes, weight),
@@ -243,19 +244,19 @@ class PolytomyClassifier(CallbackSupportMixin, ClassifierMixin, MetaEstimatorMix
         -------
         array of shape (n_samples, n_partitions), in [−1, 1]
         """
-        check_is_fitted(self)
+        check_is_fitted(self, "binaries_")
         return self._ask(check_features(self, X, self._binary_estimator()))
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the class of the largest probability (or score); ties go to the first class."""
-        check_is_fitted(self)
+        check_is_fitted(self, "binaries_")
         labels: NDArray[Any] = self.classes_[np.argmax(self._scores(X), axis=1)]
         return labels
 
     @available_if(_solver_gives_probabilities)
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Return the probabilities of the classes, in the order of ``classes_``."""
-        check_is_fitted(self)
+        check_is_fitted(self, "binaries_")
         return self._scores(X)
 
     @available_if(_solver_gives_probabilities)
@@ -268,7 +269,7 @@ class PolytomyClassifier(CallbackSupportMixin, ClassifierMixin, MetaEstimatorMix
     @available_if(lambda classifier: not _solver_gives_probabilities(classifier))
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Return the scores of a solver that gives no probabilities; one column for two classes."""
-        check_is_fitted(self)
+        check_is_fitted(self, "binaries_")
         scores = self._scores(X)
         return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
 
@@ -306,7 +307,7 @@ class PolytomyClassifier(CallbackSupportMixin, ClassifierMixin, MetaEstimatorMix
 
     def with_solver(self, solver: Solver) -> Self:
         """Return the classifier with the same trained binaries, solved another way; no refit."""
-        check_is_fitted(self)
+        check_is_fitted(self, "binaries_")
         other = copy.copy(self)
         other.solver = solver
         other._check_solver()
@@ -318,11 +319,14 @@ class PolytomyClassifier(CallbackSupportMixin, ClassifierMixin, MetaEstimatorMix
         Every partition of the new scheme must have been trained, with its sides in either order;
         SchemeError names one that was not.
         """
-        check_is_fitted(self)
+        check_is_fitted(self, "binaries_")
         other = copy.copy(self)
         other.scheme = scheme
         other._set_scheme(scheme_from(scheme, self.classes_, random_state=self.random_state))
-        other._columns, other._signs = match_partitions(self._trained_scheme, other.scheme_)
+        known = _with_labels_of(
+            other.scheme_, other._positions, self._trained_scheme, self._trained_positions
+        )
+        other._columns, other._signs = match_partitions(known, other.scheme_)
         return other
 
     # -- parts of the above ---------------------------------------------------------------------
@@ -367,7 +371,10 @@ class PolytomyClassifier(CallbackSupportMixin, ClassifierMixin, MetaEstimatorMix
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        inner = get_tags(self._binary_estimator()).input_tags
+        inner_tags = tags_of(self._binary_estimator())
+        if inner_tags is None:
+            return tags
+        inner = inner_tags.input_tags
         tags.input_tags.sparse = inner.sparse
         tags.input_tags.pairwise = inner.pairwise
         tags.input_tags.allow_nan = inner.allow_nan
@@ -382,6 +389,19 @@ class PolytomyClassifier(CallbackSupportMixin, ClassifierMixin, MetaEstimatorMix
         drawing = html.escape(_shortened(self.scheme_.compact()))
         summary = html.escape(repr(self.scheme_)[1:-1])
         return f"{diagram}<details open><summary>{summary}</summary><pre>{drawing}</pre></details>"
+
+
+def _with_labels_of(
+    source: Scheme,
+    source_positions: NDArray[np.intp],
+    scheme: Scheme,
+    positions: NDArray[np.intp],
+) -> Scheme:
+    """Return a scheme with the labels that another one writes for the same classes of the data."""
+    labels: list[Any] = [f"{label} without data" for label in scheme.classes]
+    for position, source_position in zip(positions, source_positions, strict=True):
+        labels[position] = source.classes[source_position]
+    return Scheme(labels, scheme.nodes)
 
 
 def _tell_all(

@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from sklearn.model_selection import KFold, StratifiedKFold
+from sklearn.model_selection import KFold, PredefinedSplit, StratifiedKFold
 
 from polytomy.binary.folds import CannotCalibrateError, check_folds, problem_folds
 from polytomy.binary.problems import BinaryProblem
@@ -48,3 +48,17 @@ def test_a_side_of_one_sample_has_no_folds():
 def test_what_gives_no_folds_is_refused(cv):
     with pytest.raises(ArgumentError, match=r"must be a number of folds, two or more"):
         check_folds(cv)
+
+
+def test_a_list_of_masks_means_rows_too():
+    first = np.arange(20) < 10
+    by_mask = folds([(~first, first)])
+    by_row = folds([(np.flatnonzero(~first), np.flatnonzero(first))])
+    assert by_mask[0][0].rows.tolist() == by_row[0][0].rows.tolist()
+    assert by_mask[0][1].tolist() == by_row[0][1].tolist()
+
+
+def test_a_splitter_of_the_whole_data_says_what_to_do():
+    whole = PredefinedSplit(np.arange(20) % 2)
+    with pytest.raises(CannotCalibrateError, match="give a list of splits of the whole data"):
+        folds(whole)

@@ -12,7 +12,10 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import make_column_transformer
 from sklearn.datasets import load_digits, load_iris, make_blobs
+from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.impute import SimpleImputer
+from sklearn.isotonic import IsotonicRegression
 from sklearn.linear_model import LogisticRegression, SGDClassifier
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.naive_bayes import GaussianNB
@@ -530,3 +533,94 @@ def test_callbacks_of_scikit_learn_hear_of_each_binary(iris):
 def test_bad_options_say_what_to_do(options, words, iris):
     with pytest.raises(ValueError, match=words):
         PolytomyClassifier(**{"estimator": LinearSVC(), **options}).fit(*iris)
+
+
+# -- found by trying to break it ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", [bool, float, int, str])
+def test_a_fitted_model_knows_its_sides_however_its_labels_are_written(kind):
+    X, y = load_iris(return_X_y=True)
+    X, y = X[:100], y[:100].astype(kind)
+    model = LogisticRegression().fit(X, y)
+    swapped = PolytomyClassifier(scheme="m {1 0}" if kind is not bool else "m {True False}")
+    swapped.set_params(models={"m": model}).fit(X, y)
+    np.testing.assert_allclose(swapped.predict_proba(X), model.predict_proba(X), atol=1e-12)
+
+
+def test_a_calibrator_that_does_not_answer_is_refused(iris):
+    X, y = iris
+    classifier = PolytomyClassifier(
+        SVC(kernel="linear"), calibration=IsotonicRegression(), random_state=0
+    )
+    with pytest.raises(ArgumentError, match=r'gave NaN .* out_of_bounds="clip"'):
+        classifier.fit(X, y).predict_proba(10 * X)
+
+
+def test_a_failed_fit_leaves_nothing_that_answers(iris):
+    X, y = iris
+    classifier = PolytomyClassifier(LogisticRegression()).fit(X, y)
+    classifier.set_params(scheme="one-vs-rest", estimator=SVC(C=-1))
+    with pytest.raises(ValueError, match="C"):
+        classifier.fit(X, y)
+    with pytest.raises(NotFittedError):
+        classifier.predict(X)
+
+
+@pytest.mark.parametrize("class_weight", [[1, 2, 3], 5, True, np.ones(3)])
+def test_class_weights_of_another_kind_are_refused(class_weight, iris):
+    with pytest.raises(ArgumentError, match="is not known"):
+        PolytomyClassifier(GaussianNB(), class_weight=class_weight).fit(*iris)
+
+
+def test_balanced_classes_weigh_the_same_whatever_the_weights_of_the_samples(blobs):
+    X, y = blobs
+    weights = np.random.default_rng(0).integers(0, 4, len(X))
+    balanced = PolytomyClassifier(GaussianNB(), "one-vs-rest", class_weight="balanced")
+    weighted = clone(balanced).fit(X, y, sample_weight=weights)
+    repeated = clone(balanced).fit(X.repeat(weights, 0), y.repeat(weights))
+    np.testing.assert_allclose(weighted.decisions(X), repeated.decisions(X), atol=1e-6)
+
+
+@pytest.mark.parametrize("class_weight", [None, "balanced", "balanced-per-partition"])
+@pytest.mark.parametrize("weights", [np.ones(3), 1.0, np.ones((150, 1))])
+def test_weights_of_the_wrong_shape_are_refused(weights, class_weight, iris):
+    with pytest.raises(ArgumentError, match="sample_weight has shape"):
+        PolytomyClassifier(GaussianNB(), class_weight=class_weight).fit(*iris, weights)
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_an_estimator_that_works_in_place_does_not_change_the_data(n_jobs, blobs):
+    X, y = blobs[0].copy(), blobs[1]
+    pipeline = make_pipeline(StandardScaler(copy=False), GaussianNB())
+    classifier = PolytomyClassifier(pipeline, "one-vs-rest", n_jobs=n_jobs).fit(X, y)
+    assert (blobs[0] == X).all()
+    plain = make_pipeline(StandardScaler(), GaussianNB())
+    expected = PolytomyClassifier(plain, "one-vs-rest").fit(X, y).decisions(X)
+    np.testing.assert_allclose(classifier.decisions(X), expected, atol=1e-9)
+    assert (blobs[0] == X).all()
+
+
+def test_a_pipeline_may_fill_in_what_is_missing(iris):
+    X, y = iris[0].copy(), iris[1]
+    X[::7, 0] = np.nan
+    pipeline = make_pipeline(SimpleImputer(), LogisticRegression(max_iter=500))
+    assert PolytomyClassifier(pipeline).fit(X, y).score(X, y) > 0.9
+    with pytest.raises(ValueError, match="NaN"):
+        PolytomyClassifier(LogisticRegression()).fit(X, y)
+
+
+def test_with_scheme_finds_labels_as_fit_does(iris):
+    X, y = iris[0], np.unique(iris[1], return_inverse=True)[1].astype(str)
+    classifier = PolytomyClassifier(GaussianNB()).fit(X, y)
+    other = classifier.with_scheme("a 0/1; b 0/2; c 1/2; {2 1 0}")
+    np.testing.assert_allclose(other.predict_proba(X), classifier.predict_proba(X), atol=1e-12)
+
+
+def test_batches_warn_once_of_a_class_without_samples(iris):
+    X, y = iris
+    scheme = pt.designs.one_vs_rest(["setosa", "never", "versicolor", "virginica"])
+    classifier = PolytomyClassifier(GaussianNB(), scheme)
+    with pytest.warns(ControlWarning, match="class 'never' of the scheme has no samples"):
+        classifier.partial_fit(X, y, classes=np.unique(y))
+    classifier.partial_fit(X, y)  # a second warning would be an error

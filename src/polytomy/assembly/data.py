@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils import compute_sample_weight, get_tags
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
     _check_y,
@@ -16,7 +15,10 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
+from polytomy.binary.preparation import tags_of
+from polytomy.binary.rows import unchangeable
 from polytomy.errors import ArgumentError
+from polytomy.metrics.inputs import check_weights
 
 __all__ = ["check_features", "check_training_data", "class_weights"]
 
@@ -41,15 +43,17 @@ def check_features(classifier: Any, X: Any, estimator: Any) -> Any:
     """Return X as the binaries of a fitted classifier take it."""
     if _is_left_to_estimator(X):
         return validate_data(classifier, X, reset=False, skip_check_array=True)
-    return validate_data(classifier, X, reset=False, **_options(estimator))
+    return unchangeable(validate_data(classifier, X, reset=False, **_options(estimator)))
 
 
 def _options(estimator: Any) -> dict[str, Any]:
-    tags = get_tags(estimator).input_tags
+    tags = tags_of(estimator)
+    # A pipeline may fill in what is missing, whatever its tags say; its last step checks again.
+    allows_nan = hasattr(estimator, "steps") or (tags is not None and tags.input_tags.allow_nan)
     return {
         "accept_sparse": True,
         "dtype": None,
-        "ensure_all_finite": "allow-nan" if tags.allow_nan else True,
+        "ensure_all_finite": "allow-nan" if allows_nan else True,
     }
 
 
@@ -75,10 +79,11 @@ def class_weights(
     >>> class_weights({"a": 2}, np.array(["a", "b"]), np.array([0, 1, 1]), None)
     array([2., 1., 1.])
     """
-    weight = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
-    if class_weight is None or class_weight == "balanced-per-partition":
+    weight = None if sample_weight is None else check_weights(sample_weight, len(codes))
+    is_text = isinstance(class_weight, str)
+    if class_weight is None or (is_text and class_weight == "balanced-per-partition"):
         return weight
-    if isinstance(class_weight, str) and class_weight != "balanced":
+    if not isinstance(class_weight, Mapping) and not (is_text and class_weight == "balanced"):
         raise ArgumentError(
             f"class_weight={class_weight!r} is not known. Use a dict of labels and weights, "
             '"balanced", "balanced-per-partition" or None.'
@@ -90,5 +95,8 @@ def class_weights(
         by_class = np.array([class_weight.get(label, 1.0) for label in classes.tolist()])
         of_class = by_class[codes].astype(np.float64)
     else:
-        of_class = np.asarray(compute_sample_weight("balanced", codes), dtype=np.float64)
+        totals = np.bincount(codes, weight, len(classes))
+        with np.errstate(divide="ignore"):
+            of_class = (totals.sum() / (len(classes) * totals))[codes]
+        of_class[~np.isfinite(of_class)] = 0.0  # of a class without weight
     return of_class if weight is None else of_class * weight

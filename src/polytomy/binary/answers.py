@@ -164,8 +164,8 @@ def is_fitted(model: Any) -> bool:
     >>> is_fitted(SVC()), is_fitted(SVC().fit([[0], [1]], [0, 1]))
     (False, True)
     """
-    if not hasattr(model, "fit"):
-        return True
+    if not hasattr(model, "fit") or not hasattr(model, "get_params"):
+        return True  # it cannot be trained here
     try:
         check_is_fitted(model)
     except (NotFittedError, TypeError):  # a TypeError for a class in place of an object
@@ -253,16 +253,21 @@ def match_sides(
         )
     pair = (classes[0], classes[1])
     if len(negative) == len(positive) == 1:
-        # As text, too: a control text's label 3 is the model's number 3.
-        texts, sides = [str(label) for label in pair], (str(negative[0]), str(positive[0]))
-        if sorted(texts) == sorted(sides):
-            return pair, texts.index(sides[1])
+        # By value, where 1, 1.0 and True are one; else as text: the text's 3 is the data's "3".
+        for same in (_value, str):
+            labels, sides = [same(label) for label in pair], [same(negative[0]), same(positive[0])]
+            if labels in (sides, sides[::-1]):
+                return pair, labels.index(sides[1])
     if pair in ((-1, 1), (0, 1)):  # False and True are 0 and 1 to Python
         return pair, 1
     raise SchemeError(
         f'Model "{name}" has the classes {_listed(classes)}, which are not the sides of its '
         f"partition, {_listed(negative)} / {_listed(positive)}. Fit it on -1 and 1, or on 0 and 1."
     )
+
+
+def _value(label: Any) -> tuple[bool, Any]:
+    return isinstance(label, str), label
 
 
 def _listed(labels: Sequence[Any]) -> str:

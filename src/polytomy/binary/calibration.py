@@ -73,6 +73,12 @@ class ProvidedCalibrator:
                 f"calibration={self.calibrator!r} gave probabilities of shape {answer.shape} for "
                 f"{len(values)} decision values. It must give one for each."
             )
+        if np.isnan(answer).any():
+            raise ArgumentError(
+                f"calibration={self.calibrator!r} gave NaN for the decision value "
+                f"{values.ravel()[np.argmax(np.isnan(answer))]:g}. It must answer for all values; "
+                'an IsotonicRegression does with out_of_bounds="clip".'
+            )
         return np.clip(answer, 0.0, 1.0)
 
     def _as_asked(self, decision_values: ArrayLike) -> NDArray[np.float64]:

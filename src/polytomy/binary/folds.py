@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.model_selection import StratifiedKFold
+from sklearn.utils import check_random_state
 
 from polytomy.binary.problems import BinaryProblem
 from polytomy.binary.rows import take_rows
@@ -74,21 +74,56 @@ def _splits(
     problem: BinaryProblem, X: Any, cv: Any, seed: int | None
 ) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp]]]:
     """Yield positions among the samples of the problem, to train on and to hold out."""
-    if not isinstance(cv, int | np.integer) and not hasattr(cv, "split"):
+    if isinstance(cv, int | np.integer):
+        fold_of = _deal(problem, min(int(cv), problem.smaller_side), seed)
+        for fold in range(fold_of.max() + 1):
+            is_held_out = fold_of == fold
+            yield np.flatnonzero(~is_held_out), np.flatnonzero(is_held_out)
+        return
+    if not hasattr(cv, "split"):
         for training, test in cv:
-            yield tuple(np.flatnonzero(np.isin(problem.rows, part)) for part in (training, test))  # type: ignore[misc]
+            yield _positions(problem, training), _positions(problem, test)
         return
     splitter, data = _splitter(cv, problem.smaller_side, seed), take_rows(X, problem.rows)
     try:
-        yield from splitter.split(data, problem.targets)
+        for training, test in splitter.split(data, problem.targets):
+            if max(np.max(training, initial=-1), np.max(test, initial=-1)) >= problem.n_samples:
+                raise CannotCalibrateError(
+                    "cv splits more samples than it has; give a list of splits of the whole data"
+                )
+            yield training, test
     except ValueError as error:
         raise CannotCalibrateError(f"cv cannot split it ({error})") from error
 
 
+def _positions(problem: BinaryProblem, rows: Any) -> NDArray[np.intp]:
+    """Return which samples of the problem are among the rows, given by number or as a mask."""
+    rows = np.asarray(rows)
+    if rows.dtype == np.bool_:
+        rows = np.flatnonzero(rows)
+    return np.flatnonzero(np.isin(problem.rows, rows))
+
+
+def _deal(problem: BinaryProblem, n_folds: int, seed: int | None) -> NDArray[np.intp]:
+    """Return the fold of each sample, dealt out side after side like cards, and shuffled.
+
+    The folds are those of scikit-learn's StratifiedKFold, whose many checks of the data would take
+    longer than a small machine takes to train.
+    """
+    generator = check_random_state(seed)
+    turns = np.arange(problem.n_samples) % n_folds
+    fold_of = np.empty(problem.n_samples, dtype=np.intp)
+    is_first_side = problem.is_positive == problem.is_positive[0]
+    n_first = int(np.count_nonzero(is_first_side))
+    for members, dealt in (is_first_side, turns[:n_first]), (~is_first_side, turns[n_first:]):
+        folds = np.sort(dealt)
+        generator.shuffle(folds)
+        fold_of[members] = folds
+    return fold_of
+
+
 def _splitter(cv: Any, smaller_side: int, seed: int | None) -> Any:
     """Return a splitter of its own for one problem, with no more folds than it allows."""
-    if isinstance(cv, int | np.integer):
-        return StratifiedKFold(min(int(cv), smaller_side), shuffle=True, random_state=seed)
     # A copy, so that a generator within it does not tie partitions to the order of training.
     splitter = copy.deepcopy(cv)
     if getattr(splitter, "random_state", seed) is None:

@@ -19,6 +19,7 @@ __all__ = [
     "is_pairwise",
     "partition_seeds",
     "prepare_estimator",
+    "tags_of",
     "weight_parameter",
 ]
 
@@ -105,7 +106,7 @@ def weight_parameter(estimator: Any) -> str:
 
 def is_pairwise(estimator: Any) -> bool:
     """Return whether the estimator takes a matrix of kernel values or distances for X."""
-    tags = _tags(estimator)
+    tags = tags_of(estimator)
     return tags is not None and bool(tags.input_tags.pairwise)
 
 
@@ -119,14 +120,15 @@ def check_classifier(estimator: Any) -> None:
         raise ArgumentError(
             f"estimator={estimator!r} is no estimator of scikit-learn: it needs fit and get_params."
         )
-    tags = _tags(estimator)
+    tags = tags_of(estimator)
     if tags is not None and tags.estimator_type == "regressor":
         raise ArgumentError(
             f"estimator={estimator!r} is a regressor; a binary needs a classifier, such as SVC()."
         )
 
 
-def _tags(estimator: Any) -> Any:
+def tags_of(estimator: Any) -> Any:
+    """Return the tags of an estimator, or None of one that is not built on scikit-learn's."""
     try:
         return get_tags(estimator)
     except AttributeError:  # an estimator that is not built on scikit-learn's base class

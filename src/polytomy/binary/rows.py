@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 from sklearn.utils import _safe_indexing
 
-__all__ = ["count_rows", "take_block", "take_columns", "take_rows"]
+__all__ = ["count_rows", "take_block", "take_columns", "take_rows", "unchangeable"]
 
 
 def count_rows(X: Any) -> int:
@@ -20,8 +20,17 @@ def count_rows(X: Any) -> int:
 def take_rows(X: Any, rows: NDArray[np.intp]) -> Any:
     """Return some rows, as the kind of data that X is. `rows` ascend and do not repeat."""
     if len(rows) == count_rows(X):
-        return X  # all of them: no copy
+        return unchangeable(X)  # all of them: no copy
     return _safe_indexing(_rowwise(X), rows)
+
+
+def unchangeable(X: Any) -> Any:
+    """Return a view through which an estimator working in place cannot change the data."""
+    if not isinstance(X, np.ndarray):
+        return X
+    view = X.view()
+    view.flags.writeable = False
+    return view
 
 
 def take_block(X: Any, block: slice) -> Any:

@@ -154,7 +154,15 @@ class TestIsFitted:
             def fit(self, X, y):
                 self.classes_ = np.unique(y)
 
+            def get_params(self, deep=True):
+                return {}
+
+        class Foreign(Model):
+            def fit(self, X, y):
+                raise AssertionError("it cannot be copied, so it is not trained here")
+
         assert is_fitted(Model())
+        assert is_fitted(Foreign())
         model = Trainable()
         assert not is_fitted(model)
         model.fit(X, ABOVE)

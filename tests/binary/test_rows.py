@@ -33,8 +33,11 @@ def test_frames_and_lists():
     assert take_rows(X.tolist(), np.array([1, 3])) == X[[1, 3]].tolist()
 
 
-def test_all_rows_are_the_data_itself():
-    assert take_rows(X, np.arange(4)) is X
+def test_all_rows_are_the_data_itself_but_cannot_be_changed():
+    rows = take_rows(X, np.arange(4))
+    assert np.shares_memory(rows, X)
+    assert not rows.flags.writeable
+    assert X.flags.writeable
 
 
 def test_a_block_is_a_view_of_an_array_and_a_part_of_other_data():

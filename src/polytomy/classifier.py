@@ -51,7 +51,12 @@ def _solver_gives_probabilities(classifier: PolytomyClassifier) -> bool:
     return callable(classifier.solver) or find_method(classifier.solver).gives_probabilities
 
 
-def _estimator_learns_in_parts(classifier: PolytomyClassifier) -> bool:
+def _learns_in_parts(classifier: PolytomyClassifier) -> bool:
+    if isinstance(classifier.class_weight, str):
+        raise AttributeError(
+            f"class_weight={classifier.class_weight!r} needs all the data at once: there is no "
+            "partial_fit. Give a dict of labels and weights."
+        )
     return hasattr(classifier._binary_estimator(), "partial_fit")
 
 
@@ -181,7 +186,7 @@ class PolytomyClassifier(CallbackSupportMixin, ClassifierMixin, MetaEstimatorMix
         tasks.end(X, y)
         return self
 
-    @available_if(_estimator_learns_in_parts)
+    @available_if(_learns_in_parts)
     def partial_fit(
         self,
         X: Any,
@@ -202,11 +207,6 @@ class PolytomyClassifier(CallbackSupportMixin, ClassifierMixin, MetaEstimatorMix
         weight, fit_params = self._routed("partial_fit", sample_weight, fit_params)
         if fit_params:
             raise ArgumentError(f"partial_fit does not take {', '.join(fit_params)}")
-        if isinstance(self.class_weight, str):
-            raise ArgumentError(
-                f"class_weight={self.class_weight!r} needs all the data at once. Give "
-                "partial_fit a dict of labels and weights."
-            )
         if is_first:
             if classes is None:
                 raise ArgumentError("the first call of partial_fit needs classes=, all the labels")

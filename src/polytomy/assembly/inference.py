@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.parallel import Parallel, delayed
 
-from polytomy.binary import TrainedBinary, decisions_from_scores
+from polytomy.binary import TrainedBinary
+from polytomy.binary.banks import Bank, build_bank
 from polytomy.binary.rows import count_rows, take_rows
 from polytomy.errors import SchemeError
 from polytomy.scheme import ClassRef, Scheme
@@ -29,19 +29,18 @@ def blocks_of_rows(n_rows: int, n_partitions: int) -> Iterator[slice]:
 
 
 def ask_binaries(
-    binaries: Sequence[TrainedBinary], X: Any, *, n_jobs: int | None = None
+    binaries: Bank | Sequence[TrainedBinary], X: Any, *, n_jobs: int | None = None
 ) -> NDArray[np.float64]:
     """Return the answers of all binaries, r = P(+1) − P(−1), for each row of X.
+
+    A bank is put together once; a sequence of binaries becomes a bank at each call.
 
     Returns
     -------
     array of shape (n_samples, n_binaries), in [−1, 1]
     """
-    scores = np.empty((count_rows(X), len(binaries)))
-    answers = Parallel(n_jobs=n_jobs)(delayed(binary.scores)(X) for binary in binaries)
-    for column, answer in enumerate(answers):
-        scores[:, column] = answer
-    return decisions_from_scores(binaries, scores)
+    bank = binaries if isinstance(binaries, Bank) else build_bank(binaries)
+    return bank.decisions(X, n_jobs=n_jobs)
 
 
 def follow_winners(
@@ -64,7 +63,8 @@ def follow_winners(
     for position, node in enumerate(scheme.nodes):
         rows, path = reached.pop(position)
         if len(rows):
-            answers = signs[position] * binaries[position].decisions(take_rows(X, rows))
+            here = ask_binaries([binaries[position]], take_rows(X, rows))
+            answers = signs[position] * here[:, 0]
         else:
             answers = np.empty(0)
         # A tie goes to the first branch, as in every other method.

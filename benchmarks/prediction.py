@@ -1,0 +1,242 @@
+"""How fast do the trained binaries answer, next to scikit-learn's ways to the same answers?
+
+- One-vs-one RBF machines: `predict_proba` next to that of SVC(probability=True).
+- One-vs-rest RBF machines: next to OneVsRestClassifier(CalibratedClassifierCV(SVC(),
+  ensemble=False)).
+- One-vs-one logistic regressions, of 26 and 242 classes: `predict` next to that of
+  OneVsOneClassifier(LogisticRegression()), by a vote over the peer's own binaries.
+
+Standardised data, 70 % of each class for training; made data where POLYTOMY_DATA names no folder.
+Each time is the least of several, of peer and polytomy in turns, with the threads that the machine
+has; "bank" is the time of the binaries' answers alone. The differences are the largest of the
+bank's scores from those of the binaries asked one by one, and of its probabilities (or the share of
+its predictions) from the peer's. Megabytes are the peak above what the process held before.
+
+    POLYTOMY_DATA=folder python -m benchmarks prediction [dataset ...]
+"""
+
+from __future__ import annotations
+
+import csv
+import os
+import sys
+import threading
+import time
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.linear_model import LogisticRegression
+from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier
+from sklearn.svm import SVC
+
+import polytomy as pt
+from benchmarks import data
+from polytomy.binary import TrainedBinary, adopt_fitted
+from polytomy.binary.banks import build_bank
+
+MACHINES = ("letter", "usps", "shuttle")
+REGRESSIONS = ("letter", "extra/omniglot_small")
+MADE = {"made-26": (26, 16, 400), "made-100": (100, 40, 40)}  # classes, features, rows a class
+N_COMPARED = 200
+PEER_REPEATS, REPEATS = 3, 9
+RESULTS = Path(__file__).parents[1] / "docs" / "results" / "prediction.csv"
+
+
+class Row(NamedTuple):
+    work: str
+    dataset: str
+    classes: int
+    samples: int
+    peer: str
+    peer_seconds: float
+    seconds: float
+    ratio: float
+    bank_seconds: float
+    bank_ratio: float
+    from_own: float  # largest difference of a score from the binary's own
+    from_peer: float  # of a probability, or share of other predictions
+    peer_megabytes: float
+    megabytes: float
+
+
+class PeakMemory:
+    """Megabytes that the process takes at most while it runs, above those at the start."""
+
+    def __enter__(self) -> PeakMemory:
+        self._pages = [_resident_megabytes()]
+        self._is_over = threading.Event()
+        self._watcher = threading.Thread(target=self._watch)
+        self._watcher.start()
+        return self
+
+    def _watch(self) -> None:
+        while not self._is_over.wait(0.001):
+            self._pages.append(_resident_megabytes())
+
+    def __exit__(self, *_: object) -> None:
+        self._is_over.set()
+        self._watcher.join()
+        self.megabytes = max(self._pages) - self._pages[0]
+
+
+def _resident_megabytes() -> float:
+    try:
+        pages = int(Path("/proc/self/statm").read_text().split()[1])
+    except OSError:  # a system that does not tell
+        return float("nan")
+    return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
+
+
+def least_seconds(*tasks: tuple[Callable[[], Any], int]) -> list[float]:
+    """Return the least time of each task, all run in turns so that they meet the same machine."""
+    times: list[list[float]] = [[] for _ in tasks]
+    for turn in range(max(repeats for _, repeats in tasks)):
+        for (task, repeats), own in zip(tasks, times, strict=True):
+            if turn < repeats:
+                start = time.perf_counter()
+                task()
+                own.append(time.perf_counter() - start)
+    return [min(own) for own in times]
+
+
+def peak_megabytes(task: Callable[[], Any]) -> float:
+    with PeakMemory() as memory:
+        task()
+    return memory.megabytes
+
+
+def load(name: str) -> data.Split:
+    if name not in MADE:
+        return data.split(*data.load(name), seed=0)
+    n_classes, n_features, n_each = MADE[name]
+    rng = np.random.default_rng(0)
+    y = np.repeat(np.arange(n_classes), n_each)
+    X = rng.normal(scale=2, size=(n_classes, n_features))[y] + rng.normal(size=(len(y), n_features))
+    return data.split(X, y, seed=0)
+
+
+def largest_difference(binaries: list[TrainedBinary], X: np.ndarray) -> float:
+    X = X[:N_COMPARED]
+    own = np.column_stack([binary.scores(X) for binary in binaries])
+    return float(np.abs(build_bank(binaries).scores(X) - own).max())
+
+
+def measure_machines(name: str, scheme: str, part: data.Split) -> Row:
+    options = data.svm_options(name)
+    peers = {
+        "one-vs-one": SVC(probability=True, random_state=0, **options),
+        "one-vs-rest": OneVsRestClassifier(
+            CalibratedClassifierCV(SVC(**options), ensemble=False), n_jobs=2
+        ),
+    }
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)
+        peer = peers[scheme].fit(part.X_train, part.y_train)
+    ours = pt.PolytomyClassifier(SVC(**options), scheme=scheme, random_state=0, n_jobs=2)
+    ours.fit(part.X_train, part.y_train)
+    bank = build_bank(ours.binaries_)
+    # Everything that is done once is done now: compilation, and the bank's own making.
+    difference = np.abs(ours.predict_proba(part.X_test) - peer.predict_proba(part.X_test)).max()
+    bank.decisions(part.X_test)
+    peer_seconds, seconds, bank_seconds = least_seconds(
+        (lambda: peer.predict_proba(part.X_test), PEER_REPEATS),
+        (lambda: ours.predict_proba(part.X_test), REPEATS),
+        (lambda: bank.decisions(part.X_test), REPEATS),
+    )
+    return Row(
+        f"predict_proba, {scheme} RBF",
+        name,
+        len(ours.classes_),
+        len(part.X_test),
+        type(peer).__name__,
+        peer_seconds,
+        seconds,
+        peer_seconds / seconds,
+        bank_seconds,
+        peer_seconds / bank_seconds,
+        largest_difference(ours.binaries_, part.X_test),
+        float(difference),
+        peak_megabytes(lambda: peer.predict_proba(part.X_test)),
+        peak_megabytes(lambda: ours.predict_proba(part.X_test)),
+    )
+
+
+def measure_regressions(name: str, part: data.Split) -> Row:
+    peer = OneVsOneClassifier(LogisticRegression(), n_jobs=2).fit(part.X_train, part.y_train)
+    n_classes = len(peer.classes_)
+    scheme = pt.designs.one_vs_one(peer.classes_)
+    # The peer's binaries have its classes i < j as 0 and 1, in the scheme's own order of pairs.
+    binaries = [
+        adopt_fitted(model, [0], [1], name=str(k)) for k, model in enumerate(peer.estimators_)
+    ]
+    bank = build_bank(binaries)
+
+    def predict() -> np.ndarray:
+        votes = pt.decode(scheme, bank.decisions(part.X_test), "voting")
+        return np.asarray(peer.classes_[votes.argmax(axis=1)])
+
+    others = float(np.mean(predict() != peer.predict(part.X_test)))
+    peer_seconds, seconds, bank_seconds = least_seconds(
+        (lambda: peer.predict(part.X_test), PEER_REPEATS),
+        (predict, REPEATS),
+        (lambda: bank.decisions(part.X_test), REPEATS),
+    )
+    return Row(
+        "predict, one-vs-one logistic",
+        name,
+        n_classes,
+        len(part.X_test),
+        type(peer).__name__,
+        peer_seconds,
+        seconds,
+        peer_seconds / seconds,
+        bank_seconds,
+        peer_seconds / bank_seconds,
+        largest_difference(binaries, part.X_test),
+        others,
+        peak_megabytes(lambda: peer.predict(part.X_test)),
+        peak_megabytes(predict),
+    )
+
+
+def show(row: Row) -> None:
+    print(
+        f"{row.work:34}{row.dataset:22}{row.classes:5}{row.samples:7}{row.peer:>22}"
+        f"{row.peer_seconds:9.3f}{row.seconds:9.4f}{row.ratio:8.1f}x"
+        f"{row.bank_seconds:9.4f}{row.bank_ratio:8.1f}x{row.from_own:10.1e}{row.from_peer:10.1e}"
+        f"{row.peer_megabytes:8.0f}{row.megabytes:8.0f}",
+        flush=True,
+    )
+
+
+def main(names: list[str]) -> None:
+    print(
+        f"{'work':34}{'dataset':22}{'cl.':>5}{'rows':>7}{'peer':>22}{'peer s':>9}{'s':>9}{'':9}"
+        f"{'bank s':>9}{'':9}{'from own':>10}{'from peer':>10}{'peer MB':>8}{'MB':>8}"
+    )
+    known = data.available((*MACHINES, *REGRESSIONS)) or list(MADE)
+    rows = []
+    for name in names or dict.fromkeys(known):
+        print(f"{name} …", file=sys.stderr, flush=True)
+        part = load(name)
+        if name in MACHINES or name == "made-26":
+            for scheme in ("one-vs-one", "one-vs-rest"):
+                rows.append(measure_machines(name, scheme, part))
+                show(rows[-1])
+        if name in REGRESSIONS or name in MADE:
+            rows.append(measure_regressions(name, part))
+            show(rows[-1])
+    if not names:
+        RESULTS.parent.mkdir(parents=True, exist_ok=True)
+        with RESULTS.open("w", newline="") as file:
+            writer = csv.writer(file)
+            writer.writerow(Row._fields)
+            writer.writerows(rows)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,145 @@
+"""A bank: many trained binaries evaluated as one."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from functools import cached_property
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polytomy.binary.answers import TrainedBinary, decisions_from_scores
+from polytomy.binary.banks.generic import GenericGroup
+from polytomy.binary.banks.kernel import KernelGroup, KernelMember, is_exact, kernel_member
+from polytomy.binary.banks.linear import LinearGroup, LinearMember, linear_member
+from polytomy.binary.banks.samples import Samples
+from polytomy.binary.calibrators import LogisticMap
+from polytomy.errors import ArgumentError
+from polytomy.kernels.dispatch import kernel
+
+__all__ = ["Bank", "build_bank"]
+
+_Member = TypeVar("_Member")
+
+_PRECISIONS = (np.dtype(np.float64), np.dtype(np.float32))
+
+
+class Group(Protocol):
+    """Some binaries of a bank, evaluated together."""
+
+    columns: NDArray[np.intp]
+
+    def scores(self, samples: Samples, n_jobs: int | None = None) -> NDArray[np.float64]:
+        """Return the scores of its binaries, of shape (n_samples, n_columns)."""
+        ...
+
+
+class Bank:
+    """Many trained binaries that answer together, as each would alone but faster.
+
+    Support vector machines with the same kernel share their support vectors; linear models share
+    one matrix product; others are asked one by one. In double precision the answers equal the
+    binaries' own to 1e-9. The bank is put together when it is first asked, and again after
+    unpickling: only the binaries are pickled.
+
+    Parameters
+    ----------
+    binaries : sequence of TrainedBinary
+    dtype : float64 or float32, default=float64
+        Precision of the kernels' inner products and distances. In single precision the decision
+        values of support vector machines are off by some 1e-6 of the sum of their coefficients.
+
+    Examples
+    --------
+    >>> from sklearn.svm import SVC
+    >>> from polytomy.binary import adopt_fitted
+    >>> X = np.array([[0.0], [1.0], [2.0], [3.0]])
+    >>> low = adopt_fitted(SVC().fit(X, [-1, 1, 1, 1]), [0], [1, 2, 3], name="low")
+    >>> high = adopt_fitted(SVC().fit(X, [-1, -1, -1, 1]), [0, 1, 2], [3], name="high")
+    >>> bank = Bank([low, high])
+    >>> bool(np.allclose(bank.scores(X)[:, 1], high.scores(X), rtol=0, atol=1e-9))
+    True
+    """
+
+    def __init__(self, binaries: Sequence[TrainedBinary], dtype: Any = np.float64) -> None:
+        self.binaries = tuple(binaries)
+        self.dtype = np.dtype(dtype)
+        if self.dtype not in _PRECISIONS:
+            raise ArgumentError(
+                f"dtype={dtype!r} is no precision of a bank. Use float64 or float32."
+            )
+
+    def scores(self, X: Any, n_jobs: int | None = None) -> NDArray[np.float64]:
+        """Return what :meth:`TrainedBinary.scores` of each binary gives.
+
+        Parameters
+        ----------
+        X : array, sparse matrix, frame or list of shape (n_samples, n_features)
+        n_jobs : int, optional
+            Jobs of joblib over the binaries that are asked one by one. The others use the
+            threads of compiled code and of matrix products.
+
+        Returns
+        -------
+        array of shape (n_samples, n_binaries)
+        """
+        samples = Samples(X)
+        if len(self._groups) == 1 and len(self._groups[0].columns) == len(self.binaries):
+            return self._groups[0].scores(samples, n_jobs)
+        scores = np.empty((samples.n_rows, len(self.binaries)))
+        for group in self._groups:
+            scores[:, group.columns] = group.scores(samples, n_jobs)
+        return scores
+
+    def decisions(self, X: Any, n_jobs: int | None = None) -> NDArray[np.float64]:
+        """Return the answers r = P(+1) − P(−1), calibrated, of shape (n_samples, n_binaries)."""
+        scores = self.scores(X, n_jobs)
+        maps: list[Any] = [binary.calibrator for binary in self.binaries]
+        if not maps or not all(isinstance(each, LogisticMap) for each in maps):
+            return decisions_from_scores(self.binaries, scores)
+        # What is nearly always asked for goes in one pass and without a copy.
+        slopes = np.array([each.slope_ for each in maps])
+        intercepts = np.array([each.intercept_ for each in maps])
+        kernel("answer_logistic", "banks")(scores, slopes, intercepts)
+        return scores
+
+    @cached_property
+    def _groups(self) -> list[Group]:
+        kernels: dict[Hashable, list[tuple[int, KernelMember]]] = {}
+        linears: dict[Hashable, list[tuple[int, LinearMember]]] = {}
+        others: list[tuple[int, TrainedBinary]] = []
+        for column, binary in enumerate(self.binaries):
+            if (linear := linear_member(binary)) is not None:
+                linears.setdefault(linear.key, []).append((column, linear))
+            elif (machine := kernel_member(binary)) is not None:
+                kernels.setdefault(machine.key, []).append((column, machine))
+            else:
+                others.append((column, binary))
+        groups: list[Group] = [LinearGroup(*_separate(each)) for each in linears.values()]
+        for each in kernels.values():
+            if is_exact([member for _, member in each]):
+                groups.append(KernelGroup(*_separate(each), self.dtype))
+            else:
+                others += [(column, member.binary) for column, member in each]
+        if others:
+            groups.append(GenericGroup(*_separate(others)))
+        return groups
+
+    def __reduce__(self) -> tuple[type[Bank], tuple[Any, ...]]:
+        return Bank, (self.binaries, self.dtype)
+
+    def __repr__(self) -> str:
+        return f"<Bank of {len(self.binaries)} binaries>"
+
+
+def build_bank(binaries: Sequence[TrainedBinary], dtype: Any = np.float64) -> Bank:
+    """Return a bank of the binaries; see :class:`Bank`."""
+    return Bank(binaries, dtype)
+
+
+def _separate(
+    numbered: Sequence[tuple[int, _Member]],
+) -> tuple[NDArray[np.intp], list[_Member]]:
+    columns = np.array([column for column, _ in numbered], dtype=np.intp)
+    return columns, [member for _, member in numbered]

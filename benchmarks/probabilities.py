@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from benchmarks import data
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.svm import SVC
 
 import polytomy as pt
+from benchmarks import data
 
 REPEATS = 3
 RESULTS = Path(__file__).parents[1] / "docs" / "results" / "probabilities.csv"

@@ -19,8 +19,8 @@ PRECISIONS = {np.float64: 1e-12, np.float32: 2e-4}
 
 kinds = st.sampled_from(list(KINDS))
 twins = st.sampled_from(TWINS)
-# Around the sizes that the compiled side takes at once: 64 samples, 8 vectors and 4 features.
-sample_counts = st.sampled_from([0, 1, 2, 63, 64, 65, 130])
+# Around the sizes that the compiled side takes at once: 128 samples, 8 vectors and 4 features.
+sample_counts = st.sampled_from([0, 1, 2, 127, 128, 129, 260])
 vector_counts = st.sampled_from([0, 1, 7, 8, 9, 17])
 feature_counts = st.sampled_from([1, 3, 4, 5, 8])
 
@@ -77,18 +77,23 @@ class Problem:
 
 
 @given(st.integers(0, 2**32), kinds, sample_counts, vector_counts, feature_counts, twins)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @pytest.mark.parametrize("dtype", PRECISIONS)
-def test_dense_scores_are_the_sums(dtype, seed, kind, n_samples, n_vectors, n_features, twin):
+@pytest.mark.parametrize("by_products", [False, True])
+def test_dense_scores_are_the_sums(
+    by_products, dtype, seed, kind, n_samples, n_vectors, n_features, twin
+):
     problem = Problem(seed, kind, n_samples, n_vectors, n_features)
     scores = problem.before.copy()
     # Only the rbf kernel does not feel a centre.
     centre = problem.stored[0] if kind == "rbf" else np.zeros(n_features)
+    squares = ((problem.vectors - centre) ** 2).sum(axis=1) if by_products else np.empty(0)
     twin.add_dense_scores(
         problem.samples,
         problem.stored,
         problem.rows,
         centre.astype(dtype),
+        squares.astype(dtype),
         problem.function,
         problem.weights,
         scores,

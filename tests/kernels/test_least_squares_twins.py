@@ -38,16 +38,24 @@ def row_lists(code: CodingMatrix) -> tuple[np.ndarray | int, ...]:
 @law
 @given(st.integers(1, 40), st.sampled_from([1e-3, 1.0, 1e3]), seeds)
 def test_projections_agree(n_classes, spread, seed):
-    points = np.random.default_rng(seed).normal(0, spread, (20, n_classes))
-    points[10:] = np.round(points[10:], 1)  # ties
-    assert_agree(*(twin.project_simplex(points) for twin in DIRECT))
+    rng = np.random.default_rng(seed)
+    answers = rng.uniform(-1, 1, (20, 8))
+    answers[10:] = np.round(answers[10:])  # ties
+    directions = spread * rng.integers(-1, 2, (8, n_classes))
+    assert_agree(*(twin.project_answers(answers, directions) for twin in DIRECT))
+
+
+def test_projections_of_many_samples_agree():
+    rng = np.random.default_rng(1)
+    answers, directions = rng.uniform(-1, 1, (3000, 40)), rng.normal(size=(40, 30))
+    assert_agree(*(twin.project_answers(answers, directions) for twin in DIRECT))
 
 
 @pytest.mark.parametrize("twin", DIRECT)
 def test_no_point_of_the_simplex_is_nearer(twin):
     rng = np.random.default_rng(0)
     points = rng.normal(0, 1, (50, 6))
-    projected = twin.project_simplex(points)
+    projected = twin.project_answers(points, np.eye(6))
     others = rng.dirichlet(np.full(6, 0.5), 200)
     # The angle at the nearest point of a convex set is obtuse towards all of the set.
     slopes = np.einsum("sc,oc->so", points - projected, others)
@@ -56,12 +64,11 @@ def test_no_point_of_the_simplex_is_nearer(twin):
 
 
 @pytest.mark.parametrize("twin", DIRECT)
-def test_a_point_far_away_loses_no_digits(twin):
+def test_a_point_far_away_loses_no_more_digits_than_it_must(twin):
     near = np.array([[0.2, 0.5, -0.1]])
-    np.testing.assert_allclose(
-        twin.project_simplex(near + 2.0**30), twin.project_simplex(near), rtol=0, atol=1e-6
-    )
-    assert abs(twin.project_simplex(near + 2.0**30).sum() - 1) < 1e-15
+    far = twin.project_answers(near + 2.0**30, np.eye(3))
+    np.testing.assert_allclose(far, twin.project_answers(near, np.eye(3)), rtol=0, atol=1e-6)
+    assert abs(far.sum() - 1) < 1e-15
 
 
 @law

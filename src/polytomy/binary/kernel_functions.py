@@ -15,12 +15,15 @@ from polytomy.errors import ArgumentError
 from polytomy.kernels.dispatch import kernel
 from polytomy.kernels.reference_banks import KINDS
 
-__all__ = ["KernelFunction", "squared_lengths"]
+__all__ = ["LARGEST_EXPONENT", "KernelFunction", "squared_lengths"]
 
-# By |x|² + |y|² − 2x·y the rounding error of γ|x − y|² is about ε·γ(|x|² + |y|²). Up to this γ|y|²
-# it is below 1e-13. Samples have no such limit: one far longer than all vectors is far from all of
-# them, and its kernel values are zero whatever the error.
-_LARGEST_EXPONENT = 256.0
+LARGEST_EXPONENT = 256.0
+"""The largest γ|y|² of a vector whose rbf kernel values are as good by products as by differences.
+
+By |x|² + |y|² − 2x·y the rounding error of γ|x − y|² is about ε·γ(|x|² + |y|²), here below 1e-13.
+Samples have no such limit: one far longer than all vectors is far from all of them, and its kernel
+values are zero whatever the error.
+"""
 
 #: The parameters that each kind uses.
 _PARAMETERS: dict[str, tuple[str, ...]] = {
@@ -139,7 +142,7 @@ class KernelFunction:
         squares = squared_lengths(moved_y)
         products = _products(moved_x, moved_y, out)
         values = self.from_products(products, squared_lengths(moved_x), squares)
-        self._compare(X, Y, np.flatnonzero(self.gamma * squares > _LARGEST_EXPONENT), values)
+        self._compare(X, Y, np.flatnonzero(self.gamma * squares > LARGEST_EXPONENT), values)
         return values
 
     def from_products(

@@ -1,41 +1,60 @@
 """Compiled twins of :mod:`polytomy.kernels.reference`: least squares without linear systems.
 
-Samples run in parallel, in blocks: each block has its own small workspace, so memory does not grow
+Samples are worked through in blocks, each with a small workspace of its own: memory does not grow
 with the number of samples beyond the result. No kernel changes its arguments.
 """
 
 from __future__ import annotations
 
 import numpy as np
-from numba import prange
 from numpy.typing import NDArray
 
-from polytomy.kernels.compiling import MOST_BLOCKS, helper, kernel, with_read_only_arguments
+from polytomy.kernels.compiling import helper, with_read_only_arguments
+from polytomy.kernels.threads import run_in_blocks
 
-__all__ = ["multiply_down_tree", "project_simplex", "regress_isotonic"]
+__all__ = ["multiply_down_tree", "project_answers", "regress_isotonic"]
+
+_LEAST = 256
+"""Samples from which on a block of them is worth the start of a thread."""
+
+_MOST_MULTIPLICATIONS = 2**18
+"""Size of a matrix product up to which OpenBLAS does it on one thread."""
+
+_LEAST_PRODUCT = 16
+"""Samples that a matrix product takes at least, to be worth its start."""
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
 
 @with_read_only_arguments
-@kernel
-def project_simplex(points: Floats) -> Floats:
-    """Return the nearest point of the simplex to each row."""
-    n_samples = points.shape[0]
-    projected = np.empty_like(points)
-    n_blocks = min(MOST_BLOCKS, n_samples)
-    for block in prange(n_blocks):
-        first, last = block * n_samples // n_blocks, (block + 1) * n_samples // n_blocks
-        _project_rows(points, first, last, projected)
-    return projected
+def project_answers(decisions: Floats, directions: Floats) -> Floats:
+    """Return the nearest point of the simplex to each row of decisions @ directions."""
+    points = np.empty((len(decisions), directions.shape[1]))
+    step = _MOST_MULTIPLICATIONS // directions.size
+
+    def project_block(first: int, last: int) -> None:
+        if step < _LEAST_PRODUCT:
+            _project_rows(points[first:last])
+            return
+        for start in range(first, last, step):
+            part = slice(start, min(start + step, last))
+            np.matmul(decisions[part], directions, out=points[part])
+            _project_rows(points[part])
+
+    if step < _LEAST_PRODUCT:
+        # The product is large enough for the linear algebra library to divide it among threads.
+        np.matmul(decisions, directions, out=points)
+    run_in_blocks(project_block, len(decisions), least=_LEAST)
+    return points
 
 
 @helper
-def _project_rows(points: Floats, first: int, last: int, projected: Floats) -> None:
-    n_classes = points.shape[1]
+def _project_rows(points: Floats) -> None:
+    """Replace each row by the nearest point of the simplex."""
+    n_samples, n_classes = points.shape
     above = np.empty(n_classes)
-    for sample in range(first, last):
+    for sample in range(n_samples):
         point = points[sample]
         largest = point[0]
         for j in range(1, n_classes):
@@ -63,21 +82,18 @@ def _project_rows(points: Floats, first: int, last: int, projected: Floats) -> N
                 break
             n_above = kept
         for j in range(n_classes):
-            projected[sample, j] = max(point[j] - largest - threshold, 0.0)
+            point[j] = max(point[j] - largest - threshold, 0.0)
 
 
 @with_read_only_arguments
-@kernel
 def regress_isotonic(
     decisions: Floats, classes: Indices, cuts: Indices, signs: NDArray[np.int8]
 ) -> Floats:
     """Return the class probabilities of an adjacent code."""
-    n_samples, n_classes = decisions.shape[0], classes.shape[0]
-    probabilities = np.empty((n_samples, n_classes))
-    n_blocks = min(MOST_BLOCKS, n_samples)
-    for block in prange(n_blocks):
-        first, last = block * n_samples // n_blocks, (block + 1) * n_samples // n_blocks
-        _regress_rows(decisions, classes, cuts, signs, first, last, probabilities)
+    probabilities = np.empty((len(decisions), len(classes)))
+    run_in_blocks(
+        _regress_rows, len(decisions), decisions, classes, cuts, signs, probabilities, least=_LEAST
+    )
     return probabilities
 
 
@@ -87,9 +103,9 @@ def _regress_rows(
     classes: Indices,
     cuts: Indices,
     signs: NDArray[np.int8],
+    probabilities: Floats,
     first: int,
     last: int,
-    probabilities: Floats,
 ) -> None:
     n_partitions, n_classes = cuts.shape[0], classes.shape[0]
     total = np.empty(n_classes - 1)
@@ -136,15 +152,12 @@ def _regress_rows(
 
 
 @with_read_only_arguments
-@kernel
 def multiply_down_tree(decisions: Floats, children: Indices, order: Indices) -> Floats:
     """Return the product of the conditional probabilities down the path to each class."""
-    n_samples, n_rows = decisions.shape
-    probabilities = np.empty((n_samples, n_rows + 1))
-    n_blocks = min(MOST_BLOCKS, n_samples)
-    for block in prange(n_blocks):
-        first, last = block * n_samples // n_blocks, (block + 1) * n_samples // n_blocks
-        _multiply_rows(decisions, children, order, first, last, probabilities)
+    probabilities = np.empty((len(decisions), len(order) + 1))
+    run_in_blocks(
+        _multiply_rows, len(decisions), decisions, children, order, probabilities, least=_LEAST
+    )
     return probabilities
 
 
@@ -153,9 +166,9 @@ def _multiply_rows(
     decisions: Floats,
     children: Indices,
     order: Indices,
+    probabilities: Floats,
     first: int,
     last: int,
-    probabilities: Floats,
 ) -> None:
     n_rows = order.shape[0]
     mass = np.empty(n_rows)

@@ -36,7 +36,7 @@ __all__ = [
 
 _RBF = KINDS["rbf"]
 
-_LANES = 64
+_LANES = 128
 _SLAB = 8
 _LONG_ROW = 512
 
@@ -47,11 +47,12 @@ def add_dense_scores(
     vectors: NDArray[np.float64],
     rows: Indices,
     centre: Floats,
+    squares: Floats,
     function: Function,
     weights: Weights,
     scores: NDArray[np.float64],
 ) -> None:
-    """Add the scores of dense samples, with distances taken from differences, not from products."""
+    """Add the scores of dense samples."""
     n_samples, n_features = samples.shape
     n_padded = (n_features + 3) // 4 * 4  # features are taken four at a time
     starts, machines, coefficients = weights
@@ -61,14 +62,17 @@ def add_dense_scores(
         lanes = np.zeros((n_padded, _LANES), centre.dtype)
         slab = np.zeros((_SLAB, n_padded), centre.dtype)
         products = np.empty((_SLAB, _LANES), centre.dtype)
+        lane_squares, slab_squares = np.zeros(_LANES, centre.dtype), np.zeros(_SLAB, centre.dtype)
         values, bits = np.empty((_SLAB, _LANES)), np.empty((_SLAB, _LANES), np.int64)
         sums = np.empty((scores.shape[1], _LANES))
         for chunk in range(block * n_chunks // n_blocks, (block + 1) * n_chunks // n_blocks):
             first = chunk * _LANES
             n_lanes = min(_LANES, n_samples - first)
             for lane in range(n_lanes):
+                lane_squares[lane] = 0
                 for f in range(n_features):
                     lanes[f, lane] = samples[first + lane, f] - centre[f]
+                    lane_squares[lane] += lanes[f, lane] ** 2
             sums[:] = 0.0
             for start in range(0, len(rows), _SLAB):
                 n_used = min(_SLAB, len(rows) - start)
@@ -76,7 +80,12 @@ def add_dense_scores(
                     row = rows[start + k]
                     for f in range(n_features):
                         slab[k, f] = vectors[row, f] - centre[f]
-                _compare(slab, lanes, function[0] == _RBF, products)
+                is_rbf, by_products = function[0] == _RBF, len(squares) > 0
+                _compare(slab, lanes, is_rbf and not by_products, products)
+                if is_rbf and by_products:
+                    for k in range(n_used):
+                        slab_squares[k] = squares[start + k]
+                    squares_from_products(products, slab_squares, lane_squares)
                 kernel_values(products, function, values, bits)
                 _add_to_sums(values, n_used, start, starts, machines, coefficients, sums)
             _add_to_scores(sums, n_lanes, first, scores)

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polytomy.kernels.compiling import helper
-from polytomy.kernels.tolerances import DEPENDENT, ROUNDING
+from polytomy.kernels.tolerances import DEPENDENT, ROUNDING, UNCHANGED
 
 __all__ = [
     "Single",
@@ -26,6 +26,9 @@ __all__ = [
     "scale_of_gradient",
     "solve_support",
 ]
+
+_BARELY_INDEPENDENT = 1e-15
+"""What DEPENDENT becomes for a class whose gradient shows that it is not; below is rounding."""
 
 _SWEEPS = 6
 _EXCHANGES = 20
@@ -38,6 +41,7 @@ Indices = NDArray[np.intp]
 class Single(NamedTuple):
     """Workspace of one sample."""
 
+    plain_gram: Floats  # (n, n), QᵀQ
     gram: Floats  # (n, n), QᵀQ + shift·11ᵀ
     # A problem on the cone.
     factor: Floats  # (n, n), upper triangle, in the order of `members`
@@ -64,11 +68,12 @@ class Single(NamedTuple):
 @helper
 def new_single(n: int) -> Any:
     """Return the workspace of one sample of n classes."""
-    matrices, vectors = np.empty((3, n, n)), np.empty((10, n))
+    matrices, vectors = np.empty((4, n, n)), np.empty((10, n))
     flags, indices = np.empty((3, n), np.bool_), np.empty((3, n), np.intp)
     return Single(
         matrices[0],
         matrices[1],
+        matrices[2],
         vectors[0],
         vectors[1],
         vectors[2],
@@ -78,7 +83,7 @@ def new_single(n: int) -> Any:
         flags[0],
         flags[1],
         indices[0],
-        matrices[2],
+        matrices[3],
         vectors[6],
         vectors[7],
         vectors[8],
@@ -94,7 +99,7 @@ def minimise_on_cone(n: int, gram: Floats, single: Any) -> int:
     """Minimise ½xᵀMx − cᵀx over x ≥ 0 in the first n classes; return the size of the support."""
     _guess_support(n, gram, single)
     for _ in range(_EXCHANGES):
-        n_members, n_dropped = _factor_support(n, gram, single)
+        n_members, n_dropped = _factor_support(n, gram, single, DEPENDENT)
         if n_dropped > 0:
             break
         single.x[:n] = 0.0
@@ -139,12 +144,12 @@ def _guess_support(n: int, gram: Floats, single: Any) -> None:
 
 
 @helper
-def _factor_support(n: int, gram: Floats, single: Any) -> tuple[int, int]:
+def _factor_support(n: int, gram: Floats, single: Any, least: float) -> tuple[int, int]:
     """Factor M on the support; return how many classes it has, and how many dependent it had."""
     n_members = n_dropped = int(np.intp(0))  # see _descend
     for j in range(n):
         if single.inside[j]:
-            if append_member(j, n_members, gram, single):
+            if append_member(j, n_members, gram, single, least):
                 n_members += 1
             else:
                 single.inside[j] = False
@@ -154,7 +159,7 @@ def _factor_support(n: int, gram: Floats, single: Any) -> tuple[int, int]:
 
 
 @helper
-def append_member(new: int, k: int, gram: Floats, single: Any) -> bool:
+def append_member(new: int, k: int, gram: Floats, single: Any, least: float) -> bool:
     """Make class `new` the member k of the support; return False where it depends on the others."""
     factor, column = single.factor, single.column
     for a in range(k):
@@ -168,7 +173,7 @@ def append_member(new: int, k: int, gram: Floats, single: Any) -> bool:
         row, rest = factor[a, a + 1 : k], column[a + 1 : k]
         for b in range(len(rest)):
             rest[b] -= row[b] * value
-    if not pivot > DEPENDENT * gram[new, new]:
+    if not pivot > least * gram[new, new]:
         return False
     for a in range(k):
         factor[a, k] = column[a]
@@ -250,13 +255,15 @@ def _descend(n: int, gram: Floats, single: Any) -> int:
     k = int(np.intp(0))
     _take_gradient(n, k, gram, single)
     for _ in range(10 * n + 10):
-        new = _steepest(n, single)
+        new, is_rounding = _steepest(n, single)
         if new < 0:
             break
         # A class that turns out dependent, or to point uphill, was chosen by rounding alone: it
         # may not enter again before something else has changed.
         single.barred[new] = True
-        if not append_member(new, k, gram, single):
+        if not append_member(
+            new, k, gram, single, DEPENDENT if is_rounding else _BARELY_INDEPENDENT
+        ):
             continue
         solve_support(k + 1, single, trial)
         if trial[new] <= 0.0:
@@ -277,7 +284,7 @@ def _descend(n: int, gram: Floats, single: Any) -> int:
                 if j == blocking or x[j] <= 0.0:
                     x[j] = 0.0
                     inside[j] = False
-            k, _ = _factor_support(n, gram, single)
+            k, _ = _factor_support(n, gram, single, _BARELY_INDEPENDENT)
             solve_support(k, single, trial)
         for a in range(k):
             x[members[a]] = trial[members[a]]
@@ -287,15 +294,14 @@ def _descend(n: int, gram: Floats, single: Any) -> int:
 
 
 @helper
-def _steepest(n: int, single: Any) -> int:
+def _steepest(n: int, single: Any) -> tuple[int, bool]:
+    """Return the class to enter, or -1, and whether its gradient may be rounding."""
     scale = scale_of_gradient(n, single)
-    best, steepest = -1, 0.0
+    best, steepest, is_rounding = -1, 0.0, True
     for j in range(n):
         if single.inside[j] or single.barred[j]:
             continue
-        slope = single.gradient[j]
-        if slope < -ROUNDING * (single.root[j] * scale + abs(single.linear[j])):
-            slope /= single.root[j]
-            if slope < steepest:
-                best, steepest = j, slope
-    return best
+        slope = single.gradient[j] / (single.root[j] * scale + abs(single.linear[j]))
+        if slope < min(steepest, -ROUNDING):
+            best, steepest, is_rounding = j, slope, slope >= -UNCHANGED
+    return best, is_rounding

@@ -17,22 +17,35 @@ from numpy.typing import NDArray
 
 from polytomy.kernels.compiled_cone import minimise_on_cone, scale_of_gradient
 from polytomy.kernels.compiling import helper
-from polytomy.kernels.tolerances import DEPENDENT, FACE, NEGLIGIBLE, ROUNDING
+from polytomy.kernels.tolerances import DEPENDENT, FACE, FINE, NEGLIGIBLE, ROUNDING, UNCHANGED
 
-__all__ = ["minimise_single", "write_normalised"]
+__all__ = ["is_stationary", "minimise_single", "write_normalised"]
 
 Floats = NDArray[np.float64]
 
 
 @helper
-def minimise_single(single: Any, p: Floats) -> None:
-    """Set p to the shortest minimum on the simplex, given the Gram matrix QᵀQ + shift·11ᵀ."""
-    single.linear[:] = 1.0
-    n_members = minimise_on_cone(len(p), single.gram, single)
-    write_normalised(single.x, p)
-    n_face = _list_face(len(p), single)
-    if n_face == n_members:
-        return  # the members are independent: there is no other minimum
+def minimise_single(single: Any, is_graded: bool, p: Floats) -> None:
+    """Set p to the shortest minimum on the simplex, given the plain Gram matrix QᵀQ."""
+    n = len(p)
+    coarse = _mean_shift(n, single)
+    shift = coarse
+    while True:
+        _add_shift(n, shift, single)
+        n_members = minimise_on_cone(n, single.gram, single)
+        write_normalised(single.x, p)
+        n_face = _list_face(n, single)
+        is_fine = shift < coarse
+        if is_fine and not is_stationary(n, single, UNCHANGED, p):
+            is_graded, shift = False, coarse
+            continue
+        if n_face == n_members:
+            return  # the members are independent: there is no other minimum
+        if is_fine or not is_graded:
+            break
+        shift = _fine_shift(n, single)
+        if shift > FINE * coarse:
+            break
     while True:
         rank = _span_open_classes(n_face, single)
         n_closed, n_opened = _open_dependent_classes(n_face, single)
@@ -47,12 +60,63 @@ def minimise_single(single: Any, p: Floats) -> None:
         rank = _span_open_classes(n_face, single)
         if rank == n_face:
             return
-        if _project_on_span(n_face, rank, single, p) < -NEGLIGIBLE:
+        least = _project_on_span(n_face, rank, single, p)
+        if not _is_same(n_face, single.shortest, single, p):
+            return
+        if least < -NEGLIGIBLE:
             _fill_dual(n_face, rank, single)
             minimise_on_cone(n_face, single.other_gram, single)
-            _read_dual(n_face, single)
-        if _accept_candidate(n_face, single, p) or not _go_to_bound(n_face, single, p):
+            least = _read_dual(n_face, single)
+        if least >= -NEGLIGIBLE and _is_same(n_face, single.candidate, single, p):
+            _write_candidate(n_face, single, p)
             return
+        _go_to_bound(n_face, single, p)
+
+
+@helper
+def _mean_shift(n: int, single: Any) -> float:
+    total = 0.0
+    for j in range(n):
+        total += single.plain_gram[j, j]
+    return total / (n * n) if total > 0.0 else 1.0
+
+
+@helper
+def _fine_shift(n: int, single: Any) -> float:
+    """Return the least square of an open class's column, but for columns of zeros."""
+    least = np.inf
+    for j in range(n):
+        if single.open[j] and single.plain_gram[j, j] > 0.0:
+            least = min(least, single.plain_gram[j, j])
+    return least
+
+
+@helper
+def _add_shift(n: int, shift: float, single: Any) -> None:
+    """Set the problem on the cone that leads to minima on the simplex."""
+    for j in range(n):
+        single.linear[j] = 1.0
+        plain, gram = single.plain_gram[j], single.gram[j]
+        for b in range(n):
+            gram[b] = plain[b] + shift
+
+
+@helper
+def is_stationary(n: int, single: Any, tolerance: float, p: Floats) -> bool:
+    """Tell whether p is a minimum: its gradient is least where it is positive."""
+    slopes, mean, scale = single.trial, 0.0, 0.0
+    for j in range(n):
+        row, slope = single.plain_gram[j], 0.0
+        for b in range(n):
+            slope += row[b] * p[b]
+        slopes[j] = slope
+        mean += slope * p[j]
+        scale += np.sqrt(row[j]) * p[j]
+    for j in range(n):
+        rounding = tolerance * scale * np.sqrt(single.plain_gram[j, j])
+        if slopes[j] < mean - rounding or (slopes[j] - mean) * p[j] > rounding:
+            return False
+    return True
 
 
 @helper
@@ -218,49 +282,57 @@ def _fill_dual(n_face: int, rank: int, single: Any) -> None:
 
 
 @helper
-def _read_dual(n_face: int, single: Any) -> None:
-    """Set the candidate: the gradient of the dual, divided by its residual's square."""
-    square = 1.0
+def _read_dual(n_face: int, single: Any) -> float:
+    """Set the candidate: the gradient of the dual over its residual's square. Return its least."""
+    square, least = 1.0, 0.0
     for b in range(n_face):
         square += single.shortest[b] * single.x[b]
+    if square < 0.4:
+        return -1.0  # in the eyes of rounding the dual has no solution
     for b in range(n_face):
         single.candidate[b] = 0.0 if single.inside[b] else single.gradient[b] / square
+        least = min(least, single.candidate[b])
+    return least
 
 
 @helper
-def _accept_candidate(n_face: int, single: Any, p: Floats) -> bool:
-    """Set p to the candidate, if that is a minimum."""
-    face, candidate = single.face, single.candidate
-    scale, total = 0.0, 0.0
+def _is_same(n_face: int, other: Floats, single: Any, p: Floats) -> bool:
+    """Tell whether another point of the face has the sum and the gradient of the minimum p."""
+    face, scale, total = single.face, 0.0, 0.0
     for b in range(n_face):
         scale += single.unit[face[b]] * p[face[b]]
-        total += max(candidate[b], 0.0)
-        if not candidate[b] >= -NEGLIGIBLE:
+        total += other[b]
+    if not abs(total - 1.0) <= UNCHANGED:
+        return False
+    for j in range(len(p)):
+        row, change = single.gram[j], 0.0
+        for b in range(n_face):
+            change += row[face[b]] * (other[b] - p[face[b]])
+        if not abs(change) <= UNCHANGED * scale * single.unit[j]:
             return False
-    for b in range(n_face):
-        row, change = single.gram[face[b]], 0.0
-        for d in range(n_face):
-            change += row[face[d]] * (candidate[d] - p[face[d]])
-        if not abs(change) <= FACE * scale * single.unit[face[b]]:
-            return False
-    p[:] = 0.0
-    for b in range(n_face):
-        p[face[b]] = max(candidate[b], 0.0) / total
     return True
 
 
 @helper
-def _go_to_bound(n_face: int, single: Any, p: Floats) -> bool:
+def _write_candidate(n_face: int, single: Any, p: Floats) -> None:
+    total = 0.0
+    for b in range(n_face):
+        total += max(single.candidate[b], 0.0)
+    p[:] = 0.0
+    for b in range(n_face):
+        p[single.face[b]] = max(single.candidate[b], 0.0) / total
+
+
+@helper
+def _go_to_bound(n_face: int, single: Any, p: Floats) -> None:
     """Move p towards the shortest candidate up to the first bound, and close the class there."""
     face, shortest = single.face, single.shortest
-    blocking, least = -1, 1.0
+    blocking, step = 0, 1.0
     for b in range(n_face):
         here = p[face[b]]
-        if shortest[b] < 0.0 and here / (here - shortest[b]) <= least:
-            blocking, least = b, here / (here - shortest[b])
-    if blocking < 0:
-        return False
+        if shortest[b] < 0.0 and here / (here - shortest[b]) <= step:
+            blocking, step = b, here / (here - shortest[b])
     for b in range(n_face):
-        p[face[b]] = max(p[face[b]] + least * (shortest[b] - p[face[b]]), 0.0)
+        p[face[b]] += step * (shortest[b] - p[face[b]])
+    write_normalised(p, p)
     single.open[face[blocking]] = False
-    return True

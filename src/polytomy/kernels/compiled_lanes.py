@@ -16,9 +16,8 @@ from numpy.typing import NDArray
 from polytomy.kernels.compiling import helper
 from polytomy.kernels.tolerances import DEPENDENT, FACE, ROUNDING
 
-__all__ = ["N_LANES", "new_lanes", "settle_lanes", "solve_lanes"]
+__all__ = ["count_lanes", "new_lanes", "settle_lanes", "solve_lanes"]
 
-N_LANES = 32
 _SWEEPS = 8
 
 Floats = NDArray[np.float64]
@@ -38,20 +37,29 @@ class Lanes(NamedTuple):
     settled: NDArray[np.bool_]  # (lanes,)
 
 
+def count_lanes(n: int) -> int:
+    """Return how many samples of n classes to take side by side; 0 where none should be.
+
+    The loop over lanes should be long, and the matrices stay in the processor's second cache.
+    """
+    n_lanes = min(64, 2**16 // n**2 // 8 * 8)
+    return n_lanes if n_lanes >= 16 else 0
+
+
 @helper
-def new_lanes(n: int) -> Any:
-    """Return the workspace of N_LANES samples of n classes."""
-    flat = (n, N_LANES)
+def new_lanes(n: int, n_lanes: int) -> Any:
+    """Return the workspace of several samples of n classes."""
+    flat = (n, n_lanes)
     return Lanes(
-        np.empty((n, n, N_LANES)),
-        np.empty((n, n + 1, N_LANES)),
+        np.empty((n, n, n_lanes)),
+        np.empty((n, n + 1, n_lanes)),
         np.empty(flat),
         np.ones(flat),
         np.empty(flat),
         np.empty(flat),
         np.empty(flat),
-        np.empty((4, N_LANES)),
-        np.zeros(N_LANES, np.bool_),
+        np.empty((4, n_lanes)),
+        np.zeros(n_lanes, np.bool_),
     )
 
 

@@ -9,18 +9,20 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import prange
 from numpy.typing import NDArray
 
+from polytomy.kernels import reference_systems
 from polytomy.kernels.compiled_cone import append_member, new_single, solve_support
-from polytomy.kernels.compiled_face import minimise_single, write_normalised
-from polytomy.kernels.compiled_lanes import N_LANES, new_lanes, settle_lanes, solve_lanes
-from polytomy.kernels.compiling import MOST_BLOCKS, helper, kernel, with_read_only_arguments
+from polytomy.kernels.compiled_face import is_stationary, minimise_single, write_normalised
+from polytomy.kernels.compiled_lanes import count_lanes, new_lanes, settle_lanes, solve_lanes
+from polytomy.kernels.compiling import helper, with_read_only_arguments
+from polytomy.kernels.threads import run_in_blocks
+from polytomy.kernels.tolerances import FACE
 
 __all__ = ["couple_pairs", "minimise_on_simplex"]
 
-_MOST_CLASSES_IN_LANES = 48
-"""Up to here the lanes' matrices stay in the processor's second cache."""
+_SPARSE = 8
+"""A row with one class in so many is worked through class by class, not as a vector."""
 
 _ROUNDS = (3, 8)
 """Steps that lanes get in each round."""
@@ -34,8 +36,13 @@ Indices = NDArray[np.intp]
 def couple_pairs(decisions: Floats, negative: Indices, positive: Indices, n_classes: int) -> Floats:
     """Return the class probabilities of a code that holds every pair of classes, once or more."""
     probabilities = np.empty((len(decisions), n_classes))
-    couple = _couple_in_lanes if n_classes <= _MOST_CLASSES_IN_LANES else _couple_singly
-    couple(decisions, negative, positive, probabilities)
+    pairs, n_samples, n_lanes = (negative, positive), len(decisions), count_lanes(n_classes)
+    if n_lanes:
+        run_in_blocks(
+            _couple_in_lanes, n_samples, decisions, *pairs, n_lanes, probabilities, least=n_lanes
+        )
+    else:
+        run_in_blocks(_couple_singly, n_samples, decisions, *pairs, probabilities, least=1)
     return probabilities
 
 
@@ -49,134 +56,80 @@ def minimise_on_simplex(
     n_classes: int,
 ) -> Floats:
     """Return the class probabilities of any code."""
-    code = row_starts, row_classes, row_signs, shared_gram
+    rows = _Rows(row_starts, row_classes, row_signs, shared_gram)
     probabilities = np.empty((len(decisions), n_classes))
-    open_samples = np.arange(len(decisions))
-    if n_classes <= _MOST_CLASSES_IN_LANES:
-        # All lanes wait for the slowest, so those that take many steps go in a round of their own.
-        for n_steps in _ROUNDS:
-            if len(open_samples):
-                settled = np.empty(len(open_samples), dtype=np.bool_)
-                _minimise_in_lanes(decisions, *code, open_samples, n_steps, probabilities, settled)
-                open_samples = open_samples[~settled]
-    if len(open_samples):
-        _minimise_singly(decisions, *code, open_samples, probabilities)
+    samples = np.arange(len(decisions))
+    n_lanes = count_lanes(n_classes)
+    # All lanes wait for the slowest, so those that take many steps go in a round of their own.
+    for n_steps in _ROUNDS if n_lanes else ():
+        settled = np.empty(len(samples), dtype=np.bool_)
+        steps_in_lanes = decisions, rows, samples, n_lanes, n_steps, probabilities, settled
+        run_in_blocks(_minimise_in_lanes, len(samples), *steps_in_lanes, least=n_lanes)
+        samples = samples[~settled]
+    settled = np.empty(len(samples), dtype=np.bool_)
+    one_by_one = decisions, rows, samples, probabilities, settled
+    run_in_blocks(_minimise_singly, len(samples), *one_by_one, least=1)
+    samples = samples[~settled]
+    if len(samples):
+        # Some are so nearly degenerate that Gram matrices lack the digits to tell.
+        probabilities[samples] = reference_systems.minimise_on_simplex(
+            decisions[samples], *rows, n_classes
+        )
     return probabilities
 
 
-@kernel
-def _couple_in_lanes(
-    decisions: Floats, negative: Indices, positive: Indices, probabilities: Floats
-) -> None:
-    n_samples = decisions.shape[0]
-    n_blocks = min(MOST_BLOCKS, n_samples)
-    for block in prange(n_blocks):
-        first, last = block * n_samples // n_blocks, (block + 1) * n_samples // n_blocks
-        _couple_block_in_lanes(decisions, negative, positive, first, last, probabilities)
+class _Rows(NamedTuple):
+    """A code, row by row: the classes and signs of row i are those from starts[i] on."""
 
-
-@kernel
-def _couple_singly(
-    decisions: Floats, negative: Indices, positive: Indices, probabilities: Floats
-) -> None:
-    n_samples = decisions.shape[0]
-    n_blocks = min(MOST_BLOCKS, n_samples)
-    for block in prange(n_blocks):
-        first, last = block * n_samples // n_blocks, (block + 1) * n_samples // n_blocks
-        _couple_block_singly(decisions, negative, positive, first, last, probabilities)
-
-
-@kernel
-def _minimise_in_lanes(
-    decisions: Floats,
-    row_starts: Indices,
-    row_classes: Indices,
-    row_signs: Floats,
-    shared_gram: Floats,
-    samples: Indices,
-    n_steps: int,
-    probabilities: Floats,
-    settled: Flags,
-) -> None:
-    n_samples = samples.shape[0]
-    n_blocks = min(MOST_BLOCKS, n_samples)
-    for block in prange(n_blocks):
-        first, last = block * n_samples // n_blocks, (block + 1) * n_samples // n_blocks
-        rows = _Rows(row_starts, row_classes, row_signs, shared_gram)
-        lanes = new_lanes(probabilities.shape[1])
-        for start in range(first, last, N_LANES):
-            part = samples[start : min(start + N_LANES, last)]
-            _fill_lanes(decisions, rows, part, lanes)
-            settle_lanes(lanes, n_steps)
-            for lane in range(len(part)):
-                settled[start + lane] = lanes.settled[lane]
-                write_normalised(lanes.x[:, lane], probabilities[part[lane]])
-
-
-@kernel
-def _minimise_singly(
-    decisions: Floats,
-    row_starts: Indices,
-    row_classes: Indices,
-    row_signs: Floats,
-    shared_gram: Floats,
-    samples: Indices,
-    probabilities: Floats,
-) -> None:
-    n_samples = samples.shape[0]
-    n_blocks = min(MOST_BLOCKS, n_samples)
-    for block in prange(n_blocks):
-        first, last = block * n_samples // n_blocks, (block + 1) * n_samples // n_blocks
-        rows = _Rows(row_starts, row_classes, row_signs, shared_gram)
-        single = new_single(probabilities.shape[1])
-        for sample in samples[first:last]:
-            _fill_single(decisions[sample], rows, single)
-            minimise_single(single, probabilities[sample])
+    starts: Indices
+    classes: Indices
+    signs: Floats
+    shared_gram: Floats  # AᵀA of a strict code, else of shape (0, 0)
 
 
 @helper
-def _couple_block_in_lanes(
+def _couple_in_lanes(
     decisions: Floats,
     negative: Indices,
     positive: Indices,
+    n_lanes: int,
+    probabilities: Floats,
     first: int,
     last: int,
-    probabilities: Floats,
 ) -> None:
-    lanes = new_lanes(probabilities.shape[1])
-    gram, terms, n_lanes = lanes.gram, lanes.terms, lanes.gram.shape[2]
+    lanes = new_lanes(probabilities.shape[1], n_lanes)
+    gram, less, more = lanes.gram, lanes.terms[1], lanes.terms[2]
     for start in range(first, last, n_lanes):
         gram[:] = 1.0
         for i in range(negative.shape[0]):
-            j, k = negative[i], positive[i]
             for lane in range(n_lanes):
                 r = decisions[min(start + lane, last - 1), i]
-                terms[1, lane] = 1.0 - r
-                terms[2, lane] = 1.0 + r
-            of_j, of_k, of_both = gram[j, j], gram[k, k], gram[min(j, k), max(j, k)]
-            less, more = terms[1], terms[2]
+                less[lane] = 1.0 - r
+                more[lane] = 1.0 + r
+            j, k = negative[i], positive[i]
+            low, high = min(j, k), max(j, k)
             for lane in range(n_lanes):
-                of_j[lane] += more[lane] * more[lane]
+                gram[j, j, lane] += more[lane] * more[lane]
             for lane in range(n_lanes):
-                of_k[lane] += less[lane] * less[lane]
+                gram[k, k, lane] += less[lane] * less[lane]
             for lane in range(n_lanes):
-                of_both[lane] -= less[lane] * more[lane]
+                gram[low, high, lane] -= less[lane] * more[lane]
         solve_lanes(lanes)
         for lane in range(min(n_lanes, last - start)):
             write_normalised(lanes.x[:, lane], probabilities[start + lane])
 
 
 @helper
-def _couple_block_singly(
+def _couple_singly(
     decisions: Floats,
     negative: Indices,
     positive: Indices,
+    probabilities: Floats,
     first: int,
     last: int,
-    probabilities: Floats,
 ) -> None:
-    n = probabilities.shape[1]
-    single = new_single(n)
+    n_classes = probabilities.shape[1]
+    single = new_single(n_classes)
     gram = single.gram
     for sample in range(first, last):
         gram[:] = 1.0
@@ -187,19 +140,51 @@ def _couple_block_singly(
             gram[j, k] -= (1.0 - r) * (1.0 + r)
             gram[k, j] = gram[j, k]
         single.linear[:] = 1.0
-        for j in range(n):
-            append_member(j, j, gram, single)
-        solve_support(n, single, single.x)
+        for j in range(n_classes):
+            append_member(j, j, gram, single, 0.0)
+        solve_support(n_classes, single, single.x)
         write_normalised(single.x, probabilities[sample])
 
 
-class _Rows(NamedTuple):
-    """A code, row by row: the classes and signs of row i are those from starts[i] on."""
+@helper
+def _minimise_in_lanes(
+    decisions: Floats,
+    rows: Any,
+    samples: Indices,
+    n_lanes: int,
+    n_steps: int,
+    probabilities: Floats,
+    settled: Flags,
+    first: int,
+    last: int,
+) -> None:
+    lanes = new_lanes(probabilities.shape[1], n_lanes)
+    for start in range(first, last, n_lanes):
+        part = samples[start : min(start + n_lanes, last)]
+        _fill_lanes(decisions, rows, part, lanes)
+        settle_lanes(lanes, n_steps)
+        for lane in range(len(part)):
+            settled[start + lane] = lanes.settled[lane]
+            write_normalised(lanes.x[:, lane], probabilities[part[lane]])
 
-    starts: Indices
-    classes: Indices
-    signs: Floats
-    shared_gram: Floats  # AᵀA of a strict code, else of shape (0, 0)
+
+@helper
+def _minimise_singly(
+    decisions: Floats,
+    rows: Any,
+    samples: Indices,
+    probabilities: Floats,
+    settled: Flags,
+    first: int,
+    last: int,
+) -> None:
+    n_classes = probabilities.shape[1]
+    single = new_single(n_classes)
+    for position in range(first, last):
+        p = probabilities[samples[position]]
+        is_graded = _fill_single(decisions[samples[position]], rows, single)
+        minimise_single(single, is_graded, p)
+        settled[position] = is_stationary(n_classes, single, FACE, p)
 
 
 @helper
@@ -231,13 +216,12 @@ def _fill_lanes(decisions: Floats, rows: Any, samples: Indices, lanes: Any) -> N
                 for lane in range(n_lanes):
                     target[lane] += source[lane]
     shift = terms[0]
-    shift[:] = np.inf
+    shift[:] = 0.0
     for j in range(n):
         for lane in range(n_lanes):
-            if gram[j, j, lane] > 0.0:
-                shift[lane] = min(shift[lane], gram[j, j, lane])
+            shift[lane] += gram[j, j, lane] / (n * n)
     for lane in range(n_lanes):
-        shift[lane] = shift[lane] if shift[lane] < np.inf else 1.0
+        shift[lane] = shift[lane] if shift[lane] > 0.0 else 1.0
     for j in range(n):
         for k in range(j, n):
             target = gram[j, k]
@@ -273,13 +257,13 @@ def _update_shared_gram(decisions: Floats, rows: Any, samples: Indices, lanes: A
 
 
 @helper
-def _fill_single(r: Floats, rows: Any, single: Any) -> None:
-    """Set the Gram matrix to QᵀQ + shift·11ᵀ."""
-    gram, n_partitions, n = single.gram, r.shape[0], single.gram.shape[0]
+def _fill_single(r: Floats, rows: Any, single: Any) -> bool:
+    """Set the Gram matrix QᵀQ; return whether small entries are as accurate as large ones."""
+    gram, n_partitions, n = single.plain_gram, r.shape[0], single.plain_gram.shape[0]
     if rows.shared_gram.shape[0] > 0 and not np.isnan(r.sum()):
         products = single.trial
         products[:] = 0.0
-        square = n_partitions / n
+        square = 0.0
         for i in range(n_partitions):
             square += r[i] * r[i]
             for j in range(n):
@@ -287,18 +271,28 @@ def _fill_single(r: Floats, rows: Any, single: Any) -> None:
         for j in range(n):
             for k in range(n):
                 gram[j, k] = rows.shared_gram[j, k] + (square - products[j] - products[k])
-        return
+        return False
     gram[:] = 0.0
+    q = single.trial
+    q[:] = 0.0
     for i in range(n_partitions):
         if r[i] != r[i]:
             continue
-        for u in range(rows.starts[i], rows.starts[i + 1]):
-            q = rows.signs[u] - r[i]
-            target = gram[rows.classes[u]]
-            for v in range(rows.starts[i], rows.starts[i + 1]):
-                target[rows.classes[v]] += q * (rows.signs[v] - r[i])
-    shift = np.inf
+        first, last = rows.starts[i], rows.starts[i + 1]
+        for u in range(first, last):
+            q[rows.classes[u]] = rows.signs[u] - r[i]
+        for u in range(first, last):
+            j = rows.classes[u]
+            if _SPARSE * (last - first) < n:
+                for v in range(u, last):
+                    gram[j, rows.classes[v]] += q[j] * q[rows.classes[v]]
+            else:
+                target, source, value = gram[j, j:], q[j:], q[j]
+                for b in range(len(target)):
+                    target[b] += value * source[b]
+        for u in range(first, last):
+            q[rows.classes[u]] = 0.0
     for j in range(n):
-        if gram[j, j] > 0.0:
-            shift = min(shift, gram[j, j])
-    gram += shift if shift < np.inf else 1.0
+        for k in range(j):
+            gram[j, k] = gram[k, j]
+    return True

@@ -44,7 +44,13 @@ class _CompiledSide:
 
         The threads of GNU OpenMP do not survive a fork, and Numba ends a child that uses them.
         """
-        if self.is_forked and importlib.import_module("numba").threading_layer() == "omp":
+        if not self.is_forked:
+            return
+        try:
+            layer = importlib.import_module("numba").threading_layer()
+        except ValueError:  # Numba has not started any threads
+            return
+        if layer == "omp":
             raise RuntimeError(
                 "this process was forked after they had run; start workers by spawn or forkserver"
             )
@@ -87,7 +93,7 @@ def kernel(name: str, family: str = "", *, is_serial: bool = False) -> Kernel:
     Examples
     --------
     >>> import numpy as np
-    >>> kernel("project_simplex")(np.array([[0.5, 0.75, -3.0]]))
+    >>> kernel("project_answers")(np.array([[0.5, 0.75, -3.0]]), np.eye(3))
     array([[0.375, 0.625, 0.   ]])
     """
     reference: Kernel = getattr(_twin("reference", family), name)

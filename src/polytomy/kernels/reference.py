@@ -10,18 +10,26 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import isotonic_regression
 
-__all__ = ["multiply_down_tree", "project_simplex", "regress_isotonic"]
+__all__ = ["multiply_down_tree", "project_answers", "regress_isotonic"]
+
+Floats = NDArray[np.float64]
+Indices = NDArray[np.intp]
 
 
-def project_simplex(points: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the nearest point of the simplex to each row.
+def project_answers(decisions: Floats, directions: Floats) -> Floats:
+    """Return the nearest point of the simplex to each row of decisions @ directions.
 
-    It is max(x − t, 0) with the threshold t that makes the sum one, found from the coordinates in
-    falling order (Held, Wolfe and Crowder 1974).
+    For x it is max(x − t, 0) with the threshold t that makes the sum one, found from the
+    coordinates in falling order (Held, Wolfe and Crowder 1974).
+
+    Where AᵀA = a·I + b·11ᵀ, and directions are A/a, these are the class probabilities: on the plane
+    sum(p) = 1 the objective is |Ap − r|² = a·|p − Aᵀr/a|² + constant. As a > 0 it is strictly
+    convex there, so at every r there is one minimum.
 
     Parameters
     ----------
-    points : array of shape (n_samples, n_classes), finite
+    decisions : array of shape (n_samples, n_partitions), without NaN
+    directions : array of shape (n_partitions, n_classes)
 
     Returns
     -------
@@ -29,11 +37,12 @@ def project_simplex(points: NDArray[np.float64]) -> NDArray[np.float64]:
 
     Examples
     --------
-    >>> project_simplex(np.array([[0.5, 0.75, -3.0]]))
+    >>> project_answers(np.array([[0.5, 0.75, -3.0]]), np.eye(3))
     array([[0.375, 0.625, 0.   ]])
     """
+    points = decisions @ directions
     # A multiple of 1 changes nothing; without it large coordinates would lose digits.
-    points = points - points.max(axis=1, keepdims=True)
+    points -= points.max(axis=1, keepdims=True)
     falling = -np.sort(-points, axis=1)
     n_above = np.arange(1, points.shape[1] + 1)
     thresholds = (np.cumsum(falling, axis=1) - 1.0) / n_above
@@ -43,11 +52,8 @@ def project_simplex(points: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def regress_isotonic(
-    decisions: NDArray[np.float64],
-    classes: NDArray[np.intp],
-    cuts: NDArray[np.intp],
-    signs: NDArray[np.int8],
-) -> NDArray[np.float64]:
+    decisions: Floats, classes: Indices, cuts: Indices, signs: NDArray[np.int8]
+) -> Floats:
     """Return the class probabilities of an adjacent code.
 
     With F_c the probability of the classes up to cut c, a row of sign s says 1 − 2F_c = s·r. So
@@ -92,9 +98,7 @@ def regress_isotonic(
     return probabilities
 
 
-def multiply_down_tree(
-    decisions: NDArray[np.float64], children: NDArray[np.intp], order: NDArray[np.intp]
-) -> NDArray[np.float64]:
+def multiply_down_tree(decisions: Floats, children: Indices, order: Indices) -> Floats:
     """Return the product of the conditional probabilities down the path to each class.
 
     This makes every row's residual zero, so it is a minimum of least squares, and the only one:

@@ -45,11 +45,12 @@ def add_dense_scores(
     vectors: NDArray[np.float64],
     rows: Indices,
     centre: Floats,
+    squares: Floats,
     function: Function,
     weights: Weights,
     scores: NDArray[np.float64],
 ) -> None:
-    """Add the scores of dense samples, with distances taken from differences, not from products.
+    """Add the scores of dense samples.
 
     Parameters
     ----------
@@ -59,6 +60,9 @@ def add_dense_scores(
     centre : array of shape (n_features,)
         Subtracted from samples and vectors before they are rounded to its precision, in which
         distances and inner products are then computed. Zero but for the rbf kernel.
+    squares : array of shape (n_vectors,) or (0,)
+        The vectors' squared distances from the centre, for the rbf kernel to get distances out of
+        |x|² + |y|² − 2x·y. Without them it takes differences: slower, and always exact.
     function : (kind, gamma, degree, coef0)
     weights : (starts, machines, coefficients), see above
     scores : array of shape (n_samples, n_machines)
@@ -67,10 +71,11 @@ def add_dense_scores(
     coefficients = _sparse(weights, scores.shape[1])
     for block in _blocks(len(samples), len(rows)):
         part = (samples[block] - centre).astype(centre.dtype)
-        if function[0] == _RBF:
+        if function[0] == _RBF and not len(squares):
             values = np.exp(-function[1] * cdist(part, used, "sqeuclidean"))
         else:
-            values = _kernel_values(part @ used.T, function, None, None)
+            part_squares = np.einsum("ij,ij->i", part, part)
+            values = _kernel_values(part @ used.T, function, part_squares, squares)
         scores[block] += values @ coefficients
 
 
@@ -131,16 +136,14 @@ def answer_logistic(
 def _kernel_values(
     products: Floats,
     function: Function,
-    sample_squares: Floats | None,
-    vector_squares: Floats | None,
+    sample_squares: Floats,
+    vector_squares: Floats,
 ) -> NDArray[np.float64]:
     kind, gamma, degree, coef0 = function
     products = products.astype(np.float64)
     if kind == _LINEAR:
         return products
     if kind == _RBF:
-        assert sample_squares is not None
-        assert vector_squares is not None
         squares = sample_squares[:, np.newaxis] + vector_squares - 2.0 * products
         # Rounding can make the square of a small distance negative.
         return np.asarray(np.exp(-gamma * np.maximum(squares, 0.0)))

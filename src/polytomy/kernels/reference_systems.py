@@ -6,14 +6,26 @@ a_i − r_i·|a_i|, so the objective is |Qp|². A binary that gave no answer, Na
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
-from polytomy.kernels.tolerances import DEPENDENT, FACE, NEGLIGIBLE, ROUNDING
+from polytomy.kernels.tolerances import (
+    DEPENDENT,
+    FACE,
+    FINE,
+    NEGLIGIBLE,
+    ROUNDING,
+    UNCHANGED,
+)
 
 __all__ = ["couple_pairs", "minimise_on_simplex"]
 
 _BLOCK = 256
+
+_BARELY_INDEPENDENT = 1e-26
+"""What DEPENDENT becomes for a class whose gradient shows that it is not."""
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -121,24 +133,57 @@ def _minimise(q: Floats) -> Floats:
     when divided by sum(x). With B = [Q; √shift·1ᵀ] it is the x ≥ 0 of least
     |Bx − (0, …, 0, 1/√shift)|.
 
-    The objective at the minimum is no larger than that of the best single class. A shift of this
-    size keeps the balance also where r is so close to ±1 that all of p's columns of Q are tiny.
+    Any shift leads to the same minima, but it should have the size of the columns of Q that p is
+    made of. Where r is so close to ±1 that several of these are tiny, a much larger shift makes
+    them look alike. So where classes do, a shift of their size is tried too.
     """
     squares = (q**2).sum(axis=0)
-    shift = squares[squares > 0.0].min(initial=np.inf)
-    shift = shift if np.isfinite(shift) else 1.0
+    shift = squares.mean() / len(squares) if squares.any() else 1.0
+    minimum = _minimise_with_shift(q, shift)
+    if not minimum.is_only:
+        open_squares = squares[minimum.face[minimum.is_open]]
+        fine_shift = open_squares[open_squares > 0.0].min(initial=np.inf)
+        if fine_shift <= FINE * shift:
+            finer = _minimise_with_shift(q, fine_shift)
+            minimum = finer if _is_stationary(q, finer.p) else minimum
+    if not minimum.is_only:
+        root = np.linalg.norm(minimum.b, axis=0)
+        units = minimum.b[:, minimum.face] / root[minimum.face]
+        is_open = _find_open_classes(units, minimum.is_open)
+        _shorten(minimum.p, minimum.b, root, minimum.face[is_open])
+    return minimum.p
+
+
+class _Minimum(NamedTuple):
+    """A minimum and what it tells about others."""
+
+    p: Floats
+    b: Floats
+    face: Indices  # classes that may be positive in a minimum
+    is_open: Flags  # which of these are positive in this one
+    is_only: bool
+
+
+def _minimise_with_shift(q: Floats, shift: float) -> _Minimum:
     b = np.vstack((q, np.full(q.shape[1], np.sqrt(shift))))
     x = _minimise_on_cone(b, 1.0 / np.sqrt(shift))
-    p: Floats = x / x.sum()
-
-    # The classes that may be positive in a minimum have no gradient.
+    # Only classes without a gradient can be positive in a minimum.
     root = np.linalg.norm(b, axis=0)
     gradient = b.T @ (b @ x) - 1.0
     face = np.flatnonzero((x > 0.0) | (gradient <= FACE * (root * (root @ x) + 1.0)))
-    positive = (x * root)[face] > ROUNDING * (root @ x)
-    is_open = _find_open_classes(b[:, face] / root[face], positive)
-    _shorten(p, b, root, face[is_open])
-    return p
+    is_open = (x * root)[face] > ROUNDING * (root @ x)
+    # The support's columns are independent, so it takes more classes for another minimum.
+    is_only = len(face) == np.count_nonzero(x)
+    return _Minimum(x / x.sum(), b, face, is_open, is_only)
+
+
+def _is_stationary(q: Floats, p: Floats) -> bool:
+    """Tell whether p is a minimum: its gradient is least where it is positive."""
+    root = np.linalg.norm(q, axis=0)
+    rounding = UNCHANGED * (root @ p) * root
+    slopes = q.T @ (q @ p)
+    slopes -= slopes @ p
+    return bool((slopes >= -rounding).all() and (slopes * p <= rounding).all())
 
 
 def _minimise_on_cone(b: Floats, last: float) -> Floats:
@@ -159,14 +204,16 @@ def _minimise_on_cone(b: Floats, last: float) -> Floats:
         slopes = units.T @ (units @ x - target)
         slopes[support | barred] = 0.0
         new = int(np.argmin(slopes))
-        if slopes[new] >= -ROUNDING * (x.sum() + last):
+        scale = x.sum() + last
+        if slopes[new] >= -ROUNDING * scale:
             return x / root
         # A class that turns out dependent, or to point uphill, was chosen by rounding alone: it
         # may not enter again before something else has changed.
         barred[new] = True
-        basis = _basis(units[:, support])
+        basis = _basis(units[:, support], least=0.0)
         outside = units[:, new] - basis.T @ (basis @ units[:, new])
-        if outside @ outside <= DEPENDENT:
+        is_rounding = slopes[new] >= -UNCHANGED * scale
+        if outside @ outside <= (DEPENDENT if is_rounding else _BARELY_INDEPENDENT):
             continue
         support[new] = True
         trial = _solve_on(support, units, target)
@@ -193,10 +240,10 @@ def _solve_on(support: Flags, units: Floats, target: Floats) -> Floats:
     return x
 
 
-def _basis(columns: Floats) -> Floats:
+def _basis(columns: Floats, least: float = DEPENDENT) -> Floats:
     """Return an orthonormal basis of the span of columns of unit norm, as rows."""
     left, singular_values, _ = np.linalg.svd(columns, full_matrices=False)
-    return left[:, singular_values**2 > DEPENDENT].T
+    return left[:, singular_values**2 > least].T
 
 
 def _find_open_classes(units: Floats, is_open: Flags) -> Flags:
@@ -232,11 +279,12 @@ def _shorten(p: Floats, b: Floats, root: Floats, classes: Indices) -> None:
     same sum. So they are p + Nt, with N an orthonormal basis of the null space of B, as far as
     these are not negative. The shortest without that bound is s, the projection of p on the span of
     B's rows. Where s is negative somewhere and rounding spoils the shortest within the bound, p
-    goes towards s as far as it can, and the class that stops it is left out.
+    goes towards s as far as it can, and the class that stops it is left out. Where even s is no
+    minimum, B was singular in the eyes of rounding only, and p is the answer.
     """
     while True:
-        here = p[classes]
-        _, singular_values, right = np.linalg.svd(b[:, classes] / root[classes])
+        here, columns = p[classes], b[:, classes]
+        _, singular_values, right = np.linalg.svd(columns / root[classes])
         rows = right[: np.count_nonzero(singular_values**2 > DEPENDENT)] * root[classes]
         if len(rows) == len(classes):
             return
@@ -245,18 +293,24 @@ def _shorten(p: Floats, b: Floats, root: Floats, classes: Indices) -> None:
         shortest = candidate = span @ (span.T @ here)
         if shortest.min() < -NEGLIGIBLE:
             candidate = _shortest_within_bounds(shortest, null_space)
-        change = b[:, classes] @ (candidate - here)
-        is_minimum = np.abs(b[:, classes].T @ change / root[classes]).max() <= FACE * (root @ p)
-        if is_minimum and candidate.min() >= -NEGLIGIBLE:
+        rounding = UNCHANGED * (root @ p) * root
+        if not _is_same(shortest, here, columns, b, rounding):
+            return
+        if candidate.min() >= -NEGLIGIBLE and _is_same(candidate, here, columns, b, rounding):
             p[:] = 0.0
             p[classes] = np.maximum(candidate, 0.0) / np.maximum(candidate, 0.0).sum()
             return
         falling = np.flatnonzero(shortest < 0.0)
-        if not len(falling):
-            return
         steps = here[falling] / (here[falling] - shortest[falling])
         p[classes] = np.maximum(here + steps.min() * (shortest - here), 0.0)
+        p /= p.sum()
         classes = np.delete(classes, falling[np.argmin(steps)])
+
+
+def _is_same(other: Floats, here: Floats, columns: Floats, b: Floats, rounding: Floats) -> bool:
+    """Tell whether another point has the sum and the gradient of the minimum here."""
+    change = b.T @ (columns @ (other - here))
+    return bool(abs(other.sum() - 1.0) <= UNCHANGED and (np.abs(change) <= rounding).all())
 
 
 def _shortest_within_bounds(shortest: Floats, null_space: Floats) -> Floats:
@@ -264,10 +318,13 @@ def _shortest_within_bounds(shortest: Floats, null_space: Floats) -> Floats:
 
     By the dual: with the y ≥ 0 of least |[Nᵀ; −sᵀ]y − (0, …, 0, 1)| and its residual (u, v), t is
     −u/v (Lawson and Hanson 1974, chapter 23). That every class is positive in some minimum gives
-    the problem room inside its bounds; without it, rounding could leave no solution.
+    the problem room inside its bounds; without it, rounding could leave no solution. As −v is
+    1/(1 + |t|²), and s + Nt no longer than 1, a smaller one tells of that; s is returned then.
     """
     dual = np.vstack((null_space.T, -shortest))
     residual = dual @ _minimise_on_cone(dual, 1.0)
     residual[-1] -= 1.0
+    if residual[-1] > -0.4:
+        return shortest
     within: Floats = shortest - null_space @ (residual[:-1] / residual[-1])
     return within

@@ -5,7 +5,14 @@ Each is relative to the scale of the numbers compared, as computed in double pre
 
 from __future__ import annotations
 
-__all__ = ["DEPENDENT", "FACE", "NEGLIGIBLE", "ROUNDING"]
+__all__ = [
+    "DEPENDENT",
+    "FACE",
+    "FINE",
+    "NEGLIGIBLE",
+    "ROUNDING",
+    "UNCHANGED",
+]
 
 DEPENDENT = 1e-12
 """Squared distance of a unit column from the span of others, up to which it lies in that span."""
@@ -14,7 +21,13 @@ ROUNDING = 1e-14
 """A value or gradient this far on the wrong side of zero is zero."""
 
 FACE = 1e-9
-"""Gradient up to which a class may take part in other minima, and up to which they are minima."""
+"""Gradient up to which a class may take part in other minima."""
+
+UNCHANGED = 1e-11
+"""Change of the gradient up to which another point is a minimum as well; more is no rounding."""
 
 NEGLIGIBLE = 1e-13
 """Probability that need not be told from zero."""
+
+FINE = 1e-2
+"""Square of a column, relative to the mean of all, from which down it is tiny."""

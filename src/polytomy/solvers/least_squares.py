@@ -109,13 +109,8 @@ def _regress(code: CodingMatrix, answers: Floats) -> Floats:
 
 
 def _project(code: CodingMatrix, answers: Floats) -> Floats:
-    """Project Aᵀr/a on the simplex, where AᵀA = a·I + b·11ᵀ.
-
-    On the plane sum(p) = 1 the objective is |Ap − r|² = a·|p − Aᵀr/a|² + constant. As a > 0 it is
-    strictly convex there: at every r there is one minimum.
-    """
     assert code.equiangular is not None
-    return _run("project_simplex", "", answers @ (code.matrix / code.equiangular.diagonal))
+    return _run("project_answers", "", answers, code.matrix / code.equiangular.diagonal)
 
 
 def _couple(code: CodingMatrix, answers: Floats) -> Floats:

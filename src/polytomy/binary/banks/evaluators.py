@@ -2,7 +2,11 @@
 
 Both evaluators add Σ_v coefficient[v, machine] · K(vector v, sample) to the scores of all machines
 at once, in one compiled pass. Beyond the scores they take bounded memory, whatever the number of
-samples and vectors, and they make no second copy of the vectors.
+samples and vectors, and they keep no second copy of the vectors in double precision.
+
+The inner products are not left to a BLAS: its threads and those of the compiled pass keep waiting
+for each other, and with a matrix of products to write and read the whole was slower, even with
+hundreds of features.
 """
 
 from __future__ import annotations
@@ -14,12 +18,14 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from polytomy.binary.banks.samples import blocks_of, is_sparse
-from polytomy.binary.kernel_functions import KernelFunction
+from polytomy.binary.kernel_functions import LARGEST_EXPONENT, KernelFunction, squared_lengths
 from polytomy.kernels.dispatch import kernel
 
 __all__ = ["DenseEvaluator", "Evaluator", "SparseEvaluator", "Weights", "choose_evaluator"]
 
-# Bytes of a block of samples that are made dense, or sparse.
+# From so many features on, inner products are faster than differences.
+_WIDE = 32
+# Bytes of a block of samples that are made dense, or sparse, and of vectors that are moved.
 _BLOCK_BYTES = 2**24
 
 Weights = tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.float64]]
@@ -54,10 +60,13 @@ def choose_evaluator(
 
 
 class DenseEvaluator:
-    """Dense vectors. Distances are taken from differences, so nothing cancels out.
+    """Dense vectors; sparse samples are made dense.
 
-    In single precision the rbf kernel subtracts the vectors' mean before rounding: large values
-    keep the digits that differ.
+    The rbf kernel takes distances from differences, or, with many features, out of inner products,
+    |x|² + |y|² − 2x·y, which is faster. The rounding error of that is relative to the squared
+    lengths, so the vectors' mean is subtracted from vectors and samples first; and it is done only
+    where no vector is too long even then. In single precision the mean is always subtracted,
+    before rounding: large values keep the digits that differ.
     """
 
     def __init__(
@@ -71,7 +80,15 @@ class DenseEvaluator:
         self._function, self._rows, self._weights = function, rows, weights
         self._vectors = np.ascontiguousarray(vectors, dtype=np.float64)
         self._centre = np.zeros(vectors.shape[1], dtype)
-        if dtype != np.float64 and function.kind == "rbf" and len(rows):
+        self._squares = np.empty(0, dtype)
+        if function.kind != "rbf" or not len(rows):
+            return
+        if vectors.shape[1] >= _WIDE:
+            centre = self._vectors.mean(axis=0)
+            squares = _squared_distances(self._vectors, rows, centre)
+            if function.gamma * squares.max() <= LARGEST_EXPONENT:
+                self._centre, self._squares = centre.astype(dtype), squares.astype(dtype)
+        if dtype != np.float64:
             self._centre[...] = self._vectors.mean(axis=0)
 
     def add_scores(self, X: Any, scores: NDArray[np.float64]) -> None:
@@ -80,7 +97,8 @@ class DenseEvaluator:
         for block in _converted_blocks(X, is_converted=is_sparse(X)):
             samples = X[block].toarray() if is_sparse(X) else X[block]
             vectors, code = self._vectors, self._function.code
-            add(samples, vectors, self._rows, self._centre, code, self._weights, scores[block])
+            more = self._centre, self._squares, code, self._weights
+            add(samples, vectors, self._rows, *more, scores[block])
 
 
 class SparseEvaluator:
@@ -118,3 +136,11 @@ def _converted_blocks(X: Any, *, is_converted: bool) -> Any:
     """Return the blocks in which samples are evaluated: one if they need no conversion."""
     n_rows, n_features = X.shape
     return blocks_of(n_rows, 8 * n_features, _BLOCK_BYTES) if is_converted else [slice(0, n_rows)]
+
+
+def _squared_distances(
+    vectors: NDArray[np.float64], rows: NDArray[np.intp], centre: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return the squared distances of vectors from a point."""
+    blocks = blocks_of(len(rows), 8 * len(centre), _BLOCK_BYTES)
+    return np.concatenate([squared_lengths(vectors[rows[block]] - centre) for block in blocks])

@@ -60,7 +60,14 @@ def show(rows: list[dict[str, float | str]]) -> None:
     """Print the comparison, the best of each score in bold."""
     title = "Digits, 30 % held out, RBF support vector machines"
     caption = "U is the uncertainty coefficient; times in seconds; the best score in bold"
-    table = Table(title=title, caption=caption, box=SIMPLE_HEAD, padding=(0, 1))
+    table = Table(
+        title=title,
+        caption=caption,
+        box=SIMPLE_HEAD,
+        padding=(0, 1),
+        pad_edge=False,
+        collapse_padding=True,
+    )
     best = {"accuracy": max, "U": max, "Brier": min, "log-loss": min}
     for name in rows[0]:
         justify: JustifyMethod = "left" if name == "scheme" else "right"

@@ -23,6 +23,10 @@ def find_benchmarks() -> dict[str, Callable[..., Any]]:
 
 def main(words: list[str]) -> int:
     known = find_benchmarks()
+    if {"-h", "--help"} & set(words):
+        print(f"python -m benchmarks [name [argument ...]] ...\n\nThe names: {', '.join(known)}.")
+        print("Data is looked for in the folder that POLYTOMY_DATA names.")
+        return 0
     if words and words[0] not in known:
         print(f"no benchmark is named {words[0]!r}; there are {', '.join(known)}", file=sys.stderr)
         return 2

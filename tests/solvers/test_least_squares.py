@@ -53,6 +53,23 @@ def test_every_algorithm_that_applies_gives_the_same(problem, has_gaps):
         np.testing.assert_allclose(p, default, rtol=0, atol=1e-10)
 
 
+ALMOST_CERTAIN = 1 - np.array([0, 3e-16, 1e-12, 1e-7, 2e-7, 1e-4, 1e-3, 0.5, 1 - 1e-9, 1])
+
+
+@law
+@given(problems(), seeds)
+def test_answers_at_and_next_to_certainty_give_minima_by_every_algorithm(problem, seed):
+    code, _ = problem
+    values = np.concatenate((ALMOST_CERTAIN, -ALMOST_CERTAIN))
+    answers = np.random.default_rng(seed).choice(values, (30, code.n_partitions))
+    default = solve_least_squares(code, answers)
+    for r, p in zip(answers, default, strict=True):
+        assert_minimum(code, r, p)
+    for algorithm in algorithms_for(code):
+        p = solve_least_squares(code, answers, algorithm=algorithm)
+        np.testing.assert_allclose(p, default, rtol=0, atol=1e-8)
+
+
 @settings(max_examples=25, deadline=None)
 @given(problems(max_classes=5, n_samples=1))
 def test_no_general_solver_finds_less(problem):

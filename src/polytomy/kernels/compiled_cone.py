@@ -254,6 +254,7 @@ def _descend(n: int, gram: Floats, single: Any) -> int:
     # Not the literal 0: Numba would compile what it is passed to for that type too.
     k = int(np.intp(0))
     _take_gradient(n, k, gram, single)
+    # Every change makes the objective smaller, so there is an end; but rounding might undo one.
     for _ in range(10 * n + 10):
         new, is_rounding = _steepest(n, single)
         if new < 0:

@@ -1,11 +1,8 @@
-"""Compiled: the shortest minimum on the simplex, for one sample at a time.
+"""Compiled: the steps from one minimum on the simplex to the shortest one.
 
 The reference kernels (:mod:`polytomy.kernels.reference_systems`) say what is solved and why; this
 is the same in terms of Gram matrices. The *face* is a list of classes that may be positive in a
-minimum; those known to be so are *open*.
-
-One function calls `minimise_on_cone`, and all others are called by it: each further level of calls
-would compile everything below it once more.
+minimum; those known to be so are *open*. :mod:`polytomy.kernels.compiled_single` takes the steps.
 """
 
 from __future__ import annotations
@@ -15,123 +12,31 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polytomy.kernels.compiled_cone import minimise_on_cone, scale_of_gradient
+from polytomy.kernels.compiled_cone import scale_of_gradient
 from polytomy.kernels.compiling import helper
-from polytomy.kernels.tolerances import DEPENDENT, FACE, FINE, NEGLIGIBLE, ROUNDING, UNCHANGED
+from polytomy.kernels.tolerances import DEPENDENT, FACE, ROUNDING, UNCHANGED
 
-__all__ = ["is_stationary", "minimise_single", "write_normalised"]
+__all__ = [
+    "fill_dual",
+    "fill_mixtures",
+    "go_to_bound",
+    "is_same",
+    "leave_out_closed",
+    "list_face",
+    "open_dependent_classes",
+    "open_mixture",
+    "project_on_span",
+    "read_dual",
+    "span_open_classes",
+    "write_candidate",
+    "write_normalised",
+]
 
 Floats = NDArray[np.float64]
 
 
 @helper
-def minimise_single(single: Any, is_graded: bool, p: Floats) -> None:
-    """Set p to the shortest minimum on the simplex, given the plain Gram matrix QᵀQ."""
-    n = len(p)
-    coarse = _mean_shift(n, single)
-    shift = coarse
-    while True:
-        _add_shift(n, shift, single)
-        n_members = minimise_on_cone(n, single.gram, single)
-        write_normalised(single.x, p)
-        n_face = _list_face(n, single)
-        is_fine = shift < coarse
-        if is_fine and not is_stationary(n, single, UNCHANGED, p):
-            is_graded, shift = False, coarse
-            continue
-        if n_face == n_members:
-            return  # the members are independent: there is no other minimum
-        if is_fine or not is_graded:
-            break
-        shift = _fine_shift(n, single)
-        if shift > FINE * coarse:
-            break
-    while True:
-        rank = _span_open_classes(n_face, single)
-        n_closed, n_opened = _open_dependent_classes(n_face, single)
-        if n_opened == 0 and n_closed > 0:
-            _fill_mixtures(n_closed, rank, single)
-            minimise_on_cone(n_closed, single.other_gram, single)
-            n_opened = _open_mixture(n_closed, single)
-        if n_opened == 0:
-            break
-    while True:
-        n_face = _leave_out_closed(n_face, single)
-        rank = _span_open_classes(n_face, single)
-        if rank == n_face:
-            return
-        least = _project_on_span(n_face, rank, single, p)
-        if not _is_same(n_face, single.shortest, single, p):
-            return
-        if least < -NEGLIGIBLE:
-            _fill_dual(n_face, rank, single)
-            minimise_on_cone(n_face, single.other_gram, single)
-            least = _read_dual(n_face, single)
-        if least >= -NEGLIGIBLE and _is_same(n_face, single.candidate, single, p):
-            _write_candidate(n_face, single, p)
-            return
-        _go_to_bound(n_face, single, p)
-
-
-@helper
-def _mean_shift(n: int, single: Any) -> float:
-    total = 0.0
-    for j in range(n):
-        total += single.plain_gram[j, j]
-    return total / (n * n) if total > 0.0 else 1.0
-
-
-@helper
-def _fine_shift(n: int, single: Any) -> float:
-    """Return the least square of an open class's column, but for columns of zeros."""
-    least = np.inf
-    for j in range(n):
-        if single.open[j] and single.plain_gram[j, j] > 0.0:
-            least = min(least, single.plain_gram[j, j])
-    return least
-
-
-@helper
-def _add_shift(n: int, shift: float, single: Any) -> None:
-    """Set the problem on the cone that leads to minima on the simplex."""
-    for j in range(n):
-        single.linear[j] = 1.0
-        plain, gram = single.plain_gram[j], single.gram[j]
-        for b in range(n):
-            gram[b] = plain[b] + shift
-
-
-@helper
-def is_stationary(n: int, single: Any, tolerance: float, p: Floats) -> bool:
-    """Tell whether p is a minimum: its gradient is least where it is positive."""
-    slopes, mean, scale = single.trial, 0.0, 0.0
-    for j in range(n):
-        row, slope = single.plain_gram[j], 0.0
-        for b in range(n):
-            slope += row[b] * p[b]
-        slopes[j] = slope
-        mean += slope * p[j]
-        scale += np.sqrt(row[j]) * p[j]
-    for j in range(n):
-        rounding = tolerance * scale * np.sqrt(single.plain_gram[j, j])
-        if slopes[j] < mean - rounding or (slopes[j] - mean) * p[j] > rounding:
-            return False
-    return True
-
-
-@helper
-def write_normalised(x: Floats, p: Floats) -> None:
-    """Set p to the positive part of x, divided by its sum."""
-    total = 0.0
-    for j in range(len(p)):
-        p[j] = max(x[j], 0.0)
-        total += p[j]
-    for j in range(len(p)):
-        p[j] /= total
-
-
-@helper
-def _list_face(n: int, single: Any) -> int:
+def list_face(n: int, single: Any) -> int:
     """List the classes without a gradient, and open those that are positive."""
     scale = scale_of_gradient(n, single)
     n_face = 0
@@ -145,7 +50,7 @@ def _list_face(n: int, single: Any) -> int:
 
 
 @helper
-def _span_open_classes(n_face: int, single: Any) -> int:
+def span_open_classes(n_face: int, single: Any) -> int:
     """Eliminate the open classes from the Gram matrix on the face; return how many it took.
 
     The rows of `factor` are then those of Cholesky's factor, largest pivot first, in units of
@@ -178,7 +83,7 @@ def _span_open_classes(n_face: int, single: Any) -> int:
 
 
 @helper
-def _open_dependent_classes(n_face: int, single: Any) -> tuple[int, int]:
+def open_dependent_classes(n_face: int, single: Any) -> tuple[int, int]:
     """Open what lies in the span of the open; return how many stay closed and were opened."""
     n_closed, n_opened = 0, 0
     for b in range(n_face):
@@ -193,7 +98,7 @@ def _open_dependent_classes(n_face: int, single: Any) -> tuple[int, int]:
 
 
 @helper
-def _fill_mixtures(n_closed: int, rank: int, single: Any) -> None:
+def fill_mixtures(n_closed: int, rank: int, single: Any) -> None:
     """Set the problem of the shortest mixture of what closed classes have outside the span."""
     rows, face, rest = single.factor, single.face, single.rest
     for u in range(n_closed):
@@ -208,7 +113,7 @@ def _fill_mixtures(n_closed: int, rank: int, single: Any) -> None:
 
 
 @helper
-def _open_mixture(n_closed: int, single: Any) -> int:
+def open_mixture(n_closed: int, single: Any) -> int:
     """Open the classes of the shortest mixture if it is zero; return how many."""
     total = 0.0
     for u in range(n_closed):
@@ -224,7 +129,8 @@ def _open_mixture(n_closed: int, single: Any) -> int:
 
 
 @helper
-def _leave_out_closed(n_face: int, single: Any) -> int:
+def leave_out_closed(n_face: int, single: Any) -> int:
+    """Reduce the face to its open classes; return how many."""
     n_open = 0
     for b in range(n_face):
         if single.open[single.face[b]]:
@@ -234,7 +140,7 @@ def _leave_out_closed(n_face: int, single: Any) -> int:
 
 
 @helper
-def _project_on_span(n_face: int, rank: int, single: Any, p: Floats) -> float:
+def project_on_span(n_face: int, rank: int, single: Any, p: Floats) -> float:
     """Set the shortest candidate that may be negative; return its least entry."""
     rows, face, shortest = single.factor, single.face, single.shortest
     shortest[:n_face] = 0.0
@@ -266,7 +172,7 @@ def _project_on_span(n_face: int, rank: int, single: Any, p: Floats) -> float:
 
 
 @helper
-def _fill_dual(n_face: int, rank: int, single: Any) -> None:
+def fill_dual(n_face: int, rank: int, single: Any) -> None:
     """Set the dual problem of the shortest candidate that is not negative."""
     rows, gram, shortest = single.factor, single.other_gram, single.shortest
     for b in range(n_face):
@@ -282,7 +188,7 @@ def _fill_dual(n_face: int, rank: int, single: Any) -> None:
 
 
 @helper
-def _read_dual(n_face: int, single: Any) -> float:
+def read_dual(n_face: int, single: Any) -> float:
     """Set the candidate: the gradient of the dual over its residual's square. Return its least."""
     square, least = 1.0, 0.0
     for b in range(n_face):
@@ -296,7 +202,7 @@ def _read_dual(n_face: int, single: Any) -> float:
 
 
 @helper
-def _is_same(n_face: int, other: Floats, single: Any, p: Floats) -> bool:
+def is_same(n_face: int, other: Floats, single: Any, p: Floats) -> bool:
     """Tell whether another point of the face has the sum and the gradient of the minimum p."""
     face, scale, total = single.face, 0.0, 0.0
     for b in range(n_face):
@@ -314,7 +220,8 @@ def _is_same(n_face: int, other: Floats, single: Any, p: Floats) -> bool:
 
 
 @helper
-def _write_candidate(n_face: int, single: Any, p: Floats) -> None:
+def write_candidate(n_face: int, single: Any, p: Floats) -> None:
+    """Set p to the candidate, without what rounding put below zero."""
     total = 0.0
     for b in range(n_face):
         total += max(single.candidate[b], 0.0)
@@ -324,7 +231,7 @@ def _write_candidate(n_face: int, single: Any, p: Floats) -> None:
 
 
 @helper
-def _go_to_bound(n_face: int, single: Any, p: Floats) -> None:
+def go_to_bound(n_face: int, single: Any, p: Floats) -> None:
     """Move p towards the shortest candidate up to the first bound, and close the class there."""
     face, shortest = single.face, single.shortest
     blocking, step = 0, 1.0
@@ -336,3 +243,14 @@ def _go_to_bound(n_face: int, single: Any, p: Floats) -> None:
         p[face[b]] += step * (shortest[b] - p[face[b]])
     write_normalised(p, p)
     single.open[face[blocking]] = False
+
+
+@helper
+def write_normalised(x: Floats, p: Floats) -> None:
+    """Set p to the positive part of x, divided by its sum."""
+    total = 0.0
+    for j in range(len(p)):
+        p[j] = max(x[j], 0.0)
+        total += p[j]
+    for j in range(len(p)):
+        p[j] /= total

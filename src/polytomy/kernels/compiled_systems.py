@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 
 from polytomy.kernels import reference_systems
 from polytomy.kernels.compiled_cone import append_member, new_single, solve_support
-from polytomy.kernels.compiled_face import is_stationary, minimise_single, write_normalised
+from polytomy.kernels.compiled_face import write_normalised
 from polytomy.kernels.compiled_lanes import count_lanes, new_lanes, settle_lanes, solve_lanes
+from polytomy.kernels.compiled_single import is_stationary, minimise_single
 from polytomy.kernels.compiling import helper, with_read_only_arguments
 from polytomy.kernels.threads import run_in_blocks
 from polytomy.kernels.tolerances import FACE

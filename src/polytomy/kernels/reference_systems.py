@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from polytomy.kernels.reference_cone import minimise_on_cone, span_columns
 from polytomy.kernels.tolerances import (
     DEPENDENT,
     FACE,
@@ -23,9 +24,6 @@ from polytomy.kernels.tolerances import (
 __all__ = ["couple_pairs", "minimise_on_simplex"]
 
 _BLOCK = 256
-
-_BARELY_INDEPENDENT = 1e-26
-"""What DEPENDENT becomes for a class whose gradient shows that it is not."""
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -166,7 +164,7 @@ class _Minimum(NamedTuple):
 
 def _minimise_with_shift(q: Floats, shift: float) -> _Minimum:
     b = np.vstack((q, np.full(q.shape[1], np.sqrt(shift))))
-    x = _minimise_on_cone(b, 1.0 / np.sqrt(shift))
+    x = minimise_on_cone(b, 1.0 / np.sqrt(shift))
     # Only classes without a gradient can be positive in a minimum.
     root = np.linalg.norm(b, axis=0)
     gradient = b.T @ (b @ x) - 1.0
@@ -186,66 +184,6 @@ def _is_stationary(q: Floats, p: Floats) -> bool:
     return bool((slopes >= -rounding).all() and (slopes * p <= rounding).all())
 
 
-def _minimise_on_cone(b: Floats, last: float) -> Floats:
-    """Return the x ≥ 0 of least |Bx − (0, …, 0, last)|, by Lawson and Hanson's active set (1974).
-
-    Some such x whose support has independent columns, where there are many.
-    """
-    n_classes = b.shape[1]
-    target = np.zeros(len(b))
-    target[-1] = last
-    # In units of the columns' norms all classes have the same say in what is small.
-    root = np.linalg.norm(b, axis=0)
-    units = b / root
-    x = np.zeros(n_classes)
-    support = np.zeros(n_classes, dtype=bool)
-    barred = np.zeros(n_classes, dtype=bool)
-    while True:
-        slopes = units.T @ (units @ x - target)
-        slopes[support | barred] = 0.0
-        new = int(np.argmin(slopes))
-        scale = x.sum() + last
-        if slopes[new] >= -ROUNDING * scale:
-            return x / root
-        # A class that turns out dependent, or to point uphill, was chosen by rounding alone: it
-        # may not enter again before something else has changed.
-        barred[new] = True
-        basis = _basis(units[:, support], least=0.0)
-        outside = units[:, new] - basis.T @ (basis @ units[:, new])
-        is_rounding = slopes[new] >= -UNCHANGED * scale
-        if outside @ outside <= (DEPENDENT if is_rounding else _BARELY_INDEPENDENT):
-            continue
-        support[new] = True
-        trial = _solve_on(support, units, target)
-        if trial[new] <= 0.0:
-            support[new] = False
-            continue
-        while (trial[support] < 0.0).any():
-            # Go towards the trial up to the first bound, and leave the class there.
-            falling = np.flatnonzero(support & (trial < 0.0))
-            steps = x[falling] / (x[falling] - trial[falling])
-            x = x + steps.min() * (trial - x)
-            x[falling[np.argmin(steps)]] = 0.0
-            support &= x > 0.0
-            x[~support] = 0.0
-            trial = _solve_on(support, units, target)
-        x = trial
-        barred[:] = False
-
-
-def _solve_on(support: Flags, units: Floats, target: Floats) -> Floats:
-    """Return the x of least |Ux − target| that is zero outside the support."""
-    x = np.zeros(len(support))
-    x[support] = np.linalg.lstsq(units[:, support], target, rcond=None)[0]
-    return x
-
-
-def _basis(columns: Floats, least: float = DEPENDENT) -> Floats:
-    """Return an orthonormal basis of the span of columns of unit norm, as rows."""
-    left, singular_values, _ = np.linalg.svd(columns, full_matrices=False)
-    return left[:, singular_values**2 > least].T
-
-
 def _find_open_classes(units: Floats, is_open: Flags) -> Flags:
     """Return which classes are positive in some minimum, given those that are in one.
 
@@ -256,14 +194,14 @@ def _find_open_classes(units: Floats, is_open: Flags) -> Flags:
     """
     is_open = is_open.copy()
     while not is_open.all():
-        basis = _basis(units[:, is_open])
+        basis = span_columns(units[:, is_open])
         outside = units - basis.T @ (basis @ units)
         square = (outside**2).sum(axis=0)
         opened = ~is_open & (square <= DEPENDENT)
         if not opened.any():
             closed = np.flatnonzero(~is_open)
             hull = outside[:, closed] / np.sqrt(square[closed])
-            weights = _minimise_on_cone(np.vstack((hull, np.ones(len(closed)))), 1.0)
+            weights = minimise_on_cone(np.vstack((hull, np.ones(len(closed)))), 1.0)
             mixture = hull @ (weights / weights.sum())
             if mixture @ mixture > DEPENDENT:
                 break
@@ -322,7 +260,7 @@ def _shortest_within_bounds(shortest: Floats, null_space: Floats) -> Floats:
     1/(1 + |t|²), and s + Nt no longer than 1, a smaller one tells of that; s is returned then.
     """
     dual = np.vstack((null_space.T, -shortest))
-    residual = dual @ _minimise_on_cone(dual, 1.0)
+    residual = dual @ minimise_on_cone(dual, 1.0)
     residual[-1] -= 1.0
     if residual[-1] > -0.4:
         return shortest

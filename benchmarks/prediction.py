@@ -9,8 +9,9 @@
 Standardised data, 70 % of each class for training; made data where POLYTOMY_DATA names no folder.
 Each time is the least of several, of peer and polytomy in turns, with the threads that the machine
 has; "bank" is the time of the binaries' answers alone. The differences are the largest of the
-bank's scores from those of the binaries asked one by one, and of its probabilities (or the share of
-its predictions) from the peer's. Megabytes are the peak above what the process held before.
+bank's scores from those of the binaries asked one by one, and of a probability from the peer's;
+for votes, the share of samples whose class of the peer's has not the most votes here (ties are
+broken in different ways). Megabytes are the peak above what the process held before.
 
     POLYTOMY_DATA=folder python -m benchmarks prediction [dataset ...]
 """
@@ -35,6 +36,7 @@ from sklearn.svm import SVC
 
 import polytomy as pt
 from benchmarks import data
+from polytomy.assembly import blocks_of_rows
 from polytomy.binary import TrainedBinary, adopt_fitted
 from polytomy.binary.banks import build_bank
 
@@ -58,7 +60,7 @@ class Row(NamedTuple):
     bank_seconds: float
     bank_ratio: float
     from_own: float  # largest difference of a score from the binary's own
-    from_peer: float  # of a probability, or share of other predictions
+    from_peer: float  # of a probability, or the share of other winners
     peer_megabytes: float
     megabytes: float
 
@@ -175,11 +177,18 @@ def measure_regressions(name: str, part: data.Split) -> Row:
     ]
     bank = build_bank(binaries)
 
-    def predict() -> np.ndarray:
-        votes = pt.decode(scheme, bank.decisions(part.X_test), "voting")
-        return np.asarray(peer.classes_[votes.argmax(axis=1)])
+    def vote() -> np.ndarray:
+        votes = np.empty((len(part.X_test), n_classes))
+        for block in blocks_of_rows(len(votes), len(binaries)):
+            votes[block] = pt.decode(scheme, bank.decisions(part.X_test[block]), "hamming")
+        return votes
 
-    others = float(np.mean(predict() != peer.predict(part.X_test)))
+    def predict() -> np.ndarray:
+        return np.asarray(peer.classes_[vote().argmax(axis=1)])
+
+    votes = vote()
+    of_peer = np.searchsorted(peer.classes_, peer.predict(part.X_test))
+    others = float(np.mean(votes[np.arange(len(votes)), of_peer] < votes.max(axis=1)))
     peer_seconds, seconds, bank_seconds = least_seconds(
         (lambda: peer.predict(part.X_test), PEER_REPEATS),
         (predict, REPEATS),

@@ -54,6 +54,9 @@ def sums_rounding(binaries: list[TrainedBinary], X: Any) -> np.ndarray:
     errors = []
     for binary in binaries:
         machine = getattr(binary.estimator, "steps", [(None, binary.estimator)])[-1][1]
+        if not hasattr(machine, "dual_coef_"):
+            errors.append(0.0)
+            continue
         samples = binary.estimator[:-1].transform(X) if hasattr(binary.estimator, "steps") else X
         values = KernelFunction.of(machine).matrix(samples, machine.support_vectors_)
         errors.append(np.abs(machine.dual_coef_).sum() * np.abs(values).max())

@@ -162,13 +162,14 @@ def answer_logistic(
 ) -> None:
     """Replace scores by r = P(+1) − P(−1), in place; their log-odds are slope·score + intercept."""
     n_samples, n_machines = scores.shape
+    width = min(_LONG_ROW, n_machines)
     n_blocks = min(n_samples, MOST_BLOCKS)
     for block in prange(n_blocks):
-        odds = np.empty(_LONG_ROW)
-        values, bits = np.zeros((1, _LONG_ROW)), np.empty((1, _LONG_ROW), np.int64)
+        odds = np.empty(width)
+        values, bits = np.zeros((1, width)), np.empty((1, width), np.int64)
         for sample in range(block * n_samples // n_blocks, (block + 1) * n_samples // n_blocks):
             for first in range(0, n_machines, _LONG_ROW):
-                n_used = min(_LONG_ROW, n_machines - first)
+                n_used = min(width, n_machines - first)
                 for k in range(n_used):
                     odds[k] = slopes[first + k] * scores[sample, first + k] + intercepts[first + k]
                     values[0, k] = -abs(odds[k])

@@ -186,8 +186,9 @@ class TestSinglePrecision:
         assert np.all(np.abs(error) <= 1e-5 * np.array(sizes))
         assert np.any(error != 0)
 
-    def test_it_keeps_the_digits_that_differ_far_from_the_origin(self):
-        X, y = three_classes(np.random.default_rng(7), 60, 3)
+    @pytest.mark.parametrize("n_features", [3, 40])
+    def test_it_keeps_the_digits_that_differ_far_from_the_origin(self, n_features):
+        X, y = three_classes(np.random.default_rng(7), 60, n_features)
         X = 1e6 + X
         binaries = one_vs_one(SVC(), X, y)
         got = build_bank(binaries, np.float32).scores(X)

@@ -83,13 +83,13 @@ class DenseEvaluator:
         self._squares = np.empty(0, dtype)
         if function.kind != "rbf" or not len(rows):
             return
-        if vectors.shape[1] >= _WIDE:
-            centre = self._vectors.mean(axis=0)
-            squares = _squared_distances(self._vectors, rows, centre)
-            if function.gamma * squares.max() <= LARGEST_EXPONENT:
-                self._centre, self._squares = centre.astype(dtype), squares.astype(dtype)
-        if dtype != np.float64:
-            self._centre[...] = self._vectors.mean(axis=0)
+        centre = self._vectors.mean(axis=0).astype(dtype)
+        squares = _squared_distances(self._vectors, rows, centre)
+        is_fast = len(centre) >= _WIDE and function.gamma * squares.max() <= LARGEST_EXPONENT
+        if is_fast:
+            self._squares = squares.astype(dtype)
+        if is_fast or dtype != np.float64:
+            self._centre = centre
 
     def add_scores(self, X: Any, scores: NDArray[np.float64]) -> None:
         """Add the machines' sums over the vectors."""
@@ -139,7 +139,7 @@ def _converted_blocks(X: Any, *, is_converted: bool) -> Any:
 
 
 def _squared_distances(
-    vectors: NDArray[np.float64], rows: NDArray[np.intp], centre: NDArray[np.float64]
+    vectors: NDArray[np.float64], rows: NDArray[np.intp], centre: NDArray[Any]
 ) -> NDArray[np.float64]:
     """Return the squared distances of vectors from a point."""
     blocks = blocks_of(len(rows), 8 * len(centre), _BLOCK_BYTES)

@@ -10,45 +10,52 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn import get_config
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
 from sklearn.svm import SVC
 from sklearn.utils import Tags
-from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
+from sklearn.utils.metadata_routing import MetadataRouter
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from polytomy.assembly import (
     Dichotomy,
+    RoutedArguments,
     SchemeArgument,
-    ask_binaries,
-    bind_classes,
+    Solver,
+    arrange,
     blocks_of_rows,
     check_features,
+    check_solver,
     check_training_data,
-    class_weights,
-    dichotomies,
     fit_binaries,
-    follow_winners,
-    match_partitions,
+    gives_probabilities,
+    mean_scores,
+    members_of,
     progress_bar,
+    rearrange,
+    route_arguments,
+    router_of,
     scheme_from,
+    training_options,
     update_binaries,
 )
 from polytomy.assembly.callbacks import CallbackSupportMixin, FitTasks, with_callbacks
+from polytomy.binary import TrainedBinary
+from polytomy.binary.banks import build_bank
 from polytomy.binary.preparation import check_classifier, tags_of
 from polytomy.binary.rows import count_rows, take_block
 from polytomy.errors import ArgumentError
 from polytomy.scheme import Scheme
-from polytomy.solvers import decode, find_method
+from polytomy.selection import candidates_from, choose, find_score, folds_of, run_race
 
 __all__ = ["PolytomyClassifier"]
 
-Solver = str | Callable[[Scheme, NDArray[np.float64]], NDArray[np.float64]]
+# Held-out parts on which scheme="auto" compares schemes.
+_AUTO_FOLDS = 3
 
 
 def _solver_gives_probabilities(classifier: PolytomyClassifier) -> bool:
-    return callable(classifier.solver) or find_method(classifier.solver).gives_probabilities
+    return gives_probabilities(classifier.solver)
 
 
 def _learns_in_parts(classifier: PolytomyClassifier) -> bool:
@@ -57,7 +64,7 @@ def _learns_in_parts(classifier: PolytomyClassifier) -> bool:
             f"class_weight={classifier.class_weight!r} needs all the data at once: there is no "
             "partial_fit. Give a dict of labels and weights."
         )
-    return hasattr(classifier._binary_estimator(), "partial_fit")
+    return hasattr(classifier.binary_estimator(), "partial_fit")
 
 
 class PolytomyClassifier(CallbackSupportMixin, ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
@@ -92,10 +99,17 @@ class PolytomyClassifier(CallbackSupportMixin, ClassifierMixin, MetaEstimatorMix
     random_state : int, RandomState or None
         Fixes the scheme (where it is drawn), the folds and the estimators.
     verbose : int, default=0
-        1 shows a progress bar.
+        1 shows a progress bar, and how the binaries are trained.
     class_weight : dict, "balanced", "balanced-per-partition" or None
         Weights of the classes, multiplied with the samples' weights. "balanced" lets all classes
         weigh the same, "balanced-per-partition" the two sides of each binary problem.
+    memory_budget : float, optional
+        Bytes that the kernel matrix may take on which support vector machines are trained
+        together; a quarter of the machine's memory by default. Where it does not fit, LIBSVM
+        trains each by itself, with the same result.
+    prediction_dtype : "float64" or "float32", default="float64"
+        Precision of kernel values at prediction. In single precision decision values are off by
+        some 1e-6 of the sum of a machine's coefficients, and come faster.
 
     Attributes
     ----------
@@ -126,6 +140,8 @@ class PolytomyClassifier(CallbackSupportMixin, ClassifierMixin, MetaEstimatorMix
         random_state: Any = None,
         verbose: int = 0,
         class_weight: Mapping[Any, float] | str | None = None,
+        memory_budget: float | None = None,
+        prediction_dtype: Any = "float64",
     ) -> None:
         self.estimator = estimator
         self.scheme = scheme
@@ -137,6 +153,8 @@ class PolytomyClassifier(CallbackSupportMixin, ClassifierMixin, MetaEstimatorMix
         self.random_state = random_state
         self.verbose = verbose
         self.class_weight = class_weight
+        self.memory_budget = memory_budget
+        self.prediction_dtype = prediction_dtype
 
     # -- training -------------------------------------------------------------------------------
 
@@ -156,33 +174,29 @@ class PolytomyClassifier(CallbackSupportMixin, ClassifierMixin, MetaEstimatorMix
         """
         # If this fit fails, nothing of an earlier one may answer in its place.
         self.__dict__.pop("binaries_", None)
-        X, y = check_training_data(self, X, y, self._binary_estimator())
-        weight, fit_params = self._routed("fit", sample_weight, fit_params)
+        X, y = check_training_data(self, X, y, self.binary_estimator())
+        routed = route_arguments(self, "fit", sample_weight, fit_params)
         self.classes_, codes = np.unique(y, return_inverse=True)
-        self._set_scheme(
-            scheme_from(self.scheme, self.classes_, X=X, y=y, random_state=self.random_state)
-        )
-        wanted = dichotomies(self.scheme_, self._binary_estimator(), self.models)
+        scheme = self._scheme_for(X, y, codes, routed)
+        wanted = self._arrange(scheme)
         tasks = FitTasks(self, len(wanted), X, y)
         listeners: list[Callable[[Dichotomy], None]] = [tasks.on_trained] if tasks.is_heard else []
+        on_note = None
         with ExitStack() as stack:
             if self.verbose:
-                listeners.append(stack.enter_context(progress_bar(wanted)))
-            self.binaries_ = fit_binaries(
+                bar = stack.enter_context(progress_bar(wanted))
+                listeners.append(bar.on_trained)
+                on_note = bar.on_note
+            binaries = fit_binaries(
                 wanted,
                 X,
-                self._positions[codes],
-                len(self.scheme_.classes),
-                calibration=self.calibration,
-                cv=self.cv,
-                random_state=self.random_state,
-                sample_weight=class_weights(self.class_weight, self.classes_, codes, weight),
-                balance_partitions=self._balances_partitions(),
-                fit_params=fit_params,
-                n_jobs=self.n_jobs,
+                codes,
+                len(self.classes_),
                 on_trained=_tell_all(listeners),
+                on_note=on_note,
+                **training_options(self, routed, self.classes_, codes),
             )
-        self._trained_scheme, self._trained_positions = self.scheme_, self._positions
+        self._keep_binaries(binaries)
         tasks.end(X, y)
         return self
 
@@ -203,18 +217,17 @@ class PolytomyClassifier(CallbackSupportMixin, ClassifierMixin, MetaEstimatorMix
         classes : all labels that will come; needed in the first call
         """
         is_first = not hasattr(self, "binaries_")
-        X, y = check_training_data(self, X, y, self._binary_estimator(), reset=is_first)
-        weight, fit_params = self._routed("partial_fit", sample_weight, fit_params)
-        if fit_params:
-            raise ArgumentError(f"partial_fit does not take {', '.join(fit_params)}")
+        X, y = check_training_data(self, X, y, self.binary_estimator(), reset=is_first)
+        routed = route_arguments(self, "partial_fit", sample_weight, fit_params)
+        for arguments in (routed.of_estimator, *routed.of_models.values()):
+            if arguments.others:
+                raise ArgumentError(f"partial_fit does not take {', '.join(arguments.others)}")
         if is_first:
             if classes is None:
                 raise ArgumentError("the first call of partial_fit needs classes=, all the labels")
             self.classes_ = np.unique(classes)
-            self._set_scheme(
-                scheme_from(self.scheme, self.classes_, random_state=self.random_state)
-            )
-            self._trained_scheme, self._trained_positions = self.scheme_, self._positions
+            scheme = scheme_from(self.scheme, self.classes_, random_state=self.random_state)
+            self._arrange(scheme)
         elif classes is not None and not np.array_equal(np.unique(classes), self.classes_):
             raise ArgumentError(f"classes={classes!r} differ from those of the first call")
         unknown = np.setdiff1d(y, self.classes_)
@@ -223,16 +236,18 @@ class PolytomyClassifier(CallbackSupportMixin, ClassifierMixin, MetaEstimatorMix
                 f"y has the label {unknown.tolist()[0]!r}, which is not in classes="
             )
         codes = np.searchsorted(self.classes_, y)
-        wanted = dichotomies(self._trained_scheme, self._binary_estimator(), self.models)
-        self.binaries_ = update_binaries(
+        options = training_options(self, routed, self.classes_, codes)
+        binaries = update_binaries(
             None if is_first else self.binaries_,
-            wanted,
+            self._dichotomies,
             X,
-            self._trained_positions[codes],
-            len(self._trained_scheme.classes),
+            codes,
+            len(self.classes_),
             random_state=self.random_state,
-            sample_weight=class_weights(self.class_weight, self.classes_, codes, weight),
+            sample_weight=options["sample_weight"],
+            of_models=options["of_models"],
         )
+        self._keep_binaries(binaries)
         return self
 
     # -- answers --------------------------------------------------------------------------------
@@ -245,7 +260,10 @@ class PolytomyClassifier(CallbackSupportMixin, ClassifierMixin, MetaEstimatorMix
         array of shape (n_samples, n_partitions), in [−1, 1]
         """
         check_is_fitted(self, "binaries_")
-        return self._ask(check_features(self, X, self._binary_estimator()))
+        X = check_features(self, X, self.binary_estimator())
+        answers = self._bank.decisions(X, n_jobs=self.n_jobs)
+        # The binaries of an ensemble belong to no single scheme: they answer as they were trained.
+        return self._arrangements[0].decisions(answers) if len(self._arrangements) == 1 else answers
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the class of the largest probability (or score); ties go to the first class."""
@@ -274,43 +292,25 @@ class PolytomyClassifier(CallbackSupportMixin, ClassifierMixin, MetaEstimatorMix
         return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
 
     def _scores(self, X: Any) -> NDArray[np.float64]:
-        X = check_features(self, X, self._binary_estimator())
+        X = check_features(self, X, self.binary_estimator())
         n_rows = count_rows(X)
         scores = np.empty((n_rows, len(self.classes_)))
         for block in blocks_of_rows(n_rows, len(self.binaries_)):
-            scores[block] = self._solve(take_block(X, block))[:, self._positions]
-        if _solver_gives_probabilities(self) and len(self._positions) < len(self.scheme_.classes):
-            # What went to classes that were never seen belongs to the others.
-            total = scores.sum(axis=1, keepdims=True)
-            even = np.full_like(scores, 1 / scores.shape[1])
-            scores = np.divide(scores, total, out=even, where=total > 0)
+            part = take_block(X, block)
+            scores[block] = mean_scores(
+                self._arrangements, self._bank, part, self.solver, self.n_jobs
+            )
         return scores
-
-    def _solve(self, X: Any) -> NDArray[np.float64]:
-        if len(self.scheme_.classes) == 1:
-            return np.ones((count_rows(X), 1))
-        if self.solver == "greedy" and self.scheme_.is_tree:
-            binaries = [self.binaries_[column] for column in self._columns]
-            return follow_winners(self.scheme_, binaries, self._signs, X)
-        decisions = self._ask(X)
-        if callable(self.solver):
-            return np.asarray(self.solver(self.scheme_, decisions), dtype=np.float64)
-        return decode(self.scheme_, decisions, self.solver)
-
-    def _ask(self, X: Any) -> NDArray[np.float64]:
-        answers = ask_binaries(self.binaries_, X, n_jobs=self.n_jobs)
-        if self._trained_scheme is self.scheme_:
-            return answers
-        return answers[:, self._columns] * self._signs
 
     # -- the same binaries, put together another way --------------------------------------------
 
     def with_solver(self, solver: Solver) -> Self:
         """Return the classifier with the same trained binaries, solved another way; no refit."""
         check_is_fitted(self, "binaries_")
-        other = copy.copy(self)
+        other = self._twin()
         other.solver = solver
-        other._check_solver()
+        for arrangement in self._arrangements:
+            check_solver(arrangement.scheme, solver)
         return other
 
     def with_scheme(self, scheme: SchemeArgument) -> Self:
@@ -320,58 +320,84 @@ class PolytomyClassifier(CallbackSupportMixin, ClassifierMixin, MetaEstimatorMix
         SchemeError names one that was not.
         """
         check_is_fitted(self, "binaries_")
-        other = copy.copy(self)
+        other = self._twin()
         other.scheme = scheme
-        other._set_scheme(scheme_from(scheme, self.classes_, random_state=self.random_state))
-        known = _with_labels_of(
-            other.scheme_, other._positions, self._trained_scheme, self._trained_positions
-        )
-        other._columns, other._signs = match_partitions(known, other.scheme_)
+        new = scheme_from(scheme, self.classes_, random_state=self.random_state)
+        for member in members_of(new):
+            check_solver(member, self.solver)
+        other._arrangements = [
+            rearrange(member, self.classes_, self._dichotomies) for member in members_of(new)
+        ]
+        other.scheme_ = new
+        return other
+
+    def _twin(self) -> Self:
+        """Return a classifier with the same binaries."""
+        other = copy.copy(self)
+        if hasattr(self.binary_estimator(), "partial_fit"):
+            # Else training one of the two further would change the other's answers.
+            other._keep_binaries(copy.deepcopy(self.binaries_))
         return other
 
     # -- parts of the above ---------------------------------------------------------------------
 
-    def _binary_estimator(self) -> Any:
+    def binary_estimator(self) -> Any:
+        """Return the estimator of the binaries, unfitted; SVC() by default."""
         if self.estimator is None:
             return SVC()
         check_classifier(self.estimator)
         return self.estimator
 
-    def _balances_partitions(self) -> bool:
-        return isinstance(self.class_weight, str) and self.class_weight == "balanced-per-partition"
+    def _keep_binaries(self, binaries: list[TrainedBinary]) -> None:
+        self.binaries_ = binaries
+        self._bank = build_bank(binaries, self.prediction_dtype)
 
-    def _check_solver(self) -> None:
-        """Raise ArgumentError, before anything is trained, if the solver cannot do the scheme."""
-        if not callable(self.solver):
-            decode(self.scheme_, np.empty((0, self.scheme_.n_partitions)), self.solver)
+    def _scheme_for(
+        self, X: Any, y: NDArray[Any], codes: NDArray[np.intp], routed: RoutedArguments
+    ) -> Scheme:
+        """Return the scheme that the option means for the data."""
+        argument = self.scheme
+        if isinstance(argument, str) and argument == "auto":
+            if len(self.classes_) < 3:  # there is only one way
+                return scheme_from("one-vs-one", self.classes_)
+            decides = "log_loss" if gives_probabilities(self.solver) else "accuracy"
+            race = run_race(
+                candidates_from("default", len(self.classes_), self.solver),
+                X,
+                y,
+                scores=[find_score(decides)],
+                folds=folds_of(_AUTO_FOLDS, X, y, self.random_state),
+                estimator=self.binary_estimator(),
+                models=self.models,
+                sample_weight=routed.of_estimator.sample_weight,
+                random_state=self.random_state,
+                training=lambda rows: training_options(
+                    self, routed.take(rows, len(y)), self.classes_, codes[rows]
+                ),
+                is_lenient=True,
+                progress=progress_bar if self.verbose else None,
+            )
+            argument = choose(race).candidate.scheme
+        return scheme_from(argument, self.classes_, X=X, y=y, random_state=self.random_state)
 
-    def _set_scheme(self, scheme: Scheme) -> None:
-        self._positions = bind_classes(scheme, self.classes_)
+    def _arrange(self, scheme: Scheme) -> list[Dichotomy]:
+        """Take on a scheme, and return the dichotomies to be trained for it."""
+        members = members_of(scheme)
+        for member in members:
+            check_solver(member, self.solver)
+        self._dichotomies, self._arrangements = arrange(
+            members, self.classes_, self.binary_estimator(), self.models
+        )
         self.scheme_ = scheme
-        self._columns = np.arange(scheme.n_partitions)
-        self._signs = np.ones(scheme.n_partitions)
-        self._check_solver()
-
-    def _routed(
-        self, method: str, sample_weight: ArrayLike | None, params: dict[str, Any]
-    ) -> tuple[ArrayLike | None, dict[str, Any]]:
-        """Return the weights and the other parameters that the estimator's method gets."""
-        if not get_config()["enable_metadata_routing"]:
-            return sample_weight, params
-        given = params if sample_weight is None else {"sample_weight": sample_weight, **params}
-        routed = dict(process_routing(self, method, **given).estimator[method])
-        return routed.pop("sample_weight", None), routed
+        return self._dichotomies
 
     def get_metadata_routing(self) -> MetadataRouter:
-        """Return which parameters of `fit` and `partial_fit` go to the estimator."""
-        mapping = MethodMapping().add(caller="fit", callee="fit")
-        mapping.add(caller="partial_fit", callee="partial_fit")
-        router = MetadataRouter(owner=self).add_self_request(self)
-        return router.add(estimator=self._binary_estimator(), method_mapping=mapping)
+        """Return which arguments of `fit` and `partial_fit` go to estimators and splitter."""
+        return router_of(self, self.binary_estimator(), self.models, self.cv)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        inner_tags = tags_of(self._binary_estimator())
+        inner_tags = tags_of(SVC() if self.estimator is None else self.estimator)
         if inner_tags is None:
             return tags
         inner = inner_tags.input_tags
@@ -389,19 +415,6 @@ class PolytomyClassifier(CallbackSupportMixin, ClassifierMixin, MetaEstimatorMix
         drawing = html.escape(_shortened(self.scheme_.compact()))
         summary = html.escape(repr(self.scheme_)[1:-1])
         return f"{diagram}<details open><summary>{summary}</summary><pre>{drawing}</pre></details>"
-
-
-def _with_labels_of(
-    source: Scheme,
-    source_positions: NDArray[np.intp],
-    scheme: Scheme,
-    positions: NDArray[np.intp],
-) -> Scheme:
-    """Return a scheme with the labels that another one writes for the same classes of the data."""
-    labels: list[Any] = [f"{label} without data" for label in scheme.classes]
-    for position, source_position in zip(positions, source_positions, strict=True):
-        labels[position] = source.classes[source_position]
-    return Scheme(labels, scheme.nodes)
 
 
 def _tell_all(

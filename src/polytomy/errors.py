@@ -21,7 +21,11 @@ knows nothing of polytomy can catch it.
 
 from __future__ import annotations
 
+import os
+import sys
+import warnings
 from dataclasses import dataclass
+from pathlib import Path
 
 __all__ = [
     "ArgumentError",
@@ -37,7 +41,10 @@ __all__ = [
     "PolytomyWarning",
     "Problem",
     "SchemeError",
+    "warn_caller",
 ]
+
+_PACKAGE = str(Path(__file__).parent) + os.sep
 
 
 class PolytomyError(Exception):
@@ -167,3 +174,17 @@ class CalibrationWarning(PolytomyWarning):
 
 class KernelWarning(PolytomyWarning):
     """Compiled kernels cannot be used; the slower reference kernels answer."""
+
+
+def warn_caller(message: str, category: type[PolytomyWarning]) -> None:
+    """Warn of something at the line outside of this package, and of scikit-learn, that led here."""
+    level, frame = 1, sys._getframe()
+    while frame.f_back is not None and _is_inside(frame.f_code.co_filename):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, category, stacklevel=level)
+
+
+def _is_inside(filename: str) -> bool:
+    # scikit-learn's decorators, and contextlib's, stand between a user's line and ours.
+    is_between = "sklearn" in Path(filename).parts or filename.endswith("contextlib.py")
+    return is_between or filename.startswith(_PACKAGE)

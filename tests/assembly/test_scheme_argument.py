@@ -61,5 +61,7 @@ def test_what_is_no_scheme_is_refused(argument, error, words):
 
 
 def test_a_callable_needs_the_data():
-    with pytest.raises(ArgumentError, match="needs all of it at once"):
+    with pytest.raises(
+        ArgumentError, match=r"which only fit has as a whole\. Give the scheme itself"
+    ):
         scheme_from(lambda X, y: "tree", CLASSES)

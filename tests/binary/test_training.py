@@ -63,7 +63,7 @@ class TestWhatAnswers:
         for calibration in "auto", None:
             binary = train_binary(LogisticRegression(), X, problem, calibration=calibration)
             assert binary.output is Output.PROBABILITY
-            assert binary.estimator.classes_.tolist() == [-1, 1]
+            assert binary.estimator.classes_.tolist() == [0, 1]
             np.testing.assert_allclose(
                 binary.decisions(X), 2 * plain.predict_proba(X)[:, 1] - 1, atol=1e-12
             )
@@ -186,7 +186,7 @@ class TestRareClasses:
     def test_a_fold_too_small_for_the_estimator(self):
         class Pairs(HardAnswers):
             def fit(self, X, y):
-                if min(np.sum(y == -1), np.sum(y == 1)) < 2:
+                if min(np.sum(y == 0), np.sum(y == 1)) < 2:
                     raise ValueError("two samples a side are needed")
                 return super().fit(X, y)
 

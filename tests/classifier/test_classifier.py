@@ -12,7 +12,9 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import make_column_transformer
 from sklearn.datasets import load_digits, load_iris, make_blobs
+from sklearn.ensemble import RandomForestClassifier
 from sklearn.exceptions import NotFittedError
+from sklearn.feature_extraction import DictVectorizer
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.impute import SimpleImputer
 from sklearn.isotonic import IsotonicRegression
@@ -22,6 +24,7 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.semi_supervised import LabelPropagation
 from sklearn.svm import SVC, LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
@@ -47,6 +50,7 @@ def blobs():
     return X, np.array(["corn", "oak", "pine", "wheat"])[y]
 
 
+TREE_OF_PLANTS = "fields {cereals {corn wheat} trees {oak pine}}"
 SCHEMES = ["one-vs-one", "one-vs-rest", "adjacent", "orthogonal", "random", "tree", "random-tree"]
 
 
@@ -625,3 +629,114 @@ def test_batches_warn_once_of_a_class_without_samples(iris):
     with pytest.warns(ControlWarning, match="class 'never' of the scheme has no samples"):
         classifier.partial_fit(X, y, classes=np.unique(y))
     classifier.partial_fit(X, y)  # a second warning would be an error
+
+
+def test_texts_in_a_series_and_dicts_are_left_to_the_pipeline():
+    y = np.repeat([0, 1, 2], 8)
+    words = ["apple pie", "banana split", "carrot cake"]
+    texts = pl.Series([words[k] for k in y])
+    reader = make_pipeline(TfidfVectorizer(), LinearSVC())
+    assert PolytomyClassifier(reader).fit(texts, y).score(texts, y) == 1
+    dicts = [{"fruit": words[k], "weight": float(k)} for k in y]
+    reader = make_pipeline(DictVectorizer(sparse=False), LinearSVC())
+    assert PolytomyClassifier(reader).fit(dicts, y).score(dicts, y) == 1
+
+
+def test_semi_supervised_estimators_know_all_labels(blobs):
+    # To these, a target of −1 would mean that a label is not known.
+    X, y = blobs
+    classifier = PolytomyClassifier(LabelPropagation(gamma=1), TREE_OF_PLANTS).fit(X, y)
+    plain = LabelPropagation(gamma=1).fit(X, np.isin(y, ["oak", "pine"]).astype(int))
+    expected = plain.predict_proba(X)[:, 1] * 2 - 1
+    np.testing.assert_allclose(classifier.decisions(X)[:, 0], expected, atol=1e-12)
+
+
+def test_an_estimator_may_weigh_the_sides(blobs):
+    X, y = blobs
+    classifier = PolytomyClassifier(SVC(class_weight={-1: 3.0}), TREE_OF_PLANTS).fit(X, y)
+    side = np.where(np.isin(y, ["oak", "pine"]), 1, -1)
+    plain = SVC(class_weight={-1: 3.0}).fit(X, side)
+    scores = classifier.binaries_[0].scores(X)
+    np.testing.assert_allclose(scores, plain.decision_function(X), atol=1e-6)
+
+
+@pytest.mark.parametrize("options", [{}, {"scheme": '@one-vs-one "-t 4" {corn oak pine wheat}'}])
+def test_a_precomputed_kernel_must_be_square(options, blobs):
+    estimator = SVC() if options else SVC(kernel="precomputed")
+    with pytest.raises(ArgumentError, match=r"a square matrix; X has shape \(120, 2\)"):
+        PolytomyClassifier(estimator, **options).fit(*blobs)
+
+
+def test_training_further_leaves_copies_alone(iris):
+    X, y = iris
+    classifier = PolytomyClassifier(GaussianNB(), "one-vs-one")
+    classifier.partial_fit(X[::2], y[::2], classes=np.unique(y))
+    others = classifier.with_solver("voting"), classifier.with_scheme("one-vs-one")
+    before = [other.decisions(X) for other in others]
+    classifier.partial_fit(X[1::2], y[1::2])
+    for other, answers in zip(others, before, strict=True):
+        np.testing.assert_array_equal(other.decisions(X), answers)
+        assert not np.array_equal(classifier.decisions(X), answers)
+
+
+def test_warnings_point_at_the_line_that_called(iris):
+    X, y = iris
+    rows = [0, *range(50, 60), *range(100, 110)]
+    with pytest.warns(CalibrationWarning) as caught:
+        PolytomyClassifier(scheme="one-vs-rest").fit(X[rows], y[rows])
+    assert caught[0].filename == __file__
+    text = "@one-vs-one {setosa versicolor virginica elm}"
+    with pytest.warns(ControlWarning, match="elm") as caught:
+        PolytomyClassifier(scheme=text).fit(X, y)
+    assert caught[0].filename == __file__
+
+
+def test_an_error_at_prediction_names_the_partition(iris):
+    X, y = iris
+    classifier = PolytomyClassifier(KNeighborsClassifier(n_neighbors=101)).fit(X, y)
+    with pytest.raises(ValueError, match="n_neighbors") as caught:
+        classifier.predict(X)
+    assert caught.value.__notes__ == ['while asking the binary of partition "one-vs-one-00"']
+
+
+def test_a_solver_of_the_users_must_answer_for_all_classes(iris):
+    X, y = iris
+    classifier = PolytomyClassifier(GaussianNB(), solver=lambda scheme, decisions: decisions[:, :2])
+    with pytest.raises(ArgumentError, match=r"shape \(150, 2\); .* it must be \(150, 3\)"):
+        classifier.fit(X, y).predict(X)
+
+
+def test_a_class_in_place_of_an_object_can_be_shown_but_not_fitted(iris):
+    assert "SVC" in PolytomyClassifier(SVC)._repr_html_()
+    with pytest.raises(ArgumentError, match=r"Give an object: SVC\(\)"):
+        PolytomyClassifier(SVC).fit(*iris)
+
+
+def test_a_calibrator_of_the_users_is_seeded(blobs):
+    X, y = blobs
+    calibrator = RandomForestClassifier(n_estimators=3)
+    answers = [
+        PolytomyClassifier(calibration=calibrator, random_state=5).fit(X, y).predict_proba(X)
+        for _ in range(2)
+    ]
+    np.testing.assert_array_equal(*answers)
+    assert calibrator.random_state is None
+
+
+def test_single_precision_is_near_double_precision(blobs):
+    X, y = blobs
+    double = PolytomyClassifier(random_state=0).fit(X, y)
+    single = PolytomyClassifier(random_state=0, prediction_dtype="float32").fit(X, y)
+    difference = np.abs(double.decisions(X) - single.decisions(X)).max()
+    assert 0 < difference < 1e-5
+    with pytest.raises(ArgumentError, match="Use float64 or float32"):
+        PolytomyClassifier(prediction_dtype="float16").fit(X, y)
+
+
+def test_a_pickle_has_the_binaries_once_and_no_bank(blobs):
+    X, y = blobs
+    classifier = PolytomyClassifier().fit(X, y)
+    before = pickle.dumps(classifier)
+    expected = classifier.predict_proba(X)
+    assert pickle.dumps(classifier) == before
+    np.testing.assert_array_equal(pickle.loads(before).predict_proba(X), expected)

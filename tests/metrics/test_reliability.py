@@ -91,3 +91,11 @@ def test_bins_must_be_a_whole_number(bins):
         ArgumentError, match=rf"bins={bins!r} must be a whole number, one or more\."
     ):
         metrics.reliability_table([0, 1], np.eye(2), bins=bins)
+
+
+def test_a_bin_holds_its_lower_edge_as_it_is_written():
+    for tenths in range(10):
+        p = tenths / 10
+        table = metrics.reliability_table([0, 1], [[p, 1 - p], [1 - p, p]], bins=10)
+        assert table["weight"][0, tenths] >= 1
+        assert table["lower"][0, tenths] == p

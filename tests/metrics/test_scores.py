@@ -255,3 +255,9 @@ def test_bad_input_is_named(score, arguments, words):
 
 def test_probabilities_printed_with_six_digits_are_taken():
     metrics.brier_score([0, 1, 2], np.round(np.full((3, 3), 1 / 3), 6))
+
+
+@pytest.mark.parametrize("label", [float("nan"), None])
+def test_a_missing_label_is_refused(label):
+    with pytest.raises(ArgumentError, match=r"y\[1\] is (nan|None), which is no label"):
+        metrics.log_loss([0.0, label], [[0.5, 0.5], [0.5, 0.5]])

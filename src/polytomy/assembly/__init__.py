@@ -1,32 +1,54 @@
 """Walks a scheme: binds it to classes and models, trains its binaries, and asks them."""
 
+from polytomy.assembly.arrangement import (
+    Arrangement,
+    Solver,
+    arrange,
+    check_solver,
+    gives_probabilities,
+    mean_scores,
+    rearrange,
+)
 from polytomy.assembly.binding import bind_classes
 from polytomy.assembly.data import check_features, check_training_data, class_weights
 from polytomy.assembly.estimators import Dichotomy, dichotomies
 from polytomy.assembly.fitting import fit_binaries, update_binaries
-from polytomy.assembly.inference import (
-    ask_binaries,
-    blocks_of_rows,
-    follow_winners,
-    match_partitions,
+from polytomy.assembly.inference import blocks_of_rows
+from polytomy.assembly.progress import Listener, progress_bar
+from polytomy.assembly.routing import (
+    Arguments,
+    RoutedArguments,
+    route_arguments,
+    router_of,
+    training_options,
 )
-from polytomy.assembly.progress import progress_bar
-from polytomy.assembly.scheme_argument import SchemeArgument, scheme_from
+from polytomy.assembly.scheme_argument import SchemeArgument, members_of, scheme_from
 
 __all__ = [
+    "Arguments",
+    "Arrangement",
     "Dichotomy",
+    "Listener",
+    "RoutedArguments",
     "SchemeArgument",
-    "ask_binaries",
+    "Solver",
+    "arrange",
     "bind_classes",
     "blocks_of_rows",
     "check_features",
+    "check_solver",
     "check_training_data",
     "class_weights",
     "dichotomies",
     "fit_binaries",
-    "follow_winners",
-    "match_partitions",
+    "gives_probabilities",
+    "mean_scores",
+    "members_of",
     "progress_bar",
+    "rearrange",
+    "route_arguments",
+    "router_of",
     "scheme_from",
+    "training_options",
     "update_binaries",
 ]

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from polytomy.errors import ControlWarning, SchemeError
+from polytomy.errors import ControlWarning, SchemeError, warn_caller
 from polytomy.scheme import Label, Scheme
 from polytomy.scheme.labels import normal_labels
 
@@ -55,10 +54,9 @@ def bind_classes(scheme: Scheme, classes: Iterable[Any]) -> NDArray[np.intp]:
         raise SchemeError(f"two classes of the data, of {_listed(labels)}, are one in the scheme")
     if len(bound) < len(scheme.classes):
         absent = [scheme.classes[i] for i in sorted(set(range(len(scheme.classes))) - set(bound))]
-        warnings.warn(
+        warn_caller(
             f"{_listed(absent)} of the scheme has no samples and gets no probability",
             ControlWarning,
-            stacklevel=2,
         )
     return np.array(bound, dtype=np.intp)
 

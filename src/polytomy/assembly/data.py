@@ -58,12 +58,13 @@ def _options(estimator: Any) -> dict[str, Any]:
 
 
 def _is_left_to_estimator(X: Any) -> bool:
-    """Return whether X is a frame, or texts: data that only the estimator knows how to read."""
+    """Return whether X is a frame, texts or dicts: what only the estimator knows how to read."""
     if hasattr(X, "iloc") or hasattr(X, "__dataframe__"):
         return True
     if isinstance(X, list | tuple):
-        return len(X) > 0 and isinstance(X[0], str)
-    return isinstance(X, np.ndarray) and X.dtype.kind in "OUS" and X.ndim == 1
+        return len(X) > 0 and isinstance(X[0], str | Mapping)
+    is_column = len(getattr(X, "shape", ())) == 1
+    return is_column and np.asarray(X).dtype.kind in "OUS"
 
 
 def class_weights(

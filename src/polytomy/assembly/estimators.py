@@ -13,23 +13,41 @@ __all__ = ["Dichotomy", "dichotomies"]
 
 
 class Dichotomy(NamedTuple):
-    """A binary to be had: what it is trained from, or the trained one it is, and its two sides."""
+    """A binary to be had: what it is trained from, or the trained one it is, and its two sides.
+
+    Attributes
+    ----------
+    name : of the partition, for messages
+    negative, positive : positions of the classes on the −1 and on the +1 side
+    binary : the name or specification that stands in the scheme
+    estimator : what a copy of is trained
+    trained : the binary, where it is given
+    model : the name under which the estimator was given; None for the default or a specification
+    """
 
     name: str
     negative: tuple[int, ...]
     positive: tuple[int, ...]
+    binary: Binary
     estimator: Any
-    trained: TrainedBinary | None
+    trained: TrainedBinary | None = None
+    model: str | None = None
 
 
-def dichotomies(scheme: Scheme, default: Any, models: Mapping[str, Any] | None) -> list[Dichotomy]:
+def dichotomies(
+    scheme: Scheme,
+    default: Any,
+    models: Mapping[str, Any] | None,
+    estimators: dict[Binary, Any] | None = None,
+) -> list[Dichotomy]:
     """Return for each partition of the scheme the binary that it asks for.
 
     A name means a fitted model given under it, an estimator given under it, or a new binary from
-    the default estimator; a specification means a new binary of its own kind.
+    the default estimator; a specification means a new binary of its own kind. `estimators` is
+    filled with what names and specifications mean; given again, the same ones get the same object.
     """
     models = _check_models(scheme, models)
-    estimators: dict[Binary, Any] = {}
+    estimators = {} if estimators is None else estimators
     adopted: dict[str, Partition] = {}
     wanted = []
     for partition in scheme.partitions:
@@ -46,14 +64,16 @@ def dichotomies(scheme: Scheme, default: Any, models: Mapping[str, Any] | None) 
             trained = adopt_fitted(
                 model, partition.negative_classes, partition.positive_classes, name=name
             )
-            wanted.append(Dichotomy(name, negative, positive, model, trained))
+            wanted.append(Dichotomy(name, negative, positive, binary, model, trained, binary.text))
             continue
         if binary not in estimators:
             if binary.is_specification:
                 estimators[binary] = estimator_from(binary.text, default)
             else:
                 estimators[binary] = default if model is None else model
-        wanted.append(Dichotomy(name, negative, positive, estimators[binary], None))
+        given = None if model is None else binary.text
+        estimator = estimators[binary]
+        wanted.append(Dichotomy(name, negative, positive, binary, estimator, model=given))
     return wanted
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 from sklearn.utils.parallel import Parallel, delayed
 
 from polytomy.assembly.estimators import Dichotomy
+from polytomy.assembly.routing import Arguments
 from polytomy.binary import (
     TrainedBinary,
     balance_sides,
@@ -22,7 +24,7 @@ from polytomy.binary import (
     update_binary,
 )
 from polytomy.binary.rows import count_rows
-from polytomy.errors import CalibrationWarning
+from polytomy.errors import CalibrationWarning, warn_caller
 
 __all__ = ["fit_binaries", "update_binaries"]
 
@@ -41,14 +43,18 @@ def fit_binaries(
     sample_weight: NDArray[np.float64] | None = None,
     balance_partitions: bool = False,
     fit_params: Mapping[str, Any] | None = None,
+    of_models: Mapping[str, Arguments] | None = None,
     n_jobs: int | None = None,
+    memory_budget: float | None = None,
     on_trained: Callable[[Dichotomy], None] | None = None,
+    on_note: Callable[[str], None] | None = None,
 ) -> list[TrainedBinary]:
     """Return a trained binary for each dichotomy, in their order.
 
-    The work is divided by joblib, so any of its backends can be chosen with
-    ``joblib.parallel_config``; worker processes see the data as a memory map. The result depends
-    neither on the backend nor on the number of jobs: each dichotomy has a seed of its own.
+    Support vector machines are trained together, in threads, where their kernel matrix fits in
+    the memory budget. The others' work is divided by joblib, so any of its backends can be chosen
+    with ``joblib.parallel_config``; worker processes see the data as a memory map. The result
+    depends neither on the backend nor on the number of jobs: each dichotomy has a seed of its own.
 
     Parameters
     ----------
@@ -57,14 +63,19 @@ def fit_binaries(
     codes : position in the scheme of each sample's class
     n_classes : number of classes of the scheme
     calibration, cv, sample_weight, fit_params : see `polytomy.binary.train_binary`
+    of_models : sample_weight and fit_params of the estimators given under names, where these differ
     random_state : fixes all folds and all estimators
     balance_partitions : whether the two sides of each dichotomy weigh the same
     n_jobs : number of jobs of joblib
+    memory_budget : bytes that a shared kernel matrix may take; by default a quarter of the memory
     on_trained : called in this process with each dichotomy that is ready
+    on_note : called with sentences that say which binaries are trained together, and why not
     """
     rows_of_class = group_rows(codes, n_classes)
     seeds = partition_seeds(random_state, len(wanted))
     binaries: list[TrainedBinary | None] = [each.trained for each in wanted]
+    common = Arguments(sample_weight, fit_params or {})
+    arguments = [(of_models or {}).get(each.model or "", common) for each in wanted]
     left = [i for i, binary in enumerate(binaries) if binary is None]
     tasks = (
         delayed(_train)(
@@ -75,8 +86,8 @@ def fit_binaries(
             calibration=calibration,
             cv=cv,
             random_state=seeds[i],
-            sample_weight=sample_weight,
-            fit_params=fit_params,
+            sample_weight=arguments[i].sample_weight,
+            fit_params=arguments[i].others,
         )
         for i in left
     )
@@ -114,10 +125,12 @@ def _train(
     )
     if balance_partitions:
         sample_weight = balance_sides(problem, sample_weight, count_rows(X))
+    started = perf_counter()
     # Warnings would be lost in a worker; the binary carries its shortcoming back instead.
-    return train_binary(
+    binary = train_binary(
         dichotomy.estimator, X, problem, sample_weight=sample_weight, warn=False, **options
     )
+    return replace(binary, seconds=perf_counter() - started)
 
 
 def _warn_of_shortcomings(shortcomings: list[str]) -> None:
@@ -127,7 +140,7 @@ def _warn_of_shortcomings(shortcomings: list[str]) -> None:
     more = len(shortcomings) - _MOST_SHORTCOMINGS
     if more > 0:
         shown += f" So it is with {more} more."
-    warnings.warn(shown, CalibrationWarning, stacklevel=4)
+    warn_caller(shown, CalibrationWarning)
 
 
 def update_binaries(
@@ -139,8 +152,10 @@ def update_binaries(
     *,
     random_state: Any = None,
     sample_weight: NDArray[np.float64] | None = None,
+    of_models: Mapping[str, Arguments] | None = None,
 ) -> list[TrainedBinary]:
     """Return the binaries after one more batch; `binaries` is None before the first."""
+    common = Arguments(sample_weight, {})
     rows_of_class = group_rows(codes, n_classes)
     seeds = partition_seeds(random_state, len(wanted))
     updated = []
@@ -157,7 +172,7 @@ def update_binaries(
                 X,
                 problem,
                 random_state=seeds[i],
-                sample_weight=sample_weight,
+                sample_weight=(of_models or {}).get(each.model or "", common).sample_weight,
             )
         )
     return updated

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from polytomy.binary import TrainedBinary
-from polytomy.binary.banks import Bank, build_bank
+from polytomy.binary.banks import Bank
 from polytomy.binary.rows import count_rows, take_rows
-from polytomy.errors import SchemeError
 from polytomy.scheme import ClassRef, Scheme
 
-__all__ = ["ask_binaries", "blocks_of_rows", "follow_winners", "match_partitions"]
+__all__ = ["blocks_of_rows", "follow_winners"]
 
 # The decision values of a block of samples take at most this many bytes.
 _BLOCK_BYTES = 2**27
@@ -28,27 +26,23 @@ def blocks_of_rows(n_rows: int, n_partitions: int) -> Iterator[slice]:
         yield slice(start, min(n_rows, start + size))
 
 
-def ask_binaries(
-    binaries: Bank | Sequence[TrainedBinary], X: Any, *, n_jobs: int | None = None
-) -> NDArray[np.float64]:
-    """Return the answers of all binaries, r = P(+1) − P(−1), for each row of X.
-
-    A bank is put together once; a sequence of binaries becomes a bank at each call.
-
-    Returns
-    -------
-    array of shape (n_samples, n_binaries), in [−1, 1]
-    """
-    bank = binaries if isinstance(binaries, Bank) else build_bank(binaries)
-    return bank.decisions(X, n_jobs=n_jobs)
-
-
 def follow_winners(
-    scheme: Scheme, binaries: Sequence[TrainedBinary], signs: NDArray[np.float64], X: Any
+    scheme: Scheme,
+    bank: Bank,
+    columns: NDArray[np.intp],
+    signs: NDArray[np.float64],
+    X: Any,
 ) -> NDArray[np.float64]:
     """Return the winner of each sample of a tree scheme, with its probability down the path.
 
     A node is asked only for the samples that reach it.
+
+    Parameters
+    ----------
+    scheme : a tree
+    bank : trained binaries
+    columns, signs : which of them answers at each node, and −1 where its sides are swapped
+    X : samples
 
     Returns
     -------
@@ -63,7 +57,7 @@ def follow_winners(
     for position, node in enumerate(scheme.nodes):
         rows, path = reached.pop(position)
         if len(rows):
-            here = ask_binaries([binaries[position]], take_rows(X, rows))
+            here = bank.alone(int(columns[position])).decisions(take_rows(X, rows))
             answers = signs[position] * here[:, 0]
         else:
             answers = np.empty(0)
@@ -76,30 +70,3 @@ def follow_winners(
             else:
                 reached[branch.index] = (below, mass)
     return probabilities
-
-
-def match_partitions(known: Scheme, wanted: Scheme) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
-    """Return for each partition of a scheme the one of a known scheme with the same two sides.
-
-    Returns
-    -------
-    columns : position of the known partition
-    signs : −1 where its sides are swapped, else 1
-    """
-    by_sides: dict[tuple[frozenset[Any], frozenset[Any]], dict[Any, int]] = {}
-    for i, partition in enumerate(known.partitions):
-        sides = frozenset(partition.negative_classes), frozenset(partition.positive_classes)
-        by_sides.setdefault(sides, {}).setdefault(partition.binary, i)
-    columns, signs = [], []
-    for partition in wanted.partitions:
-        sides = frozenset(partition.negative_classes), frozenset(partition.positive_classes)
-        same, swapped = by_sides.get(sides), by_sides.get(sides[::-1])
-        found = same or swapped
-        if not found:
-            raise SchemeError(
-                f"no binary was trained for {partition!r}; fit the new scheme instead"
-            )
-        # Of several binaries with these sides, the one of this name or specification.
-        columns.append(found.get(partition.binary, next(iter(found.values()))))
-        signs.append(1.0 if same else -1.0)
-    return np.array(columns, dtype=np.intp), np.array(signs)

@@ -1,20 +1,28 @@
-"""Who is told that a binary has been trained."""
+"""Who is told how the training of the binaries goes on."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from typing import NamedTuple
 
 from polytomy.assembly.estimators import Dichotomy
 
-__all__ = ["progress_bar"]
+__all__ = ["Listener", "progress_bar"]
+
+
+class Listener(NamedTuple):
+    """What to call when a dichotomy has been trained, and with sentences on how it is done."""
+
+    on_trained: Callable[[Dichotomy], None]
+    on_note: Callable[[str], None]
 
 
 @contextmanager
-def progress_bar(wanted: Sequence[Dichotomy]) -> Iterator[Callable[[Dichotomy], None]]:
-    """Show a bar on standard error that names each dichotomy when it is trained.
+def progress_bar(wanted: Sequence[Dichotomy]) -> Iterator[Listener]:
+    """Show a bar on standard error that names each dichotomy when it is trained, and the notes.
 
-    Yields the function to call with it.
+    Yields the functions to call.
     """
     from rich.console import Console
     from rich.progress import (
@@ -38,4 +46,7 @@ def progress_bar(wanted: Sequence[Dichotomy]) -> Iterator[Callable[[Dichotomy], 
         def on_trained(dichotomy: Dichotomy) -> None:
             bar.update(task, advance=1, description=dichotomy.name)
 
-        yield on_trained
+        def on_note(note: str) -> None:
+            bar.console.print(note, markup=False, highlight=False)
+
+        yield Listener(on_trained, on_note)

@@ -17,7 +17,7 @@ from polytomy.designs import DESIGNS, design, from_matrix
 from polytomy.errors import ArgumentError
 from polytomy.scheme import Scheme, parse, read
 
-__all__ = ["SchemeArgument", "scheme_from"]
+__all__ = ["SchemeArgument", "members_of", "scheme_from"]
 
 SchemeArgument: TypeAlias = (
     str | os.PathLike[str] | Scheme | CodingMatrix | npt.ArrayLike | Callable[[Any, Any], Any]
@@ -55,8 +55,8 @@ def scheme_from(
     if callable(argument) and not isinstance(argument, Scheme | CodingMatrix):
         if X is None:
             raise ArgumentError(
-                "a scheme made from the data needs all of it at once. Use fit, or give partial_fit "
-                "a scheme that is known beforehand."
+                f"scheme={argument!r} makes a scheme from the data, which only fit has as a whole. "
+                "Give the scheme itself."
             )
         answer = argument(X, y)
         if callable(answer):
@@ -77,6 +77,10 @@ def scheme_from(
 
 
 def _from_text(text: str, classes: Iterable[Any], random_state: RandomState) -> Scheme:
+    if text == "auto":
+        raise ArgumentError(
+            'scheme="auto" compares schemes on all of the data, which only fit has. Give a scheme.'
+        )
     if text in DESIGNS:
         seed = random_state if "random_state" in DESIGNS[text].options else None
         return design(text, classes, random_state=seed)
@@ -90,3 +94,9 @@ def _from_text(text: str, classes: Iterable[Any], random_state: RandomState) -> 
         f"scheme={text!r} is neither a file nor a design; the designs are "
         f"{', '.join(DESIGNS)}.{hint}"
     )
+
+
+def members_of(scheme: Any) -> tuple[Scheme, ...]:
+    """Return the schemes of an ensemble, or the one scheme itself."""
+    schemes: tuple[Scheme, ...] = getattr(scheme, "schemes", (scheme,))
+    return schemes

@@ -63,6 +63,8 @@ class TrainedBinary:
         The training samples whose columns a precomputed kernel matrix is reduced to.
     shortcoming : str
         Why it could not be calibrated as asked, in a sentence; empty where it could.
+    seconds : float
+        How long it took to train, the folds for its calibration included.
     """
 
     name: str
@@ -74,6 +76,7 @@ class TrainedBinary:
     constant: float = 0.0
     columns: NDArray[np.intp] | None = None
     shortcoming: str = ""
+    seconds: float = 0.0
 
     def decisions(self, X: Any) -> NDArray[np.float64]:
         """Return r = P(+1) − P(−1), in [−1, 1], for each row of X."""
@@ -85,6 +88,13 @@ class TrainedBinary:
             return np.full(count_rows(X), self.constant)
         if self.columns is not None:
             X = take_columns(X, self.columns)
+        try:
+            return self._asked(X)
+        except Exception as error:
+            error.add_note(f'while asking the binary of partition "{self.name}"')
+            raise
+
+    def _asked(self, X: Any) -> NDArray[np.float64]:
         if self.output is Output.MARGIN:
             return self._margins(X)
         if self.output is Output.LABEL:

@@ -18,6 +18,7 @@ from polytomy.binary.calibrators import (
     TemperatureCalibrator,
     UncalibratedMap,
 )
+from polytomy.binary.preparation import seed_all
 from polytomy.errors import ArgumentError
 
 __all__ = ["Calibration", "ProvidedCalibrator", "calibrate", "make_calibrator"]
@@ -98,13 +99,15 @@ _CALIBRATORS: dict[str | None, type[Calibrator]] = {
 }
 
 
-def make_calibrator(calibration: Calibration) -> Calibrator:
+def make_calibrator(calibration: Calibration, seed: int | None = None) -> Calibrator:
     """Return a new, unfitted calibrator for the option ``calibration``.
 
     Parameters
     ----------
     calibration : "auto", "sigmoid", "isotonic", "temperature", None or a calibrator
         "auto" is the sigmoid; a calibrator is copied.
+    seed : int, optional
+        Fixes every random_state in a calibrator of the user's.
 
     Examples
     --------
@@ -127,7 +130,10 @@ def make_calibrator(calibration: Calibration) -> Calibrator:
             f"calibration={calibration!r} must be a name, None, or an object (not a class) with "
             "fit(decision_values, target) and predict(decision_values) or predict_proba."
         )
-    return ProvidedCalibrator(calibration)
+    provided = ProvidedCalibrator(calibration)
+    if hasattr(provided.calibrator, "get_params"):
+        seed_all(provided.calibrator, seed)
+    return provided
 
 
 def calibrate(

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,18 +13,35 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from polytomy.binary.problems import BinaryProblem
-from polytomy.binary.rows import take_rows
+from polytomy.binary.rows import count_rows, take_rows, take_values
 from polytomy.errors import ArgumentError
 
-__all__ = ["CannotCalibrateError", "check_folds", "problem_folds"]
+__all__ = [
+    "CannotCalibrateError",
+    "RoutedSplitter",
+    "check_folds",
+    "count_folds",
+    "fold_masks",
+    "problem_folds",
+]
 
 
 class CannotCalibrateError(Exception):
     """The reason why there are no held-out decision values."""
 
 
+@dataclass(frozen=True, slots=True)
+class RoutedSplitter:
+    """A splitter, and what its ``split`` takes besides: groups, with a value for each row of X."""
+
+    splitter: Any
+    parameters: Mapping[str, Any]
+
+
 def check_folds(cv: Any) -> None:
     """Raise an ArgumentError unless `cv` is a number of folds, a splitter or a list of splits."""
+    if isinstance(cv, RoutedSplitter):
+        cv = cv.splitter
     is_number = isinstance(cv, int | np.integer) and not isinstance(cv, bool)
     if is_number and cv >= 2:
         return
@@ -39,6 +58,24 @@ def _is_list(cv: Any) -> bool:
     return isinstance(cv, Iterable) and not isinstance(cv, Iterator)
 
 
+def count_folds(cv: Any, unknown: int) -> int:
+    """Return how many folds `cv` makes at most, or `unknown` where it does not say.
+
+    Examples
+    --------
+    >>> from sklearn.model_selection import KFold, LeaveOneOut
+    >>> count_folds(5, 10), count_folds(KFold(3), 10), count_folds(LeaveOneOut(), 10)
+    (5, 3, 10)
+    """
+    if isinstance(cv, RoutedSplitter):
+        cv = cv.splitter
+    if isinstance(cv, int | np.integer):
+        return int(cv)
+    with suppress(AttributeError, TypeError, ValueError):
+        return int(cv.get_n_splits()) if hasattr(cv, "split") else len(cv)
+    return unknown
+
+
 def problem_folds(
     problem: BinaryProblem, X: Any, cv: Any, seed: int | None
 ) -> Iterator[tuple[BinaryProblem, NDArray[np.intp]]]:
@@ -48,7 +85,7 @@ def problem_folds(
     ----------
     problem : BinaryProblem
     X : the whole training data, for splitters that look at it
-    cv : int, splitter or list of splits
+    cv : int, splitter, RoutedSplitter or list of splits
         A number of stratified, shuffled folds, never more than the smaller side has samples; an
         object with ``split(X, y)``; or pairs of training and held-out rows of the whole data.
     seed : int, optional
@@ -59,21 +96,39 @@ def problem_folds(
     training : BinaryProblem
     held_out : array of positions among the samples of the problem, ascending
     """
+    for is_kept, test in fold_masks(problem, X, cv, seed):
+        yield problem.keep(is_kept), test
+
+
+def fold_masks(
+    problem: BinaryProblem, X: Any, cv: Any, seed: int | None
+) -> Iterator[tuple[NDArray[np.bool_], NDArray[np.intp]]]:
+    """Yield for each fold which samples of the problem to train on, and the samples held out.
+
+    Parameters and folds are those of `problem_folds`.
+    """
     if problem.smaller_side < 2:
         side = "−1" if problem.n_negative < problem.n_positive else "+1"
         raise CannotCalibrateError(f"its {side} side has a single sample")
     for training, test in list(_splits(problem, X, cv, seed)):
         is_kept = np.zeros(problem.n_samples, dtype=np.bool_)
         is_kept[training] = True
-        kept = problem.keep(is_kept)
-        if kept.smaller_side and len(test):
-            yield kept, np.unique(test)
+        sides = problem.is_positive[is_kept]
+        if sides.any() and not sides.all() and len(test):
+            yield is_kept, np.unique(test)
 
 
 def _splits(
     problem: BinaryProblem, X: Any, cv: Any, seed: int | None
 ) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp]]]:
     """Yield positions among the samples of the problem, to train on and to hold out."""
+    parameters = {}
+    if isinstance(cv, RoutedSplitter):
+        parameters = {
+            name: take_values(value, problem.rows, count_rows(X))
+            for name, value in cv.parameters.items()
+        }
+        cv = cv.splitter
     if isinstance(cv, int | np.integer):
         fold_of = _deal(problem, min(int(cv), problem.smaller_side), seed)
         for fold in range(fold_of.max() + 1):
@@ -84,9 +139,11 @@ def _splits(
         for training, test in cv:
             yield _positions(problem, training), _positions(problem, test)
         return
-    splitter, data = _splitter(cv, problem.smaller_side, seed), take_rows(X, problem.rows)
+    n_groups = len(np.unique(parameters["groups"])) if "groups" in parameters else np.inf
+    splitter = _splitter(cv, min(problem.smaller_side, n_groups), seed)
+    data = take_rows(X, problem.rows)
     try:
-        for training, test in splitter.split(data, problem.targets):
+        for training, test in splitter.split(data, problem.targets, **parameters):
             if max(np.max(training, initial=-1), np.max(test, initial=-1)) >= problem.n_samples:
                 raise CannotCalibrateError(
                     "cv splits more samples than it has; give a list of splits of the whole data"
@@ -122,12 +179,12 @@ def _deal(problem: BinaryProblem, n_folds: int, seed: int | None) -> NDArray[np.
     return fold_of
 
 
-def _splitter(cv: Any, smaller_side: int, seed: int | None) -> Any:
+def _splitter(cv: Any, most_folds: float, seed: int | None) -> Any:
     """Return a splitter of its own for one problem, with no more folds than it allows."""
     # A copy, so that a generator within it does not tie partitions to the order of training.
     splitter = copy.deepcopy(cv)
     if getattr(splitter, "random_state", seed) is None:
         splitter.random_state = seed
-    if getattr(splitter, "n_splits", 0) > smaller_side:
-        splitter.n_splits = smaller_side
+    if getattr(splitter, "n_splits", 0) > most_folds:
+        splitter.n_splits = int(most_folds)
     return splitter

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,9 @@ __all__ = [
     "is_pairwise",
     "partition_seeds",
     "prepare_estimator",
+    "request_weights",
+    "seed_all",
+    "side_labels",
     "tags_of",
     "weight_parameter",
 ]
@@ -66,16 +70,60 @@ def prepare_estimator(estimator: Any, seed: int | None) -> Any:
     if isinstance(machine, SVC | NuSVC) and "probability" in machine.get_params():
         default = inspect.signature(type(machine)).parameters["probability"].default
         machine.set_params(probability=default)
-    if seed is not None:
-        generator = np.random.default_rng(seed)
-        # Sorted, so that the same parameter gets the same seed whatever the order of the others.
-        names = [
-            name
-            for name in sorted(prepared.get_params(deep=True))
-            if name == "random_state" or name.endswith("__random_state")
-        ]
-        prepared.set_params(**{name: int(generator.integers(_LARGEST_SEED)) for name in names})
+    seed_all(prepared, seed)
     return prepared
+
+
+def seed_all(estimator: Any, seed: int | None) -> None:
+    """Set every random_state in an estimator from the seed; None leaves them as they are."""
+    if seed is None:
+        return
+    generator = np.random.default_rng(seed)
+    # Sorted, so that the same parameter gets the same seed whatever the order of the others.
+    names = [
+        name
+        for name in sorted(estimator.get_params(deep=True))
+        if name == "random_state" or name.endswith("__random_state")
+    ]
+    estimator.set_params(**{name: int(generator.integers(_LARGEST_SEED)) for name in names})
+
+
+def side_labels(estimator: Any) -> tuple[int, int]:
+    """Return the targets that stand for the −1 and the +1 side when the estimator is fitted.
+
+    They are 0 and 1, which every classifier takes: some refuse −1, and to scikit-learn's
+    semi-supervised ones it means that the label is not known. They are −1 and 1 where the
+    estimator's own ``class_weight`` names −1, as LIBSVM's option ``-w-1`` does.
+
+    Examples
+    --------
+    >>> side_labels(SVC()), side_labels(SVC(class_weight={-1: 2.0}))
+    ((0, 1), (-1, 1))
+    """
+    for name, value in estimator.get_params(deep=True).items():
+        is_weight = name == "class_weight" or name.endswith("__class_weight")
+        if is_weight and isinstance(value, Mapping) and -1 in value:
+            return (-1, 1)
+    return (0, 1)
+
+
+def request_weights(estimator: Any) -> None:
+    """Let the last step of a pipeline ask for weights, where its user left that open.
+
+    With scikit-learn's metadata routing a pipeline passes weights on only to steps that ask for
+    them, and refuses them while a step that could take them has said neither yes nor no.
+    """
+    if not (isinstance(estimator, Pipeline) and get_config()["enable_metadata_routing"]):
+        return
+    for _, step in estimator.steps:
+        is_last = step is estimator.steps[-1][1]
+        if isinstance(step, Pipeline):
+            if is_last:
+                request_weights(step)
+        elif hasattr(step, "set_fit_request"):
+            requests = step.get_metadata_routing().fit.requests
+            if requests.get("sample_weight", False) is None:
+                step.set_fit_request(sample_weight=is_last)
 
 
 def weight_parameter(estimator: Any) -> str:
@@ -131,7 +179,7 @@ def tags_of(estimator: Any) -> Any:
     """Return the tags of an estimator, or None of one that is not built on scikit-learn's."""
     try:
         return get_tags(estimator)
-    except AttributeError:  # an estimator that is not built on scikit-learn's base class
+    except (AttributeError, TypeError):  # not built on scikit-learn's base class, or no object
         return None
 
 

@@ -32,8 +32,12 @@ class BinaryProblem:
 
     @property
     def targets(self) -> NDArray[np.int64]:
-        """−1 or +1 for each row: what the binary classifiers are trained on."""
-        return np.where(self.is_positive, 1, -1)
+        """−1 or +1 for each row."""
+        return self.labelled((-1, 1))
+
+    def labelled(self, sides: tuple[int, int]) -> NDArray[np.int64]:
+        """Return for each row the label of its side, given those of the −1 and the +1 side."""
+        return np.where(self.is_positive, sides[1], sides[0])
 
     @property
     def n_samples(self) -> int:

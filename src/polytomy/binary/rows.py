@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 from sklearn.utils import _safe_indexing
 
-__all__ = ["count_rows", "take_block", "take_columns", "take_rows", "unchangeable"]
+__all__ = ["count_rows", "take_block", "take_columns", "take_rows", "take_values", "unchangeable"]
 
 
 def count_rows(X: Any) -> int:
@@ -22,6 +22,12 @@ def take_rows(X: Any, rows: NDArray[np.intp]) -> Any:
     if len(rows) == count_rows(X):
         return unchangeable(X)  # all of them: no copy
     return _safe_indexing(_rowwise(X), rows)
+
+
+def take_values(value: Any, rows: NDArray[np.intp], n_rows: int) -> Any:
+    """Return the rows of an argument that has a value for each of `n_rows`; another as it is."""
+    is_array = isinstance(value, list | tuple) or bool(getattr(value, "shape", ()))
+    return take_rows(value, rows) if is_array and count_rows(value) == n_rows else value
 
 
 def unchangeable(X: Any) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -20,13 +19,19 @@ from polytomy.binary.answers import (
 )
 from polytomy.binary.calibration import Calibration, make_calibrator
 from polytomy.binary.folds import CannotCalibrateError, check_folds, problem_folds
-from polytomy.binary.preparation import is_pairwise, prepare_estimator, weight_parameter
+from polytomy.binary.preparation import (
+    is_pairwise,
+    prepare_estimator,
+    request_weights,
+    side_labels,
+    weight_parameter,
+)
 from polytomy.binary.problems import BinaryProblem
-from polytomy.binary.rows import count_rows, take_columns, take_rows
-from polytomy.errors import CalibrationWarning, PolytomyError
+from polytomy.binary.rows import count_rows, take_columns, take_rows, take_values
+from polytomy.errors import ArgumentError, CalibrationWarning, PolytomyError, warn_caller
 from polytomy.metrics.inputs import check_weights
 
-__all__ = ["train_binary"]
+__all__ = ["describe_shortcoming", "train_binary"]
 
 _FALLBACKS = {
     Output.MARGIN: "the logistic function of its decision values answers",
@@ -69,7 +74,7 @@ def train_binary(
     Parameters
     ----------
     estimator : classifier or pipeline
-        It is copied and fitted to targets −1 and +1.
+        It is copied and fitted to the targets of `side_labels`.
     X : array, sparse matrix or frame of shape (n_rows, n_features)
         The whole training data; of an estimator for precomputed kernels, the (n_rows, n_rows)
         kernel matrix.
@@ -102,19 +107,24 @@ def train_binary(
     >>> binary.decisions(X) > 0
     array([False, False,  True,  True])
     """
-    calibrator = make_calibrator(calibration)
+    calibrator = make_calibrator(calibration, random_state)
     check_folds(cv)
     prepared = prepare_estimator(estimator, random_state)
     weight, parameters = None, dict(fit_params or {})
     if sample_weight is not None:
         weight = check_weights(sample_weight, count_rows(X))
         parameters[weight_parameter(prepared)] = weight
+        request_weights(prepared)
         problem = problem.keep(weight[problem.rows] > 0)
     if problem.smaller_side == 0:
         answer = float(np.sign(problem.n_positive - problem.n_negative))
         return TrainedBinary(problem.name, Output.CONSTANT, constant=answer)
 
-    trainer = _Trainer(prepared, X, weight, parameters, is_pairwise(prepared))
+    trainer = _Trainer(
+        prepared, X, weight, parameters, is_pairwise(prepared), side_labels(prepared)
+    )
+    if trainer.is_pairwise:
+        _check_square(X, prepared, problem.name)
     binary = uncalibrated(trainer.train(problem))
     output = choose_output(binary.estimator, calibration)
     is_automatic = isinstance(calibration, str) and calibration == "auto"
@@ -123,14 +133,26 @@ def train_binary(
     try:
         calibrator.fit(*trainer.hold_out(problem, output, cv, random_state))
     except CannotCalibrateError as reason:
-        shortcoming = (
-            f'Partition "{problem.name}" cannot be calibrated: {reason}; '
-            f"{_FALLBACKS[binary.output]}."
-        )
+        shortcoming = describe_shortcoming(binary, str(reason))
         if warn:
-            warnings.warn(shortcoming, CalibrationWarning, stacklevel=2)
+            warn_caller(shortcoming, CalibrationWarning)
         return replace(binary, shortcoming=shortcoming)
     return replace(binary, output=output, calibrator=calibrator)
+
+
+def describe_shortcoming(binary: TrainedBinary, reason: str) -> str:
+    """Return the sentence that says why a binary is not calibrated, and what answers instead."""
+    return f'Partition "{binary.name}" cannot be calibrated: {reason}; {_FALLBACKS[binary.output]}.'
+
+
+def _check_square(X: Any, estimator: Any, name: str) -> None:
+    shape: tuple[int, ...] = getattr(X, "shape", (count_rows(X),))
+    if len(shape) != 2 or shape[0] != shape[1]:
+        raise ArgumentError(
+            f'Partition "{name}" is trained by {estimator!r}, which takes the kernel values or '
+            f"distances of all pairs of samples, a square matrix; X has shape {shape}. Give such "
+            "a matrix, or use a kernel that is not precomputed."
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,6 +164,7 @@ class _Trainer:
     weight: NDArray[np.float64] | None
     fit_params: Mapping[str, Any]
     is_pairwise: bool
+    sides: tuple[int, int]
 
     def train(self, problem: BinaryProblem) -> TrainedBinary:
         """Fit a copy of the estimator to all samples of the problem."""
@@ -150,15 +173,16 @@ class _Trainer:
         if self.is_pairwise:
             part = take_columns(part, problem.rows)
         parameters = {
-            name: take_rows(value, problem.rows) if self._is_aligned(value) else value
+            name: take_values(value, problem.rows, count_rows(self.X))
             for name, value in self.fit_params.items()
         }
         try:
-            model.fit(part, problem.targets, **parameters)
+            model.fit(part, problem.labelled(self.sides), **parameters)
         except Exception as error:
             error.add_note(f'while training the binary of partition "{problem.name}"')
             raise
-        classes, positive_index = match_sides(model, [-1], [1], problem.name)
+        negative, positive = self.sides
+        classes, positive_index = match_sides(model, [negative], [positive], problem.name)
         return TrainedBinary(
             problem.name,
             Output.LABEL,
@@ -190,8 +214,3 @@ class _Trainer:
             raise CannotCalibrateError("cv holds out no samples, or those of one side only")
         weight = None if self.weight is None else self.weight[problem.rows[order]]
         return np.concatenate(scores), sides, weight
-
-    def _is_aligned(self, value: Any) -> bool:
-        """Return whether a parameter of fit has a value for each row of the data."""
-        is_array = isinstance(value, list | tuple) or bool(getattr(value, "shape", ()))
-        return is_array and count_rows(value) == count_rows(self.X)

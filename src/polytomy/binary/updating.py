@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from polytomy.binary.answers import Output, TrainedBinary, uncalibrated
-from polytomy.binary.preparation import prepare_estimator
+from polytomy.binary.preparation import prepare_estimator, side_labels
 from polytomy.binary.problems import BinaryProblem
 from polytomy.binary.rows import count_rows, take_rows
 from polytomy.errors import ArgumentError
@@ -71,5 +71,6 @@ def update_binary(
     if model is None:
         model = prepare_estimator(estimator, random_state)
     part = take_rows(X, problem.rows)
-    model.partial_fit(part, problem.targets, classes=np.array([-1, 1]), **parameters)
-    return uncalibrated(replace(binary, estimator=model))
+    sides = side_labels(model)
+    model.partial_fit(part, problem.labelled(sides), classes=np.array(sides), **parameters)
+    return uncalibrated(replace(binary, estimator=model, classes=sides))

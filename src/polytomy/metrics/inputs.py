@@ -67,7 +67,14 @@ def check_labels(labels: ArrayLike, name: str) -> list[Hashable]:
         )
     if not len(array):
         raise ArgumentError(f"{name} is empty; at least one label is needed.")
-    return cast(list[Hashable], array.tolist())
+    values = array.tolist()
+    # NaN is the one value that differs from itself.
+    unknown = [i for i, value in enumerate(values) if value is None or value != value]
+    if unknown:
+        raise ArgumentError(
+            f"{name}[{unknown[0]}] is {values[unknown[0]]}, which is no label. Leave it out."
+        )
+    return cast(list[Hashable], values)
 
 
 def _columns(

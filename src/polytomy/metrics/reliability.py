@@ -160,4 +160,5 @@ def _calibration_error(table: NDArray[np.void]) -> float:
 def _bin_edges(bins: int) -> NDArray[np.float64]:
     if isinstance(bins, bool) or not isinstance(bins, int | np.integer) or bins < 1:
         raise ArgumentError(f"bins={bins!r} must be a whole number, one or more.")
-    return np.linspace(0.0, 1.0, int(bins) + 1)
+    # Divided and not added up, so that the edge at 0.3 is the number that is written so.
+    return np.arange(int(bins) + 1) / int(bins)

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import os
-import warnings
 from pathlib import Path
 
-from polytomy.errors import ControlError, ControlWarning, Problem
+from polytomy.errors import ControlError, ControlWarning, Problem, warn_caller
 from polytomy.language import MAX_CHARACTERS, Source, parse_text
 from polytomy.scheme.resolve import Resolution, resolve
 from polytomy.scheme.scheme import Scheme
@@ -45,7 +44,7 @@ def parse(text: str, name: str = "<text>") -> Scheme:
     """
     scheme, problems = parse_with_warnings(text, name)
     for problem in problems:
-        warnings.warn(str(problem), ControlWarning, stacklevel=2)
+        warn_caller(str(problem), ControlWarning)
     return scheme
 
 

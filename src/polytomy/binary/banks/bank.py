@@ -104,6 +104,16 @@ class Bank:
         kernel("answer_logistic", "banks")(scores, slopes, intercepts)
         return scores
 
+    def alone(self, position: int) -> Bank:
+        """Return the bank of one of the binaries, the same one each time."""
+        if position not in self._alone:
+            self._alone[position] = Bank([self.binaries[position]], self.dtype)
+        return self._alone[position]
+
+    @cached_property
+    def _alone(self) -> dict[int, Bank]:
+        return {}
+
     @cached_property
     def _groups(self) -> list[Group]:
         kernels: dict[Hashable, list[tuple[int, KernelMember]]] = {}

@@ -1,0 +1,153 @@
+"""Parquet files, by pyarrow, which is an extra."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polytomy.datasets.categories import Categories, CategoryIndex
+from polytomy.datasets.columns import Columns, Target, choose_columns
+from polytomy.datasets.labels import LabelIndex
+from polytomy.datasets.places import problem_at
+from polytomy.datasets.table import RawBlock, number_labels
+from polytomy.errors import ArgumentError, DataError
+
+__all__ = ["ParquetTable", "import_pyarrow"]
+
+
+def import_pyarrow() -> Any:
+    """Return pyarrow, or raise ArgumentError that says how to get it."""
+    try:
+        import pyarrow.parquet
+    except ImportError as error:
+        raise ArgumentError(
+            "Parquet files need pyarrow. Install it with: pip install polytomy[parquet]"
+        ) from error
+    return pyarrow
+
+
+class ParquetTable:
+    """A table in a Parquet file.
+
+    Parameters
+    ----------
+    path : file
+    target, features : see `choose_columns`
+    categories : see `polytomy.datasets.read_data`
+    index : where the labels are collected
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        target: Target,
+        features: Sequence[str] | int | None,
+        categories: Categories,
+        index: LabelIndex,
+    ) -> None:
+        self._arrow = import_pyarrow()
+        self._source, self.index = os.fspath(path), index
+        try:
+            self._file = self._arrow.parquet.ParquetFile(path)
+        except self._arrow.ArrowException as error:
+            raise DataError(f"{self._source}: this is no Parquet file: {error}") from error
+        schema = self._file.schema_arrow
+        if self._file.metadata.num_rows == 0:
+            raise DataError(f"{self._source}: the file has no rows")
+        names = schema.names
+        self.columns: Columns = choose_columns(self._source, len(names), names, target, features)
+        given = categories if isinstance(categories, Mapping) else {}
+        self.categories: dict[int, CategoryIndex] = {}
+        for k, name in enumerate(self.feature_names):
+            kind = schema.field(name).type
+            is_text = self._is_text(kind)
+            if is_text and (categories == "one-hot" or name in categories):
+                self.categories[k] = CategoryIndex(given.get(name))
+            elif is_text or not self._is_number(kind):
+                raise problem_at(
+                    self._source,
+                    f'a column of type {kind} is no number. Use categories="one-hot" for columns '
+                    "of text, or features= to leave it out",
+                    column=self.columns.features[k],
+                    names=names,
+                )
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """Names of the features."""
+        return self.columns.feature_names or ()
+
+    @property
+    def n_features(self) -> int:
+        """Number of features."""
+        return len(self.columns.features)
+
+    @property
+    def bytes_of_row(self) -> int:
+        """Bytes that a sample takes."""
+        return 8 * self.n_features
+
+    def blocks(self, n_rows: int) -> Iterator[RawBlock]:
+        """Yield the samples, so many at a time; DataError says where one is wrong."""
+        names = self.columns.names or ()
+        wanted = list(self.feature_names)
+        target = None if self.columns.target is None else names[self.columns.target]
+        first = 1
+        try:
+            batches = self._file.iter_batches(
+                n_rows, columns=wanted if target is None else [*wanted, target]
+            )
+            for batch in batches:
+                rows = np.arange(first, first + len(batch), dtype=np.int64)
+                X = np.empty((len(batch), len(wanted)))
+                for k, name in enumerate(wanted):
+                    X[:, k] = self._numbers(batch.column(name), k, rows)
+                labels = None
+                if target is not None:
+                    column = batch.column(target)
+                    self._check_complete(column, self.columns.target, rows)
+                    values = np.asarray(column.to_pylist())
+                    labels = number_labels(self.index, values, rows, self._source)
+                yield RawBlock(X, labels, rows)
+                first += len(batch)
+        except self._arrow.ArrowException as error:
+            raise DataError(f"{self._source}: the Parquet file is damaged: {error}") from error
+
+    def _numbers(self, column: Any, k: int, rows: NDArray[np.int64]) -> NDArray[Any]:
+        position = self.columns.features[k]
+        self._check_complete(column, position, rows)
+        if k in self.categories:
+            values = self.categories[k]
+            for row, text in zip(rows.tolist(), column.to_pylist(), strict=True):
+                if wrong := values.what_is_wrong(str(text).strip()):
+                    raise self._problem(wrong, row, position)
+            return np.array([values.number(str(text)) for text in column.to_pylist()])
+        numbers = column.to_numpy(zero_copy_only=False).astype(np.float64)
+        if not np.isfinite(numbers).all():
+            at = int(np.argmin(np.isfinite(numbers)))
+            what = "the value is missing (nan)" if np.isnan(numbers[at]) else "it is not finite"
+            raise self._problem(what, int(rows[at]), position)
+        return np.asarray(numbers)
+
+    def _check_complete(self, column: Any, position: int | None, rows: NDArray[np.int64]) -> None:
+        if column.null_count:
+            at = int(np.argmax(column.is_null().to_numpy(zero_copy_only=False)))
+            raise self._problem("the value is missing", int(rows[at]), position)
+
+    def _problem(self, what: str, row: int, position: int | None) -> DataError:
+        return problem_at(self._source, what, row=row, column=position, names=self.columns.names)
+
+    def _is_text(self, kind: Any) -> bool:
+        types = self._arrow.types
+        if types.is_dictionary(kind):
+            kind = kind.value_type
+        return bool(types.is_string(kind) or types.is_large_string(kind))
+
+    def _is_number(self, kind: Any) -> bool:
+        types = self._arrow.types
+        return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind))

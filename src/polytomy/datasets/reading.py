@@ -1,0 +1,183 @@
+"""Reading data files, whole or block by block."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.sparse import vstack
+
+from polytomy.datasets.binary_files import AgfTable, NpzTable
+from polytomy.datasets.categories import Categories, check_categories, expand_names, one_hot
+from polytomy.datasets.columns import Target
+from polytomy.datasets.data import Data
+from polytomy.datasets.delimited import DelimitedTable, Dialect
+from polytomy.datasets.formats import find_format
+from polytomy.datasets.labels import LabelIndex
+from polytomy.datasets.lines import peek_line
+from polytomy.datasets.lvq import LvqTable
+from polytomy.datasets.parquet import ParquetTable
+from polytomy.datasets.svmlight import SvmlightTable
+from polytomy.datasets.table import RawBlock, Table
+from polytomy.errors import ArgumentError, DataError
+
+__all__ = ["open_blocks", "read_data"]
+
+# The features of a block take about this many bytes.
+_BLOCK_BYTES = 2**25
+_MOST_ROWS = 2**16
+
+
+def read_data(
+    path: str | os.PathLike[str],
+    *,
+    format: str | None = None,
+    target: Target = -1,
+    header: bool | None = None,
+    features: Sequence[str] | int | None = None,
+    categories: Categories = "refuse",
+    classes: ArrayLike | None = None,
+) -> Data:
+    """Return the samples and labels of a file.
+
+    Parameters
+    ----------
+    path : file
+    format : "csv", "tsv", "svmlight", "parquet", "npz", "lvq" or "agf"
+        By default the name tells, as in ``iris.csv.gz``; files of text may be gzipped.
+    target : str, int or None, default=-1
+        The column of the label: its name, its position (negative from the end), or None if the
+        labels are not wanted. Formats where the label has a place of its own look only whether it
+        is None.
+    header : bool, optional
+        Whether the first line of CSV or TSV names the columns. By default it does if none of its
+        fields is a number.
+    features : names or number of features, optional
+        The columns that are wanted, in this order; where the file has no names, their number.
+    categories : "refuse", "one-hot", list of columns, or dict of columns and values
+        What becomes of columns of text: an error, or a feature for each of their values.
+    classes : array, optional
+        All labels that are known; any other is an error.
+
+    Returns
+    -------
+    Data
+
+    Raises
+    ------
+    DataError
+        With file, line (or row) and column of what cannot be used.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.NamedTemporaryFile("w", suffix=".csv") as file:
+    ...     _ = file.write("height,width,kind\\n1.5,2,oak\\n0.5,3,corn\\n")
+    ...     file.flush()
+    ...     data = read_data(file.name)
+    >>> data.X, data.y, data.feature_names
+    (array([[1.5, 2. ],
+           [0.5, 3. ]]), array(['oak', 'corn'], dtype='<U4'), ('height', 'width'))
+    """
+    check_categories(categories, in_blocks=False)
+    table = _open_table(path, format, target, header, features, categories, classes)
+    blocks = list(table.blocks(_rows_of_block(table, None)))
+    parts = [block.X for block in blocks]
+    X: Any = np.concatenate(parts) if isinstance(parts[0], np.ndarray) else vstack(parts, "csr")
+    labels = None
+    if blocks[0].labels is not None:
+        labels = np.concatenate([block.labels for block in blocks if block.labels is not None])
+    rows = np.concatenate([block.row_numbers for block in blocks])
+    return _finished(table, RawBlock(X, labels, rows), are_all=True)
+
+
+def open_blocks(
+    path: str | os.PathLike[str],
+    *,
+    n_rows: int | None = None,
+    format: str | None = None,
+    target: Target = -1,
+    header: bool | None = None,
+    features: Sequence[str] | int | None = None,
+    categories: Categories = "refuse",
+    classes: ArrayLike | None = None,
+) -> Iterator[Data]:
+    """Return an iterator over blocks of samples, of bounded memory for files of any size.
+
+    The file is opened, and its columns are found, before the first block is asked for. Without
+    `classes` the labels of text files stay text, for not all of them are known yet.
+
+    Parameters
+    ----------
+    path, format, target, header, features, classes : see `read_data`
+    n_rows : int, optional
+        The most rows of a block; by default such that its features take some 32 MB.
+    categories : "refuse", or a dict of columns and values
+
+    Returns
+    -------
+    iterator of Data
+    """
+    if n_rows is not None and n_rows < 1:
+        raise ArgumentError(f"n_rows={n_rows} is too few; a block has one row or more")
+    check_categories(categories, in_blocks=True)
+    table = _open_table(path, format, target, header, features, categories, classes)
+    blocks = table.blocks(_rows_of_block(table, n_rows))
+    return (_finished(table, block, are_all=False) for block in blocks)
+
+
+def _rows_of_block(table: Table, n_rows: int | None) -> int:
+    if n_rows is not None:
+        return n_rows
+    return max(1, min(_MOST_ROWS, _BLOCK_BYTES // max(1, table.bytes_of_row)))
+
+
+def _finished(table: Table, block: RawBlock, *, are_all: bool) -> Data:
+    """Return a block with features in place of categories, and labels in place of numbers."""
+    X: Any = block.X
+    values_of: dict[int, tuple[str, ...]] = {}
+    if table.categories:
+        X, values_of = one_hot(X, {k: index.values for k, index in table.categories.items()})
+    y = None if block.labels is None else table.index.labels(block.labels, are_all=are_all)
+    columns = table.feature_names
+    called = columns or tuple([f"x{k + 1}" for k in range(block.X.shape[1])])
+    names = expand_names(called, values_of) if columns or values_of else None
+    categories = {called[k]: values for k, values in values_of.items()}
+    return Data(X, y, names, block.row_numbers, columns, categories)
+
+
+def _open_table(
+    path: str | os.PathLike[str],
+    format: str | None,
+    target: Target,
+    header: bool | None,
+    features: Sequence[str] | int | None,
+    categories: Categories,
+    classes: ArrayLike | None,
+) -> Table:
+    kind, index = find_format(path, format), LabelIndex(classes)
+    options: dict[str, Any] = {"features": features, "categories": categories, "index": index}
+    if kind in ("csv", "tsv"):
+        delimiter = "\t" if kind == "tsv" else _delimiter_of(peek_line(path))
+        return DelimitedTable(path, Dialect(delimiter, header), target=target, **options)
+    if kind == "parquet":
+        return ParquetTable(path, target=target, **options)
+    has_labels = target is not None
+    n_features = features if features is None or isinstance(features, int) else len(features)
+    if kind == "svmlight":
+        return SvmlightTable(path, n_features=n_features, has_labels=has_labels, index=index)
+    tables: dict[str, Any] = {"npz": NpzTable, "agf": AgfTable, "lvq": LvqTable}
+    table: Table = tables[kind](path, has_labels=has_labels, index=index)
+    if n_features is not None and table.n_features != n_features:
+        raise DataError(
+            f"{os.fspath(path)}: there are {table.n_features} features; {n_features} are needed"
+        )
+    return table
+
+
+def _delimiter_of(line: bytes) -> str:
+    """Return what separates the fields of a CSV file, by its first line."""
+    return max((",", ";", "\t"), key=lambda mark: line.count(mark.encode()))

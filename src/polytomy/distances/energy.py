@@ -1,0 +1,71 @@
+"""Energy distances of classes: how much farther samples are from the other class than own ones."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from polytomy.distances.hausdorff import check_two_classes
+from polytomy.distances.matrix import ClassDistances
+from polytomy.distances.metrics import SampleMetric, check_metric
+from polytomy.distances.samples import Rows, group_samples
+from polytomy.errors import ArgumentError
+
+__all__ = ["energy"]
+
+
+def energy(
+    X: Any,
+    y: ArrayLike,
+    *,
+    metric: str = "euclidean",
+    max_samples: int | None = 1000,
+    random_state: int | None = 0,
+) -> ClassDistances:
+    """Return the energy distances of the classes (Székely and Rizzo 2013).
+
+    The root of 2 E|a − b| − E|a − a'| − E|b − b'|, means over all pairs of samples. It compares
+    whole distributions: it is zero only where they are the same.
+
+    Parameters
+    ----------
+    X : array, sparse matrix or frame of shape (n_samples, n_features)
+    y : array of shape (n_samples,), labels of any kind
+    metric : name of a metric of scipy.spatial.distance.cdist; the root is taken of what is positive
+    max_samples : so many of each class at most, drawn at random: the work grows with their square
+    random_state : seed of that draw
+
+    Examples
+    --------
+    >>> energy([[0.0], [2.0]], ["a", "b"])["a", "b"]
+    2.0
+    """
+    check_metric(metric)
+    if max_samples is not None and max_samples < 1:
+        raise ArgumentError(
+            f"max_samples={max_samples} leaves no samples. Give 1 or more, or None."
+        )
+    samples = check_two_classes(group_samples(X, y))
+    random = np.random.default_rng(random_state)
+    parts = [_some(part, max_samples, random) for part in samples]
+    distance = SampleMetric(metric, samples)
+    means = np.array([[_mean_distance(distance, a, b) if j <= i else 0.0
+                       for j, b in enumerate(parts)] for i, a in enumerate(parts)])  # fmt: skip
+    means += np.tril(means, -1).T
+    own = np.diag(means)
+    matrix = np.sqrt(np.maximum(2 * means - own - own[:, np.newaxis], 0))
+    return ClassDistances(samples.classes, matrix, "energy")
+
+
+def _some(rows: Rows, most: int | None, random: np.random.Generator) -> Rows:
+    if most is None or rows.shape[0] <= most:
+        return rows
+    chosen: NDArray[np.intp] = np.sort(random.choice(rows.shape[0], most, replace=False))
+    return rows[chosen]
+
+
+def _mean_distance(distance: SampleMetric, A: Rows, B: Rows) -> float:
+    total = sum(float(distances.sum()) for _, distances in distance.blocks(A, B))
+    return float(total / (A.shape[0] * B.shape[0]))

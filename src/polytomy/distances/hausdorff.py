@@ -1,0 +1,119 @@
+"""Hausdorff distances of classes: how far the farthest sample is from the other class."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from polytomy.distances.matrix import ClassDistances
+from polytomy.distances.metrics import SampleMetric, check_metric
+from polytomy.distances.samples import ClassSamples, Rows, group_samples
+from polytomy.errors import ArgumentError, DataError
+from polytomy.kernels.dispatch import kernel
+from polytomy.kernels.reference_distances import hausdorff_matrix as small_hausdorff_matrix
+
+__all__ = ["check_two_classes", "hausdorff", "robust_hausdorff"]
+
+# Pairs of samples times features. So many take NumPy less time than to load the compiled kernels.
+_LEAST_WORK = 2 * 10**8
+
+
+def hausdorff(X: Any, y: ArrayLike, *, metric: str = "euclidean") -> ClassDistances:
+    """Return the Hausdorff distances of the classes, exact and symmetric.
+
+    That of two classes is the largest distance of a sample of either class to the nearest sample
+    of the other one: max(max_a min_b d(a, b), max_b min_a d(a, b)).
+
+    Parameters
+    ----------
+    X : array, sparse matrix or frame of shape (n_samples, n_features)
+        Sparse data has the Euclidean distance only.
+    y : array of shape (n_samples,), labels of any kind
+    metric : name of a metric of scipy.spatial.distance.cdist
+
+    Examples
+    --------
+    >>> print(hausdorff([[0.0], [1.0], [4.0], [9.0]], ["a", "a", "b", "c"]))
+    hausdorff  a  b  c
+            a  0  4  9
+            b  4  0  5
+            c  9  5  0
+    """
+    check_metric(metric)
+    samples = check_two_classes(group_samples(X, y))
+    if metric == "euclidean" and not samples.is_sparse:
+        matrix = _euclidean(samples)
+    else:
+        matrix = _quantiles(samples, metric, 1.0)
+    return ClassDistances(samples.classes, matrix, "hausdorff")
+
+
+def robust_hausdorff(
+    X: Any, y: ArrayLike, *, quantile: float = 0.95, metric: str = "euclidean"
+) -> ClassDistances:
+    """Return Hausdorff distances with a quantile in place of the outer maximum.
+
+    A few outliers then do not decide alone (Huttenlocher, Klanderman and Rucklidge 1993). With
+    ``quantile=1`` it is the Hausdorff distance.
+
+    Parameters
+    ----------
+    X, y, metric : see `hausdorff`
+    quantile : of the samples' distances to the other class, above 0 and at most 1
+
+    Examples
+    --------
+    >>> X = [[0.0], [1.0], [2.0], [90.0], [3.0]]
+    >>> robust_hausdorff(X, [0, 0, 0, 0, 1], quantile=0.5)[0, 1]
+    2.5
+    """
+    if not 0 < quantile <= 1:
+        raise ArgumentError(f"quantile={quantile} is not above 0 and at most 1. Use 0.95.")
+    check_metric(metric)
+    samples = check_two_classes(group_samples(X, y))
+    return ClassDistances(
+        samples.classes, _quantiles(samples, metric, quantile), "robust hausdorff"
+    )
+
+
+def check_two_classes(samples: ClassSamples) -> ClassSamples:
+    """Return samples of two classes or more, or raise DataError."""
+    if len(samples.classes) < 2:
+        raise DataError(
+            f"y has one class, {samples.classes[0]!r}; distances are between two or more"
+        )
+    return samples
+
+
+def _euclidean(samples: ClassSamples) -> NDArray[np.float64]:
+    counts = samples.counts.astype(np.float64)
+    pairs = (counts.sum() ** 2 - (counts**2).sum()) / 2
+    is_small = pairs * samples.rows.shape[1] < _LEAST_WORK
+    compiled = kernel("hausdorff_matrix", "distances", is_serial=True)
+    run = small_hausdorff_matrix if is_small else compiled
+    matrix: NDArray[np.float64] = run(np.ascontiguousarray(samples.rows), samples.starts)
+    return matrix
+
+
+def _quantiles(samples: ClassSamples, metric: str, quantile: float) -> NDArray[np.float64]:
+    parts = list(samples)
+    distance = SampleMetric(metric, samples)
+    matrix = np.zeros((len(parts), len(parts)))
+    for i, j in combinations(range(len(parts)), 2):
+        to_other = _nearest(distance, parts[i], parts[j])
+        matrix[i, j] = matrix[j, i] = max(np.quantile(nearest, quantile) for nearest in to_other)
+    return matrix
+
+
+def _nearest(
+    distance: SampleMetric, A: Rows, B: Rows
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the distance of each row of A to the nearest of B, and of each of B to that of A."""
+    from_a, from_b = np.empty(A.shape[0]), np.full(B.shape[0], np.inf)
+    for block, distances in distance.blocks(A, B):
+        from_a[block] = distances.min(axis=1)
+        np.minimum(from_b, distances.min(axis=0), out=from_b)
+    return from_a, from_b

@@ -1,0 +1,142 @@
+"""The distances of classes: a labelled, symmetric matrix."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from polytomy.errors import ArgumentError
+
+__all__ = ["ClassDistances"]
+
+# Of the largest entry: what the order of additions can change.
+_ASYMMETRY = 1e-9
+_SHOWN_CLASSES = 12
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ClassDistances:
+    """How far apart classes are: a symmetric matrix with labels, zero on its diagonal.
+
+    It is checked when made, and cannot be changed. NumPy takes it for its matrix.
+
+    Parameters
+    ----------
+    classes : labels of the rows and columns, in their order
+    matrix : array of shape (n_classes, n_classes), not negative
+    name : of the measure
+
+    Examples
+    --------
+    >>> distances = ClassDistances(("corn", "oak"), [[0, 3], [3, 0]], "hausdorff")
+    >>> distances["corn", "oak"]
+    3.0
+    >>> print(distances)
+    hausdorff  corn  oak
+         corn     0    3
+          oak     3    0
+    """
+
+    classes: tuple[Any, ...]
+    matrix: NDArray[np.float64]
+    name: str
+
+    def __init__(self, classes: Iterable[Any], matrix: ArrayLike, name: str = "distance") -> None:
+        labels = tuple(classes)
+        if len(set(labels)) < len(labels):
+            raise ArgumentError("classes has a label twice; give each class one place")
+        try:
+            values = np.array(matrix, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise ArgumentError("the matrix of distances has entries that are no numbers") from None
+        if values.shape != (len(labels), len(labels)):
+            raise ArgumentError(
+                f"the matrix of distances has shape {values.shape}; {len(labels)} classes need "
+                f"{(len(labels), len(labels))}"
+            )
+        problem = _problem(values)
+        if problem is not None:
+            reason, row, column = problem
+            raise ArgumentError(
+                f"the distance of {labels[row]!r} and {labels[column]!r} is {values[row, column]}; "
+                f"{reason}"
+            )
+        values = (values + values.T) / 2
+        values.flags.writeable = False
+        object.__setattr__(self, "classes", labels)
+        object.__setattr__(self, "matrix", values)
+        object.__setattr__(self, "name", name)
+
+    def __getitem__(self, pair: tuple[Any, Any]) -> float:
+        try:
+            first, second = pair
+            return float(self.matrix[self.classes.index(first), self.classes.index(second)])
+        except (TypeError, ValueError):
+            raise KeyError(
+                f"{pair!r} is no pair of classes; there are {', '.join(map(repr, self.classes))}"
+            ) from None
+
+    def __len__(self) -> int:
+        return len(self.classes)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        if dtype is None or np.dtype(dtype) == self.matrix.dtype:
+            return self.matrix.copy() if copy else self.matrix
+        if copy is False:
+            raise ValueError(f"the distances cannot be had as {np.dtype(dtype)} without a copy")
+        return self.matrix.astype(dtype)
+
+    def reordered(self, classes: Iterable[Any]) -> ClassDistances:
+        """Return the distances with the classes in another order; leaving out some is fine."""
+        chosen = tuple(classes)
+        position = {label: index for index, label in enumerate(self.classes)}
+        missing = [label for label in chosen if label not in position]
+        if missing:
+            raise ArgumentError(f"{missing[0]!r} is no class of these distances")
+        indices = [position[label] for label in chosen]
+        return ClassDistances(chosen, self.matrix[np.ix_(indices, indices)], self.name)
+
+    def to_frame(self) -> Any:
+        """Return a pandas DataFrame with the labels as index and columns."""
+        import pandas as pd  # an optional package
+
+        return pd.DataFrame(self.matrix, index=list(self.classes), columns=list(self.classes))
+
+    def __str__(self) -> str:
+        shown = self.classes[:_SHOWN_CLASSES]
+        rows = [[self.name, *map(str, shown)]]
+        rows += [
+            [str(label), *(f"{value:.4g}" for value in line[: len(shown)])]
+            for label, line in zip(shown, self.matrix, strict=False)
+        ]
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        lines = ["  ".join(map(str.rjust, row, widths)) for row in rows]
+        left_out = len(self.classes) - len(shown)
+        return "\n".join(lines + [f"… and {left_out} more classes"] * (left_out > 0))
+
+    def __repr__(self) -> str:
+        return f"<ClassDistances: {self.name}, {len(self.classes)} classes>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return ClassDistances, (self.classes, self.matrix, self.name)
+
+
+def _problem(values: NDArray[np.float64]) -> tuple[str, int, int] | None:
+    """Return what is wrong with a matrix of distances, and where; None if it is one."""
+    with np.errstate(invalid="ignore"):
+        scale = np.abs(values).max(initial=0.0)
+        checks = {
+            "it must be a finite number": ~np.isfinite(values),
+            "it must not be negative": values < 0,
+            "it must be 0 on the diagonal": (values != 0) & np.eye(len(values), dtype=bool),
+            "it must be the same in both orders": np.abs(values - values.T) > _ASYMMETRY * scale,
+        }
+    for reason, is_wrong in checks.items():
+        if is_wrong.any():
+            row, column = np.argwhere(is_wrong)[0]
+            return reason, int(row), int(column)
+    return None

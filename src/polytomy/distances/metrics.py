@@ -1,0 +1,102 @@
+"""Distances of samples, block by block: any metric of SciPy, Euclidean also for sparse data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from difflib import get_close_matches
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import issparse
+from scipy.spatial.distance import cdist
+
+from polytomy.distances.samples import ClassSamples, Rows
+from polytomy.errors import ArgumentError, DataError
+
+__all__ = ["METRICS", "SampleMetric", "check_metric"]
+
+METRICS = (
+    "braycurtis", "canberra", "chebyshev", "cityblock", "correlation", "cosine", "dice",
+    "euclidean", "hamming", "jaccard", "jensenshannon", "mahalanobis", "minkowski",
+    "rogerstanimoto", "russellrao", "seuclidean", "sokalsneath", "sqeuclidean", "yule",
+)  # fmt: skip
+
+_ON_TRUTH_VALUES = {"dice", "jaccard", "rogerstanimoto", "russellrao", "sokalsneath", "yule"}
+
+_BLOCK_BYTES = 2**24
+# |x|² + |y|² − 2xy loses digits where it is small beside |x|² + |y|²; below this part of it the
+# distance is worked out from x − y instead.
+_CANCELLED = 1e-3
+
+
+def check_metric(metric: str) -> str:
+    """Return the name of a metric, or raise ArgumentError with those that are near."""
+    if not isinstance(metric, str) or metric not in METRICS:
+        near = get_close_matches(str(metric), METRICS, n=1)
+        hint = f" Did you mean {near[0]!r}?" if near else ""
+        raise ArgumentError(f"metric={metric!r} is not one of {', '.join(METRICS)}.{hint}")
+    return metric
+
+
+class SampleMetric:
+    """A metric of samples, with what it learns from all of them.
+
+    Variances ("seuclidean") and covariances ("mahalanobis") are those of all the data, not of the
+    two classes at hand, so that the distances of different pairs can be compared.
+    """
+
+    def __init__(self, metric: str, samples: ClassSamples) -> None:
+        self.name = check_metric(metric)
+        self._parameters: dict[str, Any] = {}
+        self._dtype = np.bool_ if metric in _ON_TRUTH_VALUES else np.float64
+        if samples.is_sparse:
+            if metric != "euclidean":
+                raise ArgumentError(
+                    f'metric={metric!r} needs dense data; sparse data has "euclidean" only. Use '
+                    "X.toarray() if it fits in memory."
+                )
+        elif metric == "seuclidean":
+            variances = samples.rows.var(axis=0, ddof=1) if len(samples.rows) > 1 else 1.0
+            # A constant feature has no distances to be scaled.
+            self._parameters["V"] = np.where(variances > 0, variances, 1.0)
+        elif metric == "mahalanobis":
+            covariance = np.atleast_2d(np.cov(samples.rows, rowvar=False))
+            self._parameters["VI"] = np.linalg.pinv(covariance, hermitian=True)
+
+    def blocks(self, A: Rows, B: Rows) -> Iterator[tuple[slice, NDArray[np.float64]]]:
+        """Yield runs of rows of A with their distances to all rows of B, in bounded memory."""
+        n_rows, n_columns = A.shape[0], B.shape[0]
+        step = max(1, _BLOCK_BYTES // (8 * n_columns))
+        for start in range(0, n_rows, step):
+            block = slice(start, min(n_rows, start + step))
+            distances = self._between(A[block], B)
+            if not np.isfinite(distances).all():
+                raise DataError(
+                    f"metric={self.name!r} has no distance for some of these samples, as those of "
+                    'zeros only. Use metric="euclidean".'
+                )
+            yield block, distances
+
+    def _between(self, A: Rows, B: Rows) -> NDArray[np.float64]:
+        if issparse(A):
+            return _sparse_euclidean(A, B)
+        parts = A.astype(self._dtype, copy=False), B.astype(self._dtype, copy=False)
+        return np.asarray(cdist(*parts, metric=self.name, **self._parameters))  # type: ignore[call-overload]
+
+
+def _sparse_euclidean(A: Rows, B: Rows) -> NDArray[np.float64]:
+    norms = np.add.outer(_squares(A), _squares(B))
+    squares = norms - 2 * (A @ B.T).toarray()
+    rows, columns = np.nonzero(squares <= _CANCELLED * norms)
+    width = max(1, int(A.nnz / max(1, A.shape[0])) + int(B.nnz / max(1, B.shape[0])))
+    step = max(1, _BLOCK_BYTES // (16 * width))
+    for start in range(0, len(rows), step):
+        few = slice(start, start + step)
+        squares[rows[few], columns[few]] = _squares(A[rows[few]] - B[columns[few]])
+    distances: NDArray[np.float64] = np.sqrt(squares)
+    return distances
+
+
+def _squares(rows: Rows) -> NDArray[np.float64]:
+    return np.asarray(rows.multiply(rows).sum(axis=1)).ravel()

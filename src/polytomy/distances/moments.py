@@ -1,0 +1,59 @@
+"""Distances of classes from their means and spreads alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.spatial.distance import cdist
+
+from polytomy.distances.hausdorff import check_two_classes
+from polytomy.distances.matrix import ClassDistances
+from polytomy.distances.samples import ClassSamples, Rows, group_samples
+
+__all__ = ["centroid"]
+
+
+def centroid(X: Any, y: ArrayLike) -> ClassDistances:
+    """Return the distances of the class means over the geometric mean of the two spreads.
+
+    |μ_i − μ_j| / sqrt(σ_i σ_j) with σ² = Σ|x − μ|² / (n − 1) (Mills 2019). A class without spread,
+    such as one of a single sample, is given the spread within all classes; if there is none in any
+    class, the distances are those of the means.
+
+    Parameters
+    ----------
+    X : array, sparse matrix or frame of shape (n_samples, n_features)
+    y : array of shape (n_samples,), labels of any kind
+
+    Examples
+    --------
+    >>> round(centroid([[0.0], [2.0], [7.0], [9.0]], ["a", "a", "b", "b"])["a", "b"], 4)  # 7 / √2
+    4.9497
+    """
+    samples = check_two_classes(group_samples(X, y))
+    means = samples.means()
+    spreads = _spreads(samples, means)
+    matrix = cdist(means, means) / np.sqrt(np.outer(spreads, spreads))
+    return ClassDistances(samples.classes, matrix, "centroid")
+
+
+def _spreads(samples: ClassSamples, means: NDArray[np.float64]) -> NDArray[np.float64]:
+    squares = np.array(
+        [_squares_about(part, mean) for part, mean in zip(samples, means, strict=True)]
+    )
+    degrees = samples.counts - 1
+    within = np.sqrt(squares.sum() / max(1, degrees.sum())) or 1.0
+    own = np.sqrt(squares / np.maximum(1, degrees))
+    return np.where(own > 0, own, within)
+
+
+def _squares_about(rows: Rows, mean: NDArray[np.float64]) -> float:
+    """Return Σ|x − μ|²."""
+    if isinstance(rows, np.ndarray):
+        return float(((rows - mean) ** 2).sum())
+    # From the entries that are there, and for the others from the mean.
+    there = np.bincount(rows.indices, minlength=len(mean))
+    deviations = rows.data - mean[rows.indices]
+    return float((deviations**2).sum() + ((rows.shape[0] - there) * mean**2).sum())

@@ -1,0 +1,157 @@
+"""Training data as the distances and the designs take it: checked once, grouped by class."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import issparse
+
+from polytomy.errors import DataError
+
+__all__ = ["ClassSamples", "Rows", "group_samples"]
+
+Rows: TypeAlias = Any  # float64 array of shape (n_samples, n_features), or sparse, in rows
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ClassSamples:
+    """Samples in the order of their classes.
+
+    Attributes
+    ----------
+    classes : tuple of labels, sorted where they can be, else in order of appearance
+    rows : array or sparse matrix of shape (n_samples, n_features), class after class
+    starts : array of shape (n_classes + 1,); class i has rows starts[i] to starts[i + 1]
+    order : array of shape (n_samples,), where in the given data each row comes from
+    """
+
+    classes: tuple[Any, ...]
+    rows: Rows
+    starts: NDArray[np.intp]
+    order: NDArray[np.intp]
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether the rows are sparse."""
+        return bool(issparse(self.rows))
+
+    @property
+    def counts(self) -> NDArray[np.intp]:
+        """Number of samples of each class."""
+        return np.diff(self.starts)
+
+    @property
+    def codes(self) -> NDArray[np.intp]:
+        """Position of each row's class."""
+        return np.repeat(np.arange(len(self.classes)), self.counts)
+
+    def of_class(self, index: int) -> Rows:
+        """Return the rows of one class."""
+        return self.rows[self.starts[index] : self.starts[index + 1]]
+
+    def __iter__(self) -> Iterator[Rows]:
+        return (self.of_class(index) for index in range(len(self.classes)))
+
+    def means(self) -> NDArray[np.float64]:
+        """Return the mean of each class, of shape (n_classes, n_features)."""
+        if self.is_sparse:
+            return np.array([np.asarray(part.mean(axis=0)).ravel() for part in self])
+        return np.array([part.mean(axis=0) for part in self])
+
+    def scaled(self) -> ClassSamples:
+        """Return the samples with features of unit variance; dense ones are also centred."""
+        if self.is_sparse:
+            squares = self.rows.multiply(self.rows).mean(axis=0)
+            scale = np.sqrt(np.asarray(squares).ravel())
+            rows = self.rows.multiply(1 / np.where(scale > 0, scale, 1)).tocsr()
+        else:
+            centred = self.rows - self.rows.mean(axis=0)
+            scale = centred.std(axis=0)
+            rows = centred / np.where(scale > 0, scale, 1)
+        return ClassSamples(self.classes, rows, self.starts, self.order)
+
+
+def group_samples(X: Any, y: ArrayLike) -> ClassSamples:
+    """Return data grouped by class, or raise DataError with what is wrong with it.
+
+    Parameters
+    ----------
+    X : array, sparse matrix or frame of shape (n_samples, n_features), of finite numbers
+    y : sequence of n_samples labels of any kind
+
+    Examples
+    --------
+    >>> samples = group_samples([[0.0], [1.0], [2.0]], ["b", "a", "b"])
+    >>> samples.classes, samples.starts, samples.rows.ravel()
+    (('a', 'b'), array([0, 1, 3]), array([1., 0., 2.]))
+    """
+    rows = _features(X)
+    labels = _labels(y)
+    kinds = list(dict.fromkeys(labels))
+    missing = [label for label in kinds if label is None or label != label]
+    if missing:
+        raise DataError(f"y has the label {missing[0]}. Leave out samples without a label.")
+    if len(labels) != rows.shape[0]:
+        raise DataError(f"X has {rows.shape[0]} rows and y has {len(labels)} labels")
+    classes = _sorted_if_possible(kinds)
+    position = {label: index for index, label in enumerate(classes)}
+    codes = np.fromiter(map(position.__getitem__, labels), dtype=np.intp, count=len(labels))
+    # Small integers are sorted by counting.
+    small = np.int16 if len(classes) < np.iinfo(np.int16).max else np.intp
+    order = np.argsort(codes.astype(small), kind="stable")
+    starts = np.concatenate([[0], np.cumsum(np.bincount(codes, minlength=len(classes)))])
+    return ClassSamples(tuple(classes), rows[order], starts.astype(np.intp), order)
+
+
+def _features(X: Any) -> Rows:
+    if issparse(X):
+        rows: Rows = X
+        rows = rows.tocsr().astype(np.float64)
+        values = rows.data
+    else:
+        try:
+            rows = values = np.asarray(X, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise DataError(
+                "X has values that are not numbers. Encode its categories and texts as numbers "
+                "first."
+            ) from None
+    if rows.ndim != 2:
+        raise DataError(f"X has shape {rows.shape}; give a row for each sample and a column for "
+                        "each feature")  # fmt: skip
+    if 0 in rows.shape:
+        raise DataError(f"X has shape {rows.shape}; give a sample and a feature or more")
+    if not np.isfinite(values).all():
+        raise DataError(_name_first_hole(rows))
+    return rows
+
+
+def _name_first_hole(rows: Rows) -> str:
+    if isinstance(rows, np.ndarray):
+        row, column = np.argwhere(~np.isfinite(rows))[0]
+        value = rows[row, column]
+    else:
+        table = rows.tocoo()
+        hole = np.flatnonzero(~np.isfinite(table.data))[0]
+        row, column, value = table.row[hole], table.col[hole], table.data[hole]
+    return f"X has {value} in row {row}, column {column}. Fill in or leave out what is missing."
+
+
+def _labels(y: ArrayLike) -> list[Any]:
+    # A list stays one: as an array, mixed labels such as 1 and "a" would all become text.
+    array = np.asarray(y, dtype=object if isinstance(y, list | tuple) else None)
+    if array.ndim != 1:
+        raise DataError(f"y has shape {array.shape}; give one label for each sample")
+    labels: list[Any] = array.tolist()
+    return labels
+
+
+def _sorted_if_possible(labels: list[Any]) -> list[Any]:
+    try:
+        return sorted(labels)
+    except TypeError:
+        return labels

@@ -1,0 +1,77 @@
+"""Files that appear whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import stat
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+__all__ = ["writing_whole"]
+
+
+@contextmanager
+def writing_whole(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+    """Yield a file to write to, which gets its name only when all is written and on the disk.
+
+    If the body fails, an earlier file of this name stays as it was. A link stays a link, and what
+    it leads to is written; a device or a pipe is written to directly.
+
+    Parameters
+    ----------
+    path : where the file is to be
+
+    Examples
+    --------
+    >>> folder = tempfile.mkdtemp()
+    >>> with writing_whole(Path(folder, "answer.txt")) as file:
+    ...     n_bytes = file.write(b"42")
+    >>> Path(folder, "answer.txt").read_text()
+    '42'
+    """
+    given = Path(path)
+    target = given.resolve()
+    if given.is_relative_to("/dev") or (target.exists() and not target.is_file()):
+        with given.open("wb") as device:
+            yield device
+        return
+    try:
+        descriptor, name = tempfile.mkstemp(dir=target.parent, prefix=".polytomy-")
+    except OSError as error:
+        error.filename = str(path)
+        raise
+    temporary = Path(name)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.chmod(_mode_of(target))
+        temporary.replace(target)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+    _sync_folder(target.parent)
+
+
+def _mode_of(target: Path) -> int:
+    """Return the mode of a file, or the one a new file gets; a temporary file is private."""
+    if target.exists():
+        return stat.S_IMODE(target.stat().st_mode)
+    mask = os.umask(0)
+    os.umask(mask)
+    return 0o666 & ~mask
+
+
+def _sync_folder(folder: Path) -> None:
+    """Put the new name on the disk too, where the system knows how."""
+    if not hasattr(os, "O_DIRECTORY"):
+        return
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,306 @@
+"""The search for a scheme: designs and solvers compared, each dichotomy trained once a fold."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.utils import Tags
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from polytomy.assembly import (
+    check_training_data,
+    progress_bar,
+    route_arguments,
+    training_options,
+)
+from polytomy.classifier import PolytomyClassifier
+from polytomy.errors import ArgumentError
+from polytomy.scheme import Scheme
+from polytomy.selection import (
+    Race,
+    Runner,
+    candidates_from,
+    choose,
+    find_score,
+    folds_of,
+    pareto_set,
+    run_race,
+)
+
+__all__ = ["SchemeSearchCV"]
+
+
+def _winner_has(method: str) -> Any:
+    def check(search: SchemeSearchCV) -> bool:
+        if hasattr(search, "best_estimator_"):
+            getattr(search.best_estimator_, method)
+        return True
+
+    return available_if(check)
+
+
+class SchemeSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
+    """Compares schemes and solvers on held-out folds, and trains the one that it chooses.
+
+    In each fold every dichotomy that occurs in any candidate is trained once, and schemes that are
+    made from data are made from the fold's training part alone. A candidate that loses clearly is
+    left behind. Of those that are not worse than the best by more than a standard error (of the
+    difference, on the same samples), the one is chosen whose binaries train on the fewest samples.
+
+    Parameters
+    ----------
+    estimator : classifier, default=SVC()
+        The binary classifier; or a PolytomyClassifier, whose other options count too.
+    candidates : "default", list or dict, default="default"
+        Schemes, each in any form that the option ``scheme`` takes, or pairs of a scheme and a
+        solver; in a dict, by name. "default" tries the designs that suit the number of classes.
+    scoring : str or sequence of str, default=("log_loss", "uncertainty_coefficient")
+        What is measured; the first decides. Of log_loss, brier_score, winner_brier_score,
+        classwise_calibration_error, uncertainty_coefficient and accuracy.
+    cv : int, splitter or list of splits, default=5
+        The folds.
+    budget : float, optional
+        Seconds after which no further fold is begun. The first is always finished.
+    refit : bool, default=True
+        Whether to train the chosen scheme on all the data.
+    n_jobs : int, optional
+        Jobs of joblib over the binaries; the results do not depend on it.
+    random_state : int, RandomState or None
+        Fixes the folds, drawn schemes and estimators.
+    verbose : int, default=0
+        1 shows progress.
+
+    Attributes
+    ----------
+    best_candidate_ : Candidate, with its name, scheme and solver
+    best_scheme_ : Scheme, made from all the data; prints as control text
+    best_estimator_ : PolytomyClassifier, trained on all the data
+    cv_results_ : dict of arrays, a value for each candidate; ``frame()`` makes a table of it
+    pareto_ : list of str
+        Candidates that none beats in a score, fit time or prediction time without losing in another
+    n_folds_ : int, folds that were run
+    classes_, n_features_in_, feature_names_in_
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> X, y = load_iris(return_X_y=True)
+    >>> search = SchemeSearchCV(LogisticRegression(max_iter=500), ["adjacent", "one-vs-rest"])
+    >>> search.set_params(random_state=0, cv=3).fit(X, y).best_candidate_.name
+    'adjacent'
+    """
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        candidates: Any = "default",
+        scoring: str | Sequence[str] = ("log_loss", "uncertainty_coefficient"),
+        cv: Any = 5,
+        budget: float | None = None,
+        refit: bool = True,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.estimator = estimator
+        self.candidates = candidates
+        self.scoring = scoring
+        self.cv = cv
+        self.budget = budget
+        self.refit = refit
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(
+        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None, **fit_params: Any
+    ) -> Self:
+        """Compare the candidates, and train the one that is chosen.
+
+        Parameters
+        ----------
+        X, y, sample_weight, **fit_params : as of PolytomyClassifier
+        """
+        classifier = self._classifier()
+        binary = classifier.binary_estimator()
+        scores = [find_score(name) for name in self._scoring()]
+        data, labels = check_training_data(self, X, y, binary)
+        routed = route_arguments(classifier, "fit", sample_weight, fit_params)
+        self.classes_, codes = np.unique(labels, return_inverse=True)
+        candidates = candidates_from(self.candidates, len(self.classes_), classifier.solver)
+        race = run_race(
+            candidates,
+            data,
+            labels,
+            scores=scores,
+            folds=folds_of(self.cv, data, labels, self.random_state),
+            estimator=binary,
+            models=classifier.models,
+            sample_weight=routed.of_estimator.sample_weight,
+            random_state=classifier.random_state,
+            training=lambda rows: training_options(
+                classifier, routed.take(rows, len(labels)), self.classes_, codes[rows]
+            ),
+            budget=self.budget,
+            is_lenient=isinstance(self.candidates, str),
+            progress=progress_bar if self.verbose else None,
+            on_fold=self._tell if self.verbose else None,
+        )
+        winner = choose(race)
+        self.best_candidate_ = winner.candidate
+        self.n_folds_ = race.n_folds
+        self._note_results(race, winner)
+        if self.refit:
+            chosen = {"scheme": winner.candidate.scheme, "solver": winner.candidate.solver}
+            self.best_estimator_ = classifier.set_params(**chosen)
+            self.best_estimator_.fit(X, y, sample_weight, **fit_params)
+        return self
+
+    @property
+    def best_scheme_(self) -> Scheme:
+        """The chosen scheme, made from all the data."""
+        check_is_fitted(self, "best_estimator_")
+        scheme: Scheme = self.best_estimator_.scheme_
+        return scheme
+
+    def frame(self) -> Any:
+        """Return the results as a pandas frame, the best candidates first."""
+        check_is_fitted(self, "cv_results_")
+        try:
+            import pandas
+        except ImportError:
+            raise ArgumentError(
+                "a frame needs pandas, which is not installed. cv_results_ has the same as a dict."
+            ) from None
+        return pandas.DataFrame(self.cv_results_).sort_values("rank").reset_index(drop=True)
+
+    # -- answers of the chosen classifier --------------------------------------------------------
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the class of each sample."""
+        return self._winner().predict(X)
+
+    @_winner_has("predict_proba")
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Return the probabilities of the classes, in the order of ``classes_``."""
+        probabilities: NDArray[np.float64] = self._winner().predict_proba(X)
+        return probabilities
+
+    @_winner_has("predict_log_proba")
+    def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
+        """Return the logarithms of the probabilities."""
+        logarithms: NDArray[np.float64] = self._winner().predict_log_proba(X)
+        return logarithms
+
+    def decisions(self, X: Any) -> NDArray[np.float64]:
+        """Return the answers of the chosen scheme's binaries."""
+        return self._winner().decisions(X)
+
+    # -- parts of the above ----------------------------------------------------------------------
+
+    def _winner(self) -> PolytomyClassifier:
+        check_is_fitted(self, "best_estimator_")
+        winner: PolytomyClassifier = self.best_estimator_
+        return winner
+
+    def _classifier(self) -> PolytomyClassifier:
+        """Return an unfitted classifier with the options that all candidates share."""
+        if isinstance(self.estimator, PolytomyClassifier):
+            classifier: PolytomyClassifier = clone(self.estimator)
+        else:
+            classifier = PolytomyClassifier(
+                None if self.estimator is None else clone(self.estimator)
+            )
+        if self.random_state is not None:
+            classifier.random_state = self.random_state
+        if self.n_jobs is not None:
+            classifier.n_jobs = self.n_jobs
+        return classifier
+
+    def _scoring(self) -> Sequence[str]:
+        names = (self.scoring,) if isinstance(self.scoring, str) else tuple(self.scoring)
+        if not names:
+            raise ArgumentError("scoring is empty; give a score or more")
+        return names
+
+    def _tell(self, race: Race) -> None:
+        from rich.console import Console
+
+        left = race.finished
+        best = race.leader(left)
+        name, values = next(iter(best.scores.items()))
+        Console(stderr=True).print(
+            f"fold {race.n_folds}: {len(left)} of {len(race.runners)} candidates left, best "
+            f"{best.candidate.name} ({name} {np.mean(values):.4f})",
+            markup=False,
+            highlight=False,
+        )
+
+    def _note_results(self, race: Race, winner: Runner) -> None:
+        runners = race.runners
+        names = list(runners[0].scores)
+        results: dict[str, NDArray[Any]] = {
+            "candidate": np.array([each.candidate.name for each in runners], dtype=object),
+            "solver": np.array([str(each.candidate.solver) for each in runners], dtype=object),
+            "n_folds": np.array([each.n_folds for each in runners]),
+            "n_binaries": np.array([_mean(each.n_binaries) for each in runners]),
+            "n_training_samples": np.array([_mean(each.n_training_samples) for each in runners]),
+        }
+        criteria = []
+        for name in names:
+            means = np.array([_mean(each.scores[name]) for each in runners])
+            results[f"mean_{name}"] = means
+            results[f"std_{name}"] = np.array([_std(each.scores[name]) for each in runners])
+            criteria.append(-means if find_score(name).greater_is_better else means)
+        for kind in ("fit", "predict"):
+            seconds = [getattr(each, f"{kind}_seconds") for each in runners]
+            results[f"mean_{kind}_time"] = np.array([_mean(each) for each in seconds])
+            criteria.append(results[f"mean_{kind}_time"])
+        results["rank"] = _ranks(race)
+        optimal = pareto_set(np.column_stack(criteria))
+        results["is_pareto"] = np.isin(np.arange(len(runners)), optimal)
+        results["is_chosen"] = np.array([each is winner for each in runners])
+        results["reason"] = np.array([each.reason for each in runners], dtype=object)
+        self.cv_results_ = results
+        self.pareto_ = [runners[i].candidate.name for i in optimal]
+
+    def get_metadata_routing(self) -> MetadataRouter:
+        """Return which arguments of `fit` go to the binaries and to their splitter."""
+        mapping = MethodMapping().add(caller="fit", callee="fit")
+        router = MetadataRouter(owner=self)
+        return router.add(classifier=self._classifier(), method_mapping=mapping)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags = self._classifier().__sklearn_tags__().input_tags
+        return tags
+
+
+def _mean(values: Sequence[float]) -> float:
+    return float(np.mean(values)) if values else np.nan
+
+
+def _std(values: Sequence[float]) -> float:
+    return float(np.std(values, ddof=1)) if len(values) > 1 else np.nan
+
+
+def _ranks(race: Race) -> NDArray[np.intp]:
+    """Return the place of each runner: by how far it came, then by its losses against the best."""
+    best = race.leader(race.finished)
+
+    def place(runner: Runner) -> tuple[bool, int, float]:
+        is_measured = runner.n_folds > 0 and np.isfinite(np.concatenate(runner.losses)).all()
+        gap = race.gap(runner, best)[0] if is_measured else np.inf
+        return bool(runner.reason), -runner.n_folds, gap
+
+    order = sorted(range(len(race.runners)), key=lambda i: place(race.runners[i]))
+    ranks = np.empty(len(order), dtype=np.intp)
+    ranks[order] = np.arange(1, len(order) + 1)
+    return ranks

@@ -1,0 +1,21 @@
+"""Which scheme and solver suit the data: candidates raced against each other on held-out folds."""
+
+from polytomy.selection.candidates import Candidate, candidates_from
+from polytomy.selection.choosing import choose, pareto_set
+from polytomy.selection.folds import folds_of
+from polytomy.selection.race import Race, Runner, run_race
+from polytomy.selection.scoring import SCORES, Score, find_score
+
+__all__ = [
+    "SCORES",
+    "Candidate",
+    "Race",
+    "Runner",
+    "Score",
+    "candidates_from",
+    "choose",
+    "find_score",
+    "folds_of",
+    "pareto_set",
+    "run_race",
+]

@@ -1,0 +1,73 @@
+"""Folds over all classes at once, on which candidates are compared."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import check_random_state
+
+from polytomy.binary import check_folds
+from polytomy.errors import ArgumentError
+
+__all__ = ["folds_of"]
+
+Split = tuple[NDArray[np.intp], NDArray[np.intp]]
+
+
+def folds_of(
+    cv: Any, X: Any, y: NDArray[Any], random_state: Any = None, **split_params: Any
+) -> list[Split]:
+    """Return pairs of training and held-out rows; every class is in all training parts.
+
+    Parameters
+    ----------
+    cv : int, splitter or list of splits
+        A number deals the samples of each class out to that many folds, or to fewer where no class
+        has so many; a class of one sample is always trained on.
+    X, y : the data
+    random_state : of folds that are dealt
+    **split_params : further arguments of a splitter's ``split``, such as groups
+
+    Examples
+    --------
+    >>> folds = folds_of(2, None, np.array(["a", "b", "a", "b", "c"]), random_state=0)
+    >>> [(len(training), len(held_out)) for training, held_out in folds]
+    [(3, 2), (3, 2)]
+    """
+    check_folds(cv)
+    if isinstance(cv, int | np.integer):
+        return _deal(y, int(cv), random_state)
+    splits = cv.split(X, y, **split_params) if hasattr(cv, "split") else cv
+    folds = [(np.asarray(training), np.asarray(held_out)) for training, held_out in splits]
+    n_classes = len(np.unique(y))
+    for number, (training, _) in enumerate(folds, start=1):
+        if len(np.unique(y[training])) < n_classes:
+            raise ArgumentError(
+                f"fold {number} of cv trains without some of the classes. Use stratified folds, or "
+                "a number of folds."
+            )
+    if not folds:
+        raise ArgumentError(f"cv={cv!r} gives no folds")
+    return folds
+
+
+def _deal(y: NDArray[Any], n_folds: int, random_state: Any) -> list[Split]:
+    codes = np.unique(y, return_inverse=True)[1]
+    counts = np.bincount(codes)
+    n_folds = min(n_folds, int(counts.max()))
+    if n_folds < 2:
+        raise ArgumentError(
+            "every class has just one sample, so nothing can be held out. Give more samples, or "
+            "choose a scheme yourself."
+        )
+    generator = check_random_state(random_state)
+    fold_of = np.empty(len(y), dtype=np.intp)
+    first = 0
+    for code, count in enumerate(counts):
+        members = generator.permutation(np.flatnonzero(codes == code))
+        # Each class goes on where the one before it stopped, so that the folds are of one size.
+        fold_of[members] = (first + np.arange(count)) % n_folds if count > 1 else -1
+        first += int(count) if count > 1 else 0
+    return [(np.flatnonzero(fold_of != k), np.flatnonzero(fold_of == k)) for k in range(n_folds)]

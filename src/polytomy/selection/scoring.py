@@ -1,0 +1,125 @@
+"""What candidates are judged by."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from difflib import get_close_matches
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polytomy import metrics
+from polytomy.errors import ArgumentError
+
+__all__ = ["SCORES", "Judged", "Score", "find_score"]
+
+Floats = NDArray[np.float64]
+
+
+class Judged(NamedTuple):
+    """Held-out samples: their labels, the scores of the classes, the classes, the weights."""
+
+    y: NDArray[Any]
+    scores: Floats
+    classes: NDArray[Any]
+    weight: Floats | None
+
+    @property
+    def predicted(self) -> NDArray[Any]:
+        """The class of the largest score; ties go to the first."""
+        labels: NDArray[Any] = self.classes[np.argmax(self.scores, axis=1)]
+        return labels
+
+
+class Score(NamedTuple):
+    """A way to judge candidates.
+
+    Attributes
+    ----------
+    name : str
+    measure : from held-out samples to a number
+    greater_is_better : bool
+    needs_probabilities : whether votes and other scores mean nothing to it
+    losses : from held-out samples to a loss of each, whose mean ranks as the score does; None where
+        the score is no such mean
+    """
+
+    name: str
+    measure: Callable[[Judged], float]
+    greater_is_better: bool = False
+    needs_probabilities: bool = True
+    losses: Callable[[Judged], Floats] | None = None
+
+
+def _of_probabilities(metric: Callable[..., float]) -> Callable[[Judged], float]:
+    def measure(judged: Judged) -> float:
+        return metric(judged.y, judged.scores, judged.classes, sample_weight=judged.weight)
+
+    return measure
+
+
+def _accuracy(judged: Judged) -> float:
+    return float(np.average(judged.predicted == judged.y, weights=judged.weight))
+
+
+def _uncertainty_coefficient(judged: Judged) -> float:
+    return metrics.uncertainty_coefficient(judged.y, judged.predicted, sample_weight=judged.weight)
+
+
+def _surprises(judged: Judged) -> Floats:
+    of_truth = judged.scores[_is_truth(judged)]
+    return np.asarray(-np.log(np.clip(of_truth, np.finfo(np.float64).eps, 1.0)))
+
+
+def _squares(judged: Judged) -> Floats:
+    return np.asarray(np.sum((judged.scores - _is_truth(judged)) ** 2, axis=1))
+
+
+def _errors(judged: Judged) -> Floats:
+    return np.asarray(judged.predicted != judged.y, dtype=np.float64)
+
+
+def _is_truth(judged: Judged) -> NDArray[np.bool_]:
+    return np.asarray(judged.y[:, np.newaxis] == judged.classes)
+
+
+SCORES: dict[str, Score] = {
+    score.name: score
+    for score in (
+        Score("log_loss", _of_probabilities(metrics.log_loss), losses=_surprises),
+        Score("brier_score", _of_probabilities(metrics.brier_score), losses=_squares),
+        Score("winner_brier_score", _of_probabilities(metrics.winner_brier_score)),
+        Score(
+            "classwise_calibration_error", _of_probabilities(metrics.classwise_calibration_error)
+        ),
+        Score(
+            "uncertainty_coefficient",
+            _uncertainty_coefficient,
+            greater_is_better=True,
+            needs_probabilities=False,
+        ),
+        Score(
+            "accuracy",
+            _accuracy,
+            greater_is_better=True,
+            needs_probabilities=False,
+            losses=_errors,
+        ),
+    )
+}
+
+
+def find_score(name: str) -> Score:
+    """Return the score of a name, or an ArgumentError that lists them.
+
+    Examples
+    --------
+    >>> find_score("accuracy").greater_is_better
+    True
+    """
+    if not isinstance(name, str) or name not in SCORES:
+        near = get_close_matches(str(name), SCORES, n=1)
+        hint = f" Did you mean {near[0]!r}?" if near else ""
+        raise ArgumentError(f"scoring={name!r} is not known; there are {', '.join(SCORES)}.{hint}")
+    return SCORES[name]

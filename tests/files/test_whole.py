@@ -1,0 +1,68 @@
+import os
+import stat
+
+import pytest
+
+from polytomy.files import writing_whole
+
+
+def test_the_file_appears_only_when_it_is_complete(tmp_path):
+    target = tmp_path / "a.txt"
+    with writing_whole(target) as file:
+        file.write(b"half ")
+        assert not target.exists()
+        file.write(b"whole")
+    assert target.read_bytes() == b"half whole"
+    assert os.listdir(tmp_path) == ["a.txt"]
+
+
+def test_a_failure_leaves_the_earlier_file_and_nothing_else(tmp_path):
+    target = tmp_path / "a.txt"
+    target.write_bytes(b"before")
+
+    def fail():
+        with writing_whole(target) as file:
+            file.write(b"after")
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        fail()
+    assert target.read_bytes() == b"before"
+    assert os.listdir(tmp_path) == ["a.txt"]
+
+
+def test_a_link_stays_a_link_and_its_target_keeps_its_mode(tmp_path):
+    target, link = tmp_path / "a.txt", tmp_path / "link"
+    target.write_bytes(b"before")
+    target.chmod(0o640)
+    link.symlink_to(target)
+    with writing_whole(link) as file:
+        file.write(b"after")
+    assert link.is_symlink()
+    assert target.read_bytes() == b"after"
+    assert stat.S_IMODE(target.stat().st_mode) == 0o640
+
+
+def test_a_new_file_is_as_open_as_the_mask_allows(tmp_path):
+    mask = os.umask(0o027)
+    try:
+        with writing_whole(tmp_path / "a.txt") as file:
+            file.write(b"1")
+    finally:
+        os.umask(mask)
+    assert stat.S_IMODE((tmp_path / "a.txt").stat().st_mode) == 0o640
+
+
+def test_a_pipe_is_written_to(tmp_path):
+    reading, writing = os.pipe()
+    with writing_whole(f"/dev/fd/{writing}") as file:
+        file.write(b"through")
+    os.close(writing)
+    assert os.read(reading, 100) == b"through"
+    os.close(reading)
+
+
+def test_a_missing_folder_is_named(tmp_path):
+    with pytest.raises(FileNotFoundError) as info, writing_whole(tmp_path / "no" / "a.txt"):
+        pass
+    assert info.value.filename == str(tmp_path / "no" / "a.txt")

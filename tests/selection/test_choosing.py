@@ -1,0 +1,134 @@
+"""The one-standard-error rule, the Pareto set, folds and candidates."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from sklearn.model_selection import StratifiedKFold
+
+from polytomy.designs import one_vs_one
+from polytomy.errors import ArgumentError
+from polytomy.selection import (
+    Candidate,
+    Race,
+    Runner,
+    candidates_from,
+    choose,
+    find_score,
+    folds_of,
+    pareto_set,
+)
+
+
+def runner(name, losses, cost):
+    made = Runner(Candidate(name, name), {"log_loss": [float(np.mean(losses))]})
+    made.losses, made.n_training_samples = [np.array(losses, dtype=float)], [cost]
+    return made
+
+
+def race(*runners):
+    return Race(list(runners), [np.ones(len(runners[0].losses[0]))], 1)
+
+
+def test_the_cheapest_within_a_standard_error_is_chosen():
+    # Differences to the best: of "near" 0, 0, 0, 4 with mean 1 and standard error √12 / 4 = 0.87;
+    # of "nearer" 0, 0, 1, 3 with mean 1 and √6 / 4 = 0.61; of "even" 2, −2, 1, −1 with mean 0.
+    best = runner("best", [0, 0, 0, 0], cost=100)
+    assert choose(race(best, runner("near", [0, 0, 0, 4], cost=10))).candidate.name == "best"
+    even = runner("even", [2, -2, 1, -1], cost=50)
+    assert choose(race(best, even)).candidate.name == "even"
+    closer = runner("closer", [0, 0, 0, 0.5], cost=10)  # mean 0.125, error √(0.1875) / 4 = 0.108
+    assert choose(race(best, closer)).candidate.name == "best"
+    close = runner("close", [-1, 0, 0, 2], cost=10)  # mean 0.25, error √4.75 / 4 = 0.54
+    assert choose(race(best, close)).candidate.name == "close"
+
+
+def test_of_equal_cost_the_better_is_chosen():
+    best, close = runner("best", [0, 0, 0], 10), runner("close", [-1, 0, 2], 10)
+    assert choose(race(close, best)).candidate.name == "best"
+
+
+@given(
+    arrays(
+        np.float64,
+        st.tuples(st.integers(1, 8), st.integers(1, 3)),
+        elements=st.sampled_from([0, 1, 2, np.nan]),
+    )
+)
+def test_the_pareto_set_is_what_nothing_dominates(criteria):
+    values = np.where(np.isnan(criteria), np.inf, criteria).tolist()
+    expected = []
+    for i, own in enumerate(values):
+        beaten = any(
+            all(a <= b for a, b in zip(other, own, strict=True))
+            and any(a < b for a, b in zip(other, own, strict=True))
+            for other in values
+        )
+        if not beaten:
+            expected.append(i)
+    assert pareto_set(criteria) == expected
+
+
+@given(st.lists(st.integers(0, 3), min_size=4, max_size=30), st.integers(2, 6), st.integers(0, 9))
+def test_folds_hold_out_each_sample_once_and_train_on_every_class(labels, n_folds, seed):
+    y = np.array([0, 0, *labels])
+    folds = folds_of(n_folds, None, y, random_state=seed)
+    counts = dict(zip(*np.unique(y, return_counts=True), strict=True))
+    held_out = np.concatenate([test for _, test in folds])
+    alone = [i for i, label in enumerate(y) if counts[label] == 1]
+    assert sorted(held_out) == sorted(set(range(len(y))) - set(alone))
+    for training, test in folds:
+        assert set(y[training]) == set(y)
+        assert not set(training) & set(test)
+        assert len(training) + len(test) == len(y)
+        for label, count in counts.items():
+            if count > 1:
+                assert np.count_nonzero(y[test] == label) <= -(-count // len(folds))
+
+
+def test_folds_of_splitters_and_lists():
+    y = np.repeat(["a", "b"], 6)
+    X = np.zeros((12, 1))
+    splitter = StratifiedKFold(3)
+    expected = list(splitter.split(X, y))
+    for cv in splitter, expected:
+        for one, other in zip(folds_of(cv, X, y), expected, strict=True):
+            np.testing.assert_array_equal(one[0], other[0])
+            np.testing.assert_array_equal(one[1], other[1])
+    with pytest.raises(ArgumentError, match="fold 1 of cv trains without some of the classes"):
+        folds_of([(range(6), range(6, 12))], X, y)
+    with pytest.raises(ArgumentError, match="every class has just one sample"):
+        folds_of(2, X[:2], y[5:7])
+    with pytest.raises(ArgumentError, match="gives no folds"):
+        folds_of([], X, y)
+
+
+def test_candidates_in_every_form():
+    scheme = one_vs_one(["a", "b", "c"])
+    found = candidates_from({"mine": scheme, "votes": ("tree", "voting")}, 3, "divergence")
+    assert found == [Candidate("mine", scheme, "divergence"), Candidate("votes", "tree", "voting")]
+    assert candidates_from(["a {x y}", scheme], 3)[0].name == "a {x y}"
+    assert candidates_from([found[0]], 3) == [found[0]]
+    many = [each.name for each in candidates_from("default", 500)]
+    assert "one-vs-one" not in many
+    assert "one-vs-one" in [each.name for each in candidates_from("default", 50)]
+
+
+@pytest.mark.parametrize(
+    ("argument", "words"),
+    [
+        ("one-vs-one", 'neither "default", nor a list'),
+        (7, 'neither "default", nor a list'),
+        ([], "candidates is empty"),
+        (["tree", "tree"], "two candidates are called 'tree'"),
+    ],
+)
+def test_bad_candidates(argument, words):
+    with pytest.raises(ArgumentError, match=words):
+        candidates_from(argument, 3)
+
+
+def test_an_unknown_score_suggests_one():
+    with pytest.raises(ArgumentError, match="Did you mean 'log_loss'"):
+        find_score("logloss")

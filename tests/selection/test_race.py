@@ -1,0 +1,152 @@
+"""The race: the same measures as of candidates trained alone, and no dichotomy trained twice."""
+
+import numpy as np
+import pytest
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.datasets import make_blobs
+from sklearn.linear_model import LogisticRegression
+
+from polytomy import PolytomyClassifier, metrics
+from polytomy.errors import ArgumentError
+from polytomy.selection import candidates_from, find_score, folds_of, run_race
+
+SCORES = [find_score("log_loss"), find_score("uncertainty_coefficient")]
+
+
+@pytest.fixture(scope="module")
+def blobs():
+    X, y = make_blobs(200, centers=4, cluster_std=3.0, random_state=1)
+    return X, np.array(["ash", "birch", "cedar", "elm"])[y]
+
+
+def race(candidates, blobs, estimator, n_folds=3, scores=SCORES, **options):
+    X, y = blobs
+    return run_race(
+        candidates_from(candidates, 4),
+        X,
+        y,
+        scores=scores,
+        folds=folds_of(n_folds, X, y, random_state=0),
+        estimator=estimator,
+        training=options.pop("training", lambda rows: {}),
+        **options,
+    )
+
+
+def test_the_measures_are_those_of_candidates_trained_alone(blobs):
+    X, y = blobs
+    estimator = LogisticRegression()
+    outcome = race(["one-vs-one", "tree", "adjacent"], blobs, estimator)
+    for number, (training, held_out) in enumerate(folds_of(3, X, y, random_state=0)):
+        for runner in outcome.runners:
+            if runner.n_folds <= number:
+                continue
+            alone = PolytomyClassifier(estimator, runner.candidate.scheme)
+            alone.fit(X[training], y[training])
+            proba = alone.predict_proba(X[held_out])
+            loss = metrics.log_loss(y[held_out], proba, alone.classes_)
+            assert runner.scores["log_loss"][number] == pytest.approx(loss, abs=1e-12)
+            winners = alone.classes_[proba.argmax(axis=1)]
+            told = metrics.uncertainty_coefficient(y[held_out], winners)
+            assert runner.scores["uncertainty_coefficient"][number] == pytest.approx(told)
+            assert np.mean(runner.losses[number]) == pytest.approx(loss, abs=1e-12)
+            assert runner.n_binaries[number] == len(alone.binaries_)
+
+
+class Counter(ClassifierMixin, BaseEstimator):
+    """Counts its fits, in a list given to it."""
+
+    def __init__(self, fits=None):
+        self.fits = fits
+
+    def __sklearn_clone__(self):
+        return Counter(self.fits)
+
+    def fit(self, X, y):
+        self.fits.append(len(y))
+        self.classes_ = np.unique(y)
+        return self
+
+    def predict_proba(self, X):
+        p = 1 / (1 + np.exp(-X[:, 0]))
+        return np.column_stack([1 - p, p])
+
+    def predict(self, X):
+        return self.classes_[(X[:, 0] > 0).astype(int)]
+
+
+def test_each_dichotomy_is_trained_once_a_fold(blobs):
+    fits = []
+    twin_trees = {
+        "tree": "m {ash n {birch k {cedar elm}}}",
+        "mirrored": "m {n {k {elm cedar} birch} ash}",
+        "pairs": "one-vs-one",
+    }
+    race(
+        twin_trees, blobs, Counter(fits), n_folds=2, scores=[find_score("uncertainty_coefficient")]
+    )
+    # Three of the tree, six pairs of which one is the tree's last, in two folds; the mirrored tree
+    # needs nothing of its own.
+    assert len(fits) == 2 * (3 + 5)
+
+
+def test_a_clear_loser_is_left_behind(blobs):
+    def shrug(scheme, decisions):
+        return np.full((len(decisions), 4), 0.25)
+
+    candidates = {"one-vs-one": "one-vs-one", "hopeless": ("tree", shrug)}
+    outcome = race(candidates, blobs, LogisticRegression(), n_folds=4)
+    winner, loser = outcome.runners
+    gap, error = outcome.gap(loser, winner)
+    assert gap > 3 * error
+    assert loser.n_folds < 4
+    assert loser.reason.startswith("left behind one-vs-one after fold")
+    # With no other left there is nothing more to measure.
+    assert outcome.n_folds == winner.n_folds == loser.n_folds
+
+
+def test_the_gap_is_a_paired_mean_and_its_standard_error(blobs):
+    outcome = race(["one-vs-one", "tree"], blobs, LogisticRegression(), n_folds=2)
+    one, other = outcome.runners
+    difference = np.concatenate(one.losses) - np.concatenate(other.losses)
+    gap, error = outcome.gap(one, other)
+    assert gap == pytest.approx(difference.mean())
+    assert error == pytest.approx(difference.std() / np.sqrt(len(difference)))
+
+
+def test_the_budget_ends_a_race_after_a_fold(blobs):
+    outcome = race(["one-vs-one", "tree"], blobs, LogisticRegression(), n_folds=5, budget=0)
+    assert outcome.n_folds == 1
+
+
+def test_a_solver_without_probabilities_cannot_win_by_them(blobs):
+    pairs = [("one-vs-one", "voting"), ("one-vs-one", "least-squares")]
+    outcome = race(pairs, blobs, LogisticRegression())
+    votes = outcome.runners[0]
+    assert np.isnan(votes.scores["log_loss"]).all()
+    assert np.isfinite(votes.scores["uncertainty_coefficient"]).all()
+    assert votes.reason == "solver='voting' gives no probabilities"
+    by_accuracy = race(pairs, blobs, LogisticRegression(), scores=[find_score("accuracy")])
+    assert not by_accuracy.runners[0].reason
+
+
+def test_what_cannot_be_done_raises_or_is_left_out(blobs):
+    candidates = [("one-vs-rest", "price"), ("one-vs-one", "price")]
+    with pytest.raises(ArgumentError, match="one-vs-one code"):
+        race(candidates, blobs, LogisticRegression())
+    outcome = race(candidates, blobs, LogisticRegression(), is_lenient=True)
+    assert "one-vs-one code" in outcome.runners[0].reason
+    assert outcome.finished == [outcome.runners[1]]
+    with pytest.raises(ArgumentError, match="no candidate can be done"):
+        race(candidates[:1], blobs, LogisticRegression(), is_lenient=True)
+
+
+def test_weights_count_as_copies_of_held_out_samples(blobs):
+    X, y = blobs
+    weight = np.random.default_rng(0).integers(1, 4, len(y)).astype(float)
+    outcome = race(["tree"], blobs, LogisticRegression(), sample_weight=weight, n_folds=2)
+    training, held_out = folds_of(2, X, y, random_state=0)[0]
+    alone = PolytomyClassifier(LogisticRegression(), "tree").fit(X[training], y[training])
+    copies = np.repeat(held_out, weight[held_out].astype(int))
+    loss = metrics.log_loss(y[copies], alone.predict_proba(X[copies]), alone.classes_)
+    assert outcome.runners[0].scores["log_loss"][0] == pytest.approx(loss)

@@ -14,6 +14,7 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from polytomy.assembly.estimators import Dichotomy
 from polytomy.assembly.routing import Arguments
+from polytomy.assembly.sharing import train_together
 from polytomy.binary import (
     TrainedBinary,
     balance_sides,
@@ -77,6 +78,25 @@ def fit_binaries(
     common = Arguments(sample_weight, fit_params or {})
     arguments = [(of_models or {}).get(each.model or "", common) for each in wanted]
     left = [i for i, binary in enumerate(binaries) if binary is None]
+    alike = [i for i in left if arguments[i] is common and not common.others]
+    if alike:
+        together = train_together(
+            [wanted[i] for i in alike],
+            rows_of_class,
+            X,
+            calibration=calibration,
+            cv=cv,
+            seeds=[seeds[i] for i in alike],
+            sample_weight=sample_weight,
+            balance=balance_partitions,
+            memory_budget=memory_budget,
+            n_jobs=n_jobs,
+            on_trained=on_trained,
+            on_note=on_note,
+        )
+        for i, binary in zip(alike, together, strict=True):
+            binaries[i] = binary
+        left = [i for i in left if binaries[i] is None]
     tasks = (
         delayed(_train)(
             wanted[i],

@@ -1,0 +1,62 @@
+"""Which binaries of a scheme are trained together on one kernel matrix."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polytomy.assembly.estimators import Dichotomy
+from polytomy.binary import TrainedBinary, binary_problem
+from polytomy.binary.shared import train_on_shared_kernel
+
+__all__ = ["train_together"]
+
+# Pairs of samples, over all problems. Below that LIBSVM needs some tenths of a second, and less
+# than it takes to load the compiled kernels.
+_LEAST_PAIRS = 10**6
+
+
+def train_together(
+    wanted: Sequence[Dichotomy],
+    rows_of_class: Sequence[NDArray[np.intp]],
+    X: Any,
+    *,
+    on_trained: Callable[[Dichotomy], None] | None = None,
+    on_note: Callable[[str], None] | None = None,
+    **options: Any,
+) -> list[TrainedBinary | None]:
+    """Return the binaries that are support vector machines with a common kernel matrix.
+
+    Parameters
+    ----------
+    wanted : dichotomies to be trained
+    rows_of_class : as `polytomy.binary.group_rows` returns them
+    X : training data of any kind
+    on_trained : called with each dichotomy that is ready
+    on_note : called with sentences that say what is trained how
+    **options : see `polytomy.binary.shared.train_on_shared_kernel`
+
+    Returns
+    -------
+    list of TrainedBinary; None for those that are left to be trained one by one
+    """
+    problems = [
+        binary_problem(rows_of_class, each.negative, each.positive, name=each.name)
+        for each in wanted
+    ]
+    if sum(problem.n_samples**2 for problem in problems) < _LEAST_PAIRS:
+        return [None] * len(wanted)
+    training = train_on_shared_kernel(
+        [each.estimator for each in wanted],
+        X,
+        problems,
+        on_trained=None if on_trained is None else lambda k: on_trained(wanted[k]),
+        **options,
+    )
+    if on_note is not None:
+        for note in training.notes:
+            on_note(note)
+    return training.binaries

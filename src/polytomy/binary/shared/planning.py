@@ -1,0 +1,160 @@
+"""Which problems share a matrix, how large it is, and the order of its rows."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polytomy.binary.kernel_functions import KernelFunction, squared_lengths
+from polytomy.binary.problems import BinaryProblem
+from polytomy.binary.shared.kernel_finder import KernelFinder
+from polytomy.binary.shared.matrix import SharedMatrix
+from polytomy.binary.shared.memory import (
+    bytes_of_matrix,
+    bytes_of_rows,
+    bytes_of_thread,
+    size_in_words,
+)
+from polytomy.binary.shared.suitability import UnsuitableError, check_range, check_suitable
+
+__all__ = ["MatrixPlan", "Size", "TooLargeError", "group_by_matrix", "measure", "plan_matrix"]
+
+
+class TooLargeError(UnsuitableError):
+    """A matrix does not fit in the memory budget."""
+
+
+class MatrixPlan(NamedTuple):
+    """A matrix that some problems will share.
+
+    Attributes
+    ----------
+    numbers : float64 array or CSR matrix, the rows of the matrix in its order
+    kind : str, the kind of a kernel of the problems
+    finished : KernelFunction, optional, the kernel that all problems have
+    place : array of shape (n_rows,), which row of the matrix each row of the data is, or −1
+    """
+
+    numbers: Any
+    kind: str
+    finished: KernelFunction | None
+    place: NDArray[np.intp]
+
+    def build(self, n_threads: int) -> SharedMatrix:
+        """Compute the matrix."""
+        return SharedMatrix(self.numbers, self.kind, self.finished, n_threads)
+
+
+class Size(NamedTuple):
+    """What training some problems on a common matrix takes.
+
+    Attributes
+    ----------
+    n_rows : rows of the matrix
+    shared : bytes of the matrix and of its rows
+    by_thread : bytes of each thread
+    """
+
+    n_rows: int
+    shared: int
+    by_thread: int
+
+    def count_threads(self, budget: float) -> int:
+        """Return how many threads fit in a budget; raise a TooLargeError if not even one does."""
+        least = self.shared + self.by_thread
+        if least > budget:
+            raise TooLargeError(
+                f"a matrix of {self.n_rows} rows takes {size_in_words(least)} with all that goes "
+                f"with it, more than memory_budget, {size_in_words(budget)}"
+            )
+        return int((budget - self.shared) // self.by_thread)
+
+
+def measure(numbers: Any, problems: Sequence[BinaryProblem], n_runs: int) -> Size:
+    """Return what problems take that share a matrix.
+
+    Parameters
+    ----------
+    numbers : float64 array or CSR matrix of shape (n_rows, n_features)
+    problems : the problems
+    n_runs : one for each problem, and one for each fold of its calibration
+    """
+    is_used = np.zeros(numbers.shape[0], dtype=np.bool_)
+    for problem in problems:
+        is_used[problem.rows] = True
+    n_rows = int(np.count_nonzero(is_used))
+    shared = bytes_of_matrix(n_rows) + bytes_of_rows(numbers, n_rows)
+    most_samples = max(problem.n_samples for problem in problems)
+    return Size(n_rows, shared, bytes_of_thread(most_samples, n_runs))
+
+
+def group_by_matrix(estimators: Sequence[Any]) -> tuple[list[list[int]], Counter[str]]:
+    """Return the positions of estimators that can share a matrix, and why the others cannot.
+
+    Rbf kernels share distances, all others inner products.
+    """
+    groups: dict[bool, list[int]] = {}
+    reasons: Counter[str] = Counter()
+    reason_of: dict[int, str] = {}
+    for k, estimator in enumerate(estimators):
+        if id(estimator) not in reason_of:
+            reason_of[id(estimator)] = ""
+            try:
+                check_suitable(estimator)
+            except UnsuitableError as reason:
+                reason_of[id(estimator)] = str(reason)
+        if reason_of[id(estimator)]:
+            reasons[reason_of[id(estimator)]] += 1
+        else:
+            groups.setdefault(estimator.kernel == "rbf", []).append(k)
+    return list(groups.values()), reasons
+
+
+def plan_matrix(
+    numbers: Any, finder: KernelFinder, svcs: Sequence[Any], problems: Sequence[BinaryProblem]
+) -> MatrixPlan:
+    """Return the plan of a matrix for problems of one group, or raise an UnsuitableError.
+
+    Parameters
+    ----------
+    numbers : float64 array or CSR matrix of shape (n_rows, n_features)
+    finder : KernelFinder of these
+    svcs : SVCs of one group, one for each problem
+    problems : the problems
+    """
+    order = _order_rows(problems, numbers.shape[0])
+    in_order = numbers[order]
+    largest_square = float(squared_lengths(in_order).max())
+    check_range(KernelFunction("linear"), largest_square)
+    distinct = {id(svc): svc for svc in svcs}.values()
+    finished = None
+    if not any(svc.gamma == "scale" and svc.kernel != "linear" for svc in distinct):
+        everything = np.ones((1, len(order)), dtype=np.bool_)
+        kernels = {finder.kernels_of(svc, np.sort(order), everything)[0] for svc in distinct}
+        if len(kernels) == 1:
+            finished = kernels.pop()
+            check_range(finished, largest_square)
+    place = np.full(numbers.shape[0], -1)
+    place[order] = np.arange(len(order))
+    return MatrixPlan(in_order, svcs[0].kernel, finished, place)
+
+
+def _order_rows(problems: Sequence[BinaryProblem], n_rows: int) -> NDArray[np.intp]:
+    """Return the rows that take part, those that are always on the same side next to each other.
+
+    A row of the matrix then has the values that a problem needs in few runs.
+    """
+    # Rows have equal sums of random numbers where they are in the same problems on the same sides.
+    keys = np.zeros(n_rows, dtype=np.uint64)
+    numbers = np.random.default_rng(0).integers(1, 2**63, size=(len(problems), 2), dtype=np.uint64)
+    is_used = np.zeros(n_rows, dtype=np.bool_)
+    for problem, of_sides in zip(problems, numbers, strict=True):
+        keys[problem.rows] += of_sides[problem.is_positive.astype(np.intp)]
+        is_used[problem.rows] = True
+    used = np.flatnonzero(is_used)
+    _, first, group = np.unique(keys[used], return_index=True, return_inverse=True)
+    return used[np.argsort(first[group], kind="stable")]

@@ -1,0 +1,263 @@
+"""Compiled twin of :mod:`polytomy.kernels.reference_kernel_rows`, and a cache of such rows.
+
+All loops are written so that the compiler turns them into vector instructions: no loop both
+branches and reduces, and none writes to more than one array.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polytomy.kernels.compiling import helper
+from polytomy.kernels.reference_kernel_rows import (
+    FINISHED,
+    LARGEST_EXPONENT,
+    LN2,
+    LOG2_E,
+    POLY,
+    RBF,
+    ROUNDER,
+    SIGMOID,
+    TAYLOR,
+)
+
+__all__ = [
+    "KernelRows",
+    "fill_row",
+    "forget_rows",
+    "keep_rows",
+    "kernel_values",
+    "load_row",
+    "row_in",
+    "store_products",
+]
+
+Singles = NDArray[np.float32]
+Doubles = NDArray[np.float64]
+
+_BLOCK = 512
+_TILE = 16
+_EXPONENT_BIAS = np.int64(1023)
+_EXPONENT_SHIFT = np.int64(52)
+_T10, _T9, _T8, _T7, _T6, _T5, _T4, _T3, _T2, _T1, _T0 = TAYLOR
+
+
+class KernelRows(NamedTuple):
+    """Kernel values of a problem's samples, made row by row from the shared matrix and kept.
+
+    Attributes
+    ----------
+    matrix, form, columns : as `train_machines` takes them
+    is_whole : whether the columns are all those of the matrix, in its order
+    kernel : gamma, degree and coef0, float64 array of shape (3,)
+    cache : float32 array of two rows or more, one after the other; a row is the kernel values of
+        one sample with those considered, in their order
+    slot_of : which row of the cache is that of a sample, or −1, shape (m,)
+    sample_in : whose row is in a slot, or −1, shape (m,)
+    state : length of a row, number of slots, the slot to fill next
+    scratch : float64 array of shape (2, block)
+    """
+
+    matrix: Any
+    form: Any
+    columns: Any
+    is_whole: Any
+    kernel: Any
+    cache: Any
+    slot_of: Any
+    sample_in: Any
+    state: Any
+    scratch: Any
+
+
+@helper
+def kernel_values(entries: Singles, form: int, gamma: float, degree: int, coef0: float) -> Any:
+    """Return the kernel values of entries of the shared matrix."""
+    values = entries.copy()
+    _transform(values, len(values), form, gamma, degree, coef0, _new_scratch())
+    return values
+
+
+@helper
+def store_products(
+    products: Doubles,
+    row_squares: Doubles,
+    column_squares: Doubles,
+    form: int,
+    gamma: float,
+    degree: int,
+    coef0: float,
+    is_finished: bool,
+    matrix: Singles,
+    first_row: int,
+    first_column: int,
+) -> None:
+    """Write a block of the shared matrix, and its mirror image, from inner products."""
+    n_rows, n_columns = products.shape
+    scratch = _new_scratch()
+    squares = np.empty(n_columns)
+    tile = np.empty((_TILE, n_columns), np.float32)
+    for first in range(0, n_rows, _TILE):
+        size = min(_TILE, n_rows - first)
+        for i in range(size):
+            row, entries = products[first + i], tile[i]
+            if form == RBF:
+                row_square = row_squares[first + i]
+                for j in range(n_columns):
+                    square = row_square + column_squares[j] - 2.0 * row[j]
+                    squares[j] = square if square > 0.0 else 0.0
+                if is_finished:
+                    _exponential(squares, n_columns, -gamma, scratch[0], scratch[1], entries)
+                else:
+                    for j in range(n_columns):
+                        entries[j] = squares[j]
+            elif is_finished and form == POLY:
+                for j in range(n_columns):
+                    entries[j] = _power(gamma * row[j] + coef0, degree)
+            elif is_finished and form == SIGMOID:
+                for j in range(n_columns):
+                    entries[j] = math.tanh(gamma * row[j] + coef0)
+            else:
+                for j in range(n_columns):
+                    entries[j] = row[j]
+            target = matrix[first_row + first + i]
+            for j in range(n_columns):
+                target[first_column + j] = entries[j]
+        # Some rows at a time, so that the mirror image is written in runs and not one by one.
+        for j in range(n_columns):
+            target = matrix[first_column + j]
+            for i in range(size):
+                target[first_row + first + i] = tile[i, j]
+
+
+@helper
+def keep_rows(
+    matrix: Singles, form: int, columns: NDArray[np.int64], kernel: Any, cache: Singles
+) -> Any:
+    """Return an empty cache of rows."""
+    is_whole = len(columns) == matrix.shape[0]
+    for k in range(len(columns)):
+        is_whole = is_whole and columns[k] == k
+    slot_of = np.empty(len(columns), np.int64)
+    sample_in = np.empty(len(columns), np.int64)
+    state = np.empty(3, np.int64)
+    scratch = _new_scratch()
+    rows = KernelRows(
+        matrix, form, columns, is_whole, kernel, cache, slot_of, sample_in, state, scratch
+    )
+    forget_rows(rows, len(columns))
+    return rows
+
+
+@helper
+def forget_rows(rows: KernelRows, n: int) -> None:
+    """Empty the cache: n samples are considered from now on, or the kernel is another."""
+    rows.slot_of[:] = -1
+    rows.sample_in[:] = -1
+    rows.state[0] = n
+    rows.state[1] = min(len(rows.sample_in), len(rows.cache) // n)
+    rows.state[2] = 0
+
+
+@helper
+def load_row(rows: KernelRows, sample: int, considered: Any, kept_slot: int) -> Any:
+    """Fill a slot with the kernel values of a sample with those considered, and return it.
+
+    To be called where `slot_of` has none: that is seen faster than a function is called. Another
+    slot that is in use can be kept from being filled.
+    """
+    n, n_slots, slot = rows.state
+    if slot == kept_slot:
+        slot = (slot + 1) % n_slots
+    rows.state[2] = (slot + 1) % n_slots
+    if rows.sample_in[slot] >= 0:
+        rows.slot_of[rows.sample_in[slot]] = -1
+    rows.sample_in[slot] = sample
+    rows.slot_of[sample] = slot
+    fill_row(rows, sample, considered, n, row_in(rows, slot))
+    return slot
+
+
+@helper
+def row_in(rows: KernelRows, slot: int) -> Any:
+    """Return the kernel values in a slot."""
+    n = rows.state[0]
+    return rows.cache[slot * n : (slot + 1) * n]
+
+
+@helper
+def fill_row(rows: KernelRows, sample: int, considered: Any, n: int, out: Singles) -> None:
+    """Write the kernel values of a sample with the n considered ones."""
+    entries = rows.matrix[rows.columns[sample]]
+    if rows.is_whole and n == len(entries):
+        for k in range(n):
+            out[k] = entries[k]
+    else:
+        for k in range(n):
+            out[k] = entries[rows.columns[considered[k]]]
+    kernel = rows.kernel
+    _transform(out, n, rows.form, kernel[0], int(kernel[1]), kernel[2], rows.scratch)
+
+
+@helper
+def _new_scratch() -> Any:
+    return np.empty((2, _BLOCK))
+
+
+@helper
+def _transform(
+    values: Singles, n: int, form: int, gamma: float, degree: int, coef0: float, scratch: Doubles
+) -> None:
+    if form == RBF:
+        _exponential(values, n, -gamma, scratch[0], scratch[1], values)
+    elif form == POLY:
+        for k in range(n):
+            values[k] = _power(gamma * values[k] + coef0, degree)
+    elif form == SIGMOID:
+        for k in range(n):
+            values[k] = math.tanh(gamma * values[k] + coef0)
+    else:
+        assert form == FINISHED
+
+
+@helper
+def _power(base: float, degree: int) -> float:
+    power = 1.0
+    for _ in range(degree):
+        power *= base
+    return power
+
+
+@helper
+def _exponential(
+    entries: Any, n: int, factor: float, x: Doubles, shifted: Doubles, out: Singles
+) -> None:
+    """Write exp(factor · entry) of each entry; see the twin."""
+    bits = shifted.view(np.int64)
+    for first in range(0, n, _BLOCK):
+        size = min(_BLOCK, n - first)
+        for k in range(size):
+            exponent = entries[first + k] * factor
+            x[k] = exponent if exponent > -LARGEST_EXPONENT else -LARGEST_EXPONENT
+        for k in range(size):
+            shifted[k] = x[k] * LOG2_E + ROUNDER
+        for k in range(size):
+            r = x[k] - (shifted[k] - ROUNDER) * LN2
+            series = _T10 * r + _T9
+            series = series * r + _T8
+            series = series * r + _T7
+            series = series * r + _T6
+            series = series * r + _T5
+            series = series * r + _T4
+            series = series * r + _T3
+            series = series * r + _T2
+            series = series * r + _T1
+            x[k] = series * r + _T0
+        for k in range(size):
+            bits[k] = (bits[k] + _EXPONENT_BIAS) << _EXPONENT_SHIFT
+        for k in range(size):
+            out[first + k] = x[k] * shifted[k]

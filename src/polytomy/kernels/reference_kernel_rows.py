@@ -1,0 +1,133 @@
+"""Kernel values made from entries of a shared matrix, in plain NumPy: the oracle of its twin.
+
+The matrix holds what many kernels have in common: inner products, squared distances, or finished
+kernel values where there is one kernel only. All are in single precision, as are the kernel values
+that LIBSVM keeps; all are computed in double precision before they are rounded, as LIBSVM's are.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = [
+    "FINISHED",
+    "LARGEST_EXPONENT",
+    "LN2",
+    "LOG2_E",
+    "POLY",
+    "RBF",
+    "ROUNDER",
+    "SIGMOID",
+    "TAYLOR",
+    "kernel_values",
+    "store_products",
+]
+
+FINISHED, RBF, POLY, SIGMOID = range(4)
+"""How an entry becomes a kernel value: as it is; exp(−γx); (γx + coef0)^degree; tanh(γx + coef0).
+
+They are the kinds of `reference_banks`: an inner product is the linear kernel's value.
+"""
+
+LARGEST_EXPONENT = 87.0
+"""exp(−87) is nearly the smallest normal number in single precision; beyond, nothing is seen."""
+
+LN2 = math.log(2)
+LOG2_E = math.log2(math.e)
+ROUNDER = 1.5 * 2**52
+"""Added to a number, it leaves the nearest integer in the lowest bits of the sum."""
+
+TAYLOR = tuple(1 / math.factorial(k) for k in range(10, -1, -1))
+"""1/10! … 1/0!: on [−ln 2 / 2, ln 2 / 2] the terms left out are below 1e-12."""
+
+
+def kernel_values(
+    entries: NDArray[np.float32], form: int, gamma: float, degree: int, coef0: float
+) -> NDArray[np.float32]:
+    """Return the kernel values of entries of the shared matrix.
+
+    Parameters
+    ----------
+    entries : float32 array
+    form : FINISHED, RBF, POLY or SIGMOID
+    gamma, degree, coef0 : float, int, float
+
+    Returns
+    -------
+    float32 array of the same shape
+    """
+    if form == RBF:
+        return _exponential(entries.astype(np.float64) * -gamma)
+    return _from_products(entries.astype(np.float64), form, gamma, degree, coef0)
+
+
+def _from_products(
+    products: NDArray[np.float64], form: int, gamma: float, degree: int, coef0: float
+) -> NDArray[np.float32]:
+    """Return kernel values that are computed in double precision, and then rounded."""
+    values = products
+    if form == POLY:
+        values = np.ones_like(products)
+        for _ in range(degree):
+            values *= gamma * products + coef0
+    elif form == SIGMOID:
+        # Not np.tanh, which may differ from the C library's in the last bit.
+        values = np.vectorize(math.tanh, otypes=[np.float64])(gamma * products + coef0)
+    return values.astype(np.float32)
+
+
+def store_products(
+    products: NDArray[np.float64],
+    row_squares: NDArray[np.float64],
+    column_squares: NDArray[np.float64],
+    form: int,
+    gamma: float,
+    degree: int,
+    coef0: float,
+    is_finished: bool,
+    matrix: NDArray[np.float32],
+    first_row: int,
+    first_column: int,
+) -> None:
+    """Write a block of the shared matrix, and its mirror image, from inner products.
+
+    Parameters
+    ----------
+    products : float64 array of shape (n, m), inner products x·y
+    row_squares, column_squares : arrays of shape (n,) and (m,), |x|² and |y|²
+        Read for the form RBF only, where entries are squared distances.
+    form, gamma, degree, coef0 : a kernel
+    is_finished : whether to write its values, or the entries they are made from
+    matrix : float32 array of shape (N, N), written to
+    first_row, first_column : where the block begins
+    """
+    if form == RBF:
+        # Rounding can make the square of a small distance negative.
+        squares = np.maximum(row_squares[:, np.newaxis] + column_squares - 2.0 * products, 0.0)
+        block = _exponential(squares * -gamma) if is_finished else squares.astype(np.float32)
+    else:
+        block = _from_products(products, form if is_finished else FINISHED, gamma, degree, coef0)
+    rows = slice(first_row, first_row + block.shape[0])
+    columns = slice(first_column, first_column + block.shape[1])
+    matrix[rows, columns] = block
+    matrix[columns, rows] = block.T
+
+
+def _exponential(x: NDArray[np.float64]) -> NDArray[np.float32]:
+    """Return exp(x) of numbers up to zero, rounded to single precision as the exact value is.
+
+    x = k ln 2 + r; exp(r) is a short Taylor series, 2^k is written into the exponent's bits. The
+    operations are those of the compiled twin, one by one, so that the two agree to the last bit.
+    """
+    x = np.maximum(x, -LARGEST_EXPONENT)
+    shifted = x * LOG2_E + ROUNDER
+    r = x - (shifted - ROUNDER) * LN2
+    series = np.full_like(x, TAYLOR[0])
+    for coefficient in TAYLOR[1:]:
+        series = series * r + coefficient
+    # The bits below the exponent's 11 hold k; the shift drops all others.
+    power = ((shifted.view(np.int64) + 1023) << 52).view(np.float64)
+    return (series * power).astype(np.float32)

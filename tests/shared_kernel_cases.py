@@ -1,0 +1,35 @@
+"""Problems for machines that share a kernel matrix."""
+
+import numpy as np
+
+from polytomy.binary.problems import BinaryProblem
+from polytomy.binary.shared import train_on_shared_kernel
+
+
+def clouds(n=90, n_classes=3, n_features=4, spread=1.0, seed=0):
+    """Samples of some classes in random order, and their class numbers."""
+    rng = np.random.default_rng(seed)
+    codes = rng.permutation(np.arange(n) % n_classes)
+    centres = 2 * rng.normal(size=(n_classes, n_features))
+    return centres[codes] + spread * rng.normal(size=(n, n_features)), codes
+
+
+def pair(codes, negative, positive):
+    rows = np.flatnonzero((codes == negative) | (codes == positive))
+    return BinaryProblem(f"{negative}-{positive}", rows, codes[rows] == positive)
+
+
+def rest(codes, positive):
+    return BinaryProblem(f"{positive}", np.arange(len(codes)), codes == positive)
+
+
+def all_problems(codes):
+    return [pair(codes, 0, 1), pair(codes, 0, 2), pair(codes, 1, 2), rest(codes, 2)]
+
+
+def share(svc, X, problems, **options):
+    """Train all problems by copies of an SVC, and expect that all of them are."""
+    svcs = svc if isinstance(svc, list) else [svc] * len(problems)
+    training = train_on_shared_kernel(svcs, X, problems, **options)
+    assert all(binary is not None for binary in training.binaries), training.notes
+    return training.binaries

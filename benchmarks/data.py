@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import csv
 import gzip
+import json
 import os
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -61,6 +62,15 @@ def load(name: str) -> tuple[np.ndarray, np.ndarray]:
         table = list(rows)
     X = np.array([row[:-1] for row in table], dtype=np.float64)
     return X, np.array([row[-1] for row in table])
+
+
+def numbered(name: str, y: np.ndarray) -> np.ndarray:
+    """Return the labels as numbers, in the order that the folder's class_order.json has."""
+    home = folder()
+    path = None if home is None else home / "class_order.json"
+    order = json.loads(path.read_text()).get(name) if path is not None and path.is_file() else None
+    positions = {label: k for k, label in enumerate(order or sorted(set(y.tolist())))}
+    return np.array([positions[label] for label in y.tolist()])
 
 
 def split(X: np.ndarray, y: np.ndarray, seed: int, test_size: float = 0.3) -> Split:

@@ -4,6 +4,7 @@ A short text, the control language, says which dichotomies are trained and how t
 together; a solver turns their answers into class probabilities.
 """
 
+from importlib import import_module
 from importlib.metadata import version as _version
 from typing import TYPE_CHECKING, Any
 
@@ -21,10 +22,13 @@ from polytomy.errors import (
     SchemeError,
 )
 from polytomy.scheme import Scheme, parse, read
+from polytomy.scheme.ensemble import SchemeEnsemble
 from polytomy.solvers import decode, solve
 
 if TYPE_CHECKING:
+    from polytomy import distances, plots
     from polytomy.classifier import PolytomyClassifier
+    from polytomy.search import SchemeSearchCV
 
 __version__ = _version("polytomy")
 
@@ -40,23 +44,34 @@ __all__ = [
     "PolytomyError",
     "PolytomyWarning",
     "Scheme",
+    "SchemeEnsemble",
     "SchemeError",
+    "SchemeSearchCV",
     "decode",
     "designs",
+    "distances",
     "metrics",
     "parse",
+    "plots",
     "read",
     "solve",
 ]
 
 
-def __getattr__(name: str) -> Any:
-    # scikit-learn takes longer to import than all the rest; who only reads schemes does not wait.
-    if name == "PolytomyClassifier":
-        from polytomy.classifier import PolytomyClassifier
+# scikit-learn takes longer to import than all the rest; who only reads schemes does not wait.
+_AT_FIRST_USE = {
+    "PolytomyClassifier": "polytomy.classifier",
+    "SchemeSearchCV": "polytomy.search",
+    "distances": "polytomy.distances",
+    "plots": "polytomy.plots",
+}
 
-        return PolytomyClassifier
-    raise AttributeError(f"module 'polytomy' has no attribute {name!r}")
+
+def __getattr__(name: str) -> Any:
+    if name not in _AT_FIRST_USE:
+        raise AttributeError(f"module 'polytomy' has no attribute {name!r}")
+    module = import_module(_AT_FIRST_USE[name])
+    return module if module.__name__ == f"polytomy.{name}" else getattr(module, name)
 
 
 def __dir__() -> list[str]:

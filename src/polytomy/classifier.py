@@ -46,6 +46,7 @@ from polytomy.binary.preparation import check_classifier, tags_of
 from polytomy.binary.rows import count_rows, take_block
 from polytomy.errors import ArgumentError
 from polytomy.scheme import Scheme
+from polytomy.scheme.ensemble import SchemeEnsemble
 from polytomy.selection import candidates_from, choose, find_score, folds_of, run_race
 
 __all__ = ["PolytomyClassifier"]
@@ -354,7 +355,7 @@ class PolytomyClassifier(CallbackSupportMixin, ClassifierMixin, MetaEstimatorMix
 
     def _scheme_for(
         self, X: Any, y: NDArray[Any], codes: NDArray[np.intp], routed: RoutedArguments
-    ) -> Scheme:
+    ) -> Scheme | SchemeEnsemble:
         """Return the scheme that the option means for the data."""
         argument = self.scheme
         if isinstance(argument, str) and argument == "auto":
@@ -380,7 +381,7 @@ class PolytomyClassifier(CallbackSupportMixin, ClassifierMixin, MetaEstimatorMix
             argument = choose(race).candidate.scheme
         return scheme_from(argument, self.classes_, X=X, y=y, random_state=self.random_state)
 
-    def _arrange(self, scheme: Scheme) -> list[Dichotomy]:
+    def _arrange(self, scheme: Scheme | SchemeEnsemble) -> list[Dichotomy]:
         """Take on a scheme, and return the dichotomies to be trained for it."""
         members = members_of(scheme)
         for member in members:
@@ -412,7 +413,8 @@ class PolytomyClassifier(CallbackSupportMixin, ClassifierMixin, MetaEstimatorMix
         diagram: str = super()._html_repr()
         if not hasattr(self, "scheme_"):
             return diagram
-        drawing = html.escape(_shortened(self.scheme_.compact()))
+        texts = [member.compact() for member in members_of(self.scheme_)]
+        drawing = html.escape(_shortened("\n\n".join(texts)))
         summary = html.escape(repr(self.scheme_)[1:-1])
         return f"{diagram}<details open><summary>{summary}</summary><pre>{drawing}</pre></details>"
 

@@ -22,6 +22,7 @@ from polytomy.assembly import (
 from polytomy.classifier import PolytomyClassifier
 from polytomy.errors import ArgumentError
 from polytomy.scheme import Scheme
+from polytomy.scheme.ensemble import SchemeEnsemble
 from polytomy.selection import (
     Race,
     Runner,
@@ -164,10 +165,10 @@ class SchemeSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
         return self
 
     @property
-    def best_scheme_(self) -> Scheme:
+    def best_scheme_(self) -> Scheme | SchemeEnsemble:
         """The chosen scheme, made from all the data."""
         check_is_fitted(self, "best_estimator_")
-        scheme: Scheme = self.best_estimator_.scheme_
+        scheme: Scheme | SchemeEnsemble = self.best_estimator_.scheme_
         return scheme
 
     def frame(self) -> Any:

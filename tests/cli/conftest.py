@@ -3,7 +3,9 @@
 import os
 import subprocess
 
+import numpy as np
 import pytest
+from sklearn.datasets import load_iris
 
 from command_line import Outcome, call_main, search_path
 
@@ -47,8 +49,13 @@ def finish(start):
 
 @pytest.fixture
 def here(tmp_path, monkeypatch):
-    """Return a directory of its own with a good and a bad control file, and work in it."""
+    """Return a directory of its own with two control files and some data, and work in it."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "land.control").write_text(LAND)
     (tmp_path / "bad.control").write_text("m {a b c}\n")
+    iris = load_iris()
+    names = np.array(["setosa", "versicolor", "virginica"])[iris.target]
+    lines = [",".join(map(str, [*row, name])) for row, name in zip(iris.data, names, strict=True)]
+    header = "sepal_length,sepal_width,petal_length,petal_width,species"
+    (tmp_path / "iris.csv").write_text("\n".join([header, *lines, ""]))
     return tmp_path

@@ -28,12 +28,14 @@ def test_a_module_is_run_like_the_command(finish, here):
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_the_example_in_the_help_works(finish, polytomy, here, name):
-    (example,) = re.findall(r"Example: `(.*)`", COMMANDS[name].__doc__)
+    examples = re.findall(r"Example: `(.*)`", COMMANDS[name].__doc__)
+    assert examples
     shown = " ".join(polytomy(name, "--help").out.split())
-    assert f"Example: {example}" in shown
-    outcome = finish(shell=example)
-    assert (outcome.code, outcome.err) == (0, "")
-    assert outcome.out
+    for example in examples:
+        assert f"Example: {example}" in shown
+        outcome = finish(shell=example)
+        assert (outcome.code, outcome.err) == (0, "")
+        assert outcome.out
 
 
 def typed_on_terminal(start, *arguments, **variables):

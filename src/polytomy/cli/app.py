@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from polytomy.cli import schemes
+from polytomy.cli import schemes, searching
 from polytomy.cli.files import explain_failure, print_text
 from polytomy.errors import PolytomyError
 
@@ -24,6 +24,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 schemes.register(app)
+searching.register(app)
 
 
 def _print_version(wanted: bool) -> None:

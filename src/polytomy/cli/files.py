@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import errno
 import os
-import stat
 import sys
-import tempfile
 from pathlib import Path
 
+from polytomy.files import writing_whole
 from polytomy.language import MAX_CHARACTERS
 from polytomy.scheme.reading import decode_text, read_text
 
@@ -49,33 +48,8 @@ def write_text(text: str, output: Path | None) -> None:
     if output is None:
         print_text(text)
         return
-    target = output.resolve()  # a link stays, and what it leads to is written
-    if output.is_relative_to("/dev") or (target.exists() and not target.is_file()):
-        # A device or a pipe is written to and must not be replaced.
-        output.write_text(text + "\n", encoding="utf-8")
-        return
-    try:
-        descriptor, temporary = tempfile.mkstemp(dir=target.parent, prefix=".polytomy-")
-    except OSError as error:
-        error.filename = str(output)
-        raise
-    try:
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            file.write(text + "\n")
-        Path(temporary).chmod(_mode_of(target))
-        Path(temporary).replace(target)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
-
-
-def _mode_of(target: Path) -> int:
-    """Return the mode of a file, or the one a new file gets; a temporary file is private."""
-    if target.exists():
-        return stat.S_IMODE(target.stat().st_mode)
-    mask = os.umask(0)
-    os.umask(mask)
-    return 0o666 & ~mask
+    with writing_whole(output) as file:
+        file.write(f"{text}\n".encode())
 
 
 def _closed(name: str | None = None) -> OSError:

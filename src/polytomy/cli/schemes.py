@@ -6,12 +6,20 @@ import os
 import re
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
+from polytomy.cli.data import (
+    Format,
+    Header,
+    OneHot,
+    Scale,
+    Target,
+    read_scaled,
+)
 from polytomy.cli.files import explain_failure, print_text, read_control, write_text
-from polytomy.designs import DESIGNS
+from polytomy.designs import DATA_DESIGNS, DESIGNS, find_design
 from polytomy.designs import design as make_design
 from polytomy.errors import ArgumentError, ControlError
 from polytomy.language import Source, parse_text
@@ -45,7 +53,17 @@ def register(app: typer.Typer) -> None:
 
 
 def design(
-    name: Annotated[str, typer.Argument(metavar="NAME", help=f"One of {', '.join(DESIGNS)}.")],
+    name: Annotated[
+        str,
+        typer.Argument(
+            metavar="NAME",
+            help=f"One of {', '.join(DESIGNS)}; or, made from data, {', '.join(DATA_DESIGNS)}.",
+        ),
+    ],
+    data: Annotated[
+        str | None, typer.Argument(metavar="[DATA]", help="Data file, for designs made from data.")
+    ] = None,
+    *,
     classes: Annotated[
         int | None, typer.Option("--classes", "-n", min=1, help="Number of classes: 0, 1, 2, …")
     ] = None,
@@ -57,17 +75,40 @@ def design(
         int | None, typer.Option(min=1, help="Number of partitions of a random code.")
     ] = None,
     base: Annotated[str | None, typer.Option("--name", help="Base of the binaries' names.")] = None,
+    target: Target = "-1",
+    scale: Scale = "standard",
+    format: Format = None,
+    header: Header = None,
+    one_hot: OneHot = False,
     compact: Compact = False,
     output: Output = None,
 ) -> None:
-    """Write the control text of a design.
+    """Write the control text of a design, of given classes or made from data.
 
     Example: `polytomy design one-vs-one --labels corn,wheat,oak`
+
+    Example: `polytomy design empirical-tree iris.csv`
     """
-    if (classes is None) == (labels is None):
-        raise ArgumentError("give either --classes or --labels, such as --labels corn,wheat,oak")
-    chosen = _split_labels(labels) if labels is not None else classes or 0
-    scheme = make_design(name, chosen, random_state=seed, rows=rows, base=base)
+    options: dict[str, Any] = {"random_state": seed, "rows": rows, "base": base}
+    if data is not None:
+        if classes is not None or labels is not None:
+            raise ArgumentError("the data has the classes; leave out --classes and --labels")
+        X, y = read_scaled(
+            data, target=target, scale=scale, format=format, header=header, one_hot=one_hot
+        )
+        if find_design(name).needs_data:
+            scheme = make_design(name, X=X, y=y, **options)
+        else:
+            scheme = make_design(name, sorted(set(y.tolist())), **options)
+    else:
+        if find_design(name).needs_data:
+            raise ArgumentError(f"{name!r} is made from data; give a file: design {name} DATA")
+        if (classes is None) == (labels is None):
+            raise ArgumentError(
+                "give either --classes or --labels, such as --labels corn,wheat,oak"
+            )
+        chosen = _split_labels(labels) if labels is not None else classes or 0
+        scheme = make_design(name, chosen, **options)
     write_text(_text(scheme, compact), output)
 
 

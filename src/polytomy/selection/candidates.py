@@ -88,4 +88,4 @@ def _default_names(n_classes: int) -> list[str]:
     names = ["one-vs-one", "one-vs-rest", "ordered-adjacent", "orthogonal"]
     # All of these train on about as many times the data as there are classes.
     flat = names if n_classes <= _MOST_WORK else []
-    return [*flat, "empirical-tree", "tree", "random-tree"]
+    return [*flat, "empirical-tree", "separability-tree", "centroid-tree"]

@@ -1,0 +1,224 @@
+"""Commands that look for a scheme in the data: distances, search."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from polytomy.cli.data import (
+    AsJson,
+    DataFile,
+    Format,
+    Header,
+    OneHot,
+    Scale,
+    Target,
+    read_scaled,
+    to_json,
+)
+from polytomy.cli.files import print_text, write_text
+from polytomy.errors import ArgumentError
+
+__all__ = ["register"]
+
+Output = Annotated[
+    Path | None, typer.Option("-o", "--output", metavar="FILE", help="Write there as well.")
+]
+Estimator = Annotated[
+    str,
+    typer.Option(
+        metavar="SPEC", help='The binary classifier, as "svc C=10" or "-t 2 -c 10" of LIBSVM.'
+    ),
+]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands of this module to the command line."""
+    app.command()(distances)
+    app.command()(search)
+
+
+def distances(
+    data: DataFile,
+    measure: Annotated[
+        str, typer.Option(help="hausdorff, robust-hausdorff, centroid, energy or separability.")
+    ] = "hausdorff",
+    target: Target = "-1",
+    scale: Scale = "standard",
+    format: Format = None,
+    header: Header = None,
+    one_hot: OneHot = False,
+    as_json: AsJson = False,
+    plot: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Draw them beside their dendrogram.")
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", metavar="FILE", help="Write a CSV table there.")
+    ] = None,
+) -> None:
+    """Print how far apart the classes of the data are.
+
+    Example: `polytomy distances iris.csv --measure centroid`
+    """
+    from polytomy.distances import distances_from
+
+    X, y = read_scaled(
+        data, target=target, scale=scale, format=format, header=header, one_hot=one_hot
+    )
+    found = distances_from(measure, X, y)
+    if plot is not None:
+        _draw_distances(found, plot)
+    if as_json:
+        print_text(
+            to_json({"measure": found.name, "classes": found.classes, "matrix": found.matrix})
+        )
+    elif output is None:
+        print_text(str(found))
+    if output is not None:
+        write_text(_csv_of(found), output)
+
+
+def search(
+    data: DataFile,
+    estimator: Estimator = "svc",
+    candidate: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--candidate",
+            "-c",
+            metavar="SCHEME",
+            help="A design, control file or text to try, or SCHEME,SOLVER; again for each.",
+        ),
+    ] = None,
+    score: Annotated[
+        list[str] | None,
+        typer.Option("--score", "-s", help="What is measured; the first one decides."),
+    ] = None,
+    folds: Annotated[int, typer.Option(min=2, help="Folds to compare on.")] = 5,
+    budget: Annotated[
+        float | None, typer.Option(min=0, help="Seconds after which no fold is begun.")
+    ] = None,
+    target: Target = "-1",
+    scale: Scale = "standard",
+    format: Format = None,
+    header: Header = None,
+    one_hot: OneHot = False,
+    jobs: Annotated[
+        int | None, typer.Option("--jobs", "-j", help="Jobs over the binaries.")
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Fixes folds and what is drawn.")] = 0,
+    as_json: AsJson = False,
+    plot: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Draw the candidates, good against dear.")
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", metavar="FILE", help="Write the chosen scheme there."),
+    ] = None,
+) -> None:
+    """Compare schemes on the data and print the table; the chosen one can be written.
+
+    Example: `polytomy search iris.csv --estimator "svc C=10" -o iris.control`
+    """
+    from sklearn.svm import SVC
+
+    from polytomy.binary import estimator_from
+    from polytomy.search import SchemeSearchCV
+
+    X, y = read_scaled(
+        data, target=target, scale=scale, format=format, header=header, one_hot=one_hot
+    )
+    found = SchemeSearchCV(
+        estimator_from(estimator, SVC()),
+        [_candidate(text) for text in candidate] if candidate else "default",
+        scoring=tuple(score) if score else ("log_loss", "uncertainty_coefficient"),
+        cv=folds,
+        budget=budget,
+        n_jobs=jobs,
+        random_state=seed,
+        verbose=int(sys.stderr is not None and sys.stderr.isatty()),
+    ).fit(X, y)
+    if plot is not None:
+        _draw_candidates(found, plot)
+    if as_json:
+        chosen = {"scheme": str(found.best_scheme_), "solver": found.best_candidate_.solver}
+        results = found.cv_results_
+        print_text(to_json({"chosen": found.best_candidate_.name, **chosen, "results": results}))
+    else:
+        print_text(_table(found))
+    if output is not None:
+        write_text(str(found.best_scheme_), output)
+
+
+def _candidate(text: str) -> Any:
+    scheme, comma, solver = text.rpartition(",")
+    return (scheme.strip(), solver.strip()) if comma else text
+
+
+def _table(found: Any) -> str:
+    results = found.cv_results_
+    scores = [name.removeprefix("mean_") for name in results if name.startswith("mean_")]
+    heads = ["", "candidate", "folds", "binaries", *(score.replace("_", " ") for score in scores)]
+    rows = [heads]
+    for i in results["rank"].argsort():
+        marks = ("*" if results["is_chosen"][i] else "") + ("p" if results["is_pareto"][i] else "")
+        row = [marks, str(results["candidate"][i]), f"{results['n_folds'][i]}"]
+        row.append(f"{results['n_binaries'][i]:g}")
+        row += [f"{results[f'mean_{score}'][i]:.4g}" for score in scores]
+        rows.append(row)
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = [
+        "  ".join(
+            cell.ljust(width) if k < 2 else cell.rjust(width)
+            for k, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    ]
+    reasons = [
+        f"{name}: {reason}"
+        for name, reason in zip(results["candidate"], results["reason"], strict=True)
+        if reason
+    ]
+    legend = "* chosen, p: none is better in one column without being worse in another"
+    return "\n".join([*lines, "", legend, *reasons])
+
+
+def _csv_of(found: Any) -> str:
+    import csv
+    import io
+
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow([found.name, *found.classes])
+    for label, row in zip(found.classes, found.matrix.tolist(), strict=True):
+        writer.writerow([label, *row])
+    return text.getvalue().rstrip("\n")
+
+
+def _draw_distances(found: Any, path: Path) -> None:
+    from polytomy import plots
+
+    left, _ = plots.distances(found)
+    _save(left.figure, path)
+
+
+def _draw_candidates(found: Any, path: Path) -> None:
+    from polytomy import plots
+
+    _save(plots.pareto(found).figure, path)
+
+
+def _save(figure: Any, path: Path) -> None:
+    from polytomy.files import writing_whole
+
+    known = figure.canvas.get_supported_filetypes()
+    kind = path.suffix.lstrip(".").lower()
+    if kind not in known:
+        raise ArgumentError(
+            f"--plot {path}: the name must end in one of {', '.join(sorted(known))}"
+        )
+    with writing_whole(path) as file:
+        figure.savefig(file, format=kind, dpi=150)

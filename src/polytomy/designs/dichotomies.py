@@ -1,0 +1,244 @@
+"""What dichotomies of the classes are worth: their held-out loss, each worked out once."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterable
+from typing import Any, Protocol, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import solve
+
+from polytomy.codes.arguments import RandomState, as_count, as_generator
+from polytomy.distances.samples import ClassSamples
+from polytomy.scheme import Scheme
+
+__all__ = ["Dichotomies", "Side"]
+
+Side: TypeAlias = frozenset[int]  # positions of classes
+
+# More samples make the choice among dichotomies slower, and hardly better.
+_MOST_SAMPLES = 8_000
+_LEAST_OF_A_CLASS = 20
+_FOURIER_FEATURES = 200
+_RIDGE = 0.1
+
+
+class _Model(Protocol):
+    """A kind of binary classifier that answers for samples it was not trained on."""
+
+    def held_out(
+        self, negative: Side, positive: Side, rows: NDArray[np.intp]
+    ) -> NDArray[np.float64]:
+        """Return scores of rows, positive for the +1 side, by models that have not seen them."""
+        ...
+
+
+class Dichotomies:
+    """Cross-validated answers of binary classifiers, for any two sets of classes.
+
+    The loss of a tree is the sum of the losses of its dichotomies, so a search over trees trains
+    only what no tree before had.
+
+    Parameters
+    ----------
+    samples : ClassSamples
+    estimator : binary classifier; None for ridge regression on random Fourier features, whose
+        sums over each class and fold are kept, so that a dichotomy costs one small linear system
+    cv : number of folds, at least 2
+    random_state : of the folds, the features, and of the samples where there are too many
+
+    Attributes
+    ----------
+    n_trained : number of dichotomies that were trained
+    weights : array of shape (n_samples,), how many samples each one that is used stands for
+    """
+
+    def __init__(
+        self,
+        samples: ClassSamples,
+        estimator: Any = None,
+        *,
+        cv: int = 3,
+        random_state: RandomState = None,
+    ) -> None:
+        n_folds = as_count("cv", cv, at_least=2)
+        random = as_generator(random_state)
+        self.samples, class_weights = _thinned(samples, random)
+        folds = np.concatenate(
+            [random.permutation(count) % n_folds for count in self.samples.counts]
+        )
+        self.weights: NDArray[np.float64] = class_weights[self.samples.codes]
+        self._model: _Model
+        if estimator is None:
+            self._model = _SharedRidge(self.samples, folds, n_folds, class_weights, random)
+        else:
+            self._model = _Trained(self.samples, folds, n_folds, estimator)
+        self._blas = _blas_threads()
+        self._losses: dict[tuple[Side, Side], float] = {}
+        self.n_trained = 0
+
+    def loss(self, negative: Iterable[int], positive: Iterable[int]) -> float:
+        """Return the logarithmic loss of a dichotomy, summed over the samples of its classes."""
+        sides = frozenset(negative), frozenset(positive)
+        known = self._losses.get(sides, self._losses.get(sides[::-1]))
+        if known is None:
+            known = self._losses[sides] = self._loss(*sides)
+        return known
+
+    def loss_of(self, tree: Scheme) -> float:
+        """Return the logarithmic loss of a tree over all samples."""
+        position = {label: index for index, label in enumerate(self.samples.classes)}
+        return sum(
+            self.loss(
+                [position[label] for label in partition.negative_classes],
+                [position[label] for label in partition.positive_classes],
+            )
+            for partition in tree.partitions
+        )
+
+    def answers(self, negative: Side, positive: Side) -> NDArray[np.float64]:
+        """Return r = P(+1) − P(−1) for all samples, those of other classes too."""
+        every = frozenset(range(len(self.samples.classes)))
+        scores, probability = self._calibrated(negative, positive, every)
+        r: NDArray[np.float64] = 2 * probability.predict(scores) - 1
+        return r
+
+    def scores(self, negative: Side, positive: Side, asked: Side) -> NDArray[np.float64]:
+        """Return the scores of the samples of some classes, in the order of the classes."""
+        self.n_trained += 1
+        # Systems this small are slower on several threads, much so on a busy machine.
+        with self._blas.limit(limits=1, user_api="blas"):
+            return self._model.held_out(negative, positive, self._rows(asked))
+
+    def _rows(self, classes: Side) -> NDArray[np.intp]:
+        starts = self.samples.starts
+        return np.concatenate([np.arange(starts[i], starts[i + 1]) for i in sorted(classes)])
+
+    def _calibrated(
+        self, negative: Side, positive: Side, asked: Side
+    ) -> tuple[NDArray[np.float64], Any]:
+        from polytomy.binary.calibrators import SigmoidCalibrator  # imports scikit-learn
+
+        scores = self.scores(negative, positive, asked)
+        codes, weights = self.samples.codes[self._rows(asked)], self.weights[self._rows(asked)]
+        takes_part = np.isin(codes, sorted(negative | positive))
+        is_positive = np.isin(codes, sorted(positive))
+        calibrator = SigmoidCalibrator().fit(
+            scores[takes_part], is_positive[takes_part], weights[takes_part]
+        )
+        return scores, calibrator
+
+    def _loss(self, negative: Side, positive: Side) -> float:
+        both = negative | positive
+        scores, probability = self._calibrated(negative, positive, both)
+        rows = self._rows(both)
+        p = probability.predict(scores)
+        is_positive = np.isin(self.samples.codes[rows], sorted(positive))
+        right = np.maximum(np.where(is_positive, p, 1 - p), np.finfo(np.float64).tiny)
+        return float(-(self.weights[rows] * np.log(right)).sum())
+
+
+def _blas_threads() -> Any:
+    """Return what sets the number of threads of linear algebra; it comes with scikit-learn."""
+    return importlib.import_module("threadpoolctl").ThreadpoolController()
+
+
+def _thinned(
+    samples: ClassSamples, random: np.random.Generator
+) -> tuple[ClassSamples, NDArray[np.float64]]:
+    """Return at most so many samples, and how many each of a class stands for."""
+    counts = samples.counts
+    if counts.sum() <= _MOST_SAMPLES:
+        return samples, np.ones(len(counts))
+    most = max(_LEAST_OF_A_CLASS, _MOST_SAMPLES // len(counts))
+    kept = [
+        start + np.sort(random.permutation(count)[:most])
+        for start, count in zip(samples.starts, counts, strict=False)
+    ]
+    rows = np.concatenate(kept)
+    starts = np.concatenate([[0], np.cumsum([len(some) for some in kept])])
+    thin = ClassSamples(samples.classes, samples.rows[rows], starts, samples.order[rows])
+    return thin, counts / thin.counts
+
+
+class _SharedRidge:
+    """Ridge regression to −1 and +1 on random Fourier features (Rahimi and Recht 2007).
+
+    The normal equations of a dichotomy are sums over its classes, kept for each class and fold.
+    """
+
+    def __init__(
+        self,
+        samples: ClassSamples,
+        folds: NDArray[np.intp],
+        n_folds: int,
+        class_weights: NDArray[np.float64],
+        random: np.random.Generator,
+    ) -> None:
+        scaled = samples.scaled().rows
+        n_features = scaled.shape[1]
+        # An RBF kernel of gamma = 1 / n_features, the default of LIBSVM.
+        waves = random.normal(0, np.sqrt(2 / n_features), (n_features, _FOURIER_FEATURES))
+        phases = random.uniform(0, 2 * np.pi, _FOURIER_FEATURES)
+        features = np.cos(scaled @ waves + phases) * np.sqrt(2 / _FOURIER_FEATURES)
+        self._features = np.column_stack([features, np.ones(len(features))])
+        self._folds = folds
+        n_classes, width = len(samples.classes), self._features.shape[1]
+        self._squares = np.zeros((n_folds, n_classes, width, width), dtype=np.float32)
+        self._sums = np.zeros((n_folds, n_classes, width))
+        for i in range(n_classes):
+            of_class = slice(samples.starts[i], samples.starts[i + 1])
+            for fold in range(n_folds):
+                rows = self._features[of_class][folds[of_class] == fold]
+                self._squares[fold, i] = class_weights[i] * (rows.T @ rows)
+                self._sums[fold, i] = class_weights[i] * rows.sum(axis=0)
+
+    def held_out(
+        self, negative: Side, positive: Side, rows: NDArray[np.intp]
+    ) -> NDArray[np.float64]:
+        below, above = sorted(negative), sorted(positive)
+        squares = np.zeros((len(self._squares), *self._squares.shape[2:]))
+        for i in below + above:
+            squares += self._squares[:, i]
+        targets = self._sums[:, above].sum(axis=1) - self._sums[:, below].sum(axis=1)
+        whole = squares.sum(axis=0) + _RIDGE * np.eye(squares.shape[1])
+        scores = np.empty(len(rows))
+        for fold in range(len(squares)):
+            right_side = targets.sum(axis=0) - targets[fold]
+            weights = solve(whole - squares[fold], right_side, assume_a="pos")
+            test = self._folds[rows] == fold
+            scores[test] = self._features[rows[test]] @ weights
+        return scores
+
+
+class _Trained:
+    """Copies of any binary classifier, one for each fold."""
+
+    def __init__(
+        self, samples: ClassSamples, folds: NDArray[np.intp], n_folds: int, estimator: Any
+    ) -> None:
+        from polytomy.binary.preparation import check_classifier  # imports scikit-learn
+
+        check_classifier(estimator)
+        self._rows, self._folds, self._n_folds = samples.rows, folds, n_folds
+        self._estimator = estimator
+        self._of_class = np.split(np.arange(len(folds)), samples.starts[1:-1])
+
+    def held_out(
+        self, negative: Side, positive: Side, rows: NDArray[np.intp]
+    ) -> NDArray[np.float64]:
+        from polytomy.binary import binary_problem, train_binary
+
+        problem = binary_problem(
+            self._of_class, sorted(negative), sorted(positive), name="candidate"
+        )
+        scores = np.empty(len(rows))
+        for fold in range(self._n_folds):
+            test = rows[self._folds[rows] == fold]
+            if len(test):
+                training = problem.keep(self._folds[problem.rows] != fold)
+                binary = train_binary(self._estimator, self._rows, training, calibration=None)
+                scores[self._folds[rows] == fold] = binary.scores(self._rows[test])
+        return scores

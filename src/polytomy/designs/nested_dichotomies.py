@@ -1,0 +1,171 @@
+"""Trees that divide the classes from the top, by a rule that looks at the data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.spatial.distance import cdist
+
+from polytomy.codes.arguments import RandomState, as_generator
+from polytomy.designs.dichotomies import Dichotomies
+from polytomy.designs.trees import Nested, from_tree
+from polytomy.distances.samples import group_samples
+from polytomy.errors import ArgumentError
+from polytomy.scheme import Scheme
+
+__all__ = ["class_balanced_tree", "furthest_centroid_tree", "random_pair_tree"]
+
+_Split: TypeAlias = Callable[[list[int]], tuple[list[int], list[int]]]
+
+
+def furthest_centroid_tree(X: Any, y: ArrayLike, *, name: str = "centroids") -> Scheme:
+    """Return a tree whose sides gather around the two classes with the farthest means.
+
+    At each node the two classes whose means are farthest apart go to different sides, and every
+    other class to the side whose mean is nearer (Duarte-Villaseñor et al. 2012). Features are
+    scaled to unit variance first.
+
+    Parameters
+    ----------
+    X : array, sparse matrix or frame of shape (n_samples, n_features)
+    y : array of shape (n_samples,), labels of any kind
+    name : base of the names of its binaries
+
+    Examples
+    --------
+    >>> X = [[0.0], [1.0], [6.0], [9.0]]
+    >>> print(furthest_centroid_tree(X, ["corn", "wheat", "pine", "oak"]))
+    centroids {
+      centroids.00 {corn wheat}
+      centroids.01 {oak pine}
+    }
+    """
+    samples = group_samples(X, y)
+    means = samples.scaled().means()
+    between = cdist(means, means)
+
+    def split(members: list[int]) -> tuple[list[int], list[int]]:
+        among = between[np.ix_(members, members)]
+        one, other = divmod(int(np.argmax(among)), len(members))
+        # Two classes with equal means are told apart all the same.
+        one, other = (one, other) if one != other else (0, 1)
+        is_nearer = among[one] < among[other]
+        is_nearer[[one, other]] = True, False
+        return _divided(members, is_nearer)
+
+    return from_tree(_divide_down(samples.classes, split), name=name)
+
+
+def class_balanced_tree(
+    X: Any,
+    y: ArrayLike,
+    *,
+    by: str = "classes",
+    random_state: RandomState = None,
+    name: str = "balanced",
+) -> Scheme:
+    """Return a random tree that is as shallow as it can be (Dong, Frank and Kramer 2005).
+
+    Parameters
+    ----------
+    X : array, sparse matrix or frame of shape (n_samples, n_features); only its rows count
+    y : array of shape (n_samples,), labels of any kind
+    by : {"classes", "samples"}
+        Whether the two sides of each node have equally many classes, or nearly so many samples
+    random_state : int, generator or None for another tree each time
+    name : base of the names of its binaries
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> tree = class_balanced_tree(np.zeros((8, 1)), range(8), random_state=0)
+    >>> tree.depth
+    3
+    """
+    if by not in ("classes", "samples"):
+        raise ArgumentError(f'by={by!r} is not "classes" or "samples"')
+    samples = group_samples(X, y)
+    random = as_generator(random_state)
+    sizes = samples.counts if by == "samples" else np.ones(len(samples.classes), dtype=np.intp)
+
+    def split(members: list[int]) -> tuple[list[int], list[int]]:
+        shuffled = random.permutation(members)
+        # The first classes, up to the place where the halves are most alike.
+        total = np.cumsum(sizes[shuffled])[:-1]
+        cut = int(np.argmin(np.abs(2 * total - sizes[shuffled].sum()))) + 1
+        return shuffled[:cut].tolist(), shuffled[cut:].tolist()
+
+    return from_tree(_divide_down(samples.classes, split), name=name)
+
+
+def random_pair_tree(
+    X: Any,
+    y: ArrayLike,
+    *,
+    estimator: Any = None,
+    random_state: RandomState = None,
+    name: str = "pairs",
+) -> Scheme:
+    """Return a tree whose sides gather around two classes drawn at random.
+
+    At each node a binary classifier is trained on two classes drawn at random, and every other
+    class goes to the side on which it puts most of the class's samples (Leathart, Pfahringer and
+    Frank 2016).
+
+    Parameters
+    ----------
+    X : array, sparse matrix or frame of shape (n_samples, n_features)
+    y : array of shape (n_samples,), labels of any kind
+    estimator : binary classifier; if None, ridge regression on random Fourier features
+    random_state : int, generator or None for another tree each time
+    name : base of the names of its binaries
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.repeat([0.0, 1.0, 6.0, 9.0], 5)[:, np.newaxis]
+    >>> tree = random_pair_tree(X, np.repeat(["a", "b", "c", "d"], 5), random_state=0)
+    >>> sorted(tree.classes)
+    ['a', 'b', 'c', 'd']
+    """
+    samples = group_samples(X, y)
+    random = as_generator(random_state)
+    dichotomies = Dichotomies(samples, estimator, random_state=random)
+
+    def split(members: list[int]) -> tuple[list[int], list[int]]:
+        one, other = random.choice(len(members), 2, replace=False)
+        pair = frozenset([members[one]]), frozenset([members[other]])
+        scores = dichotomies.scores(*pair, asked=frozenset(members))
+        counts = dichotomies.samples.counts[sorted(members)]
+        by_class = np.split(scores < 0, np.cumsum(counts)[:-1])
+        share = dict(zip(sorted(members), (part.mean() for part in by_class), strict=True))
+        is_with_one = np.array([share[member] > 0.5 for member in members])
+        is_with_one[[one, other]] = True, False
+        return _divided(members, is_with_one)
+
+    return from_tree(_divide_down(samples.classes, split), name=name)
+
+
+def _divided(members: Sequence[int], is_left: Any) -> tuple[list[int], list[int]]:
+    left = [member for member, flag in zip(members, is_left, strict=True) if flag]
+    right = [member for member, flag in zip(members, is_left, strict=True) if not flag]
+    return left, right
+
+
+def _divide_down(classes: Sequence[Any], split: _Split) -> Nested:
+    """Return nested lists of classes, each list divided by the rule."""
+    top: list[Nested] = [None]
+    waiting: list[tuple[list[int], list[Nested], int]] = [(list(range(len(classes))), top, 0)]
+    while waiting:
+        members, holder, place = waiting.pop()
+        if len(members) == 1:
+            holder[place] = classes[members[0]]
+            continue
+        pair: list[Nested] = [None, None]
+        holder[place] = pair
+        left, right = split(members)
+        waiting += [(right, pair, 1), (left, pair, 0)]
+    return top[0]

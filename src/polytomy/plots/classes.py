@@ -1,0 +1,82 @@
+"""The distances of classes beside their dendrogram."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, get_args
+
+import numpy as np
+from scipy.cluster import hierarchy
+from scipy.spatial.distance import squareform
+
+from polytomy.distances import ClassDistances
+from polytomy.errors import ArgumentError
+from polytomy.plots.canvas import INK, pyplot
+
+__all__ = ["distances"]
+
+Linkage = Literal["single", "complete", "average"]
+_MOST_NUMBERS = 12
+
+
+def distances(between: ClassDistances, *, linkage: Linkage = "single", figure: Any = None) -> Any:
+    """Draw the distances of classes as a heat map, in the order of the dendrogram beside it.
+
+    Parameters
+    ----------
+    between : ClassDistances, as the functions of `polytomy.distances` return
+    linkage : {"single", "complete", "average"}
+    figure : figure of matplotlib, optional
+
+    Returns
+    -------
+    two axes, of the dendrogram and of the heat map
+    """
+    if not isinstance(between, ClassDistances):
+        raise ArgumentError(
+            f"distances are drawn of ClassDistances, not of {type(between).__name__}; make them "
+            "with polytomy.distances"
+        )
+    if linkage not in get_args(Linkage):
+        raise ArgumentError(f"linkage={linkage!r} is not one of {', '.join(get_args(Linkage))}")
+    n_classes = len(between)
+    if n_classes < 2:
+        raise ArgumentError("one class has no distances to draw")
+    if figure is None:
+        side = 1.2 + 0.32 * min(n_classes, 40)
+        figure = pyplot().figure(figsize=(side + 2.6, side), layout="constrained")
+    left, right = figure.subplots(1, 2, width_ratios=(1, 2.2))
+    joined = hierarchy.linkage(squareform(between.matrix, checks=False), linkage)
+    drawn = hierarchy.dendrogram(
+        joined, ax=left, orientation="left", no_labels=True, color_threshold=0,
+        above_threshold_color=INK,
+    )  # fmt: skip
+    order = np.array(drawn["leaves"], dtype=np.intp)
+    labels = [str(between.classes[k]) for k in order]
+    # The dendrogram counts its leaves from below, ten units apiece.
+    shown = between.matrix[np.ix_(order, order)]
+    # A class has no distance from itself: left out, it leaves the colours to the others.
+    others = np.ma.masked_array(shown, np.eye(n_classes, dtype=bool))
+    picture = right.imshow(others, cmap="cividis", origin="lower", aspect="auto")
+    if n_classes <= 60:
+        is_long = max(map(len, labels)) > 3
+        right.set_xticks(np.arange(n_classes), labels, rotation=90 if is_long else 0)
+        right.set_yticks(np.arange(n_classes), labels)
+    right.yaxis.tick_right()
+    right.tick_params(length=0, labelsize=8)
+    if n_classes <= _MOST_NUMBERS:
+        middle = (others.min() + others.max()) / 2
+        for row, column in zip(*np.nonzero(~np.ma.getmaskarray(others)), strict=True):
+            value = shown[row, column]
+            right.text(
+                column, row, f"{value:.2g}", ha="center", va="center", fontsize=7,
+                color="white" if value < middle else "black",
+            )  # fmt: skip
+    figure.colorbar(picture, ax=right, label=between.name, location="top", shrink=0.8)
+    left.set_ylim(0, 10 * n_classes)
+    lowest, highest = joined[0, 2], joined[-1, 2]
+    margin = 0.15 * (highest - lowest) or 0.15 * highest or 1.0
+    left.set_xlim(highest + margin / 3, max(0.0, lowest - margin))
+    left.spines[["top", "left", "right"]].set_visible(False)
+    left.set_xlabel(f"{between.name}, {linkage} linkage", fontsize=8)
+    left.tick_params(labelsize=8)
+    return left, right

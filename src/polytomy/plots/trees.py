@@ -1,0 +1,120 @@
+"""The tree of a scheme, with class names, and how well each node tells its sides apart."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from polytomy.errors import ArgumentError
+from polytomy.plots.canvas import FAINT, INK, NEGATIVE, POSITIVE, new_axes
+from polytomy.scheme import ClassRef, Scheme
+
+__all__ = ["tree"]
+
+_ROW, _COLUMN = 0.32, 1.25  # inches a class and a level
+
+
+def tree(
+    scheme: Scheme,
+    *,
+    separability: Mapping[int, float] | Sequence[float] | None = None,
+    labels: Mapping[Any, str] | None = None,
+    ax: Any = None,
+) -> Any:
+    """Draw a scheme as a tree from left to right, the classes at the right.
+
+    Two-way nodes are drawn as dots, codes over more branches as boxes with their number of rows.
+    The branch of the −1 side is blue, that of the +1 side orange.
+
+    Parameters
+    ----------
+    scheme : Scheme
+    separability : one number a node, in the order of ``scheme.nodes``, optional
+        Written at the nodes, and shown by the size of the dots: accuracies, or distances.
+    labels : dict, optional
+        What to write for the classes, where it is not their labels.
+    ax : axes of matplotlib, optional
+
+    Returns
+    -------
+    axes
+    """
+    if not isinstance(scheme, Scheme):
+        raise ArgumentError(f"a tree is drawn of a Scheme, not of {type(scheme).__name__}")
+    values = _values(scheme, separability)
+    depths, heights = _places(scheme)
+    n_classes, deepest = len(scheme.classes), max(depths, default=0) + 1
+    ax = new_axes(ax, 1.5 + _COLUMN * deepest, 0.6 + _ROW * n_classes)
+    largest = max((abs(value) for value in values if value is not None), default=0.0) or 1.0
+    for position, node in enumerate(scheme.nodes):
+        x, y = depths[position], heights[position]
+        is_binary = node.code.n_partitions == 1 and len(node.branches) == 2
+        for number, branch in enumerate(node.branches):
+            colour = (NEGATIVE, POSITIVE)[number] if is_binary else FAINT
+            is_class = isinstance(branch, ClassRef)
+            end = (
+                (deepest, _height_of_class(branch.index))
+                if is_class
+                else (depths[branch.index], heights[branch.index])
+            )
+            ax.plot([x, x, end[0]], [y, end[1], end[1]], color=colour, linewidth=1.4, zorder=1)
+        value = values[position]
+        if is_binary:
+            size = 30 if value is None else 15 + 85 * abs(value) / largest
+            ax.scatter([x], [y], s=size, color=INK, zorder=2)
+        text = "" if is_binary else f"{node.code.n_partitions} rows"
+        if value is not None:
+            text = f"{text} {value:.3g}".strip()
+        if text:
+            box = None if is_binary else {"boxstyle": "round", "facecolor": "white"}
+            offset = (-5, 3) if is_binary else (0, 0)
+            ax.annotate(
+                text, (x, y), offset, textcoords="offset points", fontsize=8, bbox=box, zorder=3,
+                ha="right" if is_binary else "center", va="bottom" if is_binary else "center",
+            )  # fmt: skip
+    for index, label in enumerate(scheme.classes):
+        shown = str(label) if labels is None else labels.get(label, str(label))
+        ax.text(deepest + 0.08, _height_of_class(index), shown, va="center", fontsize=9)
+    ax.set_xlim(-0.3, deepest + 0.6)
+    ax.set_ylim(-n_classes + 0.4, 0.6)
+    ax.set_axis_off()
+    return ax
+
+
+def _height_of_class(index: int) -> float:
+    return -float(index)
+
+
+def _places(scheme: Scheme) -> tuple[list[int], list[float]]:
+    """Return the depth of each node, and its height: the middle of its branches."""
+    depths = [0] * len(scheme.nodes)
+    heights = [0.0] * len(scheme.nodes)
+    for position, node in enumerate(scheme.nodes):
+        for branch in node.branches:
+            if not isinstance(branch, ClassRef):
+                depths[branch.index] = depths[position] + 1
+    # In preorder children come after their parents, so backwards all children are placed.
+    for position in reversed(range(len(scheme.nodes))):
+        ends = [
+            _height_of_class(branch.index)
+            if isinstance(branch, ClassRef)
+            else heights[branch.index]
+            for branch in scheme.nodes[position].branches
+        ]
+        heights[position] = (min(ends) + max(ends)) / 2
+    return depths, heights
+
+
+def _values(
+    scheme: Scheme, separability: Mapping[int, float] | Sequence[float] | None
+) -> list[float | None]:
+    n_nodes = len(scheme.nodes)
+    if separability is None:
+        return [None] * n_nodes
+    if isinstance(separability, Mapping):
+        return [separability.get(position) for position in range(n_nodes)]
+    if len(separability) != n_nodes:
+        raise ArgumentError(
+            f"separability has {len(separability)} numbers for {n_nodes} nodes; give one for each"
+        )
+    return [float(value) for value in separability]

@@ -1,0 +1,89 @@
+"""Schemes and distances from data, on the command line."""
+
+import csv
+import json
+
+import numpy as np
+import pytest
+from sklearn.preprocessing import StandardScaler
+
+import polytomy as pt
+from polytomy import designs, distances
+from polytomy.datasets import read_data
+
+
+@pytest.fixture
+def iris(here):
+    data = read_data("iris.csv")
+    return StandardScaler().fit_transform(data.X), data.y
+
+
+def test_distances_are_those_of_the_library_on_scaled_data(polytomy, iris):
+    outcome = polytomy("distances", "iris.csv", "--json", "-o", "table.csv")
+    assert (outcome.code, outcome.err) == (0, "")
+    answer = json.loads(outcome.out)
+    expected = distances.hausdorff(*iris)
+    assert answer["classes"] == list(expected.classes)
+    np.testing.assert_allclose(answer["matrix"], expected.matrix)
+    with open("table.csv", newline="") as file:
+        rows = list(csv.reader(file))
+    assert rows[0] == ["hausdorff", *expected.classes]
+    np.testing.assert_allclose(np.array([row[1:] for row in rows[1:]], float), expected.matrix)
+
+
+def test_distances_are_printed_for_people(polytomy, iris):
+    outcome = polytomy("distances", "iris.csv", "--measure", "centroid", "--scale", "none")
+    assert outcome.out.splitlines()[0].split() == ["centroid", "setosa", "versicolor", "virginica"]
+
+
+def test_a_design_is_made_from_data(polytomy, iris):
+    outcome = polytomy("design", "empirical-tree", "iris.csv", "--name", "flower")
+    assert pt.parse(outcome.out) == designs.empirical_tree(*iris, name="flower")
+    outcome = polytomy("design", "one-vs-rest", "iris.csv", "--target", "species")
+    assert pt.parse(outcome.out) == designs.one_vs_rest(["setosa", "versicolor", "virginica"])
+
+
+def test_a_search_prints_a_table_and_writes_the_scheme(polytomy, iris):
+    line = "search iris.csv --folds 2 --estimator gaussian-nb -c tree -c one-vs-one,voting"
+    outcome = polytomy(*line.split(), "--score", "accuracy", "-o", "best.control")
+    assert (outcome.code, outcome.err) == (0, "")
+    assert "one-vs-one, voting" in outcome.out
+    assert "* chosen" in outcome.out
+    assert set(pt.read("best.control").classes) == {"setosa", "versicolor", "virginica"}
+    outcome = polytomy(*line.split(), "--score", "accuracy", "--json")
+    answer = json.loads(outcome.out)
+    assert answer["chosen"] in answer["results"]["candidate"]
+    assert pt.parse(answer["scheme"]) == pt.read("best.control")
+
+
+@pytest.mark.parametrize("command", ["distances", "search"])
+def test_pictures_are_files_of_their_kind(polytomy, iris, command):
+    options = ["--estimator", "gaussian-nb", "-c", "tree", "--folds", "2"] * (command == "search")
+    outcome = polytomy(command, "iris.csv", *options, "--plot", "picture.png")
+    assert outcome.code == 0
+    with open("picture.png", "rb") as file:
+        assert file.read(4) == b"\x89PNG"
+    outcome = polytomy(command, "iris.csv", *options, "--plot", "picture.docx")
+    assert outcome.code == 2
+    assert "the name must end in one of" in outcome.err
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("design empirical-tree", "'empirical-tree' is made from data; give a file"),
+        ("design tree iris.csv -n 3", "leave out --classes and --labels"),
+        ("distances iris.csv --scale log", "--scale log is not known"),
+        ("distances iris.csv --measure far", "distance='far' is not one of"),
+        ("distances iris.csv --target colour", "colour"),
+        ("distances nothing.csv", "nothing.csv: No such file"),
+        ("search iris.csv --estimator nosuch", 'Specification "nosuch"'),
+        ("search iris.csv -c nosuch", "neither a file nor a design"),
+        ("search iris.csv -s nosuch", "scoring='nosuch' is not known"),
+    ],
+)
+def test_mistakes_are_named(polytomy, here, line, words):
+    outcome = polytomy(*line.split())
+    assert outcome.code == 2
+    assert words in outcome.err
+    assert outcome.out == ""

@@ -1,0 +1,55 @@
+from itertools import permutations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from polytomy.designs.seriation import METHODS, path_length, seriate
+from polytomy.errors import ArgumentError
+
+
+def random_distances(seed, n):
+    upper = np.triu(np.random.default_rng(seed).random((n, n)), 1)
+    return upper + upper.T
+
+
+@given(st.integers(0, 10**6), st.integers(3, 6))
+def test_the_exact_path_is_the_shortest_of_all(seed, n):
+    matrix = random_distances(seed, n)
+    lengths = [path_length(matrix, np.array(order)) for order in permutations(range(n))]
+    assert path_length(matrix, seriate(matrix, "exact")) == pytest.approx(min(lengths))
+
+
+@pytest.mark.parametrize("method", METHODS)
+@given(st.integers(0, 10**6), st.integers(1, 12))
+def test_every_method_finds_places_on_a_line(method, seed, n):
+    places = np.random.default_rng(seed).permutation(n) * 1.0
+    matrix = np.abs(places[:, np.newaxis] - places)
+    order = seriate(matrix, method)
+    assert sorted(order) == list(range(n))
+    along = places[order]
+    assert (np.diff(along) > 0).all() or (np.diff(along) < 0).all()
+    assert n == 1 or order[0] < order[-1]
+
+
+@pytest.mark.parametrize("n", [20, 100])
+def test_many_classes_are_put_in_order_too(n):
+    places = np.random.default_rng(n).permutation(n) * 1.0
+    along = places[seriate(np.abs(places[:, np.newaxis] - places))]
+    assert abs(np.diff(along)).max() == 1
+
+
+@given(st.integers(0, 10**6))
+def test_no_method_beats_the_exact_one(seed):
+    matrix = random_distances(seed, 8)
+    shortest = path_length(matrix, seriate(matrix, "exact"))
+    for method in ("auto", "optimal-leaf", "spectral"):
+        assert shortest <= path_length(matrix, seriate(matrix, method)) + 1e-12
+
+
+def test_what_is_no_method_or_takes_too_long_is_refused():
+    with pytest.raises(ArgumentError, match="method='quick' is not one of auto, exact"):
+        seriate(np.zeros((3, 3)), "quick")
+    with pytest.raises(ArgumentError, match='method="exact" takes too long for 13 classes; 12 are'):
+        seriate(np.zeros((13, 13)), "exact")

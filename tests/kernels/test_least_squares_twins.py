@@ -129,6 +129,39 @@ def test_active_sets_agree_on_many_classes(n_classes, structure):
     assert_agree(*(twin.minimise_on_simplex(answers, *lists) for twin in SYSTEMS))
 
 
+@pytest.mark.parametrize("twin", SYSTEMS)
+def test_a_small_pivot_does_not_hide_that_another_class_depends(twin):
+    # Three rows leave a line of minima, all of residual zero. The columns of the classes 0, 1 and 2
+    # almost depend on each other, which makes the rounding of the last pivot look like a pivot.
+    code = CodingMatrix([[0, -1, 1, 1, -1], [1, 1, 0, 0, -1], [-1, 1, 0, 1, 1]])
+    r = np.array([-0.5126091039983338, 0.8730639944371179, 0.7317186181891797])
+    p = twin.minimise_on_simplex(r[np.newaxis], *row_lists(code))[0]
+    q = code.matrix - r[:, np.newaxis] * np.abs(code.matrix)
+    # No bound is in the way, so the shortest solves the system without bounds.
+    expected = np.linalg.pinv(np.vstack((q, np.ones(5)))) @ [0, 0, 0, 1]
+    assert expected.min() > 0
+    np.testing.assert_allclose(p, expected, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("twin", SYSTEMS)
+def test_rounding_does_not_mix_in_a_class(twin):
+    # A tree without answers at its root and another node: the least norm, from the leaves up, gives
+    # the masses of the pairs (1, 2) and (4, 5) and what is left of them at each node.
+    code = CodingMatrix(
+        [
+            [-1, -1, -1, -1, 1, 1],
+            [-1, -1, -1, 1, 0, 0],
+            [-1, 1, 1, 0, 0, 0],
+            [0, -1, 1, 0, 0, 0],
+            [0, 0, 0, 0, -1, 1],
+        ]
+    )
+    answers = np.array([[np.nan, 0.5, np.nan, 0.5, 1e-4 - 1]])
+    expected = reference.multiply_down_tree(answers, *code.tree)
+    found = twin.minimise_on_simplex(answers, *row_lists(code))
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12)
+
+
 def test_couplings_of_many_classes_agree():
     code = make_code("one-vs-one", 55, seed=8)
     answers = make_answers("noisy", code, 3, seed=9)
@@ -145,3 +178,18 @@ def test_certainty_to_the_last_digit_still_tells_classes_apart(twin):
     p = twin.minimise_on_simplex(1 - tiny, *row_lists(code))
     # p₁ = p₀·tiny₀/2 = p₂·tiny₁/2, but for the rounding of 1 − tiny.
     np.testing.assert_allclose(p[0], [0.25, 0.375e-9, 0.75], rtol=0, atol=1e-7)
+
+
+def test_a_coupling_of_more_classes_than_a_strip_of_the_factor_is_wide():
+    n_classes = 530
+    first, second = np.triu_indices(n_classes, 1)
+    r = np.random.default_rng(12).uniform(-1, 1, (1, len(first)))
+    found = compiled_systems.couple_pairs(r, first, second, n_classes)
+    # QᵀQ + 11ᵀ, written out: (1 + r)² and (1 - r)² on the diagonal, -(1 - r²) beside it.
+    system = np.ones((n_classes, n_classes))
+    system[first, second] -= 1 - r[0] ** 2
+    system[second, first] -= 1 - r[0] ** 2
+    squares = np.bincount(first, (1 + r[0]) ** 2, n_classes)
+    squares += np.bincount(second, (1 - r[0]) ** 2, n_classes)
+    x = np.linalg.solve(system + np.diag(squares), np.ones(n_classes))
+    assert_agree(x[np.newaxis] / x.sum(), found)

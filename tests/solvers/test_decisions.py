@@ -110,3 +110,10 @@ def test_errors_name_the_value_the_reason_and_the_way_out(decisions, words):
 def test_rows_of_different_lengths_are_no_array():
     with pytest.raises(ArgumentError, match="Give one row a sample, all rows of the same length"):
         check_decisions([[0.5], [0.5, 0.5]], 2)
+
+
+def test_rows_of_different_lengths_are_told_in_whole_sentences():
+    with pytest.raises(ArgumentError, match="cannot be made into an array") as error:
+        check_decisions([[0.1, 0.2], [0.3]], 2)
+    assert str(error.value).endswith("Give one row a sample, all rows of the same length.")
+    assert ".. " not in str(error.value)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy.optimize import minimize
 
-from polytomy.codes import CodingMatrix
+from polytomy.codes import CodingMatrix, one_vs_one
 from polytomy.errors import ArgumentError
 from polytomy.solvers.divergence import solve_divergence
 from polytomy.solvers.least_squares import solve_least_squares
@@ -314,3 +314,16 @@ def test_weights_that_mean_nothing_are_refused(weights: Any, words: str) -> None
     code = CodingMatrix(2 * np.eye(3, dtype=int) - 1)
     with pytest.raises(ArgumentError, match=words):
         solve_divergence(code, [[0.0, 0.0, 0.0]], weights=weights)
+
+
+def test_weights_of_any_size_give_probabilities() -> None:
+    code = one_vs_one(3)
+    certain = 1 - np.array([0, 1e-16, 6e-8, 1])
+    r = np.random.default_rng(8).choice(np.concatenate((certain, -certain, [np.nan])), (200, 3))
+    for weights in ([1e-305, 1, 1], [1e-300, 1e300, 1], [5e-324, 1, 1e-300], [5e-324, 0, 5e-324]):
+        p = solve_divergence(code, r, weights=weights)
+        assert (p >= 0).all()
+        np.testing.assert_allclose(p.sum(axis=1), 1, rtol=0, atol=1e-12)
+    # However small, a weight counts where no other does: class 0 gets what the first row says.
+    p = solve_divergence(code, [[0.5, np.nan, 0.0]], weights=[1e-300, 1, 1e300])
+    np.testing.assert_allclose(p, [[1 / 7, 3 / 7, 3 / 7]], rtol=0, atol=1e-9)

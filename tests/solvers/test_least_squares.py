@@ -165,6 +165,38 @@ def test_answers_worked_by_hand():
     np.testing.assert_allclose(p, [[3 / 9, 1 / 9, 2.5 / 9, 2.5 / 9]], atol=1e-14)
 
 
+@pytest.mark.parametrize(
+    "tiny", [0.1, 1e-2, 1e-3, 1e-4, 1e-5, 2e-7, 1e-8, 1e-10, 1e-12, 1e-14, 1e-16, 0]
+)
+def test_the_least_norm_does_not_depend_on_how_certain_an_answer_is(tiny):
+    # Nothing tells of class 0. The pair keeps its ratio q : 1 - q and gets the mass m for which
+    # (1 - m)² + m²·(q² + (1 - q)²) is least.
+    r = 1 - tiny
+    pair = np.array([(1 - r) / 2, (1 + r) / 2])
+    mass = 1 / (1 + pair @ pair)
+    code = CodingMatrix([[-1, 1, 0], [0, -1, 1]])
+    p = solve_least_squares(code, [[np.nan, r]])
+    np.testing.assert_allclose(p[0], [1 - mass, *(mass * pair)], rtol=0, atol=1e-8)
+    # Two pairs that nothing compares, one of them undecided: its classes share alike.
+    mass = 1 / (1 + 2 * pair @ pair)
+    code = CodingMatrix([[0, -1, 1, 0], [1, 0, 0, -1]])
+    p = solve_least_squares(code, [[r, 0.0]])
+    rest = (1 - mass) / 2
+    np.testing.assert_allclose(p[0], [rest, *(mass * pair), rest], rtol=0, atol=1e-8)
+
+
+@law
+@given(problems(structures=("tree", "adjacent"), max_classes=7), st.sampled_from([1e-4, 2e-7]))
+def test_gaps_next_to_certainty_give_the_same_by_every_algorithm(problem, tiny):
+    # Product and regression are exact whatever the answers; the active set must weigh them. LIBSVM
+    # bounds its answers so that tiny is 2e-7.
+    code, _ = problem
+    values = np.array([tiny - 1, -0.5, 0, 0.5, 1 - tiny, np.nan])
+    answers = np.random.default_rng(3).choice(values, (30, code.n_partitions))
+    found = solve_least_squares(code, answers, algorithm="active-set")
+    np.testing.assert_allclose(found, solve_least_squares(code, answers), rtol=0, atol=1e-6)
+
+
 @pytest.mark.parametrize("kind", ["certain", "grid", "zero", "uniform"])
 @pytest.mark.parametrize("structure", STRUCTURES)
 def test_hostile_answers_raise_no_warning(structure, kind, recwarn):

@@ -15,20 +15,19 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from polytomy.kernels.compiled_factor import append_member, factor_members, solve_support
 from polytomy.kernels.compiling import helper
-from polytomy.kernels.tolerances import DEPENDENT, ROUNDING, UNCHANGED
+from polytomy.kernels.tolerances import DEPENDENT_BY_GRAM, ROUNDING, UNCHANGED
 
 __all__ = [
     "Single",
-    "append_member",
     "minimise_on_cone",
     "new_single",
     "scale_of_gradient",
-    "solve_support",
 ]
 
 _BARELY_INDEPENDENT = 1e-15
-"""What DEPENDENT becomes for a class whose gradient shows that it is not; below is rounding."""
+"""DEPENDENT_BY_GRAM for a class whose gradient shows that it does not depend; below is rounding."""
 
 _SWEEPS = 6
 _EXCHANGES = 20
@@ -99,8 +98,8 @@ def minimise_on_cone(n: int, gram: Floats, single: Any) -> int:
     """Minimise ½xᵀMx − cᵀx over x ≥ 0 in the first n classes; return the size of the support."""
     _guess_support(n, gram, single)
     for _ in range(_EXCHANGES):
-        n_members, n_dropped = _factor_support(n, gram, single, DEPENDENT)
-        if n_dropped > 0:
+        n_members = _list_members(n, single)
+        if not factor_members(n_members, gram, single, DEPENDENT_BY_GRAM):
             break
         single.x[:n] = 0.0
         solve_support(n_members, single, single.x)
@@ -144,64 +143,28 @@ def _guess_support(n: int, gram: Floats, single: Any) -> None:
 
 
 @helper
-def _factor_support(n: int, gram: Floats, single: Any, least: float) -> tuple[int, int]:
-    """Factor M on the support; return how many classes it has, and how many dependent it had."""
-    n_members = n_dropped = int(np.intp(0))  # see _descend
+def _list_members(n: int, single: Any) -> int:
+    """List the classes of the support; return how many."""
+    n_members = int(np.intp(0))  # see _descend
     for j in range(n):
         if single.inside[j]:
-            if append_member(j, n_members, gram, single, least):
+            single.members[n_members] = j
+            n_members += 1
+    return n_members
+
+
+@helper
+def _append_support(n: int, gram: Floats, single: Any) -> int:
+    """Factor M on the support, less what depends on others; return how many classes it has."""
+    n_members = int(np.intp(0))  # see _descend
+    for j in range(n):
+        if single.inside[j]:
+            if append_member(j, n_members, gram, single, _BARELY_INDEPENDENT):
                 n_members += 1
             else:
                 single.inside[j] = False
                 single.x[j] = 0.0
-                n_dropped += 1
-    return n_members, n_dropped
-
-
-@helper
-def append_member(new: int, k: int, gram: Floats, single: Any, least: float) -> bool:
-    """Make class `new` the member k of the support; return False where it depends on the others."""
-    factor, column = single.factor, single.column
-    for a in range(k):
-        column[a] = gram[new, single.members[a]]
-    pivot = gram[new, new]
-    for a in range(k):
-        column[a] /= factor[a, a]
-        value = column[a]
-        pivot -= value * value
-        # Loops from zero over slices are vectorised; those from a + 1 are not.
-        row, rest = factor[a, a + 1 : k], column[a + 1 : k]
-        for b in range(len(rest)):
-            rest[b] -= row[b] * value
-    if not pivot > least * gram[new, new]:
-        return False
-    for a in range(k):
-        factor[a, k] = column[a]
-    factor[k, k] = np.sqrt(pivot)
-    single.members[k] = new
-    return True
-
-
-@helper
-def solve_support(k: int, single: Any, solution: Floats) -> None:
-    """Solve M x = c on the support of k members; other entries are left as they are."""
-    factor, members, y = single.factor, single.members, single.column
-    for a in range(k):
-        y[a] = single.linear[members[a]]
-    for a in range(k):
-        y[a] /= factor[a, a]
-        value = y[a]
-        row, rest = factor[a, a + 1 : k], y[a + 1 : k]
-        for b in range(len(rest)):
-            rest[b] -= row[b] * value
-    for a in range(k - 1, -1, -1):
-        row = factor[a]
-        value = y[a]
-        for b in range(a + 1, k):
-            value -= row[b] * y[b]
-        y[a] = value / row[a]
-    for a in range(k):
-        solution[members[a]] = y[a]
+    return n_members
 
 
 @helper
@@ -263,7 +226,7 @@ def _descend(n: int, gram: Floats, single: Any) -> int:
         # may not enter again before something else has changed.
         single.barred[new] = True
         if not append_member(
-            new, k, gram, single, DEPENDENT if is_rounding else _BARELY_INDEPENDENT
+            new, k, gram, single, DEPENDENT_BY_GRAM if is_rounding else _BARELY_INDEPENDENT
         ):
             continue
         solve_support(k + 1, single, trial)
@@ -285,7 +248,7 @@ def _descend(n: int, gram: Floats, single: Any) -> int:
                 if j == blocking or x[j] <= 0.0:
                     x[j] = 0.0
                     inside[j] = False
-            k, _ = _factor_support(n, gram, single, _BARELY_INDEPENDENT)
+            k = _append_support(n, gram, single)
             solve_support(k, single, trial)
         for a in range(k):
             x[members[a]] = trial[members[a]]

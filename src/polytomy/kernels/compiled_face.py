@@ -14,12 +14,13 @@ from numpy.typing import NDArray
 
 from polytomy.kernels.compiled_cone import scale_of_gradient
 from polytomy.kernels.compiling import helper
-from polytomy.kernels.tolerances import DEPENDENT, FACE, ROUNDING, UNCHANGED
+from polytomy.kernels.tolerances import DEPENDENT_BY_GRAM, FACE, ROUNDING, UNCHANGED
 
 __all__ = [
     "fill_dual",
     "fill_mixtures",
     "go_to_bound",
+    "has_doubtful_rest",
     "is_same",
     "leave_out_closed",
     "list_face",
@@ -31,6 +32,9 @@ __all__ = [
     "write_candidate",
     "write_normalised",
 ]
+
+_NOTHING = 1e-15
+"""What rounding may leave of a unit column, for each class."""
 
 Floats = NDArray[np.float64]
 
@@ -60,7 +64,7 @@ def span_open_classes(n_face: int, single: Any) -> int:
     rest[:n_face] = 1.0
     single.barred[:n_face] = False
     for rank in range(n_face):
-        pivot, largest = -1, DEPENDENT
+        pivot, largest = -1, DEPENDENT_BY_GRAM
         for b in range(n_face):
             if single.open[face[b]] and not single.barred[b] and rest[b] > largest:
                 pivot, largest = b, rest[b]
@@ -83,12 +87,21 @@ def span_open_classes(n_face: int, single: Any) -> int:
 
 
 @helper
+def has_doubtful_rest(n_face: int, single: Any) -> bool:
+    """Tell whether something too small to count is left that is more than rounding."""
+    for b in range(n_face):
+        if _NOTHING * n_face < single.rest[b] <= DEPENDENT_BY_GRAM and not single.barred[b]:
+            return True
+    return False
+
+
+@helper
 def open_dependent_classes(n_face: int, single: Any) -> tuple[int, int]:
     """Open what lies in the span of the open; return how many stay closed and were opened."""
     n_closed, n_opened = 0, 0
     for b in range(n_face):
         if not single.open[single.face[b]]:
-            if single.rest[b] > DEPENDENT:
+            if single.rest[b] > DEPENDENT_BY_GRAM:
                 single.closed[n_closed] = b
                 n_closed += 1
             else:
@@ -114,18 +127,25 @@ def fill_mixtures(n_closed: int, rank: int, single: Any) -> None:
 
 @helper
 def open_mixture(n_closed: int, single: Any) -> int:
-    """Open the classes of the shortest mixture if it is zero; return how many."""
-    total = 0.0
+    """Open the classes of the shortest mixture if it is zero; return how many, -1 for unknown.
+
+    What little a class has outside the span, `rest`, is a difference of larger numbers: relative to
+    it their rounding is the larger.
+    """
+    total, least = 0.0, 1.0
     for u in range(n_closed):
         total += max(single.x[u], 0.0)
-    if 1.0 / total - 1.0 > DEPENDENT:  # its square
-        return 0
+        if single.x[u] > 0.0:
+            least = min(least, single.rest[single.closed[u]])
+    square = 1.0 / total - 1.0
+    if square > DEPENDENT_BY_GRAM:
+        return 0 if square > ROUNDING / least else -1
     n_opened = 0
     for u in range(n_closed):
-        if single.x[u] > ROUNDING * total:
+        if single.x[u] > ROUNDING * total / single.rest[single.closed[u]]:
             single.open[single.face[single.closed[u]]] = True
             n_opened += 1
-    return n_opened
+    return n_opened if n_opened > 0 else -1
 
 
 @helper
@@ -206,7 +226,8 @@ def is_same(n_face: int, other: Floats, single: Any, p: Floats) -> bool:
     """Tell whether another point of the face has the sum and the gradient of the minimum p."""
     face, scale, total = single.face, 0.0, 0.0
     for b in range(n_face):
-        scale += single.unit[face[b]] * p[face[b]]
+        size = max(p[face[b]], abs(other[b]))
+        scale += single.unit[face[b]] * (UNCHANGED * size + ROUNDING)
         total += other[b]
     if not abs(total - 1.0) <= UNCHANGED:
         return False
@@ -214,7 +235,7 @@ def is_same(n_face: int, other: Floats, single: Any, p: Floats) -> bool:
         row, change = single.gram[j], 0.0
         for b in range(n_face):
             change += row[face[b]] * (other[b] - p[face[b]])
-        if not abs(change) <= UNCHANGED * scale * single.unit[j]:
+        if not abs(change) <= scale * single.unit[j]:
             return False
     return True
 

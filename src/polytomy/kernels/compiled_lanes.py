@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polytomy.kernels.compiling import helper
-from polytomy.kernels.tolerances import DEPENDENT, FACE, ROUNDING
+from polytomy.kernels.tolerances import DEPENDENT_BY_GRAM, FACE, ROUNDING
 
 __all__ = ["count_lanes", "new_lanes", "settle_lanes", "solve_lanes"]
 
@@ -67,10 +67,14 @@ def new_lanes(n: int, n_lanes: int) -> Any:
 def solve_lanes(lanes: Any) -> None:
     """Solve M x = 1 on each lane's support, by Cholesky factors; x is zero elsewhere.
 
-    A class outside the support, or one that depends on those before it, gets a row of zeros.
+    A class outside the support, or one that depends on those before it, gets a row of zeros. A
+    small pivot makes the rounding of those after it larger, in proportion, so they must be larger
+    too.
     """
     gram, factor, inverse, x = lanes.gram, lanes.factor, lanes.inverse, lanes.x
     n, n_lanes = gram.shape[0], gram.shape[2]
+    least = lanes.terms[3]  # of the pivots so far, relative to the diagonal
+    least[:] = 1.0
     for a in range(n):
         row = factor[a]
         for b in range(a, n):
@@ -95,9 +99,10 @@ def solve_lanes(lanes: Any) -> None:
                 for lane in range(n_lanes):
                     target[lane] = target[lane] - one[a, lane] * one[b, lane]
         for lane in range(n_lanes):
-            pivot = row[a, lane]
-            usable = lanes.inside[a, lane] > 0.0 and pivot > DEPENDENT * gram[a, a, lane]
-            inverse[a, lane] = 1.0 / np.sqrt(pivot) if usable else 0.0
+            pivot = row[a, lane] / gram[a, a, lane]
+            usable = lanes.inside[a, lane] > 0.0 and pivot * least[lane] > DEPENDENT_BY_GRAM
+            inverse[a, lane] = 1.0 / np.sqrt(row[a, lane]) if usable else 0.0
+            least[lane] = min(least[lane], pivot) if usable else least[lane]
         for b in range(a, n + 1):
             for lane in range(n_lanes):
                 row[b, lane] *= inverse[a, lane]

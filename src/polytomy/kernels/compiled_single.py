@@ -16,6 +16,7 @@ from polytomy.kernels.compiled_face import (
     fill_dual,
     fill_mixtures,
     go_to_bound,
+    has_doubtful_rest,
     is_same,
     leave_out_closed,
     list_face,
@@ -28,7 +29,7 @@ from polytomy.kernels.compiled_face import (
     write_normalised,
 )
 from polytomy.kernels.compiling import helper
-from polytomy.kernels.tolerances import FINE, NEGLIGIBLE, UNCHANGED
+from polytomy.kernels.tolerances import FINE, NEGLIGIBLE, ROUNDING, UNCHANGED
 
 __all__ = ["is_stationary", "minimise_single"]
 
@@ -36,8 +37,11 @@ Floats = NDArray[np.float64]
 
 
 @helper
-def minimise_single(single: Any, is_graded: bool, p: Floats) -> None:
-    """Set p to the shortest minimum on the simplex, given the plain Gram matrix QᵀQ."""
+def minimise_single(single: Any, is_graded: bool, p: Floats) -> bool:
+    """Set p to the shortest minimum on the simplex, given the plain Gram matrix QᵀQ.
+
+    Returns False where the matrix lacks the digits for that.
+    """
     n = len(p)
     coarse = _mean_shift(n, single)
     shift = coarse
@@ -51,7 +55,7 @@ def minimise_single(single: Any, is_graded: bool, p: Floats) -> None:
             is_graded, shift = False, coarse
             continue
         if n_face == n_members:
-            return  # the members are independent: there is no other minimum
+            return True  # the members are independent: there is no other minimum
         if is_fine or not is_graded:
             break
         shift = _fine_shift(n, single)
@@ -59,28 +63,32 @@ def minimise_single(single: Any, is_graded: bool, p: Floats) -> None:
             break
     while True:  # the classes that are positive in some minimum
         rank = span_open_classes(n_face, single)
+        if has_doubtful_rest(n_face, single):
+            return False
         n_closed, n_opened = open_dependent_classes(n_face, single)
         if n_opened == 0 and n_closed > 0:
             fill_mixtures(n_closed, rank, single)
             minimise_on_cone(n_closed, single.other_gram, single)
             n_opened = open_mixture(n_closed, single)
+        if n_opened < 0:
+            return False
         if n_opened == 0:
             break
     while True:  # the shortest minimum
         n_face = leave_out_closed(n_face, single)
         rank = span_open_classes(n_face, single)
         if rank == n_face:
-            return
+            return True
         least = project_on_span(n_face, rank, single, p)
         if not is_same(n_face, single.shortest, single, p):
-            return
+            return False
         if least < -NEGLIGIBLE:
             fill_dual(n_face, rank, single)
             minimise_on_cone(n_face, single.other_gram, single)
             least = read_dual(n_face, single)
         if least >= -NEGLIGIBLE and is_same(n_face, single.candidate, single, p):
             write_candidate(n_face, single, p)
-            return
+            return True
         go_to_bound(n_face, single, p)
 
 
@@ -115,16 +123,18 @@ def _add_shift(n: int, shift: float, single: Any) -> None:
 @helper
 def is_stationary(n: int, single: Any, tolerance: float, p: Floats) -> bool:
     """Tell whether p is a minimum: its gradient is least where it is positive."""
-    slopes, mean, scale = single.trial, 0.0, 0.0
+    slopes, mean, size, scale = single.trial, 0.0, 0.0, 0.0
     for j in range(n):
         row, slope = single.plain_gram[j], 0.0
         for b in range(n):
             slope += row[b] * p[b]
         slopes[j] = slope
         mean += slope * p[j]
-        scale += np.sqrt(row[j]) * p[j]
+        size += np.sqrt(row[j]) * p[j]
+        # What p is made of may be tiny; then the rounding of p itself counts for more.
+        scale += np.sqrt(row[j]) * (tolerance * p[j] + ROUNDING)
     for j in range(n):
-        rounding = tolerance * scale * np.sqrt(single.plain_gram[j, j])
+        rounding = scale * (np.sqrt(single.plain_gram[j, j]) + size)
         if slopes[j] < mean - rounding or (slopes[j] - mean) * p[j] > rounding:
             return False
     return True

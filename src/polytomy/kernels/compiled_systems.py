@@ -12,13 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polytomy.kernels import reference_systems
-from polytomy.kernels.compiled_cone import append_member, new_single, solve_support
+from polytomy.kernels.compiled_cone import new_single
 from polytomy.kernels.compiled_face import write_normalised
+from polytomy.kernels.compiled_factor import factor_members, solve_support
 from polytomy.kernels.compiled_lanes import count_lanes, new_lanes, settle_lanes, solve_lanes
 from polytomy.kernels.compiled_single import is_stationary, minimise_single
 from polytomy.kernels.compiling import helper, with_read_only_arguments
 from polytomy.kernels.threads import run_in_blocks
-from polytomy.kernels.tolerances import FACE
+from polytomy.kernels.tolerances import UNCHANGED
 
 __all__ = ["couple_pairs", "minimise_on_simplex"]
 
@@ -141,8 +142,8 @@ def _couple_singly(
             gram[j, k] -= (1.0 - r) * (1.0 + r)
             gram[k, j] = gram[j, k]
         single.linear[:] = 1.0
-        for j in range(n_classes):
-            append_member(j, j, gram, single, 0.0)
+        single.members[:] = np.arange(n_classes)
+        factor_members(n_classes, gram, single, 0.0)
         solve_support(n_classes, single, single.x)
         write_normalised(single.x, probabilities[sample])
 
@@ -184,8 +185,8 @@ def _minimise_singly(
     for position in range(first, last):
         p = probabilities[samples[position]]
         is_graded = _fill_single(decisions[samples[position]], rows, single)
-        minimise_single(single, is_graded, p)
-        settled[position] = is_stationary(n_classes, single, FACE, p)
+        is_shortest = minimise_single(single, is_graded, p)
+        settled[position] = is_shortest and is_stationary(n_classes, single, UNCHANGED, p)
 
 
 @helper

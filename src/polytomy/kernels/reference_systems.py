@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import qr
 
 from polytomy.kernels.reference_cone import minimise_on_cone, span_columns
 from polytomy.kernels.tolerances import (
@@ -133,23 +134,21 @@ def _minimise(q: Floats) -> Floats:
 
     Any shift leads to the same minima, but it should have the size of the columns of Q that p is
     made of. Where r is so close to ±1 that several of these are tiny, a much larger shift makes
-    them look alike. So where classes do, a shift of their size is tried too.
+    them look alike; a much smaller one hides that others are. So shifts of the least and of the
+    largest of the tiny are tried too, and the shortest of the minima that they lead to counts.
     """
     squares = (q**2).sum(axis=0)
     shift = squares.mean() / len(squares) if squares.any() else 1.0
     minimum = _minimise_with_shift(q, shift)
-    if not minimum.is_only:
-        open_squares = squares[minimum.face[minimum.is_open]]
-        fine_shift = open_squares[open_squares > 0.0].min(initial=np.inf)
-        if fine_shift <= FINE * shift:
-            finer = _minimise_with_shift(q, fine_shift)
-            minimum = finer if _is_stationary(q, finer.p) else minimum
-    if not minimum.is_only:
-        root = np.linalg.norm(minimum.b, axis=0)
-        units = minimum.b[:, minimum.face] / root[minimum.face]
-        is_open = _find_open_classes(units, minimum.is_open)
-        _shorten(minimum.p, minimum.b, root, minimum.face[is_open])
-    return minimum.p
+    if minimum.is_only:
+        return minimum.p
+    tiny = squares[minimum.face]
+    tiny = tiny[(tiny > 0.0) & (tiny <= FINE * shift)]
+    minima = [minimum]
+    if len(tiny):
+        minima += [_minimise_with_shift(q, finer) for finer in (tiny.min(), tiny.max())]
+    found = [_shorten_minimum(each) for each in minima]
+    return min([p for p in found if _is_stationary(q, p)] or found[:1], key=lambda p: float(p @ p))
 
 
 class _Minimum(NamedTuple):
@@ -175,10 +174,23 @@ def _minimise_with_shift(q: Floats, shift: float) -> _Minimum:
     return _Minimum(x / x.sum(), b, face, is_open, is_only)
 
 
+def _shorten_minimum(minimum: _Minimum) -> Floats:
+    """Return the shortest minimum that this one leads to."""
+    p = minimum.p.copy()
+    if not minimum.is_only:
+        root = np.linalg.norm(minimum.b, axis=0)
+        units = minimum.b[:, minimum.face] / root[minimum.face]
+        is_open = _find_open_classes(units, minimum.is_open)
+        _shorten(p, minimum.b, root, minimum.face[is_open])
+    return p
+
+
 def _is_stationary(q: Floats, p: Floats) -> bool:
     """Tell whether p is a minimum: its gradient is least where it is positive."""
     root = np.linalg.norm(q, axis=0)
-    rounding = UNCHANGED * (root @ p) * root
+    # What p is made of may be tiny; then the rounding of p itself counts for more. The slopes are
+    # compared with their mean, which has a rounding of its own.
+    rounding = (UNCHANGED * (root @ p) + ROUNDING * root.sum()) * (root + root @ p)
     slopes = q.T @ (q @ p)
     slopes -= slopes @ p
     return bool((slopes >= -rounding).all() and (slopes * p <= rounding).all())
@@ -205,7 +217,8 @@ def _find_open_classes(units: Floats, is_open: Flags) -> Flags:
             mixture = hull @ (weights / weights.sum())
             if mixture @ mixture > DEPENDENT:
                 break
-            opened[closed] = weights > ROUNDING * weights.sum()
+            # The less of a column is outside, the larger is its rounding.
+            opened[closed] = weights > ROUNDING * weights.sum() / np.sqrt(square[closed])
         is_open |= opened
     return is_open
 
@@ -221,20 +234,19 @@ def _shorten(p: Floats, b: Floats, root: Floats, classes: Indices) -> None:
     minimum, B was singular in the eyes of rounding only, and p is the answer.
     """
     while True:
-        here, columns = p[classes], b[:, classes]
-        _, singular_values, right = np.linalg.svd(columns / root[classes])
-        rows = right[: np.count_nonzero(singular_values**2 > DEPENDENT)] * root[classes]
+        here = p[classes]
+        rows = _span_rows(b[:, classes] / root[classes]) * root[classes]
         if len(rows) == len(classes):
             return
+        rows /= np.linalg.norm(rows, axis=1, keepdims=True)
         orthogonal, _ = np.linalg.qr(rows.T, mode="complete")
         span, null_space = orthogonal[:, : len(rows)], orthogonal[:, len(rows) :]
         shortest = candidate = span @ (span.T @ here)
         if shortest.min() < -NEGLIGIBLE:
             candidate = _shortest_within_bounds(shortest, null_space)
-        rounding = UNCHANGED * (root @ p) * root
-        if not _is_same(shortest, here, columns, b, rounding):
+        if not _is_same(shortest, here, b, root, classes):
             return
-        if candidate.min() >= -NEGLIGIBLE and _is_same(candidate, here, columns, b, rounding):
+        if candidate.min() >= -NEGLIGIBLE and _is_same(candidate, here, b, root, classes):
             p[:] = 0.0
             p[classes] = np.maximum(candidate, 0.0) / np.maximum(candidate, 0.0).sum()
             return
@@ -245,10 +257,24 @@ def _shorten(p: Floats, b: Floats, root: Floats, classes: Indices) -> None:
         classes = np.delete(classes, falling[np.argmin(steps)])
 
 
-def _is_same(other: Floats, here: Floats, columns: Floats, b: Floats, rounding: Floats) -> bool:
+def _span_rows(units: Floats) -> Floats:
+    """Return independent rows that span those of B, in units of its columns' norms.
+
+    Row by row, from the column furthest from the span of those before it: so tiny columns do not
+    drown in the rounding of others, as they would in an orthogonal basis.
+    """
+    triangle, order = qr(units, mode="r", pivoting=True)
+    rank = np.count_nonzero(np.diag(triangle) ** 2 > DEPENDENT)
+    rows = np.empty((rank, units.shape[1]))
+    rows[:, order] = triangle[:rank]
+    return rows
+
+
+def _is_same(other: Floats, here: Floats, b: Floats, root: Floats, classes: Indices) -> bool:
     """Tell whether another point has the sum and the gradient of the minimum here."""
-    change = b.T @ (columns @ (other - here))
-    return bool(abs(other.sum() - 1.0) <= UNCHANGED and (np.abs(change) <= rounding).all())
+    change = b.T @ (b[:, classes] @ (other - here))
+    size = root[classes] @ (UNCHANGED * np.maximum(here, np.abs(other)) + ROUNDING)
+    return bool(abs(other.sum() - 1.0) <= UNCHANGED and (np.abs(change) <= size * root).all())
 
 
 def _shortest_within_bounds(shortest: Floats, null_space: Floats) -> Floats:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 __all__ = [
     "DEPENDENT",
+    "DEPENDENT_BY_GRAM",
     "FACE",
     "FINE",
     "NEGLIGIBLE",
@@ -14,8 +15,11 @@ __all__ = [
     "UNCHANGED",
 ]
 
-DEPENDENT = 1e-12
+DEPENDENT = 1e-16
 """Squared distance of a unit column from the span of others, up to which it lies in that span."""
+
+DEPENDENT_BY_GRAM = 1e-12
+"""The same where only products of columns are known, and the square is a difference of these."""
 
 ROUNDING = 1e-14
 """A value or gradient this far on the wrong side of zero is zero."""

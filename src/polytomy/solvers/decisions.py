@@ -61,7 +61,7 @@ def _as_real_array(decisions: ArrayLike) -> NDArray[np.generic]:
         given = np.asarray(decisions)
     except ValueError as error:
         raise ArgumentError(
-            f"decisions cannot be made into an array: {error}. "
+            f"decisions cannot be made into an array: {str(error).rstrip('.')}. "
             "Give one row a sample, all rows of the same length."
         ) from error
     if given.dtype.kind == "O":

@@ -9,11 +9,14 @@ from polytomy.errors import ArgumentError
 
 __all__ = ["check_weights"]
 
+_LEAST = 1e-100
+
 
 def check_weights(weights: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.float64]:
     """Return weights as a float64 array of that shape, the largest of them one.
 
-    Only ratios of weights mean anything. If all are zero they stay so.
+    Only ratios of weights mean anything. If all are zero they stay so. A weight that is less than
+    1e-100 of the largest counts as that much: products of smaller ones would be zero.
 
     Parameters
     ----------
@@ -42,4 +45,6 @@ def check_weights(weights: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.floa
             f"{values[place]:g}. Use 0 to leave a partition out."
         )
     largest = values.max(initial=0.0)
-    return values / largest if largest > 0 else values
+    if largest == 0:
+        return values
+    return np.where(values > 0, np.maximum(values / largest, _LEAST), 0.0)

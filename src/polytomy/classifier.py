@@ -40,11 +40,11 @@ from polytomy.assembly import (
     update_binaries,
 )
 from polytomy.assembly.callbacks import CallbackSupportMixin, FitTasks, with_callbacks
-from polytomy.binary import TrainedBinary
+from polytomy.binary import TrainedBinary, UncalibratedMap
 from polytomy.binary.banks import build_bank
 from polytomy.binary.preparation import check_classifier, tags_of
 from polytomy.binary.rows import count_rows, take_block
-from polytomy.errors import ArgumentError
+from polytomy.errors import ArgumentError, CalibrationWarning, warn_caller
 from polytomy.scheme import Scheme
 from polytomy.scheme.ensemble import SchemeEnsemble
 from polytomy.selection import candidates_from, choose, find_score, folds_of, run_race
@@ -175,8 +175,8 @@ class PolytomyClassifier(CallbackSupportMixin, ClassifierMixin, MetaEstimatorMix
         """
         # If this fit fails, nothing of an earlier one may answer in its place.
         self.__dict__.pop("binaries_", None)
-        X, y = check_training_data(self, X, y, self.binary_estimator())
-        routed = route_arguments(self, "fit", sample_weight, fit_params)
+        X, y = check_training_data(self, X, y)
+        routed = self._routed("fit", sample_weight, fit_params)
         self.classes_, codes = np.unique(y, return_inverse=True)
         scheme = self._scheme_for(X, y, codes, routed)
         wanted = self._arrange(scheme)
@@ -218,8 +218,8 @@ class PolytomyClassifier(CallbackSupportMixin, ClassifierMixin, MetaEstimatorMix
         classes : all labels that will come; needed in the first call
         """
         is_first = not hasattr(self, "binaries_")
-        X, y = check_training_data(self, X, y, self.binary_estimator(), reset=is_first)
-        routed = route_arguments(self, "partial_fit", sample_weight, fit_params)
+        X, y = check_training_data(self, X, y, reset=is_first)
+        routed = self._routed("partial_fit", sample_weight, fit_params)
         for arguments in (routed.of_estimator, *routed.of_models.values()):
             if arguments.others:
                 raise ArgumentError(f"partial_fit does not take {', '.join(arguments.others)}")
@@ -238,6 +238,8 @@ class PolytomyClassifier(CallbackSupportMixin, ClassifierMixin, MetaEstimatorMix
             )
         codes = np.searchsorted(self.classes_, y)
         options = training_options(self, routed, self.classes_, codes)
+        if not is_first:
+            self._warn_of_lost_calibration()
         binaries = update_binaries(
             None if is_first else self.binaries_,
             self._dichotomies,
@@ -261,7 +263,7 @@ class PolytomyClassifier(CallbackSupportMixin, ClassifierMixin, MetaEstimatorMix
         array of shape (n_samples, n_partitions), in [−1, 1]
         """
         check_is_fitted(self, "binaries_")
-        X = check_features(self, X, self.binary_estimator())
+        X = check_features(self, X)
         answers = self._bank.decisions(X, n_jobs=self.n_jobs)
         # The binaries of an ensemble belong to no single scheme: they answer as they were trained.
         return self._arrangements[0].decisions(answers) if len(self._arrangements) == 1 else answers
@@ -293,7 +295,7 @@ class PolytomyClassifier(CallbackSupportMixin, ClassifierMixin, MetaEstimatorMix
         return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
 
     def _scores(self, X: Any) -> NDArray[np.float64]:
-        X = check_features(self, X, self.binary_estimator())
+        X = check_features(self, X)
         n_rows = count_rows(X)
         scores = np.empty((n_rows, len(self.classes_)))
         for block in blocks_of_rows(n_rows, len(self.binaries_)):
@@ -367,19 +369,33 @@ class PolytomyClassifier(CallbackSupportMixin, ClassifierMixin, MetaEstimatorMix
                 X,
                 y,
                 scores=[find_score(decides)],
-                folds=folds_of(_AUTO_FOLDS, X, y, self.random_state),
+                folds=folds_of(
+                    _AUTO_FOLDS if isinstance(self.cv, int | np.integer) else self.cv,
+                    X,
+                    y,
+                    self.random_state,
+                    skips_incomplete=True,
+                    **routed.of_splitter,
+                ),
                 estimator=self.binary_estimator(),
                 models=self.models,
                 sample_weight=routed.of_estimator.sample_weight,
                 random_state=self.random_state,
-                training=lambda rows: training_options(
-                    self, routed.take(rows, len(y)), self.classes_, codes[rows]
-                ),
+                training=lambda rows: training_options(self, routed, self.classes_, codes, rows),
                 is_lenient=True,
                 progress=progress_bar if self.verbose else None,
             )
             argument = choose(race).candidate.scheme
         return scheme_from(argument, self.classes_, X=X, y=y, random_state=self.random_state)
+
+    def _warn_of_lost_calibration(self) -> None:
+        maps = [binary.calibrator for binary in self.binaries_]
+        if any(each is not None and not isinstance(each, UncalibratedMap) for each in maps):
+            warn_caller(
+                "partial_fit changes the binaries that fit has calibrated; their answers are not "
+                "calibrated from now on",
+                CalibrationWarning,
+            )
 
     def _arrange(self, scheme: Scheme | SchemeEnsemble) -> list[Dichotomy]:
         """Take on a scheme, and return the dichotomies to be trained for it."""
@@ -391,6 +407,11 @@ class PolytomyClassifier(CallbackSupportMixin, ClassifierMixin, MetaEstimatorMix
         )
         self.scheme_ = scheme
         return self._dichotomies
+
+    def _routed(
+        self, method: str, sample_weight: ArrayLike | None, others: Mapping[str, Any]
+    ) -> RoutedArguments:
+        return route_arguments(self, method, sample_weight, others, models=self.models, cv=self.cv)
 
     def get_metadata_routing(self) -> MetadataRouter:
         """Return which arguments of `fit` and `partial_fit` go to estimators and splitter."""

@@ -7,16 +7,22 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn import get_config
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.utils import Tags
-from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from polytomy.assembly import (
     check_training_data,
+    members_of,
+    names_in,
     progress_bar,
     route_arguments,
+    router_of,
+    scheme_from,
+    split_groups,
     training_options,
 )
 from polytomy.classifier import PolytomyClassifier
@@ -129,11 +135,17 @@ class SchemeSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
         ----------
         X, y, sample_weight, **fit_params : as of PolytomyClassifier
         """
+        # If this fit fails, nothing of an earlier one may answer in its place.
+        for name in ("best_estimator_", "best_candidate_", "cv_results_", "pareto_", "n_folds_"):
+            self.__dict__.pop(name, None)
         classifier = self._classifier()
-        binary = classifier.binary_estimator()
         scores = [find_score(name) for name in self._scoring()]
-        data, labels = check_training_data(self, X, y, binary)
-        routed = route_arguments(classifier, "fit", sample_weight, fit_params)
+        data, labels = check_training_data(self, X, y)
+        given = dict(fit_params)
+        split_params = self._split_params(sample_weight, given)
+        routed = route_arguments(
+            self, "fit", sample_weight, given, models=classifier.models, cv=classifier.cv
+        )
         self.classes_, codes = np.unique(labels, return_inverse=True)
         candidates = candidates_from(self.candidates, len(self.classes_), classifier.solver)
         race = run_race(
@@ -141,14 +153,12 @@ class SchemeSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
             data,
             labels,
             scores=scores,
-            folds=folds_of(self.cv, data, labels, self.random_state),
-            estimator=binary,
+            folds=folds_of(self.cv, data, labels, self.random_state, **split_params),
+            estimator=classifier.binary_estimator(),
             models=classifier.models,
             sample_weight=routed.of_estimator.sample_weight,
             random_state=classifier.random_state,
-            training=lambda rows: training_options(
-                classifier, routed.take(rows, len(labels)), self.classes_, codes[rows]
-            ),
+            training=lambda rows: training_options(classifier, routed, self.classes_, codes, rows),
             budget=self.budget,
             is_lenient=isinstance(self.candidates, str),
             progress=progress_bar if self.verbose else None,
@@ -159,10 +169,50 @@ class SchemeSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
         self.n_folds_ = race.n_folds
         self._note_results(race, winner)
         if self.refit:
-            chosen = {"scheme": winner.candidate.scheme, "solver": winner.candidate.solver}
-            self.best_estimator_ = classifier.set_params(**chosen)
-            self.best_estimator_.fit(X, y, sample_weight, **fit_params)
+            self._refit(classifier, X, y, data, labels, sample_weight, given)
         return self
+
+    def _refit(
+        self,
+        classifier: PolytomyClassifier,
+        X: Any,
+        y: ArrayLike,
+        data: Any,
+        labels: NDArray[Any],
+        sample_weight: ArrayLike | None,
+        fit_params: dict[str, Any],
+    ) -> None:
+        """Train the chosen scheme, with those of the models that it names."""
+        scheme = scheme_from(
+            self.best_candidate_.scheme,
+            self.classes_,
+            X=data,
+            y=labels,
+            random_state=classifier.random_state,
+        )
+        classifier.set_params(scheme=scheme, solver=self.best_candidate_.solver)
+        if classifier.models is not None:
+            named = set().union(*map(names_in, members_of(scheme)))
+            models = {name: model for name, model in classifier.models.items() if name in named}
+            classifier.set_params(models=models)
+        if get_config()["enable_metadata_routing"]:
+            # Without what only the folds of the search asked for.
+            consumed = classifier.get_metadata_routing().consumes("fit", fit_params)
+            fit_params = {name: fit_params[name] for name in consumed}
+        classifier.fit(X, y, sample_weight, **fit_params)
+        self.best_estimator_ = classifier
+
+    def _split_params(
+        self, sample_weight: ArrayLike | None, given: dict[str, Any]
+    ) -> dict[str, Any]:
+        """Return what the folds take; where nobody else does, it is taken out of the arguments."""
+        if get_config()["enable_metadata_routing"]:
+            weights = {} if sample_weight is None else {"sample_weight": sample_weight}
+            return dict(process_routing(self, "fit", **weights, **given)["folds"].split)
+        split_params = split_groups(self.cv, given)
+        if hasattr(self._classifier().cv, "split"):
+            given |= split_params  # the folds for calibration keep them together too
+        return split_params
 
     @property
     def best_scheme_(self) -> Scheme | SchemeEnsemble:
@@ -200,6 +250,12 @@ class SchemeSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
         logarithms: NDArray[np.float64] = self._winner().predict_log_proba(X)
         return logarithms
 
+    @available_if(lambda search: hasattr(search.best_estimator_, "decision_function"))
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """Return the scores of a chosen solver that gives no probabilities."""
+        scores: NDArray[np.float64] = self._winner().decision_function(X)
+        return scores
+
     def decisions(self, X: Any) -> NDArray[np.float64]:
         """Return the answers of the chosen scheme's binaries."""
         return self._winner().decisions(X)
@@ -226,6 +282,8 @@ class SchemeSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
         return classifier
 
     def _scoring(self) -> Sequence[str]:
+        if not isinstance(self.scoring, str | Sequence):
+            raise ArgumentError(f"scoring={self.scoring!r} is neither a name nor a list of names")
         names = (self.scoring,) if isinstance(self.scoring, str) else tuple(self.scoring)
         if not names:
             raise ArgumentError("scoring is empty; give a score or more")
@@ -274,9 +332,11 @@ class SchemeSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
 
     def get_metadata_routing(self) -> MetadataRouter:
         """Return which arguments of `fit` go to the binaries and to their splitter."""
-        mapping = MethodMapping().add(caller="fit", callee="fit")
-        router = MetadataRouter(owner=self)
-        return router.add(classifier=self._classifier(), method_mapping=mapping)
+        classifier = self._classifier()
+        router = router_of(self, classifier.binary_estimator(), classifier.models, classifier.cv)
+        return router.add(
+            folds=self.cv, method_mapping=MethodMapping().add(caller="fit", callee="split")
+        )
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

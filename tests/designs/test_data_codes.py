@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from scipy.sparse import csr_array
+from scipy.sparse import csc_matrix
 from sklearn.linear_model import LogisticRegression
 
 from polytomy.designs import data_driven_code, decoc
@@ -30,7 +30,7 @@ def test_sparse_data_classes_of_one_sample_and_seeds(make):
     X, y = on_a_line(range(5), each=6)
     X = np.column_stack([X, X**2])
     keep = np.r_[0, 6:30]
-    for data in (X[keep], csr_array(X[keep])):
+    for data in (X[keep], csc_matrix(X[keep])):
         scheme = make(data, y[keep], random_state=1)
         assert sorted(scheme.classes) == list(range(5))
         assert scheme == make(data, y[keep], random_state=1)

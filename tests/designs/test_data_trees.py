@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from scipy.sparse import csr_array
+from scipy.sparse import csc_matrix
 from sklearn.linear_model import LogisticRegression
 
 from polytomy.designs import (
@@ -57,7 +57,7 @@ def test_it_is_a_tree_over_all_classes(make, options, n_classes):
 def test_classes_of_one_sample_and_sparse_data_are_taken(make, options):
     X, y = pairs(each=6)
     keep = np.r_[0, 6, 12:48]
-    for data in (X[keep], csr_array(X[keep])):
+    for data in (X[keep], csc_matrix(X[keep])):
         tree = make(data, y[keep], **options)
         assert sorted(tree.classes) == list(range(8))
 
@@ -170,6 +170,11 @@ def test_any_binary_classifier_can_judge():
     for make, options in ((best_random_tree, {"n_trees": 2}), (evolved_tree, QUICK)):
         tree = make(X, y, estimator=LogisticRegression(), random_state=0, **options)
         assert sorted(tree.classes) == list(range(8))
+
+
+def test_a_search_over_too_many_classes_is_refused():
+    with pytest.raises(ArgumentError, match="trees of 500 classes at most, not of 501"):
+        evolved_tree(np.zeros((501, 1)), range(501))
 
 
 @pytest.mark.parametrize(

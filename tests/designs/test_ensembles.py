@@ -67,6 +67,7 @@ def test_probabilities_are_the_mean_of_the_members():
 def test_members_may_be_of_any_kind():
     mixed = SchemeEnsemble([one_vs_one("abc"[i] for i in range(3)), parse("m {a n {b c}}")])
     assert mixed.n_partitions == 4
+    assert mixed.nodes == mixed.union.nodes
     assert len(mixed) == 2
 
 

@@ -48,6 +48,19 @@ def test_no_method_beats_the_exact_one(seed):
         assert shortest <= path_length(matrix, seriate(matrix, method)) + 1e-12
 
 
+@pytest.mark.parametrize("method", METHODS)
+@given(st.integers(0, 10**6))
+def test_the_order_does_not_depend_on_how_the_rows_stand(method, seed):
+    # Many ties, and rounding that differs.
+    random = np.random.default_rng(seed)
+    matrix = np.minimum(random_distances(seed, 7), 0.6)
+    moved = random.permutation(7)
+    one = seriate(matrix, method)
+    other = seriate(matrix[np.ix_(moved, moved)] * 3 / 3, method)
+    lengths = path_length(matrix, one), path_length(matrix, moved[other])
+    assert lengths[0] == pytest.approx(lengths[1])
+
+
 def test_what_is_no_method_or_takes_too_long_is_refused():
     with pytest.raises(ArgumentError, match="method='quick' is not one of auto, exact"):
         seriate(np.zeros((3, 3)), "quick")

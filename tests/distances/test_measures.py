@@ -36,15 +36,27 @@ def test_every_measure_is_symmetric_and_zero_on_its_diagonal(name):
     assert found[0, 2] > found[0, 1] > 0
 
 
-@pytest.mark.parametrize("name", sorted(DISTANCES.keys() - {"separability"}))
-def test_the_order_of_samples_and_the_names_of_classes_do_not_count(name):
+@pytest.mark.parametrize("name", DISTANCES)
+def test_the_names_of_classes_do_not_count(name):
     X, y = made(1)
-    random = np.random.default_rng(2)
-    order, names = random.permutation(len(X)), np.array(["q", "p", "r"])
-    found = DISTANCES[name](X[order], names[y][order])
-    np.testing.assert_allclose(
-        found.reordered(names).matrix, DISTANCES[name](X, y).matrix, rtol=1e-12
-    )
+    names = np.array(["q", "p", "r"])
+    found = DISTANCES[name](X, names[y]).reordered(names)
+    np.testing.assert_allclose(found.matrix, DISTANCES[name](X, y).matrix, rtol=1e-12)
+
+
+@pytest.mark.parametrize("name", sorted(DISTANCES.keys() - {"separability"}))
+def test_the_order_of_samples_does_not_count(name):
+    X, y = made(1)
+    order = np.random.default_rng(2).permutation(len(X))
+    found = DISTANCES[name](X[order], y[order])
+    np.testing.assert_allclose(found.matrix, DISTANCES[name](X, y).matrix, rtol=1e-12)
+
+
+def test_a_sample_of_each_class_does_not_depend_on_the_names_of_the_classes():
+    X, y = made(1, sizes=(200, 300, 100))
+    names = np.array(["q", "p", "r"])
+    found = energy(X, names[y], max_samples=50).reordered(names)
+    np.testing.assert_allclose(found.matrix, energy(X, y, max_samples=50).matrix, rtol=1e-12)
 
 
 @pytest.mark.parametrize("name", DISTANCES)
@@ -164,11 +176,20 @@ def test_a_constant_feature_does_no_harm():
     )
 
 
-def test_sparse_data_needs_an_estimator():
-    X, y = made(11)
-    with pytest.raises(ArgumentError, match="the linear discriminant needs dense data"):
-        separability(csr_array(X), y)
-    assert separability(csr_array(X), y, estimator=LogisticRegression())[0, 2] > 0.8
+def test_sparse_data_is_projected_or_left_to_the_estimator():
+    random = np.random.default_rng(11)
+    y = np.repeat([0, 1, 2], 60)
+    X = (random.random((180, 400)) < 0.05) * 1.0
+    X[y == 2, :60] += random.random((60, 60)) < 0.3
+    for options in ({}, {"estimator": LogisticRegression()}):
+        found = separability(csr_array(X), y, **options)
+        assert found[0, 1] < 0.35
+        assert found[0, 2] > 0.75
+
+
+def test_more_folds_than_samples_hold_out_one_by_one():
+    X, y = made(12, sizes=(4, 5))
+    assert separability(X, y, cv=50).matrix.tolist() == separability(X, y, cv=5).matrix.tolist()
 
 
 def test_two_folds_are_needed():

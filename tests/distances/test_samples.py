@@ -42,6 +42,27 @@ def test_frames_and_sparse_data_are_taken():
         np.testing.assert_allclose(samples.means(), [[2, 3], [2, 3]])
 
 
+def test_ranks_are_a_random_order_within_each_class():
+    y = np.random.default_rng(0).integers(3, size=60)
+    samples = group_samples(np.zeros((60, 1)), y)
+    ranks = samples.drawn_ranks(np.random.default_rng(1))
+    for part in np.split(ranks, samples.starts[1:-1]):
+        assert sorted(part) == list(range(len(part)))
+    # They belong to the rows, not to the names of the classes.
+    renamed = group_samples(np.zeros((60, 1)), np.array(["b", "c", "a"])[y])
+    again = renamed.drawn_ranks(np.random.default_rng(1))
+    assert (ranks[np.argsort(samples.order)] == again[np.argsort(renamed.order)]).all()
+
+
+def test_some_of_the_samples_keep_their_classes():
+    X = np.arange(6.0)[:, np.newaxis]
+    samples = group_samples(X, ["b", "a", "c", "a", "b", "b"])
+    few = samples.take(np.array([0, 2, 4, 5]))
+    assert few.rows.ravel().tolist() == [1, 0, 5, 2]
+    assert few.counts.tolist() == [1, 2, 1]
+    assert few.order.tolist() == [1, 0, 5, 2]
+
+
 def test_scaled_features_have_unit_variance_and_constant_ones_stay():
     X = np.random.default_rng(0).normal(5, 3, (50, 3))
     X[:, 1] = 7

@@ -15,13 +15,13 @@ from polytomy.kernels import (
     reference_kernel_rows,
     reference_smo,
 )
-from polytomy.kernels.reference_kernel_rows import FINISHED, POLY, RBF, SIGMOID
+from polytomy.kernels.reference_kernel_rows import FINISHED, LINEAR, POLY, RBF, SIGMOID
 
 TWINS = pytest.mark.parametrize("twin", [reference_smo, compiled_smo])
 ROW_TWINS = pytest.mark.parametrize("twin", [reference_kernel_rows, compiled_kernel_rows])
 
 KERNELS = [
-    (FINISHED, (0.0, 0, 0.0)),
+    (LINEAR, (0.0, 0, 0.0)),
     (RBF, (0.4, 0, 0.0)),
     (POLY, (0.3, 3, 1.0)),
     (SIGMOID, (0.1, 0, -0.2)),
@@ -41,11 +41,12 @@ def samples(n, *, noise=0.5, duplicates=False, seed=0):
 
 def entries_of(X, form):
     if form == RBF:
-        return np.sum((X[:, np.newaxis] - X) ** 2, axis=2).astype(np.float32)
-    return (X @ X.T).astype(np.float32)
+        return np.sum((X[:, np.newaxis] - X) ** 2, axis=2)
+    return X @ X.T
 
 
 def kernel_matrix(entries, form, parameters):
+    form = LINEAR if form == FINISHED else form
     values = reference_kernel_rows.kernel_values(entries.ravel(), form, *parameters)
     return values.reshape(entries.shape).astype(np.float64)
 
@@ -67,8 +68,10 @@ def train(twin, X, signs, bounds, *, form=RBF, parameters=(0.4, 0, 0.0), **optio
     diagonals = np.array(
         [np.diag(kernel_matrix(entries, form, (g, int(d), c))) for g, d, c in by_run]
     )
+    no_matrix = np.empty((0, 0))
     return twin.train_machines(
-        entries,
+        (entries if form == FINISHED else no_matrix).astype(np.float32),
+        no_matrix if form == FINISHED else entries,
         form,
         options.get("columns", np.arange(len(signs))),
         signs,
@@ -90,31 +93,31 @@ def dual(K, b, signs):
 class TestKernelRows:
     @pytest.mark.parametrize(("form", "parameters"), KERNELS)
     def test_twins_agree_to_the_last_bit(self, form, parameters):
-        entries = np.random.default_rng(0).exponential(5, 3000).astype(np.float32)
+        entries = np.random.default_rng(0).exponential(5, 3000)
         np.testing.assert_array_equal(
             reference_kernel_rows.kernel_values(entries, form, *parameters),
             compiled_kernel_rows.kernel_values(entries, form, *parameters),
         )
 
     @ROW_TWINS
-    @given(st.lists(st.floats(0, 80, width=32), min_size=1, max_size=50))
+    @given(st.lists(st.floats(0, 80), min_size=1, max_size=50))
     @settings(deadline=None)
     def test_exponentials_are_rounded_as_exact_ones_are(self, twin, entries):
-        values = twin.kernel_values(np.array(entries, dtype=np.float32), RBF, 1.0, 0, 0.0)
+        values = twin.kernel_values(np.array(entries), RBF, 1.0, 0, 0.0)
         exact = [math.exp(-entry) for entry in entries]
         # A hundred-thousandth more than half a unit in the last place.
         np.testing.assert_allclose(values, exact, rtol=2.0**-24 * (1 + 1e-5), atol=0)
 
     @ROW_TWINS
     def test_a_point_is_as_near_to_itself_as_can_be_and_far_from_infinity(self, twin):
-        values = twin.kernel_values(np.array([0, 1e30], dtype=np.float32), RBF, 3.0, 0, 0.0)
+        values = twin.kernel_values(np.array([0, 1e30]), RBF, 3.0, 0, 0.0)
         assert values[0] == 1
         assert values[1] < 1e-37
 
     @ROW_TWINS
     @pytest.mark.parametrize("degree", [0, 1, 2, 5])
     def test_polynomials_and_sigmoids(self, twin, degree):
-        x = np.linspace(-2, 2, 9, dtype=np.float32)
+        x = np.linspace(-2, 2, 9)
         values = twin.kernel_values(x, POLY, 0.5, degree, 0.25)
         np.testing.assert_allclose(values, (0.5 * x + 0.25) ** degree, rtol=1e-6, atol=1e-9)
         values = twin.kernel_values(x, SIGMOID, 0.5, degree, 0.25)
@@ -126,7 +129,7 @@ class TestKernelRows:
     def test_a_matrix_is_stored_block_by_block(self, twin, form, parameters, is_finished):
         X = np.random.default_rng(0).normal(size=(70, 4))
         squares = np.sum(X * X, axis=1)
-        matrix = np.full((70, 70), np.nan, dtype=np.float32)
+        matrix = np.full((70, 70), np.nan, dtype=np.float32 if is_finished else np.float64)
         for row in range(0, 70, 40):
             for column in range(row, 70, 40):
                 a, b = slice(row, row + 40), slice(column, column + 40)
@@ -150,7 +153,7 @@ class TestKernelRows:
 
 
 class TestTwins:
-    @pytest.mark.parametrize(("form", "parameters"), KERNELS)
+    @pytest.mark.parametrize(("form", "parameters"), [*KERNELS, (FINISHED, (0.0, 0, 0.0))])
     @pytest.mark.parametrize("duplicates", [False, True])
     @pytest.mark.parametrize("n", [8, 63, 64, 130])
     def test_they_take_the_same_steps(self, form, parameters, duplicates, n):
@@ -171,7 +174,7 @@ class TestTwins:
     def test_they_take_the_same_steps_on_a_part_of_the_matrix(self, shrinks):
         X, signs = samples(150, noise=1.0)
         columns = np.random.default_rng(1).permutation(150)[:110]
-        for form, parameters in KERNELS:
+        for form, parameters in [*KERNELS, (FINISHED, (0.0, 0, 0.0))]:
             bounds = fold_bounds(np.full(110, 20.0), 2)
             options = {"form": form, "parameters": parameters, "shrinks": shrinks}
             options |= {"columns": columns, "entries": entries_of(X, form), "most_steps": 2000}
@@ -185,7 +188,7 @@ class TestTwins:
     def test_they_take_the_same_steps_on_the_whole_matrix_in_another_order(self):
         X, signs = samples(90, noise=1.0)
         columns = np.random.default_rng(2).permutation(90)
-        for form, parameters in KERNELS:
+        for form, parameters in [*KERNELS, (FINISHED, (0.0, 0, 0.0))]:
             bounds = fold_bounds(np.full(90, 20.0), 2)
             options = {"form": form, "parameters": parameters, "most_steps": 2000}
             options |= {"columns": columns, "entries": entries_of(X, form)}
@@ -218,7 +221,7 @@ import numpy as np
 from concurrent.futures import ThreadPoolExecutor
 from polytomy.kernels.dispatch import kernel
 def work(n):
-    x = np.arange(n, dtype=np.float32)
+    x = np.arange(n, dtype=np.float64)
     return kernel("kernel_values", "kernel_rows", is_serial=True)(x, 1, 0.1, 0, 0.0).sum()
 sizes = [1000 + k for k in range(50)]
 with ThreadPoolExecutor(4) as pool:

@@ -11,7 +11,7 @@ from polytomy.assembly.arrangement import (
 )
 from polytomy.assembly.binding import bind_classes
 from polytomy.assembly.data import check_features, check_training_data, class_weights
-from polytomy.assembly.estimators import Dichotomy, dichotomies
+from polytomy.assembly.estimators import Dichotomy, dichotomies, names_in
 from polytomy.assembly.fitting import fit_binaries, update_binaries
 from polytomy.assembly.inference import blocks_of_rows
 from polytomy.assembly.progress import Listener, progress_bar
@@ -20,6 +20,7 @@ from polytomy.assembly.routing import (
     RoutedArguments,
     route_arguments,
     router_of,
+    split_groups,
     training_options,
 )
 from polytomy.assembly.scheme_argument import SchemeArgument, members_of, scheme_from
@@ -44,11 +45,13 @@ __all__ = [
     "gives_probabilities",
     "mean_scores",
     "members_of",
+    "names_in",
     "progress_bar",
     "rearrange",
     "route_arguments",
     "router_of",
     "scheme_from",
+    "split_groups",
     "training_options",
     "update_binaries",
 ]

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polytomy.assembly.binding import bind_classes
-from polytomy.assembly.estimators import Dichotomy, dichotomies
+from polytomy.assembly.estimators import Dichotomy, check_models, dichotomies
 from polytomy.assembly.inference import follow_winners
 from polytomy.binary.banks import Bank
 from polytomy.binary.rows import count_rows
@@ -33,6 +33,10 @@ __all__ = [
 ]
 
 Solver = str | Callable[[Scheme, NDArray[np.float64]], NDArray[np.float64]]
+
+
+# Of the probabilities that a function of the user's returns.
+_SUM_TOLERANCE = 1e-6
 
 
 class Arrangement(NamedTuple):
@@ -82,6 +86,14 @@ class Arrangement(NamedTuple):
             raise ArgumentError(
                 f"solver={solver!r} returned an array of shape {scores.shape}; for {expected[0]} "
                 f"samples and {expected[1]} classes it must be {expected}."
+            )
+        totals = scores.sum(axis=1)
+        is_wrong = ~(np.abs(totals - 1) <= _SUM_TOLERANCE) | (scores < -_SUM_TOLERANCE).any(axis=1)
+        if is_wrong.any():
+            row = int(np.argmax(is_wrong))
+            raise ArgumentError(
+                f"solver={solver!r} returned no probabilities: row {row} is "
+                f"{scores[row].tolist()}. Each row must be positive and sum to one."
             )
         return self._of_data(scores, solver)
 
@@ -152,6 +164,8 @@ def arrange(
     wanted : list of Dichotomy, sides as positions in `classes`
     arrangements : one for each scheme
     """
+    schemes = tuple(schemes)
+    check_models(schemes, models)
     wanted: list[Dichotomy] = []
     known: dict[tuple[frozenset[int], frozenset[int], int, int], int] = {}
     specified: dict[Binary, Any] = {}
@@ -200,15 +214,23 @@ def rearrange(
     columns, signs = [], []
     for partition in scheme.partitions:
         own = frozenset(translated(partition.negative)), frozenset(translated(partition.positive))
-        same, swapped = by_sides.get(own), by_sides.get(own[::-1])
-        found = same or swapped
+        found = [
+            (binary, column, sign)
+            for sides, sign in ((own, 1.0), (own[::-1], -1.0))
+            for binary, column in by_sides.get(sides, {}).items()
+        ]
+        # Of several binaries with these sides, the one of this name or specification. Any name
+        # will do otherwise, for designs name as they like, but no other specification.
+        named = [each for each in found if each[0] == partition.binary]
+        if not named and partition.binary.is_specification:
+            found = []
         if not found:
             raise SchemeError(
                 f"no binary was trained for {partition!r}; fit the new scheme instead"
             )
-        # Of several binaries with these sides, the one of this name or specification.
-        columns.append(found.get(partition.binary, next(iter(found.values()))))
-        signs.append(1.0 if same else -1.0)
+        _, column, sign = (named or found)[0]
+        columns.append(column)
+        signs.append(sign)
     return Arrangement(scheme, positions, np.array(columns, dtype=np.intp), np.array(signs))
 
 

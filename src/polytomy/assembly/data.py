@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import issparse
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
     _check_y,
@@ -15,8 +16,6 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from polytomy.binary.preparation import tags_of
-from polytomy.binary.rows import unchangeable
 from polytomy.errors import ArgumentError
 from polytomy.metrics.inputs import check_weights
 
@@ -24,7 +23,7 @@ __all__ = ["check_features", "check_training_data", "class_weights"]
 
 
 def check_training_data(
-    classifier: Any, X: Any, y: Any, estimator: Any, *, reset: bool = True
+    classifier: Any, X: Any, y: Any, *, reset: bool = True
 ) -> tuple[Any, NDArray[Any]]:
     """Return X as its binaries take it, and y as an array of labels."""
     if _is_left_to_estimator(X):
@@ -34,27 +33,34 @@ def check_training_data(
         if _num_samples(X) < 1:
             raise ArgumentError("X has no rows; give a sample or more")
     else:
-        X, y = validate_data(classifier, X, y, reset=reset, **_options(estimator))
+        X, y = validate_data(classifier, X, y, reset=reset, **_OPTIONS)
     check_classification_targets(y)
-    return X, y
+    return _sorted_indices(X), y
 
 
-def check_features(classifier: Any, X: Any, estimator: Any) -> Any:
+def _sorted_indices(X: Any) -> Any:
+    """Return sparse data with sorted indices: read-only, in worker processes, it stays unsorted."""
+    is_sparse: bool = issparse(X)
+    if not is_sparse:
+        return X
+    rowwise = X.tocsr()
+    return rowwise if rowwise.has_sorted_indices else rowwise.sorted_indices()
+
+
+def check_features(classifier: Any, X: Any) -> Any:
     """Return X as the binaries of a fitted classifier take it."""
     if _is_left_to_estimator(X):
         return validate_data(classifier, X, reset=False, skip_check_array=True)
-    return unchangeable(validate_data(classifier, X, reset=False, **_options(estimator)))
+    return validate_data(classifier, X, reset=False, **_OPTIONS)
 
 
-def _options(estimator: Any) -> dict[str, Any]:
-    tags = tags_of(estimator)
-    # A pipeline may fill in what is missing, whatever its tags say; its last step checks again.
-    allows_nan = hasattr(estimator, "steps") or (tags is not None and tags.input_tags.allow_nan)
-    return {
-        "accept_sparse": True,
-        "dtype": None,
-        "ensure_all_finite": "allow-nan" if allows_nan else True,
-    }
+# What is missing is left to the binaries, all of which check what they get: a pipeline may fill it
+# in, whatever its tags say, and the estimators of a scheme's specifications are not known yet.
+_OPTIONS: dict[str, Any] = {
+    "accept_sparse": True,
+    "dtype": None,
+    "ensure_all_finite": "allow-nan",
+}
 
 
 def _is_left_to_estimator(X: Any) -> bool:

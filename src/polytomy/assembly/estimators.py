@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from polytomy.binary import TrainedBinary, adopt_fitted, estimator_from, is_fitted
 from polytomy.errors import ArgumentError, SchemeError
 from polytomy.scheme import Binary, Partition, Scheme
 
-__all__ = ["Dichotomy", "dichotomies"]
+__all__ = ["Dichotomy", "check_models", "dichotomies", "names_in"]
 
 
 class Dichotomy(NamedTuple):
@@ -45,8 +45,9 @@ def dichotomies(
     A name means a fitted model given under it, an estimator given under it, or a new binary from
     the default estimator; a specification means a new binary of its own kind. `estimators` is
     filled with what names and specifications mean; given again, the same ones get the same object.
+    Models that are not named here are left alone; `check_models` refuses those.
     """
-    models = _check_models(scheme, models)
+    models = {} if models is None else models
     estimators = {} if estimators is None else estimators
     adopted: dict[str, Partition] = {}
     wanted = []
@@ -77,21 +78,31 @@ def dichotomies(
     return wanted
 
 
-def _check_models(scheme: Scheme, models: Mapping[str, Any] | None) -> Mapping[str, Any]:
+def check_models(schemes: Sequence[Scheme], models: Mapping[str, Any] | None) -> None:
+    """Raise an ArgumentError unless models are by names that one of the schemes has."""
     if models is None:
-        return {}
+        return
     if not isinstance(models, Mapping):
         raise ArgumentError(
             f"models is of type {type(models).__name__}; give a dict of names and estimators"
         )
-    named = {binary.text for node in scheme.nodes for binary in node.binaries if not binary[1]}
-    unknown = [name for name in models if name not in named]
+    nothing = [name for name, model in models.items() if model is None]
+    if nothing:
+        raise ArgumentError(
+            f"models has no estimator for {nothing[0]!r}; give one, or leave it out"
+        )
+    unknown = set(models).difference(*map(names_in, schemes))
     if unknown:
         raise ArgumentError(
-            f"models has {unknown[0]!r}, which the scheme does not name. Use the names in the "
-            "scheme's text."
+            f"models has {min(unknown, key=str)!r}, which the scheme does not name. Use the names "
+            "in the scheme's text."
         )
-    return models
+
+
+def names_in(scheme: Scheme) -> set[str]:
+    """Return the names of a scheme's binaries, specifications left out."""
+    binaries = [binary for node in scheme.nodes for binary in node.binaries]
+    return {binary.text for binary in binaries if not binary.is_specification}
 
 
 def _described(partition: Partition) -> str:

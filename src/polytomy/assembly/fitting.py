@@ -111,7 +111,9 @@ def fit_binaries(
         )
         for i in left
     )
-    for i, binary in zip(left, _run(tasks, n_jobs, stream=on_trained is not None), strict=True):
+    # Even without any task, joblib would prepare its workers.
+    results = _run(tasks, n_jobs, stream=on_trained is not None) if left else ()
+    for i, binary in zip(left, results, strict=True):
         binaries[i] = binary
         if on_trained is not None:
             on_trained(wanted[i])

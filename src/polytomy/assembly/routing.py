@@ -12,8 +12,9 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, proces
 
 from polytomy.assembly.data import class_weights
 from polytomy.binary import is_fitted
-from polytomy.binary.folds import RoutedSplitter
+from polytomy.binary.folds import RoutedSplitter, check_folds, splits_within
 from polytomy.binary.rows import take_values
+from polytomy.errors import ArgumentError
 
 __all__ = ["Arguments", "RoutedArguments", "route_arguments", "router_of", "training_options"]
 
@@ -71,32 +72,45 @@ def router_of(
 
 
 def route_arguments(
-    classifier: Any,
+    owner: Any,
     method: str,
     sample_weight: ArrayLike | None,
     others: Mapping[str, Any],
+    *,
+    models: Mapping[str, Any] | None,
+    cv: Any,
 ) -> RoutedArguments:
     """Deal out the arguments of a classifier's `fit` or `partial_fit`.
 
     With scikit-learn's metadata routing each part gets what it asks for. Without, all estimators
     get all of them, but for ``groups``, which go to the splitter where there is one.
+
+    Parameters
+    ----------
+    owner : the estimator that was called, whose router `router_of` has made
+    method : "fit" or "partial_fit"
+    sample_weight, others : what it was called with
+    models, cv : estimators by name and the splitter
     """
     if not get_config()["enable_metadata_routing"]:
         others = dict(others)
-        has_splitter = method == "fit" and hasattr(classifier.cv, "split")
-        groups = {"groups": others.pop("groups")} if has_splitter and "groups" in others else {}
+        groups = split_groups(cv, others) if method == "fit" else {}
         return RoutedArguments(Arguments(sample_weight, others), {}, groups)
     given = others if sample_weight is None else {"sample_weight": sample_weight, **others}
-    routed = process_routing(classifier, method, **given)
+    routed = process_routing(owner, method, **given)
     return RoutedArguments(
         _arguments(routed["estimator"][method]),
-        {name: _arguments(routed[_key(name)][method]) for name in _trainable(classifier.models)},
+        {name: _arguments(routed[_key(name)][method]) for name in _trainable(models)},
         dict(routed["splitter"].split) if method == "fit" else {},
     )
 
 
 def training_options(
-    classifier: Any, routed: RoutedArguments, classes: NDArray[Any], codes: NDArray[np.intp]
+    classifier: Any,
+    routed: RoutedArguments,
+    classes: NDArray[Any],
+    codes: NDArray[np.intp],
+    rows: NDArray[np.intp] | None = None,
 ) -> dict[str, Any]:
     """Return the options of `fit_binaries` that a classifier's parameters and arguments mean.
 
@@ -106,14 +120,18 @@ def training_options(
     routed : the arguments of its fit
     classes : the labels
     codes : the index of each sample's class
+    rows : the samples to train on; all by default
     """
+    cv, n_rows = classifier.cv, len(codes)
+    check_folds(cv)
+    if rows is not None:
+        routed, codes, cv = routed.take(rows, n_rows), codes[rows], splits_within(cv, rows, n_rows)
 
     def weights(arguments: Arguments) -> NDArray[np.float64] | None:
         weight = arguments.sample_weight
         return class_weights(classifier.class_weight, classes, codes, weight)
 
     is_text = isinstance(classifier.class_weight, str)
-    cv = classifier.cv
     return {
         "calibration": classifier.calibration,
         "cv": RoutedSplitter(cv, routed.of_splitter) if routed.of_splitter else cv,
@@ -128,6 +146,18 @@ def training_options(
         "n_jobs": classifier.n_jobs,
         "memory_budget": classifier.memory_budget,
     }
+
+
+def split_groups(cv: Any, arguments: dict[str, Any]) -> dict[str, Any]:
+    """Take the groups out of the arguments of a fit, if there is a splitter to give them to."""
+    if not hasattr(cv, "split"):
+        return {}
+    if "groups" in arguments:
+        return {"groups": arguments.pop("groups")}
+    requests = getattr(cv, "get_metadata_routing", lambda: None)()
+    if requests is not None and requests.split.requests.get("groups"):
+        raise ArgumentError(f"cv={cv!r} needs groups; give them to fit, as fit(X, y, groups=...)")
+    return {}
 
 
 def _cut(values: Mapping[str, Any], rows: NDArray[np.intp], n_rows: int) -> dict[str, Any]:

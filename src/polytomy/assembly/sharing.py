@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from polytomy.assembly.estimators import Dichotomy
 from polytomy.binary import TrainedBinary, binary_problem
-from polytomy.binary.shared import train_on_shared_kernel
+from polytomy.binary.shared import check_budget, train_on_shared_kernel
 
 __all__ = ["train_together"]
 
@@ -24,6 +24,7 @@ def train_together(
     rows_of_class: Sequence[NDArray[np.intp]],
     X: Any,
     *,
+    memory_budget: float | None = None,
     on_trained: Callable[[Dichotomy], None] | None = None,
     on_note: Callable[[str], None] | None = None,
     **options: Any,
@@ -35,6 +36,7 @@ def train_together(
     wanted : dichotomies to be trained
     rows_of_class : as `polytomy.binary.group_rows` returns them
     X : training data of any kind
+    memory_budget : bytes that training may take; by default a quarter of the memory
     on_trained : called with each dichotomy that is ready
     on_note : called with sentences that say what is trained how
     **options : see `polytomy.binary.shared.train_on_shared_kernel`
@@ -47,16 +49,19 @@ def train_together(
         binary_problem(rows_of_class, each.negative, each.positive, name=each.name)
         for each in wanted
     ]
+    tell = on_note if on_note is not None else lambda _: None
+    check_budget(memory_budget)
     if sum(problem.n_samples**2 for problem in problems) < _LEAST_PAIRS:
+        tell("The binaries are trained one by one: their problems are small.")
         return [None] * len(wanted)
     training = train_on_shared_kernel(
         [each.estimator for each in wanted],
         X,
         problems,
+        memory_budget=memory_budget,
         on_trained=None if on_trained is None else lambda k: on_trained(wanted[k]),
         **options,
     )
-    if on_note is not None:
-        for note in training.notes:
-            on_note(note)
+    for note in training.notes:
+        tell(note)
     return training.binaries

@@ -263,7 +263,7 @@ def match_sides(
         )
     pair = (classes[0], classes[1])
     if len(negative) == len(positive) == 1:
-        # By value, where 1, 1.0 and True are one; else as text: the text's 3 is the data's "3".
+        # By value, where 1 and 1.0 are one; else as text: the text's 3 is the data's "3".
         for same in (_value, str):
             labels, sides = [same(label) for label in pair], [same(negative[0]), same(positive[0])]
             if labels in (sides, sides[::-1]):
@@ -276,8 +276,9 @@ def match_sides(
     )
 
 
-def _value(label: Any) -> tuple[bool, Any]:
-    return isinstance(label, str), label
+def _value(label: Any) -> tuple[type | None, Any]:
+    # A model's False and True are the two sides, and not the classes 0 and 1.
+    return next((kind for kind in (str, bool) if isinstance(label, kind)), None), label
 
 
 def _listed(labels: Sequence[Any]) -> str:

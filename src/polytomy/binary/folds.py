@@ -23,6 +23,8 @@ __all__ = [
     "count_folds",
     "fold_masks",
     "problem_folds",
+    "row_numbers",
+    "splits_within",
 ]
 
 
@@ -137,7 +139,8 @@ def _splits(
         return
     if not hasattr(cv, "split"):
         for training, test in cv:
-            yield _positions(problem, training), _positions(problem, test)
+            numbers = [row_numbers(rows, count_rows(X)) for rows in (training, test)]
+            yield _positions(problem, numbers[0]), _positions(problem, numbers[1])
         return
     n_groups = len(np.unique(parameters["groups"])) if "groups" in parameters else np.inf
     splitter = _splitter(cv, min(problem.smaller_side, n_groups), seed)
@@ -153,11 +156,35 @@ def _splits(
         raise CannotCalibrateError(f"cv cannot split it ({error})") from error
 
 
-def _positions(problem: BinaryProblem, rows: Any) -> NDArray[np.intp]:
-    """Return which samples of the problem are among the rows, given by number or as a mask."""
+def row_numbers(rows: Any, n_rows: int) -> NDArray[np.intp]:
+    """Return the rows of a split, given by number or as a mask, as numbers of rows that exist."""
     rows = np.asarray(rows)
-    if rows.dtype == np.bool_:
+    if rows.dtype == np.bool_ and len(rows) == n_rows:
         rows = np.flatnonzero(rows)
+    is_whole = rows.dtype.kind in "iu" or not len(rows)
+    if not is_whole or np.any((rows < 0) | (rows >= n_rows)):
+        raise ArgumentError(
+            f"a split of cv has rows that are none of the {n_rows} of X; give their numbers, from "
+            "0, or a mask"
+        )
+    return np.asarray(rows, dtype=np.intp)
+
+
+def splits_within(cv: Any, rows: NDArray[np.intp], n_rows: int) -> Any:
+    """Return a list of splits as it is for some rows of the data only; any other `cv` as it is."""
+    if isinstance(cv, int | np.integer) or hasattr(cv, "split"):
+        return cv
+    place = np.full(n_rows, -1)
+    place[rows] = np.arange(len(rows))
+    found = []
+    for split in cv:
+        kept = [place[row_numbers(part, n_rows)] for part in split]
+        found.append(tuple([part[part >= 0] for part in kept]))
+    return found
+
+
+def _positions(problem: BinaryProblem, rows: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Return which samples of the problem are among the rows."""
     return np.flatnonzero(np.isin(problem.rows, rows))
 
 

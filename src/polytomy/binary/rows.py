@@ -18,9 +18,9 @@ def count_rows(X: Any) -> int:
 
 
 def take_rows(X: Any, rows: NDArray[np.intp]) -> Any:
-    """Return some rows, as the kind of data that X is. `rows` ascend and do not repeat."""
-    if len(rows) == count_rows(X):
-        return unchangeable(X)  # all of them: no copy
+    """Return some rows, as the kind of data that X is; X itself cannot be changed through them."""
+    if np.array_equal(rows, np.arange(count_rows(X))):
+        return unchangeable(X)  # what takes all rows of a frame may still be a view of it
     return _safe_indexing(_rowwise(X), rows)
 
 
@@ -31,9 +31,9 @@ def take_values(value: Any, rows: NDArray[np.intp], n_rows: int) -> Any:
 
 
 def unchangeable(X: Any) -> Any:
-    """Return a view through which an estimator working in place cannot change the data."""
+    """Return the data so that an estimator working in place cannot change it: a view, or a copy."""
     if not isinstance(X, np.ndarray):
-        return X
+        return X.copy() if hasattr(X, "copy") else X  # frames of polars never change
     view = X.view()
     view.flags.writeable = False
     return view
@@ -47,7 +47,7 @@ def take_block(X: Any, block: slice) -> Any:
 
 
 def take_columns(X: Any, columns: NDArray[np.intp]) -> Any:
-    """Return some columns, as the kind of data that X is. `columns` ascend and do not repeat."""
+    """Return some columns, as the kind of data that X is."""
     return _safe_indexing(_rowwise(X), columns, axis=1)
 
 

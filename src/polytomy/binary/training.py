@@ -181,8 +181,10 @@ class _Trainer:
         except Exception as error:
             error.add_note(f'while training the binary of partition "{problem.name}"')
             raise
-        negative, positive = self.sides
-        classes, positive_index = match_sides(model, [negative], [positive], problem.name)
+        classes, positive_index = self.sides, 1
+        if getattr(model, "classes_", None) is not None:
+            negative, positive = self.sides
+            classes, positive_index = match_sides(model, [negative], [positive], problem.name)
         return TrainedBinary(
             problem.name,
             Output.LABEL,

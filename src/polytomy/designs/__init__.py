@@ -1,6 +1,7 @@
 """Schemes from classes, matrices, hierarchies and data."""
 
-from polytomy.designs.data_codes import data_driven_code, decoc
+from polytomy.designs.data_codes import data_driven_code
+from polytomy.designs.discriminant import decoc
 from polytomy.designs.empirical import empirical_tree
 from polytomy.designs.ensembles import tree_ensemble
 from polytomy.designs.flat import (

@@ -66,9 +66,7 @@ class Dichotomies:
         n_folds = as_count("cv", cv, at_least=2)
         random = as_generator(random_state)
         self.samples, class_weights = _thinned(samples, random)
-        folds = np.concatenate(
-            [random.permutation(count) % n_folds for count in self.samples.counts]
-        )
+        folds = self.samples.drawn_ranks(random) % n_folds
         self.weights: NDArray[np.float64] = class_weights[self.samples.codes]
         self._model: _Model
         if estimator is None:
@@ -153,13 +151,7 @@ def _thinned(
     if counts.sum() <= _MOST_SAMPLES:
         return samples, np.ones(len(counts))
     most = max(_LEAST_OF_A_CLASS, _MOST_SAMPLES // len(counts))
-    kept = [
-        start + np.sort(random.permutation(count)[:most])
-        for start, count in zip(samples.starts, counts, strict=False)
-    ]
-    rows = np.concatenate(kept)
-    starts = np.concatenate([[0], np.cumsum([len(some) for some in kept])])
-    thin = ClassSamples(samples.classes, samples.rows[rows], starts, samples.order[rows])
+    thin = samples.take(np.flatnonzero(samples.drawn_ranks(random) < most))
     return thin, counts / thin.counts
 
 

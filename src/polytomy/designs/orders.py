@@ -12,14 +12,14 @@ from scipy.spatial.distance import squareform
 
 from polytomy.codes.arguments import RandomState, as_count, as_generator
 from polytomy.designs.flat import adjacent
-from polytomy.designs.seriation import seriate
+from polytomy.designs.seriation import seriate, without_noise
 from polytomy.distances.choose import DistanceArgument, distances_from
 from polytomy.distances.samples import group_samples
 from polytomy.scheme import Scheme
 
 __all__ = ["ClassOrder", "detect_order", "ordered_adjacent"]
 
-# Of classes that are bins of a number, 0.78 and more were seen, of others up to 0.72.
+# On all data tried, classes that are bins of a number had 0.77 and more, others 0.70 at most.
 _STRONG = 0.75
 _SIGNIFICANT = 0.05
 # All triples of so many classes; of more, as many are drawn.
@@ -129,11 +129,12 @@ def detect_order(
     if len(classes) < 3:
         return ClassOrder(classes, 0.0, 1.0)
     random = as_generator(random_state)
-    matrix = distances_from(distance, X, y).matrix
+    matrix = without_noise(distances_from(distance, X, y).matrix)
     order = seriate(matrix, method)
     triples = _triples(len(classes), random)
     share = _robinson_share(matrix[np.ix_(order, order)], triples)
-    condensed = squareform(matrix, checks=False)
+    # Sorted, so that what is drawn does not depend on the names of the classes.
+    condensed = np.sort(squareform(matrix, checks=False))
     by_chance = np.empty(n_permutations)
     for k in range(n_permutations):
         shuffled = squareform(random.permutation(condensed))

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from polytomy.codes.arguments import RandomState
 from polytomy.designs import (
     data_codes,
+    discriminant,
     empirical,
     flat,
     nested_dichotomies,
@@ -77,7 +78,7 @@ DATA_DESIGNS: dict[str, Design] = {
          "a tree found by genetic search", True),
         ("ordered-adjacent", orders.ordered_adjacent,
          "cuts of the order that the data shows", False),
-        ("decoc", data_codes.decoc,
+        ("decoc", discriminant.decoc,
          "the most informative halves, again and again", True),
         ("data-driven", data_codes.data_driven_code,
          "dichotomies that are worth their cost", True),

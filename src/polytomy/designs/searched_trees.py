@@ -13,6 +13,7 @@ from polytomy.designs.empirical import empirical_tree
 from polytomy.designs.nested_dichotomies import furthest_centroid_tree
 from polytomy.designs.trees import Nested, from_tree, random_tree
 from polytomy.distances.samples import ClassSamples, group_samples
+from polytomy.errors import ArgumentError
 from polytomy.scheme import ClassRef, Scheme
 
 __all__ = ["best_random_tree", "evolved_tree"]
@@ -20,6 +21,7 @@ __all__ = ["best_random_tree", "evolved_tree"]
 _Tree: TypeAlias = Any  # a position of a class, or a tuple of two trees
 
 _TOURNAMENT = 3
+_MOST_CLASSES = 500
 
 
 def best_random_tree(
@@ -41,7 +43,7 @@ def best_random_tree(
     X : array, sparse matrix or frame of shape (n_samples, n_features)
     y : array of shape (n_samples,), labels of any kind
     estimator : binary classifier; if None, ridge regression on random Fourier features
-        (Rahimi and Recht 2007), of which hundreds are trained in a second
+        (Rahimi and Recht 2007), of which a hundred or more are judged in a second
     n_trees : how many are drawn
     cv : number of folds
     random_state : int, generator or None for another tree each time
@@ -106,6 +108,11 @@ def evolved_tree(
     generations = as_count("generations", generations, at_least=0)
     samples = group_samples(X, y)
     n_classes = len(samples.classes)
+    if n_classes > _MOST_CLASSES:
+        raise ArgumentError(
+            f"evolved_tree searches trees of {_MOST_CLASSES} classes at most, not of {n_classes}. "
+            'Use empirical_tree(X, y, distance="separability", linkage="average").'
+        )
     random = as_generator(random_state)
     dichotomies = Dichotomies(samples, estimator, cv=cv, random_state=random)
     first = _good_guesses(samples)
@@ -130,10 +137,8 @@ def _good_guesses(samples: ClassSamples) -> list[Scheme]:
     """Return trees over 0, 1, … that are found without a search."""
     scaled = samples.scaled()
     X, y = scaled.rows, scaled.codes
-    guesses = [furthest_centroid_tree(X, y), empirical_tree(X, y)]
-    if not samples.is_sparse:
-        guesses.append(empirical_tree(X, y, distance="separability", linkage="average"))
-    return guesses
+    by_separability = empirical_tree(X, y, distance="separability", linkage="average")
+    return [furthest_centroid_tree(X, y), empirical_tree(X, y), by_separability]
 
 
 def _tree_of(scheme: Scheme) -> _Tree:

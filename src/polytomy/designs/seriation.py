@@ -10,12 +10,13 @@ from scipy.spatial.distance import squareform
 
 from polytomy.errors import ArgumentError
 
-__all__ = ["METHODS", "path_length", "seriate"]
+__all__ = ["METHODS", "path_length", "seriate", "without_noise"]
 
 METHODS = ("auto", "exact", "optimal-leaf", "spectral")
 
 _MOST_EXACT = 12
 _MOST_OPTIMAL_LEAF = 60
+_DIGITS = 10
 
 
 def seriate(matrix: NDArray[np.float64], method: str = "auto") -> NDArray[np.intp]:
@@ -57,10 +58,19 @@ def seriate(matrix: NDArray[np.float64], method: str = "auto") -> NDArray[np.int
         )  # fmt: skip
     if n <= 2:
         return np.arange(n)
-    order = {"exact": _shortest_path, "optimal-leaf": _best_leaves, "spectral": _fiedler}[method](
-        matrix
-    )
+    search = {"exact": _shortest_path, "optimal-leaf": _best_leaves, "spectral": _fiedler}[method]
+    # Ties are broken by the place of rows. From the most central one outwards that place does not
+    # depend on how the rows came to stand.
+    matrix = without_noise(matrix)
+    from_centre = np.argsort(matrix.sum(axis=0).round(_DIGITS), kind="stable")
+    order: NDArray[np.intp] = from_centre[search(matrix[np.ix_(from_centre, from_centre)])]
     return order if order[0] < order[-1] else order[::-1]
+
+
+def without_noise(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return a matrix over its largest entry, without the digits that rounding can change."""
+    scaled: NDArray[np.float64] = matrix / (matrix.max() or 1.0)
+    return scaled.round(_DIGITS)
 
 
 def path_length(matrix: NDArray[np.float64], order: NDArray[np.intp]) -> float:

@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from polytomy.distances.hausdorff import check_two_classes
 from polytomy.distances.matrix import ClassDistances
 from polytomy.distances.metrics import SampleMetric, check_metric
-from polytomy.distances.samples import Rows, group_samples
+from polytomy.distances.samples import Rows, check_two_classes, group_samples
 from polytomy.errors import ArgumentError
 
 __all__ = ["energy"]
@@ -49,7 +48,9 @@ def energy(
         )
     samples = check_two_classes(group_samples(X, y))
     random = np.random.default_rng(random_state)
-    parts = [_some(part, max_samples, random) for part in samples]
+    if max_samples is not None:
+        samples = samples.take(np.flatnonzero(samples.drawn_ranks(random) < max_samples))
+    parts = list(samples)
     distance = SampleMetric(metric, samples)
     means = np.array([[_mean_distance(distance, a, b) if j <= i else 0.0
                        for j, b in enumerate(parts)] for i, a in enumerate(parts)])  # fmt: skip
@@ -57,13 +58,6 @@ def energy(
     own = np.diag(means)
     matrix = np.sqrt(np.maximum(2 * means - own - own[:, np.newaxis], 0))
     return ClassDistances(samples.classes, matrix, "energy")
-
-
-def _some(rows: Rows, most: int | None, random: np.random.Generator) -> Rows:
-    if most is None or rows.shape[0] <= most:
-        return rows
-    chosen: NDArray[np.intp] = np.sort(random.choice(rows.shape[0], most, replace=False))
-    return rows[chosen]
 
 
 def _mean_distance(distance: SampleMetric, A: Rows, B: Rows) -> float:

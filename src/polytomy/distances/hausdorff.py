@@ -10,15 +10,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from polytomy.distances.matrix import ClassDistances
 from polytomy.distances.metrics import SampleMetric, check_metric
-from polytomy.distances.samples import ClassSamples, Rows, group_samples
-from polytomy.errors import ArgumentError, DataError
+from polytomy.distances.samples import ClassSamples, Rows, check_two_classes, group_samples
+from polytomy.errors import ArgumentError
 from polytomy.kernels.dispatch import kernel
 from polytomy.kernels.reference_distances import hausdorff_matrix as small_hausdorff_matrix
 
-__all__ = ["check_two_classes", "hausdorff", "robust_hausdorff"]
+__all__ = ["hausdorff", "robust_hausdorff"]
 
-# Pairs of samples times features. So many take NumPy less time than to load the compiled kernels.
-_LEAST_WORK = 2 * 10**8
+# Pairs of samples times features. For fewer it is not worth loading the compiled kernels.
+_LEAST_WORK = 2 * 10**7
 
 
 def hausdorff(X: Any, y: ArrayLike, *, metric: str = "euclidean") -> ClassDistances:
@@ -77,15 +77,6 @@ def robust_hausdorff(
     return ClassDistances(
         samples.classes, _quantiles(samples, metric, quantile), "robust hausdorff"
     )
-
-
-def check_two_classes(samples: ClassSamples) -> ClassSamples:
-    """Return samples of two classes or more, or raise DataError."""
-    if len(samples.classes) < 2:
-        raise DataError(
-            f"y has one class, {samples.classes[0]!r}; distances are between two or more"
-        )
-    return samples
 
 
 def _euclidean(samples: ClassSamples) -> NDArray[np.float64]:

@@ -8,11 +8,11 @@ from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import issparse
+from scipy.sparse import csr_array, issparse
 
 from polytomy.errors import DataError
 
-__all__ = ["ClassSamples", "Rows", "group_samples"]
+__all__ = ["ClassSamples", "Rows", "check_two_classes", "group_samples"]
 
 Rows: TypeAlias = Any  # float64 array of shape (n_samples, n_features), or sparse, in rows
 
@@ -62,6 +62,23 @@ class ClassSamples:
             return np.array([np.asarray(part.mean(axis=0)).ravel() for part in self])
         return np.array([part.mean(axis=0) for part in self])
 
+    def drawn_ranks(self, random: np.random.Generator) -> NDArray[np.intp]:
+        """Return for each row its place in a random order of the rows of its class.
+
+        What is drawn belongs to the rows of the given data, so that it stays the same when classes
+        are renamed.
+        """
+        draws = random.permutation(int(self.order.max()) + 1)[self.order]
+        by_class = np.lexsort((draws, self.codes))
+        ranks = np.empty(len(draws), dtype=np.intp)
+        ranks[by_class] = np.arange(len(draws)) - self.starts[self.codes[by_class]]
+        return ranks
+
+    def take(self, rows: NDArray[np.intp]) -> ClassSamples:
+        """Return some of the samples, one of each class at least; `rows` ascend."""
+        starts = np.searchsorted(rows, self.starts).astype(np.intp)
+        return ClassSamples(self.classes, self.rows[rows], starts, self.order[rows])
+
     def scaled(self) -> ClassSamples:
         """Return the samples with features of unit variance; dense ones are also centred."""
         if self.is_sparse:
@@ -107,10 +124,19 @@ def group_samples(X: Any, y: ArrayLike) -> ClassSamples:
     return ClassSamples(tuple(classes), rows[order], starts.astype(np.intp), order)
 
 
+def check_two_classes(samples: ClassSamples) -> ClassSamples:
+    """Return samples of two classes or more, or raise DataError."""
+    if len(samples.classes) < 2:
+        raise DataError(
+            f"y has one class, {samples.classes[0]!r}; distances are between two or more"
+        )
+    return samples
+
+
 def _features(X: Any) -> Rows:
     if issparse(X):
         rows: Rows = X
-        rows = rows.tocsr().astype(np.float64)
+        rows = csr_array(rows).astype(np.float64)
         values = rows.data
     else:
         try:

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import softmax
 
-from polytomy.distances.hausdorff import check_two_classes
 from polytomy.distances.matrix import ClassDistances
-from polytomy.distances.samples import ClassSamples, group_samples
+from polytomy.distances.samples import ClassSamples, check_two_classes, group_samples
 from polytomy.errors import ArgumentError
 
 __all__ = ["separability"]
 
 # Of the mean variance, added to all of them: a covariance that can be inverted.
 _RIDGE = 1e-2
+_DIRECTIONS = 100
 
 
 def separability(
@@ -30,12 +31,13 @@ def separability(
 
     Parameters
     ----------
-    X : array or frame of shape (n_samples, n_features); sparse with an estimator that takes it
+    X : array, sparse matrix or frame of shape (n_samples, n_features)
     y : array of shape (n_samples,), labels of any kind
     estimator : classifier with predict_proba, or else predict; a linear discriminant with ridge
-        (Fisher 1936; Friedman 1989) if None, which costs one small matrix inverse a fold
+        (Fisher 1936; Friedman 1989) if None, which costs one small matrix inverse a fold; of sparse
+        data it sees a projection on 100 random directions (Johnson and Lindenstrauss 1984)
     cv : number of folds, stratified
-    random_state : seed of the folds
+    random_state : seed of the folds and of the projection
 
     Examples
     --------
@@ -46,15 +48,20 @@ def separability(
     if cv < 2:
         raise ArgumentError(f"cv={cv} leaves nothing to train on. Give 2 or more.")
     samples = check_two_classes(group_samples(X, y))
+    random = np.random.default_rng(random_state)
     if samples.is_sparse and estimator is None:
-        raise ArgumentError(
-            "the linear discriminant needs dense data. Give an estimator that takes sparse data."
-        )
-    proba = _held_out_probabilities(samples, estimator, cv, np.random.default_rng(random_state))
+        samples = _projected(samples, random)
+    proba = _held_out_probabilities(samples, estimator, cv, random)
     doubt = np.array([_doubt(part, i) for i, part in enumerate(_by_class(samples, proba))])
     matrix = np.clip(1 - doubt - doubt.T, 0, 1)
     np.fill_diagonal(matrix, 0)
     return ClassDistances(samples.classes, matrix, "separability")
+
+
+def _projected(samples: ClassSamples, random: np.random.Generator) -> ClassSamples:
+    """Return dense samples in a few random directions; distances stay nearly what they are."""
+    directions = random.normal(size=(samples.rows.shape[1], _DIRECTIONS)) / np.sqrt(_DIRECTIONS)
+    return replace(samples, rows=samples.rows @ directions)
 
 
 def _by_class(samples: ClassSamples, values: NDArray[np.float64]) -> list[NDArray[np.float64]]:
@@ -73,7 +80,7 @@ def _held_out_probabilities(
     samples: ClassSamples, estimator: Any, cv: int, random: np.random.Generator
 ) -> NDArray[np.float64]:
     codes = samples.codes
-    fold = np.concatenate([random.permutation(count) % cv for count in samples.counts])
+    fold = samples.drawn_ranks(random) % cv
     is_alone = (samples.counts == 1)[codes]
     proba = np.zeros((len(codes), len(samples.classes)))
     for held_out in range(cv):

@@ -5,7 +5,8 @@ one b is as near to it as the maximum so far, and the rest of the b's need not b
 and Hanbury 2015). Three habits make that happen early. The points farthest from the mean of their
 own set come first as a, and last as b. A b that has ended a search moves forward in the order in
 which the b's are tried, three quarters of its way. And the second direction starts from the maximum
-of the first. All distances are sums of squared differences, so nothing cancels.
+of the first. A point whose way over the mean of its own set to some b is short enough is not looked
+at in the first place. All distances are sums of squared differences, so nothing cancels.
 """
 
 from __future__ import annotations
@@ -21,21 +22,24 @@ __all__ = ["hausdorff_matrix"]
 
 _LEAST_POINTS = 4096  # worth a block of their own
 _SHELLS = 256
+_SAFE = 1 + 1e-9  # far more than rounding adds to the sum of two distances
 
 
 def hausdorff_matrix(rows: NDArray[np.float64], starts: NDArray[np.intp]) -> NDArray[np.float64]:
     """Return the Euclidean Hausdorff distances of sets of points."""
     n_sets = len(starts) - 1
-    order = np.empty(len(rows), np.intp)
-    run_in_blocks(_order_sets, n_sets, rows, starts, order, least=_least(len(rows), n_sets))
-    rows = rows[order]
+    order, radii = np.empty(len(rows), np.intp), np.empty(len(rows))
+    means = np.zeros((n_sets, rows.shape[1]))
+    least = _least(len(rows), n_sets)
+    run_in_blocks(_order_sets, n_sets, rows, starts, means, order, radii, least=least)
+    points = np.concatenate([rows[order], means])
     matrix = np.zeros((n_sets, n_sets))
     pairs = np.array(np.tril_indices(n_sets, -1))
-    # Large pairs first, so that no thread is left with one at the end.
+    # Blocks are taken from the end: large pairs first, so that no thread is left with one.
     sizes = np.diff(starts)[pairs].sum(axis=0)
     pairs = np.ascontiguousarray(pairs[:, np.argsort(sizes, kind="stable")])
     least = _least(int(sizes.sum()), len(sizes))
-    run_in_blocks(_fill_pairs, len(sizes), rows, starts, pairs, matrix, least=least)
+    run_in_blocks(_fill_pairs, len(sizes), points, starts, radii, pairs, matrix, least=least)
     return matrix
 
 
@@ -47,42 +51,45 @@ def _least(n_points: int, n_parts: int) -> int:
 def _order_sets(
     rows: NDArray[np.float64],
     starts: NDArray[np.intp],
+    means: NDArray[np.float64],
     order: NDArray[np.intp],
+    radii: NDArray[np.float64],
     first: int,
     last: int,
 ) -> None:
-    """Order the points of each set by their distance from its mean."""
+    """Set the means of some sets, the order of points by distance from them, and the distances."""
     n_features = rows.shape[1]
-    mean = np.empty(n_features)
     for part in range(first, last):
         start, end = starts[part], starts[part + 1]
-        mean[:] = 0.0
         for i in range(start, end):
             for k in range(n_features):
-                mean[k] += rows[i, k] / (end - start)
-        squares = np.zeros(end - start)
+                means[part, k] += rows[i, k] / (end - start)
+        distances = np.zeros(end - start)
         for i in range(start, end):
             for k in range(n_features):
-                squares[i - start] += (rows[i, k] - mean[k]) ** 2
+                distances[i - start] += (rows[i, k] - means[part, k]) ** 2
+        distances = np.sqrt(distances)
         # A rough order will do: points are counted into shells, and the shells put one by one.
-        largest = squares.max()
+        largest = distances.max()
         shells = np.zeros(end - start, np.intp)
         ends = np.zeros(_SHELLS + 1, np.intp)
         for i in range(end - start):
             if largest > 0:
-                shells[i] = int(np.sqrt(squares[i] / largest) * (_SHELLS - 1))
+                shells[i] = int(distances[i] / largest * (_SHELLS - 1))
             ends[shells[i] + 1] += 1
         for shell in range(_SHELLS):
             ends[shell + 1] += ends[shell]
         for i in range(end - start):
             order[start + ends[shells[i]]] = start + i
+            radii[start + ends[shells[i]]] = distances[i]
             ends[shells[i]] += 1
 
 
 @helper
 def _fill_pairs(
-    rows: NDArray[np.float64],
+    points: NDArray[np.float64],
     starts: NDArray[np.intp],
+    radii: NDArray[np.float64],
     pairs: NDArray[np.intp],
     matrix: NDArray[np.float64],
     first: int,
@@ -91,22 +98,34 @@ def _fill_pairs(
     """Set the entries of some pairs of sets."""
     for pair in range(first, last):
         i, j = pairs[0, pair], pairs[1, pair]
-        square = _directed(rows, starts[i], starts[i + 1], starts[j], starts[j + 1], -1.0)
-        square = _directed(rows, starts[j], starts[j + 1], starts[i], starts[i + 1], square)
+        square = _directed(points, starts, radii, i, j, -1.0)
+        square = _directed(points, starts, radii, j, i, square)
         matrix[i, j] = matrix[j, i] = np.sqrt(square)
 
 
 @fusing_helper
 def _directed(
-    rows: NDArray[np.float64], a_start: int, a_end: int, b_start: int, b_end: int, farthest: float
+    points: NDArray[np.float64],
+    starts: NDArray[np.intp],
+    radii: NDArray[np.float64],
+    i: int,
+    j: int,
+    farthest: float,
 ) -> float:
-    """Return the largest squared distance of a point of A to its nearest of B, or `farthest`."""
-    tries = np.arange(b_start, b_end)
-    for a in range(a_end - 1, a_start - 1, -1):
+    """Return the largest squared distance of a point of set i to its nearest of set j.
+
+    `farthest` if that is larger. The means of the sets stand after all their points.
+    """
+    tries = np.arange(starts[j], starts[j + 1])
+    from_mean = np.sqrt(_square_distance(points, starts[-1] + i, tries[0]))
+    for a in range(starts[i + 1] - 1, starts[i] - 1, -1):
+        over_mean = (radii[a] + from_mean) * _SAFE
+        if over_mean * over_mean <= farthest:
+            continue
         nearest = np.inf
         for place in range(len(tries)):
             b = tries[place]
-            nearest = min(nearest, _square_distance(rows, a, b))
+            nearest = min(nearest, _square_distance(points, a, b))
             if nearest <= farthest:
                 forward = place // 4
                 tries[place] = tries[forward]
@@ -117,16 +136,16 @@ def _directed(
 
 
 @fusing_helper
-def _square_distance(rows: NDArray[np.float64], a: int, b: int) -> float:
+def _square_distance(points: NDArray[np.float64], a: int, b: int) -> float:
     """Return |a − b|², in four sums that the processor works on at the same time."""
-    n_features = rows.shape[1]
+    n_features = points.shape[1]
     sum_0 = sum_1 = sum_2 = sum_3 = 0.0
     whole = n_features - n_features % 4
     for k in range(0, whole, 4):
-        sum_0 += (rows[a, k] - rows[b, k]) ** 2
-        sum_1 += (rows[a, k + 1] - rows[b, k + 1]) ** 2
-        sum_2 += (rows[a, k + 2] - rows[b, k + 2]) ** 2
-        sum_3 += (rows[a, k + 3] - rows[b, k + 3]) ** 2
+        sum_0 += (points[a, k] - points[b, k]) ** 2
+        sum_1 += (points[a, k + 1] - points[b, k + 1]) ** 2
+        sum_2 += (points[a, k + 2] - points[b, k + 2]) ** 2
+        sum_3 += (points[a, k + 3] - points[b, k + 3]) ** 2
     for k in range(whole, n_features):
-        sum_0 += (rows[a, k] - rows[b, k]) ** 2
+        sum_0 += (points[a, k] - points[b, k]) ** 2
     return (sum_0 + sum_1) + (sum_2 + sum_3)

@@ -16,6 +16,7 @@ from polytomy.kernels.compiling import helper
 from polytomy.kernels.reference_kernel_rows import (
     FINISHED,
     LARGEST_EXPONENT,
+    LINEAR,
     LN2,
     LOG2_E,
     POLY,
@@ -51,7 +52,7 @@ class KernelRows(NamedTuple):
 
     Attributes
     ----------
-    matrix, form, columns : as `train_machines` takes them
+    values, entries, form, columns : as `train_machines` takes them
     is_whole : whether the columns are all those of the matrix, in its order
     kernel : gamma, degree and coef0, float64 array of shape (3,)
     cache : float32 array of two rows or more, one after the other; a row is the kernel values of
@@ -59,10 +60,11 @@ class KernelRows(NamedTuple):
     slot_of : which row of the cache is that of a sample, or −1, shape (m,)
     sample_in : whose row is in a slot, or −1, shape (m,)
     state : length of a row, number of slots, the slot to fill next
-    scratch : float64 array of shape (2, block)
+    scratch : float64 array of shape (3, block)
     """
 
-    matrix: Any
+    values: Any
+    entries: Any
     form: Any
     columns: Any
     is_whole: Any
@@ -75,10 +77,13 @@ class KernelRows(NamedTuple):
 
 
 @helper
-def kernel_values(entries: Singles, form: int, gamma: float, degree: int, coef0: float) -> Any:
+def kernel_values(entries: Doubles, form: int, gamma: float, degree: int, coef0: float) -> Any:
     """Return the kernel values of entries of the shared matrix."""
-    values = entries.copy()
-    _transform(values, len(values), form, gamma, degree, coef0, _new_scratch())
+    values = np.empty(len(entries), np.float32)
+    scratch = _new_scratch()
+    for first in range(0, len(entries), _BLOCK):
+        block = slice(first, min(first + _BLOCK, len(entries)))
+        _transform(entries[block], form, gamma, degree, coef0, scratch, values[block])
     return values
 
 
@@ -92,15 +97,15 @@ def store_products(
     degree: int,
     coef0: float,
     is_finished: bool,
-    matrix: Singles,
+    matrix: Any,
     first_row: int,
     first_column: int,
 ) -> None:
     """Write a block of the shared matrix, and its mirror image, from inner products."""
     n_rows, n_columns = products.shape
     scratch = _new_scratch()
-    squares = np.empty(n_columns)
-    tile = np.empty((_TILE, n_columns), np.float32)
+    tile = np.empty((_TILE, n_columns), matrix.dtype)
+    values = np.empty(_BLOCK, np.float32)
     for first in range(0, n_rows, _TILE):
         size = min(_TILE, n_rows - first)
         for i in range(size):
@@ -109,37 +114,37 @@ def store_products(
                 row_square = row_squares[first + i]
                 for j in range(n_columns):
                     square = row_square + column_squares[j] - 2.0 * row[j]
-                    squares[j] = square if square > 0.0 else 0.0
+                    row[j] = square if square > 0.0 else 0.0
+            for begin in range(0, n_columns, _BLOCK):
+                end = min(begin + _BLOCK, n_columns)
                 if is_finished:
-                    _exponential(squares, n_columns, -gamma, scratch[0], scratch[1], entries)
+                    _transform(row[begin:end], form, gamma, degree, coef0, scratch, values)
+                    for j in range(end - begin):
+                        entries[begin + j] = values[j]
                 else:
-                    for j in range(n_columns):
-                        entries[j] = squares[j]
-            elif is_finished and form == POLY:
-                for j in range(n_columns):
-                    entries[j] = _power(gamma * row[j] + coef0, degree)
-            elif is_finished and form == SIGMOID:
-                for j in range(n_columns):
-                    entries[j] = math.tanh(gamma * row[j] + coef0)
-            else:
-                for j in range(n_columns):
-                    entries[j] = row[j]
-            target = matrix[first_row + first + i]
+                    for j in range(begin, end):
+                        entries[j] = row[j]
             for j in range(n_columns):
-                target[first_column + j] = entries[j]
+                matrix[first_row + first + i, first_column + j] = entries[j]
+        if first_row == first_column:
+            continue
         # Some rows at a time, so that the mirror image is written in runs and not one by one.
         for j in range(n_columns):
-            target = matrix[first_column + j]
             for i in range(size):
-                target[first_row + first + i] = tile[i, j]
+                matrix[first_column + j, first_row + first + i] = tile[i, j]
 
 
 @helper
 def keep_rows(
-    matrix: Singles, form: int, columns: NDArray[np.int64], kernel: Any, cache: Singles
+    values: Singles,
+    entries: Doubles,
+    form: int,
+    columns: NDArray[np.int64],
+    kernel: Any,
+    cache: Singles,
 ) -> Any:
     """Return an empty cache of rows."""
-    is_whole = len(columns) == matrix.shape[0]
+    is_whole = len(columns) == (len(values) if form == FINISHED else len(entries))
     for k in range(len(columns)):
         is_whole = is_whole and columns[k] == k
     slot_of = np.empty(len(columns), np.int64)
@@ -147,7 +152,7 @@ def keep_rows(
     state = np.empty(3, np.int64)
     scratch = _new_scratch()
     rows = KernelRows(
-        matrix, form, columns, is_whole, kernel, cache, slot_of, sample_in, state, scratch
+        values, entries, form, columns, is_whole, kernel, cache, slot_of, sample_in, state, scratch
     )
     forget_rows(rows, len(columns))
     return rows
@@ -192,36 +197,65 @@ def row_in(rows: KernelRows, slot: int) -> Any:
 @helper
 def fill_row(rows: KernelRows, sample: int, considered: Any, n: int, out: Singles) -> None:
     """Write the kernel values of a sample with the n considered ones."""
-    entries = rows.matrix[rows.columns[sample]]
-    if rows.is_whole and n == len(entries):
-        for k in range(n):
-            out[k] = entries[k]
-    else:
-        for k in range(n):
-            out[k] = entries[rows.columns[considered[k]]]
-    kernel = rows.kernel
-    _transform(out, n, rows.form, kernel[0], int(kernel[1]), kernel[2], rows.scratch)
+    row = rows.columns[sample]
+    is_all = rows.is_whole and n == len(rows.columns)
+    if rows.form == FINISHED:
+        values = rows.values[row]
+        if is_all:
+            out[:n] = values
+        else:
+            for k in range(n):
+                out[k] = values[rows.columns[considered[k]]]
+        return
+    entries = rows.entries[row]
+    gathered = rows.scratch[2]
+    gamma, degree, coef0 = rows.kernel[0], int(rows.kernel[1]), rows.kernel[2]
+    for first in range(0, n, _BLOCK):
+        size = min(_BLOCK, n - first)
+        if is_all:
+            gathered[:size] = entries[first : first + size]
+        else:
+            for k in range(size):
+                gathered[k] = entries[rows.columns[considered[first + k]]]
+        _transform(
+            gathered[:size],
+            rows.form,
+            gamma,
+            degree,
+            coef0,
+            rows.scratch,
+            out[first : first + size],
+        )
 
 
 @helper
 def _new_scratch() -> Any:
-    return np.empty((2, _BLOCK))
+    return np.empty((3, _BLOCK))
 
 
 @helper
 def _transform(
-    values: Singles, n: int, form: int, gamma: float, degree: int, coef0: float, scratch: Doubles
+    entries: Doubles,
+    form: int,
+    gamma: float,
+    degree: int,
+    coef0: float,
+    scratch: Doubles,
+    out: Singles,
 ) -> None:
+    """Write the kernel values of a block of entries."""
     if form == RBF:
-        _exponential(values, n, -gamma, scratch[0], scratch[1], values)
+        _exponential(entries, -gamma, scratch[0], scratch[1], out)
     elif form == POLY:
-        for k in range(n):
-            values[k] = _power(gamma * values[k] + coef0, degree)
+        for k in range(len(entries)):
+            out[k] = _power(gamma * entries[k] + coef0, degree)
     elif form == SIGMOID:
-        for k in range(n):
-            values[k] = math.tanh(gamma * values[k] + coef0)
+        for k in range(len(entries)):
+            out[k] = math.tanh(gamma * entries[k] + coef0)
     else:
-        assert form == FINISHED
+        assert form == LINEAR
+        for k in range(len(entries)):
+            out[k] = entries[k]
 
 
 @helper
@@ -234,30 +268,29 @@ def _power(base: float, degree: int) -> float:
 
 @helper
 def _exponential(
-    entries: Any, n: int, factor: float, x: Doubles, shifted: Doubles, out: Singles
+    entries: Doubles, factor: float, x: Doubles, shifted: Doubles, out: Singles
 ) -> None:
-    """Write exp(factor · entry) of each entry; see the twin."""
+    """Write exp(factor · entry) of each of a block of entries; see the twin."""
+    size = len(entries)
     bits = shifted.view(np.int64)
-    for first in range(0, n, _BLOCK):
-        size = min(_BLOCK, n - first)
-        for k in range(size):
-            exponent = entries[first + k] * factor
-            x[k] = exponent if exponent > -LARGEST_EXPONENT else -LARGEST_EXPONENT
-        for k in range(size):
-            shifted[k] = x[k] * LOG2_E + ROUNDER
-        for k in range(size):
-            r = x[k] - (shifted[k] - ROUNDER) * LN2
-            series = _T10 * r + _T9
-            series = series * r + _T8
-            series = series * r + _T7
-            series = series * r + _T6
-            series = series * r + _T5
-            series = series * r + _T4
-            series = series * r + _T3
-            series = series * r + _T2
-            series = series * r + _T1
-            x[k] = series * r + _T0
-        for k in range(size):
-            bits[k] = (bits[k] + _EXPONENT_BIAS) << _EXPONENT_SHIFT
-        for k in range(size):
-            out[first + k] = x[k] * shifted[k]
+    for k in range(size):
+        exponent = entries[k] * factor
+        x[k] = exponent if exponent > -LARGEST_EXPONENT else -LARGEST_EXPONENT
+    for k in range(size):
+        shifted[k] = x[k] * LOG2_E + ROUNDER
+    for k in range(size):
+        r = x[k] - (shifted[k] - ROUNDER) * LN2
+        series = _T10 * r + _T9
+        series = series * r + _T8
+        series = series * r + _T7
+        series = series * r + _T6
+        series = series * r + _T5
+        series = series * r + _T4
+        series = series * r + _T3
+        series = series * r + _T2
+        series = series * r + _T1
+        x[k] = series * r + _T0
+    for k in range(size):
+        bits[k] = (bits[k] + _EXPONENT_BIAS) << _EXPONENT_SHIFT
+    for k in range(size):
+        out[k] = x[k] * shifted[k]

@@ -54,7 +54,8 @@ Floats = NDArray[np.float64]
 
 @helper
 def train_machines(
-    matrix: NDArray[np.float32],
+    kernel_values: NDArray[np.float32],
+    entries: Floats,
     form: int,
     columns: NDArray[np.int64],
     signs: Floats,
@@ -77,7 +78,7 @@ def train_machines(
     lower, upper = np.empty(n_samples), np.empty(n_samples)
     considered = new_considered(n_samples)
     kernel = parameters[0].copy()
-    rows = keep_rows(matrix, form, columns, kernel, cache)
+    rows = keep_rows(kernel_values, entries, form, columns, kernel, cache)
     for run in range(n_runs):
         if not _are_equal(kernel, parameters[run]):
             for k in range(len(kernel)):
@@ -213,7 +214,7 @@ def _solve(
             sample_i = considered.samples[i]
             slot_i = -1
             if is_direct and n == n_samples:
-                row_i = rows.matrix[sample_i]
+                row_i = rows.values[sample_i]
             else:
                 slot_i = rows.slot_of[sample_i]
                 if slot_i < 0:
@@ -234,7 +235,7 @@ def _solve(
 
         sample_j = considered.samples[j]
         if is_direct and n == n_samples:
-            row_j = rows.matrix[sample_j]
+            row_j = rows.values[sample_j]
         else:
             slot_j = rows.slot_of[sample_j]
             if slot_j < 0:
@@ -274,7 +275,7 @@ def _complete_gradient(
                 continue
             if is_direct:
                 # To add a whole row of the matrix is faster than to pick from it.
-                add_multiple(whole_gradient, rows.matrix[t], change, n_samples)
+                add_multiple(whole_gradient, rows.values[t], change, n_samples)
             else:
                 fill_row(rows, t, left_out, len(left_out), row)
                 add_multiple(part, row, change, len(left_out))

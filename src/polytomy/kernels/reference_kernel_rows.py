@@ -1,8 +1,8 @@
 """Kernel values made from entries of a shared matrix, in plain NumPy: the oracle of its twin.
 
 The matrix holds what many kernels have in common: inner products, squared distances, or finished
-kernel values where there is one kernel only. All are in single precision, as are the kernel values
-that LIBSVM keeps; all are computed in double precision before they are rounded, as LIBSVM's are.
+kernel values where there is one kernel only. Kernel values are in single precision, as are those
+that LIBSVM keeps; all else is in double precision, so that they are rounded once, as LIBSVM's are.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 __all__ = [
     "FINISHED",
     "LARGEST_EXPONENT",
+    "LINEAR",
     "LN2",
     "LOG2_E",
     "POLY",
@@ -26,10 +27,10 @@ __all__ = [
     "store_products",
 ]
 
-FINISHED, RBF, POLY, SIGMOID = range(4)
+LINEAR, RBF, POLY, SIGMOID, FINISHED = range(5)
 """How an entry becomes a kernel value: as it is; exp(−γx); (γx + coef0)^degree; tanh(γx + coef0).
 
-They are the kinds of `reference_banks`: an inner product is the linear kernel's value.
+The first four are the kinds of `reference_banks`. The last is for kernel values of any kind.
 """
 
 LARGEST_EXPONENT = 87.0
@@ -45,37 +46,30 @@ TAYLOR = tuple(1 / math.factorial(k) for k in range(10, -1, -1))
 
 
 def kernel_values(
-    entries: NDArray[np.float32], form: int, gamma: float, degree: int, coef0: float
+    entries: NDArray[np.float64], form: int, gamma: float, degree: int, coef0: float
 ) -> NDArray[np.float32]:
     """Return the kernel values of entries of the shared matrix.
 
     Parameters
     ----------
-    entries : float32 array
-    form : FINISHED, RBF, POLY or SIGMOID
+    entries : float64 array
+    form : LINEAR, RBF, POLY or SIGMOID
     gamma, degree, coef0 : float, int, float
 
     Returns
     -------
     float32 array of the same shape
     """
+    values = entries
     if form == RBF:
-        return _exponential(entries.astype(np.float64) * -gamma)
-    return _from_products(entries.astype(np.float64), form, gamma, degree, coef0)
-
-
-def _from_products(
-    products: NDArray[np.float64], form: int, gamma: float, degree: int, coef0: float
-) -> NDArray[np.float32]:
-    """Return kernel values that are computed in double precision, and then rounded."""
-    values = products
+        return _exponential(entries * -gamma)
     if form == POLY:
-        values = np.ones_like(products)
+        values = np.ones_like(entries)
         for _ in range(degree):
-            values *= gamma * products + coef0
+            values *= gamma * entries + coef0
     elif form == SIGMOID:
         # Not np.tanh, which may differ from the C library's in the last bit.
-        values = np.vectorize(math.tanh, otypes=[np.float64])(gamma * products + coef0)
+        values = np.vectorize(math.tanh, otypes=[np.float64])(gamma * entries + coef0)
     return values.astype(np.float32)
 
 
@@ -88,7 +82,7 @@ def store_products(
     degree: int,
     coef0: float,
     is_finished: bool,
-    matrix: NDArray[np.float32],
+    matrix: NDArray[np.floating],
     first_row: int,
     first_column: int,
 ) -> None:
@@ -96,20 +90,21 @@ def store_products(
 
     Parameters
     ----------
-    products : float64 array of shape (n, m), inner products x·y
+    products : float64 array of shape (n, m), inner products x·y; may be overwritten
     row_squares, column_squares : arrays of shape (n,) and (m,), |x|² and |y|²
         Read for the form RBF only, where entries are squared distances.
     form, gamma, degree, coef0 : a kernel
     is_finished : whether to write its values, or the entries they are made from
-    matrix : float32 array of shape (N, N), written to
+    matrix : array of shape (N, N), float32 for kernel values, else float64; written to
     first_row, first_column : where the block begins
     """
+    entries = products
     if form == RBF:
         # Rounding can make the square of a small distance negative.
-        squares = np.maximum(row_squares[:, np.newaxis] + column_squares - 2.0 * products, 0.0)
-        block = _exponential(squares * -gamma) if is_finished else squares.astype(np.float32)
-    else:
-        block = _from_products(products, form if is_finished else FINISHED, gamma, degree, coef0)
+        entries = np.maximum(row_squares[:, np.newaxis] + column_squares - 2.0 * products, 0.0)
+    block: NDArray[np.floating] = entries
+    if is_finished:
+        block = kernel_values(entries, form, gamma, degree, coef0)
     rows = slice(first_row, first_row + block.shape[0])
     columns = slice(first_column, first_column + block.shape[1])
     matrix[rows, columns] = block

@@ -24,7 +24,8 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from polytomy.kernels.reference_kernel_rows import kernel_values
+from polytomy.kernels.reference_kernel_rows import FINISHED
+from polytomy.kernels.reference_kernel_rows import kernel_values as values_of
 
 __all__ = [
     "CROWDED",
@@ -58,7 +59,8 @@ NEAR_THE_END = 10.0
 
 
 def train_machines(
-    matrix: NDArray[np.float32],
+    kernel_values: NDArray[np.float32],
+    entries: Floats,
     form: int,
     columns: NDArray[np.int64],
     signs: Floats,
@@ -78,7 +80,9 @@ def train_machines(
 
     Parameters
     ----------
-    matrix : float32 array of shape (n, n), symmetric
+    kernel_values : float32 array of shape (n, n), symmetric; of shape (0, 0) where they are not
+        finished
+    entries : float64 array of shape (n, n), symmetric; of shape (0, 0) where values are finished
     form : how entries of the matrix become kernel values; see `reference_kernel_rows`
     columns : rows and columns of the matrix that are the samples, shape (m,)
     signs : −1.0 or 1.0, the samples' sides, shape (m,)
@@ -99,6 +103,7 @@ def train_machines(
     steps : int64 array of shape (n_runs,)
     """
     n_runs, n_samples = bounds.shape
+    matrix = kernel_values if form == FINISHED else entries
     coefficients, gradients = np.zeros((2, n_runs, n_samples))
     offsets, steps = np.empty(n_runs), np.empty(n_runs, dtype=np.int64)
     for run in range(n_runs):
@@ -108,8 +113,8 @@ def train_machines(
         def row(
             sample: int, gamma: float = gamma, degree: int = int(degree), coef0: float = coef0
         ) -> Floats:
-            entries = matrix[columns[sample], columns]
-            return kernel_values(entries, form, gamma, degree, coef0).astype(np.float64)
+            part = matrix[columns[sample], columns].astype(np.float64)
+            return values_of(part, form, gamma, degree, coef0).astype(np.float64)
 
         lower = np.where(signs > 0, 0.0, -bounds[run])
         upper = np.where(signs > 0, bounds[run], 0.0)

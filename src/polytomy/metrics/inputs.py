@@ -68,13 +68,18 @@ def check_labels(labels: ArrayLike, name: str) -> list[Hashable]:
     if not len(array):
         raise ArgumentError(f"{name} is empty; at least one label is needed.")
     values = array.tolist()
-    # NaN is the one value that differs from itself.
-    unknown = [i for i, value in enumerate(values) if value is None or value != value]
+    unknown = [i for i, value in enumerate(values) if _is_missing(value)]
     if unknown:
         raise ArgumentError(
             f"{name}[{unknown[0]}] is {values[unknown[0]]}, which is no label. Leave it out."
         )
     return cast(list[Hashable], values)
+
+
+def _is_missing(value: Hashable) -> bool:
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):  # of pandas
+        return True
+    return isinstance(value, float) and value != value
 
 
 def _columns(

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-from polytomy.binary import check_folds
+from polytomy.binary.folds import check_folds, row_numbers
 from polytomy.errors import ArgumentError
 
 __all__ = ["folds_of"]
@@ -17,7 +17,13 @@ Split = tuple[NDArray[np.intp], NDArray[np.intp]]
 
 
 def folds_of(
-    cv: Any, X: Any, y: NDArray[Any], random_state: Any = None, **split_params: Any
+    cv: Any,
+    X: Any,
+    y: NDArray[Any],
+    random_state: Any = None,
+    *,
+    skips_incomplete: bool = False,
+    **split_params: Any,
 ) -> list[Split]:
     """Return pairs of training and held-out rows; every class is in all training parts.
 
@@ -28,6 +34,7 @@ def folds_of(
         has so many; a class of one sample is always trained on.
     X, y : the data
     random_state : of folds that are dealt
+    skips_incomplete : whether folds that train without some class are left out, or an error
     **split_params : further arguments of a splitter's ``split``, such as groups
 
     Examples
@@ -40,10 +47,16 @@ def folds_of(
     if isinstance(cv, int | np.integer):
         return _deal(y, int(cv), random_state)
     splits = cv.split(X, y, **split_params) if hasattr(cv, "split") else cv
-    folds = [(np.asarray(training), np.asarray(held_out)) for training, held_out in splits]
+    folds = [
+        (row_numbers(training, len(y)), row_numbers(held_out, len(y)))
+        for training, held_out in splits
+    ]
     n_classes = len(np.unique(y))
-    for number, (training, _) in enumerate(folds, start=1):
-        if len(np.unique(y[training])) < n_classes:
+    is_whole = [len(np.unique(y[training])) == n_classes for training, _ in folds]
+    if skips_incomplete and any(is_whole):
+        return [fold for fold, is_kept in zip(folds, is_whole, strict=True) if is_kept]
+    for number, is_kept in enumerate(is_whole, start=1):
+        if not is_kept:
             raise ArgumentError(
                 f"fold {number} of cv trains without some of the classes. Use stratified folds, or "
                 "a number of folds."

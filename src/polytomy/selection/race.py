@@ -30,7 +30,8 @@ from polytomy.assembly import (
 )
 from polytomy.binary import TrainedBinary
 from polytomy.binary.banks import build_bank
-from polytomy.binary.rows import take_rows
+from polytomy.binary.preparation import is_pairwise
+from polytomy.binary.rows import take_columns, take_rows
 from polytomy.errors import ArgumentError, PolytomyError
 from polytomy.metrics.inputs import check_weights
 from polytomy.scheme import Scheme
@@ -145,6 +146,14 @@ def run_race(
     progress : context manager of the dichotomies of a fold, such as `progress_bar`
     on_fold : called after each fold
     """
+    deciding = scores[0]
+    if deciding.needs_probabilities and not any(
+        gives_probabilities(each.solver) for each in candidates
+    ):
+        raise ArgumentError(
+            f"scoring={deciding.name!r} needs probabilities, which no candidate's solver gives. "
+            'Use scoring="accuracy".'
+        )
     classes, codes = np.unique(y, return_inverse=True)
     runners = [Runner(each, {score.name: [] for score in scores}) for each in candidates]
     race = Race(runners, [], 0)
@@ -195,11 +204,16 @@ class _Track:
     training: Callable[[NDArray[np.intp]], Mapping[str, Any]]
     progress: Progress | None
 
+    def part(self, rows: NDArray[np.intp], training_rows: NDArray[np.intp]) -> Any:
+        """Return some samples; of kernel values, their columns are the training samples'."""
+        X = take_rows(self.X, rows)
+        return take_columns(X, training_rows) if is_pairwise(self.estimator) else X
+
     def schemes(
         self, runners: Sequence[Runner], rows: NDArray[np.intp], *, is_lenient: bool
     ) -> list[tuple[Runner, tuple[Scheme, ...]]]:
         """Return the runners that are left, each with its schemes for the training rows."""
-        X, y = take_rows(self.X, rows), self.y[rows]
+        X, y = self.part(rows, rows), self.y[rows]
         made = []
         for runner in runners:
             if runner.reason:
@@ -235,11 +249,11 @@ class _Track:
         with ExitStack() as stack:
             if self.progress is not None:
                 options |= stack.enter_context(self.progress(wanted))._asdict()
-            X = take_rows(self.X, rows)
+            X = self.part(rows, rows)
             binaries = fit_binaries(wanted, X, codes, len(self.classes), **options)
         counts = np.bincount(codes, minlength=len(self.classes))
         sizes = [sum(counts[k] for k in (*each.negative, *each.positive)) for each in wanted]
-        X = take_rows(self.X, held_out)
+        X = self.part(held_out, rows)
         remaining = iter(arrangements)
         for runner, members in schemes:
             own = list(islice(remaining, len(members)))

@@ -35,7 +35,7 @@ class TestWhatIsLeft:
         assert training.binaries[0] is None
         assert isinstance(training.binaries[1].estimator, KernelMachine)
         assert (
-            training.notes[0] == "1 of the binaries are trained on one matrix of 90 rows, 32.4 kB."
+            training.notes[0] == "1 of the binaries are trained on one matrix of 90 rows, 64.8 kB."
         )
         assert training.notes[1].startswith(f"1 of the binaries are trained one by one: {reason}")
 

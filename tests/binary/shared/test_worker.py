@@ -115,7 +115,7 @@ class TestAgainstScikitLearn:
             X, codes = clouds(150, 2, 3, rng.choice([0.1, 1.0, 4.0]), seed)
             problem, order = rest(codes, 1), rng.permutation(150)
             C, kernel = rng.choice([0.01, 1.0, 20.0]), rng.choice(["linear", "rbf"])
-            svc = SVC(C=C, kernel=kernel, gamma="auto")
+            svc = SVC(C=C, kernel=kernel, gamma=rng.choice(["auto", "scale"]))
             (binary,) = share(svc, X, [problem], calibration=None)
             signs, bounds = problem.targets, np.full(150, svc.C)
             svc.fit(X, signs)

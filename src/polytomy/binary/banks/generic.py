@@ -11,6 +11,7 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from polytomy.binary.answers import TrainedBinary
 from polytomy.binary.banks.samples import Samples
+from polytomy.binary.rows import unchangeable
 
 __all__ = ["GenericGroup"]
 
@@ -34,7 +35,7 @@ class GenericGroup:
         scores = np.empty((samples.n_rows, len(self._binaries)))
         if effective_n_jobs(n_jobs) == 1:
             for column, binary in enumerate(self._binaries):
-                scores[:, column] = binary.scores(samples.raw)
+                scores[:, column] = binary.scores(unchangeable(samples.raw))
             return scores
         tasks = (delayed(binary.scores)(samples.raw) for binary in self._binaries)
         for column, answer in enumerate(Parallel(n_jobs=n_jobs)(tasks)):

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from polytomy.binary.banks.samples import is_sparse
 from polytomy.binary.kernel_functions import KernelFunction, squared_lengths
 from polytomy.binary.shared.suitability import check_range
 from polytomy.kernels.dispatch import kernel
 from polytomy.kernels.reference_banks import KINDS
+from polytomy.kernels.reference_kernel_rows import FINISHED
 
 __all__ = ["SharedMatrix"]
 
@@ -24,10 +24,10 @@ _BLOCK = 384
 class SharedMatrix:
     """A symmetric matrix from whose entries the kernel values of all problems are made.
 
-    Entries are in single precision, as are the kernel values that LIBSVM keeps, and computed in
-    double precision before they are rounded, as these are. Where all problems
-    have one kernel the entries are its values. The rest is made when it is needed: squared
-    distances serve rbf kernels of any gamma, inner products all other kernels.
+    Where all problems have one kernel the entries are its values, in single precision, as are
+    those that LIBSVM keeps. Else the rest is made when it is needed: squared distances serve rbf
+    kernels of any gamma, inner products all other kernels. These are in double precision, so that
+    kernel values are rounded once, as LIBSVM's are, and its steps can be taken.
 
     Parameters
     ----------
@@ -41,7 +41,9 @@ class SharedMatrix:
 
     Attributes
     ----------
-    entries : float32 array of shape (n_rows, n_rows)
+    n_rows : int
+    kernel_values : float32 array of shape (n_rows, n_rows), or (0, 0) where there are entries
+    entries : float64 array of shape (n_rows, n_rows), or (0, 0) where there are kernel values
     finished : KernelFunction, optional
 
     Examples
@@ -49,7 +51,7 @@ class SharedMatrix:
     >>> SharedMatrix(np.array([[0.0], [1.0], [3.0]]), "rbf").entries
     array([[0., 1., 9.],
            [1., 0., 4.],
-           [9., 4., 0.]], dtype=float32)
+           [9., 4., 0.]])
     """
 
     def __init__(
@@ -60,7 +62,12 @@ class SharedMatrix:
             # Changes no distance, but what rounding does to those of data far from the origin.
             X = X - X.mean(axis=0)
         self._squares = squared_lengths(X)
-        self.entries = np.empty((X.shape[0], X.shape[0]), dtype=np.float32)
+        self.n_rows = X.shape[0]
+        shapes = [(self.n_rows, self.n_rows), (0, 0)]
+        of_values, of_entries = shapes if finished is not None else shapes[::-1]
+        self.kernel_values = np.empty(of_values, dtype=np.float32)
+        self.entries = np.empty(of_entries)
+        matrix = self.entries if finished is None else self.kernel_values
         how = finished or KernelFunction(kind)
         store = kernel("store_products", "kernel_rows", is_serial=True)
 
@@ -77,19 +84,23 @@ class SharedMatrix:
                     self._squares[columns],
                     *how.code,
                     finished is not None,
-                    self.entries,
+                    matrix,
                     first_row,
                     first_column,
                 )
 
-        # The threads are over the blocks; those within a small matrix product cost more than it.
-        with threadpool_limits(1, "blas"), ThreadPoolExecutor(n_threads) as pool:
-            for _ in pool.map(fill, range(0, X.shape[0], _BLOCK)):
-                pass
+        first_rows = range(0, self.n_rows, _BLOCK)
+        if n_threads == 1:
+            for first_row in first_rows:
+                fill(first_row)
+        else:
+            with ThreadPoolExecutor(n_threads) as pool:
+                for _ in pool.map(fill, first_rows):
+                    pass
 
     def form(self, function: KernelFunction) -> int:
         """Return how entries become values of a kernel, as a number for compiled code."""
-        return KINDS["linear"] if self.finished is not None else KINDS[function.kind]
+        return FINISHED if self.finished is not None else KINDS[function.kind]
 
     def check_range(self, function: KernelFunction) -> None:
         """Raise an UnsuitableError where values of a kernel are too large for the matrix."""

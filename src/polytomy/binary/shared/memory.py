@@ -68,15 +68,15 @@ def check_budget(memory_budget: float | None) -> float:
     return float(memory_budget)
 
 
-def bytes_of_matrix(n_rows: int) -> int:
-    """Return the size of a shared matrix.
+def bytes_of_matrix(n_rows: int, *, is_finished: bool) -> int:
+    """Return the size of a shared matrix: of kernel values, or of entries that become some.
 
     Examples
     --------
-    >>> bytes_of_matrix(1000)
-    4000000
+    >>> bytes_of_matrix(1000, is_finished=True), bytes_of_matrix(1000, is_finished=False)
+    (4000000, 8000000)
     """
-    return n_rows * n_rows * np.dtype(np.float32).itemsize
+    return n_rows * n_rows * (4 if is_finished else 8)
 
 
 def bytes_of_rows(numbers: Any, n_rows: int) -> int:

@@ -21,7 +21,22 @@ from polytomy.binary.shared.memory import (
 )
 from polytomy.binary.shared.suitability import UnsuitableError, check_range, check_suitable
 
-__all__ = ["MatrixPlan", "Size", "TooLargeError", "group_by_matrix", "measure", "plan_matrix"]
+__all__ = [
+    "MatrixPlan",
+    "Size",
+    "TooLargeError",
+    "common_kernel",
+    "group_by_matrix",
+    "is_better_apart",
+    "measure",
+    "plan_matrix",
+]
+
+
+# Of all rows in the largest problem, and of their pairs in all problems together, where each has a
+# matrix of its own. Pairs of k classes have 2/k of the rows, and 2(k − 1)/k times as many pairs.
+_LARGEST_PART = 0.5
+_MOST_PAIRS = 2.0
 
 
 class TooLargeError(UnsuitableError):
@@ -55,11 +70,13 @@ class Size(NamedTuple):
     Attributes
     ----------
     n_rows : rows of the matrix
+    matrix : bytes of the matrix
     shared : bytes of the matrix and of its rows
     by_thread : bytes of each thread
     """
 
     n_rows: int
+    matrix: int
     shared: int
     by_thread: int
 
@@ -74,7 +91,9 @@ class Size(NamedTuple):
         return int((budget - self.shared) // self.by_thread)
 
 
-def measure(numbers: Any, problems: Sequence[BinaryProblem], n_runs: int) -> Size:
+def measure(
+    numbers: Any, problems: Sequence[BinaryProblem], n_runs: int, *, is_finished: bool
+) -> Size:
     """Return what problems take that share a matrix.
 
     Parameters
@@ -82,14 +101,31 @@ def measure(numbers: Any, problems: Sequence[BinaryProblem], n_runs: int) -> Siz
     numbers : float64 array or CSR matrix of shape (n_rows, n_features)
     problems : the problems
     n_runs : one for each problem, and one for each fold of its calibration
+    is_finished : whether the matrix is one of kernel values
     """
     is_used = np.zeros(numbers.shape[0], dtype=np.bool_)
     for problem in problems:
         is_used[problem.rows] = True
     n_rows = int(np.count_nonzero(is_used))
-    shared = bytes_of_matrix(n_rows) + bytes_of_rows(numbers, n_rows)
+    matrix = bytes_of_matrix(n_rows, is_finished=is_finished)
     most_samples = max(problem.n_samples for problem in problems)
-    return Size(n_rows, shared, bytes_of_thread(most_samples, n_runs))
+    return Size(
+        n_rows,
+        matrix,
+        matrix + bytes_of_rows(numbers, n_rows),
+        bytes_of_thread(most_samples, n_runs),
+    )
+
+
+def is_better_apart(problems: Sequence[BinaryProblem], n_rows: int) -> bool:
+    """Return whether small matrices, one for each problem, are better than one of all rows.
+
+    So it is with pairs of many classes: twice as many kernel values are computed, but a matrix
+    that stays in the processor's cache is read faster than one that does not, by more than that.
+    """
+    sizes = [problem.n_samples for problem in problems]
+    is_small = len(sizes) > 1 and max(sizes) <= _LARGEST_PART * n_rows
+    return is_small and sum(size**2 for size in sizes) <= _MOST_PAIRS * n_rows**2
 
 
 def group_by_matrix(estimators: Sequence[Any]) -> tuple[list[list[int]], Counter[str]]:
@@ -114,6 +150,26 @@ def group_by_matrix(estimators: Sequence[Any]) -> tuple[list[list[int]], Counter
     return list(groups.values()), reasons
 
 
+def common_kernel(finder: KernelFinder, svcs: Sequence[Any]) -> KernelFunction | None:
+    """Return the kernel that all SVCs have on any part of the data, or None if there is none.
+
+    Examples
+    --------
+    >>> from sklearn.svm import SVC
+    >>> finder = KernelFinder(np.eye(4))
+    >>> common_kernel(finder, [SVC(gamma="auto"), SVC(gamma=0.25)])
+    KernelFunction(kind='rbf', gamma=0.25, degree=0, coef0=0.0)
+    >>> common_kernel(finder, [SVC(gamma="scale")]) is None
+    True
+    """
+    distinct = list({id(svc): svc for svc in svcs}.values())
+    if any(svc.gamma == "scale" and svc.kernel != "linear" for svc in distinct):
+        return None
+    nothing = np.empty((1, 0), dtype=np.bool_)
+    kernels = {finder.kernels_of(svc, np.arange(0), nothing)[0] for svc in distinct}
+    return kernels.pop() if len(kernels) == 1 else None
+
+
 def plan_matrix(
     numbers: Any, finder: KernelFinder, svcs: Sequence[Any], problems: Sequence[BinaryProblem]
 ) -> MatrixPlan:
@@ -128,16 +184,8 @@ def plan_matrix(
     """
     order = _order_rows(problems, numbers.shape[0])
     in_order = numbers[order]
-    largest_square = float(squared_lengths(in_order).max())
-    check_range(KernelFunction("linear"), largest_square)
-    distinct = {id(svc): svc for svc in svcs}.values()
-    finished = None
-    if not any(svc.gamma == "scale" and svc.kernel != "linear" for svc in distinct):
-        everything = np.ones((1, len(order)), dtype=np.bool_)
-        kernels = {finder.kernels_of(svc, np.sort(order), everything)[0] for svc in distinct}
-        if len(kernels) == 1:
-            finished = kernels.pop()
-            check_range(finished, largest_square)
+    finished = common_kernel(finder, svcs)
+    check_range(finished or KernelFunction("linear"), float(squared_lengths(in_order).max()))
     place = np.full(numbers.shape[0], -1)
     place[order] = np.arange(len(order))
     return MatrixPlan(in_order, svcs[0].kernel, finished, place)
@@ -148,6 +196,10 @@ def _order_rows(problems: Sequence[BinaryProblem], n_rows: int) -> NDArray[np.in
 
     A row of the matrix then has the values that a problem needs in few runs.
     """
+    if len(problems) == 1:
+        # The −1 side first, as LIBSVM has it.
+        (problem,) = problems
+        return problem.rows[np.argsort(problem.is_positive, kind="stable")]
     # Rows have equal sums of random numbers where they are in the same problems on the same sides.
     keys = np.zeros(n_rows, dtype=np.uint64)
     numbers = np.random.default_rng(0).integers(1, 2**63, size=(len(problems), 2), dtype=np.uint64)

@@ -53,9 +53,7 @@ def check_suitable(estimator: Any) -> None:
 
 def check_compiled() -> None:
     """Raise an UnsuitableError unless compiled kernels run: the readable ones take too long."""
-    kernel("kernel_values", "kernel_rows", is_serial=True)(
-        np.zeros(1, dtype=np.float32), KINDS["rbf"], 1.0, 0, 0.0
-    )
+    kernel("kernel_values", "kernel_rows", is_serial=True)(np.zeros(1), KINDS["rbf"], 1.0, 0, 0.0)
     if not prefers_compiled():
         raise UnsuitableError("the compiled kernels are not used")
 

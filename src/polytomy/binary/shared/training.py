@@ -11,6 +11,7 @@ import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import ConvergenceWarning
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from polytomy.binary.answers import Output, TrainedBinary
 from polytomy.binary.calibration import Calibration, make_calibrator
@@ -20,11 +21,13 @@ from polytomy.binary.machines import KernelMachine, VectorPool
 from polytomy.binary.problems import BinaryProblem
 from polytomy.binary.rows import count_rows, take_rows
 from polytomy.binary.shared.kernel_finder import KernelFinder
-from polytomy.binary.shared.memory import bytes_of_matrix, check_budget, size_in_words
+from polytomy.binary.shared.memory import check_budget, size_in_words
 from polytomy.binary.shared.planning import (
     Size,
     TooLargeError,
+    common_kernel,
     group_by_matrix,
+    is_better_apart,
     measure,
     plan_matrix,
 )
@@ -112,7 +115,7 @@ def train_on_shared_kernel(
     >>> training.binaries[1].decisions(X) > 0
     array([False, False, False,  True])
     >>> training.notes
-    ['2 of the binaries are trained on one matrix of 4 rows, 64 bytes.']
+    ['2 of the binaries are trained on one matrix of 4 rows, 128 bytes.']
     """
     make_calibrator(calibration)
     check_folds(cv)
@@ -180,9 +183,20 @@ class _Trainer:
         except UnsuitableError as reason:
             yield from [reason] * len(tasks)
             return
+        # The threads are over problems; those within a small matrix product cost more than it.
+        with threadpool_limits(1, "blas"):
+            yield from self._train_numbers(numbers, tasks, notes, n_threads)
+
+    def _train_numbers(
+        self, numbers: Any, tasks: Sequence[_Task], notes: list[str], n_threads: int
+    ) -> Iterator[MachineData | UnsuitableError]:
         finder = KernelFinder(numbers)
+        size = self._measure(numbers, finder, tasks)
+        if is_better_apart([problem for _, problem, _ in tasks], size.n_rows):
+            notes.append(f"{len(tasks)} of the binaries have a kernel matrix each: they are small.")
+            yield from self._train_apart(numbers, finder, tasks, n_threads)
+            return
         try:
-            size = self._measure(numbers, tasks)
             n_threads = min(n_threads, size.count_threads(self.budget))
             worker = self._worker(numbers, finder, tasks, n_threads)
         except TooLargeError:
@@ -193,7 +207,7 @@ class _Trainer:
         else:
             notes.append(
                 f"{len(tasks)} of the binaries are trained on one matrix of {size.n_rows} rows, "
-                f"{size_in_words(bytes_of_matrix(size.n_rows))}."
+                f"{size_in_words(size.matrix)}."
             )
             yield from _in_threads(n_threads, (delayed(_attempt)(worker, task) for task in tasks))
 
@@ -201,7 +215,7 @@ class _Trainer:
         self, numbers: Any, finder: KernelFinder, tasks: Sequence[_Task], n_threads: int
     ) -> Iterator[MachineData | UnsuitableError]:
         """Train each problem on a matrix of its own, if that one fits: pairs of classes do."""
-        sizes = [self._measure(numbers, [task]) for task in tasks]
+        sizes = [self._measure(numbers, finder, [task]) for task in tasks]
         needs = [size.shared + size.by_thread for size in sizes]
         # Whether a problem fits must not depend on the threads, so these depend on what fits.
         largest = max((need for need in needs if need <= self.budget), default=1)
@@ -220,8 +234,10 @@ class _Trainer:
             (delayed(train)(task, size) for task, size in zip(tasks, sizes, strict=True)),
         )
 
-    def _measure(self, numbers: Any, tasks: Sequence[_Task]) -> Size:
-        return measure(numbers, [problem for _, problem, _ in tasks], self._n_runs)
+    def _measure(self, numbers: Any, finder: KernelFinder, tasks: Sequence[_Task]) -> Size:
+        svcs, problems, _ = zip(*tasks, strict=True)
+        is_finished = common_kernel(finder, svcs) is not None
+        return measure(numbers, problems, self._n_runs, is_finished=is_finished)
 
     def _worker(
         self, numbers: Any, finder: KernelFinder, tasks: Sequence[_Task], n_threads: int
@@ -279,7 +295,9 @@ def _share_vectors(
         support = np.searchsorted(rows, data.rows)
         machine = KernelMachine(data.kernel, pool, support, data.coefficients, data.intercept)
         calibrator = UncalibratedMap() if data.calibrator is None else data.calibrator
-        binary = TrainedBinary(problems[k].name, Output.MARGIN, machine, calibrator)
+        binary = TrainedBinary(
+            problems[k].name, Output.MARGIN, machine, calibrator, seconds=data.seconds
+        )
         if data.reason:
             binary = replace(binary, shortcoming=describe_shortcoming(binary, data.reason))
         binaries[k] = binary

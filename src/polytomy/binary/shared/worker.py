@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from dataclasses import dataclass, field
+from time import perf_counter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -39,6 +40,7 @@ class MachineData(NamedTuple):
     calibrator: Calibrator | None
     reason: str
     n_stopped: int
+    seconds: float
 
 
 @dataclass(slots=True)
@@ -74,6 +76,7 @@ class Worker:
 
         Raise an UnsuitableError where it needs another way of training.
         """
+        started = perf_counter()
         weight = self._weight_of(problem)
         calibrator, reason = None, ""
         tests: list[NDArray[np.intp]] = []
@@ -97,10 +100,11 @@ class Worker:
         # LIBSVM's order, so that ties fall as there: the −1 side comes first, and counts as +1.
         place = self.place[problem.rows]
         order = np.argsort(problem.is_positive, kind="stable")
-        if problem.n_samples == len(self.matrix.entries) > FEW_SAMPLES:
+        if problem.n_samples == self.matrix.n_rows > FEW_SAMPLES:
             # But a large problem that has all the rows can use those of the matrix as they are.
             order = np.argsort(place)
         coefficients, values, offsets, steps = kernel("train_machines", "smo", is_serial=True)(
+            self.matrix.kernel_values,
             self.matrix.entries,
             self.matrix.form(kernels[0]),
             place[order],
@@ -132,6 +136,7 @@ class Worker:
             calibrator,
             reason,
             int(np.count_nonzero(steps == svc.max_iter)),
+            perf_counter() - started,
         )
 
     def _weight_of(self, problem: BinaryProblem) -> _Floats | None:

@@ -28,6 +28,7 @@ from polytomy.solvers import decode, solve
 if TYPE_CHECKING:
     from polytomy import distances, plots
     from polytomy.classifier import PolytomyClassifier
+    from polytomy.persistence import load, save
     from polytomy.search import SchemeSearchCV
 
 __version__ = _version("polytomy")
@@ -50,10 +51,12 @@ __all__ = [
     "decode",
     "designs",
     "distances",
+    "load",
     "metrics",
     "parse",
     "plots",
     "read",
+    "save",
     "solve",
 ]
 
@@ -63,7 +66,9 @@ _AT_FIRST_USE = {
     "PolytomyClassifier": "polytomy.classifier",
     "SchemeSearchCV": "polytomy.search",
     "distances": "polytomy.distances",
+    "load": "polytomy.persistence",
     "plots": "polytomy.plots",
+    "save": "polytomy.persistence",
 }
 
 

@@ -1,6 +1,7 @@
 """CSV and TSV: what is read, and where each kind of mistake is found."""
 
 import gzip
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -227,3 +228,15 @@ def test_lines_that_go_over_the_end_of_a_piece_are_whole(tmp_path, monkeypatch):
     np.testing.assert_array_equal(data.X, [[1.5, 2], [0.5, 3], [7, -100]])
     monkeypatch.setattr("polytomy.datasets.lines.LONGEST_LINE", 20)
     assert "line 5: the line is longer than" in _error(tmp_path, PLANTS + "1," * 30)
+
+
+def test_blocks_take_memory_for_themselves_only(tmp_path, monkeypatch):
+    monkeypatch.setattr("polytomy.datasets.lines._CHUNK", 2**16)
+    path = tmp_path / "long.csv"
+    path.write_text("0.123456789,0.987654321,a\n" * 200_000)
+    tracemalloc.start()
+    n_rows = sum(block.n_samples for block in open_blocks(path, n_rows=500))
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert n_rows == 200_000
+    assert peak < path.stat().st_size / 4

@@ -255,6 +255,14 @@ def test_broken_npz_files_are_told(tmp_path, arrays, words):
     assert words in _error(tmp_path / "d.npz")
 
 
+def test_features_of_an_npz_file_must_have_the_names_that_are_needed(tmp_path):
+    path = tmp_path / "d.npz"
+    np.savez(path, X=np.eye(2), y=np.arange(2), feature_names=np.array(["a", "b"]))
+    assert read_data(path, features=["a", "b"]).feature_names == ("a", "b")
+    assert "the features have other names, or another order" in _error(path, features=["b", "a"])
+    assert "there are 2 features; 3 are needed" in _error(path, features=3)
+
+
 def test_a_damaged_npz_file_is_told(tmp_path):
     path = tmp_path / "d.npz"
     path.write_bytes(b"PK")

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from polytomy.cli import schemes, searching
+from polytomy.cli import models, predicting, schemes, searching, splitting
 from polytomy.cli.files import explain_failure, print_text
 from polytomy.errors import PolytomyError
 
@@ -23,8 +23,8 @@ app = typer.Typer(
     rich_markup_mode="markdown",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-schemes.register(app)
-searching.register(app)
+for commands in (models, predicting, splitting, schemes, searching):
+    commands.register(app)
 
 
 def _print_version(wanted: bool) -> None:

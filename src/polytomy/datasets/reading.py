@@ -175,6 +175,11 @@ def _open_table(
         raise DataError(
             f"{os.fspath(path)}: there are {table.n_features} features; {n_features} are needed"
         )
+    names = None if features is None or isinstance(features, int) else tuple(features)
+    if names is not None and table.feature_names not in (None, names):
+        raise DataError(
+            f"{os.fspath(path)}: the features have other names, or another order, than those needed"
+        )
     return table
 
 

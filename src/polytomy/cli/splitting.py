@@ -1,0 +1,91 @@
+"""The command that divides data into a training and a test part: split."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from polytomy.cli.data import AsJson, DataFile, Format, Header, Target, column_of, to_json
+from polytomy.cli.files import print_text
+from polytomy.errors import ArgumentError
+
+__all__ = ["register"]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command of this module to the command line."""
+    app.command()(split)
+
+
+def split(
+    data: DataFile,
+    test: Annotated[float, typer.Option(help="The part of each class that is held out.")] = 0.3,
+    target: Target = "-1",
+    format: Format = None,
+    header: Header = None,
+    seed: Annotated[int, typer.Option(min=0, help="Fixes which samples are drawn.")] = 0,
+    training_file: Annotated[
+        Path | None, typer.Option("--train-file", metavar="FILE", help="NAME.train.csv by default.")
+    ] = None,
+    test_file: Annotated[
+        Path | None, typer.Option("--test-file", metavar="FILE", help="NAME.test.csv by default.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Divide a data file into a training and a test part, class by class.
+
+    Example: `polytomy split iris.csv --test 0.3`
+    """
+    import numpy as np
+
+    from polytomy.datasets import read_data, write_data
+
+    if not 0 < test < 1:
+        raise ArgumentError(f"--test {test:g} is no part of a class; give a number between 0 and 1")
+    column = column_of(target)
+    samples = read_data(data, format=format, target=column, header=header, categories="one-hot")
+    if samples.y is None:
+        raise ArgumentError(f"{data} has no labels; give a file that has")
+    random = np.random.default_rng(seed)
+    is_held_out = np.zeros(samples.n_samples, dtype=bool)
+    for label in np.unique(samples.y):
+        members = np.flatnonzero(samples.y == label)
+        # At least one of each class stays to be trained on.
+        n_held_out = min(round(test * len(members)), len(members) - 1)
+        is_held_out[random.permutation(members)[:n_held_out]] = True
+    if not is_held_out.any():
+        raise ArgumentError(f"{data}: no class has samples enough to hold out {test:g} of them")
+    stem, ending = _name_and_ending(Path(data))
+    files = {
+        "train": training_file or stem.with_name(f"{stem.name}.train{ending}"),
+        "test": test_file or stem.with_name(f"{stem.name}.test{ending}"),
+    }
+    masks = {"train": ~is_held_out, "test": is_held_out}
+    name = column if isinstance(column, str) else "label"
+    for part, file in files.items():
+        write_data(file, _taken(samples, masks[part]), target=name)
+    counts = {part: int(mask.sum()) for part, mask in masks.items()}
+    if as_json:
+        print_text(
+            to_json(
+                {part: {"file": str(file), "samples": counts[part]} for part, file in files.items()}
+            )
+        )
+        return
+    for part, file in files.items():
+        print_text(f"{file}: {counts[part]} samples")
+
+
+def _taken(samples: Any, mask: Any) -> Any:
+    from dataclasses import replace
+
+    return replace(
+        samples, X=samples.X[mask], y=samples.y[mask], row_numbers=samples.row_numbers[mask]
+    )
+
+
+def _name_and_ending(path: Path) -> tuple[Path, str]:
+    ending = "".join(path.suffixes[-2:]) if path.suffix == ".gz" else path.suffix
+    return path.with_name(path.name.removesuffix(ending)), ending

@@ -1,0 +1,151 @@
+"""The container of a saved model: a zip archive of a few known members, read without trust.
+
+Sizes are compared before anything is unpacked, every member has a checksum in the description, and
+names of members are never used as paths.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import zipfile
+import zlib
+from collections.abc import Mapping
+from io import BytesIO
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polytomy.errors import ModelFileError
+from polytomy.files import read_array, write_array, writing_whole
+
+__all__ = ["DESCRIPTION", "Archive", "array_bytes", "write_archive"]
+
+#: The member that describes the model and lists the others.
+DESCRIPTION = "model.json"
+
+# Unpacked, an archive takes at most so many times its size, or this many bytes if they are more.
+_LARGEST_RATIO = 256
+_FREE_BYTES = 2**26
+# The same file for the same model: no member has a date.
+_NO_DATE = (1980, 1, 1, 0, 0, 0)
+
+
+def write_archive(
+    path: str | os.PathLike[str], description: Mapping[str, Any], members: Mapping[str, bytes]
+) -> None:
+    """Write a description and further members to a file that appears whole or not at all."""
+    listed = {
+        name: {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
+        for name, content in members.items()
+    }
+    text = json.dumps({**description, "members": listed}, allow_nan=False, ensure_ascii=False)
+    with writing_whole(path) as file, zipfile.ZipFile(file, "w") as archive:
+        for name, content in ((DESCRIPTION, text.encode()), *members.items()):
+            info = zipfile.ZipInfo(name, _NO_DATE)
+            info.external_attr = 0o644 << 16
+            info.compress_type = (
+                zipfile.ZIP_DEFLATED if _packs_well(content) else zipfile.ZIP_STORED
+            )
+            archive.writestr(info, content)
+
+
+def _packs_well(content: bytes) -> bool:
+    """Return False for what would pack so small that reading would take it for a trap."""
+    is_small = len(content) <= _FREE_BYTES // 4
+    return is_small or _LARGEST_RATIO * len(zlib.compress(content, 1)) > 2 * len(content)
+
+
+def array_bytes(array: NDArray[Any]) -> bytes:
+    """Return an array as the content of a member."""
+    stream = BytesIO()
+    write_array(stream, array)
+    return stream.getvalue()
+
+
+class Archive:
+    """A saved model's members; every fault of the file is a ModelFileError.
+
+    Parameters
+    ----------
+    path : file
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.source = os.fspath(path)
+        self._content: dict[str, bytes] = {}
+        with Path(path).open("rb") as file:
+            size = os.fstat(file.fileno()).st_size
+            try:
+                self._read(file, size)
+            except ModelFileError:
+                raise
+            except Exception as error:
+                # What a damaged zip archive can raise is not documented, and is a long list.
+                raise self.fault(f"the file is damaged: {error or type(error).__name__}") from error
+        self.description = self._read_description()
+
+    def _read(self, file: BinaryIO, size: int) -> None:
+        with zipfile.ZipFile(file) as archive:
+            infos = archive.infolist()
+            if len({info.filename for info in infos}) < len(infos):
+                raise self.fault("a member stands twice in the file")
+            if DESCRIPTION not in archive.namelist():
+                raise self.fault(f"there is no {DESCRIPTION} in the file; it is no saved model")
+            unpacked = sum(info.file_size for info in infos)
+            if unpacked > max(_FREE_BYTES, _LARGEST_RATIO * size):
+                raise self.fault(
+                    f"the file of {size:,} bytes would unpack to {unpacked:,}; it is not trusted"
+                )
+            for info in infos:
+                if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+                    raise self.fault(f"member {info.filename!r} is packed in an unknown way")
+                self._content[info.filename] = archive.read(info)
+
+    def _read_description(self) -> dict[str, Any]:
+        try:
+            description = json.loads(self._content.pop(DESCRIPTION).decode())
+        except (ValueError, RecursionError) as error:
+            raise self.fault(f"{DESCRIPTION} is damaged: {error}") from error
+        listed = description.pop("members", None) if isinstance(description, dict) else None
+        if not isinstance(listed, dict) or set(listed) != set(self._content):
+            raise self.fault("the members are not those that the file lists")
+        for name, content in self._content.items():
+            expected = listed[name].get("sha256") if isinstance(listed[name], dict) else None
+            if hashlib.sha256(content).hexdigest() != expected:
+                raise self.fault(f"the checksum of member {name!r} is wrong; the file is damaged")
+        return dict(description)
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._content
+
+    def content(self, name: str) -> bytes:
+        """Return a member, which is then forgotten here."""
+        if name not in self._content:
+            raise self.fault(f"member {name!r} is missing")
+        return self._content.pop(name)
+
+    def text(self, name: str) -> str:
+        """Return a member that is text."""
+        try:
+            return self.content(name).decode()
+        except UnicodeDecodeError as error:
+            raise self.fault(f"member {name!r} is no text") from error
+
+    def array(self, name: str) -> NDArray[Any]:
+        """Return a member that is an array of finite numbers."""
+        content = self.content(name)
+        try:
+            array = read_array(BytesIO(content), len(content))
+        except ValueError as error:
+            raise self.fault(f"member {name!r}: {error}") from error
+        if array.dtype.kind not in "iuf" or not np.isfinite(array).all():
+            raise self.fault(f"member {name!r} does not hold finite numbers")
+        return array
+
+    def fault(self, what: str) -> ModelFileError:
+        """Return the error that says what is wrong with the file."""
+        return ModelFileError(f"{self.source}: {what}")

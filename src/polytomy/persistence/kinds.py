@@ -1,0 +1,31 @@
+"""The estimators of scikit-learn that are saved as plain data, beside support vector machines."""
+
+from __future__ import annotations
+
+from sklearn.linear_model import (
+    LogisticRegression,
+    PassiveAggressiveClassifier,
+    Perceptron,
+    RidgeClassifier,
+    SGDClassifier,
+)
+from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, StandardScaler
+from sklearn.svm import LinearSVC
+
+__all__ = ["LINEAR", "SCALERS", "SCALER_NAMES"]
+
+LINEAR = (
+    LogisticRegression,
+    LinearSVC,
+    SGDClassifier,
+    RidgeClassifier,
+    Perceptron,
+    PassiveAggressiveClassifier,
+)
+#: Scalers, and the arrays that they learn.
+SCALERS: dict[type, tuple[str, ...]] = {
+    StandardScaler: ("mean_", "var_", "scale_"),
+    MinMaxScaler: ("min_", "scale_", "data_min_", "data_max_", "data_range_"),
+    MaxAbsScaler: ("max_abs_", "scale_"),
+}
+SCALER_NAMES = {kind.__name__: kind for kind in SCALERS}

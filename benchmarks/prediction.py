@@ -36,7 +36,7 @@ from sklearn.svm import SVC
 
 import polytomy as pt
 from benchmarks import data
-from polytomy.assembly import blocks_of_rows
+from polytomy.assembly import arrange, blocks_of_rows
 from polytomy.binary import TrainedBinary, adopt_fitted
 from polytomy.binary.banks import build_bank
 
@@ -177,10 +177,12 @@ def measure_regressions(name: str, part: data.Split) -> Row:
     ]
     bank = build_bank(binaries)
 
+    _, (arrangement,) = arrange([scheme], peer.classes_, LogisticRegression())
+
     def vote() -> np.ndarray:
         votes = np.empty((len(part.X_test), n_classes))
         for block in blocks_of_rows(len(votes), len(binaries)):
-            votes[block] = pt.decode(scheme, bank.decisions(part.X_test[block]), "hamming")
+            votes[block] = arrangement.scores(bank, part.X_test[block], "hamming")
         return votes
 
     def predict() -> np.ndarray:

@@ -170,3 +170,26 @@ def test_logistic_answers_end_at_certainty(twin: ModuleType):
     scores = np.array([[-np.inf, -1e4, 0.0, 1e4, np.inf]])
     twin.answer_logistic(scores, np.ones(5), np.zeros(5))
     np.testing.assert_array_equal(scores, [[-1, -1, 0, 1, 1]])
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(0, 10**6), twins)
+def test_votes_of_pairs_are_counted(seed: int, twin: ModuleType):
+    rng = np.random.default_rng(seed)
+    n_classes = int(rng.integers(2, 7))
+    negative, positive = np.triu_indices(n_classes, 1)
+    scores = rng.choice([-1.5, -0.5, 0.0, 0.5, 1.5, np.nan], (20, len(negative)))
+    slopes, intercepts = (
+        rng.choice([-2.0, 1.0], len(negative)),
+        rng.choice([0.0, 0.5], len(negative)),
+    )
+    votes = np.zeros((20, n_classes))
+    twin.count_pair_votes(scores, slopes, intercepts, negative, positive, votes)
+    expected = np.zeros_like(votes)
+    for sample, machine in np.ndindex(scores.shape):
+        odds = slopes[machine] * scores[sample, machine] + intercepts[machine]
+        winner, loser = (positive, negative) if odds > 0 else (negative, positive)
+        if odds != 0 and not np.isnan(odds):
+            expected[sample, winner[machine]] += 1
+            expected[sample, loser[machine]] -= 1
+    np.testing.assert_array_equal(votes, expected)

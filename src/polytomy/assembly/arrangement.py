@@ -71,7 +71,19 @@ class Arrangement(NamedTuple):
             return self._of_data(scores, solver)
         if not self.scheme.n_partitions:
             return np.ones((count_rows(X), 1))
+        if solver == "hamming" and (votes := self._pair_votes(bank, X)) is not None:
+            return votes[:, self.positions]
         return self.solve(bank.decisions(X, n_jobs=n_jobs), solver)
+
+    def _pair_votes(self, bank: Bank, X: Any) -> NDArray[np.float64] | None:
+        """Return the votes of pairs by the binaries' signs alone, where that is all it takes."""
+        is_whole = len(self.columns) == len(bank.binaries) and (self.signs == 1).all()
+        is_plain = is_whole and (self.columns == np.arange(len(self.columns))).all()
+        if not (is_plain and self.scheme.is_flat and self.scheme.code.is_pairwise):
+            return None
+        matrix = self.scheme.code.matrix
+        sides = np.argmin(matrix, axis=1), np.argmax(matrix, axis=1)
+        return bank.pair_votes(X, *sides, len(self.scheme.classes))
 
     def solve(self, answers: NDArray[np.float64], solver: Solver) -> NDArray[np.float64]:
         """Return the scores or probabilities of the classes of the data, given all answers."""

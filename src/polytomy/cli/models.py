@@ -32,6 +32,7 @@ def register(app: typer.Typer) -> None:
     """Add the commands of this module to the command line."""
     app.command()(train)
     app.command()(info)
+    app.command()(convert)
 
 
 def train(
@@ -169,6 +170,47 @@ def info(
             ]
         )
     )
+
+
+def convert(
+    model: Annotated[
+        str,
+        typer.Argument(
+            metavar="MODEL",
+            help="What train wrote, a model of LIBSVM, or a control file that names such models.",
+        ),
+    ],
+    output: Annotated[
+        Path,
+        typer.Option(
+            "-o", "--output", metavar="FILE", help="Ends in .polytomy, or in .model for LIBSVM."
+        ),
+    ],
+    features: Annotated[
+        int | None, typer.Option(min=1, help="Number of features, for models of LIBSVM.")
+    ] = None,
+    trusted: Annotated[
+        list[str] | None,
+        typer.Option("--trust", help="A type in the file that may be made; again for each."),
+    ] = None,
+) -> None:
+    """Put models of LIBSVM or libAGF into one file, or write a model for LIBSVM.
+
+    Example: `polytomy train iris.csv -o m.polytomy && polytomy convert m.polytomy -o n.polytomy`
+    """
+    from polytomy.persistence import load, read_info, save, write_libsvm
+
+    _check_place(output)
+    if output.suffix not in (_ENDING, ".model"):
+        raise ArgumentError(f"{output}: the name must end in {_ENDING}, or in .model for LIBSVM")
+    loaded = load(model, trusted=tuple(trusted or ()), n_features=features)
+    if output.suffix == ".model":
+        write_libsvm(loaded, output)
+    else:
+        with open(model, "rb") as file:
+            is_own = file.read(2) == b"PK"
+        save(loaded, output, metadata=read_info(model).metadata if is_own else None)
+    print_text(f"{output}: {output.stat().st_size} bytes")
 
 
 def _check_place(output: Path) -> None:

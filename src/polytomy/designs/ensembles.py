@@ -20,7 +20,6 @@ def tree_ensemble(
     *,
     make: Callable[..., Scheme] = random_tree,
     random_state: RandomState = None,
-    name: str = "ensemble",
 ) -> SchemeEnsemble:
     """Return nested dichotomies whose probabilities are averaged (Frank and Kramer 2004).
 
@@ -33,14 +32,13 @@ def tree_ensemble(
     make : function of the classes and ``random_state=`` that returns a tree; for one that looks at
         the data, ``lambda classes, random_state: random_pair_tree(X, y, random_state=…)``
     random_state : int, generator or None for other trees each time
-    name : base of the names of the binaries
 
     Examples
     --------
     >>> tree_ensemble(["a", "b", "c"], 20, random_state=0)
-    <SchemeEnsemble: 20 schemes, 3 classes, 6 partitions>
+    <SchemeEnsemble: 20 schemes, 3 classes, 6 different dichotomies>
     """
     n_trees = as_count("n_trees", n_trees)
     labels = class_labels(classes)
     random = as_generator(random_state)
-    return SchemeEnsemble([make(labels, random_state=random) for _ in range(n_trees)], name=name)
+    return SchemeEnsemble([make(labels, random_state=random) for _ in range(n_trees)])

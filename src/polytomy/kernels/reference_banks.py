@@ -25,6 +25,7 @@ __all__ = [
     "add_dense_scores",
     "add_sparse_scores",
     "answer_logistic",
+    "count_pair_votes",
     "transform_products",
 ]
 
@@ -131,6 +132,30 @@ def answer_logistic(
     scores += intercepts
     expit(scores, out=scores)
     scores -= 1.0 - scores
+
+
+def count_pair_votes(
+    scores: NDArray[np.float64],
+    slopes: NDArray[np.float64],
+    intercepts: NDArray[np.float64],
+    negative: NDArray[np.intp],
+    positive: NDArray[np.intp],
+    votes: NDArray[np.float64],
+) -> None:
+    """Add to each class the pairs that it wins, less those that it loses.
+
+    Parameters
+    ----------
+    scores : array of shape (n_samples, n_machines)
+    slopes, intercepts : arrays of shape (n_machines,)
+        A machine is for its positive class where slope·score + intercept > 0.
+    negative, positive : arrays of shape (n_machines,), the two classes of each machine
+    votes : array of shape (n_samples, n_classes), added to
+    """
+    sides = np.nan_to_num(np.sign(slopes * scores + intercepts))
+    for machine in range(scores.shape[1]):
+        votes[:, positive[machine]] += sides[:, machine]
+        votes[:, negative[machine]] -= sides[:, machine]
 
 
 def _kernel_values(

@@ -106,12 +106,10 @@ def _read_model(archive: Archive, fields: Fields, trusted: Sequence[str]) -> Any
 
 
 def _read_scheme(archive: Archive, fields: Fields) -> Scheme | SchemeEnsemble:
-    if "ensemble" not in fields:
+    if "n_schemes" not in fields:
         return _read_text(archive, scheme_member(0))
-    schemes: list[Scheme] = []
-    while scheme_member(len(schemes)) in archive:
-        schemes.append(_read_text(archive, scheme_member(len(schemes))))
-    return SchemeEnsemble(schemes, name=fields.text("ensemble"))
+    n_schemes = fields.integer("n_schemes", least=1)
+    return SchemeEnsemble(_read_text(archive, scheme_member(k)) for k in range(n_schemes))
 
 
 def _read_text(archive: Archive, name: str) -> Scheme:

@@ -88,7 +88,7 @@ def save(
             "steps": [None if isinstance(step, str) else writer.write(step) for step in before],
         }
     if isinstance(core.scheme_, SchemeEnsemble):
-        description["ensemble"] = core.scheme_.name
+        description["n_schemes"] = len(core.scheme_)
     schemes = members_of(core.scheme_)
     members = {scheme_member(k): str(scheme).encode() for k, scheme in enumerate(schemes)}
     members |= {

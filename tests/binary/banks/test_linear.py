@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
+from sklearn.datasets import load_iris
 from sklearn.linear_model import (
     LogisticRegression,
     PassiveAggressiveClassifier,
@@ -25,6 +26,7 @@ from bank_machines import (
     sums_rounding,
     three_classes,
 )
+from polytomy import PolytomyClassifier, decode
 from polytomy.binary import TrainedBinary
 from polytomy.binary.answers import Output
 from polytomy.binary.banks import build_bank
@@ -212,3 +214,15 @@ class TestWhoIsNotInIt:
         binaries = one_vs_one(RidgeClassifierCV(), self.X, self.y)
         assert all(map(is_in_linear_bank, binaries))
         assert_same_scores(build_bank(binaries).scores(self.X), own_scores(binaries, self.X))
+
+
+@pytest.mark.parametrize("estimator", [LogisticRegression(), LinearSVC(), SGDClassifier(alpha=0.1)])
+def test_votes_by_signs_alone_are_those_of_the_answers(estimator):
+    X, y = load_iris(return_X_y=True)
+    classifier = PolytomyClassifier(estimator, "one-vs-one", "hamming", random_state=0).fit(X, y)
+    votes = classifier.decision_function(X)
+    np.testing.assert_array_equal(
+        votes, decode(classifier.scheme_, classifier.decisions(X), "hamming")
+    )
+    turned = classifier.with_scheme("a 1 / 0; b 0 / 2; c 1 / 2; {0 1 2}")
+    np.testing.assert_array_equal(turned.decision_function(X), votes)

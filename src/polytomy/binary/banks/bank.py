@@ -104,6 +104,31 @@ class Bank:
         kernel("answer_logistic", "banks")(scores, slopes, intercepts)
         return scores
 
+    def pair_votes(
+        self, X: Any, negative: NDArray[np.intp], positive: NDArray[np.intp], n_classes: int
+    ) -> NDArray[np.float64] | None:
+        """Return for each class the pairs that it wins, less those that it loses.
+
+        Only where all binaries are linear; None else. `decisions` says the same, and more, but
+        takes longer: the sign of an answer needs no logistic function.
+
+        Parameters
+        ----------
+        X : samples
+        negative, positive : the two classes of each binary
+        n_classes : number of classes
+
+        Returns
+        -------
+        array of shape (n_samples, n_classes), or None
+        """
+        if len(self._groups) != 1 or not isinstance(self._groups[0], LinearGroup):
+            return None
+        samples = Samples(X)
+        votes = np.zeros((samples.n_rows, n_classes))
+        # The columns of a single group are all binaries in their order.
+        return votes if self._groups[0].add_pair_votes(samples, negative, positive, votes) else None
+
     def alone(self, position: int) -> Bank:
         """Return the bank of one of the binaries, the same one each time."""
         if position not in self._alone:

@@ -14,6 +14,7 @@ from sklearn.svm import SVC, LinearSVC, NuSVC
 from polytomy.binary.answers import Output, TrainedBinary
 from polytomy.binary.banks.samples import Samples, input_key, is_sparse
 from polytomy.binary.banks.scaling import Scaling, check_dense, peel_scalers
+from polytomy.binary.calibrators import LogisticMap
 from polytomy.binary.kernel_functions import KernelFunction
 from polytomy.kernels.dispatch import kernel
 
@@ -91,6 +92,7 @@ class LinearGroup:
         first = members[0]
         self.columns = columns
         self._binary, self._is_logistic = first.binary, first.is_logistic
+        self._binaries = [member.binary for member in members]
         self._n_features = int(first.weights.shape[-1])
         scalings = [member.scaling for member in members if member.scaling is not None]
         self._centre: NDArray[np.float64] | None = None
@@ -102,18 +104,46 @@ class LinearGroup:
 
     def scores(self, samples: Samples, n_jobs: int | None = None) -> NDArray[np.float64]:
         """Return what the binaries' own `scores` are, of shape (n_samples, n_members)."""
-        X = samples.as_numbers(self._binary.estimator, self._n_features)
-        if self._centre is not None:
-            check_dense(X)
-            X = X - self._centre
-        scores = X @ self._weights
-        scores = scores.toarray() if is_sparse(scores) else np.ascontiguousarray(scores)
+        scores = self._products(samples)
         if self._is_logistic:
             slopes = np.ones(len(self.columns))
             kernel("answer_logistic", "banks")(scores, slopes, self._intercepts)
         else:
             scores += self._intercepts
         return np.asarray(scores)
+
+    def add_pair_votes(
+        self,
+        samples: Samples,
+        negative: NDArray[np.intp],
+        positive: NDArray[np.intp],
+        votes: NDArray[np.float64],
+    ) -> bool:
+        """Add to each class the pairs that it wins, less those that it loses; False if it cannot.
+
+        That takes only the signs of the answers, and not the logistic function. The classes of
+        the members are given in their order.
+        """
+        maps: list[Any] = [binary.calibrator for binary in self._binaries]
+        if self._is_logistic:
+            slopes, offsets = np.ones(len(maps)), self._intercepts
+        elif all(isinstance(each, LogisticMap) for each in maps):
+            slopes = np.array([each.slope_ for each in maps])
+            offsets = np.array([each.intercept_ for each in maps]) + slopes * self._intercepts
+        else:
+            return False
+        count = kernel("count_pair_votes", "banks")
+        count(self._products(samples), slopes, offsets, negative, positive, votes)
+        return True
+
+    def _products(self, samples: Samples) -> NDArray[np.float64]:
+        """Return the samples times the weights, intercepts left out."""
+        X = samples.as_numbers(self._binary.estimator, self._n_features)
+        if self._centre is not None:
+            check_dense(X)
+            X = X - self._centre
+        products = X @ self._weights
+        return products.toarray() if is_sparse(products) else np.ascontiguousarray(products)
 
 
 def _is_logistic(model: Any) -> bool:

@@ -1,0 +1,18 @@
+"""All figures of docs/performance.md in one run: training, prediction and how they grow.
+
+POLYTOMY_DATA=folder python -m benchmarks speed
+"""
+
+from __future__ import annotations
+
+from benchmarks import growth, prediction, training
+
+
+def main() -> None:
+    training.main([])
+    prediction.main([])
+    growth.main()
+
+
+if __name__ == "__main__":
+    main()

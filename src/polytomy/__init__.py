@@ -28,6 +28,7 @@ from polytomy.solvers import decode, solve
 if TYPE_CHECKING:
     from polytomy import distances, plots
     from polytomy.classifier import PolytomyClassifier
+    from polytomy.export import to_onnx
     from polytomy.persistence import load, save
     from polytomy.search import SchemeSearchCV
 
@@ -58,6 +59,7 @@ __all__ = [
     "read",
     "save",
     "solve",
+    "to_onnx",
 ]
 
 
@@ -69,6 +71,7 @@ _AT_FIRST_USE = {
     "load": "polytomy.persistence",
     "plots": "polytomy.plots",
     "save": "polytomy.persistence",
+    "to_onnx": "polytomy.export",
 }
 
 

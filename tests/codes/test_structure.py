@@ -365,3 +365,13 @@ def test_repeated_rows_are_those_equal_or_complementary(code):
 def test_rows_that_differ_in_a_zero_are_not_repeated():
     code = CodingMatrix([[-1, 1, 1], [-1, 1, 0], [-1, 0, 1], [1, -1, 0]])
     assert code.repeated_rows == ((1, 3),)
+
+
+def test_the_pairs_of_a_code_are_kept_and_cannot_be_changed():
+    code = CodingMatrix([[-1, 1, 0], [1, 0, -1], [0, 1, -1]])
+    negative, positive = code.pairs
+    assert negative.tolist() == [0, 2, 2]
+    assert positive.tolist() == [1, 0, 1]
+    assert code.pairs[0] is negative
+    assert not negative.flags.writeable
+    assert CodingMatrix([[-1, 1, 1], [0, -1, 1]]).pairs is None

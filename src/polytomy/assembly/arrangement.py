@@ -79,11 +79,9 @@ class Arrangement(NamedTuple):
         """Return the votes of pairs by the binaries' signs alone, where that is all it takes."""
         is_whole = len(self.columns) == len(bank.binaries) and (self.signs == 1).all()
         is_plain = is_whole and (self.columns == np.arange(len(self.columns))).all()
-        if not (is_plain and self.scheme.is_flat and self.scheme.code.is_pairwise):
+        if not (is_plain and self.scheme.is_flat and self.scheme.code.pairs is not None):
             return None
-        matrix = self.scheme.code.matrix
-        sides = np.argmin(matrix, axis=1), np.argmax(matrix, axis=1)
-        return bank.pair_votes(X, *sides, len(self.scheme.classes))
+        return bank.pair_votes(X, *self.scheme.code.pairs, len(self.scheme.classes))
 
     def solve(self, answers: NDArray[np.float64], solver: Solver) -> NDArray[np.float64]:
         """Return the scores or probabilities of the classes of the data, given all answers."""

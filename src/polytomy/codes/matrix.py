@@ -91,6 +91,16 @@ class CodingMatrix:
         return structure.is_pairwise(self.matrix)
 
     @cached_property
+    def pairs(self) -> tuple[NDArray[np.intp], NDArray[np.intp]] | None:
+        """The classes on the −1 and on the +1 side of each partition, if the code is pairwise."""
+        if not self.is_pairwise:
+            return None
+        found = structure.pair_of_each_row(self.matrix)
+        for side in found:
+            side.flags.writeable = False
+        return found
+
+    @cached_property
     def is_one_vs_one(self) -> bool:
         """Whether the code is pairwise and holds every pair of classes, once or more."""
         return structure.is_one_vs_one(self.matrix)

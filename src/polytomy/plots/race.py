@@ -42,9 +42,15 @@ def pareto(search: Any, *, x: str = "mean_fit_time", y: str | None = None, ax: A
     colours = np.where(is_left, FAINT, NEGATIVE)
     colours = np.where(results["is_chosen"], POSITIVE, colours)
     ax.scatter(across, up, c=list(colours), zorder=2)
-    for name, a, b in zip(results["candidate"], across, up, strict=True):
-        if np.isfinite(a) and np.isfinite(b):
-            ax.annotate(name, (a, b), (5, 4), textcoords="offset points", fontsize=8)
+    is_above = True
+    for i in np.argsort(across):
+        if np.isfinite(across[i]) and np.isfinite(up[i]):
+            # By turns above and below, so that near points do not write over each other.
+            ax.annotate(
+                results["candidate"][i], (across[i], up[i]), (4, 5 if is_above else -11),
+                textcoords="offset points", fontsize=8,
+            )  # fmt: skip
+            is_above = not is_above
     front = _front(across, up, greater_is_better=y.endswith(("coefficient", "accuracy")))
     ax.plot(across[front], up[front], color=NEGATIVE, linewidth=1, zorder=1)
     if np.nanmin(across) > 0 and np.nanmax(across) > 20 * np.nanmin(across):

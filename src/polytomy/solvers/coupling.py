@@ -14,7 +14,6 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from polytomy.codes import CodingMatrix
-from polytomy.codes.structure import pair_of_each_row
 from polytomy.errors import ArgumentError
 from polytomy.kernels.dispatch import kernel
 from polytomy.solvers.decisions import check_decisions
@@ -138,7 +137,8 @@ def _collect_pairs(code: CodingMatrix, decisions: ArrayLike, method: str) -> _Pa
     _check_one_vs_one(code, method)
     answers = check_decisions(decisions, code.n_partitions)
     n_classes = code.n_classes
-    negative, positive = pair_of_each_row(code.matrix)
+    assert code.pairs is not None
+    negative, positive = code.pairs
     lower, higher = np.minimum(positive, negative), np.maximum(positive, negative)
     keys, pair_of_row = np.unique(lower * n_classes + higher, return_inverse=True)
     first, second = np.divmod(keys, n_classes)
@@ -163,7 +163,8 @@ def _check_one_vs_one(code: CodingMatrix, method: str) -> None:
         reason = f"partition {wide[0]} has {_WORDS[size] if size < len(_WORDS) else size} classes"
     else:
         is_compared = np.eye(code.n_classes, dtype=np.bool_)
-        negative, positive = pair_of_each_row(code.matrix)
+        assert code.pairs is not None
+        negative, positive = code.pairs
         is_compared[negative, positive] = is_compared[positive, negative] = True
         first, second = np.argwhere(~is_compared)[0]
         reason = f"no partition compares classes {first} and {second}"

@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from polytomy.codes import CodingMatrix
-from polytomy.codes.structure import pair_of_each_row
 from polytomy.errors import ArgumentError
 from polytomy.kernels.dispatch import kernel
 from polytomy.solvers.decisions import check_decisions
@@ -114,7 +113,8 @@ def _project(code: CodingMatrix, answers: Floats) -> Floats:
 
 
 def _couple(code: CodingMatrix, answers: Floats) -> Floats:
-    negative, positive = pair_of_each_row(code.matrix)
+    assert code.pairs is not None
+    negative, positive = code.pairs
     return _run("couple_pairs", "systems", answers, negative, positive, code.n_classes)
 
 

@@ -1,0 +1,73 @@
+"""The command that writes models for other programs: export."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from polytomy.cli.data import AsJson, to_json
+from polytomy.cli.files import print_text
+from polytomy.errors import ArgumentError
+
+__all__ = ["register"]
+
+_ENDING = ".onnx"
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command of this module to the command line."""
+    app.command()(export)
+
+
+def export(
+    model: Annotated[
+        str, typer.Argument(metavar="MODEL", help="What train wrote, or a model of LIBSVM.")
+    ],
+    output: Annotated[Path, typer.Option("-o", "--output", metavar="FILE", help="As model.onnx.")],
+    onnx: Annotated[
+        bool, typer.Option("--onnx", help="Write ONNX, whatever the name of the file ends in.")
+    ] = False,
+    dtype: Annotated[
+        str, typer.Option(help="Type of samples and probabilities: float32 or float64.")
+    ] = "float32",
+    features: Annotated[
+        int | None, typer.Option(min=1, help="Number of features, for models of LIBSVM.")
+    ] = None,
+    trusted: Annotated[
+        list[str] | None,
+        typer.Option("--trust", help="A type in the file that may be made; again for each."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Write a model as ONNX, which runs without Python.
+
+    Example: `polytomy train iris.csv -o m.polytomy && polytomy export m.polytomy -o m.onnx`
+    """
+    from polytomy.export import to_onnx
+    from polytomy.files import writing_whole
+    from polytomy.persistence import load
+
+    if not onnx and output.suffix != _ENDING:
+        raise ArgumentError(f"{output}: the name must end in {_ENDING}, or give --onnx")
+    exported = to_onnx(load(model, trusted=tuple(trusted or ()), n_features=features), dtype=dtype)
+    content = exported.SerializeToString()
+    with writing_whole(output) as file:
+        file.write(content)
+    (samples,), outputs = exported.graph.input, [each.name for each in exported.graph.output]
+    summary = {
+        "file": str(output),
+        "bytes": len(content),
+        "input": samples.name,
+        "type": dtype,
+        "features": samples.type.tensor_type.shape.dim[1].dim_value,
+        "outputs": outputs,
+    }
+    if as_json:
+        print_text(to_json(summary))
+        return
+    print_text(
+        f"{output}: {summary['bytes']} bytes; input {samples.name} of {summary['features']} "
+        f"features in {dtype}, outputs {' and '.join(outputs)}"
+    )

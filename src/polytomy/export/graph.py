@@ -1,0 +1,243 @@
+"""A computation that is written down as an ONNX graph instead of being carried out.
+
+Formulas are written with `Value` as they would be with NumPy; each operation becomes a node. Only
+operators of ONNX's own domain are used, and all arithmetic is in double precision.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from importlib.metadata import version
+from types import ModuleType
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polytomy.errors import ArgumentError
+
+__all__ = ["Graph", "Operand", "Value", "import_onnx"]
+
+# Operators, and the form of the file, that onnx 1.12 and all later versions know.
+_OPERATORS, _FORM = 17, 8
+# Protocol buffers end at 2 GiB; what is not constants takes far less than the rest.
+_MOST_BYTES = 2**31 - 2**26
+
+Operand: TypeAlias = "Value | NDArray[Any] | float"
+
+
+def import_onnx() -> ModuleType:
+    """Return the package onnx, or raise an ArgumentError that says how to install it."""
+    try:
+        import onnx
+    except ImportError as error:
+        raise ArgumentError(
+            'ONNX export needs onnx, which is not installed: pip install "polytomy[onnx]"'
+        ) from error
+    return onnx
+
+
+class Value:
+    """A tensor that the graph will compute; arithmetic with it adds nodes to the graph."""
+
+    __slots__ = ("_graph", "name")
+    # Else an array on the left would take a value for one of its elements.
+    __array_ufunc__ = None
+
+    def __init__(self, graph: Graph, name: str) -> None:
+        self._graph = graph
+        self.name = name
+
+    def __add__(self, other: Operand) -> Value:
+        return self._graph.add("Add", self, other)
+
+    def __sub__(self, other: Operand) -> Value:
+        return self._graph.add("Sub", self, other)
+
+    def __rsub__(self, other: Operand) -> Value:
+        return self._graph.add("Sub", other, self)
+
+    def __mul__(self, other: Operand) -> Value:
+        return self._graph.add("Mul", self, other)
+
+    def __truediv__(self, other: Operand) -> Value:
+        return self._graph.add("Div", self, other)
+
+    def __matmul__(self, other: Operand) -> Value:
+        return self._graph.add("MatMul", self, other)
+
+    def take(self, indices: Operand, axis: int) -> Value:
+        """Return the parts at some indices; a scalar index takes the axis away."""
+        return self._graph.add("Gather", self, indices, axis=axis)
+
+    def with_axis(self, axis: int) -> Value:
+        """Return the same numbers with one more axis, of length one."""
+        return self._graph.add("Unsqueeze", self, np.array([axis]))
+
+    def sum(self, axis: int) -> Value:
+        """Return sums along an axis, which stays with length one."""
+        return self._graph.add("ReduceSum", self, np.array([axis]), keepdims=1)
+
+    def max(self, axis: int, *, keeps_axis: bool = True) -> Value:
+        """Return maxima along an axis, which stays with length one unless told otherwise."""
+        return self._graph.add("ReduceMax", self, axes=[axis], keepdims=int(keeps_axis))
+
+
+class Graph:
+    """Nodes and constants of a graph that is being written.
+
+    Examples
+    --------
+    >>> graph = Graph()
+    >>> X = graph.input("X", np.float64, ["n", 2])
+    >>> graph.output("Y", graph.add("Exp", X * 2.0), np.float64, ["n", 2])
+    >>> [node.op_type for node in graph.to_model("example", {}).graph.node]
+    ['Mul', 'Exp', 'Identity']
+    """
+
+    def __init__(self, parent: Graph | None = None) -> None:
+        self._nodes: list[tuple[str, list[str], list[str], dict[str, Any]]] = []
+        self._inputs: list[tuple[str, Any, list[Any] | None]] = []
+        self._outputs: list[tuple[str, Any, list[Any] | None]] = []
+        # The body of a loop sees the constants of the graph around it, and shares its names.
+        self._root: Graph = self if parent is None else parent._root
+        self._constants: dict[str, NDArray[Any]] = {}
+        self._scalars: dict[tuple[str, bytes], str] = {}
+        self._n_bytes = 0
+        self._n_names = 0
+
+    def input(self, name: str, dtype: Any, shape: list[Any] | None) -> Value:
+        """Return an input of the graph; letters in the shape stand for any length."""
+        self._inputs.append((name, dtype, shape))
+        return Value(self, name)
+
+    def output(self, name: str, value: Value, dtype: Any, shape: list[Any] | None) -> None:
+        """Make a value an output of the graph."""
+        self._nodes.append(("Identity", [value.name], [name], {}))
+        self._outputs.append((name, dtype, shape))
+
+    def add(
+        self, operator: str, *operands: Operand, n_outputs: int = 1, **attributes: Any
+    ) -> Value:
+        """Add a node and return its first output."""
+        inputs = [self.constant(each).name for each in operands]
+        outputs = [self._new_name(operator) for _ in range(n_outputs)]
+        self._nodes.append((operator, inputs, outputs, attributes))
+        return Value(self, outputs[0])
+
+    def constant(self, operand: Operand) -> Value:
+        """Return an operand as a value; numbers and arrays become constants of the graph."""
+        if isinstance(operand, Value):
+            return operand
+        array = np.asarray(operand)
+        if array.dtype.kind in "iu":
+            array = array.astype(np.int64)
+        if array.ndim:
+            return self._stored(array)
+        key = array.dtype.str, array.tobytes()
+        known = self._root._scalars
+        if key not in known:
+            known[key] = self._stored(array).name
+        return Value(self, known[key])
+
+    def repeat(self, array: NDArray[Any], like: Value) -> Value:
+        """Return an array once for each row of a value, of shape (n_rows, *array.shape)."""
+        n_rows = self.add("Shape", like, start=0, end=1)
+        shape = self.add("Concat", n_rows, np.ones(array.ndim, dtype=np.int64), axis=0)
+        return self.add("Expand", array[np.newaxis], shape)
+
+    def join(self, values: list[Value]) -> Value:
+        """Return values side by side."""
+        return values[0] if len(values) == 1 else self.add("Concat", *values, axis=1)
+
+    def pick(self, value: Value, columns: NDArray[np.intp], n_columns: int) -> Value:
+        """Return some of the columns of a value; no node is added where these are all of them."""
+        if np.array_equal(columns, np.arange(n_columns)):
+            return value
+        return value.take(columns, axis=1)
+
+    def loop(
+        self, n_times: int, start: Value, step: Callable[[Graph, Value, Value], Value]
+    ) -> Value:
+        """Return a value after so many steps.
+
+        Parameters
+        ----------
+        n_times : int
+        start : the value at first, of double precision
+        step : function of the graph of the body, the number of the step and the value; it returns
+            the next value
+        """
+        body = Graph(self)
+        number = body.input(self._new_name("step"), np.int64, [])
+        goes_on = body.input(self._new_name("goes_on"), np.bool_, [])
+        value = body.input(self._new_name("value"), np.float64, None)
+        after = step(body, number, value)
+        body.output(self._new_name("goes_on"), goes_on, np.bool_, [])
+        body.output(self._new_name("value"), after, np.float64, None)
+        found = self._new_name("Loop")
+        inputs = [self.constant(n_times).name, "", start.name]
+        self._nodes.append(("Loop", inputs, [found], {"body": body}))
+        return Value(self, found)
+
+    def to_model(self, name: str, metadata: Mapping[str, str]) -> Any:
+        """Return the graph as a checked model.
+
+        Parameters
+        ----------
+        name : of the graph
+        metadata : texts to keep in the model
+        """
+        onnx = import_onnx()
+        model = onnx.helper.make_model(
+            self._to_proto(onnx, name),
+            opset_imports=[onnx.helper.make_opsetid("", _OPERATORS)],
+            ir_version=_FORM,
+            producer_name="polytomy",
+            producer_version=version("polytomy"),
+        )
+        onnx.helper.set_model_props(model, dict(metadata))
+        onnx.checker.check_model(model, full_check=True)
+        return model
+
+    def _to_proto(self, onnx: Any, name: str) -> Any:
+        helper = onnx.helper
+
+        def described(each: tuple[str, Any, list[Any] | None]) -> Any:
+            label, dtype, shape = each
+            kind = helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
+            return helper.make_tensor_value_info(label, kind, shape)
+
+        nodes = []
+        for operator, inputs, outputs, attributes in self._nodes:
+            settings = {
+                key: each._to_proto(onnx, "body") if isinstance(each, Graph) else each
+                for key, each in attributes.items()
+            }
+            nodes.append(helper.make_node(operator, inputs, outputs, name=outputs[0], **settings))
+        return helper.make_graph(
+            nodes,
+            name,
+            list(map(described, self._inputs)),
+            list(map(described, self._outputs)),
+            [
+                onnx.numpy_helper.from_array(array, label)
+                for label, array in self._constants.items()
+            ],
+        )
+
+    def _stored(self, array: NDArray[Any]) -> Value:
+        root = self._root
+        root._n_bytes += array.nbytes
+        if root._n_bytes > _MOST_BYTES:
+            raise ArgumentError(
+                "the model would take more than 2 GiB, where the format of ONNX ends. Fit a scheme "
+                "of fewer binaries, or save the classifier with polytomy.save."
+            )
+        name = self._new_name("constant")
+        root._constants[name] = np.asarray(array, order="C")
+        return Value(self, name)
+
+    def _new_name(self, what: str) -> str:
+        self._root._n_names += 1
+        return f"{what.lower()}_{self._root._n_names}"

@@ -1,0 +1,204 @@
+"""A classifier and its ONNX model give the same labels and probabilities."""
+
+import json
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MinMaxScaler, PolynomialFeatures, StandardScaler
+from sklearn.svm import SVC, LinearSVC
+
+import polytomy as pt
+from polytomy.errors import ArgumentError, ControlWarning
+from polytomy.export import to_onnx
+
+onnx = pytest.importorskip("onnx")
+pytest.importorskip("onnxruntime")
+
+TOLERANCES = {"float32": 1e-5, "float64": 1e-9}
+NAMES = np.array(["ash", "beech", "cedar", "elm", "δρῦς"])
+
+
+def made_data(n_classes=5, n_samples=200, seed=0):
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, n_classes, n_samples)
+    centres = rng.normal(size=(n_classes, 4)) * 1.5
+    X = centres[y] + rng.normal(size=(n_samples, 4))
+    # Some samples are far from all that was trained on.
+    return X, y, rng.normal(size=(100, 4)) * rng.choice([1.0, 10.0], (100, 1))
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    X, y, new = made_data()
+    return pt.PolytomyClassifier(SVC(gamma=0.2), random_state=0).fit(X, y), X, y, new
+
+
+def assert_same(run, classifier, X):
+    for dtype, tolerance in TOLERANCES.items():
+        samples = X.astype(dtype)
+        found = run(to_onnx(classifier, dtype=dtype), samples)
+        # Given in double precision: scalers would else work in single.
+        samples = samples.astype(np.float64)
+        np.testing.assert_array_equal(found["label"], classifier.predict(samples))
+        assert found["probabilities"].dtype == dtype
+        np.testing.assert_allclose(
+            found["probabilities"], classifier.predict_proba(samples), rtol=0, atol=tolerance
+        )
+
+
+@pytest.mark.parametrize(
+    "scheme", ["one-vs-one", "one-vs-rest", "exhaustive", "adjacent", "tree", "random-tree"]
+)
+@pytest.mark.parametrize(
+    "estimator", [SVC(C=100), LogisticRegression(), LinearSVC()], ids=lambda each: str(each)
+)
+def test_every_scheme_and_estimator(run, scheme, estimator):
+    X, y, new = made_data()
+    classifier = pt.PolytomyClassifier(estimator, scheme, random_state=0).fit(X, y)
+    assert_same(run, classifier, new)
+
+
+@pytest.mark.parametrize("calibration", ["sigmoid", "isotonic", "temperature", None])
+def test_every_calibration(run, calibration):
+    X, y, new = made_data(3)
+    classifier = pt.PolytomyClassifier(
+        SVC(C=10), "one-vs-rest", calibration=calibration, random_state=0
+    ).fit(X, y)
+    assert_same(run, classifier, new)
+
+
+@pytest.mark.parametrize("scaler", [StandardScaler(), MinMaxScaler((-1, 1))], ids=str)
+def test_scalers_before_the_classifier(run, scaler):
+    X, y, new = made_data()
+    units, zeros = np.array([1e-3, 1.0, 50.0, 1e4]), np.array([0.0, 273.0, -1e3, 1e6])
+    pipeline = make_pipeline(scaler, pt.PolytomyClassifier(SVC(), random_state=0))
+    pipeline.fit(X * units + zeros, y)
+    assert_same(run, pipeline, new * units + zeros)
+
+
+def test_an_ensemble_is_the_mean_of_its_members(run):
+    X, y, new = made_data()
+    ensemble = pt.designs.tree_ensemble(np.unique(y), n_trees=4, random_state=0)
+    classifier = pt.PolytomyClassifier(SVC(gamma=0.2), ensemble, random_state=0).fit(X, y)
+    assert_same(run, classifier, new)
+
+
+def test_the_same_binaries_in_another_scheme_with_sides_turned_round(run, fitted):
+    classifier, _, _, new = fitted
+    pairs = [(a, b) for a in range(5) for b in range(a)]
+    matrix = np.zeros((len(pairs), 5), dtype=int)
+    for row, (a, b) in enumerate(pairs):
+        matrix[row, a], matrix[row, b] = -1, 1
+    assert_same(run, classifier.with_scheme(matrix), new)
+
+
+def test_a_scheme_with_a_class_that_has_no_data(run):
+    X, y, new = made_data(4)
+    scheme = pt.designs.one_vs_rest(range(5))
+    classifier = pt.PolytomyClassifier(LogisticRegression(), scheme, random_state=0)
+    with pytest.warns(ControlWarning, match="class 4 of the scheme has no samples"):
+        classifier.fit(X, y)
+    assert_same(run, classifier, new)
+
+
+@pytest.mark.parametrize("solver", ["voting", "hamming"])
+@pytest.mark.parametrize("scheme", ["one-vs-one", "random", "tree"])
+def test_votes_are_called_scores(run, solver, scheme):
+    X, y, new = made_data()
+    classifier = pt.PolytomyClassifier(SVC(), scheme, solver, random_state=0).fit(X, y)
+    found = run(to_onnx(classifier, dtype="float64"), new)
+    assert list(found) == ["label", "scores"]
+    np.testing.assert_array_equal(found["label"], classifier.predict(new))
+    np.testing.assert_allclose(found["scores"], classifier.decision_function(new), atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("labels", "expected"),
+    [
+        (np.arange(5, dtype=np.uint8), "tensor(int64)"),
+        (NAMES, "tensor(string)"),
+        (NAMES.astype(object), "tensor(string)"),
+        (np.array([-1.0, 0.0, 1.0, 2.0, 4.0]), "tensor(double)"),
+    ],
+    ids=["small integers", "text", "text objects", "decimals"],
+)
+def test_labels_are_those_of_the_classifier(run, labels, expected):
+    X, y, new = made_data()
+    classifier = pt.PolytomyClassifier(LinearSVC(), random_state=0).fit(X, labels[y])
+    assert_same(run, classifier, new)
+    kind = to_onnx(classifier).graph.output[0].type.tensor_type.elem_type
+    name = {"tensor(int64)": "INT64", "tensor(string)": "STRING", "tensor(double)": "DOUBLE"}
+    assert kind == getattr(onnx.TensorProto, name[expected])
+
+
+def test_false_and_true_become_0_and_1(run):
+    X, y, new = made_data(2)
+    classifier = pt.PolytomyClassifier(LinearSVC(), random_state=0).fit(X, y == 1)
+    found = run(to_onnx(classifier, dtype="float64"), new)
+    assert found["label"].dtype == np.int64
+    np.testing.assert_array_equal(found["label"] == 1, classifier.predict(new))
+
+
+def test_a_single_class_is_certain(run):
+    X, _, new = made_data()
+    classifier = pt.PolytomyClassifier(SVC()).fit(X, np.full(len(X), 7))
+    found = run(to_onnx(classifier, dtype="float64"), new)
+    np.testing.assert_array_equal(found["label"], np.full(100, 7))
+    np.testing.assert_array_equal(found["probabilities"], np.ones((100, 1)))
+
+
+@pytest.mark.parametrize("n_samples", [0, 1])
+def test_any_number_of_samples_will_do(run, fitted, n_samples):
+    classifier, _, _, new = fitted
+    found = run(to_onnx(classifier), new[:n_samples].astype(np.float32))
+    assert found["label"].shape == (n_samples,)
+    assert found["probabilities"].shape == (n_samples, 5)
+
+
+def test_the_model_tells_its_classes_and_features(fitted):
+    pandas = pytest.importorskip("pandas")
+    _, X, y, _ = fitted
+    frame = pandas.DataFrame(X, columns=["height", "width", "length", "weight"])
+    classifier = make_pipeline(StandardScaler(), pt.PolytomyClassifier(LinearSVC()))
+    model = to_onnx(classifier.fit(frame, NAMES[y]))
+    metadata = {each.key: json.loads(each.value) for each in model.metadata_props}
+    assert metadata == {
+        "classes": NAMES.tolist(),
+        "feature_names": ["height", "width", "length", "weight"],
+    }
+    assert model.producer_name == "polytomy"
+
+
+def test_only_operators_of_onnx_itself_are_used(fitted):
+    model = to_onnx(fitted[0])
+    assert [(each.domain, each.version) for each in model.opset_import] == [("", 17)]
+    assert {node.domain for node in model.graph.node} == {""}
+
+
+def refusal(classifier, **options):
+    with pytest.raises(ArgumentError) as caught:
+        to_onnx(classifier, **options)
+    return str(caught.value)
+
+
+def test_refusals_say_what_and_the_way_out(fitted):
+    classifier, X, y, _ = fitted
+    assert "not fitted" in refusal(pt.PolytomyClassifier())
+    assert refusal(SVC()).startswith("SVC cannot be exported. Give a PolytomyClassifier")
+    steps = make_pipeline(PolynomialFeatures(), pt.PolytomyClassifier(LinearSVC())).fit(X, y)
+    assert "Export the classifier, its last step" in refusal(steps)
+    assert refusal(classifier, dtype="int8") == (
+        'dtype=\'int8\' is not known. Use "float32" or "float64".'
+    )
+    assert "Use classifier.with_solver" in refusal(classifier.with_solver("divergence"))
+    drawn = pt.PolytomyClassifier(LinearSVC(), "random-ternary", random_state=0).fit(X, y)
+    assert 'Use classifier.with_solver("voting"), or fit another scheme.' in refusal(drawn)
+
+
+def test_labels_that_onnx_does_not_know_are_refused(fitted):
+    _, X, y, _ = fitted
+    labels = y.astype(np.uint64) + np.uint64(2**63)
+    words = refusal(pt.PolytomyClassifier(LinearSVC()).fit(X, labels))
+    assert words.endswith("cannot be exported. Fit with text, or with whole numbers below 2**63.")

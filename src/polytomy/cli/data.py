@@ -15,11 +15,14 @@ if TYPE_CHECKING:
 __all__ = [
     "AsJson",
     "DataFile",
+    "Features",
     "Format",
     "Header",
+    "ModelFile",
     "OneHot",
     "Scale",
     "Target",
+    "Trusted",
     "column_of",
     "read_scaled",
     "scaler_of",
@@ -55,6 +58,19 @@ OneHot = Annotated[
     bool, typer.Option("--one-hot", help="Make features of columns of text, one for each value.")
 ]
 Scale = Annotated[str, typer.Option(help="standard, minmax or none.", metavar="HOW")]
+ModelFile = Annotated[
+    str,
+    typer.Argument(
+        metavar="MODEL", help="What train wrote, a model of LIBSVM, or a control file naming such."
+    ),
+]
+Features = Annotated[
+    int | None, typer.Option(min=1, help="Number of features, for models of LIBSVM.")
+]
+Trusted = Annotated[
+    list[str] | None,
+    typer.Option("--trust", help="A type in the file that may be made; again for each."),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
 
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from polytomy.cli.data import AsJson, to_json
+from polytomy.cli.data import AsJson, Features, ModelFile, Trusted, to_json
 from polytomy.cli.files import print_text
 from polytomy.errors import ArgumentError
 
@@ -22,9 +22,7 @@ def register(app: typer.Typer) -> None:
 
 
 def export(
-    model: Annotated[
-        str, typer.Argument(metavar="MODEL", help="What train wrote, or a model of LIBSVM.")
-    ],
+    model: ModelFile,
     output: Annotated[Path, typer.Option("-o", "--output", metavar="FILE", help="As model.onnx.")],
     onnx: Annotated[
         bool, typer.Option("--onnx", help="Write ONNX, whatever the name of the file ends in.")
@@ -32,13 +30,8 @@ def export(
     dtype: Annotated[
         str, typer.Option(help="Type of samples and probabilities: float32 or float64.")
     ] = "float32",
-    features: Annotated[
-        int | None, typer.Option(min=1, help="Number of features, for models of LIBSVM.")
-    ] = None,
-    trusted: Annotated[
-        list[str] | None,
-        typer.Option("--trust", help="A type in the file that may be made; again for each."),
-    ] = None,
+    features: Features = None,
+    trusted: Trusted = None,
     as_json: AsJson = False,
 ) -> None:
     """Write a model as ONNX, which runs without Python.

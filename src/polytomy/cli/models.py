@@ -11,11 +11,14 @@ import typer
 from polytomy.cli.data import (
     AsJson,
     DataFile,
+    Features,
     Format,
     Header,
+    ModelFile,
     OneHot,
     Scale,
     Target,
+    Trusted,
     column_of,
     scaler_of,
     to_json,
@@ -173,26 +176,15 @@ def info(
 
 
 def convert(
-    model: Annotated[
-        str,
-        typer.Argument(
-            metavar="MODEL",
-            help="What train wrote, a model of LIBSVM, or a control file that names such models.",
-        ),
-    ],
+    model: ModelFile,
     output: Annotated[
         Path,
         typer.Option(
             "-o", "--output", metavar="FILE", help="Ends in .polytomy, or in .model for LIBSVM."
         ),
     ],
-    features: Annotated[
-        int | None, typer.Option(min=1, help="Number of features, for models of LIBSVM.")
-    ] = None,
-    trusted: Annotated[
-        list[str] | None,
-        typer.Option("--trust", help="A type in the file that may be made; again for each."),
-    ] = None,
+    features: Features = None,
+    trusted: Trusted = None,
 ) -> None:
     """Put models of LIBSVM or libAGF into one file, or write a model for LIBSVM.
 

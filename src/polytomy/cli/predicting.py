@@ -12,7 +12,17 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from polytomy.cli.data import AsJson, DataFile, Format, Header, column_of, to_json
+from polytomy.cli.data import (
+    AsJson,
+    DataFile,
+    Features,
+    Format,
+    Header,
+    ModelFile,
+    Trusted,
+    column_of,
+    to_json,
+)
 from polytomy.cli.files import print_text
 from polytomy.errors import ArgumentError, DataError
 
@@ -20,20 +30,6 @@ if TYPE_CHECKING:
     from polytomy.datasets import Data
 
 __all__ = ["register"]
-
-ModelFile = Annotated[
-    str,
-    typer.Argument(
-        metavar="MODEL", help="What train wrote, a model of LIBSVM, or a control file naming such."
-    ),
-]
-Features = Annotated[
-    int | None, typer.Option(min=1, help="Number of features, for models of LIBSVM.")
-]
-Trusted = Annotated[
-    list[str] | None,
-    typer.Option("--trust", help="A type in the file that may be made; again for each."),
-]
 
 
 def register(app: typer.Typer) -> None:

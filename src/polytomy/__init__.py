@@ -26,7 +26,7 @@ from polytomy.scheme.ensemble import SchemeEnsemble
 from polytomy.solvers import decode, solve
 
 if TYPE_CHECKING:
-    from polytomy import distances, plots
+    from polytomy import distances, plots, trials
     from polytomy.classifier import PolytomyClassifier
     from polytomy.export import to_onnx
     from polytomy.persistence import load, save
@@ -60,6 +60,7 @@ __all__ = [
     "save",
     "solve",
     "to_onnx",
+    "trials",
 ]
 
 
@@ -72,6 +73,7 @@ _AT_FIRST_USE = {
     "plots": "polytomy.plots",
     "save": "polytomy.persistence",
     "to_onnx": "polytomy.export",
+    "trials": "polytomy.trials",
 }
 
 

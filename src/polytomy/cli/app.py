@@ -8,7 +8,16 @@ from typing import Annotated
 
 import typer
 
-from polytomy.cli import exporting, models, predicting, schemes, searching, splitting
+from polytomy.cli import (
+    datasets,
+    exporting,
+    models,
+    predicting,
+    schemes,
+    searching,
+    splitting,
+    trials,
+)
 from polytomy.cli.files import explain_failure, print_text
 from polytomy.errors import PolytomyError
 
@@ -23,7 +32,7 @@ app = typer.Typer(
     rich_markup_mode="markdown",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for commands in (models, predicting, exporting, splitting, schemes, searching):
+for commands in (models, predicting, exporting, splitting, schemes, searching, trials, datasets):
     commands.register(app)
 
 

@@ -1,0 +1,99 @@
+"""Commands about the datasets of the trials: list, get."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from polytomy.cli.data import AsJson, to_json
+from polytomy.cli.files import print_text
+
+__all__ = ["register"]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands of this module to the command line."""
+    group = typer.Typer(
+        help="List and get the datasets of the trials.",
+        no_args_is_help=True,
+        add_completion=False,
+        rich_markup_mode="markdown",
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    group.command("list")(list_datasets)
+    group.command("get")(get_datasets)
+    app.add_typer(group, name="datasets")
+
+
+def list_datasets(
+    data: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="A folder of NAME.csv.gz to look into.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """List the datasets that are known, and those in a folder.
+
+    Example: `polytomy datasets list`
+    """
+    from polytomy.trials import BUNDLED, CATALOGUE
+    from polytomy.trials.data import load_datasets, names_in_folder
+    from polytomy.trials.fetching import judge_dataset
+
+    there = [] if data is None else names_in_folder(data)
+    found = []
+    for name, known in CATALOGUE.items():
+        row = {
+            "name": name,
+            "samples": known.n_samples,
+            "features": known.n_features,
+            "classes": len(known.classes),
+            "estimator": known.estimator,
+            "source": "" if known.openml is None else f"openml.org {known.openml}",
+        }
+        if data is not None:
+            is_there = name in there
+            state = judge_dataset(load_datasets([name], data)[0], known) if is_there else ""
+            row["folder"] = str(state) or "not there"
+        found.append(row)
+    for dataset in load_datasets(BUNDLED):
+        n_samples, n_features = dataset.X.shape
+        row = {"name": dataset.name, "samples": n_samples, "features": n_features}
+        row |= {"classes": len(dataset.classes), "estimator": "", "source": "scikit-learn"}
+        found.append(row)
+    others = [name for name in there if name not in CATALOGUE]
+    if as_json:
+        print_text(to_json({"datasets": found, "others": others}))
+        return
+    heads = list(found[0])
+    rows = [heads, *([str(row.get(head, "")) for head in heads] for row in found)]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row_texts in rows:
+        cells = zip(row_texts, widths, strict=True)
+        print_text("  ".join(text.ljust(width) for text, width in cells).rstrip())
+    if others:
+        print_text(f"also in {data}: {', '.join(others)}")
+
+
+def get_datasets(
+    names: Annotated[list[str], typer.Argument(metavar="NAME...", help="As list shows them.")],
+    data: Annotated[
+        Path, typer.Option(metavar="DIR", help="The folder that they are put into.")
+    ] = Path("data"),
+    as_json: AsJson = False,
+) -> None:
+    """Get datasets from openml.org, and check what is there already.
+
+    Example: `polytomy datasets get letter pendigits --data data`
+    """
+    from polytomy.trials.fetching import fetch_dataset
+
+    found = []
+    for name in names:
+        path, judgement = fetch_dataset(name, data)
+        found.append({"name": name, "file": str(path), "state": str(judgement)})
+        if not as_json:
+            print_text(f"{path}: {judgement}")
+    if as_json:
+        print_text(to_json(found))

@@ -1,0 +1,246 @@
+"""The datasets of trials: from a folder, bundled with scikit-learn, or given as arrays."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_array, issparse
+
+from polytomy.datasets import read_data
+from polytomy.errors import ArgumentError, DataError
+from polytomy.trials.catalogue import CATALOGUE
+
+__all__ = [
+    "BUNDLED",
+    "Dataset",
+    "checksum_of",
+    "load_datasets",
+    "names_in_folder",
+    "path_in_folder",
+]
+
+BUNDLED = ("digits", "wine", "iris", "breast-cancer")
+"""What comes with scikit-learn."""
+
+_ENDINGS = (".csv.gz", ".csv")
+_ORDER_FILE = "class_order.json"
+
+
+@dataclass(frozen=True, eq=False)
+class Dataset:
+    """Samples and their classes.
+
+    Parameters
+    ----------
+    name : of the dataset
+    X : array or sparse matrix of shape (n_samples, n_features)
+    y : array of shape (n_samples,), the labels
+    order : labels in the order that codes over ordered classes go by, optional
+        They are found in any case of letters. By default the labels are sorted.
+
+    Attributes
+    ----------
+    classes : tuple of the labels, in their order
+    codes : array of shape (n_samples,), the position of each sample's label in `classes`
+
+    Examples
+    --------
+    >>> Dataset("land", np.eye(4), ["oak", "corn", "oak", "oak"], order=["Oak", "Corn"]).classes
+    ('oak', 'corn')
+    """
+
+    name: str
+    X: Any
+    y: NDArray[Any]
+    classes: tuple[Any, ...]
+    codes: NDArray[np.intp]
+
+    def __init__(self, name: str, X: Any, y: ArrayLike, order: Sequence[str] | None = None) -> None:
+        is_sparse = bool(issparse(X))
+        X = csr_array(X) if is_sparse else np.asarray(X)
+        labels = np.asarray(y)
+        if not name or name.startswith("."):
+            raise ArgumentError(f"{name!r} cannot be a dataset's name; its files would be hidden")
+        if X.ndim != 2 or labels.ndim != 1 or X.shape[0] != len(labels):
+            raise DataError(
+                f"dataset {name}: X has shape {X.shape} and y {labels.shape}; give a row of "
+                "features and a label for each sample"
+            )
+        found, codes = np.unique(labels, return_inverse=True)
+        if not 2 <= len(found) <= len(labels) // 2:
+            raise DataError(
+                f"dataset {name}: {len(labels)} samples have {len(found)} different labels; there "
+                "must be two classes or more, of two samples or more on average"
+            )
+        places = _places(found.tolist(), order)
+        object.__setattr__(self, "name", name)
+        object.__setattr__(self, "X", X)
+        object.__setattr__(self, "y", labels)
+        object.__setattr__(self, "classes", tuple(found[places].tolist()))
+        object.__setattr__(self, "codes", np.argsort(places)[codes.ravel()])
+
+    @property
+    def counts(self) -> list[int]:
+        """Number of samples of each class."""
+        return [int(n) for n in np.bincount(self.codes, minlength=len(self.classes))]
+
+    @property
+    def fingerprint(self) -> str:
+        """A checksum of samples and labels, in their order."""
+        digest = hashlib.sha256(repr((self.X.shape, self.classes)).encode())
+        is_sparse = bool(issparse(self.X))
+        parts = (self.X.data, self.X.indices, self.X.indptr) if is_sparse else (self.X,)
+        for part in (*parts, self.codes.astype("<i4")):
+            digest.update(np.ascontiguousarray(part).tobytes())
+        return digest.hexdigest()
+
+    def __repr__(self) -> str:
+        n_samples, n_features = self.X.shape
+        return f"<Dataset {self.name}: {n_samples} × {n_features}, {len(self.classes)} classes>"
+
+
+def _places(labels: list[Any], order: Sequence[str] | None) -> NDArray[np.intp]:
+    """Return where the labels stand, sorted, if they are put in an order that has all of them."""
+    ranks = {str(label).casefold(): rank for rank, label in enumerate(order or ())}
+    written = [str(label).casefold() for label in labels]
+    if not set(written) <= set(ranks):
+        return np.arange(len(labels))
+    return np.argsort([ranks[text] for text in written], kind="stable")
+
+
+def checksum_of(X: Any) -> str:
+    """Return a checksum of samples that depends neither on their order nor on their labels.
+
+    Features count in single precision, so that it survives being written as text.
+
+    Examples
+    --------
+    >>> checksum_of([[1, 2], [3, 4]]) == checksum_of([[3.0, 4.0], [1.0, 2.0]])
+    True
+    """
+    # Adding zero makes −0 a 0.
+    values = np.ascontiguousarray(np.asarray(X, dtype="<f4") + np.float32(0))
+    rows = np.sort(values.view(np.dtype((np.void, 4 * values.shape[1]))).ravel())
+    return hashlib.sha256(rows.tobytes()).hexdigest()[:16]
+
+
+def load_datasets(
+    datasets: Mapping[str, Any] | Iterable[str] | str | None = None,
+    folder: str | os.PathLike[str] | None = None,
+) -> list[Dataset]:
+    """Return the datasets that are asked for.
+
+    Parameters
+    ----------
+    datasets : names, or a dict of names and pairs (X, y), optional
+        By default those of Mills's experiments that the folder has; if it has none, all that it
+        has; without a folder, those bundled with scikit-learn.
+    folder : with files NAME.csv.gz or NAME.csv, the label in the last column, optional
+        Its file class_order.json, if there is one, has the classes of datasets in their order.
+
+    Examples
+    --------
+    >>> load_datasets(["iris", "wine"])
+    [<Dataset iris: 150 × 4, 3 classes>, <Dataset wine: 178 × 13, 3 classes>]
+    """
+    if isinstance(datasets, Mapping):
+        return [Dataset(str(name), *_pair(name, pair)) for name, pair in datasets.items()]
+    names = [datasets] if isinstance(datasets, str) else datasets
+    names = None if names is None else list(dict.fromkeys(names))
+    if names is not None and not names:
+        raise ArgumentError("datasets is empty; name a dataset or more")
+    if folder is None:
+        return [_bundled(name) for name in (BUNDLED if names is None else names)]
+    home = Path(folder)
+    there = names_in_folder(home)
+    if names is None:
+        names = [name for name in CATALOGUE if name in there] or there
+    order_of = _orders(home)
+    return [_read(home, name, there, order_of) for name in names]
+
+
+def names_in_folder(folder: str | os.PathLike[str]) -> list[str]:
+    """Return the names of the datasets in a folder, sorted."""
+    home = Path(folder)
+    found = {
+        path.name.removesuffix(ending)
+        for path in home.iterdir()
+        for ending in _ENDINGS
+        if path.name.endswith(ending) and not path.name.startswith(".")
+    }
+    if not found:
+        raise DataError(f"{home} has no datasets; put files NAME.csv.gz there, the label last")
+    return sorted(found)
+
+
+def path_in_folder(folder: Path, name: str) -> Path:
+    """Return the file of a dataset; the gzipped one where there are two, or none yet."""
+    for ending in _ENDINGS:
+        if (folder / f"{name}{ending}").is_file():
+            return folder / f"{name}{ending}"
+    return folder / f"{name}{_ENDINGS[0]}"
+
+
+def _read(
+    folder: Path, name: str, there: Sequence[str], order_of: Mapping[str, Sequence[str]]
+) -> Dataset:
+    if name not in there:
+        hint = " `polytomy datasets get` may have it." if name in CATALOGUE else _near(name, there)
+        raise ArgumentError(f"{folder} has no dataset {name!r}; it has {', '.join(there)}.{hint}")
+    path = path_in_folder(folder, name)
+    data = read_data(path)
+    if data.y is None:
+        raise DataError(f"{path} has no labels; put them in the last column")
+    known = CATALOGUE.get(name)
+    return Dataset(name, data.X, data.y, order_of.get(name) or (known and known.classes))
+
+
+def _orders(folder: Path) -> dict[str, list[str]]:
+    path = folder / _ORDER_FILE
+    if not path.is_file():
+        return {}
+    try:
+        orders = json.loads(path.read_text(encoding="utf-8"))
+        return {name: [*map(str, labels)] for name, labels in orders.items() if name[0] != "_"}
+    except (ValueError, TypeError, AttributeError, IndexError):
+        raise DataError(
+            f"{path} cannot be read; it must be a JSON object of names and lists of classes"
+        ) from None
+
+
+def _pair(name: str, pair: Any) -> tuple[Any, Any]:
+    try:
+        X, y = pair
+    except (TypeError, ValueError):
+        raise ArgumentError(f"datasets[{name!r}] is no pair (X, y)") from None
+    return X, y
+
+
+def _bundled(name: str) -> Dataset:
+    from sklearn import datasets
+
+    if name not in BUNDLED:
+        hint = (
+            " Give the folder that has it (--data)." if name in CATALOGUE else _near(name, BUNDLED)
+        )
+        raise ArgumentError(
+            f"{name!r} does not come with scikit-learn; {', '.join(BUNDLED)} do.{hint}"
+        )
+    loaded = getattr(datasets, f"load_{name.replace('-', '_')}")()
+    names = [str(each) for each in loaded.target_names]
+    labels = loaded.target if name == "digits" else np.array(names)[loaded.target]
+    return Dataset(name, loaded.data, labels, names)
+
+
+def _near(name: str, known: Iterable[str]) -> str:
+    near = get_close_matches(name, list(known), n=1)
+    return f" Did you mean {near[0]!r}?" if near else ""

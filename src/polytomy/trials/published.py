@@ -1,0 +1,95 @@
+"""The figures of Mills's tables, and ours beside them."""
+
+from __future__ import annotations
+
+import csv
+from functools import cache
+from importlib.resources import files
+from typing import Literal, NamedTuple
+
+from polytomy.trials.measures import find_measure
+from polytomy.trials.results import Cell, PairName, Results
+
+__all__ = ["Beside", "Published", "beside_published", "find_published"]
+
+# What counts as agreement, in standard deviations of the published figure.
+_DEVIATIONS = 2
+
+
+class Published(NamedTuple):
+    """A published mean over ten repeats, its standard deviation, and what is special about it."""
+
+    mean: float
+    std: float
+    note: str = ""
+
+
+class Beside(NamedTuple):
+    """One of our cells beside the published one.
+
+    Attributes
+    ----------
+    measure, dataset, pair : which cell; the method is empty where all of a configuration share it
+    ours : Cell
+    theirs : Published
+    verdict : "agrees" within two standard deviations of the published figure; else "better" or
+        "worse"
+    """
+
+    measure: str
+    dataset: str
+    pair: PairName
+    ours: Cell
+    theirs: Published
+    verdict: Literal["agrees", "better", "worse"]
+
+
+def find_published(measure: str, dataset: str, pair: PairName) -> Published | None:
+    """Return a figure of the tables in Mills (2019); None where they have none.
+
+    Parameters
+    ----------
+    measure : name of a measure; of a training time the method does not matter
+    dataset : name of a dataset
+    pair : configuration and method, as in PAPER_PAIRS
+
+    Examples
+    --------
+    >>> find_published("uncertainty_coefficient", "sat", ("one-vs-one", "least-squares"))
+    Published(mean=0.8, std=0.01, note='')
+    """
+    configuration, method = pair
+    if find_measure(measure).of_scheme:
+        method = ""
+    return _figures().get((measure, dataset, configuration, method))
+
+
+def beside_published(results: Results) -> list[Beside]:
+    """Return all cells that the published tables have too, with theirs."""
+    found = []
+    for table in results.tables():
+        for pair, cells in zip(table.rows, table.cells, strict=True):
+            for dataset, ours in zip(table.datasets, cells, strict=True):
+                theirs = find_published(table.measure.name, dataset, pair)
+                if ours is not None and theirs is not None:
+                    verdict = _judge(ours, theirs, largest=table.measure.best == "largest")
+                    found.append(Beside(table.measure.name, dataset, pair, ours, theirs, verdict))
+    return found
+
+
+def _judge(ours: Cell, theirs: Published, *, largest: bool) -> Literal["agrees", "better", "worse"]:
+    difference = ours.mean - theirs.mean
+    if abs(difference) <= _DEVIATIONS * theirs.std:
+        return "agrees"
+    return "better" if (difference > 0) == largest else "worse"
+
+
+@cache
+def _figures() -> dict[tuple[str, str, str, str], Published]:
+    text = files("polytomy.trials").joinpath("published.csv").read_text(encoding="utf-8")
+    return {
+        (row["measure"], row["dataset"], row["configuration"], row["method"]): Published(
+            float(row["mean"]), float(row["std"]), row["note"]
+        )
+        for row in csv.DictReader(text.splitlines())
+    }

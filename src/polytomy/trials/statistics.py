@@ -1,0 +1,137 @@
+"""Whether differences between methods are more than chance."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import stats
+
+from polytomy.errors import ArgumentError
+
+__all__ = ["Paired", "Ranking", "compare_pairs", "rank_methods"]
+
+Floats = NDArray[np.float64]
+
+
+class Paired(NamedTuple):
+    """Two methods compared on the same splits.
+
+    Attributes
+    ----------
+    n_splits : splits on which both were measured
+    wins, ties, losses : of the first against the second
+    mean_difference : first less second
+    p_value : of Wilcoxon's signed-rank test, two-sided; 1 where nothing differs
+    """
+
+    n_splits: int
+    wins: int
+    ties: int
+    losses: int
+    mean_difference: float
+    p_value: float
+
+
+def compare_pairs(one: ArrayLike, other: ArrayLike, *, largest_is_best: bool) -> Paired:
+    """Compare the values of two methods, split by split.
+
+    Wilcoxon's signed-rank test (Wilcoxon 1945) leaves out splits without a difference. Repeated
+    splits of one dataset overlap, so that its p-values are too small rather than too large (Nadeau
+    and Bengio 2003).
+
+    Parameters
+    ----------
+    one, other : arrays of shape (n_splits,); NaN where one was not measured
+    largest_is_best : bool
+
+    Examples
+    --------
+    >>> compare_pairs([3.0, 2.0, 5.0], [1.0, 2.0, 1.0], largest_is_best=True)[:4]
+    (3, 2, 1, 0)
+    """
+    first, second = np.asarray(one, dtype=np.float64), np.asarray(other, dtype=np.float64)
+    if first.shape != second.shape or first.ndim != 1:
+        raise ArgumentError(
+            f"values of shapes {first.shape} and {second.shape} are not of the same splits"
+        )
+    is_measured = np.isfinite(first) & np.isfinite(second)
+    differences = (first - second)[is_measured]
+    n_larger, n_smaller = int(np.sum(differences > 0)), int(np.sum(differences < 0))
+    wins, losses = (n_larger, n_smaller) if largest_is_best else (n_smaller, n_larger)
+    ties = len(differences) - wins - losses
+    p_value = 1.0
+    if wins + losses:
+        p_value = float(stats.wilcoxon(differences[differences != 0]).pvalue)
+    mean = float(np.mean(differences)) if len(differences) else float("nan")
+    return Paired(len(differences), wins, ties, losses, mean, p_value)
+
+
+class Ranking(NamedTuple):
+    """Methods ranked over datasets.
+
+    Attributes
+    ----------
+    mean_ranks : of each method, 1 is best
+    p_value : of Friedman's test that all methods are alike; NaN for fewer than three methods
+    critical_difference : ranks that differ by more are different at the five per cent level, by
+        Nemenyi's test
+    groups : for the picture: positions of methods that do not differ so, best first; only groups
+        of two or more that are part of no larger one
+    n_datasets : int
+    """
+
+    mean_ranks: Floats
+    p_value: float
+    critical_difference: float
+    groups: list[list[int]]
+    n_datasets: int
+
+
+def rank_methods(values: ArrayLike, *, largest_is_best: bool, level: float = 0.05) -> Ranking:
+    """Rank methods on each dataset, and test whether their mean ranks differ.
+
+    Friedman's test and the critical difference of Nemenyi, as Demšar (2006) uses them.
+
+    Parameters
+    ----------
+    values : array of shape (n_datasets, n_methods), all finite
+    largest_is_best : bool
+    level : chance of a difference where there is none
+
+    Examples
+    --------
+    >>> ranking = rank_methods([[0.9, 0.8, 0.7], [0.8, 0.8, 0.5]], largest_is_best=True)
+    >>> ranking.mean_ranks
+    array([1.25, 1.75, 3.  ])
+    """
+    table = np.asarray(values, dtype=np.float64)
+    if table.ndim != 2 or min(table.shape) < 2 or not np.isfinite(table).all():
+        raise ArgumentError(
+            f"ranks need two datasets or more and two methods or more, all measured; the values "
+            f"have shape {table.shape}"
+        )
+    n_datasets, n_methods = table.shape
+    ranks = stats.rankdata(-table if largest_is_best else table, axis=1)
+    mean_ranks = ranks.mean(axis=0)
+    p_value = float("nan")
+    if n_methods > 2:
+        is_alike = bool((table == table[:, :1]).all())
+        p_value = 1.0 if is_alike else float(stats.friedmanchisquare(*table.T).pvalue)
+    quantile = stats.studentized_range.ppf(1 - level, n_methods, np.inf) / np.sqrt(2)
+    difference = float(quantile * np.sqrt(n_methods * (n_methods + 1) / (6 * n_datasets)))
+    return Ranking(mean_ranks, p_value, difference, _groups(mean_ranks, difference), n_datasets)
+
+
+def _groups(mean_ranks: Floats, difference: float) -> list[list[int]]:
+    order = np.argsort(mean_ranks, kind="stable").tolist()
+    groups: list[list[int]] = []
+    end = 0
+    for start, first in enumerate(order):
+        reach = [i for i in order[start:] if mean_ranks[i] - mean_ranks[first] <= difference]
+        # One that ends where an earlier one ends is part of it.
+        if len(reach) > 1 and start + len(reach) > end:
+            groups.append(reach)
+            end = start + len(reach)
+    return groups

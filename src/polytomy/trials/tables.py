@@ -1,0 +1,216 @@
+"""Tables as text: Markdown, LaTeX, CSV and JSON, and all of them in a folder."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from polytomy.files import writing_whole
+from polytomy.trials.measures import MEASURES
+from polytomy.trials.results import Cell, Results, Table
+
+__all__ = [
+    "format_cell",
+    "table_to_latex",
+    "table_to_markdown",
+    "write_tables",
+]
+
+_MOST_DECIMALS = 9
+_LATEX = str.maketrans(
+    {c: f"\\{c}" for c in "&%$#_{}"}
+    | {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
+)
+
+
+def format_cell(cell: Cell, sign: str = " ± ") -> str:
+    """Return mean and standard deviation, with two digits of the latter.
+
+    Examples
+    --------
+    >>> format_cell(Cell(0.93184, 0.00923, 10)), format_cell(Cell(151.2, 13.1, 10))
+    ('0.9318 ± 0.0092', '151 ± 13')
+    >>> format_cell(Cell(0.9, float("nan"), 1)), format_cell(Cell(45.0, 0.0, 10))
+    ('0.9000', '45')
+    """
+    if not math.isfinite(cell.std) or cell.std == 0:
+        return f"{cell.mean:.0f}" if cell.mean.is_integer() else _four_digits(cell.mean)
+    decimals = min(max(1 - math.floor(math.log10(cell.std)), 0), _MOST_DECIMALS)
+    return f"{cell.mean:.{decimals}f}{sign}{cell.std:.{decimals}f}"
+
+
+def _four_digits(value: float) -> str:
+    decimals = 3 - math.floor(math.log10(abs(value)))
+    # 0.9000 and not 0.9: the digits say how much was measured.
+    return f"{value:.{min(max(decimals, 0), _MOST_DECIMALS)}f}"
+
+
+def table_to_markdown(table: Table) -> str:
+    """Return a table in Markdown, the best in bold."""
+    heads = ["configuration", *(["method"] if _has_methods(table) else []), *table.datasets]
+    rows = [
+        [*_names(table, name), *(_markdown_cell(cell) for cell in cells)]
+        for name, cells in zip(table.rows, table.cells, strict=True)
+    ]
+    n_names = len(heads) - len(table.datasets)
+    rule = ["---"] * n_names + ["--:"] * len(table.datasets)
+    lines = [" | ".join(cell.replace("|", "\\|") for cell in row) for row in (heads, rule, *rows)]
+    return "\n".join(f"| {line} |" for line in lines)
+
+
+def _markdown_cell(cell: Cell | None) -> str:
+    if cell is None:
+        return ""
+    return f"**{format_cell(cell)}**" if cell.is_best else format_cell(cell)
+
+
+def table_to_latex(table: Table) -> str:
+    """Return a table in LaTeX, the best in bold."""
+    heads = ["config.", *(["method"] if _has_methods(table) else []), *table.datasets]
+    n_names = len(heads) - len(table.datasets)
+    lines = [
+        r"\begin{table}",
+        rf"\caption{{{table.measure.title.translate(_LATEX)}.}}",
+        rf"\begin{{tabular}}{{{'l' * n_names}{'r' * len(table.datasets)}}}",
+        r"\hline",
+        " & ".join(head.translate(_LATEX) for head in heads) + r" \\",
+        r"\hline",
+    ]
+    for name, cells in zip(table.rows, table.cells, strict=True):
+        names = [text.translate(_LATEX) for text in _names(table, name)]
+        lines.append(" & ".join([*names, *map(_latex_cell, cells)]) + r" \\")
+    return "\n".join([*lines, r"\hline", r"\end{tabular}", r"\end{table}"])
+
+
+def _latex_cell(cell: Cell | None) -> str:
+    if cell is None:
+        return ""
+    text = format_cell(cell, r" \pm ")
+    return rf"$\mathbf{{{text}}}$" if cell.is_best else f"${text}$"
+
+
+def _has_methods(table: Table) -> bool:
+    return any(method for _, method in table.rows)
+
+
+def _names(table: Table, name: tuple[str, str]) -> list[str]:
+    return list(name) if _has_methods(table) else [name[0]]
+
+
+def write_tables(results: Results, folder: str | os.PathLike[str]) -> list[Path]:
+    """Write all tables, and return the files.
+
+    =================  ==========================================================================
+    trials.csv         every value of every trial
+    summary.csv        mean and standard deviation of each measure, pair and dataset
+    comparisons.csv    any two pairs on each dataset: on how many splits one is better, Wilcoxon
+    ranks.csv          mean ranks over the datasets, with the critical difference
+    tables.md          the tables, the best in bold
+    tables.tex         the same for LaTeX
+    results.json       all of these, and the manifest
+    =================  ==========================================================================
+    """
+    home = Path(folder)
+    summary, comparisons, ranks = _summary(results), _comparisons(results), _ranks(results)
+    tables = results.tables()
+    everything = {
+        "manifest": results.manifest,
+        "datasets": results.facts,
+        "trials": results.rows(),
+        "summary": summary,
+        "comparisons": comparisons,
+        "ranks": ranks,
+        "problems": results.problems(),
+    }
+    markdown = "\n\n".join(
+        f"## {table.measure.title}\n\n{table_to_markdown(table)}" for table in tables
+    )
+    contents = {
+        "trials.csv": _to_csv(results.rows()),
+        "summary.csv": _to_csv(summary),
+        "comparisons.csv": _to_csv(comparisons),
+        "ranks.csv": _to_csv(ranks),
+        "tables.md": f"{markdown}\n",
+        "tables.tex": "\n\n".join(map(table_to_latex, tables)) + "\n",
+        "results.json": json.dumps(everything, indent=1, ensure_ascii=False, allow_nan=False)
+        + "\n",
+    }
+    for name, content in contents.items():
+        with writing_whole(home / name) as file:
+            file.write(content.encode())
+    return [home / name for name in contents]
+
+
+def _summary(results: Results) -> list[dict[str, Any]]:
+    return [
+        {
+            "measure": table.measure.name,
+            "dataset": dataset,
+            "configuration": name[0],
+            "method": name[1],
+            "mean": cell.mean,
+            "std": _finite(cell.std),
+            "n_repeats": cell.n_repeats,
+            "is_best": cell.is_best,
+        }
+        for table in results.tables()
+        for name, cells in zip(table.rows, table.cells, strict=True)
+        for dataset, cell in zip(table.datasets, cells, strict=True)
+        if cell is not None
+    ]
+
+
+def _comparisons(results: Results) -> list[dict[str, Any]]:
+    return [
+        {
+            "measure": each.measure,
+            "dataset": each.dataset,
+            "one": ", ".join(each.one),
+            "other": ", ".join(each.other),
+            **{name: _finite(value) for name, value in each.outcome._asdict().items()},
+        }
+        for measure in MEASURES.values()
+        if measure.best is not None
+        for each in results.compare(measure.name)
+    ]
+
+
+def _ranks(results: Results) -> list[dict[str, Any]]:
+    found = []
+    for measure in MEASURES:
+        ranked = results.rank(measure)
+        if ranked is None:
+            continue
+        names, ranking = ranked
+        found += [
+            {
+                "measure": measure,
+                "configuration": name[0],
+                "method": name[1],
+                "mean_rank": float(rank),
+                "critical_difference": ranking.critical_difference,
+                "friedman_p_value": _finite(ranking.p_value),
+                "n_datasets": ranking.n_datasets,
+            }
+            for name, rank in zip(names, ranking.mean_ranks, strict=True)
+        ]
+    return found
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None
+
+
+def _to_csv(rows: Sequence[Mapping[str, Any]]) -> str:
+    text = io.StringIO()
+    names: Iterable[str] = rows[0] if rows else ()
+    writer = csv.DictWriter(text, list(names), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return text.getvalue()

@@ -1,0 +1,96 @@
+"""Which configurations and methods are compared."""
+
+import numpy as np
+import pytest
+
+import polytomy as pt
+from polytomy.errors import ArgumentError, ControlError
+from polytomy.trials import PAPER_PAIRS, pairs_from
+
+
+def names(pairs):
+    return [(pair.configuration, pair.method) for pair in pairs]
+
+
+def test_the_default_is_six_configurations_in_eight_pairs():
+    assert pairs_from() == list(PAPER_PAIRS)
+    assert len(PAPER_PAIRS) == 8
+    assert len({pair.configuration for pair in PAPER_PAIRS}) == 6
+
+
+def test_solvers_are_for_all_schemes_without_one_of_their_own():
+    found = pairs_from(["adjacent", ("tree", "greedy")], ["voting", "divergence"])
+    assert names(found) == [("adjacent", "voting"), ("adjacent", "divergence"), ("tree", "greedy")]
+    assert names(pairs_from("adjacent")) == [("adjacent", "least-squares")]
+    assert len(pairs_from(solvers="divergence")) == 6
+
+
+def test_schemes_come_in_any_form_and_with_names():
+    scheme = pt.parse("m {a n {b c}}")
+
+    def own_solver(scheme, decisions):
+        return decisions
+
+    found = pairs_from({"mine": scheme, "matrix": np.array([[-1, 1]])}, [own_solver])
+    assert names(found) == [("mine", "own_solver"), ("matrix", "own_solver")]
+    assert found[0].describe()["scheme"] == str(scheme)
+    assert found[0].describe()["solver"].endswith("own_solver")
+
+
+def test_what_is_in_a_control_file_tells_its_scheme_from_others(tmp_path):
+    path = tmp_path / "m.control"
+    for form in (str(path), path):
+        path.write_text("m {a b}")
+        assert pairs_from([form])[0].describe()["scheme"] == "m {a b}"
+        path.write_text("m {b a}")
+        assert pairs_from([form])[0].describe()["scheme"] == "m {b a}"
+
+
+def test_the_same_scheme_made_again_has_the_same_description():
+    class Maker:
+        def __call__(self, X, y):
+            return "tree"
+
+    def described():
+        schemes = {
+            "matrix": np.array([[-1, 1]]),
+            "code": pt.CodingMatrix([[-1, 1]]),
+            "design": "tree",
+            "text": "m{a b}",
+            "object": Maker(),
+        }
+        return [pair.describe() for pair in pairs_from(schemes)]
+
+    first = described()
+    assert described() == first
+    assert [each["scheme"] for each in first[:4]] == ["[[-1, 1]]", "[[-1, 1]]", "tree", "m {a b}"]
+    assert first[4]["scheme"].endswith("Maker")
+
+
+@pytest.mark.parametrize(
+    ("schemes", "solvers", "error", "words"),
+    [
+        (["one-vs-on"], None, ArgumentError, "Did you mean 'one-vs-one'?"),
+        (["m {a"], None, ControlError, "'{' is not closed"),
+        (["tree"], ["gredy"], ArgumentError, "Did you mean 'greedy'?"),
+        (["tree", "tree"], None, ArgumentError, "two pairs are called 'tree, least-squares'"),
+        (["tree"], [], ArgumentError, "there is nothing to compare"),
+        (3, None, ArgumentError, "schemes=3 is neither a list nor a dict"),
+    ],
+)
+def test_what_can_be_compared_on_no_data_is_refused_at_once(schemes, solvers, error, words):
+    with pytest.raises(error) as caught:
+        pairs_from(schemes, solvers)
+    assert words in str(caught.value)
+
+
+def test_two_schemes_of_one_name_are_refused():
+    def make(X, y):
+        return "tree"
+
+    other = type("Other", (), {"__name__": "make", "__call__": lambda self, X, y: "tree"})()
+    with pytest.raises(ArgumentError, match="two schemes are called 'make'"):
+        pairs_from([(make, "voting"), (other, "hamming")])
+    large = np.array([[-1, 1, 1], [1, -1, 1], [1, 1, -1]])
+    with pytest.raises(ArgumentError, match="two schemes are called"):
+        pairs_from([(large, "voting"), (large.copy(), "hamming")])

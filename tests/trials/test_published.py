@@ -1,0 +1,74 @@
+"""The published figures, as the tables print them, and ours beside them."""
+
+import pytest
+
+from polytomy.errors import ArgumentError
+from polytomy.trials import CATALOGUE, PAPER_PAIRS, Results
+from polytomy.trials.published import beside_published, find_published
+
+PAIRS = [(pair.configuration, pair.method) for pair in PAPER_PAIRS]
+
+
+@pytest.mark.parametrize(
+    ("measure", "dataset", "pair", "mean", "std"),
+    [
+        # From the first, a middle and the last row of tables, read off by eye.
+        ("fit_seconds", "letter", ("one-vs-one", "least-squares"), 157, 2),
+        ("fit_seconds", "humidity", ("empirical-tree", "greedy"), 47, 7),
+        ("predict_seconds", "usps", ("tree", "greedy"), 3.7, 0.3),
+        ("predict_seconds", "segment", ("empirical-tree", "least-squares"), 0.03, 5e-6),
+        ("uncertainty_coefficient", "shuttle", ("orthogonal", "least-squares"), 0.974, 0.002),
+        ("uncertainty_coefficient", "urban", ("tree", "least-squares"), 0.727, 0.030),
+        ("brier_score", "letter", ("one-vs-one", "least-squares"), 0.0480, 0.0008),
+        ("brier_score", "sat", ("empirical-tree", "least-squares"), 0.149, 0.004),
+        ("winner_brier_score", "humidity", ("one-vs-rest", "least-squares"), 0.419, 0.005),
+        ("winner_brier_score", "pendigits", ("empirical-tree", "greedy"), 0.076, 0.006),
+    ],
+)
+def test_figures_are_those_of_the_tables(measure, dataset, pair, mean, std):
+    assert find_published(measure, dataset, pair)[:2] == (mean, std)
+
+
+@pytest.mark.parametrize(
+    ("measure", "n_figures"),
+    [
+        ("uncertainty_coefficient", 8 * 8),
+        ("winner_brier_score", 8 * 8),
+        ("predict_seconds", 8 * 8),
+        ("brier_score", 8 * 6),  # none of the walks down trees
+        ("fit_seconds", 8 * 8),  # both methods of a tree have the same
+        ("accuracy", 0),
+    ],
+)
+def test_every_cell_of_every_table_is_there(measure, n_figures):
+    found = [find_published(measure, name, pair) for name in CATALOGUE for pair in PAIRS]
+    assert sum(each is not None for each in found) == n_figures
+
+
+def test_what_was_special_is_noted():
+    pair = ("orthogonal", "least-squares")
+    assert find_published("brier_score", "letter", pair).note == "random code"
+    with pytest.raises(ArgumentError, match="measure='brier' is not known"):
+        find_published("brier", "letter", pair)
+
+
+@pytest.mark.parametrize(
+    ("measure", "value", "verdict"),
+    [
+        # 0.800 ± 0.010, the largest is best; 0.145 ± 0.004, the smallest is.
+        ("uncertainty_coefficient", 0.819, "agrees"),
+        ("uncertainty_coefficient", 0.821, "better"),
+        ("uncertainty_coefficient", 0.779, "worse"),
+        ("brier_score", 0.138, "agrees"),
+        ("brier_score", 0.136, "better"),
+        ("brier_score", 0.154, "worse"),
+    ],
+)
+def test_cells_agree_within_two_standard_deviations(measure, value, verdict):
+    pair = ("one-vs-one", "least-squares")
+    cell = {"configuration": pair[0], "method": pair[1], "scores": {measure: value, "accuracy": 1}}
+    records = [{"dataset": name, "repeat": 0, "cells": [cell]} for name in ("sat", "iris")]
+    (found,) = beside_published(Results(records, [pair], ["sat", "iris"]))
+    assert (found.measure, found.dataset, found.pair) == (measure, "sat", pair)
+    assert found.ours.mean == value
+    assert found.verdict == verdict

@@ -1,0 +1,230 @@
+"""Runs: resumed, killed, out of disk, side by side, they all end with the same table."""
+
+import errno
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+
+import numpy as np
+import pytest
+from sklearn.naive_bayes import GaussianNB
+
+from polytomy.errors import ArgumentError
+from polytomy.trials import Results, run, store
+from polytomy.trials.running import Progress
+
+TIMES = ("fit_seconds", "predict_seconds")
+OPTIONS = {"schemes": ["one-vs-one", "tree"], "estimator": "gaussian-nb", "repeats": 3}
+
+
+def made(seed, n_samples=60):
+    random = np.random.default_rng(seed)
+    y = np.arange(n_samples) % 3
+    return random.normal(size=(n_samples, 2)) + y[:, None], y
+
+
+DATASETS = {"one": made(1), "two": made(2, 45)}
+
+# The same in another process; its steps are told on standard output.
+PROGRAM = """
+    import sys, time
+    import numpy as np
+    from polytomy.trials import run
+
+    def made(seed, n_samples=60):
+        random = np.random.default_rng(seed)
+        y = np.arange(n_samples) % 3
+        return random.normal(size=(n_samples, 2)) + y[:, None], y
+
+    def tell(progress):
+        print(progress.stage, progress.dataset, progress.repeat, flush=True)
+        if progress.stage == "begun":
+            time.sleep(float(sys.argv[2]))
+
+    run(
+        {"one": made(1), "two": made(2, 45)}, schemes=["one-vs-one", "tree"],
+        estimator="gaussian-nb", repeats=3, folder=sys.argv[1], on_progress=tell,
+    )
+"""
+
+
+def start(folder, seconds):
+    command = [sys.executable, "-c", textwrap.dedent(PROGRAM), str(folder), str(seconds)]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+
+
+def scores(results):
+    """Return all that does not depend on how fast the machine is."""
+    return [
+        {name: value for name, value in row.items() if name not in TIMES} for row in results.rows()
+    ]
+
+
+def contents(folder):
+    return {path.name: path.read_bytes() for path in (folder / "trials").glob("*.json")}
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    """Return what an undisturbed run gives."""
+    return run(DATASETS, **OPTIONS, folder=tmp_path_factory.mktemp("whole"))
+
+
+def test_a_run_has_every_trial_and_its_tables(whole, tmp_path):
+    assert len(whole.records) == 6
+    assert len(whole.rows()) == 12
+    assert whole.facts["one"]["counts"] == [20, 20, 20]
+    assert np.shape(whole.facts["one"]["distances"]) == (3, 3)
+    assert whole.facts["one"]["empirical_tree"].startswith("empirical {")
+    assert whole.manifest["protocol"]["seed"] == 0
+    assert "scikit-learn" in whole.manifest["versions"]
+    assert whole.records[0]["versions"]["numpy"] == np.__version__
+
+
+def test_a_run_again_runs_nothing_and_gives_the_same(whole, tmp_path):
+    first = run(DATASETS, **OPTIONS, folder=tmp_path)
+    before = contents(tmp_path)
+    stages = []
+    again = run(DATASETS, **OPTIONS, folder=tmp_path, on_progress=lambda p: stages.append(p.stage))
+    assert stages == ["found"]
+    assert contents(tmp_path) == before
+    assert again.rows() == first.rows()
+    assert scores(again) == scores(whole)
+
+
+def test_more_repeats_and_datasets_are_added_to_what_is_there(whole, tmp_path):
+    run({"two": DATASETS["two"]}, **OPTIONS | {"repeats": 1}, folder=tmp_path)
+    before = contents(tmp_path)
+    grown = run(DATASETS, **OPTIONS, folder=tmp_path)
+    assert contents(tmp_path).items() >= before.items()
+    assert scores(grown) == scores(whole)
+    # Who asks for less gets that, and the tables still have all.
+    less = run({"two": DATASETS["two"]}, **OPTIONS | {"repeats": 1}, folder=tmp_path)
+    assert scores(less) == [
+        row for row in scores(whole) if (row["dataset"], row["repeat"]) == ("two", 0)
+    ]
+    assert len((tmp_path / "trials.csv").read_text().splitlines()) == 1 + 12
+
+
+def test_killed_in_the_middle_it_goes_on_where_it_was(whole, tmp_path):
+    with start(tmp_path, 0.3) as process:
+        for line in process.stdout:
+            if line.startswith("begun two"):
+                process.send_signal(signal.SIGKILL)
+    assert process.returncode == -signal.SIGKILL
+    before = contents(tmp_path)
+    assert list(before) == ["one-000.json"]
+    begun = []
+
+    def tell(progress):
+        if progress.stage == "begun":
+            begun.append((progress.dataset, progress.repeat))
+
+    resumed = run(DATASETS, **OPTIONS, folder=tmp_path, on_progress=tell)
+    assert len(begun) == 5
+    assert ("one", 0) not in begun
+    assert contents(tmp_path).items() >= before.items()
+    assert scores(resumed) == scores(whole)
+
+
+def test_a_full_disk_costs_only_the_trial_that_could_not_be_written(whole, tmp_path, monkeypatch):
+    with monkeypatch.context() as patch:
+        writing = store.writing_whole
+
+        def full(path):
+            if path.name == "one-001.json":
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            return writing(path)
+
+        patch.setattr(store, "writing_whole", full)
+        with pytest.raises(OSError, match=r"No space left .*trials/one-001\.json"):
+            run(DATASETS, **OPTIONS, folder=tmp_path)
+    assert sorted(contents(tmp_path)) == ["one-000.json", "two-000.json"]
+    assert scores(run(DATASETS, **OPTIONS, folder=tmp_path)) == scores(whole)
+
+
+def test_two_runs_in_one_folder_share_the_work(whole, tmp_path):
+    processes = [start(tmp_path, 0.2) for _ in range(2)]
+    told = [process.communicate(timeout=100)[0].splitlines() for process in processes]
+    assert [process.returncode for process in processes] == [0, 0]
+    begun = [line for lines in told for line in lines if line.startswith("begun")]
+    assert len(begun) == len(set(begun)) == 6
+    assert scores(Results.read(tmp_path)) == scores(whole)
+
+
+def test_a_trial_says_how_many_threads_it_may_have_used(tmp_path, monkeypatch):
+    for name in ("NUMBA_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    results = run({"one": DATASETS["one"]}, **OPTIONS | {"repeats": 1}, folder=tmp_path)
+    assert results.records[0]["threads"] == {"OMP_NUM_THREADS": "1"}
+
+
+def test_results_of_a_folder_can_be_read_in_part(whole, tmp_path):
+    run(DATASETS, **OPTIONS, folder=tmp_path)
+    part = Results.read(tmp_path, ["two"], repeats=2)
+    assert scores(part) == [
+        row for row in scores(whole) if row["dataset"] == "two" and row["repeat"] < 2
+    ]
+
+
+def test_progress_counts_up_and_guesses_the_rest(tmp_path):
+    told: list[Progress] = []
+    run(DATASETS, **OPTIONS | {"repeats": 1}, folder=tmp_path, on_progress=told.append)
+    assert [(each.n_done, each.stage) for each in told] == [
+        (0, "begun"),
+        (0, "one-vs-one"),
+        (0, "tree"),
+        (1, "done"),
+        (1, "begun"),
+        (1, "one-vs-one"),
+        (1, "tree"),
+        (2, "done"),
+    ]
+    assert told[0].seconds_left is None
+    assert told[3].seconds_left > 0
+    assert told[-1].seconds_left == 0
+    # Of a dataset that was not tried yet: by the squares of the sizes, 45 samples to 42 trained on.
+    seconds = told[3].records[0]["seconds"]
+    assert told[3].seconds_left == pytest.approx(seconds * 45**2 / 42**2)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"repeats": 0}, "repeats=0 is no whole number from one up"),
+        ({"repeats": 2.0}, "repeats=2.0 is no whole number"),
+        ({"test": 2}, "test=2 is no part of a class"),
+        ({"seed": 5}, "seed is 0 there and 5 here"),
+        ({"schemes": ["tree"]}, "has trials of another protocol: pairs is"),
+        ({"estimator": GaussianNB(var_smoothing=0.5)}, "estimator on one is gaussian-nb there and"),
+    ],
+)
+def test_what_does_not_fit_is_refused_before_anything_is_run(tmp_path, options, words):
+    run({"one": DATASETS["one"]}, **OPTIONS | {"repeats": 1}, folder=tmp_path)
+    before = contents(tmp_path)
+    with pytest.raises(ArgumentError) as caught:
+        run(DATASETS, **OPTIONS | options, folder=tmp_path)
+    assert words in str(caught.value)
+    assert contents(tmp_path) == before
+
+
+def test_changed_data_is_refused(tmp_path):
+    run({"one": DATASETS["one"]}, **OPTIONS | {"repeats": 1}, folder=tmp_path)
+    with pytest.raises(ArgumentError, match="dataset one is not the one that the trials"):
+        run({"one": DATASETS["two"]}, **OPTIONS, folder=tmp_path)
+
+
+def test_a_scheme_that_is_a_function_sees_only_the_data(tmp_path):
+    seen = []
+
+    def own_tree(X, y):
+        seen.append(len(y))
+        return "tree"
+
+    options = OPTIONS | {"schemes": [own_tree], "repeats": 1}
+    results = run({"one": DATASETS["one"]}, **options, folder=tmp_path)
+    assert seen == [42]  # of the training part, and of nothing made up
+    assert results.pairs == [("own_tree", "least-squares")]

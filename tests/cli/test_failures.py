@@ -78,7 +78,7 @@ def test_wrong_use_is_explained(polytomy, arguments, words):
 def test_a_scheme_that_does_not_fit_in_memory_is_a_message(polytomy, here):
     with mock.patch("polytomy.cli.schemes.parse", side_effect=MemoryError):
         outcome = polytomy("show", "land.control")
-    assert outcome == (2, "", "polytomy: there is not enough memory for this scheme\n")
+    assert outcome == (2, "", "polytomy: there is not enough memory for this\n")
 
 
 # -- files that are written -----------------------------------------------------------------------

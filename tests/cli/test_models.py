@@ -188,3 +188,61 @@ def test_bad_samples_are_named_at_evaluation(polytomy, model, text, words):
     outcome = polytomy("evaluate", model, "elm.csv")
     assert outcome.code == 2
     assert words in outcome.err
+
+
+def test_sparse_data_of_libsvm_is_trained_on(polytomy, here):
+    lines = Path("iris.csv").read_text().splitlines()[1:]
+    rows = [line.split(",") for line in lines]
+    kinds = {"setosa": 1, "versicolor": 2, "virginica": 3}
+    text = "\n".join(
+        f"{kinds[row[-1]]} " + " ".join(f"{k}:{value}" for k, value in enumerate(row[:-1], 1))
+        for row in rows
+    )
+    Path("iris.svm").write_text(text + "\n")
+    outcome = polytomy("train", "iris.svm", "-o", "sparse.polytomy")
+    assert (outcome.code, outcome.err) == (0, "")
+    assert json.loads(polytomy("evaluate", "sparse.polytomy", "iris.svm", "--json").out)[
+        "accuracy"
+    ] == pytest.approx(0.97, abs=0.03)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "train iris.csv -o iris.csv",
+        "split iris.csv --train-file iris.csv",
+        "split iris.csv --train-file part.csv --test-file part.csv",
+    ],
+)
+def test_nothing_is_written_over_what_is_read(polytomy, here, line):
+    before = Path("iris.csv").read_bytes()
+    outcome = polytomy(*line.split())
+    assert outcome.code == 2
+    assert "file" in outcome.err
+    assert Path("iris.csv").read_bytes() == before
+    assert not Path("part.csv").exists()
+
+
+def test_the_parts_of_a_split_keep_the_name_of_the_class(polytomy, here):
+    Path("first.csv").write_text("kind,a,b\n" + "x,1,2\ny,3,4\n" * 5)
+    assert polytomy("split", "first.csv", "--target", "0").code == 0
+    assert Path("first.train.csv").read_text().splitlines()[0] == "a,b,kind"
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [("--jobs 0", "n_jobs"), ("--seed 99999999999", "eed"), ("--target 0 --one-hot", "continuous")],
+)
+def test_what_scikit_learn_refuses_is_one_message(polytomy, here, options, words):
+    outcome = polytomy("train", "iris.csv", "-o", "m.polytomy", *options.split())
+    assert outcome.code == 2
+    assert outcome.err.startswith("polytomy: ")
+    assert words in outcome.err
+    assert not Path("m.polytomy").exists()
+
+
+def test_columns_of_text_without_a_header(polytomy, here):
+    Path("bare.csv").write_text("red,0.5,1\nblue,2.5,2\n" * 8)
+    assert polytomy("train", "bare.csv", "--one-hot", "-o", "bare.polytomy").code == 0
+    outcome = polytomy("predict", "bare.polytomy", "bare.csv")
+    assert outcome.out.split() == ["prediction", *["1", "2"] * 8]

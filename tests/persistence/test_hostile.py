@@ -450,3 +450,12 @@ def test_no_bytes_do_anything_else(tmp_path_factory, content):
     path.write_bytes(b"PK\x03\x04" + content)
     with pytest.raises(ModelFileError):
         load(path)
+
+
+def test_text_that_grows_when_it_is_read_is_refused(tmp_path):
+    path = tmp_path / "bomb.polytomy"
+    text = '{"format":"polytomy model","format_version":1,"x":[' + "[]," * 5_000_000 + "[]]}"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("model.json", text)
+    with pytest.raises(ModelFileError, match="would unpack to"):
+        load(path)

@@ -35,23 +35,32 @@ def check_training_data(
     else:
         X, y = validate_data(classifier, X, y, reset=reset, **_OPTIONS)
     check_classification_targets(y)
-    return _sorted_indices(X), y
+    return _as_estimators_take_it(X), y
 
 
-def _sorted_indices(X: Any) -> Any:
-    """Return sparse data with sorted indices: read-only, in worker processes, it stays unsorted."""
+def _as_estimators_take_it(X: Any) -> Any:
+    """Return sparse data with sorted indices of 32 bits; other data as it is.
+
+    Read-only, in worker processes, it could not be sorted any more; and LIBSVM takes no others.
+    """
     is_sparse: bool = issparse(X)
     if not is_sparse:
         return X
     rowwise = X.tocsr()
-    return rowwise if rowwise.has_sorted_indices else rowwise.sorted_indices()
+    if not rowwise.has_sorted_indices:
+        rowwise = rowwise.sorted_indices()
+    is_small = max(*rowwise.shape, rowwise.nnz) <= np.iinfo(np.int32).max
+    if is_small and rowwise.indices.dtype != np.int32:
+        parts = (rowwise.data, rowwise.indices.astype(np.int32), rowwise.indptr.astype(np.int32))
+        rowwise = type(rowwise)(parts, shape=rowwise.shape)
+    return rowwise
 
 
 def check_features(classifier: Any, X: Any) -> Any:
     """Return X as the binaries of a fitted classifier take it."""
     if _is_left_to_estimator(X):
         return validate_data(classifier, X, reset=False, skip_check_array=True)
-    return validate_data(classifier, X, reset=False, **_OPTIONS)
+    return _as_estimators_take_it(validate_data(classifier, X, reset=False, **_OPTIONS))
 
 
 # What is missing is left to the binaries, all of which check what they get: a pipeline may fill it

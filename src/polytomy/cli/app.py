@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import csv
+import signal
 import sys
 import warnings
+from contextlib import suppress
 from typing import Annotated
 
 import typer
@@ -59,6 +62,9 @@ def _options(
 def main() -> None:
     """Run the command line and end the process with its exit code."""
     warnings.showwarning = _show_warning
+    # Ended from outside, it still takes its unfinished files away.
+    with suppress(ValueError):  # not in the main thread
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     try:
         app(prog_name="polytomy")
     except PolytomyError as error:
@@ -66,10 +72,13 @@ def main() -> None:
     except OSError as error:
         _fail(explain_failure(error))
     except MemoryError:
-        _fail("there is not enough memory for this scheme")
+        _fail("there is not enough memory for this")
     except UnicodeEncodeError as error:
         character = error.object[error.start]
         _fail(f"the terminal cannot show {character!a}; set its encoding to UTF-8")
+    except (ValueError, csv.Error) as error:
+        # What scikit-learn, or a reader of tables, has against the options or the data.
+        _fail(str(error))
 
 
 def _fail(message: str) -> None:

@@ -83,7 +83,7 @@ def train(
     from polytomy.datasets import read_data
     from polytomy.persistence import save
 
-    _check_place(output)
+    _check_place(output, data)
     classifier: Any = PolytomyClassifier(
         estimator_from(estimator, SVC()),
         scheme,
@@ -107,9 +107,14 @@ def train(
     model = classifier if scaler is None else make_pipeline(scaler, classifier)
     model.fit(samples.X, samples.y)
     classifier.set_params(verbose=0)
-    columns = None if samples.columns is None else list(samples.columns)
-    categories = {name: list(values) for name, values in samples.categories.items()}
-    save(model, output, metadata={"columns": columns, "categories": categories, "target": column})
+    n_made = sum(len(values) - 1 for values in samples.categories.values())
+    description = {
+        "columns": None if samples.columns is None else list(samples.columns),
+        "n_columns": samples.n_features - n_made,
+        "categories": {name: list(values) for name, values in samples.categories.items()},
+        "target": column,
+    }
+    save(model, output, metadata=description)
     summary = {
         "model": str(output),
         "samples": samples.n_samples,
@@ -192,7 +197,7 @@ def convert(
     """
     from polytomy.persistence import load, read_info, save, write_libsvm
 
-    _check_place(output)
+    _check_place(output, model)
     if output.suffix not in (_ENDING, ".model"):
         raise ArgumentError(f"{output}: the name must end in {_ENDING}, or in .model for LIBSVM")
     loaded = load(model, trusted=tuple(trusted or ()), n_features=features)
@@ -205,8 +210,10 @@ def convert(
     print_text(f"{output}: {output.stat().st_size} bytes")
 
 
-def _check_place(output: Path) -> None:
+def _check_place(output: Path, source: str) -> None:
     """Fail before the training, not after it, if the model cannot be written."""
+    if output.resolve() == Path(source).resolve():
+        raise ArgumentError(f"{output} would be written over what is read; give another file")
     if output.is_dir():
         raise ArgumentError(
             f"{output} is a folder; give a file, such as {output / 'model'}{_ENDING}"

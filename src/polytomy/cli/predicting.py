@@ -133,7 +133,8 @@ def _load(path: str, trusted: list[str] | None, n_features: int | None) -> _Mode
     with open(path, "rb") as file:
         if file.read(2) == b"PK":
             metadata = read_info(path).metadata
-    wanted = metadata.get("columns") or n_features or getattr(classifier, "n_features_in_", None)
+    known = n_features or getattr(classifier, "n_features_in_", None)
+    wanted = metadata.get("columns") or metadata.get("n_columns") or known
     categories = metadata.get("categories") or "refuse"
     return _Model(classifier, wanted, categories, metadata.get("target", -1))
 

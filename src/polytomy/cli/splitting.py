@@ -36,6 +36,8 @@ def split(
 ) -> None:
     """Divide a data file into a training and a test part, class by class.
 
+    In the parts the column of the class comes last, under its own name.
+
     Example: `polytomy split iris.csv --test 0.3`
     """
     import numpy as np
@@ -62,10 +64,12 @@ def split(
         "train": training_file or stem.with_name(f"{stem.name}.train{ending}"),
         "test": test_file or stem.with_name(f"{stem.name}.test{ending}"),
     }
+    places = [file.resolve() for file in (Path(data), *files.values())]
+    if len(set(places)) < len(places):
+        raise ArgumentError("the data and its two parts must be three different files")
     masks = {"train": ~is_held_out, "test": is_held_out}
-    name = column if isinstance(column, str) else "label"
     for part, file in files.items():
-        write_data(file, _taken(samples, masks[part]), target=name)
+        write_data(file, _taken(samples, masks[part]), target=samples.label_name or "label")
     counts = {part: int(mask.sum()) for part, mask in masks.items()}
     if as_json:
         print_text(

@@ -35,6 +35,11 @@ class Columns(NamedTuple):
         """Names of the features; None where the columns have none."""
         return None if self.names is None else tuple([self.names[i] for i in self.features])
 
+    @property
+    def label_name(self) -> str | None:
+        """Name of the label's column; None where it has none, or is not wanted."""
+        return None if self.names is None or self.target is None else self.names[self.target]
+
     def name_of(self, position: int) -> str:
         """Return what a column is called: its name, or x and its number from one."""
         return f"x{position + 1}" if self.names is None else self.names[position]

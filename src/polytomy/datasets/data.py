@@ -26,6 +26,8 @@ class Data:
         The line of a text file that each sample stands in, or its row in another file; from one.
     columns : tuple of str
         The columns of the file that the features were made of; None where the file names none.
+    label_name : str
+        The column of the label; None where the file names none.
     categories : dict of column and values
         The columns of text that became a feature for each of their values.
     """
@@ -35,6 +37,7 @@ class Data:
     feature_names: tuple[str, ...] | None
     row_numbers: NDArray[np.int64]
     columns: tuple[str, ...] | None = None
+    label_name: str | None = None
     categories: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property

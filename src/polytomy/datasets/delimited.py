@@ -121,6 +121,8 @@ class DelimitedTable:
                 ndmin=2,
             )
         except ValueError as error:
+            if isinstance(error.__cause__ or error.__context__, KeyboardInterrupt | MemoryError):
+                raise (error.__cause__ or error.__context__) from None  # type: ignore[misc]
             raise self._explain(lines, numbers, error) from None
         # A quoted field that runs over the end of its line makes fewer rows than lines.
         if table.shape != (len(lines), columns.n_columns):

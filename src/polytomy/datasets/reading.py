@@ -146,7 +146,10 @@ def _finished(table: Table, block: RawBlock, *, are_all: bool) -> Data:
     called = columns or tuple([f"x{k + 1}" for k in range(block.X.shape[1])])
     names = expand_names(called, values_of) if columns or values_of else None
     categories = {called[k]: values for k, values in values_of.items()}
-    return Data(X, y, names, block.row_numbers, columns, categories)
+    # Only tables whose columns have names say which one is the label.
+    chosen = getattr(table, "columns", None)
+    label_name = None if chosen is None else chosen.label_name
+    return Data(X, y, names, block.row_numbers, columns, label_name, categories)
 
 
 def _open_table(

@@ -34,7 +34,7 @@ def writing_whole(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     """
     given = Path(path)
     target = given.resolve()
-    if given.is_relative_to("/dev") or (target.exists() and not target.is_file()):
+    if _is_stream(given) or (target.exists() and not target.is_file()):
         with given.open("wb") as device:
             yield device
         return
@@ -55,6 +55,12 @@ def writing_whole(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         temporary.unlink(missing_ok=True)
         raise
     _sync_folder(target.parent)
+
+
+def _is_stream(path: Path) -> bool:
+    """Return whether a path stands for an open file of this process, /dev/stdout for instance."""
+    streams = ("/dev/stdin", "/dev/stdout", "/dev/stderr")
+    return str(path) in streams or path.is_relative_to("/dev/fd") or path.is_relative_to("/proc")
 
 
 def _mode_of(target: Path) -> int:

@@ -100,6 +100,10 @@ class Archive:
                 raise self.fault(
                     f"the file of {size:,} bytes would unpack to {unpacked:,}; it is not trusted"
                 )
+            # Text of a few words over and over takes far more memory when it is read as JSON.
+            description = archive.getinfo(DESCRIPTION)
+            if description.file_size > max(2**22, 64 * description.compress_size):
+                raise self.fault(f"{DESCRIPTION} would unpack to {description.file_size:,} bytes")
             for info in infos:
                 if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
                     raise self.fault(f"member {info.filename!r} is packed in an unknown way")
@@ -108,7 +112,7 @@ class Archive:
     def _read_description(self) -> dict[str, Any]:
         try:
             description = json.loads(self._content.pop(DESCRIPTION).decode())
-        except (ValueError, RecursionError) as error:
+        except (ValueError, RecursionError, MemoryError) as error:
             raise self.fault(f"{DESCRIPTION} is damaged: {error}") from error
         listed = description.pop("members", None) if isinstance(description, dict) else None
         if not isinstance(listed, dict) or set(listed) != set(self._content):

@@ -44,7 +44,16 @@ def load_archive(path: str | os.PathLike[str], trusted: Sequence[str] = ()) -> A
         if str(error).startswith(archive.source):
             raise
         raise archive.fault(str(error)) from error
-    except (PolytomyError, RecursionError) as error:
+    except (
+        PolytomyError,
+        ArithmeticError,
+        AttributeError,
+        LookupError,
+        MemoryError,
+        RecursionError,
+        TypeError,
+        ValueError,
+    ) as error:
         # What the parts of a model say when they do not go together.
         raise archive.fault(f"the model is not consistent: {error}") from error
 

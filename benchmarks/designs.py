@@ -4,7 +4,7 @@ RBF support vector machines with the options of Mills's experiments, stratified 
 standardised on the training part. All schemes of a split share what dichotomies they have in
 common. "auto" is what scheme="auto" chooses on the training part.
 
-    POLYTOMY_DATA=folder python -m benchmarks designs [--repeats N] [dataset ...]
+    POLYTOMY_DATA=folder python -m benchmarks designs [--repeats N] [--jobs N] [dataset ...]
 
 Each split is written to docs/results/designs.csv when it is done; splits that are there already
 are not run again.
@@ -12,6 +12,7 @@ are not run again.
 
 from __future__ import annotations
 
+import argparse
 import csv
 import sys
 from pathlib import Path
@@ -22,27 +23,22 @@ import numpy as np
 from sklearn.svm import SVC
 
 from benchmarks import data
-from polytomy.designs import DATA_DESIGNS, tree_ensemble
+from polytomy.designs import DATA_DESIGNS, ENSEMBLES
 from polytomy.search import SchemeSearchCV
-from polytomy.selection import Candidate, find_score, run_race
+from polytomy.selection import Candidate, default_candidates, find_score, run_race
 
 RESULTS = Path(__file__).parents[1] / "docs" / "results" / "designs.csv"
 REPEATS = 10
 # In class order, as the paper has them; then from the data.
-PLAIN = ("one-vs-one", "one-vs-rest", "adjacent", "tree")
+PLAIN = ("one-vs-one", "one-vs-rest", "orthogonal", "adjacent", "tree")
 SCORES = ("uncertainty_coefficient", "log_loss", "accuracy")
 FIELDS = ("dataset", "repeat", "design", *SCORES, "binaries", "seconds", "chosen")
 
 
-def candidates(seed: int) -> list[Candidate]:
-    def ensemble(X: Any, y: Any) -> Any:
-        return tree_ensemble(np.unique(y), 10, random_state=seed)
-
-    made = [Candidate(name, name) for name in (*PLAIN, *DATA_DESIGNS)]
-    return [*made, Candidate("tree-ensemble", ensemble)]
+CANDIDATES = [Candidate(name, name) for name in (*PLAIN, *DATA_DESIGNS, *ENSEMBLES)]
 
 
-def measure(name: str, repeat: int) -> list[dict[str, Any]]:
+def measure(name: str, repeat: int, n_jobs: int) -> list[dict[str, Any]]:
     X, y = data.load(name)
     part = data.split(X, data.numbered(name, y), repeat)
     svc = SVC(**data.svm_options(name))
@@ -50,9 +46,9 @@ def measure(name: str, repeat: int) -> list[dict[str, Any]]:
     all_y = np.concatenate([part.y_train, part.y_test])
     rows = np.arange(len(all_y))
     fold = (rows[: len(part.y_train)], rows[len(part.y_train) :])
-    options = {"random_state": repeat, "n_jobs": 2}
+    options = {"random_state": repeat, "n_jobs": n_jobs}
     race = run_race(
-        candidates(repeat),
+        CANDIDATES,
         all_X,
         all_y,
         scores=[find_score(score) for score in SCORES],
@@ -74,7 +70,15 @@ def measure(name: str, repeat: int) -> list[dict[str, Any]]:
         if runner.n_folds
     ]
     started = perf_counter()
-    search = SchemeSearchCV(svc, cv=3, random_state=repeat, n_jobs=2, refit=False)
+    search = SchemeSearchCV(
+        svc,
+        default_candidates(len(np.unique(y))),
+        scoring=("joint_log_loss", *SCORES),
+        cv=3,
+        random_state=repeat,
+        n_jobs=n_jobs,
+        refit=False,
+    )
     chosen = search.fit(part.X_train, part.y_train).best_candidate_.name
     seconds = perf_counter() - started
     taken = next(row for row in found if row["design"] == chosen)
@@ -119,21 +123,21 @@ def summarise(score: str) -> None:
 
 
 def main(words: list[str]) -> None:
-    repeats = REPEATS
-    if "--repeats" in words:
-        place = words.index("--repeats")
-        repeats = int(words[place + 1])
-        words = words[:place] + words[place + 2 :]
-    chosen = words or data.available()
+    parser = argparse.ArgumentParser(prog="benchmarks designs")
+    parser.add_argument("--repeats", type=int, default=REPEATS)
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("datasets", nargs="*")
+    given = parser.parse_args(words)
+    chosen = given.datasets or data.available()
     if not chosen:
         print("no datasets: set POLYTOMY_DATA to their folder")
         return
     done = {(row["dataset"], int(row["repeat"])) for row in read_results()}
-    for repeat in range(repeats):
+    for repeat in range(given.repeats):
         for name in chosen:
             if (name, repeat) not in done:
                 started = perf_counter()
-                append(measure(name, repeat))
+                append(measure(name, repeat, given.jobs))
                 seconds = perf_counter() - started
                 print(f"{name} {repeat}: {seconds:.0f} s", file=sys.stderr, flush=True)
     for score in SCORES:

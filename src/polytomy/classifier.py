@@ -47,7 +47,7 @@ from polytomy.binary.rows import count_rows, take_block
 from polytomy.errors import ArgumentError, CalibrationWarning, warn_caller
 from polytomy.scheme import Scheme
 from polytomy.scheme.ensemble import SchemeEnsemble
-from polytomy.selection import candidates_from, choose, find_score, folds_of, run_race
+from polytomy.selection import choose, default_candidates, find_score, folds_of, run_race
 
 __all__ = ["PolytomyClassifier"]
 
@@ -363,9 +363,10 @@ class PolytomyClassifier(CallbackSupportMixin, ClassifierMixin, MetaEstimatorMix
         if isinstance(argument, str) and argument == "auto":
             if len(self.classes_) < 3:  # there is only one way
                 return scheme_from("one-vs-one", self.classes_)
-            decides = "log_loss" if gives_probabilities(self.solver) else "accuracy"
+            has_probabilities = gives_probabilities(self.solver)
+            decides = "joint_log_loss" if has_probabilities else "uncertainty_coefficient"
             race = run_race(
-                candidates_from("default", len(self.classes_), self.solver),
+                default_candidates(len(self.classes_), self.solver),
                 X,
                 y,
                 scores=[find_score(decides)],

@@ -72,6 +72,7 @@ def train(twin, X, signs, bounds, *, form=RBF, parameters=(0.4, 0, 0.0), **optio
     return twin.train_machines(
         (entries if form == FINISHED else no_matrix).astype(np.float32),
         no_matrix if form == FINISHED else entries,
+        reference_kernel_rows.nothing_to_make(),
         form,
         options.get("columns", np.arange(len(signs))),
         signs,
@@ -358,3 +359,62 @@ class TestFolds:
         alone = train(compiled_smo, X, signs, bounds[1:])[0]
         K = kernel_matrix(entries_of(X, RBF), RBF, (0.4, 0, 0.0))
         np.testing.assert_allclose(dual(K, b[1], signs), dual(K, alone[0], signs), rtol=1e-5)
+
+
+class TestRowsOnDemand:
+    @pytest.mark.parametrize(("form", "parameters"), KERNELS)
+    @pytest.mark.parametrize("is_finished", [True, False])
+    @pytest.mark.parametrize("n_kept", [1, 7, 60])
+    def test_rows_that_are_made_are_those_of_the_matrix(
+        self, form, parameters, is_finished, n_kept
+    ):
+        # Whole numbers, so that no order of additions makes a difference.
+        X, signs = samples(60, noise=2.0, seed=3)
+        X = np.round(2 * X)
+        bounds = fold_bounds(np.full(60, 4.0), 3)
+        columns = np.random.default_rng(1).permutation(60)
+        entries = entries_of(X, form)
+        as_matrix = kernel_matrix(entries, form, parameters) if is_finished else entries
+        own_form = FINISHED if is_finished else form
+        diagonals = np.diag(kernel_matrix(entries, form, parameters))[columns]
+        found = []
+        for twin in reference_smo, compiled_smo:
+            for is_made in False, True:
+                maker = reference_kernel_rows.nothing_to_make()
+                kept = as_matrix
+                if is_made:
+                    maker = maker_of(X, form, n_kept)
+                    kept = np.full((n_kept, 60), np.nan)
+                values = kept.astype(np.float32) if is_finished else np.empty((0, 0), np.float32)
+                found.append(
+                    twin.train_machines(
+                        values,
+                        np.empty((0, 0)) if is_finished else kept,
+                        maker,
+                        own_form,
+                        columns,
+                        signs[columns],
+                        bounds[:, columns],
+                        np.tile(np.asarray(parameters, dtype=np.float64), (4, 1)),
+                        np.tile(diagonals, (4, 1)),
+                        1e-3,
+                        -1,
+                        True,
+                        True,
+                        np.empty(2 * 60, dtype=np.float32),
+                    )
+                )
+        for others in found[1:]:
+            for one, other in zip(found[0], others, strict=True):
+                np.testing.assert_allclose(one, other, rtol=0, atol=1e-9)
+
+
+def maker_of(X, kind, n_kept):
+    return reference_kernel_rows.RowMaker(
+        np.ascontiguousarray(X.T),
+        np.sum(X**2, axis=1),
+        kind,
+        np.full(len(X), -1),
+        np.full(n_kept, -1),
+        np.zeros(1, dtype=np.int64),
+    )

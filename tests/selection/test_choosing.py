@@ -15,10 +15,12 @@ from polytomy.selection import (
     Runner,
     candidates_from,
     choose,
+    default_candidates,
     find_score,
     folds_of,
     pareto_set,
 )
+from polytomy.selection.scoring import Judged
 
 
 def runner(name, losses, cost):
@@ -132,3 +134,42 @@ def test_bad_candidates(argument, words):
 def test_an_unknown_score_suggests_one():
     with pytest.raises(ArgumentError, match="Did you mean 'log_loss'"):
         find_score("logloss")
+
+
+@st.composite
+def judged_samples(draw):
+    n_classes = draw(st.integers(2, 4))
+    y = draw(arrays(np.intp, draw(st.integers(3, 30)), elements=st.integers(0, n_classes - 1)))
+    scores = draw(arrays(np.float64, (len(y), n_classes), elements=st.sampled_from([0.1, 0.5, 2])))
+    weight = draw(arrays(np.float64, len(y), elements=st.sampled_from([0.5, 1.0, 3.0])))
+    scores /= scores.sum(axis=1, keepdims=True)
+    return Judged(y, scores, np.arange(n_classes), weight)
+
+
+@given(judged_samples())
+def test_losses_of_samples_are_what_the_uncertainty_coefficient_is_the_mean_of(judged):
+    score = find_score("uncertainty_coefficient")
+    shares = np.bincount(judged.y, judged.weight) / judged.weight.sum()
+    shares = shares[shares > 0]
+    entropy = -np.sum(shares * np.log(shares))
+    left = np.average(score.losses(judged), weights=judged.weight)
+    assert left == pytest.approx(entropy * (1 - score.measure(judged)), abs=1e-9)
+
+
+@given(judged_samples())
+def test_the_joint_log_loss_adds_what_both_leave_open(judged):
+    joint = find_score("joint_log_loss")
+    parts = find_score("log_loss"), find_score("uncertainty_coefficient")
+    expected = sum(np.average(part.losses(judged), weights=judged.weight) for part in parts)
+    assert joint.measure(judged) == pytest.approx(expected, abs=1e-12)
+    np.testing.assert_allclose(joint.losses(judged), sum(part.losses(judged) for part in parts))
+
+
+def test_the_default_tries_solvers_too():
+    found = candidates_from("default", 5)
+    assert {(each.scheme, each.solver) for each in found} >= {
+        ("one-vs-rest", "least-squares"),
+        ("one-vs-rest", "divergence"),
+    }
+    assert {each.solver for each in candidates_from("default", 5, "hamming")} == {"hamming"}
+    assert {each.solver for each in default_candidates(5)} == {"least-squares"}

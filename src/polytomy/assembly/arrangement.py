@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from polytomy.assembly.binding import bind_classes
 from polytomy.assembly.estimators import Dichotomy, check_models, dichotomies
-from polytomy.assembly.inference import follow_winners
+from polytomy.assembly.inference import follow_winners, is_walk_cheaper
 from polytomy.binary.banks import Bank
 from polytomy.binary.rows import count_rows
 from polytomy.errors import ArgumentError, SchemeError
@@ -66,14 +66,18 @@ class Arrangement(NamedTuple):
         self, bank: Bank, X: Any, solver: Solver, n_jobs: int | None = None
     ) -> NDArray[np.float64]:
         """Return the scores or probabilities of the classes of the data, asking the binaries."""
-        if solver == "greedy" and self.scheme.is_tree and self.scheme.n_partitions:
-            scores = follow_winners(self.scheme, bank, self.columns, self.signs, X)
-            return self._of_data(scores, solver)
         if not self.scheme.n_partitions:
             return np.ones((count_rows(X), 1))
+        if solver == "greedy" and is_walk_cheaper([(self.scheme, self.columns)], bank):
+            return self.walk(bank, X)
         if solver == "hamming" and (votes := self._pair_votes(bank, X)) is not None:
             return votes[:, self.positions]
         return self.solve(bank.decisions(X, n_jobs=n_jobs), solver)
+
+    def walk(self, bank: Bank, X: Any) -> NDArray[np.float64]:
+        """Return the scores of ``solver="greedy"``, asking the binaries on a sample's way alone."""
+        scores = follow_winners(self.scheme, bank, self.columns, self.signs, X)
+        return self._of_data(scores, "greedy")
 
     def _pair_votes(self, bank: Bank, X: Any) -> NDArray[np.float64] | None:
         """Return the votes of pairs by the binaries' signs alone, where that is all it takes."""
@@ -128,8 +132,9 @@ def mean_scores(
     """Return the scores of the classes, the mean over arrangements of the same binaries."""
     if len(arrangements) == 1:
         return arrangements[0].scores(bank, X, solver, n_jobs)
-    if solver == "greedy":  # which does not ask all of the binaries
-        each = (arrangement.scores(bank, X, solver, n_jobs) for arrangement in arrangements)
+    walks = [(each.scheme, each.columns) for each in arrangements]
+    if solver == "greedy" and is_walk_cheaper(walks, bank):
+        each = (arrangement.walk(bank, X) for arrangement in arrangements)
     else:
         answers = bank.decisions(X, n_jobs=n_jobs)
         each = (arrangement.solve(answers, solver) for arrangement in arrangements)

@@ -13,7 +13,15 @@ import numpy as np
 import numpy.typing as npt
 
 from polytomy.codes import CodingMatrix, RandomState
-from polytomy.designs import DATA_DESIGNS, DESIGNS, design, find_design, from_matrix
+from polytomy.designs import (
+    DATA_DESIGNS,
+    DESIGNS,
+    ENSEMBLES,
+    SCHEME_NAMES,
+    design,
+    find_design,
+    from_matrix,
+)
 from polytomy.errors import ArgumentError
 from polytomy.scheme import Scheme, parse, read
 from polytomy.scheme.ensemble import SchemeEnsemble
@@ -46,8 +54,8 @@ def scheme_from(
 
     Parameters
     ----------
-    argument : the name of a design, control text, a path, a Scheme or an ensemble of them, a coding
-        matrix, or a callable.
+    argument : the name of a design or of an ensemble, control text, a path, a Scheme or an ensemble
+        of them, a coding matrix, or a callable.
         A callable gets X and y and returns any of the others.
     classes : the labels of the data, in order: designs and matrices divide these
     X, y : the training data, for callables and for designs that are made from it
@@ -86,7 +94,7 @@ def scheme_from(
 
 def _from_text(
     text: str, classes: Iterable[Any], X: Any, y: Any, random_state: RandomState
-) -> Scheme:
+) -> Scheme | SchemeEnsemble:
     if text in DESIGNS or text in DATA_DESIGNS:
         found = find_design(text)
         seed = random_state if "random_state" in found.options else None
@@ -94,7 +102,9 @@ def _from_text(
             return design(text, classes, random_state=seed)
         if X is not None:
             return design(text, X=X, y=y, random_state=seed)
-    if text in DATA_DESIGNS or text == "auto":
+    if text in ENSEMBLES and X is not None:
+        return ENSEMBLES[text](X, y, random_state=random_state)
+    if text in SCHEME_NAMES or text == "auto":
         raise ArgumentError(
             f"scheme={text!r} makes a scheme from the data, which only fit has as a whole. Give "
             "the scheme itself."
@@ -103,7 +113,7 @@ def _from_text(
         return read(text)
     if _CONTROL_TEXT.search(text):
         return parse(text, "scheme")
-    known = [*DESIGNS, *DATA_DESIGNS, "auto"]
+    known = [*SCHEME_NAMES, "auto"]
     near = get_close_matches(text, known, n=1)
     hint = f" Did you mean {near[0]!r}?" if near else ""
     raise ArgumentError(

@@ -3,7 +3,7 @@
 from polytomy.designs.data_codes import data_driven_code
 from polytomy.designs.discriminant import decoc
 from polytomy.designs.empirical import empirical_tree
-from polytomy.designs.ensembles import tree_ensemble
+from polytomy.designs.ensembles import random_pair_trees, tree_ensemble
 from polytomy.designs.flat import (
     adjacent,
     exhaustive,
@@ -19,13 +19,22 @@ from polytomy.designs.nested_dichotomies import (
     random_pair_tree,
 )
 from polytomy.designs.orders import ClassOrder, detect_order, ordered_adjacent
-from polytomy.designs.registry import DATA_DESIGNS, DESIGNS, design, find_design
+from polytomy.designs.registry import (
+    DATA_DESIGNS,
+    DESIGNS,
+    ENSEMBLES,
+    SCHEME_NAMES,
+    design,
+    find_design,
+)
 from polytomy.designs.searched_trees import best_random_tree, evolved_tree
 from polytomy.designs.trees import balanced_tree, from_tree, random_tree
 
 __all__ = [
     "DATA_DESIGNS",
     "DESIGNS",
+    "ENSEMBLES",
+    "SCHEME_NAMES",
     "ClassOrder",
     "adjacent",
     "balanced_tree",
@@ -48,6 +57,7 @@ __all__ = [
     "orthogonal",
     "random_code",
     "random_pair_tree",
+    "random_pair_trees",
     "random_tree",
     "tree_ensemble",
 ]

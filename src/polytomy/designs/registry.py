@@ -6,11 +6,14 @@ from collections.abc import Callable, Iterable
 from difflib import get_close_matches
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from polytomy.codes.arguments import RandomState
 from polytomy.designs import (
     data_codes,
     discriminant,
     empirical,
+    ensembles,
     flat,
     nested_dichotomies,
     orders,
@@ -19,8 +22,17 @@ from polytomy.designs import (
 )
 from polytomy.errors import ArgumentError
 from polytomy.scheme import Scheme
+from polytomy.scheme.ensemble import SchemeEnsemble
 
-__all__ = ["DATA_DESIGNS", "DESIGNS", "Design", "design", "find_design"]
+__all__ = [
+    "DATA_DESIGNS",
+    "DESIGNS",
+    "ENSEMBLES",
+    "SCHEME_NAMES",
+    "Design",
+    "design",
+    "find_design",
+]
 
 
 class Design(NamedTuple):
@@ -59,6 +71,10 @@ def _separability_tree(X: Any, y: Any, **options: Any) -> Scheme:
     return empirical.empirical_tree(X, y, distance="separability", linkage="average", **options)
 
 
+def _random_trees(X: Any, y: Any, **options: Any) -> SchemeEnsemble:
+    return ensembles.tree_ensemble(np.unique(y), **options)
+
+
 DATA_DESIGNS: dict[str, Design] = {
     name: Design(make, summary, _SEEDED if is_seeded else frozenset(), needs_data=True)
     for name, make, summary, is_seeded in [
@@ -85,6 +101,16 @@ DATA_DESIGNS: dict[str, Design] = {
     ]
 }  # fmt: skip
 
+# Several schemes each, which no single control text describes.
+ENSEMBLES: dict[str, Callable[..., SchemeEnsemble]] = {
+    "random-trees": _random_trees,
+    "random-pair-trees": ensembles.random_pair_trees,
+}
+"""Ensembles by name: functions of X, y and ``random_state=``."""
+
+SCHEME_NAMES = (*DESIGNS, *DATA_DESIGNS, *ENSEMBLES)
+"""All names that the option ``scheme`` takes for what is made anew."""
+
 
 def find_design(name: str) -> Design:
     """Return the entry of a design, from the classes or from the data; ArgumentError if none.
@@ -93,6 +119,11 @@ def find_design(name: str) -> Design:
     True
     """
     known = DESIGNS | DATA_DESIGNS
+    if isinstance(name, str) and name in ENSEMBLES:
+        raise ArgumentError(
+            f"{name!r} is several schemes, which no single control text describes. Train with it "
+            "as the scheme instead."
+        )
     if not isinstance(name, str) or name not in known:
         near = get_close_matches(str(name), known, n=1)
         hint = f" Did you mean {near[0]!r}?" if near else ""

@@ -24,12 +24,14 @@ from polytomy.kernels.reference_kernel_rows import (
     ROUNDER,
     SIGMOID,
     TAYLOR,
+    RowMaker,
 )
 
 __all__ = [
     "KernelRows",
     "fill_row",
     "forget_rows",
+    "has_own_rows",
     "keep_rows",
     "kernel_values",
     "load_row",
@@ -52,7 +54,7 @@ class KernelRows(NamedTuple):
 
     Attributes
     ----------
-    values, entries, form, columns : as `train_machines` takes them
+    values, entries, maker, form, columns : as `train_machines` takes them
     is_whole : whether the columns are all those of the matrix, in its order
     kernel : gamma, degree and coef0, float64 array of shape (3,)
     cache : float32 array of two rows or more, one after the other; a row is the kernel values of
@@ -65,6 +67,7 @@ class KernelRows(NamedTuple):
 
     values: Any
     entries: Any
+    maker: Any
     form: Any
     columns: Any
     is_whole: Any
@@ -138,13 +141,14 @@ def store_products(
 def keep_rows(
     values: Singles,
     entries: Doubles,
+    maker: RowMaker,
     form: int,
     columns: NDArray[np.int64],
     kernel: Any,
     cache: Singles,
 ) -> Any:
     """Return an empty cache of rows."""
-    is_whole = len(columns) == (len(values) if form == FINISHED else len(entries))
+    is_whole = len(columns) == (values.shape[1] if form == FINISHED else entries.shape[1])
     for k in range(len(columns)):
         is_whole = is_whole and columns[k] == k
     slot_of = np.empty(len(columns), np.int64)
@@ -152,10 +156,27 @@ def keep_rows(
     state = np.empty(3, np.int64)
     scratch = _new_scratch()
     rows = KernelRows(
-        values, entries, form, columns, is_whole, kernel, cache, slot_of, sample_in, state, scratch
+        values,
+        entries,
+        maker,
+        form,
+        columns,
+        is_whole,
+        kernel,
+        cache,
+        slot_of,
+        sample_in,
+        state,
+        scratch,
     )
     forget_rows(rows, len(columns))
     return rows
+
+
+@helper
+def has_own_rows(rows: KernelRows) -> bool:
+    """Return whether the rows of the matrix are those of the problem, as they are."""
+    return rows.form == FINISHED and rows.is_whole and len(rows.maker.slot_of) == 0
 
 
 @helper
@@ -198,6 +219,9 @@ def row_in(rows: KernelRows, slot: int) -> Any:
 def fill_row(rows: KernelRows, sample: int, considered: Any, n: int, out: Singles) -> None:
     """Write the kernel values of a sample with the n considered ones."""
     row = rows.columns[sample]
+    if len(rows.maker.slot_of) > 0:
+        slot = rows.maker.slot_of[row]
+        row = slot if slot >= 0 else _make_row(rows, row)
     is_all = rows.is_whole and n == len(rows.columns)
     if rows.form == FINISHED:
         values = rows.values[row]
@@ -226,6 +250,39 @@ def fill_row(rows: KernelRows, sample: int, considered: Any, n: int, out: Single
             rows.scratch,
             out[first : first + size],
         )
+
+
+@helper
+def _make_row(rows: KernelRows, row: int) -> int:
+    """Make a row of the matrix, and return the slot that it is kept in."""
+    maker = rows.maker
+    slot = maker.next_slot[0]
+    maker.next_slot[0] = (slot + 1) % len(maker.row_in)
+    if maker.row_in[slot] >= 0:
+        maker.slot_of[maker.row_in[slot]] = -1
+    maker.row_in[slot] = row
+    maker.slot_of[row] = slot
+    gamma, degree, coef0 = rows.kernel[0], int(rows.kernel[1]), rows.kernel[2]
+    n_features, n_rows = maker.features.shape
+    made = rows.scratch[2]
+    for first in range(0, n_rows, _BLOCK):
+        size = min(_BLOCK, n_rows - first)
+        made[:size] = 0.0
+        for f in range(n_features):
+            factor, feature = maker.features[f, row], maker.features[f, first : first + size]
+            for k in range(size):
+                made[k] += factor * feature[k]
+        if maker.kind == RBF:
+            square, squares = maker.squares[row], maker.squares[first : first + size]
+            for k in range(size):
+                distance = square + squares[k] - 2.0 * made[k]
+                made[k] = distance if distance > 0.0 else 0.0
+        if rows.form == FINISHED:
+            out = rows.values[slot, first : first + size]
+            _transform(made[:size], maker.kind, gamma, degree, coef0, rows.scratch, out)
+        else:
+            rows.entries[slot, first : first + size] = made[:size]
+    return slot
 
 
 @helper

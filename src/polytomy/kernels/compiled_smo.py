@@ -18,6 +18,7 @@ from polytomy.kernels.compiled_kernel_rows import (
     KernelRows,
     fill_row,
     forget_rows,
+    has_own_rows,
     keep_rows,
     load_row,
     row_in,
@@ -39,7 +40,7 @@ from polytomy.kernels.compiled_working_set import (
     step,
 )
 from polytomy.kernels.compiling import helper
-from polytomy.kernels.reference_kernel_rows import FINISHED
+from polytomy.kernels.reference_kernel_rows import RowMaker
 from polytomy.kernels.reference_smo import (
     CROWDED,
     FEW_SAMPLES,
@@ -56,6 +57,7 @@ Floats = NDArray[np.float64]
 def train_machines(
     kernel_values: NDArray[np.float32],
     entries: Floats,
+    maker: RowMaker,
     form: int,
     columns: NDArray[np.int64],
     signs: Floats,
@@ -78,7 +80,7 @@ def train_machines(
     lower, upper = np.empty(n_samples), np.empty(n_samples)
     considered = new_considered(n_samples)
     kernel = parameters[0].copy()
-    rows = keep_rows(kernel_values, entries, form, columns, kernel, cache)
+    rows = keep_rows(kernel_values, entries, maker, form, columns, kernel, cache)
     for run in range(n_runs):
         if not _are_equal(kernel, parameters[run]):
             for k in range(len(kernel)):
@@ -179,7 +181,7 @@ def _solve(
     whole_coefficients = problem.coefficients.copy()
     lanes = new_lanes()
     # The matrix's own rows are the kernel's where nothing is left out and nothing to be computed.
-    is_direct = rows.form == FINISHED and rows.is_whole
+    is_direct = has_own_rows(rows)
 
     n_free = 0
     for t in range(n_samples):
@@ -264,7 +266,7 @@ def _complete_gradient(
     n_samples = len(problem.gradient)
     if n < n_samples:
         left_out = _complement(considered.samples, n, n_samples)
-        is_direct = rows.form == FINISHED and rows.is_whole
+        is_direct = has_own_rows(rows)
         part = np.empty(len(left_out))
         for k in range(len(left_out)):
             part[k] = whole_gradient[left_out[k]]

@@ -1,13 +1,15 @@
 """Kernel values made from entries of a shared matrix, in plain NumPy: the oracle of its twin.
 
 The matrix holds what many kernels have in common: inner products, squared distances, or finished
-kernel values where there is one kernel only. Kernel values are in single precision, as are those
+kernel values where there is one kernel only. Of one that is too large, rows are made when they are
+needed. Kernel values are in single precision, as are those
 that LIBSVM keeps; all else is in double precision, so that they are rounded once, as LIBSVM's are.
 """
 
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +25,10 @@ __all__ = [
     "ROUNDER",
     "SIGMOID",
     "TAYLOR",
+    "RowMaker",
     "kernel_values",
+    "made_entries",
+    "nothing_to_make",
     "store_products",
 ]
 
@@ -43,6 +48,43 @@ ROUNDER = 1.5 * 2**52
 
 TAYLOR = tuple(1 / math.factorial(k) for k in range(10, -1, -1))
 """1/10! … 1/0!: on [−ln 2 / 2, ln 2 / 2] the terms left out are below 1e-12."""
+
+
+class RowMaker(NamedTuple):
+    """What rows of a matrix are made from when they are needed, and where those are that are made.
+
+    Attributes
+    ----------
+    features : float64 array of shape (n_features, n); no columns where all rows are there already
+    squares : float64 array of shape (n,), |x|²
+    kind : LINEAR, RBF, POLY or SIGMOID, the kernel of finished values
+    slot_of : int64 array of shape (n,), where a row is kept, or −1
+    row_in : int64 array of shape (n_slots,), the row that is kept there, or −1
+    next_slot : int64 array of shape (1,), the slot to fill next
+    """
+
+    features: NDArray[np.float64]
+    squares: NDArray[np.float64]
+    kind: int
+    slot_of: NDArray[np.int64]
+    row_in: NDArray[np.int64]
+    next_slot: NDArray[np.int64]
+
+
+def nothing_to_make() -> RowMaker:
+    """Return the maker of a matrix that has all its rows."""
+    none = np.empty(0, dtype=np.int64)
+    return RowMaker(np.empty((0, 0)), np.empty(0), LINEAR, none, none, none)
+
+
+def made_entries(maker: RowMaker, row: int) -> NDArray[np.float64]:
+    """Return the entries of a row of the matrix: inner products or, for the kind RBF, distances."""
+    entries = np.zeros(maker.features.shape[1])
+    for feature in maker.features:  # in this order, as the twin adds them
+        entries += feature[row] * feature
+    if maker.kind == RBF:
+        entries = np.maximum(maker.squares[row] + maker.squares - 2.0 * entries, 0.0)
+    return entries
 
 
 def kernel_values(

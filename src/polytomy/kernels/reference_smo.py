@@ -24,7 +24,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from polytomy.kernels.reference_kernel_rows import FINISHED
+from polytomy.kernels.reference_kernel_rows import FINISHED, RowMaker, made_entries
 from polytomy.kernels.reference_kernel_rows import kernel_values as values_of
 
 __all__ = [
@@ -61,6 +61,7 @@ NEAR_THE_END = 10.0
 def train_machines(
     kernel_values: NDArray[np.float32],
     entries: Floats,
+    maker: RowMaker,
     form: int,
     columns: NDArray[np.int64],
     signs: Floats,
@@ -83,6 +84,8 @@ def train_machines(
     kernel_values : float32 array of shape (n, n), symmetric; of shape (0, 0) where they are not
         finished
     entries : float64 array of shape (n, n), symmetric; of shape (0, 0) where values are finished
+    maker : where rows are made when they are needed, what from; kernel values or entries are then
+        the places where the compiled twin keeps some of them, of shape (n_slots, n)
     form : how entries of the matrix become kernel values; see `reference_kernel_rows`
     columns : rows and columns of the matrix that are the samples, shape (m,)
     signs : −1.0 or 1.0, the samples' sides, shape (m,)
@@ -113,6 +116,9 @@ def train_machines(
         def row(
             sample: int, gamma: float = gamma, degree: int = int(degree), coef0: float = coef0
         ) -> Floats:
+            if len(maker.slot_of):
+                part = made_entries(maker, columns[sample])[columns]
+                return values_of(part, maker.kind, gamma, degree, coef0).astype(np.float64)
             part = matrix[columns[sample], columns].astype(np.float64)
             return values_of(part, form, gamma, degree, coef0).astype(np.float64)
 

@@ -1,6 +1,6 @@
 """Which scheme and solver suit the data: candidates raced against each other on held-out folds."""
 
-from polytomy.selection.candidates import Candidate, candidates_from
+from polytomy.selection.candidates import Candidate, candidates_from, default_candidates
 from polytomy.selection.choosing import choose, pareto_set
 from polytomy.selection.folds import folds_of
 from polytomy.selection.race import Race, Runner, run_race
@@ -14,6 +14,7 @@ __all__ = [
     "Score",
     "candidates_from",
     "choose",
+    "default_candidates",
     "find_score",
     "folds_of",
     "pareto_set",

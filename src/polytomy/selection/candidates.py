@@ -9,11 +9,12 @@ from polytomy.assembly import SchemeArgument, Solver
 from polytomy.errors import ArgumentError
 from polytomy.scheme import Scheme
 
-__all__ = ["Candidate", "candidates_from"]
+__all__ = ["Candidate", "candidates_from", "default_candidates"]
 
 # Designs whose binaries all together would be trained on more samples than this many times the
 # data's are not tried by default: one-vs-one of more than a hundred classes.
 _MOST_WORK = 100
+_SOLVED_TWICE = ("one-vs-rest", "orthogonal")
 
 
 class Candidate(NamedTuple):
@@ -24,6 +25,21 @@ class Candidate(NamedTuple):
     solver: Solver = "least-squares"
 
 
+def default_candidates(n_classes: int, solver: Solver = "least-squares") -> list[Candidate]:
+    """Return the designs that suit a number of classes, with one solver.
+
+    Examples
+    --------
+    >>> [each.name for each in default_candidates(500)]
+    ['empirical-tree', 'separability-tree', 'centroid-tree', 'decoc']
+    """
+    flat = ["one-vs-one", "one-vs-rest", "ordered-adjacent", "orthogonal"]
+    # All of these train on about as many times the data as there are classes.
+    names = flat if n_classes <= _MOST_WORK else []
+    names = [*names, "empirical-tree", "separability-tree", "centroid-tree", "decoc"]
+    return [Candidate(name, name, solver) for name in names]
+
+
 def candidates_from(
     argument: Any, n_classes: int, solver: Solver = "least-squares"
 ) -> list[Candidate]:
@@ -32,8 +48,10 @@ def candidates_from(
     Parameters
     ----------
     argument : "default", a list, or a dict of names
-        Each item is a scheme, in any form that the option ``scheme`` takes, or a pair of a scheme
-        and a solver.
+        "default" are the designs that suit the number of classes, and codes whose least squares
+        can give a class no chance at all with a solver that never does. Each item of a list or
+        dict is a scheme, in any form that the option ``scheme`` takes, or a pair of a scheme and a
+        solver.
     n_classes : number of classes of the data
     solver : of those that have none of their own
 
@@ -43,7 +61,10 @@ def candidates_from(
     ['tree', 'one-vs-one, voting']
     """
     if isinstance(argument, str) and argument == "default":
-        return [Candidate(name, name, solver) for name in _default_names(n_classes)]
+        found = default_candidates(n_classes, solver)
+        again = _SOLVED_TWICE if solver == "least-squares" else ()
+        pairs = [(each.scheme, "divergence") for each in found if each.name in again]
+        return found + [_candidate(pair, solver) for pair in pairs]
     if isinstance(argument, Mapping):
         found = [_candidate(item, solver, name=str(name)) for name, item in argument.items()]
     elif isinstance(argument, Iterable) and not isinstance(argument, str | Scheme):
@@ -82,10 +103,3 @@ def _name_of(value: Any) -> str:
     text = value if isinstance(value, str) else getattr(value, "__name__", None) or repr(value)
     text = " ".join(text.split())
     return text if len(text) <= 40 else f"{text[:39]}…"
-
-
-def _default_names(n_classes: int) -> list[str]:
-    names = ["one-vs-one", "one-vs-rest", "ordered-adjacent", "orthogonal"]
-    # All of these train on about as many times the data as there are classes.
-    flat = names if n_classes <= _MOST_WORK else []
-    return [*flat, "empirical-tree", "separability-tree", "centroid-tree"]

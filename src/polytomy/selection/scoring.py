@@ -72,6 +72,30 @@ def _surprises(judged: Judged) -> Floats:
     return np.asarray(-np.log(np.clip(of_truth, np.finfo(np.float64).eps, 1.0)))
 
 
+def _surprises_at_prediction(judged: Judged) -> Floats:
+    """Return −log P(truth | prediction), as frequent as it is among these samples.
+
+    The mean is the entropy of the truth that is left once the prediction is known: that of the
+    truth, which all candidates have in common, times one less the uncertainty coefficient.
+    """
+    truth = np.argmax(_is_truth(judged), axis=1)
+    predicted = np.argmax(judged.scores, axis=1)
+    n_classes = len(judged.classes)
+    joint = np.zeros((n_classes, n_classes))
+    np.add.at(joint, (truth, predicted), 1.0 if judged.weight is None else judged.weight)
+    among = joint[truth, predicted] / joint.sum(axis=0)[predicted]
+    # Samples that weigh nothing may be alone with theirs.
+    return np.asarray(-np.log(np.where(np.isnan(among) | (among <= 0), 1.0, among)))
+
+
+def _joint_surprises(judged: Judged) -> Floats:
+    return _surprises(judged) + _surprises_at_prediction(judged)
+
+
+def _joint_log_loss(judged: Judged) -> float:
+    return float(np.average(_joint_surprises(judged), weights=judged.weight))
+
+
 def _squares(judged: Judged) -> Floats:
     return np.asarray(np.sum((judged.scores - _is_truth(judged)) ** 2, axis=1))
 
@@ -98,7 +122,10 @@ SCORES: dict[str, Score] = {
             _uncertainty_coefficient,
             greater_is_better=True,
             needs_probabilities=False,
+            losses=_surprises_at_prediction,
         ),
+        # What the probabilities leave open about the class, and what the prediction leaves open.
+        Score("joint_log_loss", _joint_log_loss, losses=_joint_surprises),
         Score(
             "accuracy",
             _accuracy,

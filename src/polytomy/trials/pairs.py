@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from polytomy.assembly import SchemeArgument, Solver, scheme_from
-from polytomy.designs import DATA_DESIGNS, DESIGNS
+from polytomy.designs import SCHEME_NAMES
 from polytomy.errors import ArgumentError
 from polytomy.scheme import Scheme
 from polytomy.scheme.ensemble import SchemeEnsemble
@@ -140,12 +140,12 @@ def _items(schemes: Any) -> list[tuple[str, SchemeArgument, Solver | None]]:
 
 def _check_scheme(scheme: SchemeArgument) -> None:
     """Raise an error now for text that can be no scheme of any dataset."""
-    if isinstance(scheme, str) and scheme not in DESIGNS and scheme not in DATA_DESIGNS:
+    if isinstance(scheme, str) and scheme not in SCHEME_NAMES:
         scheme_from(scheme, ["a", "b"])
 
 
 def _describe_scheme(scheme: SchemeArgument) -> str:
-    if isinstance(scheme, str) and (scheme in DESIGNS or scheme in DATA_DESIGNS):
+    if isinstance(scheme, str) and scheme in SCHEME_NAMES:
         return scheme
     if isinstance(scheme, str | os.PathLike | Scheme | SchemeEnsemble):
         return str(scheme_from(scheme, ["a", "b"]))  # of a file, what is in it counts

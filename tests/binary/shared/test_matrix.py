@@ -16,15 +16,15 @@ class TestSinglePrecision:
         X, _ = clouds(700, n_features=20)
         kernel = KernelFunction("rbf", gamma=gamma)
         exact = np.exp(-gamma * cdist(X, X, "sqeuclidean"))
-        found = SharedMatrix(X, "rbf", kernel, n_threads=2).kernel_values
+        found = SharedMatrix(X, "rbf", kernel, n_threads=2).rows().kernel_values
         np.testing.assert_allclose(found, exact, rtol=2.0**-24 * (1 + 1e-4), atol=2e-38)
         np.testing.assert_array_equal(found, found.T)
 
     def test_what_is_not_finished_is_in_double_precision(self):
         X, _ = clouds(400, n_features=20)
-        distances = SharedMatrix(X, "rbf", n_threads=2).entries
+        distances = SharedMatrix(X, "rbf", n_threads=2).rows().entries
         np.testing.assert_allclose(distances, cdist(X, X, "sqeuclidean"), rtol=1e-12, atol=1e-11)
-        products = SharedMatrix(X, "poly").entries
+        products = SharedMatrix(X, "poly").rows().entries
         np.testing.assert_allclose(products, X @ X.T, rtol=1e-12, atol=1e-12)
 
     @pytest.mark.parametrize("kernel", ["rbf", "linear"])

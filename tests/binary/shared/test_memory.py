@@ -43,22 +43,55 @@ class TestMemory:
         assert bytes_of_rows(X, 25) == 3 * size // 2
         assert bytes_of_rows(X.toarray(), 25) == 3 * 25 * 200 * 8
 
-    def test_a_matrix_that_does_not_fit_is_not_made(self):
-        X, codes = clouds(600)
-        needed = need(X, 600, n_runs=1)
+    @pytest.mark.parametrize("svc", [SVC(), SVC(gamma=0.1), SVC(kernel="poly"), SVC(C=100)])
+    def test_rows_of_a_matrix_that_does_not_fit_are_made_when_they_are_needed(self, svc):
+        X, codes = clouds(900, spread=2.5)
+        is_finished = svc.gamma != "scale"
+        problems = [rest(codes, 1), pair(codes, 0, 2), rest(codes, 2)]
+        options = {"seeds": [1, 2, 3], "n_jobs": 1}
+        needed = need(X, 900, n_runs=6, is_finished=is_finished)
+        whole = train_on_shared_kernel([svc] * 3, X, problems, memory_budget=needed, **options)
+        row = bytes_of_matrix(900, is_finished=is_finished) // 900
+        for n_kept in 899, 500:
+            budget = needed - (900 - n_kept) * row
+            training = train_on_shared_kernel(
+                [svc] * 3, X, problems, memory_budget=budget, **options
+            )
+            assert training.notes == [
+                "3 of the binaries are trained on one matrix of 900 rows, of which up to "
+                f"{n_kept} are kept at a time."
+            ]
+            for one, other in zip(training.binaries, whole.binaries, strict=True):
+                # The order of additions in a kernel value may differ, so that steps may.
+                np.testing.assert_allclose(one.scores(X), other.scores(X), rtol=0, atol=svc.tol)
+
+    def test_too_few_rows_are_of_no_use(self):
+        X, codes = clouds(900)
         problems = [rest(codes, 1), rest(codes, 2)]
-        svcs = [SVC()] * 2
+        needed = need(X, 900, n_runs=1) - bytes_of_matrix(900, is_finished=False) + 500 * 8 * 900
         options = {"calibration": None}
-        enough = train_on_shared_kernel(svcs, X, problems, memory_budget=needed, **options)
-        assert all(enough.binaries)
-        training = train_on_shared_kernel(svcs, X, problems, memory_budget=needed - 1, **options)
+        training = train_on_shared_kernel([SVC()] * 2, X, problems, memory_budget=needed, **options)
+        assert all(training.binaries)
+        training = train_on_shared_kernel(
+            [SVC()] * 2, X, problems, memory_budget=needed - 1, **options
+        )
         assert training.binaries == [None, None]
-        size = size_in_words(needed)
+        whole, given = size_in_words(need(X, 900, n_runs=1)), size_in_words(needed)
         assert training.notes == [
             "The kernel matrix of all problems is too large; each has one of its own.",
-            f"2 of the binaries are trained one by one: a matrix of 600 rows takes {size} with "
-            f"all that goes with it, more than memory_budget, {size}.",
+            f"2 of the binaries are trained one by one: a matrix of 900 rows takes {whole} with "
+            f"all that goes with it, more than memory_budget, {given}.",
         ]
+
+    def test_sparse_samples_have_a_matrix_or_none(self):
+        X, codes = clouds(600)
+        X = scipy.sparse.csr_array(np.where(np.abs(X) > 1, X, 0.0))
+        problems = [rest(codes, 1), rest(codes, 2)]
+        budget = need(X, 600, n_runs=1) - 1
+        training = train_on_shared_kernel(
+            [SVC()] * 2, X, problems, memory_budget=budget, calibration=None
+        )
+        assert training.binaries == [None, None]
 
     def test_each_problem_has_a_matrix_of_its_own_where_one_of_all_does_not_fit(self):
         X, codes = clouds(600)

@@ -29,6 +29,10 @@ class Group(Protocol):
     """Some binaries of a bank, evaluated together."""
 
     columns: NDArray[np.intp]
+    effort: float
+    """Inner products, or what takes as long, that a sample costs all of them together."""
+    efforts: NDArray[np.float64]
+    """The same for each of them alone."""
 
     def scores(self, samples: Samples, n_jobs: int | None = None) -> NDArray[np.float64]:
         """Return the scores of its binaries, of shape (n_samples, n_columns)."""
@@ -134,6 +138,19 @@ class Bank:
         if position not in self._alone:
             self._alone[position] = Bank([self.binaries[position]], self.dtype)
         return self._alone[position]
+
+    @cached_property
+    def effort(self) -> float:
+        """What a sample costs, in inner products of its features or what takes as long."""
+        return sum(group.effort for group in self._groups)
+
+    @cached_property
+    def efforts_alone(self) -> NDArray[np.float64]:
+        """What a sample costs when only one of the binaries is asked, for each of them."""
+        efforts = np.empty(len(self.binaries))
+        for group in self._groups:
+            efforts[group.columns] = group.efforts
+        return efforts
 
     @cached_property
     def _alone(self) -> dict[int, Bank]:

@@ -15,6 +15,9 @@ from polytomy.binary.rows import unchangeable
 
 __all__ = ["GenericGroup"]
 
+# Nothing is known of what an estimator does; most do more than a small support vector machine.
+_EFFORT = 1000.0
+
 
 class GenericGroup:
     """Binaries that have nothing in common.
@@ -29,6 +32,8 @@ class GenericGroup:
     def __init__(self, columns: NDArray[np.intp], members: Sequence[TrainedBinary]) -> None:
         self.columns = columns
         self._binaries = members
+        self.efforts = np.full(len(members), _EFFORT)
+        self.effort = float(self.efforts.sum())
 
     def scores(self, samples: Samples, n_jobs: int | None = None) -> NDArray[np.float64]:
         """Return the binaries' own `scores`, of shape (n_samples, n_members)."""

@@ -112,6 +112,8 @@ class KernelGroup:
         self._n_features = int(first.vectors.shape[1])
         self._intercepts = np.array([member.intercept for member in members])
         pool = _pool_of(members)
+        self.effort = float(len(pool.rows))
+        self.efforts = np.array([float(len(member.coefficients)) for member in members])
         weights = _weights_of(pool, members)
         self._evaluator = choose_evaluator(first.kernel, pool.vectors, pool.rows, weights, dtype)
 

@@ -23,6 +23,9 @@ __all__ = ["LinearGroup", "LinearMember", "linear_member"]
 # Weights are stacked in so many columns at a time.
 _STACK = 256
 
+# A product with so many columns takes hardly longer than with one: the samples are read once.
+_COLUMNS_AT_ONCE = 16
+
 
 class LinearMember(NamedTuple):
     """One binary of a linear bank.
@@ -101,6 +104,8 @@ class LinearGroup:
         rows, intercepts = zip(*(_folded(member, self._centre) for member in members), strict=True)
         self._weights = _stacked(rows)
         self._intercepts = np.array(intercepts)
+        self.efforts = np.ones(len(members))
+        self.effort = max(1.0, len(members) / _COLUMNS_AT_ONCE)
 
     def scores(self, samples: Samples, n_jobs: int | None = None) -> NDArray[np.float64]:
         """Return what the binaries' own `scores` are, of shape (n_samples, n_members)."""

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from polytomy.binary.kernel_functions import KernelFunction, squared_lengths
 from polytomy.binary.problems import BinaryProblem
 from polytomy.binary.shared.kernel_finder import KernelFinder
-from polytomy.binary.shared.matrix import SharedMatrix
+from polytomy.binary.shared.matrix import Matrix, RowsOnDemand, SharedMatrix
 from polytomy.binary.shared.memory import (
     bytes_of_matrix,
     bytes_of_rows,
@@ -38,6 +38,9 @@ __all__ = [
 _LARGEST_PART = 0.5
 _MOST_PAIRS = 2.0
 
+# Of a matrix that is made row by row. A machine goes back and forth between its support vectors.
+_FEWEST_KEPT_ROWS = 500
+
 
 class TooLargeError(UnsuitableError):
     """A matrix does not fit in the memory budget."""
@@ -59,9 +62,13 @@ class MatrixPlan(NamedTuple):
     finished: KernelFunction | None
     place: NDArray[np.intp]
 
-    def build(self, n_threads: int) -> SharedMatrix:
+    def build(self, n_threads: int) -> Matrix:
         """Compute the matrix."""
         return SharedMatrix(self.numbers, self.kind, self.finished, n_threads)
+
+    def build_on_demand(self, n_kept: int) -> Matrix:
+        """Return the matrix, whose rows are made when they are needed."""
+        return RowsOnDemand(self.numbers, self.kind, self.finished, n_kept)
 
 
 class Size(NamedTuple):
@@ -71,7 +78,7 @@ class Size(NamedTuple):
     ----------
     n_rows : rows of the matrix
     matrix : bytes of the matrix
-    shared : bytes of the matrix and of its rows
+    shared : bytes of the matrix and of the samples that are its rows
     by_thread : bytes of each thread
     """
 
@@ -89,6 +96,22 @@ class Size(NamedTuple):
                 f"with it, more than memory_budget, {size_in_words(budget)}"
             )
         return int((budget - self.shared) // self.by_thread)
+
+    def rows_on_demand(self, budget: float, most_threads: int) -> tuple[int, int]:
+        """Return how many threads fit in a budget that keep rows each, and how many rows.
+
+        Raise a TooLargeError where not even one can keep enough of them.
+        """
+        row = self.matrix // self.n_rows
+        left = budget - (self.shared - self.matrix)
+        least = self.by_thread + row * min(_FEWEST_KEPT_ROWS, self.n_rows)
+        if least > left:
+            raise TooLargeError(
+                f"memory_budget, {size_in_words(budget)}, is too little for {_FEWEST_KEPT_ROWS} of "
+                f"{self.n_rows} rows of a matrix"
+            )
+        n_threads = min(most_threads, int(left // least))
+        return n_threads, min(self.n_rows, int((left / n_threads - self.by_thread) // row))
 
 
 def measure(

@@ -14,6 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from polytomy.binary.answers import Output, TrainedBinary
+from polytomy.binary.banks.samples import is_sparse
 from polytomy.binary.calibration import Calibration, make_calibrator
 from polytomy.binary.calibrators import UncalibratedMap
 from polytomy.binary.folds import check_folds, count_folds
@@ -21,8 +22,10 @@ from polytomy.binary.machines import KernelMachine, VectorPool
 from polytomy.binary.problems import BinaryProblem
 from polytomy.binary.rows import count_rows, take_rows
 from polytomy.binary.shared.kernel_finder import KernelFinder
+from polytomy.binary.shared.matrix import Matrix
 from polytomy.binary.shared.memory import check_budget, size_in_words
 from polytomy.binary.shared.planning import (
+    MatrixPlan,
     Size,
     TooLargeError,
     common_kernel,
@@ -93,9 +96,10 @@ def train_on_shared_kernel(
     balance : bool, default=False
         Whether the two sides of each problem weigh the same.
     memory_budget : number of bytes, default a quarter of the machine's memory
-        What the matrix may take, with all that goes with it. Where that is too little for all
-        problems together, each has a matrix of its own; where it is for a problem, that one is
-        left to be trained another way.
+        What the matrix may take, with all that goes with it. Where that is too little, its rows
+        are made when they are needed, and some of them kept; of sparse samples, each problem has a
+        matrix of its own. A problem for which it is too little even so is left to be trained
+        another way.
     n_jobs : int, optional
         Number of threads, as joblib counts jobs. The result does not depend on it.
     on_trained : callable, optional
@@ -197,19 +201,31 @@ class _Trainer:
             yield from self._train_apart(numbers, finder, tasks, n_threads)
             return
         try:
-            n_threads = min(n_threads, size.count_threads(self.budget))
-            worker = self._worker(numbers, finder, tasks, n_threads)
+            plan = self._plan(numbers, finder, tasks)
+            matrix, n_threads, note = self._matrix(plan, size, n_threads)
         except TooLargeError:
             notes.append("The kernel matrix of all problems is too large; each has one of its own.")
             yield from self._train_apart(numbers, finder, tasks, n_threads)
         except UnsuitableError as reason:
             yield from [reason] * len(tasks)
         else:
-            notes.append(
-                f"{len(tasks)} of the binaries are trained on one matrix of {size.n_rows} rows, "
-                f"{size_in_words(size.matrix)}."
-            )
+            notes.append(f"{len(tasks)} of the binaries are trained on one matrix of {note}.")
+            worker = self._worker(plan, matrix, finder)
             yield from _in_threads(n_threads, (delayed(_attempt)(worker, task) for task in tasks))
+
+    def _matrix(self, plan: MatrixPlan, size: Size, n_threads: int) -> tuple[Matrix, int, str]:
+        """Return the matrix of a plan, how many threads can use it, and what to say of it."""
+        try:
+            n_threads = min(n_threads, size.count_threads(self.budget))
+        except TooLargeError:
+            if is_sparse(plan.numbers):
+                raise
+        else:
+            note = f"{size.n_rows} rows, {size_in_words(size.matrix)}"
+            return plan.build(n_threads), n_threads, note
+        n_threads, n_kept = size.rows_on_demand(self.budget, n_threads)
+        note = f"{size.n_rows} rows, of which up to {n_kept} are kept at a time"
+        return plan.build_on_demand(n_kept), n_threads, note
 
     def _train_apart(
         self, numbers: Any, finder: KernelFinder, tasks: Sequence[_Task], n_threads: int
@@ -224,10 +240,10 @@ class _Trainer:
         def train(task: _Task, size: Size) -> MachineData | UnsuitableError:
             try:
                 size.count_threads(self.budget)
-                worker = self._worker(numbers, finder, [task], 1)
+                plan = self._plan(numbers, finder, [task])
             except UnsuitableError as reason:
                 return reason
-            return _attempt(worker, task)
+            return _attempt(self._worker(plan, plan.build(1), finder), task)
 
         yield from _in_threads(
             max(1, n_threads),
@@ -239,14 +255,14 @@ class _Trainer:
         is_finished = common_kernel(finder, svcs) is not None
         return measure(numbers, problems, self._n_runs, is_finished=is_finished)
 
-    def _worker(
-        self, numbers: Any, finder: KernelFinder, tasks: Sequence[_Task], n_threads: int
-    ) -> Worker:
+    def _plan(self, numbers: Any, finder: KernelFinder, tasks: Sequence[_Task]) -> MatrixPlan:
         svcs, problems, _ = zip(*tasks, strict=True)
-        plan = plan_matrix(numbers, finder, svcs, problems)
+        return plan_matrix(numbers, finder, svcs, problems)
+
+    def _worker(self, plan: MatrixPlan, matrix: Matrix, finder: KernelFinder) -> Worker:
         return Worker(
             self.X,
-            plan.build(n_threads),
+            matrix,
             plan.place,
             finder,
             self.calibration,

@@ -19,9 +19,9 @@ from polytomy.binary.kernel_functions import KernelFunction
 from polytomy.binary.preparation import side_labels
 from polytomy.binary.problems import BinaryProblem, balance_sides
 from polytomy.binary.shared.kernel_finder import KernelFinder
-from polytomy.binary.shared.matrix import SharedMatrix
+from polytomy.binary.shared.matrix import Matrix, diagonal_of, form_of
 from polytomy.binary.shared.memory import CACHE_BYTES
-from polytomy.binary.shared.suitability import UnsuitableError
+from polytomy.binary.shared.suitability import UnsuitableError, check_range
 from polytomy.kernels.dispatch import kernel
 from polytomy.kernels.reference_smo import FEW_SAMPLES
 
@@ -50,7 +50,7 @@ class Worker:
     Attributes
     ----------
     X : the data as they were given, for splitters that look at them
-    matrix : SharedMatrix
+    matrix : Matrix
     place : array of shape (n_rows,)
         Which row of the matrix each row of the data is; −1 for those that it leaves out.
     finder : KernelFinder
@@ -61,7 +61,7 @@ class Worker:
     """
 
     X: Any
-    matrix: SharedMatrix
+    matrix: Matrix
     place: NDArray[np.intp]
     finder: KernelFinder
     calibration: Calibration
@@ -95,7 +95,7 @@ class Worker:
         else:
             kernels = self.finder.kernels_of(svc, problem.rows, parts)
             for each in set(kernels):
-                self.matrix.check_range(each)
+                check_range(each, float(self.matrix.squares.max()))
 
         # LIBSVM's order, so that ties fall as there: the −1 side comes first, and counts as +1.
         place = self.place[problem.rows]
@@ -104,14 +104,13 @@ class Worker:
             # But a large problem that has all the rows can use those of the matrix as they are.
             order = np.argsort(place)
         coefficients, values, offsets, steps = kernel("train_machines", "smo", is_serial=True)(
-            self.matrix.kernel_values,
-            self.matrix.entries,
-            self.matrix.form(kernels[0]),
+            *self.matrix.rows(),
+            form_of(self.matrix, kernels[0]),
             place[order],
             -problem.targets[order].astype(np.float64),
             _bounds(svc, problem, parts, weight)[:, order],
             np.array([each.code[1:] for each in kernels], dtype=np.float64),
-            np.array([self.matrix.diagonal(each, place[order]) for each in kernels]),
+            np.array([diagonal_of(self.matrix, each, place[order]) for each in kernels]),
             svc.tol,
             svc.max_iter,
             bool(svc.shrinking),

@@ -17,8 +17,8 @@ $(READY): pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --group dev --editable .
 	touch $(READY)
 
-demo: $(READY)   ## train and compare schemes on scikit-learn's digits
-	$(BIN)/python examples/compare_schemes.py
+demo: $(READY)   ## the trials of the paper on scikit-learn's digits; a table, and a report to look at
+	$(BIN)/polytomy trials --datasets digits --repeats 3 --output results
 
 test: lint       ## everything that must hold before a change is taken
 	$(BIN)/python -m pytest -n 2 -m "not slow" --cov --cov-report=term

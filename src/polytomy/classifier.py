@@ -81,8 +81,9 @@ class PolytomyClassifier(CallbackSupportMixin, ClassifierMixin, MetaEstimatorMix
         ``predict_proba`` where it has one; else by its calibrated ``decision_function``; else by
         ``predict``, as if it were certain.
     scheme : str, path, Scheme, array or callable, default="one-vs-one"
-        The name of a design, control text, a control file, a scheme, a coding matrix (partitions
-        by classes), or a function of (X, y) that returns any of these.
+        The name of a design or of an ensemble, control text, a control file, a scheme or ensemble,
+        a coding matrix (partitions by classes), or a function of (X, y) that returns any of these.
+        "auto" compares designs on held-out folds.
     solver : str or callable, default="least-squares"
         How answers become probabilities: a method of ``polytomy.solve`` or ``polytomy.decode``, or
         a function of (scheme, decisions).

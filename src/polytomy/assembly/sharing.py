@@ -15,8 +15,10 @@ from polytomy.binary.shared import check_budget, train_on_shared_kernel
 __all__ = ["train_together"]
 
 # Pairs of samples, over all problems. Below that LIBSVM needs some tenths of a second, and less
-# than it takes to load the compiled kernels.
+# than it takes to load the compiled kernels. To train a machine and its folds by itself takes as
+# long as so many pairs, however few it has.
 _LEAST_PAIRS = 10**6
+_PAIRS_OF_ANY_PROBLEM = 30_000
 
 
 def train_together(
@@ -51,7 +53,8 @@ def train_together(
     ]
     tell = on_note if on_note is not None else lambda _: None
     check_budget(memory_budget)
-    if sum(problem.n_samples**2 for problem in problems) < _LEAST_PAIRS:
+    n_pairs = sum(problem.n_samples**2 + _PAIRS_OF_ANY_PROBLEM for problem in problems)
+    if n_pairs < _LEAST_PAIRS:
         tell("The binaries are trained one by one: their problems are small.")
         return [None] * len(wanted)
     training = train_on_shared_kernel(

@@ -1,7 +1,8 @@
 """Compiled twin of :mod:`polytomy.kernels.reference_kernel_rows`, and a cache of such rows.
 
 All loops are written so that the compiler turns them into vector instructions: no loop both
-branches and reduces, and none writes to more than one array.
+branches and reduces, and none writes to more than one array. Nor is one slice assigned to another:
+the check that their sizes agree takes longer to compile than all the rest.
 """
 
 from __future__ import annotations
@@ -226,7 +227,8 @@ def fill_row(rows: KernelRows, sample: int, considered: Any, n: int, out: Single
     if rows.form == FINISHED:
         values = rows.values[row]
         if is_all:
-            out[:n] = values
+            for k in range(n):
+                out[k] = values[k]
         else:
             for k in range(n):
                 out[k] = values[rows.columns[considered[k]]]
@@ -237,7 +239,8 @@ def fill_row(rows: KernelRows, sample: int, considered: Any, n: int, out: Single
     for first in range(0, n, _BLOCK):
         size = min(_BLOCK, n - first)
         if is_all:
-            gathered[:size] = entries[first : first + size]
+            for k in range(size):
+                gathered[k] = entries[first + k]
         else:
             for k in range(size):
                 gathered[k] = entries[rows.columns[considered[first + k]]]
@@ -267,7 +270,8 @@ def _make_row(rows: KernelRows, row: int) -> int:
     made = rows.scratch[2]
     for first in range(0, n_rows, _BLOCK):
         size = min(_BLOCK, n_rows - first)
-        made[:size] = 0.0
+        for k in range(size):
+            made[k] = 0.0
         for f in range(n_features):
             factor, feature = maker.features[f, row], maker.features[f, first : first + size]
             for k in range(size):
@@ -281,7 +285,9 @@ def _make_row(rows: KernelRows, row: int) -> int:
             out = rows.values[slot, first : first + size]
             _transform(made[:size], maker.kind, gamma, degree, coef0, rows.scratch, out)
         else:
-            rows.entries[slot, first : first + size] = made[:size]
+            kept = rows.entries[slot, first : first + size]
+            for k in range(size):
+                kept[k] = made[k]
     return slot
 
 

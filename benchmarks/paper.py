@@ -1,0 +1,70 @@
+"""The tables of docs/paper.md: our trials beside the published figures, in Markdown.
+
+    polytomy trials --data folder --repeats 10 -o results
+    python -m benchmarks paper results
+
+Prints the tables of the five published measures, how many cells agree, and every cell that is
+worse; and writes all values of all trials to docs/results/paper.csv.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections import Counter
+from pathlib import Path
+
+from polytomy.trials import Beside, Results, beside_published
+from polytomy.trials.measures import find_measure
+from polytomy.trials.tables import format_cell
+
+RESULTS = Path(__file__).parents[1] / "docs" / "results" / "paper.csv"
+MEASURES = (
+    "uncertainty_coefficient",
+    "brier_score",
+    "winner_brier_score",
+    "fit_seconds",
+    "predict_seconds",
+)
+SIGNS = {"agrees": "", "better": " ▲", "worse": " ▼"}
+SHORT = {"least-squares": "lsq", "": ""}
+
+
+def beside_table(measure: str, cells: list[Beside]) -> str:
+    """Ours ± deviation, the published mean in brackets, and the sign of the verdict."""
+    own = [each for each in cells if each.measure == measure]
+    pairs = list(dict.fromkeys(each.pair for each in own))
+    datasets = list(dict.fromkeys(each.dataset for each in own))
+    by_place = {(each.pair, each.dataset): each for each in own}
+    lines = [
+        f"| {find_measure(measure).title} | {' | '.join(datasets)} |",
+        f"|---|{'---|' * len(datasets)}",
+    ]
+    for pair in pairs:
+        name = " ".join([pair[0], SHORT.get(pair[1], pair[1])]).strip()
+        texts = [
+            f"{format_cell(each.ours, ' ± ')} ({each.theirs.mean:g}){SIGNS[each.verdict]}"
+            if (each := by_place.get((pair, dataset)))
+            else ""
+            for dataset in datasets
+        ]
+        lines.append(f"| {name} | {' | '.join(texts)} |")
+    return "\n".join(lines)
+
+
+def main(words: list[str]) -> None:
+    if not words:
+        print("which results? `polytomy trials --data folder -o results` makes some")
+        return
+    folder = Path(words[0])
+    cells = beside_published(Results.read(folder))
+    for measure in MEASURES:
+        print(f"\n{beside_table(measure, cells)}")
+        counts = Counter(each.verdict for each in cells if each.measure == measure)
+        print(f"\n{dict(counts)}")
+    for each in cells:
+        if each.verdict == "worse":
+            print(
+                f"worse: {each.measure} {each.dataset} {each.pair} {each.ours.mean:.4f} ± "
+                f"{each.ours.std:.4f}, published {each.theirs.mean:g} ± {each.theirs.std:g}"
+            )
+    shutil.copyfile(folder / "trials.csv", RESULTS)

@@ -1,0 +1,41 @@
+"""The command that makes the report of trials again: report."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from polytomy.cli.data import AsJson, to_json
+from polytomy.cli.files import print_text
+
+__all__ = ["register"]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command of this module to the command line."""
+    app.command()(report)
+
+
+def report(
+    folder: Annotated[
+        Path, typer.Argument(metavar="FOLDER", help="The folder of the results of trials.")
+    ] = Path("results"),
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", metavar="FILE", help="The page; else FOLDER/report.html."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Make the report of trials, finished or not: one page with all tables and pictures.
+
+    Example: `polytomy trials --datasets iris --repeats 2 && polytomy report results -o iris.html`
+    """
+    from polytomy.report import write_report
+
+    page = write_report(folder, output)
+    if as_json:
+        print_text(to_json({"folder": str(folder), "report": str(page)}))
+        return
+    print_text(f"the report of {folder} is {page}")

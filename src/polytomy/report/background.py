@@ -1,0 +1,183 @@
+"""What stands behind the figures: schemes, problems, protocol, versions and seeds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from polytomy.report.markup import Child, Markup, tag
+from polytomy.report.parts import listed, section, unfold
+from polytomy.trials import Results
+
+__all__ = ["problems_section", "protocol_section", "schemes_section"]
+
+# Of longer control texts the beginning is shown.
+_MOST_CHARACTERS = 60_000
+
+
+def schemes_section(results: Results) -> Markup | None:
+    """Return the control text of every scheme on every dataset."""
+    texts: dict[str, dict[str, dict[str, list[int]]]] = {}
+    for record in sorted(results.records, key=lambda each: int(each["repeat"])):
+        for configuration, text in record.get("schemes", {}).items():
+            if text:
+                of_dataset = texts.setdefault(configuration, {}).setdefault(record["dataset"], {})
+                of_dataset.setdefault(text, []).append(record["repeat"])
+    if not texts:
+        return None
+    told = (
+        "The control text of every scheme, as the trials used it. Where a scheme is made from the "
+        "training samples, or drawn, it may differ from trial to trial."
+    )
+    folded = [
+        unfold(
+            tag("b", configuration),
+            [
+                unfold(_which(name, repeats, len(found)), _control_text(text))
+                for name in results.datasets
+                if name in by_dataset
+                for found in [by_dataset[name]]
+                for text, repeats in found.items()
+            ],
+        )
+        for configuration, by_dataset in texts.items()
+    ]
+    return section("schemes", "Schemes", tag("p", told), folded)
+
+
+def _which(dataset: str, repeats: Sequence[int], n_texts: int) -> str:
+    if n_texts == 1:
+        return dataset
+    numbers = ", ".join(str(repeat + 1) for repeat in repeats)
+    return f"{dataset}, trial{'s' if len(repeats) > 1 else ''} {numbers}"
+
+
+def _control_text(text: str) -> list[Markup]:
+    shown = [tag("pre", text[:_MOST_CHARACTERS], tabindex="0")]
+    if len(text) > _MOST_CHARACTERS:
+        told = (
+            f"These are the first {_MOST_CHARACTERS:,} of {len(text):,} characters; the files of "
+            "the trials have all."
+        )
+        shown.append(tag("p", told, class_="note"))
+    return shown
+
+
+def problems_section(results: Results) -> Markup | None:
+    """Return what could not be done, and the warnings; None where there are none."""
+    warned: dict[str, dict[str, None]] = {}
+    for record in results.records:
+        for text in record.get("warnings", ()):
+            warned.setdefault(text, {})[record["dataset"]] = None
+    problems = results.problems()
+    if not problems and not warned:
+        return None
+    return section(
+        "problems",
+        "Problems and warnings",
+        [tag("h3", "Left out"), _met(problems)] if problems else None,
+        [tag("h3", "Warnings"), _met(warned)] if warned else None,
+    )
+
+
+def _met(found: Mapping[str, Iterable[str]]) -> Markup:
+    return tag(
+        "ul",
+        [
+            tag("li", tag("p", problem), tag("p", "; ".join(places), class_="note"))
+            for problem, places in found.items()
+        ],
+        class_="problems",
+    )
+
+
+def protocol_section(results: Results) -> Markup:
+    """Return how the trials were run: protocol, machine, versions, seeds, data."""
+    manifest = results.manifest or {}
+    protocol = manifest.get("protocol", {})
+    items: list[tuple[Child, Child]] = []
+    if protocol:
+        test, calibration = protocol.get("test", 0), protocol.get("calibration")
+        items += [
+            ("held out for testing", f"{test:.0%} of each class"),
+            ("features", "standardised on the training part"),
+            ("calibration", f"{calibration}, {protocol.get('folds')} folds"),
+            ("seed", protocol.get("seed")),
+        ]
+    items += [
+        (name, manifest[key])
+        for name, key in (("Python", "python"), ("system", "system"), ("processors", "processors"))
+        if key in manifest
+    ]
+    items += list(_varying(results).items())
+    return section(
+        "protocol",
+        "Protocol",
+        listed(items),
+        _pairs(protocol.get("pairs", ())),
+        tag("h3", "Versions") if _versions(results) else None,
+        listed(_versions(results).items()),
+        unfold("Seeds of the trials", _seeds(results)) if _has_seeds(results) else None,
+        unfold("Fingerprints of the data", _fingerprints(results)) if results.facts else None,
+    )
+
+
+def _pairs(pairs: Sequence[Mapping[str, Any]]) -> Markup | None:
+    """Return what is behind the names of configurations that are no design's name."""
+    own = [
+        (f"{each['configuration']}, {each['method']}",
+         [tag("code", each["scheme"]), " solved by ", tag("code", each["solver"])])
+        for each in pairs
+        if (each["scheme"], each["solver"]) != (each["configuration"], each["method"])
+    ]  # fmt: skip
+    return unfold("Schemes and solvers by their names", listed(own, "facts long")) if own else None
+
+
+def _versions(results: Results) -> dict[str, str]:
+    """Return the versions of each package; a run may go on with others than it began with."""
+    found: dict[str, dict[str, None]] = {}
+    about = [results.manifest or {}, *results.records]
+    for each in about:
+        for package, version in each.get("versions", {}).items():
+            found.setdefault(package, {})[version] = None
+    return {package: ", ".join(versions) for package, versions in found.items()}
+
+
+def _varying(results: Results) -> dict[str, str]:
+    """Return what may differ from trial to trial, and times depend on."""
+    jobs: dict[str, None] = {}
+    threads: dict[str, None] = {}
+    for record in results.records:
+        jobs[str(record.get("n_jobs") or 1)] = None
+        for name, value in record.get("threads", {}).items():
+            threads[f"{name}={value}"] = None
+    found = {"jobs": ", ".join(jobs)} if jobs else {}
+    return found | ({"threads": ", ".join(threads)} if threads else {})
+
+
+def _has_seeds(results: Results) -> bool:
+    return any("seed" in record for record in results.records)
+
+
+def _seeds(results: Results) -> Markup:
+    in_order = sorted(results.records, key=lambda each: int(each["repeat"]))
+    lines = [
+        (
+            dataset,
+            ", ".join(
+                str(record.get("seed")) for record in in_order if record["dataset"] == dataset
+            ),
+        )
+        for dataset in results.datasets
+    ]
+    return listed(lines, "facts long")
+
+
+def _fingerprints(results: Results) -> Markup:
+    facts = results.facts or {}
+    lines = [
+        (name, tag("code", facts[name].get("fingerprint", "")))
+        for name in results.datasets
+        if name in facts
+    ]
+    return listed(lines, "facts long")

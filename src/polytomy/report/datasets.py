@@ -1,0 +1,186 @@
+"""The section of datasets: what they are, their trees, and how their classes are told apart."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polytomy.errors import PolytomyError
+from polytomy.report.markup import Child, Markup, tag
+from polytomy.report.matrix_plots import MOST_CLASSES, draw_confusion, draw_distances
+from polytomy.report.names import Name, labelled
+from polytomy.report.parts import Panel, choose_from, figure, gallery, listed, section, unfold
+from polytomy.report.reliability_plots import draw_reliability
+from polytomy.report.tree_plots import draw_dendrogram
+from polytomy.scheme import Scheme
+from polytomy.scheme.reading import parse_with_warnings
+from polytomy.trials import Results
+from polytomy.trials.results import PairName
+
+__all__ = ["datasets_section"]
+
+Floats = NDArray[np.float64]
+
+_MOST_MISTAKES = 8
+
+
+def datasets_section(results: Results, names: Mapping[PairName, Name]) -> Markup | None:
+    """Return for every dataset its facts, its tree and distances, reliability and confusion."""
+    panels = [
+        Panel(f"dataset-{k}", name, _panel(results, name, names, f"confusion-{k}"))
+        for k, name in enumerate(results.datasets, 1)
+    ]
+    return section("datasets", "Datasets", choose_from(panels, "Dataset")) if panels else None
+
+
+def _panel(results: Results, dataset: str, names: Mapping[PairName, Name], key: str) -> list[Child]:
+    facts = (results.facts or {}).get(dataset, {})
+    own = [record for record in results.records if record["dataset"] == dataset]
+    return [
+        _describe(facts, own),
+        _tree(facts, dataset),
+        _reliability(results, dataset, names),
+        _confusion(results, dataset, names, key),
+    ]
+
+
+def _describe(facts: Mapping[str, Any], records: Sequence[Mapping[str, Any]]) -> Markup:
+    items: list[tuple[Child, Child]] = [("trials", len(records))]
+    if facts:
+        items = [
+            ("samples", f"{facts['n_samples']:,}"),
+            ("features", facts["n_features"]),
+            ("classes", len(facts["classes"])),
+            *items,
+            ("binary classifier", tag("code", facts["estimator"])),
+        ]
+    if records and "n_train" in records[0]:
+        items.append(("training and test samples", _sizes(records)))
+    sizes = None
+    if facts:
+        counts = zip(facts["classes"], facts["counts"], strict=True)
+        sizes = unfold("Samples of each class", listed(counts, "facts narrow"))
+    return tag("div", listed(items), sizes)
+
+
+def _sizes(records: Sequence[Mapping[str, Any]]) -> str:
+    return ", ".join(sorted({f"{each['n_train']:,} / {each['n_test']:,}" for each in records}))
+
+
+def _tree(facts: Mapping[str, Any], dataset: str) -> Markup | None:
+    """Return the empirical tree and the distances it is made from, in the same order."""
+    if not facts.get("distances") or not facts.get("empirical_tree"):
+        return None
+    text = tag("pre", facts["empirical_tree"], tabindex="0")
+    content: Child = text
+    arranged = _arrange(facts)
+    if arranged is not None and len(facts["classes"]) <= MOST_CLASSES:
+        tree, distances, classes = arranged
+        about = f"the {len(classes)} classes of {dataset}"
+        content = [
+            gallery(
+                [
+                    figure("Empirical tree",
+                           draw_dendrogram(tree, distances, classes, f"Empirical tree of {about}")),
+                    figure("Hausdorff distances; the nearer, the stronger",
+                           draw_distances(distances, classes, f"Distances between {about}")),
+                ],
+                "wide",
+            ),
+            unfold("Control text of the tree", text),
+        ]  # fmt: skip
+    told = (
+        "Of all samples, standardised; the empirical tree of a trial is that of its training part."
+    )
+    title = tag("h4", "Classes and their distances")
+    return tag("div", title, content, tag("p", told, class_="note"))
+
+
+def _arrange(facts: Mapping[str, Any]) -> tuple[Scheme, Floats, list[str]] | None:
+    """Return the tree, and distances and names in its order; None where they do not fit."""
+    try:
+        tree, _ = parse_with_warnings(facts["empirical_tree"])
+    except PolytomyError:
+        return None
+    names = [str(label) for label in tree.classes]
+    place = {name: k for k, name in enumerate(facts["classes"])}
+    is_two_way = all(len(node.branches) == 2 for node in tree.nodes)
+    if not tree.nodes or not is_two_way or sorted(names) != sorted(place):
+        return None
+    order = [place[name] for name in names]
+    return tree, np.array(facts["distances"], dtype=np.float64)[np.ix_(order, order)], names
+
+
+def _reliability(results: Results, dataset: str, names: Mapping[PairName, Name]) -> Markup | None:
+    figures = []
+    for pair in results.pairs:
+        table = results.total("reliability", dataset, pair)
+        if table is None or not table[:, 0].any():
+            continue
+        name = names[pair]
+        label = f"Reliability of the probabilities of {name.text} on {dataset}"
+        figures.append(figure(labelled(name), draw_reliability(table, label, name.colour)))
+    if not figures:
+        return None
+    told = (
+        "How often a probability came true, for each tenth of them; those of all classes and "
+        "trials together. On the dashed line they say what happens. Bars are how many there "
+        "are, as logarithms."
+    )
+    title = tag("h4", "Reliability")
+    return tag("div", title, gallery(figures, "small"), tag("p", told, class_="note"))
+
+
+def _confusion(
+    results: Results, dataset: str, names: Mapping[PairName, Name], key: str
+) -> Markup | None:
+    own = [each for each in results.records if each["dataset"] == dataset]
+    panels = []
+    for k, pair in enumerate(results.pairs, 1):
+        counts = results.total("confusion", dataset, pair)
+        if counts is None:
+            continue
+        given = own[0].get("classes") or range(len(counts))
+        classes = [str(label) for label in given]
+        name = names[pair]
+        label = f"Confusion matrix of {name.text} on {dataset}, all trials together"
+        drawn = None
+        if len(classes) <= MOST_CLASSES:
+            drawn = tag("div", draw_confusion(counts, classes, label), class_="canvas")
+        content = tag("div", drawn, _mistakes(counts, classes), class_="beside")
+        panels.append(Panel(f"{key}-{k}", name.text, content))
+    if not panels:
+        return None
+    told = (
+        "All trials together. Blue is right and orange wrong, shaded by the share of "
+        "the true class; errors on a logarithmic scale."
+    )
+    title = tag("h4", "Confusion matrices")
+    chosen = choose_from(panels, f"Pair whose confusion on {dataset} is shown", 5)
+    return tag("div", title, tag("p", told, class_="note"), chosen)
+
+
+def _mistakes(counts: Floats, classes: Sequence[str]) -> Markup:
+    """Return the most frequent mistakes in words."""
+    wrong = counts * ~np.eye(len(classes), dtype=bool)
+    totals = counts.sum(axis=1)
+    order = np.argsort(-wrong, axis=None, kind="stable")[:_MOST_MISTAKES]
+    found = [divmod(int(place), len(classes)) for place in order]
+    lines = [
+        tag(
+            "li",
+            tag("b", classes[i]),
+            " taken for ",
+            tag("b", classes[k]),
+            f": {wrong[i, k]:g} ({wrong[i, k] / totals[i]:.1%})",
+        )
+        for i, k in found
+        if wrong[i, k]
+    ]
+    n_wrong, n_all = wrong.sum(), counts.sum()
+    told = f"{n_wrong:,.0f} of {n_all:,.0f} wrong ({n_wrong / max(n_all, 1):.2%})."
+    most = [tag("p", "Most frequent mistakes:"), tag("ol", lines)] if lines else None
+    return tag("div", tag("p", told), most, class_="mistakes")

@@ -1,0 +1,194 @@
+"""What the pictures have in common: scales, axes, and text that fits.
+
+Pictures are inline SVG, about as wide as a telephone, so that their letters keep their size there;
+wider pages show several beside each other. Colours are variables of the page's style sheet, which
+changes them for dark pages and for paper.
+"""
+
+from __future__ import annotations
+
+import math
+import unicodedata
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from polytomy.report.markup import Child, Markup, tag
+
+__all__ = [
+    "WIDTH",
+    "Scale",
+    "across_axis",
+    "colour",
+    "fitted",
+    "picture",
+    "scale_over",
+    "text_width",
+    "words",
+]
+
+WIDTH = 340
+"""Of most pictures, in pixels."""
+
+_N_COLOURS = 8
+_NARROW, _BROAD = frozenset("fijlrtI .,:;-'|!()[]"), frozenset("mwMW@%")
+_STEPS = (1, 2, 2.5, 5, 10)
+# Values that differ by more than this factor are shown on a logarithmic axis, if they may be.
+_WIDE = 12.0
+
+
+class Scale(NamedTuple):
+    """A range of values, and the pixels it is drawn on.
+
+    Examples
+    --------
+    >>> scale = Scale(0.0, 10.0, 100.0, 200.0)
+    >>> scale(2.5), scale.ticks(5)
+    (125.0, [0.0, 2.0, 4.0, 6.0, 8.0, 10.0])
+    >>> Scale(0.5, 60.0, 0.0, 100.0, is_log=True).ticks(3)
+    [1.0, 3.0, 10.0, 30.0]
+    """
+
+    low: float
+    high: float
+    start: float
+    end: float
+    is_log: bool = False
+
+    def __call__(self, value: float) -> float:
+        """Return the pixel of a value; one beyond the range is drawn at its edge."""
+        value = min(max(value, self.low), self.high)
+        low, high = self._bend(self.low), self._bend(self.high)
+        return self.start + (self._bend(value) - low) / (high - low) * (self.end - self.start)
+
+    def _bend(self, value: float) -> float:
+        return math.log10(value) if self.is_log else value
+
+    def ticks(self, n_wanted: int) -> list[float]:
+        """Return round values of the range, about as many as are wanted."""
+        if self.is_log:
+            return self._log_ticks(n_wanted)
+        rough = (self.high - self.low) / n_wanted
+        power = 10.0 ** math.floor(math.log10(rough))
+        step = power * next(each for each in _STEPS if each * power >= rough * (1 - 1e-9))
+        first, last = math.ceil(self.low / step - 1e-9), math.floor(self.high / step + 1e-9)
+        return [float(f"{k * step:.12g}") for k in range(first, last + 1)]
+
+    def _log_ticks(self, n_wanted: int) -> list[float]:
+        powers = range(math.floor(math.log10(self.low)), math.ceil(math.log10(self.high)) + 1)
+
+        def within(steps: Iterable[int]) -> list[float]:
+            made = [float(f"{step}e{power}") for power in powers for step in steps]
+            return [value for value in made if self.low <= value <= self.high]
+
+        for steps in ((1, 2, 5), (1, 3), (1,)):
+            found = within(steps)
+            if len(found) <= n_wanted + 1:
+                return found
+        return found[:: math.ceil(len(found) / (n_wanted + 1))]
+
+
+def scale_over(
+    values: Iterable[float], start: float, end: float, *, may_be_log: bool = False
+) -> Scale:
+    """Return a scale that holds all values, with some room at both ends.
+
+    Examples
+    --------
+    >>> scale_over([1.0, 2.0], 0, 100)
+    Scale(low=0.94, high=2.06, start=0, end=100, is_log=False)
+    >>> scale_over([0.01, 1.0], 0, 100, may_be_log=True).is_log
+    True
+    """
+    known = [value for value in values if math.isfinite(value)]
+    low, high = min(known, default=0.0), max(known, default=1.0)
+    if may_be_log and low > 0 and high / low > _WIDE:
+        factor = (high / low) ** 0.06
+        return Scale(low / factor, high * factor, start, end, is_log=True)
+    margin = 0.06 * (high - low) or 0.06 * abs(high) or 1.0
+    return Scale(low - margin, high + margin, start, end)
+
+
+def picture(width: float, height: float, label: str, *children: Child, class_: str = "") -> Markup:
+    """Return a picture; the label says what is seen to those who cannot see it."""
+    return tag(
+        "svg",
+        *children,
+        viewBox=f"0 0 {width:g} {height:g}",
+        width=f"{width:g}",
+        height=f"{height:g}",
+        role="img",
+        aria_label=label,
+        class_=f"plot {class_}".strip(),
+    )
+
+
+def across_axis(
+    scale: Scale, top: float, bottom: float, title: str, n_ticks: int = 4
+) -> list[Markup]:
+    """Return a horizontal axis below a field, with faint lines through it."""
+    drawn = []
+    free = -math.inf  # where the number before ends
+    for value in sorted(scale.ticks(n_ticks), key=scale.__call__):
+        x, text = scale(value), words(value)
+        drawn.append(tag("path", d=f"M{x:.1f} {top:g}V{bottom:g}", class_="grid"))
+        half = text_width(text) / 2
+        if x - half > free:
+            drawn.append(tag("text", text, x=x, y=bottom + 12, class_="tick mid"))
+            free = x + half
+    middle = (scale.start + scale.end) / 2
+    drawn.append(tag("text", title, x=middle, y=bottom + 26, class_="axis mid"))
+    return drawn
+
+
+def words(value: float) -> str:
+    """Return a number of an axis, never with an exponent.
+
+    Examples
+    --------
+    >>> words(0.00005), words(0.25), words(1000.0), words(-0.0)
+    ('0.00005', '0.25', '1000', '0')
+    """
+    text = f"{value:.10f}".rstrip("0").rstrip(".")
+    return "0" if text == "-0" else text
+
+
+def text_width(text: str) -> float:
+    """Return about how many pixels a small text takes; rather too many, for fonts differ.
+
+    Examples
+    --------
+    >>> text_width("soil") < text_width("SOIL") < text_width("漢字漢字")
+    True
+    """
+    return sum(map(_letter_width, text))
+
+
+def _letter_width(letter: str) -> float:
+    if letter in _NARROW:
+        return 4.2
+    if letter in _BROAD or unicodedata.east_asian_width(letter) in ("W", "F"):
+        return 10.8
+    return 7.8 if letter.isupper() else 6.5
+
+
+def fitted(text: str, width: float) -> list[Child]:
+    """Return a text for a place of some pixels, cut if it must be; then all of it is its title.
+
+    Examples
+    --------
+    >>> fitted("corn", 50)
+    ['corn']
+    >>> fitted("very damp grey soil", 60)
+    ['very dam…', '<title>very damp grey soil</title>']
+    """
+    if text_width(text) <= width:
+        return [text]
+    n_letters = len(text)
+    while n_letters > 1 and text_width(text[:n_letters]) + _letter_width("…") > width:
+        n_letters -= 1
+    return [text[:n_letters].rstrip() + "…", tag("title", text)]
+
+
+def colour(number: int) -> str:
+    """Return the class of the style sheet that gives something of a series its colour."""
+    return f"c{number % _N_COLOURS}"

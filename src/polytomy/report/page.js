@@ -1,0 +1,116 @@
+"use strict";
+
+// Everything is readable without this script. It sorts tables, and shows one panel of several.
+
+function makeSortable(table) {
+  const body = table.tBodies[0];
+  const original = [...body.rows];
+  const heads = [...table.tHead.rows[0].cells];
+
+  function keyOf(row, column) {
+    const cell = row.cells[column];
+    if (cell.classList.contains("number")) {
+      return cell.dataset.value === undefined ? null : Number(cell.dataset.value);
+    }
+    return cell.textContent.trim() || null;
+  }
+
+  function compare(one, other) {
+    return typeof one === "number" ? one - other : one.localeCompare(other, undefined, { numeric: true });
+  }
+
+  function sortBy(column, direction) {
+    const keyed = original.map((row) => [keyOf(row, column), row]);
+    const sign = direction === "descending" ? -1 : 1;
+    const known = keyed.filter(([key]) => key !== null);
+    // What has no value comes last, whichever way it is sorted.
+    const unknown = keyed.filter(([key]) => key === null);
+    known.sort(([one], [other]) => sign * compare(one, other));
+    body.append(...[...known, ...unknown].map(([, row]) => row));
+  }
+
+  heads.forEach((head, column) => {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.append(...head.childNodes);
+    head.append(button);
+    const first = head.dataset.first === "largest" ? "descending" : "ascending";
+    const second = first === "ascending" ? "descending" : "ascending";
+    button.addEventListener("click", () => {
+      const now = head.getAttribute("aria-sort");
+      heads.forEach((each) => each.removeAttribute("aria-sort"));
+      if (now === second) {
+        body.append(...original);
+        return;
+      }
+      const direction = now === first ? second : first;
+      head.setAttribute("aria-sort", direction);
+      sortBy(column, direction);
+    });
+  });
+}
+
+function makeChooser(chooser) {
+  const panels = [...chooser.children];
+  const list = document.createElement("div");
+  list.className = "tabs";
+  list.setAttribute("role", "tablist");
+  list.setAttribute("aria-label", chooser.dataset.label);
+  const tabs = panels.map((panel) => {
+    const tab = document.createElement("button");
+    tab.type = "button";
+    tab.id = `${panel.id}-tab`;
+    tab.textContent = panel.dataset.title;
+    tab.setAttribute("role", "tab");
+    tab.setAttribute("aria-controls", panel.id);
+    panel.setAttribute("role", "tabpanel");
+    panel.setAttribute("aria-labelledby", tab.id);
+    panel.firstElementChild.classList.add("said-by-tab");
+    return tab;
+  });
+
+  function choose(chosen) {
+    tabs.forEach((tab, k) => {
+      const isChosen = k === chosen;
+      tab.setAttribute("aria-selected", String(isChosen));
+      tab.tabIndex = isChosen ? 0 : -1;
+      // Hidden so, a panel is still found by the browser's search, and then shown.
+      if (isChosen) panels[k].removeAttribute("hidden");
+      else panels[k].setAttribute("hidden", "until-found");
+    });
+  }
+
+  tabs.forEach((tab, k) => {
+    tab.addEventListener("click", () => choose(k));
+    tab.addEventListener("keydown", (event) => {
+      const steps = { ArrowRight: k + 1, ArrowLeft: k - 1, Home: 0, End: tabs.length - 1 };
+      if (!(event.key in steps)) return;
+      event.preventDefault();
+      const next = (steps[event.key] + tabs.length) % tabs.length;
+      choose(next);
+      tabs[next].focus();
+    });
+    panels[k].addEventListener("beforematch", (event) => {
+      if (event.target === panels[k]) choose(k);
+    });
+    panels[k].addEventListener("show-panel", () => choose(k));
+  });
+  list.append(...tabs);
+  chooser.prepend(list);
+  choose(0);
+}
+
+// A link into a panel that is not shown shows it.
+function showTarget() {
+  const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+  if (!target) return;
+  for (let panel = target.closest(".panel"); panel; panel = panel.parentElement.closest(".panel")) {
+    panel.dispatchEvent(new Event("show-panel"));
+  }
+  target.scrollIntoView();
+}
+
+document.querySelectorAll("table.sortable").forEach(makeSortable);
+document.querySelectorAll(".chooser").forEach(makeChooser);
+addEventListener("hashchange", showTarget);
+if (location.hash) showTarget();

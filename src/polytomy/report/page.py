@@ -1,0 +1,167 @@
+"""The page put together, and written."""
+
+from __future__ import annotations
+
+import os
+from base64 import b64encode
+from hashlib import sha256
+from importlib.resources import files
+from pathlib import Path
+
+from polytomy.files import writing_whole
+from polytomy.report.background import problems_section, protocol_section, schemes_section
+from polytomy.report.datasets import datasets_section
+from polytomy.report.markup import Markup, joined, tag
+from polytomy.report.measures import measures_section, times_section
+from polytomy.report.names import names_of
+from polytomy.report.overview import overview_section, published_section, trials_of
+from polytomy.report.parts import section
+from polytomy.trials import Results, beside_published
+
+__all__ = ["report_html", "write_report"]
+
+_TITLE = "Numerical trials"
+
+
+def write_report(
+    results: Results | str | os.PathLike[str], path: str | os.PathLike[str] | None = None
+) -> Path:
+    """Write the report of trials: one page that needs nothing but a browser.
+
+    Parameters
+    ----------
+    results : Results, or the folder that a run wrote to, finished or not
+    path : of the page, which appears whole or not at all; for a folder ``report.html`` in it by
+        default, else in the working directory
+
+    Returns
+    -------
+    Path of the page
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> cells = [{"configuration": "tree", "method": "greedy", "scores": {"accuracy": 0.75}}]
+    >>> records = [{"dataset": "a", "repeat": 0, "cells": cells}]
+    >>> results = Results(records, [("tree", "greedy")], ["a"])
+    >>> page = write_report(results, Path(tempfile.mkdtemp(), "report.html"))
+    >>> "0.7500" in page.read_text(encoding="utf-8")
+    True
+    """
+    home = Path()
+    if not isinstance(results, Results):
+        home = Path(results)
+        results = Results.read(results)
+    target = home / "report.html" if path is None else Path(path)
+    # Half a character of Unicode, which JSON can have, is no text: it becomes a question mark.
+    content = report_html(results).encode("utf-8", "replace")
+    with writing_whole(target) as file:
+        file.write(content)
+    return target
+
+
+def report_html(results: Results) -> str:
+    """Return the report of trials as one page of HTML, with its style and script inside.
+
+    Parameters
+    ----------
+    results : Results
+
+    Examples
+    --------
+    >>> report_html(Results([], [], [])).startswith("<!DOCTYPE html>")
+    True
+    """
+    style, script = (_packaged(name) for name in ("page.css", "page.js"))
+    head = tag(
+        "head",
+        tag("meta", charset="utf-8"),
+        tag("meta", http_equiv="Content-Security-Policy", content=_policy(script)),
+        tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        tag("meta", name="color-scheme", content="light dark"),
+        tag("title", f"{_TITLE} of polytomy: {', '.join(results.datasets) or 'none yet'}"),
+        tag("style", style),
+    )
+    body = tag("body", _content(results), tag("script", script))
+    return f"<!DOCTYPE html>\n{tag('html', head, body, lang='en')}\n"
+
+
+def _packaged(name: str) -> Markup:
+    return Markup(files("polytomy.report").joinpath(name).read_text(encoding="utf-8"))
+
+
+def _policy(script: str) -> str:
+    """Return what the page may do: run its own script, and fetch nothing."""
+    digest = b64encode(sha256(script.encode()).digest()).decode()
+    return (
+        f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'; "
+        "base-uri 'none'; form-action 'none'"
+    )
+
+
+def _content(results: Results) -> Markup:
+    names, beside = names_of(results), beside_published(results)
+    made = {
+        "Overview": overview_section(results, beside, names),
+        "Paper": published_section(beside, names),
+        "Measures": measures_section(results, beside, names),
+        "Time": times_section(results, names),
+        "Datasets": datasets_section(results, names),
+        "Schemes": schemes_section(results),
+        "Problems": problems_section(results),
+        "Protocol": protocol_section(results),
+    }
+    if not results.records:
+        nothing = tag("p", "No trial is finished yet.", class_="warning")
+        made = {
+            "Overview": section("overview", "Overview", nothing),
+            "Protocol": made["Protocol"],
+        }
+    sections = {name: content for name, content in made.items() if content is not None}
+    return joined(
+        [_header(results), _contents(sections), tag("main", sections.values()), _footer()]
+    )
+
+
+def _header(results: Results) -> Markup:
+    counts = set(trials_of(results).values())
+    repeats = "–".join(map(str, sorted({min(counts), max(counts)}))) if counts else "0"
+    facts = [
+        _counted(len(results.pairs), "pair") + " of a scheme and a solver",
+        _counted(len(results.datasets), "dataset"),
+        f"{repeats} trial{'' if counts == {1} else 's'} of each",
+    ]
+    seed = (results.manifest or {}).get("protocol", {}).get("seed")
+    if seed is not None:
+        facts.append(f"seed {seed}")
+    return tag(
+        "header",
+        tag("div", _mark(), tag("span", "polytomy"), class_="brand"),
+        tag("h1", _TITLE),
+        tag("p", " · ".join(facts), class_="lead"),
+    )
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def _mark() -> Markup:
+    """Return the sign of the page: one node, many branches."""
+    branches = tag("path", d="M3 12H9M9 12L20 3M9 12L21 9M9 12L21 15M9 12L20 21")
+    dots = [tag("circle", cx=x, cy=y, r=1.9) for x, y in ((20, 3), (21, 9), (21, 15), (20, 21))]
+    root = tag("circle", cx=9, cy=12, r=2.6)
+    return tag("svg", branches, root, dots, viewBox="0 0 24 24", class_="sign", aria_hidden="true")
+
+
+def _contents(sections: dict[str, Markup]) -> Markup:
+    keys = {"Paper": "published", "Time": "times"}
+    links = [tag("a", name, href=f"#{keys.get(name, name.lower())}") for name in sections]
+    return tag("nav", tag("div", links), aria_label="Contents")
+
+
+def _footer() -> Markup:
+    told = (
+        "Made by polytomy. This page is one file and fetches nothing; tables sort by their heads."
+    )
+    return tag("footer", tag("p", told))

@@ -1,0 +1,210 @@
+"""The tables of measures, with the published figures beside ours; and comparisons in pairs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Literal
+
+from polytomy.report.markup import Child, Markup, tag
+from polytomy.report.names import Name, heading_cell, labelled, published_text
+from polytomy.report.parts import data_table, heading, number_cell
+from polytomy.trials import MEASURES, Beside, Cell, Comparison, Measure, Table
+from polytomy.trials.results import PairName
+from polytomy.trials.tables import format_cell
+
+__all__ = ["beside_table", "comparison_table", "key_to_marks", "measure_table", "verdict_table"]
+
+_Verdict = Literal["agrees", "better", "worse"]
+_MARKS: dict[_Verdict, str] = {"agrees": "≈", "better": "▲", "worse": "▼"}
+_MEANINGS = {
+    "agrees": "agrees with the published figure",
+    "better": "better than the published figure",
+    "worse": "worse than the published figure",
+}
+_KEY: dict[_Verdict, str] = {
+    "agrees": "ours is within two of its standard deviations,",
+    "better": "ours is better,",
+    "worse": "ours is worse.",
+}
+_NOTE = "†"
+_LEVEL = 0.05
+_DIRECTIONS = {"largest": "Larger is better.", "smallest": "Smaller is better.", None: ""}
+
+
+def measure_table(
+    table: Table, beside: Mapping[tuple[str, PairName], Beside], names: Mapping[PairName, Name]
+) -> Markup:
+    """Return one measure of every pair on every dataset.
+
+    Parameters
+    ----------
+    table : Table
+    beside : of this measure, by dataset and pair, where there are published figures
+    names : of the pairs
+    """
+    first = table.measure.best or "smallest"
+    has_methods = any(method for _, method in table.rows)
+    title = "configuration and method" if has_methods else "configuration"
+    heads = [heading(title, is_number=False)]
+    heads += [heading(dataset, first=first) for dataset in table.datasets]
+    rows = [
+        [
+            heading_cell(names[pair]),
+            *(
+                _measure_cell(cell, beside.get((dataset, pair)))
+                for dataset, cell in zip(table.datasets, cells, strict=True)
+            ),
+        ]
+        for pair, cells in zip(table.rows, table.cells, strict=True)
+    ]
+    return data_table(table.measure.title, heads, rows)
+
+
+def _measure_cell(cell: Cell | None, beside: Beside | None) -> Markup:
+    if cell is None:
+        return number_cell(None)
+    text: Child = format_cell(cell)
+    ours = tag("strong", text) if cell.is_best else tag("span", text)
+    return number_cell(cell.mean, ours, None if beside is None else _published_line(beside))
+
+
+def _published_line(beside: Beside) -> Markup:
+    theirs, verdict = beside.theirs, beside.verdict
+    return tag(
+        "span",
+        tag("span", _MARKS[verdict], class_="mark", aria_hidden="true"),
+        " ",
+        tag("span", f"{_MEANINGS[verdict]} ", class_="unseen"),
+        published_text(theirs),
+        tag("sup", _NOTE) if theirs.note else None,
+        class_=f"published {verdict}",
+        title=f"{_MEANINGS[verdict]}: the difference is {_difference(beside)}"
+        + (f"; published for a {theirs.note}" if theirs.note else ""),
+    )
+
+
+def _difference(beside: Beside) -> str:
+    difference = beside.ours.mean - beside.theirs.mean
+    if not beside.theirs.std:
+        return f"{difference:+.2g}"
+    return f"{difference:+.2g}, {abs(difference) / beside.theirs.std:.1f} standard deviations"
+
+
+def key_to_marks(measure: Measure, beside: Sequence[Beside]) -> Markup:
+    """Return what the marks of a table mean."""
+    parts: list[Child] = [_DIRECTIONS[measure.best]]
+    if measure.best is not None:
+        parts.append([" ", tag("strong", "Bold"), " is the best of a dataset."])
+    if beside:
+        parts.append(" Below ours stands the published figure: ")
+        parts += [
+            [tag("span", _MARKS[verdict], class_=f"mark {verdict}"), f" {meaning} "]
+            for verdict, meaning in _KEY.items()
+        ]
+        notes = sorted({each.theirs.note for each in beside if each.theirs.note})
+        parts += [f" {_NOTE} {note}." for note in notes]
+        if measure.name.endswith("seconds"):
+            parts.append(" Published times are those of another machine.")
+    return tag("p", parts, class_="note")
+
+
+def verdict_table(beside: Sequence[Beside]) -> Markup:
+    """Return how many cells of each measure agree with the published ones, are better or worse."""
+    rows = []
+    for measure in dict.fromkeys(each.measure for each in beside):
+        own = [each.verdict for each in beside if each.measure == measure]
+        counts = {verdict: own.count(verdict) for verdict in _MARKS}
+        share = tag(
+            "span",
+            [
+                tag("span", class_=verdict, style=f"flex-grow:{count}")
+                for verdict, count in counts.items()
+                if count
+            ],
+            class_="shares",
+            aria_hidden="true",
+        )
+        good = 1 - counts["worse"] / len(own)
+        rows.append(
+            [
+                tag("th", MEASURES[measure].title, scope="row"),
+                number_cell(float(len(own))),
+                *(number_cell(float(count)) for count in counts.values()),
+                number_cell(good, f"{good:.0%}", share),
+            ]
+        )
+    heads = [heading("measure", is_number=False), heading("cells", first="largest")]
+    heads += [
+        heading([tag("span", mark, class_=f"mark {verdict}"), f" {verdict}"], first="largest")
+        for verdict, mark in _MARKS.items()
+    ]
+    heads.append(heading("agree or better", first="largest"))
+    return data_table("Cells that the published tables have too", heads, rows)
+
+
+def beside_table(beside: Sequence[Beside], names: Mapping[PairName, Name]) -> Markup:
+    """Return cells one below the other, with the published ones and the difference."""
+    heads = [
+        heading("pair", is_number=False),
+        heading("measure", is_number=False),
+        heading("dataset", is_number=False),
+        heading("ours"),
+        heading("published"),
+        heading("difference", first="largest"),
+        heading("in standard deviations", first="largest"),
+    ]
+    rows = []
+    for each in beside:
+        difference = each.ours.mean - each.theirs.mean
+        ratio = abs(difference) / each.theirs.std if each.theirs.std else None
+        rows.append(
+            [
+                heading_cell(names[each.pair]),
+                tag("td", MEASURES[each.measure].title),
+                tag("td", each.dataset),
+                number_cell(each.ours.mean, format_cell(each.ours)),
+                number_cell(each.theirs.mean, published_text(each.theirs)),
+                number_cell(difference, f"{difference:+.2g}".replace("-", "−")),
+                number_cell(ratio, "" if ratio is None else f"{ratio:.1f}"),
+            ]
+        )
+    return data_table("Cells that are worse than the published ones", heads, rows)
+
+
+def comparison_table(
+    comparisons: Sequence[Comparison], datasets: Sequence[str], names: Mapping[PairName, Name]
+) -> Markup:
+    """Return for any two pairs, on how many splits of each dataset the first is better."""
+    by_pairs: dict[tuple[PairName, PairName], dict[str, Comparison]] = {}
+    for each in comparisons:
+        by_pairs.setdefault((each.one, each.other), {})[each.dataset] = each
+    heads = [heading("first : second", is_number=False)]
+    heads += [heading(dataset, first="largest") for dataset in datasets]
+    rows = [
+        [_versus(names[one], names[other]), *(_outcome_cell(found.get(name)) for name in datasets)]
+        for (one, other), found in by_pairs.items()
+    ]
+    return data_table("Splits on which the first and the second is better", heads, rows)
+
+
+def _versus(one: Name, other: Name) -> Markup:
+    return tag("th", labelled(one), " ", labelled(other), scope="row", class_="versus")
+
+
+def _outcome_cell(comparison: Comparison | None) -> Markup:
+    if comparison is None:
+        return number_cell(None)
+    outcome = comparison.outcome
+    is_sure = outcome.p_value <= _LEVEL
+    score = f"{outcome.wins} : {outcome.losses}"
+    p_value = "p < 0.001" if outcome.p_value < 0.001 else f"p = {outcome.p_value:.2g}"
+    told = f"of {outcome.n_splits} splits, {outcome.ties} equal"
+    if math.isfinite(outcome.mean_difference):
+        told += f"; mean difference {outcome.mean_difference:+.3g}"
+    return number_cell(
+        outcome.wins - outcome.losses,
+        tag("strong", score) if is_sure else tag("span", score),
+        " ",
+        tag("span", p_value, class_="published", title=told),
+    )

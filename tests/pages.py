@@ -1,0 +1,88 @@
+"""Pages of HTML taken apart; what is not well formed is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from html.parser import HTMLParser
+
+__all__ = ["Element", "parse_page", "table_of"]
+
+_VOID = frozenset({"br", "hr", "meta"})
+
+
+@dataclass
+class Element:
+    """An element, its attributes, and what is in it: elements and texts."""
+
+    name: str
+    attributes: dict[str, str | None]
+    children: list[Element | str] = field(default_factory=list)
+
+    @property
+    def text(self) -> str:
+        return "".join(each if isinstance(each, str) else each.text for each in self.children)
+
+    @property
+    def classes(self) -> list[str]:
+        return (self.attributes.get("class") or "").split()
+
+    def walk(self) -> Iterator[Element]:
+        """Yield this element and all within it, in the order of the page."""
+        yield self
+        for each in self.children:
+            if isinstance(each, Element):
+                yield from each.walk()
+
+    def find(self, name: str | None = None, class_: str | None = None) -> list[Element]:
+        """Return the elements of a name and a class."""
+        return [
+            each
+            for each in self.walk()
+            if name in (None, each.name) and (class_ is None or class_ in each.classes)
+        ]
+
+    def at(self, key: str) -> Element:
+        """Return the element of an id."""
+        (found,) = [each for each in self.walk() if each.attributes.get("id") == key]
+        return found
+
+
+class _Builder(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__(convert_charrefs=True)
+        self.root = Element("", {})
+        self.open = [self.root]
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        names = [name for name, _ in attrs]
+        assert len(names) == len(set(names)), f"<{tag}> has an attribute twice"
+        element = Element(tag, dict(attrs))
+        self.open[-1].children.append(element)
+        if tag not in _VOID:
+            self.open.append(element)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.open[-1].children.append(Element(tag, dict(attrs)))
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open[-1].name == tag, f"</{tag}> ends <{self.open[-1].name}>"
+        self.open.pop()
+
+    def handle_data(self, data: str) -> None:
+        self.open[-1].children.append(data)
+
+
+def parse_page(html: str) -> Element:
+    """Return the root of a page in which every element that begins also ends."""
+    builder = _Builder()
+    builder.feed(html)
+    builder.close()
+    assert builder.open == [builder.root], f"<{builder.open[-1].name}> is not closed"
+    return builder.root
+
+
+def table_of(place: Element, caption: str) -> list[list[Element]]:
+    """Return the cells of the table of a caption, row by row, the heads first."""
+    (table,) = [table for table in place.find("table") if table.find("caption")[0].text == caption]
+    return [[cell for cell in row.walk() if cell.name in ("th", "td")] for row in table.find("tr")]

@@ -1,0 +1,88 @@
+"""Results of trials made by hand, with labels that would be markup if they could."""
+
+from polytomy.trials import Results
+
+__all__ = ["CLASSES", "COEFFICIENTS", "CONFUSION", "EVIL", "PAIRS", "make_record", "make_results"]
+
+EVIL = '<script>alert("1")</script>'
+PAIRS = [("one-vs-one", "least-squares"), ("tree", "greedy"), ("tree", "least-squares")]
+# Published for sat are 0.80 ± 0.01, 0.788 ± 0.010 and 0.789 ± 0.010.
+COEFFICIENTS = {
+    ("sat", 0): [0.79, 0.80, 0.82],
+    ("sat", 1): [0.90, 0.91, 0.92],
+    ("sat", 2): [0.50, 0.51, 0.53],
+    ("own & <b>", 0): [0.5, 0.7, 0.9],
+    ("own & <b>", 2): [0.3, 0.75, 0.4],
+}
+CONFUSION = [[5, 1, 0], [0, 4, 2], [0, 0, 6]]
+CLASSES = [EVIL, "b&b", 'c"']
+DISTANCES = [[0.0, 3.0, 5.0], [3.0, 0.0, 2.0], [5.0, 2.0, 0.0]]
+TREE = 'empirical {\n  empirical.00 {"c\\"" "b&b"}\n  "<script>alert(\\"1\\")</script>"\n}'
+
+
+def make_record(dataset, repeat):
+    cells = []
+    for k, (configuration, method) in enumerate(PAIRS):
+        cell = {"configuration": configuration, "method": method}
+        if (dataset, k) not in COEFFICIENTS:
+            cells.append(cell | {"problem": f"no walk on {EVIL}"})
+            continue
+        value = COEFFICIENTS[dataset, k][repeat]
+        scores = {
+            "uncertainty_coefficient": value,
+            "accuracy": value,
+            "log_loss": None if method == "greedy" else 1 - value,
+            "fit_seconds": 2.0 + repeat if configuration == "tree" else 30.0 + repeat,
+            "predict_seconds": 0.01 * (k + 1),
+            "n_binaries": 3,
+        }
+        reliability = None if method == "greedy" else [[4, 0.5, 0.0], [0, 0.0, 0.0], [5, 4.0, 3.0]]
+        cells.append(
+            cell
+            | {"problem": "", "scores": scores, "confusion": CONFUSION, "reliability": reliability}
+        )
+    return {
+        "dataset": dataset,
+        "repeat": repeat,
+        "seed": 1000 + repeat,
+        "classes": CLASSES,
+        "n_train": 40,
+        "n_test": 18,
+        "n_jobs": 2,
+        "warnings": [f"odd {EVIL}"] if repeat == 1 else [],
+        "schemes": {"one-vs-one": f"text {EVIL}", "tree": f"tree of trial {repeat}"},
+        "versions": {"numpy": "2.0" if repeat else "1.26"},
+        "threads": {"OMP_NUM_THREADS": "1"},
+        "cells": cells,
+    }
+
+
+def make_results(repeats=3, datasets=("sat", "own & <b>")):
+    records = [make_record(name, repeat) for name in datasets for repeat in range(repeats)]
+    facts = {
+        name: {
+            "name": name,
+            "n_samples": 1234,
+            "n_features": 4,
+            "classes": CLASSES,
+            "counts": [20, 20, 20],
+            "fingerprint": "f00d",
+            "estimator": f"svc {EVIL}",
+            "distances": DISTANCES,
+            "empirical_tree": TREE,
+        }
+        for name in datasets
+    }
+    pairs = [
+        {"configuration": one, "method": other, "scheme": f"m {EVIL}", "solver": other}
+        for one, other in PAIRS
+    ]
+    protocol = {"pairs": pairs, "test": 0.3, "seed": 77, "calibration": "auto", "folds": 5}
+    manifest = {
+        "protocol": protocol,
+        "versions": {"numpy": "1.26"},
+        "python": "3.12.1",
+        "system": EVIL,
+        "processors": 2,
+    }
+    return Results(records, PAIRS, list(datasets), facts, manifest)

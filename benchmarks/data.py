@@ -18,16 +18,9 @@ import numpy as np
 from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import StandardScaler
 
-PAPER = ("letter", "pendigits", "usps", "segment", "sat", "urban", "shuttle", "humidity")
+from polytomy.trials import CATALOGUE, PAPER_PAIRS, Protocol
 
-SVM_OPTIONS: dict[str, dict[str, Any]] = {
-    "letter": {"C": 50, "gamma": "auto"},
-    "pendigits": {"C": 50, "gamma": 0.01},
-    "segment": {"C": 100, "gamma": 0.1},
-    "sat": {"C": 50, "gamma": 0.1},
-    "humidity": {"C": 50, "gamma": "auto"},
-}
-DEFAULT_OPTIONS: dict[str, Any] = {"C": 1, "gamma": "auto"}
+PAPER = tuple(CATALOGUE)
 
 
 class Split(NamedTuple):
@@ -83,4 +76,5 @@ def split(X: np.ndarray, y: np.ndarray, seed: int, test_size: float = 0.3) -> Sp
 
 def svm_options(name: str) -> dict[str, Any]:
     """Return C and gamma of a dataset's support vector machines."""
-    return SVM_OPTIONS.get(name, DEFAULT_OPTIONS)
+    svc = Protocol(PAPER_PAIRS).estimator_for(name)
+    return {"C": svc.C, "gamma": svc.gamma}

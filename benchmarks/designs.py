@@ -103,23 +103,58 @@ def append(rows: list[dict[str, Any]]) -> None:
         writer.writerows(rows)
 
 
+def values_of(rows: list[dict[str, str]], score: str) -> dict[tuple[str, str], np.ndarray]:
+    """The scores of each dataset and design, split by split."""
+    found: dict[tuple[str, str], dict[int, float]] = {}
+    for row in rows:
+        place = row["dataset"], row["design"]
+        found.setdefault(place, {})[int(row["repeat"])] = float(row[score])
+    return {
+        place: np.array([by_repeat[repeat] for repeat in sorted(by_repeat)])
+        for place, by_repeat in found.items()
+    }
+
+
 def summarise(score: str) -> None:
+    """Print a table in Markdown: means, the best in bold, and in how many it beats the tree."""
     rows = read_results()
+    known = [name for name in data.PAPER if any(row["dataset"] == name for row in rows)]
     designs = list(dict.fromkeys(row["design"] for row in rows))
-    datasets = list(dict.fromkeys(row["dataset"] for row in rows))
-    print(f"\n{score}: mean and standard deviation")
-    print(f"{'':22}" + "".join(f"{name:>16}" for name in datasets))
+    values = values_of(rows, score)
+    sign = -1 if score == "log_loss" else 1
+    best = {
+        name: max(sign * values[name, each].mean() for each in designs if (name, each) in values)
+        for name in known
+    }
+    print(f"\n| {score} | {' | '.join(known)} | above the empirical tree |")
+    print(f"|---|{'---|' * (len(known) + 1)}")
     for design in designs:
-        cells = ""
-        for dataset in datasets:
-            values = [
-                float(row[score])
-                for row in rows
-                if (row["dataset"], row["design"]) == (dataset, design)
-            ]
-            spread = np.std(values, ddof=1) if len(values) > 1 else np.nan
-            cells += f"{np.mean(values):9.4f}±{spread:.4f}" if values else f"{'':16}"
-        print(f"{design:22}{cells}")
+        cells, n_above = [], 0
+        for name in known:
+            mean = values[name, design].mean()
+            text = f"{mean:.4f}"
+            cells.append(f"**{text}**" if sign * mean == best[name] else text)
+            n_above += sign * (mean - values[name, "empirical-tree"].mean()) > 0
+        above = "" if design == "empirical-tree" else f"{n_above} of {len(known)}"
+        print(f"| {design} | {' | '.join(cells)} | {above} |")
+
+
+def compare_auto(score: str) -> None:
+    """Print what "auto" gains on one-vs-one, with the standard errors of both kinds."""
+    values = values_of(read_results(), score)
+    sign = -1 if score == "log_loss" else 1
+    print(f"\n| {score} | splits | one-vs-one | standard error | auto gains | standard error |")
+    print("|---|---|---|---|---|---|")
+    for name in data.PAPER:
+        if (name, "auto") not in values:
+            continue
+        pairs, auto = values[name, "one-vs-one"], values[name, "auto"]
+        gains = sign * (auto - pairs)
+        errors = [np.std(each, ddof=1) / np.sqrt(len(each)) for each in (pairs, gains)]
+        print(
+            f"| {name} | {len(pairs)} | {pairs.mean():.4f} | {errors[0]:.4f} | "
+            f"{gains.mean():+.4f} | {errors[1]:.4f} |"
+        )
 
 
 def main(words: list[str]) -> None:
@@ -142,6 +177,8 @@ def main(words: list[str]) -> None:
                 print(f"{name} {repeat}: {seconds:.0f} s", file=sys.stderr, flush=True)
     for score in SCORES:
         summarise(score)
+    for score in SCORES[:2]:
+        compare_auto(score)
 
 
 if __name__ == "__main__":

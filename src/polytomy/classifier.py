@@ -270,10 +270,24 @@ class PolytomyClassifier(CallbackSupportMixin, ClassifierMixin, MetaEstimatorMix
         return self._arrangements[0].decisions(answers) if len(self._arrangements) == 1 else answers
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Return the class of the largest probability (or score); ties go to the first class."""
+        """Return the class of the largest probability or score.
+
+        Ties of probabilities go to the first class; of votes and other scores, to the class that
+        the scheme names first.
+        """
         check_is_fitted(self, "binaries_")
-        labels: NDArray[Any] = self.classes_[np.argmax(self._scores(X), axis=1)]
+        scores, classes = self._scores(X), self.classes_
+        order = self.tie_order()
+        if (np.diff(order) < 0).any():
+            scores, classes = scores[:, order], classes[order]
+        labels: NDArray[Any] = classes[np.argmax(scores, axis=1)]
         return labels
+
+    def tie_order(self) -> NDArray[np.intp]:
+        """Return the positions of the classes, the one first that wins a tie."""
+        if _solver_gives_probabilities(self):
+            return np.arange(len(self.classes_))
+        return np.argsort(self._arrangements[0].positions)
 
     @available_if(_solver_gives_probabilities)
     def predict_proba(self, X: Any) -> NDArray[np.float64]:

@@ -1,5 +1,7 @@
 """What the commands print, and their exit codes."""
 
+import json
+
 import pytest
 
 from polytomy import designs, parse, read
@@ -181,3 +183,22 @@ def test_help_names_every_command(polytomy, option):
 def test_help_on_designs_names_every_design(polytomy):
     words = " ".join(polytomy("design", "--help").out.replace("│", "").split())
     assert all(f"{name}" in words for name in DESIGNS)
+
+
+def test_a_program_reads_what_is_wrong(polytomy, here):
+    outcome = polytomy("check", "land.control", "bad.control", "--json")
+    assert outcome.code == 1
+    good, bad = json.loads(outcome.out)
+    assert good == {
+        "file": "land.control",
+        "problems": [],
+        "warnings": [],
+        "scheme": {"kind": "tree", "classes": ["corn", "wheat", "pine", "oak"], "partitions": 3},
+    }
+    assert bad["file"] == "bad.control"
+    (problem,) = bad["problems"]
+    assert (problem["line"], problem["column"]) == (1, 1)
+    assert problem["message"].startswith("m decides between two branches and has 3")
+    assert polytomy("check", "land.control", "--json").code == 0
+    outcome = polytomy("check", "nothing.control", "--json")
+    assert (outcome.code, json.loads(outcome.out)) == (2, [])

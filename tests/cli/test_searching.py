@@ -74,12 +74,12 @@ def test_pictures_are_files_of_their_kind(polytomy, iris, command):
         ("design empirical-tree", "'empirical-tree' is made from data; give a file"),
         ("design tree iris.csv -n 3", "leave out --classes and --labels"),
         ("distances iris.csv --scale log", "--scale log is not known"),
-        ("distances iris.csv --measure far", "distance='far' is not one of"),
+        ("distances iris.csv --measure far", "--measure far is not one of"),
         ("distances iris.csv --target colour", "colour"),
         ("distances nothing.csv", "nothing.csv: No such file"),
         ("search iris.csv --estimator nosuch", 'Specification "nosuch"'),
         ("search iris.csv -c nosuch", "neither a file nor a design"),
-        ("search iris.csv -s nosuch", "scoring='nosuch' is not known"),
+        ("search iris.csv -s nosuch", "--score nosuch is not known"),
     ],
 )
 def test_mistakes_are_named(polytomy, here, line, words):

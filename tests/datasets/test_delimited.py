@@ -40,6 +40,7 @@ def test_features_labels_names_and_lines(tmp_path):
     ("name", "text"),
     [
         ("p.csv", PLANTS.replace("\n", "\r\n")),
+        ("p.csv", PLANTS.replace("\n", "\r")),
         ("p.csv", "\ufeff" + PLANTS),
         ("p.csv", PLANTS.replace(",", ";")),
         ("p.csv", PLANTS.replace(",", " , ")),
@@ -79,6 +80,44 @@ def test_a_header_is_found(tmp_path, text, has_header):
     data = read_data(_file(tmp_path, text))
     assert len(data.X) == (1 if has_header else 2)
     assert (data.feature_names is not None) == has_header
+
+
+def test_a_header_of_numbers_is_known_by_the_names_asked_for(tmp_path):
+    path = _file(tmp_path, "2001,2007,2009\n1,2,7\n3,4,8\n")
+    for target in ("2009", 2009):
+        data = read_data(path, target=target)
+        assert data.X.tolist() == [[1, 2], [3, 4]]
+        assert data.feature_names == ("2001", "2007")
+        assert data.y.tolist() == [7, 8]
+    data = read_data(path, target=None, features=["2007", "2001"])
+    assert data.X.tolist() == [[2, 1], [4, 3]]
+    assert len(read_data(path).X) == 3  # nothing tells that it is a header
+    assert "no column 2010 for the label among 3" in _error(tmp_path, PLANTS, target=2010)
+
+
+@pytest.mark.parametrize("first", ["1,2,3,4", "400,410,420,kind", "kind,2001,2002,2003", "9,7,5,3"])
+def test_a_line_that_may_be_header_or_sample_is_not_guessed(tmp_path, first):
+    text = f"{first}\n0.5,0.25,0.5,1\n"
+    words = _error(tmp_path, text)
+    assert "plants.csv, line 1: " in words
+    assert "may name the columns, or be a sample. Say header=True or header=False" in words
+    path = _file(tmp_path, text.replace("kind", "8"))
+    assert len(read_data(path, header=True).X) == 1
+    assert len(read_data(path, header=False).X) == 2
+    # Where the number of features is known, the first sample decides nothing.
+    assert len(read_data(path, features=3).X) == 2
+
+
+@pytest.mark.parametrize("first", ["1,1,1,1", "1,2,4,8", "1,2", "0.5,1,1.5,2", "1,2,oak"])
+def test_other_numbers_are_samples(tmp_path, first):
+    assert len(read_data(_file(tmp_path, f"{first}\n{first}\n")).X) == 2
+
+
+def test_a_word_in_the_first_line_may_be_a_name(tmp_path):
+    words = _error(tmp_path, "height,2,oak\n1,2,elm\n")
+    assert 'line 1, column 1: "height" is not a number.' in words
+    assert words.endswith("Say header=True if the line names the columns")
+    assert "header" not in _error(tmp_path, "1,2,oak\nheight,2,elm\n")
 
 
 def test_a_header_can_be_told(tmp_path):
@@ -152,13 +191,15 @@ def test_known_categories_give_the_same_features_in_blocks(tmp_path):
         (PLANTS + "1,nan,oak", 'line 5, column 2 ("width"): the value is missing (nan)'),
         (PLANTS + "1,inf,oak", 'line 5, column 2 ("width"): inf is not a finite number'),
         (PLANTS + "1,1e999,oak", 'column 2 ("width"): 1e999 is too large'),
-        (PLANTS + "1,big,oak", 'line 5, column 2 ("width"): "big" is not a number. Use categories'),
+        (PLANTS + "1,big,oak", '"big" is not a number. Use categories="one-hot" for columns of'),
         (PLANTS + "1,2,", 'line 5, column 3 ("kind"): the label is missing'),
         (PLANTS + "1,2", "line 5: there are 2 fields, but 3 columns"),
         (PLANTS + "1,2,3,oak", "line 5: there are 4 fields, but 3 columns"),
         (PLANTS + '1,2,"oak\nelm"\n', "line 5: a quoted field does not end on this line"),
         ("a,a,b\n1,2,3", 'the name "a" stands twice in the header'),
         ("a\nb\n", "there is no column for a feature beside the label"),
+        (PLANTS + "1,\r2,oak", "line 5: there are 2 fields, but 3 columns"),
+        (PLANTS + "1,2," + "x" * 131_073, "line 5: a field is longer than 131,072 characters. Is"),
     ],
 )
 def test_a_mistake_is_told_with_its_place(tmp_path, text, words):
@@ -223,9 +264,12 @@ def test_a_block_needs_a_row(tmp_path):
 
 
 def test_lines_that_go_over_the_end_of_a_piece_are_whole(tmp_path, monkeypatch):
-    monkeypatch.setattr("polytomy.datasets.lines._CHUNK", 7)
-    data = read_data(_file(tmp_path, PLANTS))
-    np.testing.assert_array_equal(data.X, [[1.5, 2], [0.5, 3], [7, -100]])
+    for size in range(1, 12):
+        monkeypatch.setattr("polytomy.datasets.lines._CHUNK", size)
+        for end in ("\n", "\r\n", "\r"):
+            data = read_data(_file(tmp_path, PLANTS.replace("\n", end)))
+            np.testing.assert_array_equal(data.X, [[1.5, 2], [0.5, 3], [7, -100]])
+            assert data.row_numbers.tolist() == [2, 3, 4]
     monkeypatch.setattr("polytomy.datasets.lines.LONGEST_LINE", 20)
     assert "line 5: the line is longer than" in _error(tmp_path, PLANTS + "1," * 30)
 

@@ -113,6 +113,14 @@ def test_formats_by_name_and_by_content(tmp_path):
     assert find_format(tmp_path / "heart") == "svmlight"
     (tmp_path / "b.vec").write_bytes(b"")
     assert find_format(tmp_path / "b") == "agf"
+    (tmp_path / "t").write_text("height;kind\n1;oak\n")
+    assert find_format(tmp_path / "t") == "csv"
+    assert read_data(tmp_path / "t").y.tolist() == ["oak"]
+    (tmp_path / "z").write_bytes(b"\x00,\x01\n")
+    with pytest.raises(ArgumentError, match="the name does not tell the format"):
+        find_format(tmp_path / "z")
+    with pytest.raises(FileNotFoundError):
+        read_data(tmp_path / "nothing")
     (tmp_path / "c.txt").write_text("1 2 3\n")
     with pytest.raises(
         ArgumentError, match=r'the name does not tell the format\. Give format= as "csv"'
@@ -138,13 +146,62 @@ def test_svmlight_equals_scikit_learns_reader(tmp_path):
     assert data.y.tolist() == y.tolist() == [1, -1, 1]
     assert data.row_numbers.tolist() == [2, 4, 5]
     assert read_data(path, features=6).X.shape == (3, 6)
-    assert "line 2: there is a feature 4, but there are only 3 features" in _error(path, features=3)
+    words = (
+        "line 2: there is a feature 4, but there are only 3 features. Read the training data with"
+    )
+    assert f"{words} features=4 or more" in _error(path, features=3)
+
+
+def test_svmlight_samples_may_have_more_features_where_that_is_allowed(tmp_path):
+    path = tmp_path / "d.svm"
+    path.write_text("1 1:1\n2 5:2\n1 2:3\n")
+    blocks = list(open_blocks(path, n_rows=1, features=3, extra_features=True))
+    assert [block.X.shape for block in blocks] == [(1, 3), (1, 5), (1, 3)]
+    assert blocks[1].X[0, 4] == 2
+
+
+def test_a_huge_index_takes_memory_only_where_it_is_meant(tmp_path):
+    path = tmp_path / "d.svm"
+    path.write_text("1 1:1\n2 2000000000:2\n")
+    words = _error(path)
+    assert "line 2: feature 2000000000 is beyond 16777216. If it is meant, say how many" in words
+    assert read_data(path, features=2_000_000_000).X.shape == (2, 2_000_000_000)
+
+
+def test_rows_of_kernel_values(tmp_path):
+    path = tmp_path / "k.svm"
+    path.write_text("7 0:1 1:1 2:0 3:0.5\n# note\n-2 0:2 1:0 2:1 3:0\n")
+    data = read_data(path, format="kernel")
+    assert data.X.tolist() == [[1, 0, 0.5], [0, 1, 0]]
+    assert data.y.tolist() == [7, -2]
+    assert data.row_numbers.tolist() == [1, 3]
+    with pytest.raises(ArgumentError, match='format="kernel" is only read'):
+        write_data(path, data, format="kernel")
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("1 1:1 2:1", "line 2: a row of kernel values is label 0:number 1:value 2:value … up to 2"),
+        ("1 0:2 1:1", "line 2: a row of kernel values is"),
+        ("1 0:2 1:1 3:1", "line 2: a row of kernel values is"),
+        ("1 0:2 1:1 2:1 3:1", "line 2: a row of kernel values is"),
+        ("1 0:2 1:1 2:nan", "line 2: value 2: the value is missing (nan)"),
+        ("a 0:2 1:1 2:1", 'line 2: label: "a" is not a number'),
+    ],
+)
+def test_mistakes_in_rows_of_kernel_values_are_told(tmp_path, line, words):
+    path = tmp_path / "k.svm"
+    path.write_text(f"1 0:1 1:1 2:1\n{line}\n")
+    assert words in _error(path, format="kernel")
+    assert "there is a feature 0, but indices count from one. If these are rows" in _error(path)
 
 
 @pytest.mark.parametrize(
     ("line", "words"),
     [
         ("1 0:1", "line 2: there is a feature 0, but indices count from one"),
+        ("1 0:1", 'say format="kernel"; else write the file again, with indices from one'),
         ("1 2:x", 'line 2: feature 2: "x" is not a number'),
         ("1 2:nan", "line 2: feature 2: the value is missing (nan)"),
         ("1 2:inf", "line 2: feature 2: inf is not a finite number"),
@@ -238,6 +295,7 @@ def test_npz_files(tmp_path):
     [
         ({"Z": np.eye(2)}, "there is no array X; there are Z"),
         ({"X": np.eye(2)}, "there is no array y for the labels"),
+        ({"X": np.eye(2), "y": [1, np.nan]}, "d.npz, row 2: the label is missing (nan)"),
         ({"X": np.eye(2), "y": np.arange(3)}, "X has 2 rows, but y is of shape (3,)"),
         ({"X": np.arange(3.0), "y": np.arange(3)}, "X is of shape (3,)"),
         ({"X": np.zeros((0, 2)), "y": np.arange(0)}, "X has no rows"),

@@ -4,6 +4,8 @@ from scipy.sparse import csc_matrix
 from sklearn.linear_model import LogisticRegression
 
 from polytomy.designs import data_driven_code, decoc
+from polytomy.designs.dichotomies import Dichotomies
+from polytomy.distances.samples import group_samples
 from polytomy.errors import ArgumentError
 
 
@@ -34,6 +36,28 @@ def test_sparse_data_classes_of_one_sample_and_seeds(make):
         scheme = make(data, y[keep], random_state=1)
         assert sorted(scheme.classes) == list(range(5))
         assert scheme == make(data, y[keep], random_state=1)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_no_row_was_more_worth_its_cost_than_the_one_that_was_taken_before_it(seed):
+    random = np.random.default_rng(seed)
+    X, y = on_a_line(random.permutation(6), each=8, noise=0.8, seed=seed)
+    rows = data_driven_code(X, y, n_partitions=12, random_state=seed).code.matrix
+    samples = group_samples(X, y)
+    judge = Dichotomies(samples, random_state=seed)
+    left_by = []
+    for row in rows:
+        sides = frozenset(np.flatnonzero(row < 0)), frozenset(np.flatnonzero(row > 0))
+        above = (1 + judge.answers(*sides)) / 2
+        means = np.array([above[samples.codes == i].mean() for i in range(6)])
+        same_side = np.outer(means, means) + np.outer(1 - means, 1 - means)
+        left_by.append(np.where(np.outer(row, row) < 0, np.minimum(1, 2 * same_side), 1))
+    doubt = 1 - np.eye(6)
+    for step in range(len(rows)):
+        worth = [(doubt * (1 - left_by[i])).sum() / np.count_nonzero(rows[i])
+                 for i in range(step, len(rows))]  # fmt: skip
+        assert worth[0] >= max(worth) * (1 - 1e-12)
+        doubt *= left_by[step]
 
 
 def test_decoc_has_one_row_less_than_classes_and_is_a_tree():

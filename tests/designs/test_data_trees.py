@@ -172,6 +172,21 @@ def test_any_binary_classifier_can_judge():
         assert sorted(tree.classes) == list(range(8))
 
 
+def test_a_search_over_500_classes_in_a_chain_is_not_too_deep(monkeypatch):
+    def less_is_deeper(tree, _):
+        level, depth = [tree], 0
+        while level:
+            level = [branch for node in level if isinstance(node, tuple) for branch in node]
+            depth += 1
+        return -depth
+
+    monkeypatch.setattr("polytomy.designs.searched_trees._loss", less_is_deeper)
+    X = np.cumsum(1.0 + np.arange(500))[:, np.newaxis]
+    tree = evolved_tree(X, range(500), population=6, generations=4, random_state=0)
+    assert sorted(tree.classes) == list(range(500))
+    assert tree.depth == 499
+
+
 def test_a_search_over_too_many_classes_is_refused():
     with pytest.raises(ArgumentError, match="trees of 500 classes at most, not of 501"):
         evolved_tree(np.zeros((501, 1)), range(501))

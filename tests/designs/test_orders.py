@@ -32,6 +32,26 @@ def test_the_order_of_bins_is_found_whatever_they_are_called(distance, method):
     assert found in (adjacent(names.tolist()), adjacent(names[::-1].tolist()))
 
 
+@pytest.mark.parametrize("n_classes", [7, 12, 26, 100])
+def test_the_order_of_classes_without_any_doubt_between_them_is_found(n_classes):
+    random = np.random.default_rng(n_classes)
+    places = random.permutation(n_classes)
+    y = np.repeat(np.arange(n_classes), 12)
+    X = places[y][:, np.newaxis] * [1.0, -2.0] + 0.02 * random.normal(size=(len(y), 2))
+    found = detect_order(X, y, n_permutations=19)
+    assert found.is_ordered
+    assert (np.abs(np.diff(places[list(found.order)])) == 1).all()
+    assert found.order == ordered_adjacent(X, y).classes
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_far_clusters_without_an_order_are_not_found_to_be_ordered(seed):
+    random = np.random.default_rng(seed)
+    y = np.repeat(np.arange(8), 12)
+    X = random.normal(0, 50, (8, 4))[y] + random.normal(size=(len(y), 4))
+    assert not detect_order(X, y).is_ordered
+
+
 @pytest.mark.parametrize("seed", range(5))
 def test_bins_are_found_to_be_ordered(seed):
     found = detect_order(*bins_of_a_number(seed))

@@ -75,6 +75,29 @@ def test_the_compiled_kernel_answers_large_data():
     np.testing.assert_allclose(found.matrix, by_scipy(parts), rtol=1e-14)
 
 
+@pytest.mark.parametrize("twin", TWINS)
+@pytest.mark.parametrize("n_features", [1, 3, 8])
+def test_sets_of_every_size_around_a_block_of_points(twin, n_features):
+    random = np.random.default_rng(n_features)
+    parts = [random.normal(size=(size, n_features)) for size in (*range(1, 18), 65)]
+    X, y = joined(parts)
+    starts = np.searchsorted(y, np.arange(len(parts) + 1))
+    np.testing.assert_allclose(twin(X, starts), by_scipy(parts), rtol=1e-14)
+
+
+@pytest.mark.parametrize("twin", TWINS)
+def test_points_in_a_row_of_clusters(twin):
+    # The points that ended searches are of use for one cluster only, and then for another.
+    random = np.random.default_rng(3)
+    parts = [
+        (np.arange(300) // 30 * gap)[:, np.newaxis] + random.random((300, 2)) for gap in (5, 7, 9)
+    ]
+    X, y = joined([random.permutation(part) for part in parts])
+    np.testing.assert_allclose(
+        twin(X, np.array([0, 300, 600, 900])), by_scipy([X[y == i] for i in range(3)]), rtol=1e-14
+    )
+
+
 @given(st.integers(0, 10**6))
 def test_it_is_a_metric_of_sets(seed):
     X, y = joined(clouds(seed, most=8))
@@ -205,7 +228,7 @@ def test_sparse_data_has_one_metric_only():
         hausdorff(csr_array(np.eye(2)), [0, 1], metric="cityblock")
 
 
-@pytest.mark.parametrize("quantile", [0, -1, 1.5, float("nan")])
+@pytest.mark.parametrize("quantile", [0, -1, 1.5, float("nan"), "0.5", None])
 def test_a_quantile_is_a_part_of_the_samples(quantile):
     with pytest.raises(ArgumentError, match="is not above 0 and at most 1"):
         robust_hausdorff([[0.0], [1.0]], [0, 1], quantile=quantile)

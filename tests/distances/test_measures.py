@@ -106,6 +106,18 @@ def test_without_any_spread_it_is_the_distance_of_the_means():
     assert centroid([[0.0, 0.0], [3.0, 4.0]], [0, 1])[0, 1] == pytest.approx(5)
 
 
+@pytest.mark.parametrize("kind", [np.asarray, csr_array])
+def test_equal_samples_have_no_spread_whatever_rounding_makes_of_their_mean(kind):
+    # The mean of three times 0.1 is not 0.1; of one sample it is.
+    others = [[0.0], [2.0]]
+    three = centroid(kind([[0.1]] * 3 + others), [0, 0, 0, 1, 1])
+    one = centroid(kind([[0.1], *others]), [0, 1, 1])
+    assert three[0, 1] < 1
+    # Spread within all classes: two samples at distance 2, of which the first class has none.
+    assert one[0, 1] == pytest.approx(0.9 / np.sqrt(2))
+    assert three[0, 1] == pytest.approx(0.9 / np.sqrt(np.sqrt(2) * np.sqrt(2 / 3)))
+
+
 def test_the_centroid_distance_is_exact_far_from_the_origin():
     X, y = made(4)
     near, far = centroid(X, y).matrix, centroid(X + 1e8, y).matrix
@@ -137,8 +149,22 @@ def test_some_of_the_samples_say_nearly_the_same():
     assert energy(X, y, max_samples=150)[0, 1] == part[0, 1]
 
 
+@pytest.mark.parametrize("measure", [energy, separability])
+def test_seeds_are_those_of_the_other_functions(measure):
+    X, y = made(2)
+    one, other = (measure(X, y, random_state=np.random.default_rng(5)) for _ in range(2))
+    assert (one.matrix == other.matrix).all()
+    with pytest.raises(ArgumentError, match="random_state='a' is no source of randomness"):
+        measure(X, y, random_state="a")
+
+
+def test_numbers_of_samples_are_whole():
+    with pytest.raises(ArgumentError, match=r"max_samples=1\.5 is not a whole number"):
+        energy([[0.0], [1.0]], [0, 1], max_samples=1.5)
+
+
 def test_samples_are_needed():
-    with pytest.raises(ArgumentError, match="max_samples=0 leaves no samples"):
+    with pytest.raises(ArgumentError, match=r"max_samples=0 is too few\. Give 1 or more"):
         energy([[0.0], [1.0]], [0, 1], max_samples=0)
 
 
@@ -192,8 +218,23 @@ def test_more_folds_than_samples_hold_out_one_by_one():
     assert separability(X, y, cv=50).matrix.tolist() == separability(X, y, cv=5).matrix.tolist()
 
 
+def test_rounding_in_constant_features_decides_nothing():
+    # The second feature is 0.1 but for one sample: where that one is held out, all differences from
+    # the class means are rounding.
+    X, y = made(5, sizes=(30, 20, 7))
+    X = np.column_stack([X, np.full(len(X), 0.1)])
+    X[3, -1] = 0.7
+    without = separability(X[:, :-1], y).matrix
+    assert np.abs(separability(X, y).matrix - without).max() < 0.1
+
+
+def test_folds_are_a_whole_number():
+    with pytest.raises(ArgumentError, match=r"cv=2\.5 is not a whole number"):
+        separability([[0.0], [1.0]], [0, 1], cv=2.5)
+
+
 def test_two_folds_are_needed():
-    with pytest.raises(ArgumentError, match="cv=1 leaves nothing to train on"):
+    with pytest.raises(ArgumentError, match=r"cv=1 is too few\. Give 2 or more"):
         separability([[0.0], [1.0]], [0, 1], cv=1)
 
 

@@ -42,6 +42,18 @@ def test_frames_and_sparse_data_are_taken():
         np.testing.assert_allclose(samples.means(), [[2, 3], [2, 3]])
 
 
+def test_entries_that_a_sparse_matrix_has_twice_are_added():
+    twice = csr_array((np.array([1.0, 2.0, 3.0]), np.array([0, 0, 1]), np.array([0, 2, 3])))
+    samples = group_samples(twice, [0, 1])
+    assert samples.rows.nnz == 2
+    assert samples.rows.toarray().tolist() == [[3, 0], [0, 3]]
+    assert twice.nnz == 3  # what was given is left as it is
+
+
+def test_zeros_only_are_data():
+    assert group_samples(csr_array((2, 3)), [0, 1]).rows.shape == (2, 3)
+
+
 def test_ranks_are_a_random_order_within_each_class():
     y = np.random.default_rng(0).integers(3, size=60)
     samples = group_samples(np.zeros((60, 1)), y)
@@ -86,6 +98,12 @@ def test_scaled_features_have_unit_variance_and_constant_ones_stay():
         ([[0.0], [1.0]], [[0], [1]], r"y has shape \(2, 1\); give one label for each sample"),
         ([[0.0], [1.0]], [0.0, np.nan], "y has the label nan"),
         ([[0.0], [1.0]], ["a", None], "y has the label None"),
+        ([[0.0], [1.0]], pd.array(["a", None], dtype="string"), "y has the label <NA>"),
+        ([[0.0, 1.0], [2.0]], [0, 1], "values that are not numbers"),
+        ([[1j], [2.0]], [0, 1], "values that are not numbers"),
+        (csr_array([[1j], [2.0]]), [0, 1], "values that are not numbers"),
+        ([[-1e200], [2.0]], [0, 1], r"values up to 1e\+200, whose squares are not in the range"),
+        ([[1e-200], [0.0]], [0, 1], r"values up to 1e-200, .* Scale the features"),
     ],
 )
 def test_data_that_cannot_be_used_is_refused_with_the_reason(X, y, words):

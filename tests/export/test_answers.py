@@ -172,6 +172,10 @@ class OwnCalibrator(SigmoidCalibrator):
         return super().predict(decision_values) ** 2
 
 
+def own_kernel(X, Y):
+    return X @ Y.T
+
+
 def refused(binaries, words):
     graph = Graph()
     with pytest.raises(ArgumentError, match=re.escape(words)):
@@ -195,6 +199,10 @@ def test_what_cannot_be_exported_is_named():
     )
     refused(
         one_vs_one(make_pipeline(MinMaxScaler(clip=True), SVC()), X, y), "MinMaxScaler without clip"
+    )
+    refused(
+        one_vs_one(SVC(kernel=own_kernel), X, y),
+        'binary "0-1" is a SVC of kernel own_kernel, which cannot be exported. Fit with SVC',
     )
     machines = one_vs_one(SVC(), X, y)
     refused(

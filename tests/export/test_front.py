@@ -188,6 +188,9 @@ def test_refusals_say_what_and_the_way_out(fitted):
     assert "not fitted" in refusal(pt.PolytomyClassifier())
     assert refusal(SVC()).startswith("SVC cannot be exported. Give a PolytomyClassifier")
     steps = make_pipeline(PolynomialFeatures(), pt.PolytomyClassifier(LinearSVC())).fit(X, y)
+    assert refusal(steps).startswith(
+        "a pipeline of PolynomialFeatures, PolytomyClassifier cannot be exported; only "
+    )
     assert "Export the classifier, its last step" in refusal(steps)
     assert refusal(classifier, dtype="int8") == (
         'dtype=\'int8\' is not known. Use "float32" or "float64".'
@@ -201,4 +204,7 @@ def test_labels_that_onnx_does_not_know_are_refused(fitted):
     _, X, y, _ = fitted
     labels = y.astype(np.uint64) + np.uint64(2**63)
     words = refusal(pt.PolytomyClassifier(LinearSVC()).fit(X, labels))
-    assert words.endswith("cannot be exported. Fit with text, or with whole numbers below 2**63.")
+    assert words == (
+        f"labels such as {labels.max()} cannot be exported. Fit with text, or with whole numbers "
+        "below 2**63."
+    )

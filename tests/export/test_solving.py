@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import assume, given
+from hypothesis import given
 from hypothesis import strategies as st
 
 import polytomy as pt
@@ -45,7 +45,6 @@ def score(compute, arrangement, answers, solver="least-squares"):
 
 @given(schemes(max_classes=10), st.integers(0, 2**32 - 1))
 def test_every_scheme_is_solved_or_refused(compute, scheme, seed):
-    assume(scheme.n_partitions)
     answers = draw_answers(scheme, seed)
     has_search = any(algorithms_for(node.code)[0] == "active-set" for node in scheme.nodes)
     if has_search:
@@ -58,11 +57,12 @@ def test_every_scheme_is_solved_or_refused(compute, scheme, seed):
 
 @given(schemes(max_classes=10), st.integers(0, 2**32 - 1), st.sampled_from(["voting", "hamming"]))
 def test_votes_of_every_scheme_are_counted(compute, scheme, seed, solver):
-    assume(scheme.n_partitions)
     answers = draw_answers(scheme, seed)
-    answers[0, 0] = 0.0  # takes no side
+    answers[:1, :1] = 0.0  # takes no side
     found = score(compute, whole(scheme), answers, solver)
-    np.testing.assert_allclose(found, pt.decode(scheme, answers, solver), atol=1e-12)
+    # A single class has no votes; its score is what the classifier gives it, one.
+    expected = pt.decode(scheme, answers, solver) if scheme.n_partitions else np.ones((6, 1))
+    np.testing.assert_allclose(found, expected, atol=1e-12)
 
 
 def test_probabilities_are_multiplied_down_through_nodes_of_all_kinds(compute):

@@ -1,14 +1,16 @@
 """Control files whose names are files of trained models."""
 
+import re
 import shutil
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from polytomy import parse
 from polytomy.datasets import read_data
 from polytomy.errors import ControlError, ModelFileError
-from polytomy.persistence import load, load_control, read_libsvm, save
+from polytomy.persistence import load, load_control, read_info, read_libsvm, save
 
 FOLDER = Path(__file__).parent / "libsvm"
 
@@ -64,6 +66,16 @@ def test_a_model_with_the_sides_labels_finds_its_sides(X, tmp_path):
     first, second = (load(tmp_path / name) for name in ("a.control", "b.control"))
     np.testing.assert_array_equal(first.predict(X), second.predict(X))
     np.testing.assert_array_equal(first.decisions(X), -second.decisions(X))
+
+
+def test_what_a_control_file_with_models_is(tmp_path):
+    info = read_info(_control(tmp_path, "first {7 second {-2 4}}"))
+    assert (info.kind, info.kinds) == ("control file with models", {"svc": 2})
+    assert info.classes.tolist() == [-2, 4, 7]
+    assert parse(info.scheme) == parse("first {7 second {-2 4}}")
+    texts = [(FOLDER / f"{name}.model").read_text() for name in ("first", "second")]
+    totals = [int(re.search(r"total_sv (\d+)", text)[1]) for text in texts]
+    assert info.n_support_vectors == sum(totals)
 
 
 def test_what_was_loaded_can_be_saved_and_put_together_anew(X, tmp_path):

@@ -274,7 +274,10 @@ _WRONG = [
     (("classes", "values"), [0, 0, 1], "is not a list of different labels"),
     (("classes", "values"), [0, 1], "out of range"),
     (("classes", "values"), [0, 1, 10**30], "is not a list of labels of type <i8"),
-    (("n_features",), -1, "n_features of the model is not a whole number from 0"),
+    (("n_features",), -1, "n_features of the model is not a whole number from 1"),
+    (("n_features",), 0, "n_features of the model is not a whole number from 1 to 2147483647"),
+    (("n_features",), 2**52, "n_features of the model is not a whole number from 1 to 2147483647"),
+    (("n_features",), 5, "n_features of the model is not that of the binary a"),
     (("feature_names",), ["a"], "there are 1 names for 4 features"),
     (("feature_names",), [1], "feature_names of the model is not a list of texts"),
     (("pools", 0, "shape"), [2**60, 2**60], "has no shape"),
@@ -338,6 +341,9 @@ _WRONG_SCALED = [
     ((*_SCALED, 0, "step", "parameters"), {"dict": [["a", 1]]}, "parameters of StandardScaler"),
     ((*_SCALED, 0, "step", "n_features"), 3, "mean_ of .* is not of 3 features"),
     ((*_SCALED, 0, "step", "arrays"), {}, "mean_ of .* is not there"),
+    ((*_SCALED, 0, "step", "arrays", "scale_"), None, "scale_ of .* is not there"),
+    ((*_SCALED, 0, "step", "n_samples"), "many", "n_samples of .* is not a finite number"),
+    ((*_SCALED, 1, "step", "coefficients", "shape"), [1, 3], "for one number of features"),
     ((*_SCALED, 1, "step", "coefficients", "shape"), [4, 1], "coefficients of .* is not a row"),
     ((*_SCALED, 1, "step", "intercept", "shape"), [0], "intercept of .* is not one number"),
     ((*_SCALED, 1, "step", "specification"), "svc", "is not one of LogisticRegression"),
@@ -356,6 +362,29 @@ def test_each_field_of_a_pipeline_is_checked(models, path, value, words, tmp_pat
         parent = parent[key]
     parent[path[-1]] = value
     assert re.search(words, _error(_packed(description, members), tmp_path))
+
+
+def test_a_scaler_for_other_features_than_the_classifiers(tmp_path):
+    path = tmp_path / "m.polytomy"
+    save(make_pipeline(StandardScaler(), PolytomyClassifier()).fit(X, Y), path)
+    description, members = _members(path.read_bytes())
+    scaler = description["pipeline"]["steps"][0]
+    scaler["n_features"] = 3
+    for array in scaler["arrays"].values():
+        array["shape"] = [3]
+    words = _error(_packed(description, members), tmp_path)
+    assert "steps of pipeline of the model is not made for the features of the classifier" in words
+
+
+def test_a_scaler_that_divides_by_zero_is_refused(tmp_path):
+    path = tmp_path / "m.polytomy"
+    save(make_pipeline(StandardScaler(), PolytomyClassifier()).fit(X, Y), path)
+    description, members = _members(path.read_bytes())
+    start = description["pipeline"]["steps"][0]["arrays"]["scale_"]["start"]
+    floats = np.load(io.BytesIO(members["floats.npy"]))
+    floats[start] = 0.0
+    words = _error(_packed(description, {**members, "floats.npy": _npy(floats)}), tmp_path)
+    assert "scale_ of arrays of a step of the pipeline is not made of numbers other than" in words
 
 
 _HOSTILE = st.one_of(

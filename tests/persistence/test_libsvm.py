@@ -1,5 +1,6 @@
 """Models of LIBSVM, against what its own programs wrote and answered."""
 
+import os
 from itertools import combinations
 from pathlib import Path
 
@@ -10,13 +11,13 @@ from hypothesis import strategies as st
 from sklearn.datasets import load_iris
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, StandardScaler
 from sklearn.svm import SVC, NuSVC
 
 from polytomy import PolytomyClassifier
 from polytomy.datasets import read_data
 from polytomy.errors import ArgumentError, ModelFileError
-from polytomy.persistence import load, read_libsvm, save, write_libsvm
+from polytomy.persistence import load, read_info, read_libsvm, save, write_libsvm
 from polytomy.persistence.libsvm_text import parse_libsvm, print_libsvm
 
 FOLDER = Path(__file__).parent / "libsvm"
@@ -91,9 +92,28 @@ def test_votes_are_those_of_svm_predict(name, flowers):
     classifier = load(FOLDER / f"{name}.model", n_features=n_features)
     assert classifier.solver == "hamming"
     expected = [int(line) for line in (FOLDER / f"{name}.out").read_text().split()]
-    scores = np.sort(classifier.decision_function(samples), axis=1)
-    assert (scores[:, -1] > scores[:, -2]).all()  # no ties, which LIBSVM breaks in its own order
     assert classifier.predict(samples).tolist() == expected
+
+
+def test_a_tie_of_votes_goes_to_the_first_label_of_the_file(tmp_path):
+    # Three machines without vectors, in a ring: each label beats the next one.
+    text = """svm_type c_svc
+kernel_type linear
+nr_class 3
+total_sv 3
+rho -1 1 -1
+label 7 -2 4
+nr_sv 1 1 1
+SV
+0 0 1:1
+0 0 1:2
+0 0 1:3
+"""
+    (tmp_path / "ring.model").write_text(text)
+    classifier = read_libsvm(tmp_path / "ring.model")
+    X = np.zeros((2, 1))
+    assert classifier.decision_function(X).tolist() == [[0.0, 0.0, 0.0]] * 2
+    assert classifier.predict(X).tolist() == [7, 7]
 
 
 def _coupled(pairwise, tolerance, most):
@@ -114,7 +134,7 @@ def _coupled(pairwise, tolerance, most):
 
 @pytest.mark.parametrize("name", WITH_PROBABILITIES)
 def test_probabilities_are_those_of_svm_predict(name, flowers):
-    """svm-predict stops its iteration early; what it iterates towards is our answer."""
+    """svm-predict stops its iteration early; least squares is what it iterates towards."""
     X, _ = flowers
     fields, labels, values = _decision_values(name, X)
     n = len(labels)
@@ -133,8 +153,11 @@ def test_probabilities_are_those_of_svm_predict(name, flowers):
     classifier = read_libsvm(FOLDER / f"{name}.model")
     assert classifier.classes_.tolist() == [-2, 4, 7]
     order = [classifier.classes_.tolist().index(label) for label in labels]
+    np.testing.assert_allclose(classifier.predict_proba(X)[:, order], printed, rtol=0, atol=1e-6)
+    np.testing.assert_allclose(classifier.predict_proba(X)[:, order], stopped, rtol=0, atol=1e-9)
     limit = np.array([_coupled(each, 1e-14, 100_000) for each in pairwise])
-    np.testing.assert_allclose(classifier.predict_proba(X)[:, order], limit, rtol=0, atol=1e-6)
+    exact = classifier.with_solver("least-squares").predict_proba(X)[:, order]
+    np.testing.assert_allclose(exact, limit, rtol=0, atol=1e-6)
     winners = [int(float(line.split()[0])) for line in lines[1:]]
     assert classifier.predict(X).tolist() == winners
 
@@ -166,9 +189,8 @@ def test_a_trained_classifier_is_written_for_libsvm(estimator, tmp_path):
     assert text.startswith("svm_type c_svc" if isinstance(estimator, SVC) else "svm_type nu_svc")
     again = load(tmp_path / "iris.model")
     np.testing.assert_allclose(again.decisions(X), classifier.decisions(X), rtol=0, atol=1e-12)
-    np.testing.assert_allclose(
-        again.predict_proba(X), classifier.predict_proba(X), rtol=0, atol=1e-12
-    )
+    expected = classifier.with_solver("libsvm").predict_proba(X)
+    np.testing.assert_allclose(again.predict_proba(X), expected, rtol=0, atol=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -209,6 +231,114 @@ def test_samples_may_have_more_features_than_the_vectors(flowers):
     assert not np.allclose(classifier.decisions(wide), narrow)  # |x − y|² has two terms more
     with pytest.raises(ModelFileError, match="has a feature 4, but n_features=3"):
         read_libsvm(FOLDER / "rbf.model", n_features=3)
+
+
+def test_kernel_values_are_never_mistaken_for_features(flowers, tmp_path):
+    """Where the kernel is precomputed, nobody reads the model without saying so."""
+    X, _ = flowers
+    path = FOLDER / "precomputed.model"
+    words = (
+        r"precomputed\.model: the kernel is precomputed, so samples are rows of kernel values with "
+        r"all the training samples, not features\. Give the number .* as n_features="
+    )
+    for read in (load, read_libsvm):
+        with pytest.raises(ArgumentError, match=words):
+            read(path)
+    with pytest.raises(ModelFileError, match=r"is training sample \d+, but rows have 4 values"):
+        load(path, n_features=4)
+    classifier = load(path, n_features=len(X))
+    with pytest.raises(ArgumentError, match="read from LIBSVM, but not written for it"):
+        write_libsvm(classifier, tmp_path / "again.model")
+    save(classifier, tmp_path / "m.polytomy")
+    again = load(tmp_path / "m.polytomy")
+    np.testing.assert_array_equal(again.predict(X @ X.T), classifier.predict(X @ X.T))
+    (tmp_path / "c.control").write_text(f"{path} {{0 1}}")
+    with pytest.raises(ModelFileError, match="it cannot answer together with other models"):
+        load(tmp_path / "c.control")
+
+
+def _scaled_by_svm_scale(text, X):
+    """Scale as svm-scale.c does: ranges are mapped on [lower, upper], feature by feature."""
+    head, bounds, *rows = text.splitlines()
+    assert head == "x"
+    lower, upper = map(float, bounds.split())
+    scaled = np.empty_like(X)
+    assert [int(row.split()[0]) for row in rows] == list(range(1, X.shape[1] + 1))
+    for column, row in enumerate(rows):
+        low, high = map(float, row.split()[1:])
+        scaled[:, column] = lower + (upper - lower) * (X[:, column] - low) / (high - low)
+    return scaled
+
+
+@pytest.mark.parametrize(
+    "scaler",
+    [
+        StandardScaler(),
+        StandardScaler(with_mean=False),
+        StandardScaler(with_std=False),
+        MinMaxScaler(),
+        MinMaxScaler((2, 5)),
+        MaxAbsScaler(),
+    ],
+)
+def test_scaling_is_written_for_svm_scale(scaler, tmp_path):
+    X, y = load_iris(return_X_y=True)
+    X = np.hstack([X, np.full((len(X), 1), 3.0)])  # a feature that never changes
+    classifier = PolytomyClassifier(SVC(gamma=0.2), solver="libsvm", random_state=0)
+    pipeline = make_pipeline(scaler, classifier).fit(X, y)
+    write_libsvm(pipeline, tmp_path / "m.model", range_file=tmp_path / "m.range")
+    samples = X + np.arange(5)
+    scaled = _scaled_by_svm_scale((tmp_path / "m.range").read_text(), samples)
+    np.testing.assert_allclose(scaled, pipeline[0].transform(samples), rtol=0, atol=1e-12)
+    answers = load(tmp_path / "m.model", n_features=5).predict_proba(scaled)
+    np.testing.assert_allclose(answers, pipeline.predict_proba(samples), rtol=0, atol=1e-10)
+
+
+@pytest.mark.parametrize(
+    ("before", "options", "words"),
+    [
+        ([StandardScaler()], {}, r"scaled by StandardScaler before .* Give range_file=, where"),
+        ([], {"range_file": "m.range"}, r"range_file=m\.range is for a scaling, but nothing is"),
+        ([MinMaxScaler(clip=True)], {"range_file": "m.range"}, "no scaling that svm-scale can do"),
+        ([MaxAbsScaler(), StandardScaler()], {"range_file": "m.range"}, "the pipeline has 2 steps"),
+    ],
+)
+def test_a_scaling_that_cannot_be_written_is_told(before, options, words, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    X, y = load_iris(return_X_y=True)
+    pipeline = make_pipeline(*before, PolytomyClassifier(SVC(gamma=0.2))).fit(X, y)
+    with pytest.raises(ArgumentError, match=words):
+        write_libsvm(pipeline, "m.model", **options)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_a_model_of_libsvm_is():
+    info = read_info(FOLDER / "rbf.model")
+    text = (FOLDER / "rbf.model").read_text()
+    assert (info.kind, info.format_version) == ("model of LIBSVM", None)
+    assert info.classes.tolist() == [-2, 4, 7]
+    assert (info.n_features, info.solver) == (4, "libsvm")
+    assert info.kinds == {"svc": 3}
+    assert f"total_sv {info.n_support_vectors}\n" in text
+    assert info.n_bytes == len(text)
+    precomputed = read_info(FOLDER / "precomputed.model")
+    assert (precomputed.n_features, precomputed.kinds) == (None, {"precomputed svc": 3})
+
+
+@pytest.mark.parametrize("read", [load, read_info])
+def test_a_file_that_is_empty_or_no_model_is_told(read, tmp_path):
+    (tmp_path / "m.model").write_text("")
+    with pytest.raises(ModelFileError, match=r"m\.model: the file is empty"):
+        read(tmp_path / "m.model")
+    (tmp_path / "m.model").write_text("a {0 1}\n")
+    with pytest.raises(ModelFileError, match=r"line 1: 'a' is unknown .* no model of LIBSVM"):
+        read(tmp_path / "m.model")
+
+
+def test_a_model_in_a_pipe_is_refused(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(ModelFileError, match="a model is read from a file, not from a pipe"):
+        load(tmp_path / "pipe")
 
 
 def test_a_model_of_libsvm_can_be_saved(flowers, tmp_path):

@@ -20,7 +20,13 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, PolynomialFeatures, StandardScaler
+from sklearn.preprocessing import (
+    FunctionTransformer,
+    MaxAbsScaler,
+    MinMaxScaler,
+    PolynomialFeatures,
+    StandardScaler,
+)
 from sklearn.svm import SVC, LinearSVC, NuSVC
 
 import polytomy as pt
@@ -89,22 +95,50 @@ def test_calibrators_answer_the_same(calibration, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("estimator", "trusted"),
+    "estimator",
     [
-        (GaussianNB(), []),
-        (SGDClassifier(average=True, random_state=0), []),
-        (RandomForestClassifier(3), ["sklearn.tree._tree.Tree"]),
-        (make_pipeline(PolynomialFeatures(), LogisticRegression(max_iter=1000)), []),
-        (KNeighborsClassifier(algorithm="brute"), []),
+        GaussianNB(),
+        SGDClassifier(average=True, random_state=0),
+        make_pipeline(PolynomialFeatures(), LogisticRegression(max_iter=1000)),
+        KNeighborsClassifier(algorithm="brute"),
     ],
 )
-def test_other_estimators_answer_the_same(estimator, trusted, tmp_path):
+def test_other_estimators_answer_the_same(estimator, tmp_path):
     pytest.importorskip("skops")
     classifier = PolytomyClassifier(estimator, random_state=0).fit(X, LABELS)
-    _assert_same(classifier, _again(classifier, tmp_path, trusted=trusted))
-    if trusted:
-        with pytest.raises(ModelFileError, match=rf"not trusted: {trusted[0]}\. If you know"):
-            load(tmp_path / "m.polytomy")
+    _assert_same(classifier, _again(classifier, tmp_path))
+
+
+def test_types_that_must_be_trusted_are_named_when_saved_and_when_loaded(tmp_path):
+    pytest.importorskip("skops")
+    classifier = PolytomyClassifier(RandomForestClassifier(3), random_state=0).fit(X, LABELS)
+    naming = r'say trusted=\["sklearn\.tree\._tree\.Tree"\]'
+    words = f"RandomForestClassifier can be loaded only by those who trust its types; they {naming}"
+    with pytest.warns(PolytomyWarning, match=words):
+        save(classifier, tmp_path / "m.polytomy")
+    with pytest.raises(ModelFileError, match=rf"not trusted: .*Tree\. If you .*harmless, {naming}"):
+        load(tmp_path / "m.polytomy")
+    again = load(tmp_path / "m.polytomy", trusted=["sklearn.tree._tree.Tree"])
+    _assert_same(classifier, again)
+
+
+def _made_inside(X):
+    def inside(samples):
+        return samples
+
+    return inside
+
+
+@pytest.mark.parametrize(
+    ("function", "name"), [(lambda samples: samples, "<lambda>"), (_made_inside(X), "inside")]
+)
+def test_what_could_never_be_loaded_is_not_saved(function, name, tmp_path):
+    pytest.importorskip("skops")
+    estimator = make_pipeline(FunctionTransformer(function), GaussianNB())
+    classifier = PolytomyClassifier(estimator, random_state=0).fit(X, LABELS)
+    with pytest.raises(ArgumentError, match=f"{name} of Pipeline could never be loaded"):
+        save(classifier, tmp_path / "m.polytomy")
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("solver", ["voting", "least-squares", "hamming", "divergence"])
@@ -290,7 +324,7 @@ def test_information_without_the_model(tmp_path):
     classifier = PolytomyClassifier(estimator, scheme, random_state=0).fit(X, LABELS)
     save(classifier, tmp_path / "m.polytomy", metadata={"target": "kind", "columns": ["a", "b"]})
     info = read_info(tmp_path / "m.polytomy")
-    assert info.format_version == 1
+    assert (info.kind, info.format_version) == ("model of polytomy", 1)
     assert info.versions["polytomy"] == pt.__version__
     assert info.classes.tolist() == ["setosa", "versicolor", "virginica"]
     assert info.kinds == {"scaled linear-svc": 1, "svc": 1}

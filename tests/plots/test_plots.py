@@ -39,7 +39,7 @@ def texts(axes):
 def test_a_tree_has_its_classes_from_top_to_bottom_and_two_lines_a_node():
     axes = plots.tree(parse("m {a n {b c}}"), separability=[0.5, 1.0])
     assert texts(axes) == ["0.5", "1", "a", "b", "c"]
-    heights = [text.get_position()[1] for text in axes.texts[2:]]
+    heights = [text.xy[1] for text in axes.texts[2:]]
     assert heights == sorted(heights, reverse=True)
     colours = [line.get_color() for line in axes.lines]
     assert colours == [NEGATIVE, POSITIVE, NEGATIVE, POSITIVE]
@@ -56,6 +56,68 @@ def test_codes_in_a_tree_are_boxes_and_classes_can_be_renamed():
 
 def test_a_single_class_is_drawn():
     assert texts(plots.tree(parse("lonely"))) == ["lonely"]
+
+
+def test_a_node_has_the_mean_distance_of_classes_in_different_branches():
+    far = ClassDistances("abcd", [[0, 1, 4, 6], [1, 0, 8, 2], [4, 8, 0, 3], [6, 2, 3, 0]])
+    assert texts(plots.tree(parse("m {n {d c} o {b a}}"), separability=far))[:3] == ["5", "3", "1"]
+    # A code of three branches, of which one is a node: (4 + 8 + 6 + 2 + 3) / 5.
+    axes = plots.tree(parse("@one-vs-one {n {a b} c d}"), separability=far)
+    assert texts(axes)[:2] == ["3 rows 4.6", "1"]
+
+
+def test_a_tree_of_many_classes_fits_on_a_page_that_can_be_drawn():
+    chain = designs.empirical_tree(np.cumsum(1.0 + np.arange(242))[:, np.newaxis], range(242))
+    assert chain.depth == 241
+    width, height = plots.tree(chain).figure.get_size_inches()
+    assert width < 60
+    assert 30 < height < 60  # eight points a class
+
+
+def test_labels_are_no_formulas():
+    labels = ["a$b$", "c$\\frac$", "$"]
+    scheme = designs.balanced_tree(labels)
+    drawn = [
+        plots.tree(scheme),
+        plots.code(scheme),
+        *plots.distances(ClassDistances(labels, LINE.matrix)),
+        plots.pareto(RESULTS | {"candidate": np.array([*labels, "$x$"])}),
+    ]
+    for axes in drawn:
+        axes.figure.canvas.draw()  # a formula that is none is an error here
+    for axes in drawn[0], drawn[4]:
+        assert not any(text.get_parse_math() for text in axes.texts if text.get_text() in labels)
+
+
+@pytest.mark.parametrize("n_classes", [60, 61])
+def test_where_names_have_no_room_there_are_no_numbers_in_their_place(n_classes):
+    matrix = np.ones((n_classes, n_classes)) - np.eye(n_classes)
+    _, right = plots.distances(ClassDistances(range(100, 100 + n_classes), matrix))
+    code = plots.code(designs.one_vs_rest(range(100, 100 + n_classes)))
+    for axes in right, code:
+        assert len(axes.get_xticks()) == len(axes.get_yticks()) == (60 if n_classes == 60 else 0)
+
+
+@pytest.mark.filterwarnings("error")
+def test_distances_that_are_all_zero_are_drawn():
+    left, right = plots.distances(ClassDistances("ab", np.zeros((2, 2))))
+    left.figure.canvas.draw()
+    assert texts(right) == ["0", "0"]
+
+
+@pytest.mark.parametrize("upper", [0, 1])
+def test_the_names_of_two_near_candidates_stand_apart(upper):
+    loss = np.array([0.1, 0.1, 0.5, 0.9])
+    loss[upper] = 0.102
+    near = RESULTS | {"mean_log_loss": loss, "mean_fit_time": np.array([1.0, 1.01, 2.0, 3.0])}
+    heights = [text.xyann[1] for text in plots.pareto(near).texts[:2]]
+    assert heights[upper] > 0 > heights[1 - upper]
+
+
+@pytest.mark.filterwarnings("error")
+def test_candidates_without_results_are_left_out():
+    nothing = RESULTS | {name: np.full(4, np.nan) for name in ("mean_log_loss", "mean_fit_time")}
+    assert texts(plots.pareto(nothing)) == []
 
 
 def test_a_code_is_its_matrix():
@@ -106,6 +168,7 @@ def test_given_axes_are_used():
     [
         (lambda: plots.tree("m {a b}"), "drawn of a Scheme, not of str"),
         (lambda: plots.tree(parse("m {a b}"), separability=[1, 2]), "2 numbers for 1 nodes"),
+        (lambda: plots.code(parse("lonely")), "one class has no partitions to draw"),
         (lambda: plots.distances(np.zeros((2, 2))), "make them with polytomy.distances"),
         (lambda: plots.distances(LINE, linkage="ward"), "not one of single, complete, average"),
         (lambda: plots.distances(ClassDistances(["a"], [[0]])), "one class has no distances"),
@@ -118,7 +181,17 @@ def test_what_cannot_be_drawn(draw, words):
         draw()
 
 
-def test_without_matplotlib_the_extra_is_named(monkeypatch):
-    monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
+@pytest.mark.parametrize(
+    "draw",
+    [
+        lambda: plots.tree(parse("m {a b}")),
+        lambda: plots.code([[-1, 1]]),
+        lambda: plots.distances(LINE),
+        lambda: plots.pareto(RESULTS),
+    ],
+)
+def test_without_matplotlib_the_extra_is_named(monkeypatch, draw):
+    for name in ("matplotlib", "matplotlib.pyplot", "matplotlib.colors"):
+        monkeypatch.setitem(sys.modules, name, None)
     with pytest.raises(ArgumentError, match=r'pip install "polytomy\[plots\]"'):
-        plots.tree(parse("m {a b}"))
+        draw()

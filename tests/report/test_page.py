@@ -5,6 +5,7 @@ import hashlib
 import json
 import re
 import statistics
+from threading import Thread
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from pages import parse_page, table_of
 from polytomy.errors import DataError
 from polytomy.report import report_html, write_report
 from polytomy.trials import MEASURES, Results
+from polytomy.trials.store import holding_tables
 from report_cases import CLASSES, COEFFICIENTS, EVIL, PAIRS, make_record, make_results
 
 MEASURED = (
@@ -240,6 +242,13 @@ def test_a_run_that_is_not_finished_says_so():
     assert "2–3 trials of each" in page.find("header")[0].text
 
 
+def test_a_dataset_without_any_trial_is_told():
+    whole = make_results(1)
+    partly = Results(whole.records[:1], PAIRS, ["sat"], whole.facts, whole.manifest)
+    (warning,) = parse_page(report_html(partly)).find("p", "warning")
+    assert warning.text == "The run is not finished: of 1 trial that others have, own & <b> 0."
+
+
 def test_without_any_trial_there_is_still_a_page():
     page = parse_page(report_html(Results([], PAIRS, [], {}, make_results().manifest)))
     assert page.find("p", "warning")[0].text == "No trial is finished yet."
@@ -254,6 +263,13 @@ def test_the_least_that_results_have_is_enough():
     page = parse_page(report_html(results))
     _, (_, first, second) = table_of(page, "Accuracy")
     assert (first.find("strong")[0].text, second.text) == ("0.7500", "")
+
+
+def test_one_trial_has_no_deviation():
+    for repeats, words in ((1, "● of one trial;"), (2, "● mean and standard deviation over the")):
+        page = parse_page(report_html(make_results(repeats)))
+        assert words in panel(page, "accuracy").text
+        assert ("±" in panel(page, "log_loss").find("table")[0].text) == (repeats > 1)
 
 
 def test_where_nothing_could_be_done_the_page_says_why():
@@ -324,6 +340,8 @@ def test_hundreds_of_classes_are_not_drawn_but_their_mistakes_listed():
     assert [each.text for each in page.find(class_="mistakes")[0].find("li")] == [
         "5 taken for 7: 3 (75.0%)"
     ]
+    assert "A matrix of 200 classes could not be read." in page.at("datasets").text
+    assert "Blue is right" not in page.at("datasets").text
 
 
 @pytest.fixture
@@ -348,10 +366,22 @@ def test_the_report_of_a_folder_is_that_of_its_results(folder, tmp_path):
     assert elsewhere.read_bytes() == page.read_bytes()
 
 
+def test_who_makes_a_report_waits_for_others_who_do(folder):
+    (folder / ".claims").mkdir()
+    with holding_tables(folder):
+        other = Thread(target=write_report, args=[folder])
+        other.start()
+        other.join(0.5)
+        assert not (folder / "report.html").exists()
+        (folder / "trials" / "0.json").unlink()
+    other.join()
+    assert (folder / "report.html").read_text(encoding="utf-8") == report_html(Results.read(folder))
+
+
 def test_a_report_that_cannot_be_made_leaves_the_old_one(folder):
     page = write_report(folder)
     before = page.read_bytes()
-    (folder / "trials" / "0.json").write_text("{")
+    (folder / "datasets" / "0.json").write_text("{")
     with pytest.raises(DataError, match="is damaged"):
         write_report(folder)
     assert page.read_bytes() == before

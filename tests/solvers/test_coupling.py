@@ -13,8 +13,14 @@ from hypothesis.extra import numpy as hnp
 
 from polytomy.codes import CodingMatrix
 from polytomy.errors import ArgumentError
-from polytomy.solvers.coupling import solve_hastie_tibshirani, solve_price, solve_wu_lin_weng_1
+from polytomy.solvers.coupling import (
+    solve_hastie_tibshirani,
+    solve_like_libsvm,
+    solve_price,
+    solve_wu_lin_weng_1,
+)
 from polytomy.solvers.divergence import solve_divergence
+from polytomy.solvers.least_squares import solve_least_squares
 from solver_strategies import (
     FloatArray,
     answers,
@@ -269,3 +275,42 @@ def test_nothing_overflows_where_ratios_multiply_over_many_classes() -> None:
         p = solver(code, r)
         assert_on_simplex(p, n_classes)
         assert p[0].argmax() == n_classes - 1
+
+
+def libsvm_iteration(shares: FloatArray) -> FloatArray:
+    """The published algorithm for one sample, with every sum written out anew at each step."""
+    n = len(shares)
+    Q = -shares * shares.T
+    np.fill_diagonal(Q, (shares**2).sum(axis=0))
+    p = np.full(n, 1 / n)
+    for _ in range(max(100, n)):
+        if np.abs(Q @ p - p @ Q @ p).max() < 0.005 / n:
+            break
+        for k in range(n):
+            p[k] = (p @ Q @ p - Q[k] @ p + Q[k, k] * p[k]) / Q[k, k]
+            p /= p.sum()
+    return p
+
+
+@given(st.data())
+@law
+def test_libsvm_stops_where_its_iteration_does(data):
+    code = data.draw(one_vs_one_codes())
+    r = data.draw(answers(code.n_partitions, hard=True, gaps=True))
+    found = solve_like_libsvm(code, r)
+    assert_on_simplex(found, code.n_classes)
+    for sample, p in zip(r, found, strict=True):
+        shares = np.clip(mean_shares(code, sample), 1e-7, 1 - 1e-7)
+        np.fill_diagonal(shares, 0.0)
+        if np.isnan(shares).any() or code.n_classes == 2:
+            expected = solve_least_squares(code, [sample])[0]
+            np.testing.assert_allclose(p, expected, rtol=0, atol=1e-6)
+            continue
+        np.testing.assert_allclose(p, libsvm_iteration(shares), rtol=0, atol=1e-9)
+
+
+def test_libsvm_goes_by_the_order_of_the_classes():
+    answers = [[0.9, -0.4, 0.8]]
+    swapped = CodingMatrix(THREE.matrix[:, ::-1])
+    one, other = solve_like_libsvm(THREE, answers), solve_like_libsvm(swapped, answers)[:, ::-1]
+    assert 1e-6 < np.abs(one - other).max() < 0.01

@@ -25,6 +25,7 @@ def folder(tmp_path):
         file.write(text)
     (tmp_path / "field.csv").write_text(text)
     (tmp_path / "notes.txt").write_text("nothing")
+    (tmp_path / "pictures.csv").mkdir()
     orders = {"_note": "why", "land": ["pine", "oak", "corn"]}
     (tmp_path / "class_order.json").write_text(json.dumps(orders))
     return tmp_path
@@ -36,6 +37,18 @@ def test_a_folder_has_its_files_by_name_and_the_order_it_says(folder):
     assert field.classes == ("corn", "oak", "pine")
     assert land.classes == ("pine", "oak", "corn")
     assert land.X.tolist() == [[k, k * k] for k in range(6)]
+
+
+def test_a_folder_may_have_sparse_data(folder):
+    lines = [f"{k % 2} {k + 1}:{k}.5 9:1" for k in range(6)]
+    (folder / "words.svmlight").write_text("\n".join([*lines, ""]))
+    assert [each.name for each in load_datasets(folder=folder)] == ["field", "land", "words"]
+    (words,) = load_datasets(["words"], folder)
+    assert words.classes == (0, 1)
+    assert words.X[[0], [0]] == 0.5
+    assert words.X.shape == (6, 9)
+    # Machines of scikit-learn refuse longer ones.
+    assert words.X.indices.dtype == words.X.indptr.dtype == np.int32
 
 
 def test_only_the_sets_of_the_experiments_are_taken_where_there_are_some(folder):

@@ -54,9 +54,13 @@ def test_what_is_there_is_checked_and_not_fetched(openml, tmp_path):
     # A file that somebody put there.
     path.unlink()
     (tmp_path / "land.csv").write_text("a,b,label\n1,2,x\n1,3,x\n2,1,y\n2,2,y\n")
-    path, judgement = fetch_dataset("land", tmp_path)
-    assert path.name == "land.csv"
-    assert judgement.problems == ["2 features, not 3", "2 classes, not 3", "4 samples, not 10"]
+    with pytest.raises(DataError) as caught:
+        fetch_dataset("land", tmp_path, accept_other_values=True)
+    assert str(caught.value) == (
+        f"{tmp_path / 'land.csv'} is not that of the experiments: 2 features, not 3; 2 classes, "
+        "not 3; 4 samples, not 10. Move it away to get it again."
+    )
+    assert [each.name for each in tmp_path.iterdir()] == ["land.csv"]
 
 
 @pytest.mark.parametrize(
@@ -81,10 +85,21 @@ def test_what_is_not_right_is_not_written_and_the_way_out_is_told(openml, tmp_pa
     assert not (tmp_path / "data").exists()
 
 
-def test_other_values_of_the_right_size_are_told(openml, tmp_path):
+def test_other_values_of_the_right_size_are_taken_only_if_that_is_asked_for(openml, tmp_path):
     openml.X = X + 0.5
-    _, judgement = fetch_dataset("land", tmp_path)
-    assert str(judgement) == "size and classes of the experiments, but other values"
+    words = "not that of the experiments: size and classes are the same, but not the values"
+    with pytest.raises(DataError) as caught:
+        fetch_dataset("land", tmp_path / "data")
+    assert f"openml.org has a land that is {words}. If you have it" in str(caught.value)
+    assert "Or accept it (--accept-other-values)." in str(caught.value)
+    assert not (tmp_path / "data").exists()
+    path, judgement = fetch_dataset("land", tmp_path / "data", accept_other_values=True)
+    assert str(judgement) == words
+    assert (load_datasets(["land"], tmp_path / "data")[0].X == X + 0.5).all()
+    # Now it is there, which makes it no better.
+    with pytest.raises(DataError, match=r"land\.csv\.gz is not that of the experiments"):
+        fetch_dataset("land", tmp_path / "data")
+    assert path.is_file()
 
 
 def test_unknown_names_and_sets_that_are_nowhere_are_told(tmp_path):

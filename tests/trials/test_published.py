@@ -72,3 +72,16 @@ def test_cells_agree_within_two_standard_deviations(measure, value, verdict):
     assert (found.measure, found.dataset, found.pair) == (measure, "sat", pair)
     assert found.ours.mean == value
     assert found.verdict == verdict
+
+
+def test_a_dataset_that_only_has_the_name_of_a_published_one_is_not_put_beside_it():
+    scores = {"uncertainty_coefficient": 0.8}
+    cells = [{"configuration": PAIRS[0][0], "method": PAIRS[0][1], "scores": scores}]
+    records = [{"dataset": "sat", "repeat": 0, "cells": cells}]
+    for facts, n_cells in (
+        ({"n_samples": 6435, "n_features": 36}, 1),
+        ({"n_samples": 6435, "n_features": 4}, 0),
+        ({"n_samples": 100, "n_features": 36}, 0),
+    ):
+        results = Results(records, PAIRS, ["sat"], {"sat": facts})
+        assert len(beside_published(results)) == n_cells

@@ -158,6 +158,10 @@ def test_a_cell_shows_the_deviation_to_two_digits_and_the_mean_as_far(mean, std)
         (Cell(0.0123456, 0.0, 3), "0.01235"),
         (Cell(12345.6, float("nan"), 1), "12346"),
         (Cell(1e-12, float("nan"), 1), "0.000000000"),
+        # Sums that would be the same if computers did not round.
+        (Cell(0.5, 1.2e-17, 3), "0.5000"),
+        (Cell(-1e-17, 2e-17, 3), "0"),
+        (Cell(1 - 2e-16, float("nan"), 1), "1"),
     ],
 )
 def test_a_cell_without_deviation_has_four_digits(cell, text):
@@ -173,6 +177,13 @@ def test_markdown_has_the_best_in_bold(results):
     assert lines[4] == "| tree | lsq | 0.50 ± 0.25 | **0.5000** |"
     heads = table_to_markdown(results.table("n_binaries")).splitlines()[0]
     assert heads == "| configuration | a | b_c |"
+
+
+def test_names_are_no_markup_in_any_table(results):
+    table = results.table("n_binaries")._replace(datasets=["<b>|*a*\n", "[x](y) `c` &lt; \\"])
+    heads = table_to_markdown(table).splitlines()[0]
+    assert heads == r"| configuration | \<b>\|\*a\*  | \[x](y) \`c\` \&lt; \\ |"
+    assert r"\textless{}b\textgreater{}|*a*" in table_to_latex(table)
 
 
 def test_latex_has_the_best_in_bold_and_no_character_with_a_meaning(results):

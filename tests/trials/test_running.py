@@ -6,12 +6,13 @@ import signal
 import subprocess
 import sys
 import textwrap
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
 from sklearn.naive_bayes import GaussianNB
 
-from polytomy.errors import ArgumentError
+from polytomy.errors import ArgumentError, DataError, PolytomyWarning
 from polytomy.trials import Results, run, store
 from polytomy.trials.running import Progress
 
@@ -129,6 +130,48 @@ def test_killed_in_the_middle_it_goes_on_where_it_was(whole, tmp_path):
     assert scores(resumed) == scores(whole)
 
 
+def test_killed_while_a_trial_is_written_it_leaves_nothing_half_there(whole, tmp_path):
+    program = """
+        import os, signal, stat
+        sync = os.fsync
+
+        def die(descriptor):
+            # The third trial is written, but has no name yet.
+            is_third = os.path.exists(os.path.join(sys.argv[1], "trials", "two-000.json"))
+            if is_third and stat.S_ISREG(os.fstat(descriptor).st_mode):
+                os.kill(os.getpid(), signal.SIGKILL)
+            sync(descriptor)
+
+        os.fsync = die
+    """
+    source = textwrap.dedent(program) + textwrap.dedent(PROGRAM)
+    command = [sys.executable, "-c", f"import sys\n{source}", str(tmp_path), "0"]
+    done = subprocess.run(command, stdout=subprocess.DEVNULL, check=False)
+    assert done.returncode == -signal.SIGKILL
+    before = contents(tmp_path)
+    assert sorted(before) == ["one-000.json", "two-000.json"]
+    assert len(list((tmp_path / "trials").iterdir())) == 3  # one has no name
+    assert scores(run(DATASETS, **OPTIONS, folder=tmp_path)) == scores(whole)
+    assert contents(tmp_path).items() >= before.items()
+
+
+def test_damaged_trials_are_run_again(whole, tmp_path):
+    run(DATASETS, **OPTIONS, folder=tmp_path)
+    before = contents(tmp_path)
+    for name, n_bytes in (("one-001.json", 200), ("two-002.json", 0)):
+        (tmp_path / "trials" / name).write_bytes(before[name][:n_bytes])
+    begun = []
+
+    def tell(progress):
+        if progress.stage == "begun":
+            begun.append((progress.dataset, progress.repeat))
+
+    with pytest.warns(PolytomyWarning, match="is damaged; the trial is run again"):
+        again = run(DATASETS, **OPTIONS, folder=tmp_path, on_progress=tell)
+    assert begun == [("one", 1), ("two", 2)]
+    assert scores(again) == scores(whole)
+
+
 def test_a_full_disk_costs_only_the_trial_that_could_not_be_written(whole, tmp_path, monkeypatch):
     with monkeypatch.context() as patch:
         writing = store.writing_whole
@@ -143,6 +186,24 @@ def test_a_full_disk_costs_only_the_trial_that_could_not_be_written(whole, tmp_p
             run(DATASETS, **OPTIONS, folder=tmp_path)
     assert sorted(contents(tmp_path)) == ["one-000.json", "two-000.json"]
     assert scores(run(DATASETS, **OPTIONS, folder=tmp_path)) == scores(whole)
+
+
+def test_a_disk_that_is_full_when_tables_are_written_is_told(tmp_path, monkeypatch):
+    run(DATASETS, **OPTIONS, folder=tmp_path)
+    summary = (tmp_path / "summary.csv").read_bytes()
+    writing = store.writing_whole
+
+    @contextmanager
+    def full(path):
+        with writing(path) as file:
+            yield file
+            if path.name == "summary.csv":
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(store, "writing_whole", full)
+    with pytest.raises(OSError, match=r"No space left .*summary\.csv"):
+        run(DATASETS, **OPTIONS, folder=tmp_path)
+    assert (tmp_path / "summary.csv").read_bytes() == summary
 
 
 def test_two_runs_in_one_folder_share_the_work(whole, tmp_path):
@@ -170,7 +231,7 @@ def test_results_of_a_folder_can_be_read_in_part(whole, tmp_path):
     ]
 
 
-def test_progress_counts_up_and_guesses_the_rest(tmp_path):
+def test_progress_counts_up(tmp_path):
     told: list[Progress] = []
     run(DATASETS, **OPTIONS | {"repeats": 1}, folder=tmp_path, on_progress=told.append)
     assert [(each.n_done, each.stage) for each in told] == [
@@ -183,12 +244,18 @@ def test_progress_counts_up_and_guesses_the_rest(tmp_path):
         (1, "tree"),
         (2, "done"),
     ]
-    assert told[0].seconds_left is None
-    assert told[3].seconds_left > 0
     assert told[-1].seconds_left == 0
-    # Of a dataset that was not tried yet: by the squares of the sizes, 45 samples to 42 trained on.
-    seconds = told[3].records[0]["seconds"]
-    assert told[3].seconds_left == pytest.approx(seconds * 45**2 / 42**2)
+
+
+def test_the_time_left_is_not_guessed_from_other_datasets(tmp_path):
+    told: list[Progress] = []
+    options = OPTIONS | {"repeats": 2}
+    run(DATASETS, **options, folder=tmp_path, on_progress=told.append)
+    done = [each for each in told if each.stage == "done"]
+    assert [each.seconds_left is None for each in done] == [True, False, False, False]
+    took = {record["dataset"]: record["seconds"] for record in done[1].records}
+    assert done[1].seconds_left == pytest.approx(took["one"] + took["two"])
+    assert done[2].seconds_left == pytest.approx(took["two"])
 
 
 @pytest.mark.parametrize(
@@ -198,7 +265,10 @@ def test_progress_counts_up_and_guesses_the_rest(tmp_path):
         ({"repeats": 2.0}, "repeats=2.0 is no whole number"),
         ({"test": 2}, "test=2 is no part of a class"),
         ({"seed": 5}, "seed is 0 there and 5 here"),
-        ({"schemes": ["tree"]}, "has trials of another protocol: pairs is"),
+        (
+            {"schemes": ["tree"]},
+            "has trials of another protocol: one-vs-one, least-squares is only there",
+        ),
         ({"estimator": GaussianNB(var_smoothing=0.5)}, "estimator on one is gaussian-nb there and"),
     ],
 )
@@ -209,6 +279,13 @@ def test_what_does_not_fit_is_refused_before_anything_is_run(tmp_path, options, 
         run(DATASETS, **OPTIONS | options, folder=tmp_path)
     assert words in str(caught.value)
     assert contents(tmp_path) == before
+
+
+def test_a_dataset_that_cannot_be_split_is_refused_before_another_is_run(tmp_path):
+    small = np.eye(6), [0, 0, 1, 1, 2, 2]
+    with pytest.raises(DataError, match="dataset small: no class has samples enough to hold out"):
+        run(DATASETS | {"small": small}, **OPTIONS, test=0.1, folder=tmp_path / "new")
+    assert not (tmp_path / "new").exists()
 
 
 def test_changed_data_is_refused(tmp_path):

@@ -5,34 +5,39 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from polytomy.errors import ArgumentError, DataError
-from polytomy.trials.store import Store, read_all, read_manifest
+from polytomy.errors import ArgumentError, DataError, PolytomyWarning
+from polytomy.trials.store import Store, read_facts, read_manifest, read_trials
 
 PROTOCOL = {
     "seed": 0,
     "test": 0.3,
     "pairs": [{"configuration": "tree", "method": "greedy", "scheme": "tree", "solver": "greedy"}],
 }
+CELL = {"configuration": "tree", "method": "greedy"}
 FACTS = {"name": "iris", "fingerprint": "1234", "estimator": "svc"}
+
+
+def make_trial(name, repeat, **more):
+    return {"dataset": name, "repeat": repeat, "cells": [CELL | more]}
 
 
 def test_a_trial_is_found_as_it_was_written(tmp_path):
     store = Store(tmp_path, PROTOCOL)
     assert store.find("iris", 3) is None
-    store.write({"dataset": "iris", "repeat": 3, "cells": [1.5, None, "é"]})
-    assert store.find("iris", 3)["cells"] == [1.5, None, "é"]
+    store.write(make_trial("iris", 3, scores=[1.5, None, "é"]))
+    assert store.find("iris", 3)["cells"][0]["scores"] == [1.5, None, "é"]
     assert Store(tmp_path, PROTOCOL).find("iris", 3) == store.find("iris", 3)
-    assert read_all(tmp_path, "trials") == [store.find("iris", 3)]
+    assert read_trials(tmp_path) == [store.find("iris", 3)]
 
 
 @pytest.mark.parametrize("name", ["a/b", "a b", "ä", "a%2Fb", "a-000"])
 def test_any_name_has_a_file_of_its_own(tmp_path, name):
     store = Store(tmp_path, PROTOCOL)
-    store.write({"dataset": "a", "repeat": 0})
-    store.write({"dataset": name, "repeat": 0})
+    store.write(make_trial("a", 0))
+    store.write(make_trial(name, 0))
     assert store.find(name, 0)["dataset"] == name
     assert store.find("a", 0)["dataset"] == "a"
-    assert len(read_all(tmp_path, "trials")) == 2
+    assert len(read_trials(tmp_path)) == 2
 
 
 def test_the_manifest_has_the_protocol_and_stays_as_the_first_run_wrote_it(tmp_path):
@@ -50,7 +55,7 @@ def test_another_protocol_is_refused_with_the_way_out(tmp_path):
     words = str(caught.value)
     assert f"{tmp_path} has trials of another protocol" in words
     assert "seed is 0 there and 7 here" in words
-    assert "pairs is tree, greedy there" in words
+    assert "tree, greedy is only there" in words
     assert "Give another folder for the results, or delete this one." in words
 
 
@@ -75,7 +80,7 @@ def test_a_dataset_is_described_once(tmp_path):
     store.register(FACTS, describe)
     store.register(FACTS, describe)
     assert len(calls) == 1
-    assert read_all(tmp_path, "datasets") == [FACTS | {"more": 2}]
+    assert read_facts(tmp_path) == [FACTS | {"more": 2}]
 
 
 def test_only_one_of_many_protocols_that_come_at_once_is_taken(tmp_path):
@@ -104,17 +109,99 @@ def test_a_trial_is_claimed_by_one_at_a_time(tmp_path):
         assert is_theirs
 
 
-@pytest.mark.parametrize("content", ["", "{", "[1]", '{"dataset": "iri'])
-def test_a_damaged_file_is_named_with_the_way_out(tmp_path, content):
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ([], "tree, greedy is only there. Give"),
+        ([{"method": "voting"}], "tree, greedy is only there; tree, voting is only here. Give"),
+        ([{}, {"method": "voting"}], "protocol: tree, voting is only here. Give"),
+        ([{"scheme": "m {a b}"}], "protocol: tree, greedy is another scheme there. Give"),
+    ],
+)
+def test_what_differs_between_pairs_is_told(tmp_path, change, words):
+    Store(tmp_path, PROTOCOL)
+    (pair,) = PROTOCOL["pairs"]
+    with pytest.raises(ArgumentError) as caught:
+        Store(tmp_path, PROTOCOL | {"pairs": [pair | each for each in change]})
+    assert words in str(caught.value)
+
+
+def test_the_same_pairs_in_another_order_are_another_protocol(tmp_path):
+    (pair,) = PROTOCOL["pairs"]
+    pairs = [pair, pair | {"method": "voting"}]
+    Store(tmp_path, PROTOCOL | {"pairs": pairs})
+    with pytest.raises(ArgumentError, match="the pairs are in another order there"):
+        Store(tmp_path, PROTOCOL | {"pairs": pairs[::-1]})
+
+
+DAMAGED = [
+    "",
+    "{",
+    "[1]",
+    "{}",
+    '{"dataset": "iri',
+    json.dumps({"dataset": "iris", "repeat": 0, "cells": [1]}),
+    json.dumps({"dataset": "iris", "repeat": 0}),
+]
+OTHERS = [
+    json.dumps(make_trial("wine", 0)),
+    json.dumps(make_trial("iris", 1)),
+    json.dumps(make_trial("iris", 0, method="voting")),
+]
+
+
+@pytest.mark.parametrize("content", [*DAMAGED, *OTHERS])
+def test_a_damaged_trial_is_as_good_as_none(tmp_path, content):
     store = Store(tmp_path, PROTOCOL)
     path = tmp_path / "trials" / "iris-000.json"
     path.write_text(content)
+    with pytest.warns(PolytomyWarning) as caught:
+        assert store.find("iris", 0) is None
+    assert str(caught[0].message) == f"{path} is damaged; the trial is run again"
+    store.write(make_trial("iris", 0))
+    assert store.find("iris", 0)["cells"] == [CELL]
+
+
+@pytest.mark.parametrize("content", DAMAGED)
+def test_who_reads_a_folder_gets_all_trials_but_the_damaged_ones(tmp_path, content):
+    store = Store(tmp_path, PROTOCOL)
+    store.write(make_trial("iris", 0))
+    path = tmp_path / "trials" / "iris-001.json"
+    path.write_text(content)
+    with pytest.warns(PolytomyWarning) as caught:
+        assert read_trials(tmp_path) == [store.find("iris", 0)]
+    assert f"{path} is damaged and left out. The next run" in str(caught[0].message)
+
+
+def test_damaged_facts_are_named_with_the_way_out(tmp_path):
+    store = Store(tmp_path, PROTOCOL)
+    path = tmp_path / "datasets" / "iris.json"
+    path.write_text("{")
     with pytest.raises(DataError) as caught:
-        store.find("iris", 0)
-    assert f"{path} is damaged. Delete it, and what it held will be run again." in str(caught.value)
+        store.register(FACTS)
+    assert f"{path} is damaged. Delete it; the next run with the same options" in str(caught.value)
 
 
-def test_a_manifest_of_another_format_is_refused(tmp_path):
-    (tmp_path / "manifest.json").write_text(json.dumps({"format": 99, "protocol": {}}))
-    with pytest.raises(DataError, match="is of another version of polytomy"):
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (json.dumps({"format": 99, "protocol": PROTOCOL}), "is of another version of polytomy"),
+        (json.dumps({"name": "an app of the web"}), "is no manifest of trials"),
+        (json.dumps({"format": 1, "protocol": {}}), "is no manifest of trials"),
+        ('{"format"', "is damaged, so the protocol of the trials is not known"),
+    ],
+)
+def test_a_folder_of_somebody_else_is_refused_and_nothing_made_in_it(tmp_path, content, words):
+    (tmp_path / "manifest.json").write_text(content)
+    with pytest.raises(DataError) as caught:
         Store(tmp_path, PROTOCOL)
+    assert f"{tmp_path / 'manifest.json'} {words}" in str(caught.value)
+    assert "Give another folder for the results." in str(caught.value)
+    assert [path.name for path in tmp_path.iterdir()] == ["manifest.json"]
+    assert (tmp_path / "manifest.json").read_text() == content
+
+
+def test_what_is_no_folder_of_results_is_told(tmp_path):
+    for place in (tmp_path, tmp_path / "nowhere"):
+        with pytest.raises(DataError, match=r"is no folder of results; it has no manifest\.json"):
+            read_manifest(place)

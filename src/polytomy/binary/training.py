@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
+from sklearn.pipeline import Pipeline
 
 from polytomy.binary.answers import (
     Output,
@@ -126,6 +127,7 @@ def train_binary(
     if trainer.is_pairwise:
         _check_square(X, prepared, problem.name)
     binary = uncalibrated(trainer.train(problem))
+    _check_neighbours(binary.estimator, problem.name)
     output = choose_output(binary.estimator, calibration)
     is_automatic = isinstance(calibration, str) and calibration == "auto"
     if calibration is None or (is_automatic and output is not Output.MARGIN):
@@ -152,6 +154,17 @@ def _check_square(X: Any, estimator: Any, name: str) -> None:
             f'Partition "{name}" is trained by {estimator!r}, which takes the kernel values or '
             f"distances of all pairs of samples, a square matrix; X has shape {shape}. Give such "
             "a matrix, or use a kernel that is not precomputed."
+        )
+
+
+def _check_neighbours(estimator: Any, name: str) -> None:
+    """Raise ArgumentError for neighbours that are not there, which only show at prediction."""
+    last = estimator.steps[-1][1] if isinstance(estimator, Pipeline) else estimator
+    wanted, there = (getattr(last, each, None) for each in ("n_neighbors", "n_samples_fit_"))
+    if isinstance(wanted, int) and isinstance(there, int) and wanted > there:
+        raise ArgumentError(
+            f'Partition "{name}" has {there} samples, fewer than the n_neighbors={wanted} of '
+            f"{type(last).__name__}. Use n_neighbors={there} or fewer."
         )
 
 

@@ -6,6 +6,7 @@ import csv
 import signal
 import sys
 import warnings
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Annotated
 
@@ -16,12 +17,14 @@ from polytomy.cli import (
     exporting,
     models,
     predicting,
+    reporting,
     schemes,
     searching,
     splitting,
     trials,
 )
 from polytomy.cli.files import explain_failure, print_text
+from polytomy.cli.wording import in_options
 from polytomy.errors import PolytomyError
 
 __all__ = ["app", "main"]
@@ -35,7 +38,17 @@ app = typer.Typer(
     rich_markup_mode="markdown",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for commands in (models, predicting, exporting, splitting, schemes, searching, trials, datasets):
+for commands in (
+    models,
+    predicting,
+    exporting,
+    splitting,
+    schemes,
+    searching,
+    trials,
+    reporting,
+    datasets,
+):
     commands.register(app)
 
 
@@ -61,7 +74,7 @@ def _options(
 
 def main() -> None:
     """Run the command line and end the process with its exit code."""
-    warnings.showwarning = _show_warning
+    warnings.showwarning = _each_once()
     # Ended from outside, it still takes its unfinished files away.
     with suppress(ValueError):  # not in the main thread
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
@@ -82,9 +95,18 @@ def main() -> None:
 
 
 def _fail(message: str) -> None:
-    print(f"polytomy: {message}", file=sys.stderr)
+    print(f"polytomy: {in_options(message)}", file=sys.stderr)
     raise SystemExit(2)
 
 
-def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
-    print(f"polytomy: warning: {message}", file=sys.stderr)
+def _each_once() -> Callable[..., None]:
+    """Return what shows a warning; many binaries may have the same one."""
+    shown: set[str] = set()
+
+    def show(message: Warning | str, *_: object, **__: object) -> None:
+        text = in_options(str(message))
+        if text not in shown:
+            shown.add(text)
+            print(f"polytomy: warning: {text}", file=sys.stderr)
+
+    return show

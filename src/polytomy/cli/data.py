@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import json
+import os
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from polytomy.errors import ArgumentError
+from polytomy.cli.files import STANDARD_INPUT, STANDARD_INPUT_NAME, standard_input
+from polytomy.errors import ArgumentError, DataError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from polytomy.datasets import Data, Source
 
 __all__ = [
     "AsJson",
@@ -18,14 +23,19 @@ __all__ = [
     "Features",
     "Format",
     "Header",
+    "Jobs",
     "ModelFile",
     "OneHot",
     "Scale",
+    "Seed",
     "Target",
     "Trusted",
+    "check_choice",
     "column_of",
+    "read_samples",
     "read_scaled",
     "scaler_of",
+    "source_of",
     "to_json",
 ]
 
@@ -35,7 +45,8 @@ DataFile = Annotated[
     str,
     typer.Argument(
         metavar="DATA",
-        help="CSV, TSV, LIBSVM, Parquet, npz, LVQ or .vec file, text also as .gz.",
+        help="CSV, TSV, LIBSVM, Parquet, npz, LVQ or .vec file, text also as .gz; "
+        "- reads standard input.",
     ),
 ]
 Target = Annotated[
@@ -47,7 +58,7 @@ Target = Annotated[
 Format = Annotated[
     str | None,
     typer.Option(
-        "--format", help="csv, tsv, svmlight, parquet, npz, lvq or agf; else by the name."
+        "--format", help="csv, tsv, svmlight, parquet, npz, lvq, agf or kernel; else by the name."
     ),
 ]
 Header = Annotated[
@@ -71,7 +82,69 @@ Trusted = Annotated[
     list[str] | None,
     typer.Option("--trust", help="A type in the file that may be made; again for each."),
 ]
+Seed = Annotated[
+    int, typer.Option(min=0, max=2**32 - 1, help="Fixes what is drawn at random, such as folds.")
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
+
+
+def _check_jobs(jobs: int | None) -> int | None:
+    if jobs == 0:
+        raise typer.BadParameter("0 jobs do no work; give 1 or more, or -1 for all cores")
+    return jobs
+
+
+Jobs = Annotated[
+    int | None,
+    typer.Option(
+        "--jobs", "-j", callback=_check_jobs, help="Jobs over the binaries; -1 for all cores."
+    ),
+]
+
+
+def source_of(path: str) -> Source:
+    """Return what data is read from: standard input for -, a pipe, or a file."""
+    from polytomy.datasets import Stream, open_source
+
+    if path == STANDARD_INPUT:
+        return Stream(standard_input(), STANDARD_INPUT_NAME)
+    return open_source(path)
+
+
+def read_samples(
+    path: str,
+    *,
+    target: str,
+    format: str | None,
+    header: bool | None,
+    one_hot: bool,
+    features: int | None = None,
+) -> tuple[Data, NDArray[Any]]:
+    """Return the samples of a file, and their labels, which must be classes."""
+    from polytomy.datasets import read_data
+
+    source = source_of(path)
+    column = column_of(target)
+    data = read_data(
+        source,
+        format=format,
+        target=column,
+        header=header,
+        categories="one-hot" if one_hot else "refuse",
+        features=features,
+    )
+    labels = data.y
+    assert labels is not None, "a column was asked for"
+    if labels.dtype.kind == "f":
+        fractions = labels[labels % 1 != 0].tolist()
+        if fractions:
+            place = repr(column) if data.label_name is None else f'"{data.label_name}"'
+            raise DataError(
+                f"{os.fspath(source)}, column {place}: labels such as {fractions[0]:g} are no "
+                "classes, which are words or whole numbers. Name the column of the class with "
+                "target=."
+            )
+    return data, labels
 
 
 def read_scaled(
@@ -84,19 +157,11 @@ def read_scaled(
     one_hot: bool,
 ) -> tuple[Any, NDArray[Any]]:
     """Return the features of a file's samples, scaled, and their labels."""
-    from polytomy.datasets import read_data
-
-    data = read_data(
-        path,
-        format=format,
-        target=column_of(target),
-        header=header,
-        categories="one-hot" if one_hot else "refuse",
-    )
-    if data.y is None:
-        raise ArgumentError(f"{path} has no labels; give a file that has")
+    if format == "kernel":
+        raise ArgumentError("--format kernel has no features; it is for train, predict, evaluate")
+    data, labels = read_samples(path, target=target, format=format, header=header, one_hot=one_hot)
     scaler = scaler_of(scale, data.X)
-    return (data.X if scaler is None else scaler.fit_transform(data.X)), data.y
+    return (data.X if scaler is None else scaler.fit_transform(data.X)), labels
 
 
 def column_of(target: str) -> str | int:
@@ -107,13 +172,18 @@ def column_of(target: str) -> str | int:
         return target
 
 
+def check_choice(option: str, value: str, allowed: Sequence[str]) -> None:
+    """Raise ArgumentError if an option has none of the values that are known."""
+    if value not in allowed:
+        raise ArgumentError(f"{option} {value} is not known; use one of {', '.join(allowed)}")
+
+
 def scaler_of(scale: str, X: Any) -> Any:
     """Return the unfitted scaler that an option names; None for no scaling."""
     from scipy.sparse import issparse
     from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, StandardScaler
 
-    if scale not in SCALES:
-        raise ArgumentError(f"--scale {scale} is not known; use one of {', '.join(SCALES)}")
+    check_choice("--scale", scale, SCALES)
     if scale == "none":
         return None
     if issparse(X):

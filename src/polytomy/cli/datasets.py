@@ -39,7 +39,6 @@ def list_datasets(
     """
     from polytomy.trials import BUNDLED, CATALOGUE
     from polytomy.trials.data import load_datasets, names_in_folder
-    from polytomy.trials.fetching import judge_dataset
 
     there = [] if data is None else names_in_folder(data)
     found = []
@@ -53,9 +52,7 @@ def list_datasets(
             "source": "" if known.openml is None else f"openml.org {known.openml}",
         }
         if data is not None:
-            is_there = name in there
-            state = judge_dataset(load_datasets([name], data)[0], known) if is_there else ""
-            row["folder"] = str(state) or "not there"
+            row["folder"] = _state(name, data) if name in there else "not there"
         found.append(row)
     for dataset in load_datasets(BUNDLED):
         n_samples, n_features = dataset.X.shape
@@ -76,11 +73,29 @@ def list_datasets(
         print_text(f"also in {data}: {', '.join(others)}")
 
 
+def _state(name: str, folder: Path) -> str:
+    """Return whether a dataset is that of the experiments, or why it cannot be read."""
+    from polytomy.errors import PolytomyError
+    from polytomy.trials import CATALOGUE
+    from polytomy.trials.data import load_datasets
+    from polytomy.trials.fetching import judge_dataset
+
+    try:
+        (dataset,) = load_datasets([name], folder)
+    except (PolytomyError, OSError) as error:
+        return f"cannot be read: {error}"
+    return str(judge_dataset(dataset, CATALOGUE[name]))
+
+
 def get_datasets(
     names: Annotated[list[str], typer.Argument(metavar="NAME...", help="As list shows them.")],
     data: Annotated[
         Path, typer.Option(metavar="DIR", help="The folder that they are put into.")
     ] = Path("data"),
+    accept_other_values: Annotated[
+        bool,
+        typer.Option("--accept-other-values", help="Size and classes are enough; no checksum."),
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Get datasets from openml.org, and check what is there already.
@@ -91,9 +106,9 @@ def get_datasets(
 
     found = []
     for name in names:
-        path, judgement = fetch_dataset(name, data)
+        path, judgement = fetch_dataset(name, data, accept_other_values=accept_other_values)
         found.append({"name": name, "file": str(path), "state": str(judgement)})
         if not as_json:
-            print_text(f"{path}: {judgement}")
+            print_text(f"{path} is {judgement}")
     if as_json:
         print_text(to_json(found))

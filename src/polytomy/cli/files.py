@@ -6,25 +6,43 @@ import errno
 import os
 import sys
 from pathlib import Path
+from typing import BinaryIO
 
+from polytomy.errors import ArgumentError
 from polytomy.files import writing_whole
 from polytomy.language import MAX_CHARACTERS
 from polytomy.scheme.reading import decode_text, read_text
 
-__all__ = ["STANDARD_INPUT", "explain_failure", "print_text", "read_control", "write_text"]
+__all__ = [
+    "STANDARD_INPUT",
+    "STANDARD_INPUT_NAME",
+    "check_place",
+    "explain_failure",
+    "print_text",
+    "read_control",
+    "standard_input",
+    "write_text",
+]
 
 STANDARD_INPUT = "-"
+#: What messages call it.
+STANDARD_INPUT_NAME = "<standard input>"
+
+
+def standard_input() -> BinaryIO:
+    """Return the bytes of standard input; OSError if it is closed."""
+    if sys.stdin is None:
+        raise _closed(STANDARD_INPUT_NAME)
+    return sys.stdin.buffer
 
 
 def read_control(file: str) -> tuple[str, str]:
     """Return a control text and what messages call it."""
-    name = "<standard input>" if file == STANDARD_INPUT else file
+    name = STANDARD_INPUT_NAME if file == STANDARD_INPUT else file
     try:
         if file != STANDARD_INPUT:
             return read_text(file), name
-        if sys.stdin is None:
-            raise _closed()
-        return decode_text(sys.stdin.buffer.read(4 * MAX_CHARACTERS + 1), name), name
+        return decode_text(standard_input().read(4 * MAX_CHARACTERS + 1), name), name
     except OSError as error:
         # Reading, unlike opening, does not tell which file it was.
         error.filename = name
@@ -52,7 +70,19 @@ def write_text(text: str, output: Path | None) -> None:
         file.write(f"{text}\n".encode())
 
 
-def _closed(name: str | None = None) -> OSError:
+def check_place(output: Path | None, *sources: str) -> None:
+    """Fail before the work, not after it, if its result cannot be written there."""
+    if output is None:
+        return
+    if any(output.resolve() == Path(source).resolve() for source in sources):
+        raise ArgumentError(f"{output} would be written over what is read; give another file")
+    if output.is_dir():
+        raise ArgumentError(f"{output} is a folder; give a file in it")
+    if not output.resolve().parent.is_dir():
+        raise ArgumentError(f"{output}: the folder {output.resolve().parent} does not exist")
+
+
+def _closed(name: str) -> OSError:
     return OSError(errno.EBADF, os.strerror(errno.EBADF), name)
 
 

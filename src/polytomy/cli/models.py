@@ -1,8 +1,9 @@
-"""Commands that make and describe models: train, info."""
+"""Commands that make and describe models: train, info, convert."""
 
 from __future__ import annotations
 
 import sys
+import warnings
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,21 +15,28 @@ from polytomy.cli.data import (
     Features,
     Format,
     Header,
+    Jobs,
     ModelFile,
     OneHot,
     Scale,
+    Seed,
     Target,
     Trusted,
+    check_choice,
     column_of,
+    read_samples,
     scaler_of,
     to_json,
 )
-from polytomy.cli.files import print_text
-from polytomy.errors import ArgumentError
+from polytomy.cli.files import check_place, print_text
+from polytomy.errors import ArgumentError, PolytomyWarning
 
 __all__ = ["register"]
 
 _ENDING = ".polytomy"
+# In Python they may be objects as well, which cannot be typed.
+_CALIBRATIONS = ("auto", "sigmoid", "isotonic", "temperature", "none")
+_CLASS_WEIGHTS = ("balanced", "balanced-per-partition")
 
 
 def register(app: typer.Typer) -> None:
@@ -56,19 +64,23 @@ def train(
         str, typer.Option(help="How answers become probabilities.")
     ] = "least-squares",
     calibration: Annotated[
-        str, typer.Option(help="auto, sigmoid, isotonic, temperature or none.")
+        str, typer.Option(help=f"{', '.join(_CALIBRATIONS[:-1])} or {_CALIBRATIONS[-1]}.")
     ] = "auto",
     folds: Annotated[int, typer.Option(min=2, help="Folds for calibration.")] = 5,
     class_weight: Annotated[
-        str | None, typer.Option(help="balanced or balanced-per-partition.")
+        str | None, typer.Option(help=f"{' or '.join(_CLASS_WEIGHTS)}.")
     ] = None,
     scale: Scale = "standard",
     target: Target = "-1",
     format: Format = None,
     header: Header = None,
     one_hot: OneHot = False,
-    jobs: Annotated[int | None, typer.Option("--jobs", "-j", help="Jobs of joblib.")] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Fixes folds and what is drawn.")] = 0,
+    features: Annotated[
+        int | None,
+        typer.Option(min=1, help="Number of features, where LIBSVM data may later have more."),
+    ] = None,
+    jobs: Jobs = None,
+    seed: Seed = 0,
     as_json: AsJson = False,
 ) -> None:
     """Train a classifier on a data file and save it.
@@ -79,11 +91,14 @@ def train(
     from sklearn.svm import SVC
 
     from polytomy.binary import estimator_from
+    from polytomy.binary.preparation import is_pairwise
     from polytomy.classifier import PolytomyClassifier
-    from polytomy.datasets import read_data
     from polytomy.persistence import save
 
-    _check_place(output, data)
+    check_place(output, data)
+    check_choice("--calibration", calibration, _CALIBRATIONS)
+    if class_weight is not None:
+        check_choice("--class-weight", class_weight, _CLASS_WEIGHTS)
     classifier: Any = PolytomyClassifier(
         estimator_from(estimator, SVC()),
         scheme,
@@ -95,24 +110,28 @@ def train(
         verbose=int(sys.stderr is not None and sys.stderr.isatty()),
         class_weight=class_weight,
     )
-    column = column_of(target)
-    samples = read_data(
-        data,
-        format=format,
-        target=column,
-        header=header,
-        categories="one-hot" if one_hot else "refuse",
+    _check_kernel(is_pairwise(classifier), format, scale)
+    samples, labels = read_samples(
+        data, target=target, format=format, header=header, one_hot=one_hot, features=features
     )
     scaler = scaler_of(scale, samples.X)
     model = classifier if scaler is None else make_pipeline(scaler, classifier)
-    model.fit(samples.X, samples.y)
+    model.fit(samples.X, labels)
+    if len(classifier.classes_) == 1:
+        label = classifier.classes_[0]
+        warnings.warn(
+            f"{data}: all samples are of class {label}; the model will answer nothing else",
+            PolytomyWarning,
+            stacklevel=1,
+        )
     classifier.set_params(verbose=0)
     n_made = sum(len(values) - 1 for values in samples.categories.values())
     description = {
         "columns": None if samples.columns is None else list(samples.columns),
         "n_columns": samples.n_features - n_made,
         "categories": {name: list(values) for name, values in samples.categories.items()},
-        "target": column,
+        "target": column_of(target),
+        "is_sparse": hasattr(samples.X, "toarray"),
     }
     save(model, output, metadata=description)
     summary = {
@@ -132,11 +151,8 @@ def train(
     )
 
 
-def info(
-    model: Annotated[str, typer.Argument(metavar="MODEL", help="A file that train wrote.")],
-    as_json: AsJson = False,
-) -> None:
-    """Tell what a saved model is, without loading it.
+def info(model: ModelFile, as_json: AsJson = False) -> None:
+    """Tell what the model in a file is: its scheme, binaries, support vectors, versions.
 
     Example: `polytomy train iris.csv -o iris.polytomy && polytomy info iris.polytomy`
     """
@@ -145,6 +161,7 @@ def info(
     found = read_info(model)
     described = {
         "file": model,
+        "kind": found.kind,
         "bytes": found.n_bytes,
         "format": found.format_version,
         "versions": dict(found.versions),
@@ -162,22 +179,19 @@ def info(
         return
     versions = ", ".join(f"{name} {number}" for name, number in found.versions.items())
     kinds = ", ".join(f"{count} × {kind}" for kind, count in found.kinds.items())
-    labels = " ".join(map(str, found.classes.tolist()))
-    print_text(
-        "\n".join(
-            [
-                f"{model}: {found.n_bytes} bytes, format {found.format_version}",
-                f"written by       {versions}",
-                f"classes          {len(found.classes)}: {_shortened(labels)}",
-                f"features         {found.n_features}",
-                f"solver           {found.solver}",
-                f"binaries         {kinds}",
-                f"support vectors  {found.n_support_vectors}",
-                "",
-                _shortened(found.scheme, lines=20),
-            ]
-        )
-    )
+    labels = ", ".join(map(str, found.classes.tolist()))
+    lines = {
+        "written by": versions,
+        "classes": f"{len(found.classes)}: {_shortened(labels)}",
+        "features": "" if found.n_features is None else str(found.n_features),
+        "solver": found.solver,
+        "binaries": kinds,
+        "support vectors": str(found.n_support_vectors),
+    }
+    version = "" if found.format_version is None else f", format {found.format_version}"
+    head = f"{model}: {found.kind}, {found.n_bytes} bytes{version}"
+    table = [f"{name:17}{text}" for name, text in lines.items() if text]
+    print_text("\n".join([head, *table, "", _shortened(found.scheme, lines=20)]))
 
 
 def convert(
@@ -188,38 +202,49 @@ def convert(
             "-o", "--output", metavar="FILE", help="Ends in .polytomy, or in .model for LIBSVM."
         ),
     ],
+    ranges: Annotated[
+        Path | None,
+        typer.Option("--range", metavar="FILE", help="The model's scaling, for svm-scale -r."),
+    ] = None,
     features: Features = None,
     trusted: Trusted = None,
+    as_json: AsJson = False,
 ) -> None:
     """Put models of LIBSVM or libAGF into one file, or write a model for LIBSVM.
 
     Example: `polytomy train iris.csv -o m.polytomy && polytomy convert m.polytomy -o n.polytomy`
     """
-    from polytomy.persistence import load, read_info, save, write_libsvm
+    from polytomy.persistence import FileKind, find_kind, load, read_info, save, write_libsvm
 
-    _check_place(output, model)
+    is_for_libsvm = output.suffix == ".model"
     if output.suffix not in (_ENDING, ".model"):
         raise ArgumentError(f"{output}: the name must end in {_ENDING}, or in .model for LIBSVM")
+    if ranges is not None and not is_for_libsvm:
+        raise ArgumentError(f"--range {ranges} is for LIBSVM; give an output that ends in .model")
+    check_place(output, model)
+    check_place(ranges, model, str(output))
     loaded = load(model, trusted=tuple(trusted or ()), n_features=features)
-    if output.suffix == ".model":
-        write_libsvm(loaded, output)
+    if is_for_libsvm:
+        write_libsvm(loaded, output, range_file=ranges)
     else:
-        with open(model, "rb") as file:
-            is_own = file.read(2) == b"PK"
+        is_own = find_kind(model) is FileKind.OWN
         save(loaded, output, metadata=read_info(model).metadata if is_own else None)
-    print_text(f"{output}: {output.stat().st_size} bytes")
+    written = {str(file): file.stat().st_size for file in (output, ranges) if file is not None}
+    if as_json:
+        print_text(to_json([{"file": file, "bytes": size} for file, size in written.items()]))
+        return
+    print_text("\n".join(f"{file}: {size} bytes" for file, size in written.items()))
 
 
-def _check_place(output: Path, source: str) -> None:
-    """Fail before the training, not after it, if the model cannot be written."""
-    if output.resolve() == Path(source).resolve():
-        raise ArgumentError(f"{output} would be written over what is read; give another file")
-    if output.is_dir():
+def _check_kernel(is_precomputed: bool, format: str | None, scale: str) -> None:
+    """Raise ArgumentError where kernel values would be taken for features, or the reverse."""
+    if is_precomputed != (format == "kernel"):
         raise ArgumentError(
-            f"{output} is a folder; give a file, such as {output / 'model'}{_ENDING}"
+            "a precomputed kernel and rows of kernel values need each other: give --estimator "
+            '"svc kernel=precomputed" and --format kernel'
         )
-    if not output.resolve().parent.is_dir():
-        raise ArgumentError(f"{output}: the folder {output.resolve().parent} does not exist")
+    if is_precomputed and scale != "none":
+        raise ArgumentError(f"--scale {scale} would change kernel values; give --scale none")
 
 
 def _shortened(text: str, lines: int = 1, width: int = 300) -> str:

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
 import typer
 
@@ -21,13 +21,12 @@ from polytomy.cli.data import (
     ModelFile,
     Trusted,
     column_of,
+    source_of,
     to_json,
 )
-from polytomy.cli.files import print_text
-from polytomy.errors import ArgumentError, DataError
-
-if TYPE_CHECKING:
-    from polytomy.datasets import Data
+from polytomy.cli.files import check_place, print_text
+from polytomy.cli.loaded import LoadedModel
+from polytomy.errors import ArgumentError
 
 __all__ = ["register"]
 
@@ -36,15 +35,6 @@ def register(app: typer.Typer) -> None:
     """Add the commands of this module to the command line."""
     app.command()(predict)
     app.command()(evaluate)
-
-
-class _Model(NamedTuple):
-    """A loaded classifier, and how the columns of its data were read."""
-
-    classifier: Any
-    features: Any
-    categories: Any
-    target: str | int
 
 
 def predict(
@@ -69,13 +59,20 @@ def predict(
 
     Example: `polytomy train iris.csv -o iris.polytomy && polytomy predict iris.polytomy iris.csv`
     """
-    loaded = _load(model, trusted, features)
-    blocks = _blocks_to_predict(loaded, data, target, format, header)
-    labels = loaded.classifier.classes_.tolist()
+    check_place(output, model, data)
+    loaded = LoadedModel(model, trusted, features)
+    if proba and not loaded.has_probabilities:
+        raise ArgumentError("the model's solver gives no probabilities; leave out --proba")
+    column = None if target is None else column_of(target)
+    blocks = loaded.blocks_to_predict(source_of(data), column, format, header)
+    # Written with the first rows: where there are none, there is no output at all.
+    head = ["prediction", *([f"P({label})" for label in loaded.classes.tolist()] if proba else [])]
+    waiting = [head]
     with _rows_of_csv(output) as write, _counting("predicted") as count:
-        write([["prediction", *([f"P({label})" for label in labels] if proba else [])]])
         for block in blocks:
-            write(_rows(loaded.classifier, block.X, proba))
+            labels, P = loaded.answers(block.X)
+            write([*waiting, *_rows(labels, P if proba else None)])
+            waiting = []
             count(block.n_samples)
 
 
@@ -98,110 +95,46 @@ def evaluate(
     """
     import numpy as np
 
-    loaded = _load(model, trusted, features)
-    classifier = loaded.classifier
+    loaded = LoadedModel(model, trusted, features)
+    column = None if target is None else column_of(target)
     truth: list[Any] = []
-    scores: list[Any] = []
-    has_probabilities = hasattr(classifier, "predict_proba")
+    labels: list[Any] = []
+    probabilities: list[Any] = []
     with _counting("judged") as count:
-        for block in _blocks_to_judge(loaded, data, target, format, header):
+        for block in loaded.blocks_to_judge(source_of(data), column, format, header):
+            of_block, P = loaded.answers(block.X)
             truth.append(block.y)
-            scores.append(
-                classifier.predict_proba(block.X)
-                if has_probabilities
-                else _indicators(classifier, block.X)
-            )
+            labels.append(of_block)
+            probabilities.append(P)
             count(block.n_samples)
-    y, P = np.concatenate(truth), np.concatenate(scores)
-    predicted = classifier.classes_[P.argmax(axis=1)]
-    measured = _measures(y, P, predicted, classifier.classes_, has_probabilities)
-    table = _confusions(y, predicted, classifier.classes_)
+    y, predicted = np.concatenate(truth), np.concatenate(labels)
+    together = np.concatenate(probabilities) if loaded.has_probabilities else None
+    classes = loaded.classes
+    measured = _measures(y, together, predicted, classes)
+    table = _confusions(y, predicted, classes)
     if as_json:
-        confusion = {"classes": classifier.classes_, "counts": table}
+        confusion = {"classes": classes, "counts": table}
         print_text(to_json({"samples": len(y), **measured, "confusion": confusion}))
         return
     lines = [f"{len(y)} samples"]
     lines += [f"{name.replace('_', ' '):30}{value:10.4f}" for name, value in measured.items()]
-    print_text("\n".join([*lines, "", *_drawn(table, classifier.classes_.tolist())]))
+    print_text("\n".join([*lines, "", *_drawn(table, classes.tolist())]))
 
 
-def _load(path: str, trusted: list[str] | None, n_features: int | None) -> _Model:
-    from polytomy.persistence import load, read_info
-
-    classifier = load(path, trusted=tuple(trusted or ()), n_features=n_features)
-    metadata: Any = {}
-    with open(path, "rb") as file:
-        if file.read(2) == b"PK":
-            metadata = read_info(path).metadata
-    known = n_features or getattr(classifier, "n_features_in_", None)
-    wanted = metadata.get("columns") or metadata.get("n_columns") or known
-    categories = metadata.get("categories") or "refuse"
-    return _Model(classifier, wanted, categories, metadata.get("target", -1))
+def _rows(labels: Any, P: Any) -> list[list[Any]]:
+    if P is None:
+        return [[label] for label in labels.tolist()]
+    return [[label, *row] for label, row in zip(labels.tolist(), P.tolist(), strict=True)]
 
 
-def _blocks_to_predict(
-    model: _Model, path: str, target: str | None, format: str | None, header: bool | None
-) -> Iterator[Data]:
-    from polytomy.datasets import open_blocks
-
-    options: dict[str, Any] = {
-        "format": format,
-        "header": header,
-        "features": model.features,
-        "categories": model.categories,
-    }
-    if target is not None:
-        return open_blocks(path, target=column_of(target), **options)
-    try:
-        return open_blocks(path, target=None, **options)
-    except DataError as error:
-        # One column too many is likely to be the label, where it was in training.
-        try:
-            return open_blocks(path, target=model.target, **options)
-        except DataError:
-            raise error from None
-
-
-def _blocks_to_judge(
-    model: _Model, path: str, target: str | None, format: str | None, header: bool | None
-) -> Iterator[Data]:
-    from polytomy.datasets import open_blocks
-
-    return open_blocks(
-        path,
-        target=model.target if target is None else column_of(target),
-        format=format,
-        header=header,
-        features=model.features,
-        categories=model.categories,
-        classes=model.classifier.classes_,
-    )
-
-
-def _rows(classifier: Any, X: Any, proba: bool) -> list[list[Any]]:
-    if not proba:
-        return [[label] for label in classifier.predict(X).tolist()]
-    if not hasattr(classifier, "predict_proba"):
-        raise ArgumentError("the model's solver gives no probabilities; leave out --proba")
-    P = classifier.predict_proba(X)
-    labels = classifier.classes_[P.argmax(axis=1)].tolist()
-    return [[label, *row] for label, row in zip(labels, P.tolist(), strict=True)]
-
-
-def _indicators(classifier: Any, X: Any) -> Any:
-    return (classifier.predict(X)[:, None] == classifier.classes_).astype(float)
-
-
-def _measures(
-    y: Any, P: Any, predicted: Any, classes: Any, has_probabilities: bool
-) -> dict[str, float]:
+def _measures(y: Any, P: Any, predicted: Any, classes: Any) -> dict[str, float]:
     from polytomy import metrics
 
     measured = {
         "accuracy": float((predicted == y).mean()),
         "uncertainty_coefficient": metrics.uncertainty_coefficient(y, predicted),
     }
-    if has_probabilities:
+    if P is not None:
         measured |= {
             "brier_score": metrics.brier_score(y, P, classes),
             "winner_brier_score": metrics.winner_brier_score(y, P, classes),

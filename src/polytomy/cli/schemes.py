@@ -11,17 +11,19 @@ from typing import Annotated, Any
 import typer
 
 from polytomy.cli.data import (
+    AsJson,
     Format,
     Header,
     OneHot,
     Scale,
     Target,
     read_scaled,
+    to_json,
 )
-from polytomy.cli.files import explain_failure, print_text, read_control, write_text
+from polytomy.cli.files import check_place, explain_failure, print_text, read_control, write_text
 from polytomy.designs import DATA_DESIGNS, DESIGNS, find_design
 from polytomy.designs import design as make_design
-from polytomy.errors import ArgumentError, ControlError
+from polytomy.errors import ArgumentError, ControlError, Problem
 from polytomy.language import Source, parse_text
 from polytomy.language.nodes import Leaf, Word
 from polytomy.scheme import Label, Scheme, parse
@@ -93,6 +95,7 @@ def design(
     if data is not None:
         if classes is not None or labels is not None:
             raise ArgumentError("the data has the classes; leave out --classes and --labels")
+        check_place(output, data)
         X, y = read_scaled(
             data, target=target, scale=scale, format=format, header=header, one_hot=one_hot
         )
@@ -117,30 +120,45 @@ def check(
         list[str], typer.Argument(metavar="FILE...", help="Control files; - reads standard input.")
     ],
     strict: Annotated[bool, typer.Option("--strict", help="Count warnings as problems.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """List the problems of control files; exit code 1 if there are any, 2 if one is unreadable.
 
     Example: `polytomy check land.control`
     """
     worst = 0
+    found: list[dict[str, Any]] = []
     for file in files:
+        judged: dict[str, Any] = {"file": file, "problems": [], "warnings": []}
         try:
             text, name = read_control(file)
             scheme, warnings = parse_with_warnings(text, name)
         except ControlError as error:
-            print_text(str(error))
+            judged["problems"] = [_placed(problem) for problem in error.problems]
             worst = max(worst, 1)
-            continue
+            if not as_json:
+                print_text(str(error))
         except OSError as error:
-            print(f"polytomy: {explain_failure(error)}", file=sys.stderr)
             worst = 2
+            print(f"polytomy: {explain_failure(error)}", file=sys.stderr)
             continue
-        for warning in warnings:
-            print_text(f"warning: {warning}")
-            worst = max(worst, int(strict))
-        print_text(f"{name}: {_summary(scheme)}")
+        else:
+            judged["warnings"] = [_placed(warning) for warning in warnings]
+            judged["scheme"] = _described(scheme)
+            worst = max(worst, int(strict and bool(warnings)))
+            if not as_json:
+                for warning in warnings:
+                    print_text(f"warning: {warning}")
+                print_text(f"{name}: {_summary(scheme)}")
+        found.append(judged)
+    if as_json:
+        print_text(to_json(found))
     if worst:
         raise typer.Exit(worst)
+
+
+def _placed(problem: Problem) -> dict[str, Any]:
+    return {"line": problem.line, "column": problem.column, "message": problem.message}
 
 
 def show(
@@ -201,10 +219,15 @@ def _split_labels(text: str) -> list[Label]:
     return labels
 
 
-def _summary(scheme: Scheme) -> str:
+def _described(scheme: Scheme) -> dict[str, Any]:
     kind = "tree" if scheme.is_tree else "code" if scheme.is_flat else "mixture of codes"
-    n_classes, n_partitions = len(scheme.classes), scheme.n_partitions
-    return f"{kind}, {_count(n_classes, 'class', 'classes')}, {_count(n_partitions, 'partition')}"
+    return {"kind": kind, "classes": list(scheme.classes), "partitions": scheme.n_partitions}
+
+
+def _summary(scheme: Scheme) -> str:
+    kind, classes, n_partitions = _described(scheme).values()
+    counted = _count(len(classes), "class", "classes")
+    return f"{kind}, {counted}, {_count(n_partitions, 'partition')}"
 
 
 def _count(number: int, one: str, many: str | None = None) -> str:

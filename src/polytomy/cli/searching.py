@@ -13,13 +13,15 @@ from polytomy.cli.data import (
     DataFile,
     Format,
     Header,
+    Jobs,
     OneHot,
     Scale,
+    Seed,
     Target,
     read_scaled,
     to_json,
 )
-from polytomy.cli.files import print_text, write_text
+from polytomy.cli.files import check_place, print_text, write_text
 from polytomy.errors import ArgumentError
 
 __all__ = ["register"]
@@ -65,6 +67,7 @@ def distances(
     """
     from polytomy.distances import distances_from
 
+    check_place(output, data)
     X, y = read_scaled(
         data, target=target, scale=scale, format=format, header=header, one_hot=one_hot
     )
@@ -106,10 +109,8 @@ def search(
     format: Format = None,
     header: Header = None,
     one_hot: OneHot = False,
-    jobs: Annotated[
-        int | None, typer.Option("--jobs", "-j", help="Jobs over the binaries.")
-    ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Fixes folds and what is drawn.")] = 0,
+    jobs: Jobs = None,
+    seed: Seed = 0,
     as_json: AsJson = False,
     plot: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Draw the candidates, good against dear.")
@@ -128,6 +129,7 @@ def search(
     from polytomy.binary import estimator_from
     from polytomy.search import SchemeSearchCV
 
+    check_place(output, data)
     X, y = read_scaled(
         data, target=target, scale=scale, format=format, header=header, one_hot=one_hot
     )

@@ -7,8 +7,17 @@ from typing import Annotated, Any
 
 import typer
 
-from polytomy.cli.data import AsJson, DataFile, Format, Header, Target, column_of, to_json
-from polytomy.cli.files import print_text
+from polytomy.cli.data import (
+    AsJson,
+    DataFile,
+    Format,
+    Header,
+    Seed,
+    Target,
+    read_samples,
+    to_json,
+)
+from polytomy.cli.files import STANDARD_INPUT, print_text
 from polytomy.errors import ArgumentError
 
 __all__ = ["register"]
@@ -25,7 +34,7 @@ def split(
     target: Target = "-1",
     format: Format = None,
     header: Header = None,
-    seed: Annotated[int, typer.Option(min=0, help="Fixes which samples are drawn.")] = 0,
+    seed: Seed = 0,
     training_file: Annotated[
         Path | None, typer.Option("--train-file", metavar="FILE", help="NAME.train.csv by default.")
     ] = None,
@@ -42,21 +51,16 @@ def split(
     """
     import numpy as np
 
-    from polytomy.datasets import read_data, write_data
+    from polytomy.datasets import write_data
+    from polytomy.trials.protocol import split_classes
 
     if not 0 < test < 1:
         raise ArgumentError(f"--test {test:g} is no part of a class; give a number between 0 and 1")
-    column = column_of(target)
-    samples = read_data(data, format=format, target=column, header=header, categories="one-hot")
-    if samples.y is None:
-        raise ArgumentError(f"{data} has no labels; give a file that has")
-    random = np.random.default_rng(seed)
-    is_held_out = np.zeros(samples.n_samples, dtype=bool)
-    for label in np.unique(samples.y):
-        members = np.flatnonzero(samples.y == label)
-        # At least one of each class stays to be trained on.
-        n_held_out = min(round(test * len(members)), len(members) - 1)
-        is_held_out[random.permutation(members)[:n_held_out]] = True
+    if data == STANDARD_INPUT and (training_file is None or test_file is None):
+        raise ArgumentError("standard input has no name; give --train-file and --test-file")
+    samples, labels = read_samples(data, target=target, format=format, header=header, one_hot=True)
+    codes = np.unique(labels, return_inverse=True)[1]
+    is_held_out = split_classes(codes, test, np.random.default_rng(seed))
     if not is_held_out.any():
         raise ArgumentError(f"{data}: no class has samples enough to hold out {test:g} of them")
     stem, ending = _name_and_ending(Path(data))
@@ -68,8 +72,14 @@ def split(
     if len(set(places)) < len(places):
         raise ArgumentError("the data and its two parts must be three different files")
     masks = {"train": ~is_held_out, "test": is_held_out}
+    usual = "svmlight" if hasattr(samples.X, "toarray") else "csv"
     for part, file in files.items():
-        write_data(file, _taken(samples, masks[part]), target=samples.label_name or "label")
+        write_data(
+            file,
+            _taken(samples, masks[part]),
+            format=_format_of(file, format or usual),
+            target=samples.label_name or "label",
+        )
     counts = {part: int(mask.sum()) for part, mask in masks.items()}
     if as_json:
         print_text(
@@ -88,6 +98,16 @@ def _taken(samples: Any, mask: Any) -> Any:
     return replace(
         samples, X=samples.X[mask], y=samples.y[mask], row_numbers=samples.row_numbers[mask]
     )
+
+
+def _format_of(file: Path, otherwise: str) -> str:
+    """Return the format that the name of a file tells, or another where it tells none."""
+    from polytomy.datasets import find_format
+
+    try:
+        return find_format(file)
+    except ArgumentError:
+        return otherwise
 
 
 def _name_and_ending(path: Path) -> tuple[Path, str]:

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 __all__ = ["register"]
 
 _LIVE_MEASURE = "uncertainty_coefficient"
+# What shells report for a command that Ctrl-C has ended.
+_INTERRUPTED = 130
 
 
 def register(app: typer.Typer) -> None:
@@ -67,32 +69,65 @@ def trials(
 ) -> None:
     """Compare schemes and solvers on datasets, in repeated trials.
 
-    Stopped and started again it goes on where it was; several runs can share a folder.
+    Stopped, by Ctrl-C or otherwise, and started again it goes on where it was. Several runs can
+    share a folder.
 
     Example: `polytomy trials --datasets iris,wine --repeats 2 -o results`
     """
+    from polytomy.report import write_report
     from polytomy.trials import run
     from polytomy.trials.text_tables import results_to_text
 
-    with _watching(is_silent=as_json) as on_progress:
-        results = run(
-            _words(datasets),
-            data=data,
-            schemes=_schemes(schemes),
-            solvers=_words(solvers),
-            estimator=estimator,
-            repeats=repeats,
-            test=test,
-            seed=seed,
-            n_jobs=jobs,
-            folder=output,
-            on_progress=on_progress,
-        )
+    try:
+        with _watching(is_silent=as_json) as on_progress:
+            results = run(
+                _words(datasets),
+                data=data,
+                schemes=_schemes(schemes),
+                solvers=_words(solvers),
+                estimator=estimator,
+                repeats=repeats,
+                test=test,
+                seed=seed,
+                n_jobs=jobs,
+                folder=output,
+                on_progress=on_progress,
+            )
+    except KeyboardInterrupt:
+        _leave(output)
+        raise typer.Exit(_INTERRUPTED) from None
+    page = write_report(output)
     if as_json:
-        print_text(to_json({"folder": str(output), "trials": results.rows()}))
+        answer = {"folder": str(output), "report": str(page), "trials": results.rows()}
+        print_text(to_json(answer))
         return
     print_text(f"\n{results_to_text(results)}")
     print_text(f"all tables are in {output}: tables.md, tables.tex, summary.csv, results.json")
+    print_text(f"the report is {page}")
+
+
+def _leave(folder: Path) -> None:
+    """Say how a run that was interrupted goes on, and show what it has finished."""
+    from polytomy.errors import PolytomyError
+    from polytomy.report import write_report
+    from polytomy.trials import Results, write_tables
+    from polytomy.trials.store import holding_tables
+
+    try:
+        n_trials = len(Results.read(folder).records)
+    except PolytomyError:  # it had not begun
+        _say("stopped before anything was finished")
+        return
+    kept = f"{n_trials} trial{'s' if n_trials != 1 else ''}"
+    _say(f"stopped; {kept} in {folder} are kept, and the same command goes on from there")
+    if n_trials:
+        with holding_tables(folder):
+            write_tables(Results.read(folder), folder)
+        _say(f"tables of these are in {folder}, and the report is {write_report(folder)}")
+
+
+def _say(text: str) -> None:
+    print(f"polytomy: {text}", file=sys.stderr, flush=True)
 
 
 def _words(texts: list[str] | None) -> list[str] | None:
@@ -136,11 +171,11 @@ def _print_line(progress: Progress) -> None:
     what = f"{progress.dataset}, trial {progress.repeat + 1}"
     if progress.stage == "found":
         what = "were finished before"
-    print_text(f"{progress.n_done}/{progress.n_trials} {what}{left and f'; {left} left'}")
+    line = f"{progress.n_done}/{progress.n_trials} {what}{left and f'; {left} left'}"
+    print(line, file=sys.stderr, flush=True)
 
 
 def _live_table(progress: Progress) -> Any:
-    from rich.box import SIMPLE_HEAD
     from rich.console import Group
     from rich.progress_bar import ProgressBar
     from rich.table import Table
@@ -148,17 +183,27 @@ def _live_table(progress: Progress) -> Any:
 
     left = _in_words(progress.seconds_left)
     at = f"{progress.dataset}, trial {progress.repeat + 1}: {progress.stage}"
-    line = Text(f"{progress.n_done}/{progress.n_trials}  {at}{left and f'  {left} left'}")
-    bar = ProgressBar(total=progress.n_trials, completed=progress.n_done, width=40)
+    # What a terminal is too small for is cut off at the right and at the bottom: so these first.
+    head = Table.grid()
+    told = f"{progress.n_done}/{progress.n_trials}  {left and f'{left} left  '}{at}"
+    head.add_row(Text(told, no_wrap=True, overflow="ellipsis"))
+    head.add_row(ProgressBar(total=progress.n_trials, completed=progress.n_done, width=40))
     results = _so_far(progress)
-    if results is None:
-        return Group(bar, line)
-    found = results.table(_LIVE_MEASURE)
-    table = Table("configuration", "method", title=found.measure.title, box=SIMPLE_HEAD)
-    for dataset in found.datasets:
-        table.add_column(dataset, justify="right")
+    return head if results is None else Group(head, _scores_so_far(results))
+
+
+def _scores_so_far(results: Results) -> Any:
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+    from rich.text import Text
+
     from polytomy.trials.tables import format_cell
 
+    found = results.table(_LIVE_MEASURE)
+    # Names go in as Text: in plain strings, rich would read [brackets] as markup.
+    table = Table("configuration", "method", title=found.measure.title, box=SIMPLE_HEAD)
+    for dataset in found.datasets:
+        table.add_column(Text(dataset), justify="right")
     for name, cells in zip(found.rows, found.cells, strict=True):
         texts = [
             Text(
@@ -167,8 +212,8 @@ def _live_table(progress: Progress) -> Any:
             )
             for cell in cells
         ]
-        table.add_row(*name, *texts)
-    return Group(table, bar, line)
+        table.add_row(*map(Text, name), *texts)
+    return table
 
 
 def _so_far(progress: Progress) -> Results | None:

@@ -53,8 +53,8 @@ class NpzTable:
             self._labels = self._read(archive, "y") if has_labels and "y" in names else None
             if has_labels and self._labels is None:
                 raise DataError(
-                    f"{self._source}: there is no array y for the labels. Say target=None if none "
-                    "are wanted."
+                    f"{self._source}: there is no array y for the labels. Say target=None to read "
+                    "without labels."
                 )
             self.feature_names = None
             if "feature_names" in names:

@@ -8,9 +8,10 @@ from typing import NamedTuple
 
 from polytomy.errors import DataError
 
-__all__ = ["Columns", "Target", "choose_columns"]
+__all__ = ["Columns", "Features", "Target", "choose_columns"]
 
 Target = str | int | None
+Features = Sequence[str] | int | None
 _MOST_NAMED = 20
 
 
@@ -50,7 +51,7 @@ def choose_columns(
     n_columns: int,
     names: Sequence[str] | None,
     target: Target,
-    features: Sequence[str] | int | None,
+    features: Features,
 ) -> Columns:
     """Return the columns of a table that are used, or raise DataError if they are not there.
 
@@ -60,6 +61,7 @@ def choose_columns(
     n_columns : number of columns of the table
     names : their names, if they have any
     target : name of the label's column, its position (negative from the end), or None
+        A number that is no position may be a name.
     features : names of the columns that are wanted, or how many they must be
         Where the table has no names, only their number is compared.
 
@@ -111,13 +113,16 @@ def _find_target(
     if isinstance(target, str):
         if names is None:
             raise DataError(
-                f'{source}: there is no header, so no column is named "{target}". Give target= as '
-                "a position, 0 for the first column or -1 for the last."
+                f'{source}: there is no header, so no column is named "{target}". Say header=True '
+                "if the first line names the columns, or give target= as a position, 0 for the "
+                "first column or -1 for the last."
             )
         if target not in names:
             raise DataError(f"{source}: {_no_column(target, names)}")
         return list(names).index(target)
     if not -n_columns <= target < n_columns:
+        if names is not None and str(target) in names:
+            return list(names).index(str(target))
         raise DataError(f"{source}: there is no column {target} for the label among {n_columns}")
     return target % n_columns
 

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import csv
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from polytomy.datasets.categories import Categories, CategoryIndex
-from polytomy.datasets.columns import Columns, Target, choose_columns
+from polytomy.datasets.columns import Columns, Features, Target, choose_columns
+from polytomy.datasets.headers import find_header
 from polytomy.datasets.labels import LabelIndex, UnknownLabelError
 from polytomy.datasets.lines import LineBlock, line_blocks
 from polytomy.datasets.places import is_text, problem_at, what_is_wrong
+from polytomy.datasets.streams import Source
 from polytomy.datasets.table import RawBlock
 from polytomy.errors import ArgumentError, DataError
 
@@ -52,7 +54,7 @@ class DelimitedTable:
 
     Parameters
     ----------
-    path : file, gzipped or not
+    path : file or stream, gzipped or not
     dialect : how it is written
     target, features : see `choose_columns`
     categories : see `polytomy.datasets.read_data`
@@ -61,26 +63,33 @@ class DelimitedTable:
 
     def __init__(
         self,
-        path: str | os.PathLike[str],
+        path: Source,
         dialect: Dialect,
         *,
         target: Target,
-        features: Sequence[str] | int | None,
+        features: Features,
         categories: Categories,
         index: LabelIndex,
     ) -> None:
         self._path, self._source, self._dialect, self.index = path, os.fspath(path), dialect, index
-        sample, _ = next(self._text_blocks(_SAMPLE), ([], []))
+        sample, numbers = next(self._text_blocks(_SAMPLE), ([], []))
         if not sample:
             raise DataError(f"{self._source}: the file is empty")
-        fields = [dialect.fields(line) for line in sample]
-        self._has_header = _is_header(fields[0]) if dialect.header is None else dialect.header
+        fields = [self._fields(line, n) for line, n in zip(sample, numbers, strict=True)]
+        self._first_line = numbers[0]
+        self._has_header = dialect.header or False
+        if dialect.header is None:
+            self._has_header = find_header(
+                fields[0], target, features, self._source, self._first_line
+            )
         names = fields.pop(0) if self._has_header else None
         if not fields:
             raise DataError(f"{self._source}: there is a header but no data")
         n_columns = len(fields[0] if names is None else names)
         self.columns: Columns = choose_columns(self._source, n_columns, names, target, features)
         self.categories = self._open_categories(categories, fields)
+        # Then it was decided before what becomes of columns of text.
+        self._are_known = features is not None
 
     @property
     def feature_names(self) -> tuple[str, ...] | None:
@@ -100,7 +109,7 @@ class DelimitedTable:
     def blocks(self, n_rows: int) -> Iterator[RawBlock]:
         """Yield the samples, so many at a time; DataError says where one is wrong."""
         is_first = True
-        for block in self._text_blocks(n_rows):
+        for block in self._text_blocks(n_rows, is_last=True):
             lines, numbers = block
             if is_first and self._has_header:
                 lines, numbers = lines[1:], numbers[1:]
@@ -157,7 +166,7 @@ class DelimitedTable:
         """Return what is wrong with the first bad line of a block, and where."""
         columns = self.columns
         for line, number in zip(lines, numbers.tolist(), strict=True):
-            fields = self._dialect.fields(line)
+            fields = self._fields(line, number)
             if self._dialect.delimiter is not None and _is_open(line, self._dialect.delimiter):
                 what = "a quoted field does not end on this line. Put each sample on one line"
                 return problem_at(self._source, what, line=number)
@@ -165,9 +174,11 @@ class DelimitedTable:
                 what = f"there are {len(fields)} fields, but {columns.n_columns} columns"
                 return problem_at(self._source, what, line=number)
             for column, text in enumerate(fields):
-                if what := self._what_is_wrong(column, text) or "":
+                if wrong := self._what_is_wrong(column, text):
+                    if number == self._first_line and self._dialect.header is None:
+                        wrong += ". Say header=True if the line names the columns"
                     return problem_at(
-                        self._source, what, line=number, column=column, names=columns.names
+                        self._source, wrong, line=number, column=column, names=columns.names
                     )
         reason = "" if error is None else f": {error}"
         return DataError(
@@ -189,16 +200,27 @@ class DelimitedTable:
         if values is not None:
             return values.what_is_wrong(text)
         wrong = what_is_wrong(text)
-        if is_text(text):
+        if is_text(text) and not self._are_known:
             return f"{wrong}" + (
-                '. Use categories="one-hot" for columns of text, target= to name the label, or '
-                "features= to leave the column out"
+                '. Use categories="one-hot" for columns of text, or target= to name the label'
             )
         return wrong
 
-    def _text_blocks(self, n_rows: int) -> Iterator[tuple[list[str], list[int]]]:
-        skip = self._dialect.skip
-        for block in line_blocks(self._path, n_rows, comment=self._dialect.comment):
+    def _fields(self, line: str, number: int) -> list[str]:
+        try:
+            return self._dialect.fields(line)
+        except csv.Error:
+            what = (
+                f"a field is longer than {csv.field_size_limit():,} characters. Is a quotation "
+                "mark missing?"
+            )
+            raise problem_at(self._source, what, line=number) from None
+
+    def _text_blocks(
+        self, n_rows: int, *, is_last: bool = False
+    ) -> Iterator[tuple[list[str], list[int]]]:
+        skip, comment = self._dialect.skip, self._dialect.comment
+        for block in line_blocks(self._path, n_rows, comment=comment, is_last=is_last):
             lines, numbers = self._decoded(block), block.numbers
             if skip:
                 skip, lines, numbers = max(0, skip - len(lines)), lines[skip:], numbers[skip:]
@@ -244,17 +266,6 @@ class DelimitedTable:
 
 def _ignore(_: str) -> float:
     return 0.0
-
-
-def _is_header(fields: Sequence[str]) -> bool:
-    """Tell whether a first line names columns: it holds no number, or counts 0, 1, 2, …
-
-    That is how frames write columns that were never named; a label at the end may have a name.
-    """
-    if all(what_is_wrong(field) is not None for field in fields):
-        return True
-    counted = [str(i) for i in range(len(fields))]
-    return len(fields) > 2 and list(fields[:-1]) == counted[:-1]
 
 
 def _is_open(line: str, delimiter: str) -> bool:

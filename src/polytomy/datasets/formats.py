@@ -6,10 +6,14 @@ import os
 from pathlib import Path
 
 from polytomy.datasets.lines import peek_line
+from polytomy.datasets.streams import Source, Stream
 from polytomy.datasets.svmlight import looks_like_svmlight
-from polytomy.errors import ArgumentError
+from polytomy.errors import ArgumentError, DataError
 
-__all__ = ["FORMATS", "find_format"]
+__all__ = ["DELIMITERS", "FORMATS", "find_format"]
+
+#: What separates the fields of CSV files.
+DELIMITERS = (",", ";", "\t")
 
 #: Formats, and how the names of their files end (before .gz, for those that are text).
 FORMATS: dict[str, tuple[str, ...]] = {
@@ -20,10 +24,11 @@ FORMATS: dict[str, tuple[str, ...]] = {
     "npz": (".npz",),
     "lvq": (".lvq", ".dat"),
     "agf": (".vec", ".cls"),
+    "kernel": (),
 }
 
 
-def find_format(path: str | os.PathLike[str], format: str | None = None) -> str:
+def find_format(path: Source, format: str | None = None) -> str:
     """Return the format of a file: as given, by its name, or else by its first line.
 
     Examples
@@ -42,11 +47,26 @@ def find_format(path: str | os.PathLike[str], format: str | None = None) -> str:
     target = Path(path)
     if not target.exists() and target.with_name(target.name + ".vec").exists():
         return "agf"
-    if target.is_file() and looks_like_svmlight(peek_line(path)):
-        return "svmlight"
+    if isinstance(path, Stream) or target.is_file():
+        line = peek_line(path)
+        if not line and isinstance(path, Stream):
+            raise DataError(f"{os.fspath(path)}: the file is empty")
+        if looks_like_svmlight(line):
+            return "svmlight"
+        if _looks_like_csv(line):
+            return "csv"
     raise ArgumentError(
         f"{os.fspath(path)}: the name does not tell the format. Give format= as {_listed()}."
     )
+
+
+def _looks_like_csv(line: bytes) -> bool:
+    try:
+        text = line.decode()
+    except UnicodeDecodeError:
+        return False
+    is_shown = text.replace("\t", " ").isprintable()
+    return is_shown and any(mark in text for mark in DELIMITERS)
 
 
 def _listed() -> str:

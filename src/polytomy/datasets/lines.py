@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
 from polytomy.datasets.places import problem_at
+from polytomy.datasets.streams import Source, Stream
 from polytomy.errors import DataError
 
 __all__ = ["LineBlock", "line_blocks", "opened", "peek_line"]
@@ -30,13 +31,13 @@ class LineBlock(NamedTuple):
 
 
 @contextmanager
-def opened(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+def opened(path: Source, *, is_last: bool = False) -> Iterator[BinaryIO]:
     """Yield the bytes of a file, unpacked if it is gzipped; DataError if it is a damaged one."""
     source = os.fspath(path)
-    with Path(path).open("rb") as file:
-        is_packed = file.read(len(_GZIP)) == _GZIP
-        file.seek(0)
-        if not is_packed:
+    with (
+        path.reader(is_last=is_last) if isinstance(path, Stream) else Path(path).open("rb")
+    ) as file:
+        if not file.peek(len(_GZIP)).startswith(_GZIP):
             yield file
             return
         try:
@@ -46,28 +47,28 @@ def opened(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
             raise DataError(f"{source}: the gzip file is damaged or cut short: {error}") from error
 
 
-def peek_line(path: str | os.PathLike[str]) -> bytes:
-    """Return the first line that is not blank, or its beginning; empty for an empty file."""
-    with opened(path) as file:
-        while line := file.readline(LONGEST_LINE):
-            if line.strip():
-                return _without_mark(line).rstrip(b"\r\n")
-    return b""
+def peek_line(path: Source) -> bytes:
+    """Return the first line that is not blank; empty for an empty file."""
+    block = next(line_blocks(path, 1), None)
+    return b"" if block is None else block.lines[0]
 
 
 def line_blocks(
-    path: str | os.PathLike[str], n_lines: int, *, comment: bytes | None = None
+    path: Source, n_lines: int, *, comment: bytes | None = None, is_last: bool = False
 ) -> Iterator[LineBlock]:
     """Yield the lines of a file that are neither blank nor comments, so many at a time.
 
+    Lines end in LF, CR LF or CR.
+
     Parameters
     ----------
-    path : file, gzipped or not
+    path : file or stream, gzipped or not
     n_lines : the most lines of a block
     comment : what a line that is a comment begins with
+    is_last : whether nobody will read a stream after this
     """
     waiting = LineBlock([], [])
-    for lines, first in _chunks(path):
+    for lines, first in _chunks(path, is_last):
         if comment is None and all(lines) and not any(map(bytes.isspace, lines)):
             waiting.lines.extend(lines)
             waiting.numbers.extend(range(first, first + len(lines)))
@@ -86,26 +87,34 @@ def line_blocks(
         yield waiting
 
 
-def _chunks(path: str | os.PathLike[str]) -> Iterator[tuple[list[bytes], int]]:
+def _chunks(path: Source, is_last: bool) -> Iterator[tuple[list[bytes], int]]:
     """Yield lists of whole lines, and the number of the first one of each."""
     first, rest = 1, b""
-    with opened(path) as file:
+    with opened(path, is_last=is_last) as file:
         while chunk := file.read(_CHUNK):
             rest += chunk
             if first == 1:
                 rest = _without_mark(rest)
-            end = rest.rfind(b"\n") + 1
+            # A CR at the very end may be half of a CR LF.
+            end = max(rest.rfind(b"\n"), rest.rfind(b"\r", 0, -1)) + 1
             if not end:
                 if len(rest) > LONGEST_LINE:
                     what = f"the line is longer than {LONGEST_LINE:,} bytes, which is the limit"
                     raise problem_at(os.fspath(path), what, line=first)
                 continue
-            lines = rest[: end - 1].replace(b"\r\n", b"\n").split(b"\n")
+            lines = _split(rest[:end])
             rest = rest[end:]
             yield lines, first
             first += len(lines)
     if rest:
-        yield [rest], first
+        yield _split(rest), first
+
+
+def _split(text: bytes) -> list[bytes]:
+    """Return the lines of a text, whatever they end in."""
+    if b"\r" in text:
+        text = text.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+    return text.removesuffix(b"\n").split(b"\n")
 
 
 def _without_mark(text: bytes) -> bytes:

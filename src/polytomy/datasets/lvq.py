@@ -14,6 +14,7 @@ from polytomy.datasets.delimited import DelimitedTable, Dialect
 from polytomy.datasets.labels import LabelIndex
 from polytomy.datasets.lines import line_blocks
 from polytomy.datasets.places import problem_at
+from polytomy.datasets.streams import Source
 from polytomy.datasets.table import RawBlock
 from polytomy.errors import DataError
 
@@ -27,7 +28,7 @@ class LvqTable:
 
     Parameters
     ----------
-    path : file, gzipped or not
+    path : file or stream, gzipped or not
     has_labels : whether the labels are wanted
     index : where the labels are collected
     """
@@ -35,9 +36,7 @@ class LvqTable:
     feature_names = None
     categories: Mapping[int, CategoryIndex] = {}
 
-    def __init__(
-        self, path: str | os.PathLike[str], *, has_labels: bool, index: LabelIndex
-    ) -> None:
+    def __init__(self, path: Source, *, has_labels: bool, index: LabelIndex) -> None:
         source = os.fspath(path)
         head = next(line_blocks(path, 2, comment=_COMMENT), None)
         if head is None:
@@ -55,7 +54,9 @@ class LvqTable:
             raise problem_at(source, what, line=head.numbers[1])
         is_labelled = n_fields > self.n_features
         if has_labels and not is_labelled:
-            what = "there is no label after the features. Say target=None if none are wanted"
+            what = (
+                "there is no label after the features. Say target=None to read them without labels"
+            )
             raise problem_at(source, what, line=head.numbers[1])
         self._has_labels, self.index = has_labels, index
         self._table = DelimitedTable(

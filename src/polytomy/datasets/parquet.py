@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from polytomy.datasets.categories import Categories, CategoryIndex
-from polytomy.datasets.columns import Columns, Target, choose_columns
+from polytomy.datasets.columns import Columns, Features, Target, choose_columns
 from polytomy.datasets.labels import LabelIndex
 from polytomy.datasets.places import problem_at
 from polytomy.datasets.table import RawBlock, number_labels
@@ -46,7 +46,7 @@ class ParquetTable:
         path: str | os.PathLike[str],
         *,
         target: Target,
-        features: Sequence[str] | int | None,
+        features: Features,
         categories: Categories,
         index: LabelIndex,
     ) -> None:
@@ -72,7 +72,7 @@ class ParquetTable:
                 raise problem_at(
                     self._source,
                     f'a column of type {kind} is no number. Use categories="one-hot" for columns '
-                    "of text, or features= to leave it out",
+                    "of text",
                     column=self.columns.features[k],
                     names=names,
                 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -12,15 +12,16 @@ from scipy.sparse import vstack
 
 from polytomy.datasets.binary_files import AgfTable, NpzTable
 from polytomy.datasets.categories import Categories, check_categories, expand_names, one_hot
-from polytomy.datasets.columns import Target
+from polytomy.datasets.columns import Features, Target
 from polytomy.datasets.data import Data
 from polytomy.datasets.delimited import DelimitedTable, Dialect
-from polytomy.datasets.formats import find_format
+from polytomy.datasets.formats import DELIMITERS, find_format
 from polytomy.datasets.labels import LabelIndex
 from polytomy.datasets.lines import peek_line
 from polytomy.datasets.lvq import LvqTable
 from polytomy.datasets.parquet import ParquetTable
-from polytomy.datasets.svmlight import SvmlightTable
+from polytomy.datasets.streams import Source, Stream, open_source
+from polytomy.datasets.svmlight import KernelTable, SvmlightTable
 from polytomy.datasets.table import RawBlock, Table
 from polytomy.errors import ArgumentError, DataError
 
@@ -32,12 +33,12 @@ _MOST_ROWS = 2**16
 
 
 def read_data(
-    path: str | os.PathLike[str],
+    path: Source,
     *,
     format: str | None = None,
     target: Target = -1,
     header: bool | None = None,
-    features: Sequence[str] | int | None = None,
+    features: Features = None,
     categories: Categories = "refuse",
     classes: ArrayLike | None = None,
 ) -> Data:
@@ -45,18 +46,21 @@ def read_data(
 
     Parameters
     ----------
-    path : file
-    format : "csv", "tsv", "svmlight", "parquet", "npz", "lvq" or "agf"
-        By default the name tells, as in ``iris.csv.gz``; files of text may be gzipped.
+    path : file; or a pipe, for formats that are text
+    format : "csv", "tsv", "svmlight", "parquet", "npz", "lvq", "agf" or "kernel"
+        By default the name tells, as in ``iris.csv.gz``, or else the first line. Files of text may
+        be gzipped.
     target : str, int or None, default=-1
         The column of the label: its name, its position (negative from the end), or None if the
         labels are not wanted. Formats where the label has a place of its own look only whether it
         is None.
     header : bool, optional
         Whether the first line of CSV or TSV names the columns. By default it does if none of its
-        fields is a number.
+        fields is a number, or if columns that are asked for by name are in it; what may as well be
+        a sample, such as 1, 2, 3, is an error.
     features : names or number of features, optional
         The columns that are wanted, in this order; where the file has no names, their number.
+        In the svmlight format they may be more than the file has.
     categories : "refuse", "one-hot", list of columns, or dict of columns and values
         What becomes of columns of text: an error, or a feature for each of their values.
     classes : array, optional
@@ -95,15 +99,16 @@ def read_data(
 
 
 def open_blocks(
-    path: str | os.PathLike[str],
+    path: Source,
     *,
     n_rows: int | None = None,
     format: str | None = None,
     target: Target = -1,
     header: bool | None = None,
-    features: Sequence[str] | int | None = None,
+    features: Features = None,
     categories: Categories = "refuse",
     classes: ArrayLike | None = None,
+    extra_features: bool = False,
 ) -> Iterator[Data]:
     """Return an iterator over blocks of samples, of bounded memory for files of any size.
 
@@ -116,6 +121,9 @@ def open_blocks(
     n_rows : int, optional
         The most rows of a block; by default such that its features take some 32 MB.
     categories : "refuse", or a dict of columns and values
+    extra_features : bool, default=False
+        Whether samples of the svmlight format may have more features than `features`; a block is
+        then as wide as its widest sample.
 
     Returns
     -------
@@ -124,7 +132,9 @@ def open_blocks(
     if n_rows is not None and n_rows < 1:
         raise ArgumentError(f"n_rows={n_rows} is too few; a block has one row or more")
     check_categories(categories, in_blocks=True)
-    table = _open_table(path, format, target, header, features, categories, classes)
+    table = _open_table(
+        path, format, target, header, features, categories, classes, extra_features=extra_features
+    )
     blocks = table.blocks(_rows_of_block(table, n_rows))
     return (_finished(table, block, are_all=False) for block in blocks)
 
@@ -143,8 +153,10 @@ def _finished(table: Table, block: RawBlock, *, are_all: bool) -> Data:
         X, values_of = one_hot(X, {k: index.values for k, index in table.categories.items()})
     y = None if block.labels is None else table.index.labels(block.labels, are_all=are_all)
     columns = table.feature_names
-    called = columns or tuple([f"x{k + 1}" for k in range(block.X.shape[1])])
-    names = expand_names(called, values_of) if columns or values_of else None
+    called: tuple[str, ...] = columns or ()
+    if values_of and columns is None:
+        called = tuple([f"x{k + 1}" for k in range(block.X.shape[1])])
+    names = expand_names(called, values_of) if called else None
     categories = {called[k]: values for k, values in values_of.items()}
     # Only tables whose columns have names say which one is the label.
     chosen = getattr(table, "columns", None)
@@ -153,27 +165,41 @@ def _finished(table: Table, block: RawBlock, *, are_all: bool) -> Data:
 
 
 def _open_table(
-    path: str | os.PathLike[str],
+    path: Source,
     format: str | None,
     target: Target,
     header: bool | None,
-    features: Sequence[str] | int | None,
+    features: Features,
     categories: Categories,
     classes: ArrayLike | None,
+    *,
+    extra_features: bool = False,
 ) -> Table:
+    path = open_source(path)
     kind, index = find_format(path, format), LabelIndex(classes)
     options: dict[str, Any] = {"features": features, "categories": categories, "index": index}
     if kind in ("csv", "tsv"):
         delimiter = "\t" if kind == "tsv" else _delimiter_of(peek_line(path))
         return DelimitedTable(path, Dialect(delimiter, header), target=target, **options)
-    if kind == "parquet":
-        return ParquetTable(path, target=target, **options)
     has_labels = target is not None
     n_features = features if features is None or isinstance(features, int) else len(features)
+    labels: dict[str, Any] = {"has_labels": has_labels, "index": index}
     if kind == "svmlight":
-        return SvmlightTable(path, n_features=n_features, has_labels=has_labels, index=index)
-    tables: dict[str, Any] = {"npz": NpzTable, "agf": AgfTable, "lvq": LvqTable}
-    table: Table = tables[kind](path, has_labels=has_labels, index=index)
+        return SvmlightTable(path, n_features=n_features, extra_features=extra_features, **labels)
+    if kind == "kernel":
+        return KernelTable(path, n_features=n_features, **labels)
+    table: Table
+    if kind == "lvq":
+        table = LvqTable(path, **labels)
+    elif isinstance(path, Stream):
+        raise DataError(
+            f"{os.fspath(path)}: the format {kind} is read here and there, which a pipe does not "
+            "allow. Put the data into a file."
+        )
+    elif kind == "parquet":
+        return ParquetTable(path, target=target, **options)
+    else:
+        table = (NpzTable if kind == "npz" else AgfTable)(path, **labels)
     if n_features is not None and table.n_features != n_features:
         raise DataError(
             f"{os.fspath(path)}: there are {table.n_features} features; {n_features} are needed"
@@ -188,4 +214,4 @@ def _open_table(
 
 def _delimiter_of(line: bytes) -> str:
     """Return what separates the fields of a CSV file, by its first line."""
-    return max((",", ";", "\t"), key=lambda mark: line.count(mark.encode()))
+    return max(DELIMITERS, key=lambda mark: line.count(mark.encode()))

@@ -66,6 +66,10 @@ def number_labels(
     index: LabelIndex, labels: NDArray[Any], row_numbers: NDArray[np.int64], source: str
 ) -> NDArray[np.intp]:
     """Return the numbers of labels; DataError with the row of one that is none of the classes."""
+    if labels.dtype.kind == "f" and not np.isfinite(labels).all():
+        at = int(np.argmin(np.isfinite(labels)))
+        what = f"the label is missing ({labels[at]})"
+        raise problem_at(source, what, row=int(row_numbers[at]))
     try:
         return index.numbers(labels)
     except UnknownLabelError:

@@ -61,6 +61,8 @@ def write_data(
     if kind == "agf":
         _write_agf(Path(path), data)
         return
+    if kind == "kernel":
+        raise ArgumentError('format="kernel" is only read. Use another format.')
     is_text = kind in ("csv", "tsv", "svmlight", "lvq")
     with writing_whole(path) as file, _packed(file, path, is_text) as stream:
         if kind in ("csv", "tsv"):
@@ -148,7 +150,8 @@ def _write_svmlight(stream: Any, data: Data) -> None:
     y = np.zeros(data.n_samples) if data.y is None else data.y
     if y.dtype.kind not in "biuf":
         raise ArgumentError(
-            f"the svmlight format has numbers for labels, not {y[0]!r}. Use another format."
+            f"the svmlight format has numbers for labels, not {y.tolist()[0]!r}. Use another "
+            "format."
         )
     X = csr_array(data.X)
     labels, values = _texts(y), _texts(X.data)
@@ -202,8 +205,8 @@ def _write_agf(path: Path, data: Data) -> None:
     if data.y is not None:
         if data.y.dtype.kind not in "biu":
             raise ArgumentError(
-                f"the agf format has whole numbers for labels, not {data.y[0]!r}. Use another "
-                "format."
+                f"the agf format has whole numbers for labels, not {data.y.tolist()[0]!r}. Use "
+                "another format."
             )
         with writing_whole(base.with_name(base.name + ".cls")) as file:
             file.write(data.y.astype("<i4").tobytes())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -88,20 +88,41 @@ def _candidates(samples: ClassSamples, random: np.random.Generator) -> Iterator[
                 yield same
 
 
+class _Split(NamedTuple):
+    """A candidate: its two sides, and the part of the doubt between their classes it leaves."""
+
+    negative: NDArray[np.intp]
+    positive: NDArray[np.intp]
+    left: NDArray[np.float64]  # (n_negative, n_positive)
+
+    def removed_from(self, doubt: NDArray[np.float64]) -> float:
+        """Return how much of the doubt between classes the split removes."""
+        return float((doubt[np.ix_(self.negative, self.positive)] * (1 - self.left)).sum())
+
+
 def _choose(
     candidates: list[NDArray[np.int8]], dichotomies: Dichotomies, wanted: int
 ) -> NDArray[np.int8]:
     """Return the rows that are taken, the most worth its cost first."""
     counts = dichotomies.samples.counts
-    left_by = np.array([_doubt_left(row, dichotomies) for row in candidates])
-    costs = np.array([counts[row != 0].sum() for row in candidates], dtype=np.float64)
-    doubt = 1 - np.eye(len(counts))  # between two classes, after what is taken so far
-    open_rows = list(range(len(candidates)))
+    splits = [_split(row, dichotomies) for row in candidates]
+    costs = [counts[row != 0].sum() for row in candidates]
+    doubt = np.ones((len(counts), len(counts)))  # between two classes, after what is taken so far
     taken: list[int] = []
-    while open_rows and (len(taken) < wanted or not _is_code(candidates, taken)):
-        removed = (doubt * (1 - left_by[open_rows])).sum(axis=(1, 2))
-        best = open_rows.pop(int(np.argmax(removed / costs[open_rows])))
-        doubt *= left_by[best]
+    # Doubt only falls, and so does what a row is worth: an old worth is at least the new one.
+    # So only those are worked out again whose old worth is the largest.
+    worth, is_new = np.full(len(candidates), np.inf), np.zeros(len(candidates), dtype=bool)
+    while len(taken) < len(candidates) and (len(taken) < wanted or not _is_code(candidates, taken)):
+        best = int(np.argmax(worth))
+        if not is_new[best]:
+            worth[best] = splits[best].removed_from(doubt) / costs[best]
+            is_new[best] = True
+            continue
+        negative, positive, left = splits[best]
+        doubt[np.ix_(negative, positive)] *= left
+        doubt[np.ix_(positive, negative)] *= left.T
+        worth[best] = -np.inf
+        is_new[:] = False
         taken.append(best)
     return np.array([candidates[i] for i in taken])
 
@@ -113,16 +134,16 @@ def _is_code(candidates: list[NDArray[np.int8]], taken: list[int]) -> bool:
     return bool(matrix.any(axis=0).all()) and n_distinct == matrix.shape[1]
 
 
-def _doubt_left(row: NDArray[np.int8], dichotomies: Dichotomies) -> NDArray[np.float64]:
-    """Return the part of the doubt between each two classes that a dichotomy leaves.
+def _split(row: NDArray[np.int8], dichotomies: Dichotomies) -> _Split:
+    """Return the two sides of a row, and the doubt between each two classes that it leaves.
 
     Two samples, one of each class, are put on the same side with some probability. It is one half
     where the answers tell nothing, and all doubt is left; it is zero where they are certain.
     """
-    negative: Side = frozenset(np.flatnonzero(row < 0).tolist())
-    positive: Side = frozenset(np.flatnonzero(row > 0).tolist())
-    above = (1 + dichotomies.answers(negative, positive)) / 2
+    negative, positive = np.flatnonzero(row < 0), np.flatnonzero(row > 0)
+    sides: tuple[Side, Side] = frozenset(negative.tolist()), frozenset(positive.tolist())
+    above = (1 + dichotomies.answers(*sides)) / 2
     means = np.array([part.mean() for part in np.split(above, dichotomies.samples.starts[1:-1])])
-    same_side = np.outer(means, means) + np.outer(1 - means, 1 - means)
-    is_split = np.outer(row, row) < 0
-    return np.where(is_split, np.minimum(1, 2 * same_side), 1.0)
+    below, upper = means[negative], means[positive]
+    same_side = np.outer(below, upper) + np.outer(1 - below, 1 - upper)
+    return _Split(negative, positive, np.minimum(1, 2 * same_side))

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from polytomy.codes.arguments import RandomState, as_count, as_generator
 from polytomy.designs.classes import class_labels
 from polytomy.designs.nested_dichotomies import random_pair_tree
 from polytomy.designs.trees import random_tree
+from polytomy.distances.samples import group_samples
 from polytomy.scheme import Scheme
 from polytomy.scheme.ensemble import SchemeEnsemble
 
@@ -65,6 +65,7 @@ def random_pair_trees(
 
     Examples
     --------
+    >>> import numpy as np
     >>> X = np.repeat([0.0, 1.0, 6.0, 9.0], 5)[:, np.newaxis]
     >>> len(random_pair_trees(X, np.repeat(["a", "b", "c", "d"], 5), random_state=0))
     10
@@ -73,4 +74,5 @@ def random_pair_trees(
     def make(classes: Any, random_state: RandomState) -> Scheme:
         return random_pair_tree(X, y, random_state=random_state)
 
-    return tree_ensemble(np.unique(y), n_trees, make=make, random_state=random_state)
+    classes = group_samples(X, y).classes
+    return tree_ensemble(classes, n_trees, make=make, random_state=random_state)

@@ -14,6 +14,7 @@ from polytomy.codes.arguments import RandomState, as_count, as_generator
 from polytomy.designs.flat import adjacent
 from polytomy.designs.seriation import seriate, without_noise
 from polytomy.distances.choose import DistanceArgument, distances_from
+from polytomy.distances.moments import centroid
 from polytomy.distances.samples import group_samples
 from polytomy.scheme import Scheme
 
@@ -22,6 +23,8 @@ __all__ = ["ClassOrder", "detect_order", "ordered_adjacent"]
 # On all data tried, classes that are bins of a number had 0.77 and more, others 0.70 at most.
 _STRONG = 0.75
 _SIGNIFICANT = 0.05
+# What separability leaves open: one sample in doubt among a thousand, and less.
+_SHARE_OF_MEANS = 1e-3
 # All triples of so many classes; of more, as many are drawn.
 _MOST_TRIPLES = 100_000
 
@@ -36,7 +39,8 @@ def ordered_adjacent(
 ) -> Scheme:
     """Return the adjacent code of the classes in the order that the data shows.
 
-    The classes are put in an order in which neighbours are near, and cut at each place.
+    The classes are put in an order in which neighbours are near, and cut at each place. Classes
+    that a linear model tells apart without doubt are near if their means are.
 
     Parameters
     ----------
@@ -60,8 +64,7 @@ def ordered_adjacent(
     classes = group_samples(X, y).classes
     if len(classes) == 1:
         return adjacent(classes, name=name)
-    matrix = distances_from(distance, X, y).matrix
-    order = seriate(matrix, method)
+    order = seriate(_distances_along(distance, X, y), method)
     return adjacent([classes[i] for i in order], name=name)
 
 
@@ -129,7 +132,7 @@ def detect_order(
     if len(classes) < 3:
         return ClassOrder(classes, 0.0, 1.0)
     random = as_generator(random_state)
-    matrix = without_noise(distances_from(distance, X, y).matrix)
+    matrix = without_noise(_distances_along(distance, X, y))
     order = seriate(matrix, method)
     triples = _triples(len(classes), random)
     share = _robinson_share(matrix[np.ix_(order, order)], triples)
@@ -144,6 +147,16 @@ def detect_order(
     strength = (share - expected) / (1 - expected) if expected < 1 else 0.0
     p_value = (1 + np.count_nonzero(by_chance >= share)) / (1 + n_permutations)
     return ClassOrder(tuple(classes[i] for i in order), float(strength), float(p_value))
+
+
+def _distances_along(distance: DistanceArgument, X: Any, y: ArrayLike) -> NDArray[np.float64]:
+    """Return the distances of the classes; where all are told apart, those of means decide."""
+    matrix = distances_from(distance, X, y).matrix
+    if not isinstance(distance, str) or distance != "separability":
+        return matrix
+    samples = group_samples(X, y)
+    means = centroid(samples.scaled().rows, samples.codes).matrix
+    return matrix + _SHARE_OF_MEANS * means / (means.max() or 1.0)
 
 
 def _triples(n: int, random: np.random.Generator) -> NDArray[np.intp]:

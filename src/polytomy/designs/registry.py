@@ -6,8 +6,6 @@ from collections.abc import Callable, Iterable
 from difflib import get_close_matches
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from polytomy.codes.arguments import RandomState
 from polytomy.designs import (
     data_codes,
@@ -20,6 +18,7 @@ from polytomy.designs import (
     searched_trees,
     trees,
 )
+from polytomy.distances.samples import group_samples
 from polytomy.errors import ArgumentError
 from polytomy.scheme import Scheme
 from polytomy.scheme.ensemble import SchemeEnsemble
@@ -72,7 +71,7 @@ def _separability_tree(X: Any, y: Any, **options: Any) -> Scheme:
 
 
 def _random_trees(X: Any, y: Any, **options: Any) -> SchemeEnsemble:
-    return ensembles.tree_ensemble(np.unique(y), **options)
+    return ensembles.tree_ensemble(group_samples(X, y).classes, **options)
 
 
 DATA_DESIGNS: dict[str, Design] = {

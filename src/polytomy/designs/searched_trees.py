@@ -21,6 +21,7 @@ __all__ = ["best_random_tree", "evolved_tree"]
 _Tree: TypeAlias = Any  # a position of a class, or a tuple of two trees
 
 _TOURNAMENT = 3
+# A tree of so many can be as deep, and each level below is one call inside another.
 _MOST_CLASSES = 500
 
 
@@ -155,7 +156,7 @@ def _tree_of(scheme: Scheme) -> _Tree:
 def _with_labels(tree: _Tree, labels: tuple[Any, ...]) -> Nested:
     if not isinstance(tree, tuple):
         return labels[tree]
-    return [_with_labels(branch, labels) for branch in tree]
+    return [_with_labels(tree[0], labels), _with_labels(tree[1], labels)]
 
 
 def _members(tree: _Tree) -> list[int]:
@@ -214,7 +215,7 @@ def _without(tree: _Tree, gone: set[int]) -> _Tree:
     """Return a tree without some of its classes; None where nothing is left."""
     if not isinstance(tree, tuple):
         return None if tree in gone else tree
-    left, right = (_without(branch, gone) for branch in tree)
+    left, right = _without(tree[0], gone), _without(tree[1], gone)
     if left is None or right is None:
         return right if left is None else left
     return left, right
@@ -231,4 +232,4 @@ def _joined_at(tree: _Tree, place: _Tree, branch: _Tree) -> _Tree:
 def _relabelled(tree: _Tree, names: dict[int, int]) -> _Tree:
     if not isinstance(tree, tuple):
         return names.get(tree, tree)
-    return tuple(_relabelled(branch, names) for branch in tree)
+    return _relabelled(tree[0], names), _relabelled(tree[1], names)

@@ -15,7 +15,7 @@ __all__ = ["METHODS", "path_length", "seriate", "without_noise"]
 METHODS = ("auto", "exact", "optimal-leaf", "spectral")
 
 _MOST_EXACT = 12
-_MOST_OPTIMAL_LEAF = 60
+_MOST_OPTIMAL_LEAF = 500
 _DIGITS = 10
 
 

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from polytomy.codes.arguments import RandomState, as_count, as_generator
 from polytomy.distances.matrix import ClassDistances
 from polytomy.distances.metrics import SampleMetric, check_metric
 from polytomy.distances.samples import Rows, check_two_classes, group_samples
-from polytomy.errors import ArgumentError
 
 __all__ = ["energy"]
 
@@ -21,7 +21,7 @@ def energy(
     *,
     metric: str = "euclidean",
     max_samples: int | None = 1000,
-    random_state: int | None = 0,
+    random_state: RandomState = 0,
 ) -> ClassDistances:
     """Return the energy distances of the classes (Székely and Rizzo 2013).
 
@@ -42,14 +42,11 @@ def energy(
     2.0
     """
     check_metric(metric)
-    if max_samples is not None and max_samples < 1:
-        raise ArgumentError(
-            f"max_samples={max_samples} leaves no samples. Give 1 or more, or None."
-        )
+    most = None if max_samples is None else as_count("max_samples", max_samples)
     samples = check_two_classes(group_samples(X, y))
-    random = np.random.default_rng(random_state)
-    if max_samples is not None:
-        samples = samples.take(np.flatnonzero(samples.drawn_ranks(random) < max_samples))
+    random = as_generator(random_state)
+    if most is not None:
+        samples = samples.take(np.flatnonzero(samples.drawn_ranks(random) < most))
     parts = list(samples)
     distance = SampleMetric(metric, samples)
     means = np.array([[_mean_distance(distance, a, b) if j <= i else 0.0

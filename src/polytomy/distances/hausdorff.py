@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import combinations
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -70,8 +71,8 @@ def robust_hausdorff(
     >>> robust_hausdorff(X, [0, 0, 0, 0, 1], quantile=0.5)[0, 1]
     2.5
     """
-    if not 0 < quantile <= 1:
-        raise ArgumentError(f"quantile={quantile} is not above 0 and at most 1. Use 0.95.")
+    if not (isinstance(quantile, Real) and 0 < quantile <= 1):
+        raise ArgumentError(f"quantile={quantile!r} is not above 0 and at most 1. Use 0.95.")
     check_metric(metric)
     samples = check_two_classes(group_samples(X, y))
     return ClassDistances(

@@ -49,7 +49,9 @@ def _spreads(samples: ClassSamples, means: NDArray[np.float64]) -> NDArray[np.fl
 
 
 def _squares_about(rows: Rows, mean: NDArray[np.float64]) -> float:
-    """Return Σ|x − μ|²."""
+    """Return Σ|x − μ|²; zero for equal rows, even where rounding made their mean another."""
+    if not (rows.max(axis=0) != rows.min(axis=0)).sum():
+        return 0.0
     if isinstance(rows, np.ndarray):
         return float(((rows - mean) ** 2).sum())
     # From the entries that are there, and for the others from the mean.

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import count
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -15,6 +17,9 @@ from polytomy.errors import DataError
 __all__ = ["ClassSamples", "Rows", "check_two_classes", "group_samples"]
 
 Rows: TypeAlias = Any  # float64 array of shape (n_samples, n_features), or sparse, in rows
+
+# Sums of squares of such numbers stay below the largest one there is.
+_LARGEST = 1e140
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -108,15 +113,17 @@ def group_samples(X: Any, y: ArrayLike) -> ClassSamples:
     """
     rows = _features(X)
     labels = _labels(y)
-    kinds = list(dict.fromkeys(labels))
-    missing = [label for label in kinds if label is None or label != label]
+    number: defaultdict[Any, int] = defaultdict(count().__next__)  # in order of appearance
+    numbers = np.fromiter(map(number.__getitem__, labels), dtype=np.intp, count=len(labels))
+    kinds = list(number)
+    missing = [label for label in kinds if _is_missing(label)]
     if missing:
         raise DataError(f"y has the label {missing[0]}. Leave out samples without a label.")
     if len(labels) != rows.shape[0]:
         raise DataError(f"X has {rows.shape[0]} rows and y has {len(labels)} labels")
     classes = _sorted_if_possible(kinds)
-    position = {label: index for index, label in enumerate(classes)}
-    codes = np.fromiter(map(position.__getitem__, labels), dtype=np.intp, count=len(labels))
+    place = {label: index for index, label in enumerate(classes)}
+    codes = np.array([place[label] for label in kinds], dtype=np.intp)[numbers]
     # Small integers are sorted by counting.
     small = np.int16 if len(classes) < np.iinfo(np.int16).max else np.intp
     order = np.argsort(codes.astype(small), kind="stable")
@@ -134,25 +141,33 @@ def check_two_classes(samples: ClassSamples) -> ClassSamples:
 
 
 def _features(X: Any) -> Rows:
-    if issparse(X):
-        rows: Rows = X
-        rows = csr_array(rows).astype(np.float64)
-        values = rows.data
-    else:
-        try:
-            rows = values = np.asarray(X, dtype=np.float64)
-        except (TypeError, ValueError):
-            raise DataError(
-                "X has values that are not numbers. Encode its categories and texts as numbers "
-                "first."
-            ) from None
+    rows: Rows = X
+    try:
+        if issparse(X):
+            rows = csr_array(rows, copy=True)
+            rows.sum_duplicates()
+        else:
+            rows = np.asarray(X)
+        if np.iscomplexobj(rows):
+            raise TypeError
+        rows = rows.astype(np.float64, copy=False)
+    except (TypeError, ValueError):
+        raise DataError(
+            "X has values that are not numbers. Encode its categories and texts as numbers first."
+        ) from None
     if rows.ndim != 2:
         raise DataError(f"X has shape {rows.shape}; give a row for each sample and a column for "
                         "each feature")  # fmt: skip
     if 0 in rows.shape:
         raise DataError(f"X has shape {rows.shape}; give a sample and a feature or more")
-    if not np.isfinite(values).all():
+    largest = max(rows.max(), -rows.min())
+    if not np.isfinite(largest):
         raise DataError(_name_first_hole(rows))
+    if largest > _LARGEST or 0 < largest < 1 / _LARGEST:
+        raise DataError(
+            f"X has values up to {largest:.3g}, whose squares are not in the range of numbers. "
+            "Scale the features."
+        )
     return rows
 
 
@@ -174,6 +189,13 @@ def _labels(y: ArrayLike) -> list[Any]:
         raise DataError(f"y has shape {array.shape}; give one label for each sample")
     labels: list[Any] = array.tolist()
     return labels
+
+
+def _is_missing(label: Any) -> bool:
+    try:
+        return label is None or bool(label != label)
+    except TypeError:  # pandas.NA is neither equal nor unequal to itself
+        return True
 
 
 def _sorted_if_possible(labels: list[Any]) -> list[Any]:

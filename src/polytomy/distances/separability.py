@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import softmax
 
+from polytomy.codes.arguments import RandomState, as_count, as_generator
 from polytomy.distances.matrix import ClassDistances
 from polytomy.distances.samples import ClassSamples, check_two_classes, group_samples
-from polytomy.errors import ArgumentError
 
 __all__ = ["separability"]
 
@@ -21,7 +21,7 @@ _DIRECTIONS = 100
 
 
 def separability(
-    X: Any, y: ArrayLike, *, estimator: Any = None, cv: int = 5, random_state: int | None = 0
+    X: Any, y: ArrayLike, *, estimator: Any = None, cv: int = 5, random_state: RandomState = 0
 ) -> ClassDistances:
     """Return how well each two classes are told apart: 1 is without doubt, 0 is not at all.
 
@@ -45,13 +45,12 @@ def separability(
     >>> separability(X, [0, 0, 0, 1, 1, 1], cv=3)[0, 1] > 0.99
     True
     """
-    if cv < 2:
-        raise ArgumentError(f"cv={cv} leaves nothing to train on. Give 2 or more.")
+    n_folds = as_count("cv", cv, at_least=2)
     samples = check_two_classes(group_samples(X, y))
-    random = np.random.default_rng(random_state)
+    random = as_generator(random_state)
     if samples.is_sparse and estimator is None:
         samples = _projected(samples, random)
-    proba = _held_out_probabilities(samples, estimator, cv, random)
+    proba = _held_out_probabilities(samples, estimator, n_folds, random)
     doubt = np.array([_doubt(part, i) for i, part in enumerate(_by_class(samples, proba))])
     matrix = np.clip(1 - doubt - doubt.T, 0, 1)
     np.fill_diagonal(matrix, 0)
@@ -77,13 +76,13 @@ def _doubt(proba: NDArray[np.float64], own: int) -> NDArray[np.float64]:
 
 
 def _held_out_probabilities(
-    samples: ClassSamples, estimator: Any, cv: int, random: np.random.Generator
+    samples: ClassSamples, estimator: Any, n_folds: int, random: np.random.Generator
 ) -> NDArray[np.float64]:
     codes = samples.codes
-    fold = samples.drawn_ranks(random) % cv
+    fold = samples.drawn_ranks(random) % n_folds
     is_alone = (samples.counts == 1)[codes]
     proba = np.zeros((len(codes), len(samples.classes)))
-    for held_out in range(cv):
+    for held_out in range(n_folds):
         test = fold == held_out
         if not test.any():
             continue
@@ -108,7 +107,10 @@ def _fit_discriminant(
     means /= np.maximum(1, counts)[:, np.newaxis]
     residuals = rows - means[codes]
     scale = residuals.std(axis=0)
-    scale = np.where(scale > 0, scale, 1)  # constant within the classes
+    # Of a feature that is constant within the classes only rounding is left: not to be blown up.
+    firsts, places = np.unique(codes, return_index=True, return_inverse=True)[1:]
+    is_constant = (rows == rows[firsts[places]]).all(axis=0)
+    scale = np.where(is_constant, 1, scale)
     covariance = (residuals / scale).T @ (residuals / scale) / len(rows)
     covariance += _RIDGE * np.eye(len(scale))
     slopes = np.linalg.solve(covariance, (means / scale).T) / scale[:, np.newaxis]

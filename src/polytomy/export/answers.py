@@ -120,6 +120,9 @@ def _why_not(binary: TrainedBinary) -> str:
     steps = getattr(binary.estimator, "steps", None)
     if steps is not None:
         kind = f"{kind} of {', '.join(type(step).__name__ for _, step in steps)}"
+    kernel = getattr(binary.estimator, "kernel", None)
+    if kernel is not None:
+        kind = f"{kind} of kernel {getattr(kernel, '__name__', kernel)}"
     asked = f" asked for its {binary.output}" if binary.output is not Output.MARGIN else ""
     return (
         f'binary "{binary.name}" is a {kind}{asked}, which cannot be exported. Fit with SVC or '

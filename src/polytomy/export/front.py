@@ -71,9 +71,11 @@ def to_onnx(classifier: Any, *, dtype: str = "float32") -> Any:
     answers = answer_binaries(graph, samples, core.binaries_) if core.binaries_ else samples
     each = [score_classes(graph, answers, one, solver) for one in core._arrangements]
     scores = each[0] if len(each) == 1 else graph.add("Sum", *each) / float(len(each))
-    winners = graph.add("ArgMax", scores, axis=1, keepdims=0)
+    order = core.tie_order()
+    in_order = scores.take(graph.constant(order), axis=1) if (np.diff(order) < 0).any() else scores
+    winners = graph.add("ArgMax", in_order, axis=1, keepdims=0)
     graph.output(
-        "label", graph.constant(classes).take(winners, axis=0), classes.dtype, ["n_samples"]
+        "label", graph.constant(classes[order]).take(winners, axis=0), classes.dtype, ["n_samples"]
     )
     graph.output(
         "probabilities" if gives_probabilities(solver) else "scores",
@@ -88,8 +90,9 @@ def _taken_apart(classifier: Any) -> tuple[Any, PolytomyClassifier]:
     """Return the scaling that a pipeline begins with, or None, and the classifier that ends it."""
     peeled = peel_scalers(classifier)
     if peeled is None:
+        kinds = ", ".join(type(step).__name__ for _, step in classifier.steps)
         raise ArgumentError(
-            f"a step of {classifier!r} cannot be exported; only StandardScaler, MaxAbsScaler and "
+            f"a pipeline of {kinds} cannot be exported; only StandardScaler, MaxAbsScaler and "
             "MinMaxScaler without clip can stand before the classifier. Export the classifier, its "
             "last step, and prepare samples elsewhere."
         )
@@ -112,8 +115,10 @@ def _exported_labels(classes: NDArray[Any]) -> NDArray[Any]:
         return classes.astype(np.float64)
     if classes.dtype.kind == "U" or all(isinstance(label, str) for label in classes.tolist()):
         return classes.astype(object)
+    large = classes[-1].item() if classes.dtype.kind == "u" else None  # they are sorted
+    odd = next((label for label in classes.tolist() if not isinstance(label, str)), None)
     raise ArgumentError(
-        f"labels such as {classes[0]!r} cannot be exported. Fit with text, or with whole numbers "
+        f"labels such as {large or odd!r} cannot be exported. Fit with text, or with whole numbers "
         "below 2**63."
     )
 

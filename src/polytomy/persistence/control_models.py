@@ -22,7 +22,7 @@ from polytomy.errors import ModelFileError, SchemeError
 from polytomy.persistence.binaries import logistic_calibrator
 from polytomy.persistence.borders import BORDERS_ENDING, read_borders
 from polytomy.persistence.composition import Sides, fitted_classifier
-from polytomy.persistence.libsvm_models import VOTES, binary_of_pair, pool_of
+from polytomy.persistence.libsvm_models import COUPLED, VOTES, binary_of_pair, pool_of
 from polytomy.persistence.libsvm_text import parse_libsvm
 from polytomy.scheme import Binary, Partition, Scheme, read
 
@@ -68,14 +68,17 @@ def load_control(
         for each in scheme.partitions
     ]
     are_bare = any(model.is_bare for model in models.values())
-    is_votes = are_bare and scheme.is_flat and scheme.code.is_one_vs_one
+    are_of_libsvm = all(isinstance(model, _LibsvmFile) for model in models.values())
+    solver = "least-squares"
+    if scheme.is_flat and scheme.code.is_one_vs_one and (are_bare or are_of_libsvm):
+        solver = VOTES if are_bare else COUPLED
     return fitted_classifier(
         binaries,
         sides,
         np.sort(labels),
         scheme,
         n_features=n_features,
-        solver=VOTES if is_votes else "least-squares",
+        solver=solver,
     )
 
 
@@ -112,6 +115,11 @@ class _LibsvmFile:
     def __init__(self, file: Path) -> None:
         self._source = str(file)
         self._model = parse_libsvm(file.read_bytes(), self._source)
+        if self._model.is_precomputed:
+            raise ModelFileError(
+                f"{self._source}: the kernel is precomputed, so samples are kernel values with its "
+                "own training samples; it cannot answer together with other models"
+            )
         self.n_features = self._model.n_features
         self.is_bare = self._model.prob_a is None
 

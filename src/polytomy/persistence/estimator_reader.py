@@ -28,7 +28,7 @@ from polytomy.persistence.values import (
     read_value,
 )
 
-__all__ = ["EstimatorReader"]
+__all__ = ["EstimatorReader", "features_of"]
 
 
 class EstimatorReader:
@@ -149,11 +149,18 @@ class EstimatorReader:
             if len(array) != n_features:
                 raise arrays.fault(name, f"of {n_features} features")
             setattr(scaler, name, array)
-        if kind is not StandardScaler and scaler.scale_ is None:
-            raise arrays.fault("scale_", "there")
-        if kind is StandardScaler and scaler.with_mean and scaler.mean_ is None:
-            raise arrays.fault("mean_", "there")
-        scaler.n_samples_seen_ = read_value(fields.raw("n_samples"))
+        needed = set(SCALERS[kind])
+        if kind is StandardScaler:
+            # Without means, or without deviations, it learns less.
+            needed = {"scale_", "var_"} if scaler.with_std else set()
+            needed |= {"mean_"} if scaler.with_mean else set()
+        missing = sorted(name for name in needed if getattr(scaler, name) is None)
+        if missing:
+            raise arrays.fault(missing[0], "there")
+        if scaler.scale_ is not None and not np.all(scaler.scale_):
+            raise arrays.fault("scale_", "made of numbers other than zero")
+        fields.number("n_samples")
+        scaler.n_samples_seen_ = fields.raw("n_samples")
         return _with_names(scaler, fields, n_features)
 
     def _pipeline(self, fields: Fields) -> Pipeline:
@@ -165,7 +172,14 @@ class EstimatorReader:
             steps.append((each.text("name"), step))
         if not steps or len({name for name, _ in steps}) < len(steps):
             raise fields.fault("steps", "a list of steps with different names")
+        if len({n for _, step in steps if (n := features_of(step)) is not None}) > 1:
+            raise fields.fault("steps", "a list of steps for one number of features")
         return Pipeline(steps)
+
+
+def features_of(estimator: Any) -> int | None:
+    """Return the number of features that an estimator takes; None where it does not tell."""
+    return getattr(estimator, "n_features_in_", None)
 
 
 def _with_labels(estimator: Any, fields: Fields, n_features: int) -> Any:

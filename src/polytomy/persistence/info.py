@@ -9,12 +9,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
+from polytomy.assembly import members_of
+from polytomy.binary.machines import KernelMachine
 from polytomy.errors import ModelFileError
 from polytomy.persistence.archive import Archive
 from polytomy.persistence.fields import Fields
-from polytomy.persistence.loading import open_archive
+from polytomy.persistence.front import FileKind, OpenedModel, find_kind, open_model
+from polytomy.persistence.loading import open_archive, read_n_features
 from polytomy.persistence.numbers import checked_shape
 from polytomy.persistence.saving import scheme_member
 from polytomy.persistence.values import read_labels, read_value
@@ -24,11 +28,13 @@ __all__ = ["ModelInfo", "read_info"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ModelInfo:
-    """What a .polytomy file says of itself.
+    """What a model file says of itself.
 
     Attributes
     ----------
-    format_version : int
+    kind : str
+        "model of polytomy", "model of LIBSVM" or "control file with models".
+    format_version : int; None for files that are not polytomy's own
     versions : dict of packages and versions that wrote it
     classes : array of labels
     n_features : int or None
@@ -41,7 +47,8 @@ class ModelInfo:
     metadata : what `save` was given
     """
 
-    format_version: int
+    kind: str
+    format_version: int | None
     versions: Mapping[str, str]
     classes: NDArray[Any]
     n_features: int | None
@@ -60,16 +67,24 @@ class ModelInfo:
 
 
 def read_info(path: str | os.PathLike[str]) -> ModelInfo:
-    """Return what a saved model is, without making it; ModelFileError if it cannot be read."""
+    """Return what the model in a file is; ModelFileError if it cannot be read.
+
+    Polytomy's own files are told without making the model; LIBSVM's, and control files that name
+    models, are all that `load` takes.
+    """
+    kind = find_kind(path)
+    if kind is not FileKind.OWN:
+        return _info_of(open_model(path), Path(path).stat().st_size)
     archive, fields = open_archive(path)
     try:
         versions = fields.fields("versions")
         metadata = read_value(fields.raw("metadata"))
         return ModelInfo(
+            kind,
             fields.integer("format_version", least=1),
             {name: versions.text(name) for name in versions},
             read_labels(fields.fields("classes")),
-            fields.integer("n_features", least=0) if "n_features" in fields else None,
+            read_n_features(fields),
             tuple(fields.texts("feature_names")) if "feature_names" in fields else None,
             _schemes(archive),
             fields.fields("parameters").text("solver"),
@@ -80,6 +95,32 @@ def read_info(path: str | os.PathLike[str]) -> ModelInfo:
         )
     except ModelFileError as error:
         raise archive.fault(str(error)) from error
+
+
+def _info_of(opened: OpenedModel, n_bytes: int) -> ModelInfo:
+    """Return what a model is that polytomy did not write."""
+    classifier = opened.make(None)
+    machines = [binary.estimator for binary in classifier.binaries_]
+    rows: dict[int, list[NDArray[Any]]] = {}
+    for machine in machines:
+        if isinstance(machine, KernelMachine):
+            rows.setdefault(id(machine.pool), []).append(machine.support_)
+    word = "precomputed svc" if opened.is_precomputed else "svc"
+    kinds = [word if isinstance(each, KernelMachine) else "borders" for each in machines]
+    return ModelInfo(
+        opened.kind,
+        None,
+        {},
+        classifier.classes_,
+        None if opened.is_precomputed else classifier.n_features_in_,
+        None,
+        tuple([str(scheme) for scheme in members_of(classifier.scheme_)]),
+        classifier.solver,
+        Counter(kinds),
+        sum(len(np.unique(np.concatenate(of_pool))) for of_pool in rows.values()),
+        n_bytes,
+        {},
+    )
 
 
 def _schemes(archive: Archive) -> tuple[str, ...]:

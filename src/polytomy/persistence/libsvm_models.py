@@ -1,4 +1,4 @@
-"""LIBSVM's models as classifiers, and classifiers as LIBSVM's models."""
+"""LIBSVM's models as classifiers."""
 
 from __future__ import annotations
 
@@ -7,37 +7,34 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.sparse import csr_array, csr_matrix
+from scipy.sparse import csr_matrix
 from sklearn.svm import SVC, NuSVC
 
 from polytomy.binary import Output, TrainedBinary
-from polytomy.binary.banks.pools import pool_by_bytes
-from polytomy.binary.calibrators import LogisticMap, UncalibratedMap
-from polytomy.binary.kernel_functions import KernelFunction
 from polytomy.binary.machines import KernelMachine, VectorPool
 from polytomy.classifier import PolytomyClassifier
 from polytomy.designs import one_vs_one
 from polytomy.errors import ArgumentError, ModelFileError
-from polytomy.files import writing_whole
 from polytomy.persistence.binaries import logistic_calibrator
 from polytomy.persistence.composition import Sides, fitted_classifier
-from polytomy.persistence.libsvm_text import LibsvmModel, parse_libsvm, print_libsvm
-from polytomy.persistence.pools import is_machine
+from polytomy.persistence.libsvm_text import LibsvmModel, parse_libsvm
 
 __all__ = [
+    "COUPLED",
     "VOTES",
     "binary_of_pair",
+    "check_kernel_rows",
     "classifier_from_libsvm",
     "pool_of",
     "read_libsvm",
-    "write_libsvm",
 ]
 
 # From this share of values that are not zero, vectors are kept dense.
 _DENSE_SHARE = 0.25
 #: LIBSVM counts for each class the machines that favour it.
 VOTES = "hamming"
+#: With probabilities it couples those of the machines.
+COUPLED = "libsvm"
 
 
 def read_libsvm(
@@ -47,19 +44,31 @@ def read_libsvm(
 
     Its machines give svm-predict's decision values; in `scheme_` the first class of a pair is the
     −1 side, so the signs are the opposite. Without probA and probB in the file, the solver counts
-    votes, as ``svm-predict`` does; a tie goes to the smallest label, in LIBSVM to the first one of
-    the file. With them, it is least squares, the minimum that ``svm-predict -b 1`` approaches (Wu,
-    Lin and Weng 2004): LIBSVM stops its iteration once it is within 0.005 / n_classes.
+    votes, as ``svm-predict`` does. With them it is "libsvm", which gives the probabilities of
+    ``svm-predict -b 1``: they stop short of a minimum, within 0.005 / n_classes of its conditions.
+    ``with_solver("least-squares")`` has the minimum itself.
 
     Parameters
     ----------
     path : model file of a C-SVC or nu-SVC
     n_features : int, optional
         Number of features of the samples; by default the largest index of a support vector. With a
-        precomputed kernel, samples are rows of kernel values with all the training samples.
+        precomputed kernel, samples are rows of kernel values with all the training samples, and
+        their number must be given.
     """
     model = parse_libsvm(Path(path).read_bytes(), os.fspath(path))
+    check_kernel_rows(model.is_precomputed, n_features, os.fspath(path))
     return classifier_from_libsvm(model, os.fspath(path), n_features)
+
+
+def check_kernel_rows(is_precomputed: bool, n_features: int | None, source: str) -> None:
+    """Raise ArgumentError where features could be mistaken for the kernel values that are due."""
+    if is_precomputed and n_features is None:
+        raise ArgumentError(
+            f"{source}: the kernel is precomputed, so samples are rows of kernel values with all "
+            "the training samples, not features. Give the number of training samples as "
+            "n_features=."
+        )
 
 
 def classifier_from_libsvm(
@@ -88,7 +97,7 @@ def classifier_from_libsvm(
         scheme,
         n_features=pool.n_features,
         estimator=_estimator_of(model),
-        solver=VOTES if model.prob_a is None else "least-squares",
+        solver=VOTES if model.prob_a is None else COUPLED,
     )
 
 
@@ -96,10 +105,10 @@ def pool_of(model: LibsvmModel, source: str, n_features: int | None) -> VectorPo
     """Return the support vectors of a model, with so many features, dense where that is small."""
     n_features = model.n_features if n_features is None else n_features
     if n_features < model.n_features:
-        raise ModelFileError(
-            f"{source}: a support vector has a feature {model.n_features}, but n_features="
-            f"{n_features}"
-        )
+        what = f"has a feature {model.n_features}, but n_features={n_features}"
+        if model.is_precomputed:
+            what = f"is training sample {model.n_features}, but rows have {n_features} values"
+        raise ModelFileError(f"{source}: a support vector {what}")
     X = model.vectors
     shape = (X.shape[0], max(1, n_features))
     wide: Any = csr_matrix((X.data, X.indices, X.indptr), shape=shape)
@@ -162,125 +171,3 @@ def _estimator_of(model: LibsvmModel) -> Any:
     if kernel.kind in ("poly", "sigmoid"):
         estimator.coef0 = kernel.coef0
     return estimator
-
-
-def write_libsvm(classifier: PolytomyClassifier, path: str | os.PathLike[str]) -> None:
-    """Write a one-vs-one classifier of support vector machines as a model of LIBSVM.
-
-    svm-predict gives the same decision values with it, and the same probabilities where the
-    binaries are calibrated with a sigmoid.
-
-    Parameters
-    ----------
-    classifier : fitted PolytomyClassifier
-        One machine for each pair of classes, all of the same kernel, no scalers, whole numbers as
-        labels.
-    path : file, which appears whole or not at all
-    """
-    text = print_libsvm(_libsvm_model(classifier))
-    with writing_whole(path) as file:
-        file.write(text.encode("ascii"))
-
-
-def _libsvm_model(classifier: PolytomyClassifier) -> LibsvmModel:
-    if not hasattr(classifier, "binaries_"):
-        raise ArgumentError("the classifier is not fitted, so there is nothing to write. Fit it.")
-    labels = classifier.classes_
-    if labels.dtype.kind not in "iu":
-        raise ArgumentError(
-            f"labels of LIBSVM are whole numbers, not {labels.tolist()[0]!r}. Fit with numbers."
-        )
-    binaries, is_first_positive = _pairwise(classifier)
-    machines = [binary.estimator for binary in binaries]
-    kernels = {_kernel_of(machine) for machine in machines}
-    kernel = kernels.pop()
-    if kernels or kernel is None:
-        raise ArgumentError(
-            "a model of LIBSVM is made of support vector machines with one kernel and without "
-            "scalers. Scale the data first, and give gamma as a number."
-        )
-    signs = [
-        (1.0 if first else -1.0) * (1.0 if binary.positive_index == 1 else -1.0)
-        for binary, first in zip(binaries, is_first_positive, strict=True)
-    ]
-    vectors, n_vectors, coefficients = _common_vectors(machines, signs, len(labels))
-    rho = [
-        -sign * float(np.ravel(m.intercept_)[0]) for m, sign in zip(machines, signs, strict=True)
-    ]
-    prob_a, prob_b = _sigmoids(binaries, is_first_positive)
-    return LibsvmModel(
-        "nu_svc" if type(machines[0]) is NuSVC else "c_svc",
-        kernel,
-        False,
-        tuple(labels.tolist()),
-        n_vectors,
-        vectors,
-        coefficients,
-        np.array(rho),
-        prob_a,
-        prob_b,
-    )
-
-
-def _pairwise(classifier: PolytomyClassifier) -> tuple[list[TrainedBinary], list[bool]]:
-    """Return the binaries pair by pair, and whether the first class is the +1 side of each."""
-    n_classes = len(classifier.classes_)
-    found: dict[tuple[int, int], tuple[TrainedBinary, bool]] = {}
-    for binary, dichotomy in zip(classifier.binaries_, classifier._dichotomies, strict=True):
-        sides = (*dichotomy.negative, *dichotomy.positive)
-        if len(dichotomy.negative) == len(dichotomy.positive) == 1:
-            found[min(sides), max(sides)] = binary, sides[1] < sides[0]
-    wanted = [(i, j) for i in range(n_classes) for j in range(i + 1, n_classes)]
-    if len(classifier.binaries_) != len(wanted) or set(found) != set(wanted):
-        raise ArgumentError(
-            "a model of LIBSVM has one machine for each pair of classes. Fit with "
-            'scheme="one-vs-one".'
-        )
-    binaries, firsts = zip(*(found[pair] for pair in wanted), strict=True)
-    return list(binaries), list(firsts)
-
-
-def _kernel_of(machine: Any) -> KernelFunction | None:
-    if isinstance(machine, KernelMachine):
-        return machine.kernel
-    return KernelFunction.of(machine) if is_machine(machine) else None
-
-
-def _common_vectors(
-    machines: list[Any], signs: list[float], n_classes: int
-) -> tuple[csr_array, tuple[int, ...], NDArray[np.float64]]:
-    """Return the vectors class by class, how many each has, and their coefficients."""
-    pool = pool_by_bytes([csr_array(machine.support_vectors_) for machine in machines])
-    pairs = [(i, j) for i in range(n_classes) for j in range(i + 1, n_classes)]
-    entries: list[dict[int, dict[int, float]]] = [{} for _ in range(n_classes)]
-    for (i, j), machine, sign, places in zip(pairs, machines, signs, pool.places, strict=True):
-        dual = machine.dual_coef_
-        dual = sign * np.ravel(dual.toarray() if hasattr(dual, "toarray") else dual)
-        for place, coefficient in zip(places.tolist(), dual.tolist(), strict=True):
-            # A positive coefficient belongs to a vector of the first class.
-            own, row = (i, j - 1) if coefficient > 0 else (j, i)
-            of_vector = entries[own].setdefault(place, {})
-            of_vector[row] = of_vector.get(row, 0.0) + coefficient
-    rows = [place for of_class in entries for place in of_class]
-    coefficients = np.zeros((n_classes - 1, len(rows)))
-    every = [of_vector for of_class in entries for of_vector in of_class.values()]
-    for column, of_vector in enumerate(every):
-        for row, value in of_vector.items():
-            coefficients[row, column] = value
-    return csr_array(pool.vectors[rows]), tuple(map(len, entries)), coefficients
-
-
-def _sigmoids(
-    binaries: list[TrainedBinary], is_first_positive: list[bool]
-) -> tuple[NDArray[np.float64] | None, NDArray[np.float64] | None]:
-    """Return LIBSVM's A and B; None where nothing is calibrated."""
-    maps = [binary.calibrator for binary in binaries]
-    if not all(isinstance(each, LogisticMap) for each in maps):
-        raise ArgumentError(
-            'a model of LIBSVM has sigmoids for calibrators. Fit with calibration="sigmoid".'
-        )
-    if all(isinstance(each, UncalibratedMap) for each in maps):
-        return None, None
-    slopes = np.array([each.slope_ for each in maps])  # type: ignore[union-attr]
-    intercepts = np.array([each.intercept_ for each in maps])  # type: ignore[union-attr]
-    return -slopes, np.where(is_first_positive, -intercepts, intercepts)

@@ -8,14 +8,16 @@ from typing import Any
 
 from sklearn.pipeline import Pipeline
 
+from polytomy.binary import TrainedBinary
 from polytomy.errors import ControlError, ModelFileError, PolytomyError
 from polytomy.language import Source, parse_text
 from polytomy.language.nodes import Branch, Designed, Leaf
 from polytomy.persistence.archive import Archive
 from polytomy.persistence.binaries import read_binary
 from polytomy.persistence.composition import fitted_classifier, read_composition
-from polytomy.persistence.estimator_reader import EstimatorReader
+from polytomy.persistence.estimator_reader import EstimatorReader, features_of
 from polytomy.persistence.fields import Fields
+from polytomy.persistence.kinds import SCALERS
 from polytomy.persistence.numbers import NumberReader
 from polytomy.persistence.others import others_from_bytes
 from polytomy.persistence.parameters import read_parameters
@@ -32,7 +34,7 @@ from polytomy.scheme import Scheme
 from polytomy.scheme.ensemble import SchemeEnsemble
 from polytomy.scheme.reading import parse_with_warnings
 
-__all__ = ["load_archive", "open_archive"]
+__all__ = ["load_archive", "open_archive", "read_n_features"]
 
 
 def load_archive(path: str | os.PathLike[str], trusted: Sequence[str] = ()) -> Any:
@@ -96,7 +98,7 @@ def _read_model(archive: Archive, fields: Fields, trusted: Sequence[str]) -> Any
         classes,
         scheme,
         places=places,
-        n_features=fields.integer("n_features", least=0) if "n_features" in fields else None,
+        n_features=read_n_features(fields, binaries),
         feature_names=fields.texts("feature_names") if "feature_names" in fields else None,
         **parameters,
     )
@@ -108,10 +110,26 @@ def _read_model(archive: Archive, fields: Fields, trusted: Sequence[str]) -> Any
         "passthrough" if each is None else reader.read(Fields(each, "a step of the pipeline"))
         for each in written.items("steps")
     ]
+    are_scalers = all(type(step) in SCALERS for step in steps if not isinstance(step, str))
+    expected = {None, features_of(classifier)}
+    if are_scalers and not {features_of(step) for step in steps} <= expected:
+        raise written.fault("steps", "made for the features of the classifier")
     names = written.texts("names")
     if len(names) != len(steps) + 1 or len(set(names)) < len(names):
         raise written.fault("names", "a name for each step")
     return Pipeline(list(zip(names, [*steps, classifier], strict=True)))
+
+
+def read_n_features(fields: Fields, binaries: Sequence[TrainedBinary] = ()) -> int | None:
+    """Return the number of features, which all binaries must have that take features."""
+    if "n_features" not in fields:
+        return None
+    n_features = fields.integer("n_features", least=1, most=2**31 - 1)
+    for binary in binaries:
+        # With a precomputed kernel, its features are some of the samples.
+        if binary.columns is None and features_of(binary.estimator) not in (None, n_features):
+            raise fields.fault("n_features", f"that of the binary {binary.name}")
+    return n_features
 
 
 def _read_scheme(archive: Archive, fields: Fields) -> Scheme | SchemeEnsemble:

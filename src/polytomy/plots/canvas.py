@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from polytomy.errors import ArgumentError
 
-__all__ = ["new_axes", "pyplot"]
+__all__ = ["AS_WRITTEN", "length_of", "new_axes", "pyplot"]
+
+# A dollar sign in a label is a dollar sign, not the beginning of a formula.
+AS_WRITTEN = {"parse_math": False}
 
 # Blue and orange differ for readers of all kinds of colour vision, and so do their tints.
 NEGATIVE, POSITIVE, PAPER = "#2166ac", "#b2501f", "#f7f7f7"
@@ -22,6 +26,11 @@ def pyplot() -> Any:
             'pictures need matplotlib, which is not installed: pip install "polytomy[plots]"'
         ) from None
     return matplotlib.pyplot
+
+
+def length_of(labels: Iterable[str]) -> float:
+    """Return about how long the longest label is, in inches, at 8 points; never the whole page."""
+    return min(0.075 * max(map(len, labels), default=0), 3.0)
 
 
 def new_axes(ax: Any, width: float, height: float) -> Any:

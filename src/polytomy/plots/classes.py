@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -10,12 +11,13 @@ from scipy.spatial.distance import squareform
 
 from polytomy.distances import ClassDistances
 from polytomy.errors import ArgumentError
-from polytomy.plots.canvas import INK, pyplot
+from polytomy.plots.canvas import AS_WRITTEN, INK, length_of, pyplot
 
 __all__ = ["distances"]
 
 Linkage = Literal["single", "complete", "average"]
-_MOST_NUMBERS = 12
+_MOST_NUMBERS, _MOST_NAMES = 12, 60
+_CELL, _LEAST_SIDE = 0.32, 1.6  # inches
 
 
 def distances(between: ClassDistances, *, linkage: Linkage = "single", figure: Any = None) -> Any:
@@ -42,14 +44,19 @@ def distances(between: ClassDistances, *, linkage: Linkage = "single", figure: A
     if n_classes < 2:
         raise ArgumentError("one class has no distances to draw")
     if figure is None:
-        side = 1.2 + 0.32 * min(n_classes, 40)
-        figure = pyplot().figure(figsize=(side + 2.6, side), layout="constrained")
+        side = max(_LEAST_SIDE, _CELL * min(n_classes, 40))
+        margin = length_of(map(str, between.classes)) if n_classes <= _MOST_NAMES else 0.0
+        size = 1.5 * side + margin + 1.6, side + margin + 1.4
+        figure = pyplot().figure(figsize=size, layout="constrained")
     left, right = figure.subplots(1, 2, width_ratios=(1, 2.2))
     joined = hierarchy.linkage(squareform(between.matrix, checks=False), linkage)
-    drawn = hierarchy.dendrogram(
-        joined, ax=left, orientation="left", no_labels=True, color_threshold=0,
-        above_threshold_color=INK,
-    )  # fmt: skip
+    with warnings.catch_warnings():
+        # Where all distances are zero its axis has no length, until it is set below.
+        warnings.filterwarnings("ignore", "Attempting to set identical", UserWarning)
+        drawn = hierarchy.dendrogram(
+            joined, ax=left, orientation="left", no_labels=True, color_threshold=0,
+            above_threshold_color=INK,
+        )  # fmt: skip
     order = np.array(drawn["leaves"], dtype=np.intp)
     labels = [str(between.classes[k]) for k in order]
     # The dendrogram counts its leaves from below, ten units apiece.
@@ -57,10 +64,11 @@ def distances(between: ClassDistances, *, linkage: Linkage = "single", figure: A
     # A class has no distance from itself: left out, it leaves the colours to the others.
     others = np.ma.masked_array(shown, np.eye(n_classes, dtype=bool))
     picture = right.imshow(others, cmap="cividis", origin="lower", aspect="auto")
-    if n_classes <= 60:
-        is_long = max(map(len, labels)) > 3
-        right.set_xticks(np.arange(n_classes), labels, rotation=90 if is_long else 0)
-        right.set_yticks(np.arange(n_classes), labels)
+    # Without names there are no numbers either: they would be taken for names.
+    labels = labels if n_classes <= _MOST_NAMES else []
+    turned = 90 if max(map(len, labels), default=0) > 3 else 0
+    right.set_xticks(np.arange(len(labels)), labels, rotation=turned, **AS_WRITTEN)
+    right.set_yticks(np.arange(len(labels)), labels, **AS_WRITTEN)
     right.yaxis.tick_right()
     right.tick_params(length=0, labelsize=8)
     if n_classes <= _MOST_NUMBERS:
@@ -77,6 +85,6 @@ def distances(between: ClassDistances, *, linkage: Linkage = "single", figure: A
     margin = 0.15 * (highest - lowest) or 0.15 * highest or 1.0
     left.set_xlim(highest + margin / 3, max(0.0, lowest - margin))
     left.spines[["top", "left", "right"]].set_visible(False)
-    left.set_xlabel(f"{between.name}, {linkage} linkage", fontsize=8)
+    left.set_xlabel(f"{between.name},\n{linkage} linkage", fontsize=8)
     left.tick_params(labelsize=8)
     return left, right

@@ -7,7 +7,16 @@ from typing import Any
 import numpy as np
 
 from polytomy.codes import CodingMatrix
-from polytomy.plots.canvas import NEGATIVE, PAPER, POSITIVE, new_axes
+from polytomy.errors import ArgumentError
+from polytomy.plots.canvas import (
+    AS_WRITTEN,
+    NEGATIVE,
+    PAPER,
+    POSITIVE,
+    length_of,
+    new_axes,
+    pyplot,
+)
 from polytomy.scheme import Scheme
 
 __all__ = ["code"]
@@ -29,6 +38,7 @@ def code(scheme: Scheme | CodingMatrix | Any, *, ax: Any = None) -> Any:
     -------
     axes
     """
+    pyplot()  # says how to get it
     from matplotlib.colors import ListedColormap
 
     if isinstance(scheme, Scheme):
@@ -40,16 +50,21 @@ def code(scheme: Scheme | CodingMatrix | Any, *, ax: Any = None) -> Any:
         classes = [str(k) for k in range(matrix.shape[1])]
         names = [str(i) for i in range(len(matrix))]
     n_rows, n_columns = matrix.shape
-    ax = new_axes(ax, 1.8 + _CELL * min(n_columns, 40), 1.0 + _CELL * min(n_rows, 40))
+    if not n_rows:
+        raise ArgumentError("one class has no partitions to draw")
+    names = names if n_rows <= _MOST_NAMES else []
+    classes = classes if n_columns <= _MOST_NAMES else []
+    size = [0.9 + _CELL * max(3, min(n, 40)) for n in matrix.shape]
+    ax = new_axes(ax, size[1] + length_of(names), size[0] + length_of(classes))
     colours = ListedColormap([NEGATIVE, PAPER, POSITIVE])
     ax.imshow(matrix, cmap=colours, vmin=-1, vmax=1, aspect="auto", interpolation="nearest")
     ax.set_xlabel("class")
     ax.set_ylabel("partition")
-    if n_columns <= _MOST_NAMES:
-        is_long = max(map(len, classes)) > 3
-        ax.set_xticks(np.arange(n_columns), classes, rotation=90 if is_long else 0)
-    if n_rows <= _MOST_NAMES:
-        ax.set_yticks(np.arange(n_rows), names)
+    turned = 90 if max(map(len, classes), default=0) > 3 else 0
+    # Without names there are no numbers either: they would be taken for names.
+    ax.set_xticks(np.arange(len(classes)), classes, rotation=turned, **AS_WRITTEN)
+    ax.set_yticks(np.arange(len(names)), names, **AS_WRITTEN)
+    if names:
         for edge in np.arange(n_rows - 1) + 0.5:
             ax.axhline(edge, color="white", linewidth=1)
         for edge in np.arange(n_columns - 1) + 0.5:

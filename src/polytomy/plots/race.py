@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from polytomy.errors import ArgumentError
-from polytomy.plots.canvas import FAINT, NEGATIVE, POSITIVE, new_axes
+from polytomy.plots.canvas import AS_WRITTEN, FAINT, NEGATIVE, POSITIVE, new_axes
 
 __all__ = ["pareto"]
 
@@ -42,23 +43,33 @@ def pareto(search: Any, *, x: str = "mean_fit_time", y: str | None = None, ax: A
     colours = np.where(is_left, FAINT, NEGATIVE)
     colours = np.where(results["is_chosen"], POSITIVE, colours)
     ax.scatter(across, up, c=list(colours), zorder=2)
-    is_above = True
-    for i in np.argsort(across):
-        if np.isfinite(across[i]) and np.isfinite(up[i]):
-            # By turns above and below, so that near points do not write over each other.
-            ax.annotate(
-                results["candidate"][i], (across[i], up[i]), (4, 5 if is_above else -11),
-                textcoords="offset points", fontsize=8,
-            )  # fmt: skip
-            is_above = not is_above
+    known = across[np.isfinite(across)]
+    is_wide = len(known) > 0 and bool(0 < 20 * known.min() < known.max())
+    if is_wide:
+        ax.set_xscale("log")
+    places = np.column_stack([np.log(across) if is_wide else across, up])
+    for i in np.flatnonzero(np.isfinite(places).all(axis=1)).tolist():
+        # Away from the nearest point, so that the two do not write over each other.
+        offset = 5 if _is_above_its_nearest(places, i) else -11
+        ax.annotate(
+            results["candidate"][i], (across[i], up[i]), (4, offset),
+            textcoords="offset points", fontsize=8, **AS_WRITTEN,
+        )  # fmt: skip
     front = _front(across, up, greater_is_better=y.endswith(("coefficient", "accuracy")))
     ax.plot(across[front], up[front], color=NEGATIVE, linewidth=1, zorder=1)
-    if np.nanmin(across) > 0 and np.nanmax(across) > 20 * np.nanmin(across):
-        ax.set_xscale("log")
     ax.set_xlabel(_words(x))
     ax.set_ylabel(_words(y))
     ax.spines[["top", "right"]].set_visible(False)
     return ax
+
+
+def _is_above_its_nearest(places: NDArray[np.float64], i: int) -> bool:
+    """Return whether a point is higher than the point nearest to it on the page."""
+    spans = np.nanmax(places, axis=0) - np.nanmin(places, axis=0)
+    gaps = np.hypot(*((places - places[i]) / np.where(spans > 0, spans, 1.0)).T)
+    gaps[i] = np.inf
+    nearest = int(np.nanargmin(gaps))
+    return (places[i, 1], nearest) >= (places[nearest, 1], i)
 
 
 def _front(across: Any, up: Any, *, greater_is_better: bool) -> list[int]:

@@ -3,21 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import combinations
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from polytomy.distances import ClassDistances
 from polytomy.errors import ArgumentError
-from polytomy.plots.canvas import FAINT, INK, NEGATIVE, POSITIVE, new_axes
+from polytomy.plots.canvas import AS_WRITTEN, FAINT, INK, NEGATIVE, POSITIVE, new_axes
 from polytomy.scheme import ClassRef, Scheme
 
 __all__ = ["tree"]
 
 _ROW, _COLUMN = 0.32, 1.25  # inches a class and a level
+_LOW, _NARROW = 0.16, 0.12  # the same for each class and level after many
+_MANY_CLASSES, _MANY_LEVELS = 40, 16
 
 
 def tree(
     scheme: Scheme,
     *,
-    separability: Mapping[int, float] | Sequence[float] | None = None,
+    separability: ClassDistances | Mapping[int, float] | Sequence[float] | None = None,
     labels: Mapping[Any, str] | None = None,
     ax: Any = None,
 ) -> Any:
@@ -29,8 +36,9 @@ def tree(
     Parameters
     ----------
     scheme : Scheme
-    separability : one number a node, in the order of ``scheme.nodes``, optional
-        Written at the nodes, and shown by the size of the dots: accuracies, or distances.
+    separability : ClassDistances, or one number a node in the order of ``scheme.nodes``, optional
+        Written at the nodes, and shown by the size of the dots. Of distances, a node has the mean
+        one of two classes in different branches of it.
     labels : dict, optional
         What to write for the classes, where it is not their labels.
     ax : axes of matplotlib, optional
@@ -44,7 +52,11 @@ def tree(
     values = _values(scheme, separability)
     depths, heights = _places(scheme)
     n_classes, deepest = len(scheme.classes), max(depths, default=0) + 1
-    ax = new_axes(ax, 1.5 + _COLUMN * deepest, 0.6 + _ROW * n_classes)
+    ax = new_axes(
+        ax,
+        1.5 + _COLUMN * min(deepest, _MANY_LEVELS) + _NARROW * max(0, deepest - _MANY_LEVELS),
+        0.6 + _ROW * min(n_classes, _MANY_CLASSES) + _LOW * max(0, n_classes - _MANY_CLASSES),
+    )
     largest = max((abs(value) for value in values if value is not None), default=0.0) or 1.0
     for position, node in enumerate(scheme.nodes):
         x, y = depths[position], heights[position]
@@ -74,7 +86,10 @@ def tree(
             )  # fmt: skip
     for index, label in enumerate(scheme.classes):
         shown = str(label) if labels is None else labels.get(label, str(label))
-        ax.text(deepest + 0.08, _height_of_class(index), shown, va="center", fontsize=9)
+        ax.annotate(
+            shown, (deepest, _height_of_class(index)), (6, 0), textcoords="offset points",
+            va="center", fontsize=9, **AS_WRITTEN,
+        )  # fmt: skip
     ax.set_xlim(-0.3, deepest + 0.6)
     ax.set_ylim(-n_classes + 0.4, 0.6)
     ax.set_axis_off()
@@ -106,11 +121,13 @@ def _places(scheme: Scheme) -> tuple[list[int], list[float]]:
 
 
 def _values(
-    scheme: Scheme, separability: Mapping[int, float] | Sequence[float] | None
-) -> list[float | None]:
+    scheme: Scheme, separability: ClassDistances | Mapping[int, float] | Sequence[float] | None
+) -> Sequence[float | None]:
     n_nodes = len(scheme.nodes)
     if separability is None:
         return [None] * n_nodes
+    if isinstance(separability, ClassDistances):
+        return _mean_distances(scheme, separability.reordered(scheme.classes).matrix)
     if isinstance(separability, Mapping):
         return [separability.get(position) for position in range(n_nodes)]
     if len(separability) != n_nodes:
@@ -118,3 +135,18 @@ def _values(
             f"separability has {len(separability)} numbers for {n_nodes} nodes; give one for each"
         )
     return [float(value) for value in separability]
+
+
+def _mean_distances(scheme: Scheme, between: NDArray[np.float64]) -> list[float]:
+    """Return for each node the mean distance of two classes in different branches."""
+    members: list[list[int]] = [[] for _ in scheme.nodes]
+    means = [0.0] * len(scheme.nodes)
+    for position in reversed(range(len(scheme.nodes))):
+        branches = [
+            [branch.index] if isinstance(branch, ClassRef) else members[branch.index]
+            for branch in scheme.nodes[position].branches
+        ]
+        pairs = [between[np.ix_(one, other)].ravel() for one, other in combinations(branches, 2)]
+        means[position] = float(np.concatenate(pairs).mean())
+        members[position] = [index for branch in branches for index in branch]
+    return means

@@ -158,6 +158,8 @@ def _confusion(
         "All trials together. Blue is right and orange wrong, shaded by the share of "
         "the true class; errors on a logarithmic scale."
     )
+    if len(classes) > MOST_CLASSES:
+        told = f"All trials together. A matrix of {len(classes)} classes could not be read."
     title = tag("h4", "Confusion matrices")
     chosen = choose_from(panels, f"Pair whose confusion on {dataset} is shown", 5)
     return tag("div", title, tag("p", told, class_="note"), chosen)

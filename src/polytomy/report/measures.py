@@ -70,7 +70,9 @@ def _scores(
         ]
         if rows:
             figures.append(figure(dataset, draw_scores(rows, table.measure, dataset)))
-    shown = "● mean and standard deviation over the trials; the best has a ring."
+    is_repeated = any(cell and cell.n_repeats > 1 for cells in table.cells for cell in cells)
+    mark = "mean and standard deviation over the trials" if is_repeated else "of one trial"
+    shown = f"● {mark}; the best has a ring."
     if beside:
         shown += " ◇ the published figure."
     return tag("div", tag("h4", "Scores"), gallery(figures), tag("p", shown, class_="note"))

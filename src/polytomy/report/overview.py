@@ -41,12 +41,14 @@ def overview_section(
 
 
 def _unfinished(results: Results) -> Markup | None:
-    counts = trials_of(results)
+    # Datasets that are known but have no trial yet are no part of the results.
+    counts = dict.fromkeys(results.facts or (), 0) | trials_of(results)
     if len(set(counts.values())) < 2:
         return None
     most = max(counts.values())
     behind = ", ".join(f"{name} {count}" for name, count in counts.items() if count < most)
-    told = f"The run is not finished: of {most} trials that others have, {behind}."
+    trials = f"{most} trial{'s' if most != 1 else ''}"
+    told = f"The run is not finished: of {trials} that others have, {behind}."
     return tag("p", told, class_="warning")
 
 

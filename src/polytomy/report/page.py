@@ -8,7 +8,6 @@ from hashlib import sha256
 from importlib.resources import files
 from pathlib import Path
 
-from polytomy.files import writing_whole
 from polytomy.report.background import problems_section, protocol_section, schemes_section
 from polytomy.report.datasets import datasets_section
 from polytomy.report.markup import Markup, joined, tag
@@ -17,6 +16,7 @@ from polytomy.report.names import names_of
 from polytomy.report.overview import overview_section, published_section, trials_of
 from polytomy.report.parts import section
 from polytomy.trials import Results, beside_published
+from polytomy.trials.store import holding_tables, write_content
 
 __all__ = ["report_html", "write_report"]
 
@@ -48,15 +48,12 @@ def write_report(
     >>> "0.7500" in page.read_text(encoding="utf-8")
     True
     """
-    home = Path()
     if not isinstance(results, Results):
-        home = Path(results)
-        results = Results.read(results)
-    target = home / "report.html" if path is None else Path(path)
+        with holding_tables(results):
+            return write_report(Results.read(results), path or Path(results, "report.html"))
+    target = Path("report.html" if path is None else path)
     # Half a character of Unicode, which JSON can have, is no text: it becomes a question mark.
-    content = report_html(results).encode("utf-8", "replace")
-    with writing_whole(target) as file:
-        file.write(content)
+    write_content(target, report_html(results).encode("utf-8", "replace"))
     return target
 
 

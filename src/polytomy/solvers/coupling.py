@@ -18,10 +18,21 @@ from polytomy.errors import ArgumentError
 from polytomy.kernels.dispatch import kernel
 from polytomy.solvers.decisions import check_decisions
 from polytomy.solvers.divergence import solve_divergence
+from polytomy.solvers.least_squares import solve_least_squares
 
-__all__ = ["solve_hastie_tibshirani", "solve_price", "solve_wu_lin_weng_1"]
+__all__ = [
+    "solve_hastie_tibshirani",
+    "solve_like_libsvm",
+    "solve_price",
+    "solve_wu_lin_weng_1",
+]
 
 FloatArray = NDArray[np.float64]
+
+# Of LIBSVM: where its iteration ends, and how near to certain an answer can be.
+_LIBSVM_TOLERANCE = 0.005
+_LIBSVM_STEPS = 100
+_LIBSVM_LEAST_SHARE = 1e-7
 
 _WORDS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 
@@ -130,6 +141,78 @@ def solve_price(code: CodingMatrix, decisions: ArrayLike) -> FloatArray:
     has_none = ~masses.any(axis=1)
     masses[has_none] = 1.0 / n_lost[has_none]
     probabilities: FloatArray = masses / masses.sum(axis=1, keepdims=True)
+    return probabilities
+
+
+def solve_like_libsvm(code: CodingMatrix, decisions: ArrayLike) -> FloatArray:
+    """Return the probabilities that LIBSVM's ``svm-predict -b 1`` gives for one-vs-one answers.
+
+    It goes towards the minimum of least squares class by class (Wu, Lin and Weng 2004, algorithm 2)
+    and stops early, when no class is farther than 0.005 / n_classes from the conditions for it. So
+    its probabilities depend on the order of the classes. Samples without some answer, which LIBSVM
+    does not know, and two classes, which need no iteration, have the minimum itself.
+
+    Parameters
+    ----------
+    code : CodingMatrix, one-vs-one
+    decisions : array of shape (n_samples, n_partitions), in [-1, 1]; NaN is no answer
+
+    Returns
+    -------
+    array of shape (n_samples, n_classes), rows sum to one
+
+    Examples
+    --------
+    >>> code = CodingMatrix([[1, -1, 0], [1, 0, -1], [0, 1, -1]])
+    >>> solve_like_libsvm(code, [[1 / 3, 3 / 5, 1 / 3]]).round(4)
+    array([[0.5728, 0.2844, 0.1428]])
+    """
+    pairs = _collect_pairs(code, decisions, "libsvm")
+    n_classes = code.n_classes
+    shares = np.zeros((len(pairs.decisions), n_classes, n_classes))
+    of_first = np.clip(
+        0.5 * (1.0 + pairs.decisions), _LIBSVM_LEAST_SHARE, 1.0 - _LIBSVM_LEAST_SHARE
+    )
+    shares[:, pairs.first, pairs.second] = of_first
+    shares[:, pairs.second, pairs.first] = 1.0 - of_first
+    if n_classes == 2:
+        return np.where(np.isnan(of_first), 0.5, np.hstack([of_first, 1.0 - of_first]))
+    is_whole = ~np.isnan(of_first).any(axis=1)
+    probabilities = np.empty((len(shares), n_classes))
+    probabilities[is_whole] = _approach_minimum(shares[is_whole])
+    if not is_whole.all():
+        rest = check_decisions(decisions, code.n_partitions)[~is_whole]
+        probabilities[~is_whole] = solve_least_squares(code, rest)
+    return probabilities
+
+
+def _approach_minimum(shares: FloatArray) -> FloatArray:
+    """Minimise pᵀQp of each sample, class by class, until it is near enough."""
+    n_samples, n_classes, _ = shares.shape
+    matrices = -shares * shares.transpose(0, 2, 1)
+    diagonal = np.arange(n_classes)
+    matrices[:, diagonal, diagonal] = np.sum(shares**2, axis=1)
+    probabilities = np.full((n_samples, n_classes), 1.0 / n_classes)
+    active = np.arange(n_samples)
+    for _ in range(max(_LIBSVM_STEPS, n_classes)):
+        p, Q = probabilities[active], matrices[active]
+        slopes = np.einsum("sij,sj->si", Q, p)
+        value = np.sum(p * slopes, axis=1)
+        goes_on = np.abs(slopes - value[:, np.newaxis]).max(axis=1) >= (
+            _LIBSVM_TOLERANCE / n_classes
+        )
+        active, p, Q = active[goes_on], p[goes_on], Q[goes_on]
+        slopes, value = slopes[goes_on], value[goes_on]
+        if not len(active):
+            break
+        for k in range(n_classes):
+            change = (value - slopes[:, k]) / Q[:, k, k]
+            total = 1.0 + change
+            value = (value + change * (change * Q[:, k, k] + 2.0 * slopes[:, k])) / total**2
+            slopes = (slopes + change[:, np.newaxis] * Q[:, :, k]) / total[:, np.newaxis]
+            p[:, k] += change
+            p /= total[:, np.newaxis]
+        probabilities[active] = p
     return probabilities
 
 

@@ -11,7 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polytomy.errors import ArgumentError
-from polytomy.solvers.coupling import solve_hastie_tibshirani, solve_price, solve_wu_lin_weng_1
+from polytomy.solvers.coupling import (
+    solve_hastie_tibshirani,
+    solve_like_libsvm,
+    solve_price,
+    solve_wu_lin_weng_1,
+)
 from polytomy.solvers.divergence import solve_divergence
 from polytomy.solvers.greedy import score_greedily
 from polytomy.solvers.least_squares import solve_least_squares
@@ -100,6 +105,15 @@ METHODS: dict[str, Method] = {
             "Price, Knerr, Personnaz and Dreyfus 1994",
         ),
         Method(
+            "libsvm",
+            True,
+            "one-vs-one",
+            solve_like_libsvm,
+            frozenset(),
+            "what svm-predict gives, which stops short of the least squares of pairs",
+            "Chang and Lin 2011",
+        ),
+        Method(
             "voting",
             False,
             "any code",
@@ -160,8 +174,8 @@ def find_method(name: str) -> Method:
     Traceback (most recent call last):
         ...
     polytomy.errors.ArgumentError: method='least-square' is not known; there are least-squares,
-    divergence, hastie-tibshirani, wu-lin-weng-1, price, voting, hamming, loss-based, loss-weighted,
-    greedy. Did you mean 'least-squares'?
+    divergence, hastie-tibshirani, wu-lin-weng-1, price, libsvm, voting, hamming, loss-based,
+    loss-weighted, greedy. Did you mean 'least-squares'?
     """
     if isinstance(name, str) and name in METHODS:
         return METHODS[name]

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import csr_array, issparse
+from scipy.sparse import csr_array, get_index_dtype, issparse
 
 from polytomy.datasets import read_data
 from polytomy.errors import ArgumentError, DataError
@@ -31,7 +31,10 @@ __all__ = [
 BUNDLED = ("digits", "wine", "iris", "breast-cancer")
 """What comes with scikit-learn."""
 
-_ENDINGS = (".csv.gz", ".csv")
+# The first is that of files that are written; of several files of one name it is taken first, too.
+_TABLES = (".csv.gz", ".csv", ".tsv.gz", ".tsv")
+_OTHERS = (".svmlight.gz", ".svmlight", ".svm", ".libsvm", ".parquet", ".npz")
+_ENDINGS = (*_TABLES, *_OTHERS)
 _ORDER_FILE = "class_order.json"
 
 
@@ -66,7 +69,7 @@ class Dataset:
 
     def __init__(self, name: str, X: Any, y: ArrayLike, order: Sequence[str] | None = None) -> None:
         is_sparse = bool(issparse(X))
-        X = csr_array(X) if is_sparse else np.asarray(X)
+        X = _sparse_rows(X) if is_sparse else np.asarray(X)
         labels = np.asarray(y)
         if not name or name.startswith("."):
             raise ArgumentError(f"{name!r} cannot be a dataset's name; its files would be hidden")
@@ -108,6 +111,17 @@ class Dataset:
         return f"<Dataset {self.name}: {n_samples} × {n_features}, {len(self.classes)} classes>"
 
 
+def _sparse_rows(X: Any) -> csr_array:
+    """Return a sparse matrix by rows, with short indices where these are enough.
+
+    Several machines of scikit-learn take no others.
+    """
+    rows = csr_array(X)
+    kind = get_index_dtype(maxval=max(rows.nnz, *rows.shape))
+    indices, ends = (each.astype(kind, copy=False) for each in (rows.indices, rows.indptr))
+    return csr_array((rows.data, indices, ends), shape=rows.shape)
+
+
 def _places(labels: list[Any], order: Sequence[str] | None) -> NDArray[np.intp]:
     """Return where the labels stand, sorted, if they are put in an order that has all of them."""
     ranks = {str(label).casefold(): rank for rank, label in enumerate(order or ())}
@@ -145,7 +159,8 @@ def load_datasets(
         By default those of Mills's experiments that the folder has; if it has none, all that it
         has; without a folder, those bundled with scikit-learn.
     folder : with files NAME.csv.gz or NAME.csv, the label in the last column, optional
-        Its file class_order.json, if there is one, has the classes of datasets in their order.
+        Also NAME.tsv, NAME.svmlight (or .svm, .libsvm), NAME.parquet and NAME.npz. Its file
+        class_order.json, if there is one, has the classes of datasets in their order.
 
     Examples
     --------
@@ -175,7 +190,7 @@ def names_in_folder(folder: str | os.PathLike[str]) -> list[str]:
         path.name.removesuffix(ending)
         for path in home.iterdir()
         for ending in _ENDINGS
-        if path.name.endswith(ending) and not path.name.startswith(".")
+        if path.name.endswith(ending) and not path.name.startswith(".") and path.is_file()
     }
     if not found:
         raise DataError(f"{home} has no datasets; put files NAME.csv.gz there, the label last")

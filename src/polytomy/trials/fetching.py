@@ -33,7 +33,7 @@ class Judgement(NamedTuple):
         if self.problems:
             return f"not that of the experiments: {'; '.join(self.problems)}"
         if not self.has_same_values:
-            return "size and classes of the experiments, but other values"
+            return "not that of the experiments: size and classes are the same, but not the values"
         return "that of the experiments"
 
 
@@ -63,37 +63,52 @@ def judge_dataset(dataset: Dataset, known: KnownDataset) -> Judgement:
     return Judgement(problems, not problems and checksum_of(dataset.X) == known.checksum)
 
 
-def fetch_dataset(name: str, folder: str | os.PathLike[str]) -> tuple[Path, Judgement]:
+def fetch_dataset(
+    name: str, folder: str | os.PathLike[str], *, accept_other_values: bool = False
+) -> tuple[Path, Judgement]:
     """Get a dataset of the experiments from openml.org, unless the folder has it.
+
+    What is not the dataset of the experiments is an error. If it was fetched it is not written; a
+    file that was there stays as it is.
 
     Parameters
     ----------
     name : of a dataset in CATALOGUE
     folder : where NAME.csv.gz will be; made if it is not there
+    accept_other_values : whether the size and the classes are enough, whatever the checksum
+        Some publish a dataset with more or fewer digits.
 
     Returns
     -------
     path : of its file
-    judgement : on what is in it; a dataset of another size or other classes is not written
+    judgement : on what is in it
     """
     if name not in CATALOGUE:
         raise ArgumentError(f"{name!r} is not known; there are {', '.join(CATALOGUE)}")
     known, home = CATALOGUE[name], Path(folder)
     path = path_in_folder(home, name)
-    if path.is_file():
-        return path, judge_dataset(load_datasets([name], home)[0], known)
     way_out = f"If you have it, put it at {path}: a line for each sample, its class last."
+    if path.is_file():
+        judgement = judge_dataset(load_datasets([name], home)[0], known)
+        _check(f"{path} is", judgement, "Move it away to get it again.", accept_other_values)
+        return path, judgement
     if known.openml is None:
         raise DataError(f"{name} is not at openml.org. {way_out}")
     X, labels = _download(known, way_out)
     dataset = Dataset(name, X, labels, known.classes)
     judgement = judge_dataset(dataset, known)
-    if judgement.problems:
-        raise DataError(f"openml.org has a {name} that is {judgement}. {way_out}")
+    _check(f"openml.org has a {name} that is", judgement, way_out, accept_other_values)
     home.mkdir(parents=True, exist_ok=True)
     features = tuple(f"f{k}" for k in range(X.shape[1]))
     write_data(path, Data(X, dataset.y, features, np.arange(1, len(X) + 1)))
     return path, judgement
+
+
+def _check(what: str, judgement: Judgement, way_out: str, accept_other_values: bool) -> None:
+    if judgement.problems:
+        raise DataError(f"{what} {judgement}. {way_out}")
+    if not judgement.has_same_values and not accept_other_values:
+        raise DataError(f"{what} {judgement}. {way_out} Or accept it (--accept-other-values).")
 
 
 def _download(known: KnownDataset, way_out: str) -> tuple[np.ndarray, np.ndarray]:

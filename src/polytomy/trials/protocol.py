@@ -86,16 +86,20 @@ class Protocol:
             given = DEFAULT_ESTIMATOR if known is None else known.estimator
         return estimator_from(given, SVC()) if isinstance(given, str) else clone(given)
 
-    def split(self, dataset: Dataset, repeat: int) -> Split:
-        """Return one repeat's training and test part of a dataset."""
-        words = [self.seed, repeat, *dataset.name.encode()]
-        random = np.random.default_rng(np.random.SeedSequence(words))
-        is_test = split_classes(dataset.codes, self.test, random)
-        if not is_test.any():
+    def check(self, dataset: Dataset) -> None:
+        """Raise DataError if nothing of a dataset can be held out."""
+        if not any(_n_held_out(count, self.test) for count in dataset.counts):
             raise DataError(
                 f"dataset {dataset.name}: no class has samples enough to hold out {self.test:g} of "
                 "them"
             )
+
+    def split(self, dataset: Dataset, repeat: int) -> Split:
+        """Return one repeat's training and test part of a dataset."""
+        self.check(dataset)
+        words = [self.seed, repeat, *dataset.name.encode()]
+        random = np.random.default_rng(np.random.SeedSequence(words))
+        is_test = split_classes(dataset.codes, self.test, random)
         X_train, X_test = standardised(dataset.X[~is_test], dataset.X[is_test])
         return Split(
             X_train,
@@ -129,9 +133,12 @@ def split_classes(
     is_test = np.zeros(len(codes), dtype=bool)
     for code in range(int(codes.max()) + 1):
         members = np.flatnonzero(codes == code)
-        n_test = min(round(test * len(members)), len(members) - 1)
-        is_test[random.permutation(members)[: max(n_test, 0)]] = True
+        is_test[random.permutation(members)[: _n_held_out(len(members), test)]] = True
     return is_test
+
+
+def _n_held_out(n_members: int, test: float) -> int:
+    return max(min(round(test * n_members), n_members - 1), 0)
 
 
 def describe_estimator(estimator: Any) -> str:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import csv
+from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
+from polytomy.trials.catalogue import CATALOGUE
 from polytomy.trials.measures import find_measure
 from polytomy.trials.results import Cell, PairName, Results
 
@@ -65,16 +67,30 @@ def find_published(measure: str, dataset: str, pair: PairName) -> Published | No
 
 
 def beside_published(results: Results) -> list[Beside]:
-    """Return all cells that the published tables have too, with theirs."""
+    """Return all cells that the published tables have too, with theirs.
+
+    A dataset that has the name of a published one but another size is not compared with it.
+    """
     found = []
+    facts = results.facts or {}
+    is_known = {name: _is_published(name, facts.get(name, {})) for name in results.datasets}
     for table in results.tables():
         for pair, cells in zip(table.rows, table.cells, strict=True):
             for dataset, ours in zip(table.datasets, cells, strict=True):
                 theirs = find_published(table.measure.name, dataset, pair)
-                if ours is not None and theirs is not None:
+                if ours is not None and theirs is not None and is_known[dataset]:
                     verdict = _judge(ours, theirs, largest=table.measure.best == "largest")
                     found.append(Beside(table.measure.name, dataset, pair, ours, theirs, verdict))
     return found
+
+
+def _is_published(name: str, facts: Mapping[str, Any]) -> bool:
+    """Return whether nothing that is known of a dataset speaks against its being published."""
+    known = CATALOGUE.get(name)
+    return known is not None and all(
+        facts.get(what, size) == size
+        for what, size in (("n_samples", known.n_samples), ("n_features", known.n_features))
+    )
 
 
 def _judge(ours: Cell, theirs: Published, *, largest: bool) -> Literal["agrees", "better", "worse"]:

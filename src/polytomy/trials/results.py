@@ -16,7 +16,7 @@ from polytomy.trials.catalogue import CATALOGUE
 from polytomy.trials.data import BUNDLED
 from polytomy.trials.measures import MEASURES, Measure, find_measure
 from polytomy.trials.statistics import Paired, Ranking, compare_pairs, rank_methods
-from polytomy.trials.store import read_all, read_manifest
+from polytomy.trials.store import read_facts, read_manifest, read_trials
 
 __all__ = ["Cell", "Comparison", "PairName", "Results", "Table"]
 
@@ -112,7 +112,7 @@ class Results:
         manifest = read_manifest(folder)
         records = [
             record
-            for record in read_all(folder, "trials")
+            for record in read_trials(folder)
             if repeats is None or record["repeat"] < repeats
         ]
         there = {record["dataset"] for record in records}
@@ -122,7 +122,11 @@ class Results:
             [record for record in records if record["dataset"] in wanted],
             names,
             wanted,
-            {facts["name"]: facts for facts in read_all(folder, "datasets")},
+            {
+                facts["name"]: facts
+                for facts in read_facts(folder)
+                if datasets is None or facts["name"] in wanted
+            },
             manifest,
         )
 

@@ -21,7 +21,7 @@ from polytomy.trials.measuring import measure_trial
 from polytomy.trials.pairs import pairs_from
 from polytomy.trials.protocol import Protocol, describe_estimator, standardised
 from polytomy.trials.results import Results
-from polytomy.trials.store import Store
+from polytomy.trials.store import Store, holding_tables
 from polytomy.trials.tables import write_tables
 
 __all__ = ["Progress", "run"]
@@ -44,7 +44,7 @@ class Progress(NamedTuple):
     dataset, repeat : of the trial that is run, or was just finished
     stage : "found", of trials that were finished before; "begun"; a configuration that is trained;
         "done"
-    seconds_left : an estimate; None where nothing is known yet
+    seconds_left : an estimate; None before each dataset that is left was tried once
     records : the trials that are finished
     """
 
@@ -112,12 +112,15 @@ def run(
         raise ArgumentError(f"repeats={repeats!r} is no whole number from one up")
     protocol = Protocol(pairs_from(schemes, solvers), test, seed, estimator)
     loaded = load_datasets(datasets, data)
+    for each in loaded:
+        protocol.check(each)
     texts = {each.name: describe_estimator(protocol.estimator_for(each.name)) for each in loaded}
     store = Store(folder, protocol.describe(), _about())
     for each in loaded:
         store.register(_facts(each, texts[each.name]), partial(_portrait, each))
     _Run(store, protocol, loaded, repeats, n_jobs, on_progress).finish()
-    write_tables(Results.read(folder), folder)
+    with holding_tables(folder):
+        write_tables(Results.read(folder), folder)
     return Results.read(folder, [each.name for each in loaded], repeats)
 
 
@@ -186,30 +189,24 @@ class _Run:
     def _tell(self, name: str, repeat: int, stage: str) -> None:
         if self.on_progress is not None:
             n_done = self.n_trials - len(self.left)
-            left = _estimate(self.left, self.records)
+            left = _estimate([dataset.name for dataset, _ in self.left], self.records)
             self.on_progress(
                 Progress(n_done, self.n_trials, name, repeat, stage, left, list(self.records))
             )
 
 
-def _estimate(
-    left: Sequence[tuple[Dataset, int]], records: Sequence[Mapping[str, Any]]
-) -> float | None:
-    """Return the seconds that trials will take, by those that are finished."""
+def _estimate(left: Sequence[str], records: Sequence[Mapping[str, Any]]) -> float | None:
+    """Return the seconds that trials of datasets will take, by those that are finished.
+
+    One dataset says little of another: the time goes with samples, features, classes and how hard
+    they are to tell apart. So nothing is guessed before each that is left was tried once.
+    """
     seconds: dict[str, list[float]] = {}
-    rates = []
     for record in records:
         seconds.setdefault(record["dataset"], []).append(record["seconds"])
-        rates.append(record["seconds"] / record["n_train"] ** 2)
-    if left and not rates:
+    if not set(left) <= set(seconds):
         return None
-    # A dataset that has not been tried: support vector machines take time as pairs of samples do.
-    return sum(
-        float(np.mean(seconds[dataset.name]))
-        if dataset.name in seconds
-        else float(np.median(rates)) * len(dataset.codes) ** 2
-        for dataset, _ in left
-    )
+    return float(sum(np.mean(seconds[name]) for name in left))
 
 
 def _warm_up(protocol: Protocol, name: str, n_jobs: int | None) -> None:

@@ -11,9 +11,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from polytomy.files import writing_whole
 from polytomy.trials.measures import MEASURES
 from polytomy.trials.results import Cell, Results, Table
+from polytomy.trials.store import write_content
 
 __all__ = [
     "format_cell",
@@ -23,9 +23,13 @@ __all__ = [
 ]
 
 _MOST_DECIMALS = 9
+_ROUNDING = 1e-13
+# Names stand as they are written, whatever their signs would mean.
+_MARKDOWN = str.maketrans({c: f"\\{c}" for c in "\\|`*<[&"} | {"\n": " ", "\r": " "})
 _LATEX = str.maketrans(
     {c: f"\\{c}" for c in "&%$#_{}"}
     | {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
+    | {"<": r"\textless{}", ">": r"\textgreater{}"}
 )
 
 
@@ -39,8 +43,11 @@ def format_cell(cell: Cell, sign: str = " ± ") -> str:
     >>> format_cell(Cell(0.9, float("nan"), 1)), format_cell(Cell(45.0, 0.0, 10))
     ('0.9000', '45')
     """
-    if not math.isfinite(cell.std) or cell.std == 0:
-        return f"{cell.mean:.0f}" if cell.mean.is_integer() else _four_digits(cell.mean)
+    # Beyond this there is nothing but the rounding of computers.
+    least = _ROUNDING * max(abs(cell.mean), 1)
+    if not math.isfinite(cell.std) or cell.std < least:
+        is_whole = abs(cell.mean - round(cell.mean)) < least
+        return f"{abs(cell.mean):.0f}" if is_whole else _four_digits(cell.mean)
     decimals = min(max(1 - math.floor(math.log10(cell.std)), 0), _MOST_DECIMALS)
     return f"{cell.mean:.{decimals}f}{sign}{cell.std:.{decimals}f}"
 
@@ -53,15 +60,15 @@ def _four_digits(value: float) -> str:
 
 def table_to_markdown(table: Table) -> str:
     """Return a table in Markdown, the best in bold."""
-    heads = ["configuration", *(["method"] if _has_methods(table) else []), *table.datasets]
+    titles = ["configuration", *(["method"] if _has_methods(table) else []), *table.datasets]
+    heads = [title.translate(_MARKDOWN) for title in titles]
     rows = [
-        [*_names(table, name), *(_markdown_cell(cell) for cell in cells)]
+        [*(text.translate(_MARKDOWN) for text in _names(table, name)), *map(_markdown_cell, cells)]
         for name, cells in zip(table.rows, table.cells, strict=True)
     ]
     n_names = len(heads) - len(table.datasets)
     rule = ["---"] * n_names + ["--:"] * len(table.datasets)
-    lines = [" | ".join(cell.replace("|", "\\|") for cell in row) for row in (heads, rule, *rows)]
-    return "\n".join(f"| {line} |" for line in lines)
+    return "\n".join(f"| {' | '.join(row)} |" for row in (heads, rule, *rows))
 
 
 def _markdown_cell(cell: Cell | None) -> str:
@@ -142,8 +149,7 @@ def write_tables(results: Results, folder: str | os.PathLike[str]) -> list[Path]
         + "\n",
     }
     for name, content in contents.items():
-        with writing_whole(home / name) as file:
-            file.write(content.encode())
+        write_content(home / name, content.encode())
     return [home / name for name in contents]
 
 

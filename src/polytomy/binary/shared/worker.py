@@ -108,7 +108,8 @@ class Worker:
             form_of(self.matrix, kernels[0]),
             place[order],
             -problem.targets[order].astype(np.float64),
-            _bounds(svc, problem, parts, weight)[:, order],
+            # In one memory order whatever the shape, or there are two of them to be compiled.
+            np.ascontiguousarray(_bounds(svc, problem, parts, weight)[:, order]),
             np.array([each.code[1:] for each in kernels], dtype=np.float64),
             np.array([diagonal_of(self.matrix, each, place[order]) for each in kernels]),
             svc.tol,

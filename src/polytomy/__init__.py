@@ -26,7 +26,7 @@ from polytomy.scheme.ensemble import SchemeEnsemble
 from polytomy.solvers import decode, solve
 
 if TYPE_CHECKING:
-    from polytomy import distances, plots, trials
+    from polytomy import distances, plots, report, trials
     from polytomy.classifier import PolytomyClassifier
     from polytomy.export import to_onnx
     from polytomy.persistence import load, save
@@ -57,6 +57,7 @@ __all__ = [
     "parse",
     "plots",
     "read",
+    "report",
     "save",
     "solve",
     "to_onnx",
@@ -71,6 +72,7 @@ _AT_FIRST_USE = {
     "distances": "polytomy.distances",
     "load": "polytomy.persistence",
     "plots": "polytomy.plots",
+    "report": "polytomy.report",
     "save": "polytomy.persistence",
     "to_onnx": "polytomy.export",
     "trials": "polytomy.trials",

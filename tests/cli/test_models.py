@@ -128,6 +128,7 @@ def test_models_of_libsvm_go_in_and_out(polytomy, here):
     lines = [line.rpartition(",") for line in table[1:]]
     Path("n.csv").write_text("\n".join(f"{head},{numbers[kind]}" for head, _, kind in lines) + "\n")
     train = ["train", "n.csv", "--scale", "none", "--estimator", "-c 10 -g 0.2"]
+    train += ["--solver", "libsvm"]
     assert polytomy(*train, "-o", "n.polytomy").code == 0
     assert polytomy("convert", "n.polytomy", "-o", "n.model").code == 0
     assert Path("n.model").read_text().startswith("svm_type c_svc")

@@ -2,6 +2,7 @@
 
 import json
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 
@@ -95,6 +96,19 @@ def test_only_one_of_many_protocols_that_come_at_once_is_taken(tmp_path):
         taken = [seed for seed in pool.map(attempt, range(24)) if seed is not None]
     assert taken == [read_manifest(tmp_path)["protocol"]["seed"]]
     assert [path.name for path in tmp_path.iterdir() if path.is_file()] == ["manifest.json"]
+
+
+def test_a_protocol_that_comes_between_looking_and_writing_is_seen(tmp_path, monkeypatch):
+    make_folder = Path.mkdir
+
+    def make_slowly(path, *args, **options):
+        monkeypatch.setattr(Path, "mkdir", make_folder)
+        Store(tmp_path, PROTOCOL | {"seed": 1})
+        make_folder(path, *args, **options)
+
+    monkeypatch.setattr(Path, "mkdir", make_slowly)
+    with pytest.raises(ArgumentError, match="seed"):
+        Store(tmp_path, PROTOCOL | {"seed": 2})
 
 
 def test_a_trial_is_claimed_by_one_at_a_time(tmp_path):

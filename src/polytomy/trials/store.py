@@ -65,13 +65,14 @@ class Store:
         self.folder = Path(folder)
         self._protocol = json.loads(json.dumps(protocol))
         path = self.folder / _MANIFEST
-        if path.is_file():
+        is_new = not path.is_file()
+        if not is_new:
             # Before anything is made: the folder may be somebody else's.
             self._check_protocol()
         for part in ("datasets", "trials", ".claims"):
             (self.folder / part).mkdir(parents=True, exist_ok=True)
         manifest = {"format": FORMAT, "protocol": protocol, **(about or {})}
-        if not path.is_file() and not _write_first(path, manifest):
+        if is_new and not _write_first(path, manifest):
             self._check_protocol()
 
     def _check_protocol(self) -> None:

@@ -13,6 +13,7 @@ from hypothesis.extra import numpy as hnp
 
 from polytomy.codes import CodingMatrix
 from polytomy.errors import ArgumentError
+from polytomy.solvers import coupling
 from polytomy.solvers.coupling import (
     solve_hastie_tibshirani,
     solve_like_libsvm,
@@ -314,3 +315,12 @@ def test_libsvm_goes_by_the_order_of_the_classes():
     swapped = CodingMatrix(THREE.matrix[:, ::-1])
     one, other = solve_like_libsvm(THREE, answers), solve_like_libsvm(swapped, answers)[:, ::-1]
     assert 1e-6 < np.abs(one - other).max() < 0.01
+
+
+def test_libsvm_does_many_samples_as_it_does_each(monkeypatch):
+    code = CodingMatrix(pair_matrix(5))
+    r = np.random.default_rng(0).uniform(-1, 1, (40, code.n_partitions))
+    r[7, 2] = np.nan
+    together = solve_like_libsvm(code, r)
+    monkeypatch.setattr(coupling, "_BLOCK_BYTES", 8 * 25 * 7)  # seven at a time
+    np.testing.assert_allclose(solve_like_libsvm(code, r), together, rtol=0, atol=1e-14)

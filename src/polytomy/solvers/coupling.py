@@ -33,6 +33,8 @@ FloatArray = NDArray[np.float64]
 _LIBSVM_TOLERANCE = 0.005
 _LIBSVM_STEPS = 100
 _LIBSVM_LEAST_SHARE = 1e-7
+# The shares of pairs of so many samples at a time.
+_BLOCK_BYTES = 2**24
 
 _WORDS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 
@@ -169,17 +171,22 @@ def solve_like_libsvm(code: CodingMatrix, decisions: ArrayLike) -> FloatArray:
     """
     pairs = _collect_pairs(code, decisions, "libsvm")
     n_classes = code.n_classes
-    shares = np.zeros((len(pairs.decisions), n_classes, n_classes))
     of_first = np.clip(
         0.5 * (1.0 + pairs.decisions), _LIBSVM_LEAST_SHARE, 1.0 - _LIBSVM_LEAST_SHARE
     )
-    shares[:, pairs.first, pairs.second] = of_first
-    shares[:, pairs.second, pairs.first] = 1.0 - of_first
     if n_classes == 2:
         return np.where(np.isnan(of_first), 0.5, np.hstack([of_first, 1.0 - of_first]))
+    probabilities = np.empty((len(of_first), n_classes))
     is_whole = ~np.isnan(of_first).any(axis=1)
-    probabilities = np.empty((len(shares), n_classes))
-    probabilities[is_whole] = _approach_minimum(shares[is_whole])
+    whole = np.flatnonzero(is_whole)
+    # Each sample has matrices of its own, so that only some are done at a time.
+    size = max(1, _BLOCK_BYTES // (8 * n_classes**2))
+    for start in range(0, len(whole), size):
+        rows = whole[start : start + size]
+        shares = np.zeros((len(rows), n_classes, n_classes))
+        shares[:, pairs.first, pairs.second] = of_first[rows]
+        shares[:, pairs.second, pairs.first] = 1.0 - of_first[rows]
+        probabilities[rows] = _approach_minimum(shares)
     if not is_whole.all():
         rest = check_decisions(decisions, code.n_partitions)[~is_whole]
         probabilities[~is_whole] = solve_least_squares(code, rest)

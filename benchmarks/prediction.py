@@ -36,9 +36,9 @@ from sklearn.svm import SVC
 
 import polytomy as pt
 from benchmarks import data
-from polytomy.assembly import arrange, blocks_of_rows
+from polytomy.banks import build_bank
 from polytomy.binary import TrainedBinary, adopt_fitted
-from polytomy.binary.banks import build_bank
+from polytomy.composition import arrange, blocks_of_rows
 
 MACHINES = ("letter", "usps", "shuttle")
 REGRESSIONS = ("letter", "extra/omniglot_small")

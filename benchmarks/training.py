@@ -35,8 +35,10 @@ from sklearn.svm import SVC
 
 import polytomy as pt
 from benchmarks import data
-from polytomy.assembly import bind_classes, dichotomies, fit_binaries
-from polytomy.binary import binary_problem, group_rows, partition_seeds, train_binary
+from polytomy.binary import binary_problem, train_binary
+from polytomy.composition import bind_classes, dichotomies, fit_binaries
+from polytomy.inputs.class_indices import group_rows
+from polytomy.inputs.random_states import partition_seeds
 
 RESULTS = Path(__file__).parents[1] / "docs" / "results" / "training.csv"
 

@@ -10,7 +10,7 @@ from sklearn.base import clone
 from sklearn.metrics.pairwise import pairwise_kernels
 
 from polytomy.binary import TrainedBinary, adopt_fitted
-from polytomy.binary.kernel_functions import KernelFunction
+from polytomy.svm.kernel_functions import KernelFunction
 
 
 def three_classes(rng: np.random.Generator, n_rows: int, n_features: int, *, sparse: bool = False):

@@ -3,7 +3,7 @@
 import numpy as np
 
 from polytomy.binary.problems import BinaryProblem
-from polytomy.binary.shared import train_on_shared_kernel
+from polytomy.svm import train_on_shared_kernel
 
 
 def clouds(n=90, n_classes=3, n_features=4, spread=1.0, seed=0):

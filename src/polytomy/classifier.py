@@ -17,7 +17,11 @@ from sklearn.utils.metadata_routing import MetadataRouter
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from polytomy.assembly import (
+from polytomy.banks import build_bank
+from polytomy.binary import TrainedBinary
+from polytomy.binary.preparation import check_classifier, tags_of
+from polytomy.calibration import UncalibratedMap
+from polytomy.composition import (
     Dichotomy,
     RoutedArguments,
     SchemeArgument,
@@ -39,12 +43,9 @@ from polytomy.assembly import (
     training_options,
     update_binaries,
 )
-from polytomy.assembly.callbacks import CallbackSupportMixin, FitTasks, with_callbacks
-from polytomy.binary import TrainedBinary, UncalibratedMap
-from polytomy.binary.banks import build_bank
-from polytomy.binary.preparation import check_classifier, tags_of
-from polytomy.binary.rows import count_rows, take_block
+from polytomy.composition.callbacks import CallbackSupportMixin, FitTasks, with_callbacks
 from polytomy.errors import ArgumentError, CalibrationWarning, warn_caller
+from polytomy.inputs.rows import count_rows, take_block
 from polytomy.scheme import Scheme
 from polytomy.scheme.ensemble import SchemeEnsemble
 from polytomy.selection import choose, default_candidates, find_score, folds_of, run_race

@@ -13,10 +13,17 @@
     PolytomyWarning
     ├── ControlWarning     a control text that is legal but leaves something open
     ├── CalibrationWarning a binary problem too small to calibrate
-    └── KernelWarning      compiled kernels cannot be used; the slower ones answer
+    └── RoutineWarning     compiled routines cannot be used; the slower ones are used instead
 
 Every error is also the built-in error a caller would expect (`ValueError`, mostly), so code that
 knows nothing of polytomy can catch it.
+
+A message that mentions an argument is made of parts, text and `Argument`s::
+
+    raise ArgumentError(Argument("cv", 1), " is too few. Use ", Argument("cv", 2), " or more.")
+
+In Python it reads ``cv=1 is too few. Use cv=2 or more.``; the command line shows its own options in
+place of the arguments (`--folds 1`), because `Message.worded` lets it.
 """
 
 from __future__ import annotations
@@ -24,10 +31,13 @@ from __future__ import annotations
 import os
 import sys
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 __all__ = [
+    "Argument",
     "ArgumentError",
     "CalibrationWarning",
     "CodeError",
@@ -35,11 +45,13 @@ __all__ = [
     "ControlError",
     "ControlWarning",
     "DataError",
-    "KernelWarning",
+    "Message",
     "ModelFileError",
     "PolytomyError",
     "PolytomyWarning",
     "Problem",
+    "PythonOnly",
+    "RoutineWarning",
     "SchemeError",
     "warn_caller",
 ]
@@ -47,11 +59,70 @@ __all__ = [
 _PACKAGE = str(Path(__file__).parent) + os.sep
 
 
-class PolytomyError(Exception):
+class _NoValue:
+    """Stands for the value of an argument that is mentioned without one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """An argument that a message mentions: its name, and a value where there is one.
+
+    Examples
+    --------
+    >>> print(Argument("solver", "price"), Argument("cv", 5), Argument("target"))
+    solver="price" cv=5 target
+    """
+
+    name: str
+    value: Any = _NoValue
+
+    @property
+    def has_value(self) -> bool:
+        """Whether the message gives a value."""
+        return self.value is not _NoValue
+
+    def __str__(self) -> str:
+        if not self.has_value:
+            return self.name
+        shown = repr(self.value)
+        if isinstance(self.value, str) and '"' not in shown:
+            shown = f'"{shown[1:-1]}"'
+        return f"{self.name}={shown}"
+
+
+class PythonOnly(str):
+    """A part of a message that is of no use on the command line, which leaves it out."""
+
+    __slots__ = ()
+
+
+class Message:
+    """What an error or warning says, made of text and of the arguments it is about."""
+
+    args: tuple[Any, ...]
+
+    @property
+    def parameter(self) -> str | None:
+        """Name of the argument that the message is about: the first it mentions, or None."""
+        return next((part.name for part in self.args if isinstance(part, Argument)), None)
+
+    def worded(self, show: Callable[[Argument], str]) -> str:
+        """Return the message with arguments shown in another way, and nothing for Python only."""
+        return "".join(
+            show(part) if isinstance(part, Argument) else str(part)
+            for part in self.args
+            if not isinstance(part, PythonOnly)
+        )
+
+    def __str__(self) -> str:
+        return "".join(map(str, self.args))
+
+
+class PolytomyError(Message, Exception):
     """Root of all errors of polytomy."""
 
 
-class PolytomyWarning(UserWarning):
+class PolytomyWarning(Message, UserWarning):
     """Root of all warnings of polytomy."""
 
 
@@ -115,6 +186,10 @@ class ControlError(PolytomyError, ValueError):
     def __str__(self) -> str:
         return "\n".join(str(problem) for problem in self.problems)
 
+    def worded(self, show: Callable[[Argument], str]) -> str:
+        """Return the message, which mentions no arguments."""
+        return str(self)
+
 
 class ControlWarning(PolytomyWarning):
     """A control text that is legal but leaves something open."""
@@ -151,6 +226,10 @@ class CodeError(PolytomyError, ValueError):
         left = len(self.problems) - self._MOST_SHOWN
         return f"{shown}; and {left} more" if left > 0 else shown
 
+    def worded(self, show: Callable[[Argument], str]) -> str:
+        """Return the message, which mentions no arguments."""
+        return str(self)
+
 
 class SchemeError(PolytomyError, ValueError):
     """A scheme asked for what it cannot be or do."""
@@ -172,12 +251,12 @@ class CalibrationWarning(PolytomyWarning):
     """A binary problem too small to calibrate."""
 
 
-class KernelWarning(PolytomyWarning):
-    """Compiled kernels cannot be used; the slower reference kernels answer."""
+class RoutineWarning(PolytomyWarning):
+    """Compiled routines cannot be used; the slower reference routines are used instead."""
 
 
-def warn_caller(message: str, category: type[PolytomyWarning]) -> None:
-    """Warn of something at the line outside of this package, and of scikit-learn, that led here."""
+def warn_caller(message: str | PolytomyWarning, category: type[PolytomyWarning]) -> None:
+    """Warn, pointing to the line outside this package, and outside scikit-learn, that led here."""
     level, frame = 1, sys._getframe()
     while frame.f_back is not None and _is_inside(frame.f_code.co_filename):
         level, frame = level + 1, frame.f_back

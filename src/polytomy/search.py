@@ -14,7 +14,8 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, proces
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from polytomy.assembly import (
+from polytomy.classifier import PolytomyClassifier
+from polytomy.composition import (
     check_training_data,
     members_of,
     names_in,
@@ -25,7 +26,6 @@ from polytomy.assembly import (
     split_groups,
     training_options,
 )
-from polytomy.classifier import PolytomyClassifier
 from polytomy.errors import ArgumentError
 from polytomy.scheme import Scheme
 from polytomy.scheme.ensemble import SchemeEnsemble

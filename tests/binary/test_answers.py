@@ -17,7 +17,7 @@ from polytomy.binary.answers import (
     decisions_from_scores,
     is_fitted,
 )
-from polytomy.binary.calibrators import IsotonicCalibrator, SigmoidCalibrator, UncalibratedMap
+from polytomy.calibration.calibrators import IsotonicCalibrator, SigmoidCalibrator, UncalibratedMap
 from polytomy.errors import ArgumentError, SchemeError
 
 X = np.array([[-2.0], [-1.0], [0.5], [1.0], [3.0]])

@@ -10,13 +10,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, NuSVC
 
-from polytomy.binary.preparation import (
-    is_pairwise,
-    partition_seeds,
-    prepare_estimator,
-    weight_parameter,
-)
+from polytomy.binary.preparation import is_pairwise, prepare_estimator, weight_parameter
 from polytomy.errors import ArgumentError
+from polytomy.inputs.seeds import partition_seeds
 
 
 def test_seeds_are_fixed_by_the_random_state_and_differ():

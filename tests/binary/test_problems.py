@@ -6,7 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.utils.class_weight import compute_sample_weight
 
-from polytomy.binary.problems import BinaryProblem, balance_sides, binary_problem, group_rows
+from polytomy.binary.problems import BinaryProblem, balance_sides, binary_problem
+from polytomy.inputs.class_indices import group_rows
 
 codes_of_classes = st.lists(st.integers(-1, 4), max_size=40).map(
     lambda codes: np.array(codes, dtype=np.intp)

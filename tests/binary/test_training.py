@@ -23,14 +23,14 @@ from sklearn.svm import SVC, LinearSVC, NuSVC
 from sklearn.tree import DecisionTreeClassifier
 
 from polytomy.binary.answers import Output
-from polytomy.binary.calibrators import (
+from polytomy.binary.problems import BinaryProblem
+from polytomy.binary.training import train_binary
+from polytomy.calibration.calibrators import (
     IsotonicCalibrator,
     SigmoidCalibrator,
     TemperatureCalibrator,
     UncalibratedMap,
 )
-from polytomy.binary.problems import BinaryProblem
-from polytomy.binary.training import train_binary
 from polytomy.errors import ArgumentError, CalibrationWarning
 
 

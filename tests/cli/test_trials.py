@@ -11,7 +11,7 @@ import pytest
 
 from polytomy.report import report_html
 from polytomy.trials import CATALOGUE, KnownDataset, Results, load_datasets, run, running
-from polytomy.trials.data import checksum_of
+from polytomy.trials.sources import checksum_of
 
 LINE = "trials --repeats 2 --estimator gaussian-nb --schemes one-vs-one,tree:greedy -o out"
 

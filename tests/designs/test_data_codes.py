@@ -5,8 +5,8 @@ from sklearn.linear_model import LogisticRegression
 
 from polytomy.designs import data_driven_code, decoc
 from polytomy.designs.dichotomies import Dichotomies
-from polytomy.distances.samples import group_samples
 from polytomy.errors import ArgumentError
+from polytomy.inputs.class_samples import group_samples
 
 
 def on_a_line(places, each=20, noise=0.1, seed=0):

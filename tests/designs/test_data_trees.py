@@ -15,8 +15,8 @@ from polytomy.designs import (
     random_tree,
 )
 from polytomy.designs.dichotomies import Dichotomies
-from polytomy.distances.samples import group_samples
 from polytomy.errors import ArgumentError
+from polytomy.inputs.class_samples import group_samples
 
 QUICK = {"generations": 3, "population": 6}
 SEEDED = [

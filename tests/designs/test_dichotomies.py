@@ -6,8 +6,8 @@ from sklearn.svm import LinearSVC
 
 from polytomy.designs import random_tree
 from polytomy.designs.dichotomies import Dichotomies
-from polytomy.distances.samples import group_samples
 from polytomy.errors import ArgumentError
+from polytomy.inputs.class_samples import group_samples
 
 
 def corners(seed=0, n_classes=4, each=40, spread=0.5):

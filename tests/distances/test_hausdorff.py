@@ -8,7 +8,8 @@ from scipy.spatial.distance import cdist, directed_hausdorff
 
 from polytomy.distances import METRICS, hausdorff, robust_hausdorff
 from polytomy.errors import ArgumentError, DataError
-from polytomy.kernels import compiled_distances, reference_distances
+from polytomy.routines.distances import compiled as compiled_distances
+from polytomy.routines.distances import reference as reference_distances
 
 TWINS = [reference_distances.hausdorff_matrix, compiled_distances.hausdorff_matrix]
 

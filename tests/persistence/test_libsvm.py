@@ -18,7 +18,7 @@ from polytomy import PolytomyClassifier
 from polytomy.datasets import read_data
 from polytomy.errors import ArgumentError, ModelFileError
 from polytomy.persistence import load, read_info, read_libsvm, save, write_libsvm
-from polytomy.persistence.libsvm_text import parse_libsvm, print_libsvm
+from polytomy.persistence.libsvm.model_text import parse_libsvm, print_libsvm
 
 FOLDER = Path(__file__).parent / "libsvm"
 WITH_PROBABILITIES = ["linear", "polynomial", "rbf", "sigmoid", "nu"]

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
-from polytomy.binary.calibration import Calibration, calibrate
-from polytomy.binary.calibrators import Calibrator, UncalibratedMap
-from polytomy.binary.rows import count_rows, take_columns
+from polytomy.calibration.calibrators import Calibrator, UncalibratedMap
+from polytomy.calibration.option import Calibration, calibrate
 from polytomy.errors import ArgumentError, SchemeError
+from polytomy.inputs.rows import count_rows, take_columns
 
 __all__ = [
     "Output",

@@ -6,50 +6,24 @@ import inspect
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
 from sklearn import get_config
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 from sklearn.svm import SVC, NuSVC
-from sklearn.utils import check_random_state, get_tags
+from sklearn.utils import get_tags
 
 from polytomy.errors import ArgumentError
+from polytomy.inputs.seeds import seed_all
 
 __all__ = [
     "check_classifier",
     "is_pairwise",
-    "partition_seeds",
     "prepare_estimator",
     "request_weights",
-    "seed_all",
     "side_labels",
     "tags_of",
     "weight_parameter",
 ]
-
-_LARGEST_SEED = np.iinfo(np.int32).max
-
-
-def partition_seeds(random_state: Any, n_partitions: int) -> list[int | None]:
-    """Return a seed for each partition, so that no result depends on the order of training.
-
-    Parameters
-    ----------
-    random_state : int, RandomState or None
-        None gives no seeds: estimators then keep the random_state they have.
-    n_partitions : int
-
-    Examples
-    --------
-    >>> partition_seeds(None, 2)
-    [None, None]
-    >>> partition_seeds(7, 3)[:2] == partition_seeds(7, 2)
-    True
-    """
-    if random_state is None:
-        return [None] * n_partitions
-    generator = check_random_state(random_state)
-    return [int(generator.randint(_LARGEST_SEED)) for _ in range(n_partitions)]
 
 
 def prepare_estimator(estimator: Any, seed: int | None) -> Any:
@@ -72,20 +46,6 @@ def prepare_estimator(estimator: Any, seed: int | None) -> Any:
         machine.set_params(probability=default)
     seed_all(prepared, seed)
     return prepared
-
-
-def seed_all(estimator: Any, seed: int | None) -> None:
-    """Set every random_state in an estimator from the seed; None leaves them as they are."""
-    if seed is None:
-        return
-    generator = np.random.default_rng(seed)
-    # Sorted, so that the same parameter gets the same seed whatever the order of the others.
-    names = [
-        name
-        for name in sorted(estimator.get_params(deep=True))
-        if name == "random_state" or name.endswith("__random_state")
-    ]
-    estimator.set_params(**{name: int(generator.integers(_LARGEST_SEED)) for name in names})
 
 
 def side_labels(estimator: Any) -> tuple[int, int]:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["BinaryProblem", "balance_sides", "binary_problem", "group_rows"]
+__all__ = ["BinaryProblem", "balance_sides", "binary_problem"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -64,30 +63,6 @@ class BinaryProblem:
         return BinaryProblem(self.name, self.rows[mask], self.is_positive[mask])
 
 
-def group_rows(codes: NDArray[np.integer], n_classes: int) -> tuple[NDArray[np.intp], ...]:
-    """Return the rows of each class, found once for all the partitions of a scheme.
-
-    Parameters
-    ----------
-    codes : array of shape (n_samples,)
-        Index of each sample's class; −1 for a sample whose class is not in the scheme.
-    n_classes : int
-
-    Returns
-    -------
-    tuple of n_classes arrays, each ascending
-
-    Examples
-    --------
-    >>> group_rows(np.array([1, 0, 1, -1]), 3)
-    (array([1]), array([0, 2]), array([], dtype=int64))
-    """
-    # A stable sort keeps the rows of each class in ascending order.
-    by_class = np.argsort(codes, kind="stable")
-    starts = np.searchsorted(codes[by_class], np.arange(n_classes + 1))
-    return tuple(by_class[a:b] for a, b in pairwise(starts))
-
-
 def binary_problem(
     rows_of_class: Sequence[NDArray[np.intp]],
     negative: Sequence[int],
@@ -102,7 +77,7 @@ def binary_problem(
     Parameters
     ----------
     rows_of_class : sequence of arrays
-        As :func:`group_rows` returns them.
+        As :func:`polytomy.inputs.class_indices.group_rows` returns them.
     negative, positive : sequences of int
         Indices of the classes on the −1 and on the +1 side.
     name : str
@@ -110,6 +85,7 @@ def binary_problem(
 
     Examples
     --------
+    >>> from polytomy.inputs.class_indices import group_rows
     >>> rows_of_class = group_rows(np.array([2, 0, 1, 0]), 3)
     >>> problem = binary_problem(rows_of_class, negative=[0], positive=[2], name="a-00")
     >>> problem.rows, problem.targets

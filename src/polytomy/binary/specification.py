@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator, clone
 
-from polytomy.binary.libsvm import classifier_from_options
+from polytomy.binary.libsvm_options import classifier_from_options
 from polytomy.errors import ArgumentError
 
 __all__ = ["estimator_from", "specification_of"]

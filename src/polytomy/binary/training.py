@@ -18,8 +18,6 @@ from polytomy.binary.answers import (
     match_sides,
     uncalibrated,
 )
-from polytomy.binary.calibration import Calibration, make_calibrator
-from polytomy.binary.folds import CannotCalibrateError, check_folds, problem_folds
 from polytomy.binary.preparation import (
     is_pairwise,
     prepare_estimator,
@@ -28,9 +26,11 @@ from polytomy.binary.preparation import (
     weight_parameter,
 )
 from polytomy.binary.problems import BinaryProblem
-from polytomy.binary.rows import count_rows, take_columns, take_rows, take_values
+from polytomy.calibration.folds import CannotCalibrateError, check_folds, fold_masks
+from polytomy.calibration.option import Calibration, make_calibrator
 from polytomy.errors import ArgumentError, CalibrationWarning, PolytomyError, warn_caller
-from polytomy.metrics.inputs import check_weights
+from polytomy.inputs.rows import count_rows, take_columns, take_rows, take_values
+from polytomy.inputs.weights import check_weights
 
 __all__ = ["describe_shortcoming", "train_binary"]
 
@@ -213,9 +213,9 @@ class _Trainer:
         """Return scores of samples held out of training, their sides and their weights."""
         scores: list[NDArray[np.float64]] = []
         held_out: list[NDArray[np.intp]] = []
-        for training, test in problem_folds(problem, self.X, cv, seed):
+        for is_kept, test in fold_masks(problem.rows, problem.is_positive, self.X, cv, seed):
             try:
-                binary = replace(self.train(training), output=output)
+                binary = replace(self.train(problem.keep(is_kept)), output=output)
                 scores.append(binary.scores(take_rows(self.X, problem.rows[test])))
             except PolytomyError:
                 raise

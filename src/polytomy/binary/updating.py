@@ -11,9 +11,9 @@ from numpy.typing import ArrayLike
 from polytomy.binary.answers import Output, TrainedBinary, uncalibrated
 from polytomy.binary.preparation import prepare_estimator, side_labels
 from polytomy.binary.problems import BinaryProblem
-from polytomy.binary.rows import count_rows, take_rows
 from polytomy.errors import ArgumentError
-from polytomy.metrics.inputs import check_weights
+from polytomy.inputs.rows import count_rows, take_rows
+from polytomy.inputs.weights import check_weights
 
 __all__ = ["update_binary"]
 

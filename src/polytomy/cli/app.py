@@ -23,7 +23,7 @@ from polytomy.cli import (
     splitting,
     trials,
 )
-from polytomy.cli.files import explain_failure, print_text
+from polytomy.cli.text_files import explain_failure, print_text
 from polytomy.cli.wording import in_options
 from polytomy.errors import PolytomyError
 

@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from polytomy.cli.data import AsJson, to_json
-from polytomy.cli.files import print_text
+from polytomy.cli.data_options import AsJson, to_json
+from polytomy.cli.text_files import print_text
 
 __all__ = ["register"]
 
@@ -38,7 +38,7 @@ def list_datasets(
     Example: `polytomy datasets list`
     """
     from polytomy.trials import BUNDLED, CATALOGUE
-    from polytomy.trials.data import load_datasets, names_in_folder
+    from polytomy.trials.sources import load_datasets, names_in_folder
 
     there = [] if data is None else names_in_folder(data)
     found = []
@@ -77,8 +77,8 @@ def _state(name: str, folder: Path) -> str:
     """Return whether a dataset is that of the experiments, or why it cannot be read."""
     from polytomy.errors import PolytomyError
     from polytomy.trials import CATALOGUE
-    from polytomy.trials.data import load_datasets
     from polytomy.trials.fetching import judge_dataset
+    from polytomy.trials.sources import load_datasets
 
     try:
         (dataset,) = load_datasets([name], folder)

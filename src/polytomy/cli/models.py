@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from polytomy.cli.data import (
+from polytomy.cli.data_options import (
     AsJson,
     DataFile,
     Features,
@@ -28,7 +28,7 @@ from polytomy.cli.data import (
     scaler_of,
     to_json,
 )
-from polytomy.cli.files import check_place, print_text
+from polytomy.cli.text_files import check_place, print_text
 from polytomy.errors import ArgumentError, PolytomyWarning
 
 __all__ = ["register"]

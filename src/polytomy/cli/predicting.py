@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 import typer
 
-from polytomy.cli.data import (
+from polytomy.cli.data_options import (
     AsJson,
     DataFile,
     Features,
@@ -24,8 +24,8 @@ from polytomy.cli.data import (
     source_of,
     to_json,
 )
-from polytomy.cli.files import check_place, print_text
-from polytomy.cli.loaded import LoadedModel
+from polytomy.cli.loaded_models import LoadedModel
+from polytomy.cli.text_files import check_place, print_text
 from polytomy.errors import ArgumentError
 
 __all__ = ["register"]

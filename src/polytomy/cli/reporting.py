@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from polytomy.cli.data import AsJson, to_json
-from polytomy.cli.files import print_text
+from polytomy.cli.data_options import AsJson, to_json
+from polytomy.cli.text_files import print_text
 
 __all__ = ["register"]
 

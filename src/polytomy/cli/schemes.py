@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from polytomy.cli.data import (
+from polytomy.cli.data_options import (
     AsJson,
     Format,
     Header,
@@ -20,7 +20,13 @@ from polytomy.cli.data import (
     read_scaled,
     to_json,
 )
-from polytomy.cli.files import check_place, explain_failure, print_text, read_control, write_text
+from polytomy.cli.text_files import (
+    check_place,
+    explain_failure,
+    print_text,
+    read_control,
+    write_text,
+)
 from polytomy.designs import DATA_DESIGNS, DESIGNS, find_design
 from polytomy.designs import design as make_design
 from polytomy.errors import ArgumentError, ControlError, Problem

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from polytomy.cli.data import (
+from polytomy.cli.data_options import (
     AsJson,
     DataFile,
     Format,
@@ -21,7 +21,7 @@ from polytomy.cli.data import (
     read_scaled,
     to_json,
 )
-from polytomy.cli.files import check_place, print_text, write_text
+from polytomy.cli.text_files import check_place, print_text, write_text
 from polytomy.errors import ArgumentError
 
 __all__ = ["register"]

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from polytomy.cli.data import (
+from polytomy.cli.data_options import (
     AsJson,
     DataFile,
     Format,
@@ -17,7 +17,7 @@ from polytomy.cli.data import (
     read_samples,
     to_json,
 )
-from polytomy.cli.files import STANDARD_INPUT, print_text
+from polytomy.cli.text_files import STANDARD_INPUT, print_text
 from polytomy.errors import ArgumentError
 
 __all__ = ["register"]

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from polytomy.cli.data import AsJson, to_json
-from polytomy.cli.files import print_text
+from polytomy.cli.data_options import AsJson, to_json
+from polytomy.cli.text_files import print_text
 
 if TYPE_CHECKING:
     from polytomy.trials import Progress, Results

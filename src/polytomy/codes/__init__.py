@@ -1,10 +1,9 @@
 """Coding matrices as checked, frozen values, and functions that make the usual ones."""
 
-from polytomy.codes.arguments import RandomState, as_count, as_generator
 from polytomy.codes.checks import MAX_ENTRIES, find_problems
-from polytomy.codes.matrix import CodingMatrix
+from polytomy.codes.coding_matrix import CodingMatrix
 from polytomy.codes.orthogonal import hadamard, hadamard_order, orthogonal
-from polytomy.codes.random import random_strict, random_ternary
+from polytomy.codes.random_codes import random_strict, random_ternary
 from polytomy.codes.standard import (
     MAX_EXHAUSTIVE_CLASSES,
     adjacent,
@@ -13,6 +12,8 @@ from polytomy.codes.standard import (
     one_vs_rest,
 )
 from polytomy.codes.structure import AdjacentOrder, Equiangular, TreeShape
+from polytomy.inputs.numbers import as_count
+from polytomy.inputs.random_states import RandomState, as_generator
 
 __all__ = [
     "MAX_ENTRIES",

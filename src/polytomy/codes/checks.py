@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from polytomy.codes.structure import CodeArray, row_blocks
-from polytomy.errors import CodeProblem
+from polytomy.errors import ArgumentError, CodeProblem
 
-__all__ = ["MAX_ENTRIES", "find_problems", "read_matrix"]
+__all__ = ["MAX_ENTRIES", "check_entries", "find_problems", "read_matrix"]
 
 MAX_ENTRIES = 2**29
 """The most entries a coding matrix may have: 512 MiB, room for one-vs-one of 1024 classes."""
@@ -149,3 +149,13 @@ def _enumerate(classes: Iterable[int]) -> str:
     if len(names) > _MOST_NAMED:
         return f"{', '.join(names[:_MOST_NAMED])} and {len(names) - _MOST_NAMED} more"
     return f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def check_entries(design: str, n_partitions: int, n_classes: int) -> None:
+    """Raise ArgumentError if a code would be too large, before anything is allocated for it."""
+    if n_partitions * n_classes > MAX_ENTRIES:
+        raise ArgumentError(
+            f"{design} of {n_classes:,} classes has {n_partitions:,} partitions, "
+            f"{n_partitions * n_classes:,} entries; a coding matrix has at most "
+            f"{MAX_ENTRIES:,}. Divide the classes with a tree first."
+        )

@@ -9,10 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import circulant
 
-from polytomy.codes.arguments import RandomState, as_count, as_generator, check_entries
-from polytomy.codes.matrix import CodingMatrix
+from polytomy.codes.checks import check_entries
+from polytomy.codes.coding_matrix import CodingMatrix
 from polytomy.codes.standard import one_vs_one, one_vs_rest
 from polytomy.errors import ArgumentError
+from polytomy.inputs.numbers import as_count
+from polytomy.inputs.random_states import RandomState, as_generator
 
 __all__ = ["hadamard", "hadamard_order", "orthogonal"]
 

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from polytomy.codes.arguments import as_count, check_entries
-from polytomy.codes.matrix import CodingMatrix
+from polytomy.codes.checks import check_entries
+from polytomy.codes.coding_matrix import CodingMatrix
 from polytomy.errors import ArgumentError
+from polytomy.inputs.numbers import as_count
 
 __all__ = ["MAX_EXHAUSTIVE_CLASSES", "adjacent", "exhaustive", "one_vs_one", "one_vs_rest"]
 

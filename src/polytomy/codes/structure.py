@@ -1,7 +1,7 @@
 """The structures that let a coding matrix be solved by a short cut.
 
 Pure functions on int8 arrays of −1, 0 and 1; their rows are partitions, their columns classes.
-They take for granted what :class:`polytomy.codes.matrix.CodingMatrix` checks: no row has an empty
+They take for granted what `CodingMatrix` checks: no row has an empty
 side and no two columns are equal. Large matrices are worked through in blocks of rows, to need
 little memory beside them.
 

@@ -1,6 +1,6 @@
 """Data files, read whole or in blocks of bounded memory, and written."""
 
-from polytomy.datasets.data import Data
+from polytomy.datasets.dataset import Data
 from polytomy.datasets.formats import FORMATS, find_format
 from polytomy.datasets.reading import open_blocks, read_data
 from polytomy.datasets.streams import Source, Stream, open_source

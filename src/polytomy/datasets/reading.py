@@ -13,7 +13,7 @@ from scipy.sparse import vstack
 from polytomy.datasets.binary_files import AgfTable, NpzTable
 from polytomy.datasets.categories import Categories, check_categories, expand_names, one_hot
 from polytomy.datasets.columns import Features, Target
-from polytomy.datasets.data import Data
+from polytomy.datasets.dataset import Data
 from polytomy.datasets.delimited import DelimitedTable, Dialect
 from polytomy.datasets.formats import DELIMITERS, find_format
 from polytomy.datasets.labels import LabelIndex

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from polytomy.datasets.data import Data
+from polytomy.datasets.dataset import Data
 from polytomy.datasets.formats import find_format
 from polytomy.datasets.parquet import import_pyarrow
 from polytomy.errors import ArgumentError

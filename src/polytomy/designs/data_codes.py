@@ -10,12 +10,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from polytomy import codes
 from polytomy.codes import CodingMatrix
-from polytomy.codes.arguments import RandomState, as_count, as_generator
 from polytomy.designs.dichotomies import Dichotomies, Side
 from polytomy.designs.empirical import empirical_tree
 from polytomy.designs.flat import from_matrix
 from polytomy.designs.nested_dichotomies import furthest_centroid_tree
-from polytomy.distances.samples import ClassSamples, group_samples
+from polytomy.inputs.class_samples import ClassSamples, group_samples
+from polytomy.inputs.numbers import as_count
+from polytomy.inputs.random_states import RandomState, as_generator
 from polytomy.scheme import Scheme
 
 __all__ = ["data_driven_code"]

@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import solve
 
-from polytomy.codes.arguments import RandomState, as_count, as_generator
-from polytomy.distances.samples import ClassSamples
+from polytomy.inputs.class_samples import ClassSamples
+from polytomy.inputs.numbers import as_count
+from polytomy.inputs.random_states import RandomState, as_generator
 from polytomy.scheme import Scheme
 
 __all__ = ["Dichotomies", "Side"]
@@ -117,7 +118,7 @@ class Dichotomies:
     def _calibrated(
         self, negative: Side, positive: Side, asked: Side
     ) -> tuple[NDArray[np.float64], Any]:
-        from polytomy.binary.calibrators import SigmoidCalibrator  # imports scikit-learn
+        from polytomy.calibration.calibrators import SigmoidCalibrator  # imports scikit-learn
 
         scores = self.scores(negative, positive, asked)
         codes, weights = self.samples.codes[self._rows(asked)], self.weights[self._rows(asked)]

@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from polytomy.codes.arguments import RandomState, as_generator
 from polytomy.designs.flat import from_matrix
-from polytomy.distances.samples import ClassSamples, group_samples
+from polytomy.inputs.class_samples import ClassSamples, group_samples
+from polytomy.inputs.random_states import RandomState, as_generator
 from polytomy.scheme import Scheme
 
 __all__ = ["decoc"]

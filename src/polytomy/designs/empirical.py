@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from polytomy.designs.trees import Nested, from_tree
-from polytomy.distances.choose import DistanceArgument, distances_from
-from polytomy.distances.samples import group_samples
+from polytomy.distances.option import DistanceArgument, distances_from
 from polytomy.errors import ArgumentError
+from polytomy.inputs.class_samples import group_samples
 from polytomy.scheme import Scheme
 
 __all__ = ["LINKAGES", "empirical_tree"]

@@ -9,9 +9,9 @@ import numpy.typing as npt
 
 from polytomy import codes
 from polytomy.codes import CodingMatrix
-from polytomy.codes.arguments import RandomState
 from polytomy.designs.classes import class_labels
 from polytomy.errors import ArgumentError
+from polytomy.inputs.random_states import RandomState
 from polytomy.scheme import Scheme
 from polytomy.scheme.naming import numbered_binaries
 

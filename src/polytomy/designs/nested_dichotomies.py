@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.spatial.distance import cdist
 
-from polytomy.codes.arguments import RandomState, as_generator
 from polytomy.designs.dichotomies import Dichotomies
 from polytomy.designs.trees import Nested, from_tree
-from polytomy.distances.samples import group_samples
 from polytomy.errors import ArgumentError
+from polytomy.inputs.class_samples import group_samples
+from polytomy.inputs.random_states import RandomState, as_generator
 from polytomy.scheme import Scheme
 
 __all__ = ["class_balanced_tree", "furthest_centroid_tree", "random_pair_tree"]

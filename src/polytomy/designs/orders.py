@@ -10,12 +10,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.spatial.distance import squareform
 
-from polytomy.codes.arguments import RandomState, as_count, as_generator
 from polytomy.designs.flat import adjacent
 from polytomy.designs.seriation import seriate, without_noise
-from polytomy.distances.choose import DistanceArgument, distances_from
 from polytomy.distances.moments import centroid
-from polytomy.distances.samples import group_samples
+from polytomy.distances.option import DistanceArgument, distances_from
+from polytomy.inputs.class_samples import group_samples
+from polytomy.inputs.numbers import as_count
+from polytomy.inputs.random_states import RandomState, as_generator
 from polytomy.scheme import Scheme
 
 __all__ = ["ClassOrder", "detect_order", "ordered_adjacent"]

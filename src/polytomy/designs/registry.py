@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable
 from difflib import get_close_matches
 from typing import Any, NamedTuple
 
-from polytomy.codes.arguments import RandomState
 from polytomy.designs import (
     data_codes,
     discriminant,
@@ -18,8 +17,9 @@ from polytomy.designs import (
     searched_trees,
     trees,
 )
-from polytomy.distances.samples import group_samples
 from polytomy.errors import ArgumentError
+from polytomy.inputs.class_samples import group_samples
+from polytomy.inputs.random_states import RandomState
 from polytomy.scheme import Scheme
 from polytomy.scheme.ensemble import SchemeEnsemble
 

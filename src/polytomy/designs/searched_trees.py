@@ -7,13 +7,14 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
-from polytomy.codes.arguments import RandomState, as_count, as_generator
 from polytomy.designs.dichotomies import Dichotomies
 from polytomy.designs.empirical import empirical_tree
 from polytomy.designs.nested_dichotomies import furthest_centroid_tree
 from polytomy.designs.trees import Nested, from_tree, random_tree
-from polytomy.distances.samples import ClassSamples, group_samples
 from polytomy.errors import ArgumentError
+from polytomy.inputs.class_samples import ClassSamples, group_samples
+from polytomy.inputs.numbers import as_count
+from polytomy.inputs.random_states import RandomState, as_generator
 from polytomy.scheme import ClassRef, Scheme
 
 __all__ = ["best_random_tree", "evolved_tree"]

@@ -7,9 +7,9 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from polytomy.codes.arguments import RandomState, as_generator
 from polytomy.designs.classes import class_labels
 from polytomy.errors import ArgumentError
+from polytomy.inputs.random_states import RandomState, as_generator
 from polytomy.scheme import Binary, ClassRef, Node, NodeRef, Scheme
 from polytomy.scheme.expand import SHORT_FORMS
 from polytomy.scheme.layout import TWO_WAY, BranchRef

@@ -1,11 +1,11 @@
 """How far apart classes are in the data."""
 
-from polytomy.distances.choose import DISTANCES, distances_from
+from polytomy.distances.class_distances import ClassDistances
 from polytomy.distances.energy import energy
 from polytomy.distances.hausdorff import hausdorff, robust_hausdorff
-from polytomy.distances.matrix import ClassDistances
 from polytomy.distances.metrics import METRICS
 from polytomy.distances.moments import centroid
+from polytomy.distances.option import DISTANCES, distances_from
 from polytomy.distances.separability import separability
 
 __all__ = [

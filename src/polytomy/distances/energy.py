@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from polytomy.codes.arguments import RandomState, as_count, as_generator
-from polytomy.distances.matrix import ClassDistances
+from polytomy.distances.class_distances import ClassDistances
 from polytomy.distances.metrics import SampleMetric, check_metric
-from polytomy.distances.samples import Rows, check_two_classes, group_samples
+from polytomy.inputs.class_samples import Rows, check_two_classes, group_samples
+from polytomy.inputs.numbers import as_count
+from polytomy.inputs.random_states import RandomState, as_generator
 
 __all__ = ["energy"]
 

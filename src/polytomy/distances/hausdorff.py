@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from polytomy.distances.matrix import ClassDistances
+from polytomy.distances.class_distances import ClassDistances
 from polytomy.distances.metrics import SampleMetric, check_metric
-from polytomy.distances.samples import ClassSamples, Rows, check_two_classes, group_samples
 from polytomy.errors import ArgumentError
-from polytomy.kernels.dispatch import kernel
-from polytomy.kernels.reference_distances import hausdorff_matrix as small_hausdorff_matrix
+from polytomy.inputs.class_samples import ClassSamples, Rows, check_two_classes, group_samples
+from polytomy.routines.distances.reference import hausdorff_matrix as small_hausdorff_matrix
+from polytomy.routines.runtime.dispatch import routine
 
 __all__ = ["hausdorff", "robust_hausdorff"]
 
@@ -84,7 +84,7 @@ def _euclidean(samples: ClassSamples) -> NDArray[np.float64]:
     counts = samples.counts.astype(np.float64)
     pairs = (counts.sum() ** 2 - (counts**2).sum()) / 2
     is_small = pairs * samples.rows.shape[1] < _LEAST_WORK
-    compiled = kernel("hausdorff_matrix", "distances", is_serial=True)
+    compiled = routine("hausdorff_matrix", "distances", is_serial=True)
     run = small_hausdorff_matrix if is_small else compiled
     matrix: NDArray[np.float64] = run(np.ascontiguousarray(samples.rows), samples.starts)
     return matrix

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 from scipy.spatial.distance import cdist
 
-from polytomy.distances.samples import ClassSamples, Rows
 from polytomy.errors import ArgumentError, DataError
+from polytomy.inputs.class_samples import ClassSamples, Rows
 
 __all__ = ["METRICS", "SampleMetric", "check_metric"]
 

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.spatial.distance import cdist
 
-from polytomy.distances.matrix import ClassDistances
-from polytomy.distances.samples import ClassSamples, Rows, check_two_classes, group_samples
+from polytomy.distances.class_distances import ClassDistances
+from polytomy.inputs.class_samples import ClassSamples, Rows, check_two_classes, group_samples
 
 __all__ = ["centroid"]
 

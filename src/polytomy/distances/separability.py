@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import softmax
 
-from polytomy.codes.arguments import RandomState, as_count, as_generator
-from polytomy.distances.matrix import ClassDistances
-from polytomy.distances.samples import ClassSamples, check_two_classes, group_samples
+from polytomy.distances.class_distances import ClassDistances
+from polytomy.inputs.class_samples import ClassSamples, check_two_classes, group_samples
+from polytomy.inputs.numbers import as_count
+from polytomy.inputs.random_states import RandomState, as_generator
 
 __all__ = ["separability"]
 

@@ -1,5 +1,5 @@
 """Fitted classifiers as ONNX models, which run without Python (the extra ``onnx``)."""
 
-from polytomy.export.front import to_onnx
+from polytomy.export.onnx_model import to_onnx
 
 __all__ = ["to_onnx"]

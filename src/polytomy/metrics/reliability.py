@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from polytomy.errors import ArgumentError
-from polytomy.metrics.inputs import check_judged_samples
+from polytomy.inputs.judged_samples import check_judged_samples
 
 _RELIABILITY_BIN = np.dtype(
     [

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from polytomy.errors import ArgumentError
-from polytomy.metrics.inputs import check_judged_samples, check_labels, check_weights
+from polytomy.inputs.judged_samples import check_judged_samples, check_labels
+from polytomy.inputs.weights import check_weights
 
 
 def uncertainty_coefficient(

@@ -3,9 +3,9 @@
 Each function draws into the axes it is given, or into a new figure, and returns the axes.
 """
 
-from polytomy.plots.classes import distances
 from polytomy.plots.coding import code
-from polytomy.plots.race import pareto
+from polytomy.plots.distances import distances
+from polytomy.plots.pareto import pareto
 from polytomy.plots.trees import tree
 
 __all__ = ["code", "distances", "pareto", "tree"]

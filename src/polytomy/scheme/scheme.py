@@ -13,11 +13,11 @@ from polytomy.codes import CodingMatrix
 from polytomy.errors import SchemeError
 from polytomy.language import print_text
 from polytomy.language.lexer import find_half_character, is_name
-from polytomy.scheme.describe import draw_matrix, draw_tree
-from polytomy.scheme.express import express
+from polytomy.scheme.drawing import draw_matrix, draw_tree
 from polytomy.scheme.flatten import flatten_layout, unfold_layout
 from polytomy.scheme.labels import Label, normal_labels
 from polytomy.scheme.layout import Binary, ClassRef, Layout, Node, NodeRef
+from polytomy.scheme.writing import express
 
 __all__ = ["Partition", "Scheme"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-from polytomy.assembly import SchemeArgument, Solver
+from polytomy.composition import SchemeArgument, Solver
 from polytomy.errors import ArgumentError
 from polytomy.scheme import Scheme
 

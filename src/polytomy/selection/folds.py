@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-from polytomy.binary.folds import check_folds, row_numbers
+from polytomy.calibration.folds import check_folds, row_numbers
 from polytomy.errors import ArgumentError
 
 __all__ = ["folds_of"]

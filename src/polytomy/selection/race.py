@@ -16,7 +16,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from polytomy.assembly import (
+from polytomy.banks import build_bank
+from polytomy.binary import TrainedBinary
+from polytomy.binary.preparation import is_pairwise
+from polytomy.composition import (
     Arrangement,
     Dichotomy,
     Listener,
@@ -28,12 +31,9 @@ from polytomy.assembly import (
     members_of,
     scheme_from,
 )
-from polytomy.binary import TrainedBinary
-from polytomy.binary.banks import build_bank
-from polytomy.binary.preparation import is_pairwise
-from polytomy.binary.rows import take_columns, take_rows
 from polytomy.errors import ArgumentError, PolytomyError
-from polytomy.metrics.inputs import check_weights
+from polytomy.inputs.rows import take_columns, take_rows
+from polytomy.inputs.weights import check_weights
 from polytomy.scheme import Scheme
 from polytomy.selection.candidates import Candidate
 from polytomy.selection.scoring import Judged, Score
@@ -138,7 +138,7 @@ def run_race(
     scores : what is measured; the first one decides
     folds : pairs of training and held-out rows; every class is in all training parts
     estimator, models, random_state : as of the classifier
-    training : from rows of the data to the options of `polytomy.assembly.fit_binaries`
+    training : from rows of the data to the options of `polytomy.composition.fit_binaries`
     sample_weight : of the held-out samples
     budget : seconds after which no further fold is begun
     is_lenient : whether candidates that cannot be done on this data are left out, with the reason,

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from polytomy.codes import CodingMatrix
 from polytomy.errors import ArgumentError
-from polytomy.kernels.dispatch import kernel
+from polytomy.routines.runtime.dispatch import routine
 from polytomy.solvers.decisions import check_decisions
 from polytomy.solvers.divergence import solve_divergence
 from polytomy.solvers.least_squares import solve_least_squares
@@ -98,7 +98,7 @@ def solve_wu_lin_weng_1(code: CodingMatrix, decisions: ArrayLike) -> FloatArray:
     array([[0.5714, 0.2857, 0.1429]])
     """
     pairs = _collect_pairs(code, decisions, "wu-lin-weng-1")
-    stationary = kernel("stationary_distribution", "coupling")
+    stationary = routine("stationary_distribution", "coupling")
     probabilities: FloatArray = stationary(
         pairs.first, pairs.second, pairs.decisions, code.n_classes
     )

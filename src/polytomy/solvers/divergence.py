@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from polytomy.codes import CodingMatrix
 from polytomy.codes.structure import row_blocks
-from polytomy.kernels.dispatch import kernel
+from polytomy.routines.runtime.dispatch import routine
 from polytomy.solvers.decisions import check_decisions
 from polytomy.solvers.least_squares import solve_least_squares
 from polytomy.solvers.weights import check_weights
@@ -62,7 +62,7 @@ def solve_divergence(
         # A tree can make every answer true at once: no other probabilities diverge less.
         return solve_least_squares(code, answers)
     is_convex = code.is_strict or code.is_pairwise
-    minimise = kernel("minimise_divergence", "divergence")
+    minimise = routine("minimise_divergence", "divergence")
     # The kernel is compiled for one kind of array: a read-only one would have it compiled anew.
     writeable = np.require(answers, requirements="W")
     probabilities: FloatArray = minimise(code.matrix, writeable, shares, is_convex)

@@ -17,9 +17,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from polytomy.codes import CodingMatrix
 from polytomy.errors import ArgumentError
-from polytomy.kernels.dispatch import kernel
+from polytomy.routines.runtime.dispatch import routine
 from polytomy.solvers.decisions import check_decisions
-from polytomy.solvers.structure import (
+from polytomy.solvers.missing_structure import (
     why_not_adjacent,
     why_not_equiangular,
     why_not_one_vs_one,
@@ -99,23 +99,23 @@ def _find(name: str, code: CodingMatrix) -> Algorithm:
 
 def _multiply(code: CodingMatrix, answers: Floats) -> Floats:
     assert code.tree is not None
-    return _run("multiply_down_tree", "", answers, *code.tree)
+    return _run("multiply_down_tree", answers, *code.tree)
 
 
 def _regress(code: CodingMatrix, answers: Floats) -> Floats:
     assert code.adjacent is not None
-    return _run("regress_isotonic", "", answers, *code.adjacent)
+    return _run("regress_isotonic", answers, *code.adjacent)
 
 
 def _project(code: CodingMatrix, answers: Floats) -> Floats:
     assert code.equiangular is not None
-    return _run("project_answers", "", answers, code.matrix / code.equiangular.diagonal)
+    return _run("project_answers", answers, code.matrix / code.equiangular.diagonal)
 
 
 def _couple(code: CodingMatrix, answers: Floats) -> Floats:
     assert code.pairs is not None
     negative, positive = code.pairs
-    return _run("couple_pairs", "systems", answers, negative, positive, code.n_classes)
+    return _run("couple_pairs", answers, negative, positive, code.n_classes)
 
 
 def _search_active_set(code: CodingMatrix, answers: Floats) -> Floats:
@@ -125,13 +125,11 @@ def _search_active_set(code: CodingMatrix, answers: Floats) -> Floats:
     # Without zeros |Ap − r|² has the same quadratic part for every sample.
     dense = code.matrix.astype(np.float64) if code.is_strict else np.empty((0, 0))
     gram = dense.T @ dense
-    return _run(
-        "minimise_on_simplex", "systems", answers, starts, classes, signs, gram, code.n_classes
-    )
+    return _run("minimise_on_simplex", answers, starts, classes, signs, gram, code.n_classes)
 
 
-def _run(name: str, family: str, *arguments: NDArray[np.generic] | int) -> Floats:
-    probabilities: Floats = kernel(name, family)(*arguments)
+def _run(name: str, *arguments: NDArray[np.generic] | int) -> Floats:
+    probabilities: Floats = routine(name, "least_squares")(*arguments)
     return probabilities
 
 

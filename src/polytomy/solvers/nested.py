@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from polytomy.codes import MAX_ENTRIES, CodingMatrix, TreeShape
 from polytomy.errors import ArgumentError
-from polytomy.kernels.dispatch import kernel
+from polytomy.routines.runtime.dispatch import routine
 
 __all__ = ["SchemeLike", "flatten_code", "is_scheme", "join_trees", "solve_nested"]
 
@@ -98,7 +98,7 @@ def solve_nested(
 
 
 def _multiply_down(decisions: FloatArray, children: NDArray[np.intp]) -> FloatArray:
-    multiply = kernel("multiply_down_tree")
+    multiply = routine("multiply_down_tree", "least_squares")
     probabilities: FloatArray = multiply(decisions, children, np.arange(len(children)))
     return probabilities
 

@@ -19,7 +19,7 @@ class KnownDataset(NamedTuple):
     n_features : int
     classes : labels, in the order that codes over ordered classes go by
     counts : number of samples of each class
-    checksum : of the features, see `polytomy.trials.data.checksum_of`
+    checksum : of the features, see `polytomy.trials.sources.checksum_of`
     openml : number of the dataset at openml.org; None where it is not there
     estimator : specification of the binary classifier
     """

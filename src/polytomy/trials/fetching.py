@@ -12,7 +12,7 @@ import numpy as np
 from polytomy.datasets import Data, write_data
 from polytomy.errors import ArgumentError, DataError
 from polytomy.trials.catalogue import CATALOGUE, KnownDataset
-from polytomy.trials.data import Dataset, checksum_of, load_datasets, path_in_folder
+from polytomy.trials.sources import Dataset, checksum_of, load_datasets, path_in_folder
 
 __all__ = ["Judgement", "fetch_dataset", "judge_dataset"]
 

@@ -17,7 +17,10 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from polytomy import metrics
-from polytomy.assembly import (
+from polytomy.banks import build_bank
+from polytomy.banks.vector_union import pool_by_bytes
+from polytomy.binary import TrainedBinary
+from polytomy.composition import (
     Arrangement,
     Dichotomy,
     arrange,
@@ -29,15 +32,12 @@ from polytomy.assembly import (
     members_of,
     scheme_from,
 )
-from polytomy.binary import TrainedBinary
-from polytomy.binary.banks import build_bank
-from polytomy.binary.banks.pools import pool_by_bytes
-from polytomy.binary.rows import take_rows
 from polytomy.errors import PolytomyError, PolytomyWarning
+from polytomy.inputs.rows import take_rows
 from polytomy.scheme import Scheme
-from polytomy.trials.data import Dataset
 from polytomy.trials.pairs import Pair
 from polytomy.trials.protocol import CALIBRATION, FOLDS, Protocol, Split, describe_estimator
+from polytomy.trials.sources import Dataset
 
 __all__ = ["count_support_vectors", "measure_trial"]
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from polytomy.assembly import SchemeArgument, Solver, scheme_from
+from polytomy.composition import SchemeArgument, Solver, scheme_from
 from polytomy.designs import SCHEME_NAMES
 from polytomy.errors import ArgumentError
 from polytomy.scheme import Scheme

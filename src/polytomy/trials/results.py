@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from polytomy.errors import ArgumentError
 from polytomy.trials.catalogue import CATALOGUE
-from polytomy.trials.data import BUNDLED
 from polytomy.trials.measures import MEASURES, Measure, find_measure
+from polytomy.trials.sources import BUNDLED
 from polytomy.trials.statistics import Paired, Ranking, compare_pairs, rank_methods
 from polytomy.trials.store import read_facts, read_manifest, read_trials
 

@@ -12,15 +12,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from polytomy.assembly import Solver
+from polytomy.composition import Solver
 from polytomy.designs import empirical_tree
 from polytomy.distances import hausdorff
 from polytomy.errors import ArgumentError
-from polytomy.trials.data import Dataset, load_datasets
 from polytomy.trials.measuring import measure_trial
 from polytomy.trials.pairs import pairs_from
 from polytomy.trials.protocol import Protocol, describe_estimator, standardised
 from polytomy.trials.results import Results
+from polytomy.trials.sources import Dataset, load_datasets
 from polytomy.trials.store import Store, holding_tables
 from polytomy.trials.tables import write_tables
 

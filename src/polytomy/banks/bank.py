@@ -1,0 +1,197 @@
+"""A bank: many trained binaries evaluated as one."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from functools import cached_property
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polytomy.banks.any_models import GenericGroup
+from polytomy.banks.kernel_machines import KernelGroup, KernelMember, is_exact, kernel_member
+from polytomy.banks.linear_models import LinearGroup, LinearMember, linear_member
+from polytomy.binary.answers import TrainedBinary, decisions_from_scores
+from polytomy.calibration.calibrators import LogisticMap
+from polytomy.errors import ArgumentError
+from polytomy.inputs.samples import Samples
+from polytomy.routines.runtime.dispatch import routine
+
+__all__ = ["Bank", "build_bank"]
+
+_Member = TypeVar("_Member")
+
+_PRECISIONS = (np.dtype(np.float64), np.dtype(np.float32))
+
+
+class Group(Protocol):
+    """Some binaries of a bank, evaluated together."""
+
+    columns: NDArray[np.intp]
+    effort: float
+    """Inner products, or what takes as long, that a sample costs all of them together."""
+    efforts: NDArray[np.float64]
+    """The same for each of them alone."""
+
+    def scores(self, samples: Samples, n_jobs: int | None = None) -> NDArray[np.float64]:
+        """Return the scores of its binaries, of shape (n_samples, n_columns)."""
+        ...
+
+
+class Bank:
+    """Many trained binaries that answer together, as each would alone but faster.
+
+    Support vector machines with the same kernel share their support vectors; linear models share
+    one matrix product; others are asked one by one. In double precision the answers equal the
+    binaries' own to 1e-9. The bank is put together when it is first asked, and again after
+    unpickling: only the binaries are pickled.
+
+    Parameters
+    ----------
+    binaries : sequence of TrainedBinary
+    dtype : float64 or float32, default=float64
+        Precision of the kernels' inner products and distances. In single precision the decision
+        values of support vector machines are off by some 1e-6 of the sum of their coefficients.
+
+    Examples
+    --------
+    >>> from sklearn.svm import SVC
+    >>> from polytomy.binary import adopt_fitted
+    >>> X = np.array([[0.0], [1.0], [2.0], [3.0]])
+    >>> low = adopt_fitted(SVC().fit(X, [-1, 1, 1, 1]), [0], [1, 2, 3], name="low")
+    >>> high = adopt_fitted(SVC().fit(X, [-1, -1, -1, 1]), [0, 1, 2], [3], name="high")
+    >>> bank = Bank([low, high])
+    >>> bool(np.allclose(bank.scores(X)[:, 1], high.scores(X), rtol=0, atol=1e-9))
+    True
+    """
+
+    def __init__(self, binaries: Sequence[TrainedBinary], dtype: Any = np.float64) -> None:
+        self.binaries = tuple(binaries)
+        self.dtype = np.dtype(dtype)
+        if self.dtype not in _PRECISIONS:
+            raise ArgumentError(
+                f"dtype={dtype!r} is no precision of a bank. Use float64 or float32."
+            )
+
+    def scores(self, X: Any, n_jobs: int | None = None) -> NDArray[np.float64]:
+        """Return what :meth:`TrainedBinary.scores` of each binary gives.
+
+        Parameters
+        ----------
+        X : array, sparse matrix, frame or list of shape (n_samples, n_features)
+        n_jobs : int, optional
+            Jobs of joblib over the binaries that are asked one by one. The others use the
+            threads of compiled code and of matrix products.
+
+        Returns
+        -------
+        array of shape (n_samples, n_binaries)
+        """
+        samples = Samples(X)
+        if len(self._groups) == 1 and len(self._groups[0].columns) == len(self.binaries):
+            return self._groups[0].scores(samples, n_jobs)
+        scores = np.empty((samples.n_rows, len(self.binaries)))
+        for group in self._groups:
+            scores[:, group.columns] = group.scores(samples, n_jobs)
+        return scores
+
+    def decisions(self, X: Any, n_jobs: int | None = None) -> NDArray[np.float64]:
+        """Return the answers r = P(+1) − P(−1), calibrated, of shape (n_samples, n_binaries)."""
+        scores = self.scores(X, n_jobs)
+        maps: list[Any] = [binary.calibrator for binary in self.binaries]
+        if not maps or not all(isinstance(each, LogisticMap) for each in maps):
+            return decisions_from_scores(self.binaries, scores)
+        # What is nearly always asked for goes in one pass and without a copy.
+        slopes = np.array([each.slope_ for each in maps])
+        intercepts = np.array([each.intercept_ for each in maps])
+        routine("answer_logistic", "banks")(scores, slopes, intercepts)
+        return scores
+
+    def pair_votes(
+        self, X: Any, negative: NDArray[np.intp], positive: NDArray[np.intp], n_classes: int
+    ) -> NDArray[np.float64] | None:
+        """Return for each class the pairs that it wins, less those that it loses.
+
+        Only where all binaries are linear; None else. `decisions` says the same, and more, but
+        takes longer: the sign of an answer needs no logistic function.
+
+        Parameters
+        ----------
+        X : samples
+        negative, positive : the two classes of each binary
+        n_classes : number of classes
+
+        Returns
+        -------
+        array of shape (n_samples, n_classes), or None
+        """
+        if len(self._groups) != 1 or not isinstance(self._groups[0], LinearGroup):
+            return None
+        samples = Samples(X)
+        votes = np.zeros((samples.n_rows, n_classes))
+        # The columns of a single group are all binaries in their order.
+        return votes if self._groups[0].add_pair_votes(samples, negative, positive, votes) else None
+
+    def alone(self, position: int) -> Bank:
+        """Return the bank of one of the binaries, the same one each time."""
+        if position not in self._alone:
+            self._alone[position] = Bank([self.binaries[position]], self.dtype)
+        return self._alone[position]
+
+    @cached_property
+    def effort(self) -> float:
+        """What a sample costs, in inner products of its features or what takes as long."""
+        return sum(group.effort for group in self._groups)
+
+    @cached_property
+    def efforts_alone(self) -> NDArray[np.float64]:
+        """What a sample costs when only one of the binaries is asked, for each of them."""
+        efforts = np.empty(len(self.binaries))
+        for group in self._groups:
+            efforts[group.columns] = group.efforts
+        return efforts
+
+    @cached_property
+    def _alone(self) -> dict[int, Bank]:
+        return {}
+
+    @cached_property
+    def _groups(self) -> list[Group]:
+        kernels: dict[Hashable, list[tuple[int, KernelMember]]] = {}
+        linears: dict[Hashable, list[tuple[int, LinearMember]]] = {}
+        others: list[tuple[int, TrainedBinary]] = []
+        for column, binary in enumerate(self.binaries):
+            if (linear := linear_member(binary)) is not None:
+                linears.setdefault(linear.key, []).append((column, linear))
+            elif (machine := kernel_member(binary)) is not None:
+                kernels.setdefault(machine.key, []).append((column, machine))
+            else:
+                others.append((column, binary))
+        groups: list[Group] = [LinearGroup(*_separate(each)) for each in linears.values()]
+        for each in kernels.values():
+            if is_exact([member for _, member in each]):
+                groups.append(KernelGroup(*_separate(each), self.dtype))
+            else:
+                others += [(column, member.binary) for column, member in each]
+        if others:
+            groups.append(GenericGroup(*_separate(others)))
+        return groups
+
+    def __reduce__(self) -> tuple[type[Bank], tuple[Any, ...]]:
+        return Bank, (self.binaries, self.dtype)
+
+    def __repr__(self) -> str:
+        return f"<Bank of {len(self.binaries)} binaries>"
+
+
+def build_bank(binaries: Sequence[TrainedBinary], dtype: Any = np.float64) -> Bank:
+    """Return a bank of the binaries; see :class:`Bank`."""
+    return Bank(binaries, dtype)
+
+
+def _separate(
+    numbered: Sequence[tuple[int, _Member]],
+) -> tuple[NDArray[np.intp], list[_Member]]:
+    columns = np.array([column for column, _ in numbered], dtype=np.intp)
+    return columns, [member for _, member in numbered]

@@ -1,0 +1,147 @@
+"""Kernel machines on one pool of vectors: dense or sparse.
+
+Both evaluators add Σ_v coefficient[v, machine] · K(vector v, sample) to the scores of all machines
+at once, in one compiled pass. Beyond the scores they take bounded memory, whatever the number of
+samples and vectors, and they keep no second copy of the vectors in double precision.
+
+The inner products are not left to a BLAS: its threads and those of the compiled pass keep waiting
+for each other, and with a matrix of products to write and read the whole was slower, even with
+hundreds of features.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from polytomy.inputs.samples import blocks_of
+from polytomy.inputs.sparse import is_sparse
+from polytomy.routines.runtime.dispatch import routine
+from polytomy.svm.kernel_functions import LARGEST_EXPONENT, KernelFunction, squared_lengths
+
+__all__ = ["DenseEvaluator", "Evaluator", "SparseEvaluator", "Weights", "choose_evaluator"]
+
+# From so many features on, inner products are faster than differences.
+_WIDE = 32
+# Bytes of a block of samples that are made dense, or sparse, and of vectors that are moved.
+_BLOCK_BYTES = 2**24
+
+Weights = tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.float64]]
+
+
+class Evaluator(Protocol):
+    """What adds the scores of samples."""
+
+    def add_scores(self, X: Any, scores: NDArray[np.float64]) -> None:
+        """Add the machines' sums over the vectors to scores of shape (n_samples, n_machines)."""
+        ...
+
+
+def choose_evaluator(
+    function: KernelFunction, vectors: Any, rows: NDArray[np.intp], weights: Weights, dtype: Any
+) -> Evaluator:
+    """Return the evaluator of dense or of sparse vectors.
+
+    Parameters
+    ----------
+    function : the kernel
+    vectors : array or CSR array of shape (n_stored, n_features)
+    rows : the rows of `vectors` that are used
+    weights : (starts, machines, coefficients)
+        The coefficients of the n-th of these rows, and the machines they belong to, stand between
+        starts[n] and starts[n + 1].
+    dtype : float64 or float32, precision of inner products and distances
+    """
+    if is_sparse(vectors):
+        return SparseEvaluator(function, vectors, rows, weights, dtype)
+    return DenseEvaluator(function, vectors, rows, weights, dtype)
+
+
+class DenseEvaluator:
+    """Dense vectors; sparse samples are made dense.
+
+    The rbf kernel takes distances from differences, or, with many features, out of inner products,
+    |x|² + |y|² − 2x·y, which is faster. The rounding error of that is relative to the squared
+    lengths, so the vectors' mean is subtracted from vectors and samples first; and it is done only
+    where no vector is too long even then. In single precision the mean is always subtracted,
+    before rounding: large values keep the digits that differ.
+    """
+
+    def __init__(
+        self,
+        function: KernelFunction,
+        vectors: NDArray[np.float64],
+        rows: NDArray[np.intp],
+        weights: Weights,
+        dtype: Any,
+    ) -> None:
+        self._function, self._rows, self._weights = function, rows, weights
+        self._vectors = np.ascontiguousarray(vectors, dtype=np.float64)
+        self._centre = np.zeros(vectors.shape[1], dtype)
+        self._squares = np.empty(0, dtype)
+        if function.kind != "rbf" or not len(rows):
+            return
+        centre = self._vectors.mean(axis=0).astype(dtype)
+        squares = _squared_distances(self._vectors, rows, centre)
+        is_fast = len(centre) >= _WIDE and function.gamma * squares.max() <= LARGEST_EXPONENT
+        if is_fast:
+            self._squares = squares.astype(dtype)
+        if is_fast or dtype != np.float64:
+            self._centre = centre
+
+    def add_scores(self, X: Any, scores: NDArray[np.float64]) -> None:
+        """Add the machines' sums over the vectors."""
+        add = routine("add_dense_scores", "banks")
+        for block in _converted_blocks(X, is_converted=is_sparse(X)):
+            samples = X[block].toarray() if is_sparse(X) else X[block]
+            vectors, code = self._vectors, self._function.code
+            more = self._centre, self._squares, code, self._weights
+            add(samples, vectors, self._rows, *more, scores[block])
+
+
+class SparseEvaluator:
+    """Sparse vectors; dense samples are made sparse, as scikit-learn's SVC does."""
+
+    def __init__(
+        self,
+        function: KernelFunction,
+        vectors: csr_array,
+        rows: NDArray[np.intp],
+        weights: Weights,
+        dtype: Any,
+    ) -> None:
+        self._function, self._rows, self._weights = function, rows, weights
+        self._vectors = vectors.astype(dtype, copy=False)
+
+    def add_scores(self, X: Any, scores: NDArray[np.float64]) -> None:
+        """Add the machines' sums over the vectors."""
+        add = routine("add_sparse_scores", "banks")
+        vectors = self._vectors
+        for block in _converted_blocks(X, is_converted=not is_sparse(X)):
+            samples = csr_array(X[block]).astype(vectors.dtype, copy=False)
+            add(
+                (samples.data, samples.indices, samples.indptr),
+                (vectors.data, vectors.indices, vectors.indptr),
+                self._rows,
+                vectors.shape[1],
+                self._function.code,
+                self._weights,
+                scores[block],
+            )
+
+
+def _converted_blocks(X: Any, *, is_converted: bool) -> Any:
+    """Return the blocks in which samples are evaluated: one if they need no conversion."""
+    n_rows, n_features = X.shape
+    return blocks_of(n_rows, 8 * n_features, _BLOCK_BYTES) if is_converted else [slice(0, n_rows)]
+
+
+def _squared_distances(
+    vectors: NDArray[np.float64], rows: NDArray[np.intp], centre: NDArray[Any]
+) -> NDArray[np.float64]:
+    """Return the squared distances of vectors from a point."""
+    blocks = blocks_of(len(rows), 8 * len(centre), _BLOCK_BYTES)
+    return np.concatenate([squared_lengths(vectors[rows[block]] - centre) for block in blocks])

@@ -1,0 +1,161 @@
+"""The kernel bank: support vector machines that share their support vectors.
+
+Every kernel value of a sample and a support vector is computed once, for all the machines that use
+the vector. Machines of different kernel functions, or after different scalers, form groups.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+from sklearn.svm import SVC, NuSVC
+
+from polytomy.banks.evaluators import Weights, choose_evaluator
+from polytomy.banks.scaling import Scaling, peel_scalers
+from polytomy.banks.vector_union import Pool, pool_by_bytes, pool_by_index
+from polytomy.binary.answers import Output, TrainedBinary
+from polytomy.inputs.samples import Samples, input_key
+from polytomy.inputs.sparse import is_sparse
+from polytomy.svm.kernel_functions import KernelFunction, squared_lengths
+
+__all__ = ["KernelGroup", "KernelMember", "is_exact", "kernel_member"]
+
+# There is no centre to subtract from sparse rows. Up to this γ|y|² their products are exact enough.
+_LARGEST_SPARSE_EXPONENT = 1e5
+
+
+class KernelMember(NamedTuple):
+    """One machine of a kernel bank.
+
+    Attributes
+    ----------
+    binary : the trained binary
+    kernel : its kernel function
+    scaling : what is done to samples first
+    vectors : its support vectors, or all those of the pool it takes them from
+    support : its rows of the pool; None where all vectors are its own
+    coefficients, intercept : of its decision function, positive for the +1 side
+    """
+
+    binary: TrainedBinary
+    kernel: KernelFunction
+    scaling: Scaling | None
+    vectors: Any
+    support: NDArray[np.intp] | None
+    coefficients: NDArray[np.float64]
+    intercept: float
+
+    @property
+    def key(self) -> Hashable:
+        """Equal for machines that can be evaluated together."""
+        return (
+            self.kernel,
+            None if self.scaling is None else self.scaling.key,
+            is_sparse(self.vectors),
+            None if self.support is None else id(self.vectors),
+            input_key(self.binary.estimator, self.vectors.shape[1]),
+        )
+
+
+def kernel_member(binary: TrainedBinary) -> KernelMember | None:
+    """Return a binary as a member of a kernel bank, or None if it is no machine of a known kernel.
+
+    Machines are fitted SVC and NuSVC, alone or after scalers in a pipeline, and objects with a
+    KernelFunction as `kernel`, with `pool.vectors`, and with `support_`, `dual_coef_` and
+    `intercept_` over them.
+    """
+    peeled = peel_scalers(binary.estimator) if binary.output is Output.MARGIN else None
+    if peeled is None:
+        return None
+    scaling, machine = peeled
+    function: KernelFunction | None = None
+    vectors: Any = None
+    support: NDArray[np.intp] | None = None
+    if type(machine) in (SVC, NuSVC):
+        function, vectors = KernelFunction.of(machine), machine.support_vectors_
+    elif isinstance(getattr(machine, "kernel", None), KernelFunction):
+        function, vectors = machine.kernel, machine.pool.vectors
+        support = np.asarray(machine.support_, dtype=np.intp)
+    if function is None:
+        return None
+    coefficients = machine.dual_coef_
+    if is_sparse(coefficients):
+        coefficients = coefficients.toarray()
+    sign = 1.0 if binary.positive_index == 1 else -1.0
+    intercept = sign * float(np.ravel(machine.intercept_)[0])
+    return KernelMember(
+        binary, function, scaling, vectors, support, sign * np.ravel(coefficients), intercept
+    )
+
+
+class KernelGroup:
+    """Machines of one kernel over one pool of support vectors.
+
+    Parameters
+    ----------
+    columns : array of int
+        Which binaries of the bank the members are.
+    members : sequence of KernelMember, all of the same key
+    dtype : float64 or float32
+        Precision of inner products and distances; sums are always in double precision.
+    """
+
+    def __init__(
+        self, columns: NDArray[np.intp], members: Sequence[KernelMember], dtype: Any = np.float64
+    ) -> None:
+        first = members[0]
+        self.columns = columns
+        self._binary, self._scaling = first.binary, first.scaling
+        self._n_features = int(first.vectors.shape[1])
+        self._intercepts = np.array([member.intercept for member in members])
+        pool = _pool_of(members)
+        self.effort = float(len(pool.rows))
+        self.efforts = np.array([float(len(member.coefficients)) for member in members])
+        weights = _weights_of(pool, members)
+        self._evaluator = choose_evaluator(first.kernel, pool.vectors, pool.rows, weights, dtype)
+
+    def scores(self, samples: Samples, n_jobs: int | None = None) -> NDArray[np.float64]:
+        """Return the decision values, of shape (n_samples, n_members)."""
+        X = samples.as_numbers(self._binary.estimator, self._n_features)
+        if self._scaling is not None:
+            X = self._scaling.apply(X)
+        scores = np.empty((samples.n_rows, len(self.columns)))
+        scores[...] = self._intercepts
+        self._evaluator.add_scores(X, scores)
+        return scores
+
+
+def is_exact(members: Sequence[KernelMember]) -> bool:
+    """Return whether a group of these members answers as exactly as they would by themselves."""
+    function = members[0].kernel
+    if function.kind != "rbf" or not is_sparse(members[0].vectors):
+        return True
+    matrices = {id(member.vectors): member.vectors for member in members}.values()
+    longest = max(squared_lengths(matrix).max(initial=0.0) for matrix in matrices)
+    return bool(function.gamma * longest <= _LARGEST_SPARSE_EXPONENT)
+
+
+def _pool_of(members: Sequence[KernelMember]) -> Pool:
+    supports = [member.support for member in members if member.support is not None]
+    if supports:
+        return pool_by_index(members[0].vectors, supports)
+    return pool_by_bytes([member.vectors for member in members])
+
+
+def _weights_of(pool: Pool, members: Sequence[KernelMember]) -> Weights:
+    """Return the coefficients vector by vector: a vector serves only some of the machines."""
+    vectors = np.concatenate(pool.places)
+    machines = np.repeat(np.arange(len(members)), [len(places) for places in pool.places])
+    coefficients = np.concatenate([member.coefficients for member in members])
+    shape = len(pool.rows), len(members)
+    # The conversion sums up the coefficients of a vector that a machine has several times.
+    by_vector = csr_array((coefficients, (vectors, machines)), shape=shape)
+    return (
+        by_vector.indptr.astype(np.intp),
+        by_vector.indices.astype(np.intp),
+        by_vector.data.astype(np.float64),
+    )

@@ -1,5 +1,0 @@
-"""Many trained binaries evaluated as one."""
-
-from polytomy.binary.banks.bank import Bank, build_bank
-
-__all__ = ["Bank", "build_bank"]

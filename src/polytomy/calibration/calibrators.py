@@ -1,0 +1,230 @@
+"""Maps from decision values to probabilities, each learnt in its own way.
+
+A calibrator learns, from decision values and the sides they came from, the probability of the +1
+side. Weights count as copies of samples.
+
+All fits use Platt's targets in place of 0 and 1: (N₊+1)/(N₊+2) on the +1 side and 1/(N₋+2) on the
+−1 side, the posterior means under a uniform prior (Platt 1999). So no map of finite values claims
+certainty that a finite number of samples cannot give, and the logarithmic loss stays finite.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import expit
+
+from polytomy.calibration.platt import fit_log_odds, platt_targets
+from polytomy.errors import ArgumentError
+from polytomy.inputs.weights import check_weights
+
+__all__ = [
+    "Calibrator",
+    "IsotonicCalibrator",
+    "LogisticMap",
+    "SigmoidCalibrator",
+    "TemperatureCalibrator",
+    "UncalibratedMap",
+]
+
+
+class Calibrator(Protocol):
+    """What a calibrator can do."""
+
+    def fit(
+        self,
+        decision_values: NDArray[np.float64],
+        target: NDArray[np.bool_],
+        sample_weight: NDArray[np.float64] | None = None,
+    ) -> Self:
+        """Learn from decision values whether `target`, the +1 side, is true."""
+        ...
+
+    def predict(self, decision_values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the probability of the +1 side for each decision value."""
+        ...
+
+
+class LogisticMap:
+    """P(+1) = 1 / (1 + exp(−slope_·value − intercept_)); the common form of three calibrators."""
+
+    slope_: float
+    intercept_: float
+
+    def predict(self, decision_values: ArrayLike) -> NDArray[np.float64]:
+        """Return the probability of the +1 side for each decision value."""
+        values = np.asarray(decision_values, dtype=np.float64)
+        return np.asarray(expit(self.slope_ * values + self.intercept_))
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}()"
+
+
+class UncalibratedMap(LogisticMap):
+    """The logistic function itself, with nothing to learn.
+
+    It takes decision values for log-odds. That is what they are for logistic regression and
+    boosting; for margins it keeps their order, and says 0.73 at the margin of a support vector
+    machine. Used for ``calibration=None`` and where there are too few samples to calibrate.
+
+    Examples
+    --------
+    >>> UncalibratedMap().predict([0.0, np.log(3)])
+    array([0.5 , 0.75])
+    """
+
+    slope_ = 1.0
+    intercept_ = 0.0
+
+    def fit(
+        self, decision_values: ArrayLike, target: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> Self:
+        """Do nothing: there is nothing to learn."""
+        return self
+
+
+class SigmoidCalibrator(LogisticMap):
+    """Platt's sigmoid, fitted by Newton's method (Platt 1999; Lin, Lin and Weng 2007).
+
+    It is the map of LIBSVM, whose parameters are A = −slope_ and B = −intercept_.
+
+    Attributes
+    ----------
+    slope_, intercept_ : float
+
+    Examples
+    --------
+    With two values only, the map meets the targets 1/4 and 3/4 of two samples on each side:
+
+    >>> calibrator = SigmoidCalibrator().fit([-1, -1, 1, 1], [False, False, True, True])
+    >>> calibrator.predict([-1, 0, 1])
+    array([0.25, 0.5 , 0.75])
+    """
+
+    def fit(
+        self, decision_values: ArrayLike, target: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> Self:
+        """Minimise the logarithmic loss against Platt's targets."""
+        values, targets, weight = _fitting_data(decision_values, target, sample_weight)
+        # Newton's steps do not depend on origin and scale, but their rounding errors do.
+        centre, spread = float(np.mean(values)), float(np.std(values))
+        ones = np.ones_like(values)
+        if spread <= 1e-12 * abs(centre):
+            columns = ones[:, np.newaxis]
+            self.slope_, self.intercept_ = 0.0, float(fit_log_odds(columns, targets, weight)[0])
+            return self
+        columns = np.column_stack([(values - centre) / spread, ones])
+        slope, level = fit_log_odds(columns, targets, weight)
+        self.slope_ = float(slope / spread)
+        self.intercept_ = float(level - slope * centre / spread)
+        return self
+
+
+class TemperatureCalibrator(LogisticMap):
+    """One positive factor on the decision values and no intercept (after Guo et al. 2017).
+
+    The sign of a decision value, and so the side it favours, is kept. Where the values favour the
+    wrong side on the whole, the factor is zero and all probabilities are one half.
+
+    Attributes
+    ----------
+    slope_ : float
+        The factor, 1 / temperature.
+    intercept_ : float
+        Zero.
+
+    Examples
+    --------
+    >>> calibrator = TemperatureCalibrator().fit([-1, -1, 1, 1], [False, False, True, True])
+    >>> calibrator.predict([-1, 0, 1])
+    array([0.25, 0.5 , 0.75])
+    >>> round(calibrator.temperature_, 6)  # 1 / log 3
+    0.910239
+    """
+
+    intercept_ = 0.0
+
+    @property
+    def temperature_(self) -> float:
+        """What the decision values are divided by."""
+        return 1.0 / self.slope_ if self.slope_ else float("inf")
+
+    def fit(
+        self, decision_values: ArrayLike, target: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> Self:
+        """Minimise the logarithmic loss against Platt's targets."""
+        values, targets, weight = _fitting_data(decision_values, target, sample_weight)
+        scale = float(np.max(np.abs(values)))
+        if scale == 0.0:
+            self.slope_ = 0.0
+            return self
+        slope = fit_log_odds(values[:, np.newaxis] / scale, targets, weight)[0]
+        self.slope_ = max(0.0, float(slope / scale))
+        return self
+
+
+class IsotonicCalibrator:
+    """The best non-decreasing map (Zadrozny and Elkan 2002), fitted to Platt's targets.
+
+    Linear between its knots and constant beyond them. Fitted to Platt's targets and not to 0 and
+    1, it stays between 1/(N₋+2) and (N₊+1)/(N₊+2).
+
+    Attributes
+    ----------
+    knots_ : array, decision values, ascending
+    probabilities_ : array, the probability at each knot
+
+    Examples
+    --------
+    >>> calibrator = IsotonicCalibrator().fit([-1, 0, 1, 2], [False, True, False, True])
+    >>> calibrator.predict([-5, 0, 1, 5])
+    array([0.25, 0.5 , 0.5 , 0.75])
+    """
+
+    knots_: NDArray[np.float64]
+    probabilities_: NDArray[np.float64]
+
+    def fit(
+        self, decision_values: ArrayLike, target: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> Self:
+        """Minimise the weighted squares against Platt's targets."""
+        from sklearn.isotonic import IsotonicRegression
+
+        values, targets, weight = _fitting_data(decision_values, target, sample_weight)
+        regression = IsotonicRegression(out_of_bounds="clip").fit(values, targets, weight)
+        self.knots_ = np.asarray(regression.X_thresholds_, dtype=np.float64)
+        self.probabilities_ = np.asarray(regression.y_thresholds_, dtype=np.float64)
+        return self
+
+    def predict(self, decision_values: ArrayLike) -> NDArray[np.float64]:
+        """Return the probability of the +1 side for each decision value."""
+        values = np.asarray(decision_values, dtype=np.float64)
+        return np.interp(values, self.knots_, self.probabilities_)
+
+    def __repr__(self) -> str:
+        return "IsotonicCalibrator()"
+
+
+def _fitting_data(
+    decision_values: ArrayLike, target: ArrayLike, sample_weight: ArrayLike | None
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Return decision values, Platt's targets and weights of the samples that weigh anything."""
+    values = np.asarray(decision_values, dtype=np.float64)
+    is_positive = np.asarray(target, dtype=np.bool_)
+    if values.ndim != 1 or values.shape != is_positive.shape:
+        raise ArgumentError(
+            f"decision_values of shape {values.shape} and target of shape {is_positive.shape} "
+            "do not go together. Give one value and one side for each sample."
+        )
+    if not np.all(np.isfinite(values)):
+        raise ArgumentError(
+            f"{np.count_nonzero(~np.isfinite(values))} of {len(values)} decision values are not "
+            "finite numbers, so they cannot be calibrated. Use calibration=None, or another "
+            "estimator."
+        )
+    weight = check_weights(sample_weight, len(values))
+    counts = weight > 0
+    values, is_positive, weight = values[counts], is_positive[counts], weight[counts]
+    return values, platt_targets(is_positive, weight), weight

@@ -1,0 +1,208 @@
+"""Folds of a binary problem: which of its samples are held out together."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import check_random_state
+
+from polytomy.errors import ArgumentError
+from polytomy.inputs.rows import count_rows, take_rows, take_values
+
+__all__ = [
+    "CannotCalibrateError",
+    "RoutedSplitter",
+    "check_folds",
+    "count_folds",
+    "fold_masks",
+    "row_numbers",
+    "splits_within",
+]
+
+
+class CannotCalibrateError(Exception):
+    """The reason why there are no held-out decision values."""
+
+
+@dataclass(frozen=True, slots=True)
+class RoutedSplitter:
+    """A splitter, and what its ``split`` takes besides: groups, with a value for each row of X."""
+
+    splitter: Any
+    parameters: Mapping[str, Any]
+
+
+def check_folds(cv: Any) -> None:
+    """Raise an ArgumentError unless `cv` is a number of folds, a splitter or a list of splits."""
+    if isinstance(cv, RoutedSplitter):
+        cv = cv.splitter
+    is_number = isinstance(cv, int | np.integer) and not isinstance(cv, bool)
+    if is_number and cv >= 2:
+        return
+    if not is_number and not isinstance(cv, str) and (hasattr(cv, "split") or _is_list(cv)):
+        return
+    raise ArgumentError(
+        f"cv={cv!r} must be a number of folds, two or more, an object with split(X, y), or a list "
+        "of (training rows, held-out rows)."
+    )
+
+
+def _is_list(cv: Any) -> bool:
+    # A generator would be used up by the first of many binary problems.
+    return isinstance(cv, Iterable) and not isinstance(cv, Iterator)
+
+
+def count_folds(cv: Any, unknown: int) -> int:
+    """Return how many folds `cv` makes at most, or `unknown` where it does not say.
+
+    Examples
+    --------
+    >>> from sklearn.model_selection import KFold, LeaveOneOut
+    >>> count_folds(5, 10), count_folds(KFold(3), 10), count_folds(LeaveOneOut(), 10)
+    (5, 3, 10)
+    """
+    if isinstance(cv, RoutedSplitter):
+        cv = cv.splitter
+    if isinstance(cv, int | np.integer):
+        return int(cv)
+    with suppress(AttributeError, TypeError, ValueError):
+        return int(cv.get_n_splits()) if hasattr(cv, "split") else len(cv)
+    return unknown
+
+
+def fold_masks(
+    rows: NDArray[np.intp], is_positive: NDArray[np.bool_], X: Any, cv: Any, seed: int | None
+) -> Iterator[tuple[NDArray[np.bool_], NDArray[np.intp]]]:
+    """Yield for each fold which samples of a binary problem to train on, and which to hold out.
+
+    Parameters
+    ----------
+    rows : array of shape (n_samples,)
+        Rows of X that take part in the problem, ascending.
+    is_positive : bool array of shape (n_samples,)
+        Whether each of them is on the +1 side.
+    X : the whole training data, for splitters that look at it
+    cv : int, splitter, RoutedSplitter or list of splits
+        A number of stratified, shuffled folds, at most the number of samples on the smaller side;
+        an object with ``split(X, y)``; or pairs of training and held-out rows of the whole data.
+    seed : int, optional
+        Fixes the folds.
+
+    Yields
+    ------
+    is_kept : bool array of shape (n_samples,)
+    held_out : array of positions among the samples of the problem, ascending
+    """
+    n_positive = int(np.count_nonzero(is_positive))
+    if min(n_positive, len(rows) - n_positive) < 2:
+        side = "+1" if n_positive < 2 else "−1"
+        raise CannotCalibrateError(f"its {side} side has a single sample")
+    for training, test in list(_splits(rows, is_positive, X, cv, seed)):
+        is_kept = np.zeros(len(rows), dtype=np.bool_)
+        is_kept[training] = True
+        sides = is_positive[is_kept]
+        if sides.any() and not sides.all() and len(test):
+            yield is_kept, np.unique(test)
+
+
+def _splits(
+    rows: NDArray[np.intp], is_positive: NDArray[np.bool_], X: Any, cv: Any, seed: int | None
+) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp]]]:
+    """Yield positions among the samples of the problem, to train on and to hold out."""
+    n_positive = int(np.count_nonzero(is_positive))
+    smaller_side = min(n_positive, len(rows) - n_positive)
+    parameters = {}
+    if isinstance(cv, RoutedSplitter):
+        parameters = {
+            name: take_values(value, rows, count_rows(X)) for name, value in cv.parameters.items()
+        }
+        cv = cv.splitter
+    if isinstance(cv, int | np.integer):
+        fold_of = _deal(is_positive, min(int(cv), smaller_side), seed)
+        for fold in range(fold_of.max() + 1):
+            is_held_out = fold_of == fold
+            yield np.flatnonzero(~is_held_out), np.flatnonzero(is_held_out)
+        return
+    if not hasattr(cv, "split"):
+        for training, test in cv:
+            yield _positions(rows, training, X), _positions(rows, test, X)
+        return
+    n_groups = len(np.unique(parameters["groups"])) if "groups" in parameters else np.inf
+    splitter = _splitter(cv, min(smaller_side, n_groups), seed)
+    data, targets = take_rows(X, rows), np.where(is_positive, 1, -1)
+    try:
+        for training, test in splitter.split(data, targets, **parameters):
+            if max(np.max(training, initial=-1), np.max(test, initial=-1)) >= len(rows):
+                raise CannotCalibrateError(
+                    "cv splits more samples than it has; give a list of splits of the whole data"
+                )
+            yield training, test
+    except ValueError as error:
+        raise CannotCalibrateError(f"cv cannot split it ({error})") from error
+
+
+def row_numbers(rows: Any, n_rows: int) -> NDArray[np.intp]:
+    """Return the rows of a split, given by number or as a mask, as numbers of rows that exist."""
+    rows = np.asarray(rows)
+    if rows.dtype == np.bool_ and len(rows) == n_rows:
+        rows = np.flatnonzero(rows)
+    is_whole = rows.dtype.kind in "iu" or not len(rows)
+    if not is_whole or np.any((rows < 0) | (rows >= n_rows)):
+        raise ArgumentError(
+            f"a split of cv has rows that are none of the {n_rows} of X; give their numbers, from "
+            "0, or a mask"
+        )
+    return np.asarray(rows, dtype=np.intp)
+
+
+def splits_within(cv: Any, rows: NDArray[np.intp], n_rows: int) -> Any:
+    """Return a list of splits as it is for some rows of the data only; any other `cv` as it is."""
+    if isinstance(cv, int | np.integer) or hasattr(cv, "split"):
+        return cv
+    place = np.full(n_rows, -1)
+    place[rows] = np.arange(len(rows))
+    found = []
+    for split in cv:
+        kept = [place[row_numbers(part, n_rows)] for part in split]
+        found.append(tuple([part[part >= 0] for part in kept]))
+    return found
+
+
+def _positions(rows: NDArray[np.intp], part: Any, X: Any) -> NDArray[np.intp]:
+    """Return which of the rows are in one part of a split."""
+    return np.flatnonzero(np.isin(rows, row_numbers(part, count_rows(X))))
+
+
+def _deal(is_positive: NDArray[np.bool_], n_folds: int, seed: int | None) -> NDArray[np.intp]:
+    """Return the fold of each sample, dealt out side after side like cards, and shuffled.
+
+    The folds are those of scikit-learn's StratifiedKFold, whose many checks of the data would take
+    longer than a small machine takes to train.
+    """
+    generator = check_random_state(seed)
+    turns = np.arange(len(is_positive)) % n_folds
+    fold_of = np.empty(len(is_positive), dtype=np.intp)
+    is_first_side = is_positive == is_positive[0]
+    n_first = int(np.count_nonzero(is_first_side))
+    for members, dealt in (is_first_side, turns[:n_first]), (~is_first_side, turns[n_first:]):
+        folds = np.sort(dealt)
+        generator.shuffle(folds)
+        fold_of[members] = folds
+    return fold_of
+
+
+def _splitter(cv: Any, most_folds: float, seed: int | None) -> Any:
+    """Return a splitter of its own for one problem, with no more folds than it allows."""
+    # A copy, so that a generator within it does not tie partitions to the order of training.
+    splitter = copy.deepcopy(cv)
+    if getattr(splitter, "random_state", seed) is None:
+        splitter.random_state = seed
+    if getattr(splitter, "n_splits", 0) > most_folds:
+        splitter.n_splits = int(most_folds)
+    return splitter

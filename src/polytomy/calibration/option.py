@@ -1,0 +1,170 @@
+"""The option ``calibration``: from its value to a calibrator, and many calibrators at once."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from typing import Any, Self, cast
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import expit
+
+from polytomy.calibration.calibrators import (
+    Calibrator,
+    IsotonicCalibrator,
+    LogisticMap,
+    SigmoidCalibrator,
+    TemperatureCalibrator,
+    UncalibratedMap,
+)
+from polytomy.errors import ArgumentError
+from polytomy.inputs.seeds import seed_all
+
+__all__ = ["Calibration", "ProvidedCalibrator", "calibrate", "make_calibrator"]
+
+#: What the option takes: a name, None, or an object like a Calibrator.
+Calibration = Any
+
+
+class ProvidedCalibrator:
+    """A calibrator of the user's own, a scikit-learn classifier or regressor for instance.
+
+    It needs ``fit(values, target)``, with ``sample_weight`` as well where weights are given, and
+    ``predict_proba`` or ``predict``. The target is 1 on the +1 side and 0 on the other. One with
+    ``predict_proba`` is called as scikit-learn's classifiers are, with values of shape (n, 1), and
+    its last column is the probability; the others get values of shape (n,), and what ``predict``
+    returns is the probability.
+
+    Parameters
+    ----------
+    calibrator : object
+        It is copied, never fitted itself.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> calibrator = ProvidedCalibrator(LogisticRegression())
+    >>> calibrator.fit([-1, -1, 1, 1], [False, False, True, True]).predict([0.0])
+    array([0.5])
+    """
+
+    def __init__(self, calibrator: Any) -> None:
+        self.calibrator = copy.deepcopy(calibrator)
+
+    def fit(
+        self, decision_values: ArrayLike, target: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> Self:
+        """Fit the user's calibrator."""
+        weights = {} if sample_weight is None else {"sample_weight": sample_weight}
+        values = self._as_asked(decision_values)
+        self.calibrator.fit(values, np.asarray(target, dtype=np.int64), **weights)
+        return self
+
+    def predict(self, decision_values: ArrayLike) -> NDArray[np.float64]:
+        """Return the user's probability of the +1 side, checked to be one."""
+        values = self._as_asked(decision_values)
+        if hasattr(self.calibrator, "predict_proba"):
+            answer = np.asarray(self.calibrator.predict_proba(values), dtype=np.float64)
+            answer = answer[:, -1] if answer.ndim == 2 else answer
+        else:
+            answer = np.asarray(self.calibrator.predict(values), dtype=np.float64)
+        if answer.shape != (len(values),):
+            raise ArgumentError(
+                f"calibration={self.calibrator!r} gave probabilities of shape {answer.shape} for "
+                f"{len(values)} decision values. It must give one for each."
+            )
+        if np.isnan(answer).any():
+            raise ArgumentError(
+                f"calibration={self.calibrator!r} gave NaN for the decision value "
+                f"{values.ravel()[np.argmax(np.isnan(answer))]:g}. It must answer for all values; "
+                'an IsotonicRegression does with out_of_bounds="clip".'
+            )
+        return np.clip(answer, 0.0, 1.0)
+
+    def _as_asked(self, decision_values: ArrayLike) -> NDArray[np.float64]:
+        values = np.asarray(decision_values, dtype=np.float64)
+        return values[:, np.newaxis] if hasattr(self.calibrator, "predict_proba") else values
+
+    def __repr__(self) -> str:
+        return f"ProvidedCalibrator({self.calibrator!r})"
+
+
+_CALIBRATORS: dict[str | None, type[Calibrator]] = {
+    "auto": SigmoidCalibrator,
+    "sigmoid": SigmoidCalibrator,
+    "isotonic": IsotonicCalibrator,
+    "temperature": TemperatureCalibrator,
+    None: UncalibratedMap,
+}
+
+
+def make_calibrator(calibration: Calibration, seed: int | None = None) -> Calibrator:
+    """Return a new, unfitted calibrator for the option ``calibration``.
+
+    Parameters
+    ----------
+    calibration : "auto", "sigmoid", "isotonic", "temperature", None or a calibrator
+        "auto" is the sigmoid; a calibrator is copied.
+    seed : int, optional
+        Fixes every random_state in a calibrator of the user's.
+
+    Examples
+    --------
+    >>> make_calibrator("isotonic")
+    IsotonicCalibrator()
+    """
+    if calibration is None or isinstance(calibration, str):
+        if calibration not in _CALIBRATORS:
+            names = ", ".join(f'"{name}"' for name in _CALIBRATORS if name)
+            raise ArgumentError(
+                f'calibration="{calibration}" is not known. Use {names}, None, or an object with '
+                "fit and predict."
+            )
+        return _CALIBRATORS[calibration]()
+    if isinstance(calibration, tuple(_CALIBRATORS.values())):
+        return cast(Calibrator, copy.deepcopy(calibration))
+    can_predict = hasattr(calibration, "predict") or hasattr(calibration, "predict_proba")
+    if isinstance(calibration, type) or not (hasattr(calibration, "fit") and can_predict):
+        raise ArgumentError(
+            f"calibration={calibration!r} must be a name, None, or an object (not a class) with "
+            "fit(decision_values, target) and predict(decision_values) or predict_proba."
+        )
+    provided = ProvidedCalibrator(calibration)
+    if hasattr(provided.calibrator, "get_params"):
+        seed_all(provided.calibrator, seed)
+    return provided
+
+
+def calibrate(
+    calibrators: Sequence[Calibrator], decision_values: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return the probabilities of many binaries, each column through its own fitted calibrator.
+
+    All logistic maps are evaluated as one; only the others go column by column.
+
+    Parameters
+    ----------
+    calibrators : sequence of n_partitions fitted calibrators
+    decision_values : array of shape (n_samples, n_partitions)
+
+    Returns
+    -------
+    array of shape (n_samples, n_partitions)
+
+    Examples
+    --------
+    >>> steep = SigmoidCalibrator().fit([-1, -1, 1, 1], [False, False, True, True])
+    >>> calibrate([steep, UncalibratedMap()], np.array([[1.0, 0.0]]))
+    array([[0.75, 0.5 ]])
+    """
+    logistic = [k for k, each in enumerate(calibrators) if isinstance(each, LogisticMap)]
+    slopes, intercepts = np.zeros((2, len(calibrators)))
+    for column in logistic:
+        calibrator = calibrators[column]
+        assert isinstance(calibrator, LogisticMap)
+        slopes[column], intercepts[column] = calibrator.slope_, calibrator.intercept_
+    probabilities = np.asarray(expit(decision_values * slopes + intercepts))
+    for column in set(range(len(calibrators))).difference(logistic):
+        probabilities[:, column] = calibrators[column].predict(decision_values[:, column])
+    return probabilities

@@ -1,0 +1,134 @@
+"""Models as commands use them: loaded, with what is known of the data they take."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from polytomy.errors import ArgumentError, DataError
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from polytomy.datasets import Data, Source
+
+__all__ = ["LoadedModel"]
+
+# Samples that are made dense take about so many bytes at a time.
+_DENSE_BYTES = 2**25
+
+
+class LoadedModel:
+    """A classifier, and how the columns of its data are read.
+
+    Models of LIBSVM do not tell how many features samples have. As svm-predict does, they take
+    samples with more features than their support vectors.
+
+    Parameters
+    ----------
+    path : model file of any kind
+    trusted : types that may be made
+    n_features : number of features, for models of LIBSVM
+    """
+
+    def __init__(self, path: str, trusted: list[str] | None, n_features: int | None) -> None:
+        from polytomy.binary.preparation import is_pairwise
+        from polytomy.persistence import FileKind, open_model, read_info
+
+        self._opened = open_model(path, trusted=tuple(trusted or ()))
+        self._classifier = self._opened.make(n_features)
+        is_own = self._opened.kind is FileKind.OWN
+        self._may_widen = not is_own and n_features is None
+        metadata: Any = read_info(path).metadata if is_own else {}
+        known = n_features or getattr(self._classifier, "n_features_in_", None)
+        if is_own and n_features not in (None, getattr(self._classifier, "n_features_in_", None)):
+            raise ArgumentError(
+                f"--features {n_features} is for models of LIBSVM; {path} was trained on "
+                f"{self._classifier.n_features_in_} features"
+            )
+        self._takes_kernel_values = is_pairwise(self._classifier)
+        if self._takes_kernel_values and self._may_widen:
+            known = None  # A row of kernel values tells it.
+        self._options: dict[str, Any] = {
+            "features": metadata.get("columns") or metadata.get("n_columns") or known,
+            "categories": metadata.get("categories") or "refuse",
+            "extra_features": self._may_widen,
+        }
+        # What was trained on dense data, or compares dense rows, need not know sparse ones.
+        self._needs_dense = metadata.get("is_sparse") is False or _has_borders(self._classifier)
+        if self._needs_dense and known is not None:
+            self._options["n_rows"] = max(1, _DENSE_BYTES // (8 * known))
+        self._target: str | int = metadata.get("target", -1)
+
+    @property
+    def classes(self) -> NDArray[Any]:
+        """The labels, in the order of the probabilities."""
+        labels: NDArray[Any] = self._classifier.classes_
+        return labels
+
+    @property
+    def has_probabilities(self) -> bool:
+        """Whether its solver gives probabilities."""
+        return hasattr(self._classifier, "predict_proba")
+
+    def answers(self, X: Any) -> tuple[NDArray[Any], NDArray[Any] | None]:
+        """Return the predicted labels of samples, and their probabilities where there are any."""
+        if self._may_widen and X.shape[1] != self._classifier.n_features_in_:
+            self._classifier = self._opened.make(X.shape[1])
+        if self._needs_dense and hasattr(X, "toarray"):
+            X = X.toarray()
+        if not self.has_probabilities:
+            return self._classifier.predict(X), None
+        # The same labels as `predict` gives, which takes the largest probability too.
+        P = self._classifier.predict_proba(X)
+        return self.classes[P.argmax(axis=1)], P
+
+    def blocks_to_predict(
+        self, data: Source, target: str | int | None, format: str | None, header: bool | None
+    ) -> Iterator[Data]:
+        """Return the samples of a file in blocks; the column of the class may be there or not."""
+        if target is not None:
+            return self._blocks(data, target, format, header)
+        try:
+            return self._blocks(data, None, format, header)
+        except DataError as error:
+            # One column too many is likely to be the label, where it was in training.
+            try:
+                return self._blocks(data, self._target, format, header)
+            except DataError:
+                raise error from None
+
+    def blocks_to_judge(
+        self, data: Source, target: str | int | None, format: str | None, header: bool | None
+    ) -> Iterator[Data]:
+        """Return the samples of a file and their labels in blocks."""
+        column = self._target if target is None else target
+        return self._blocks(data, column, format, header, classes=self.classes)
+
+    def _blocks(
+        self,
+        data: Source,
+        target: str | int | None,
+        format: str | None,
+        header: bool | None,
+        classes: ArrayLike | None = None,
+    ) -> Iterator[Data]:
+        from polytomy.datasets import open_blocks
+
+        if self._takes_kernel_values:
+            if format not in (None, "kernel"):
+                raise ArgumentError(
+                    f"--format {format} does not fit: the model's kernel is precomputed, so "
+                    "samples are rows of kernel values. Use --format kernel."
+                )
+            format = "kernel"
+        return open_blocks(
+            data, target=target, format=format, header=header, classes=classes, **self._options
+        )
+
+
+def _has_borders(classifier: Any) -> bool:
+    from polytomy.binary.borders import BorderMachine
+
+    binaries = getattr(classifier, "binaries_", ())
+    return any(isinstance(binary.estimator, BorderMachine) for binary in binaries)

@@ -1,0 +1,98 @@
+"""Asking the binaries of a scheme: those on the way of a sample alone, or all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polytomy.banks import Bank
+from polytomy.inputs.rows import count_rows, take_rows
+from polytomy.scheme import ClassRef, Scheme
+
+__all__ = ["blocks_of_rows", "follow_winners", "is_walk_cheaper"]
+
+# The decision values of a block of samples take at most this many bytes.
+_BLOCK_BYTES = 2**27
+_SMALLEST_BLOCK = 256
+# At each node of a walk rows are gathered and few columns done: an inner product takes longer.
+_WALKING = 1.5
+
+
+def blocks_of_rows(n_rows: int, n_partitions: int) -> Iterator[slice]:
+    """Yield slices of so many rows that their decision values fit in bounded memory."""
+    size = max(_SMALLEST_BLOCK, _BLOCK_BYTES // (8 * max(1, n_partitions)))
+    for start in range(0, n_rows, size):
+        yield slice(start, min(n_rows, start + size))
+
+
+def is_walk_cheaper(
+    walks: Iterable[tuple[Scheme, NDArray[np.intp]]],
+    bank: Bank,
+) -> bool:
+    """Return whether to ask the nodes on each sample's way costs less than all at once.
+
+    Binaries that share their support vectors cost little more together than one by one, so that
+    going down a tree can take longer than asking everywhere.
+
+    Parameters
+    ----------
+    walks : trees, each with the binaries that answer at its nodes
+    bank : trained binaries
+    """
+    alone = bank.efforts_alone
+    expected = 0.0
+    for scheme, columns in walks:
+        # As if all classes were equally frequent.
+        reach = [len(each.negative) + len(each.positive) for each in scheme.partitions]
+        expected += float(np.array(reach) @ alone[columns]) / len(scheme.classes)
+    return _WALKING * expected < bank.effort
+
+
+def follow_winners(
+    scheme: Scheme,
+    bank: Bank,
+    columns: NDArray[np.intp],
+    signs: NDArray[np.float64],
+    X: Any,
+) -> NDArray[np.float64]:
+    """Return the winner of each sample of a tree scheme, with its probability down the path.
+
+    A node is asked only for the samples that reach it.
+
+    Parameters
+    ----------
+    scheme : a tree
+    bank : trained binaries
+    columns, signs : which of them answers at each node, and −1 where its sides are swapped
+    X : samples
+
+    Returns
+    -------
+    array of shape (n_samples, n_classes), zero but for the winner
+    """
+    n_rows = count_rows(X)
+    probabilities = np.zeros((n_rows, len(scheme.classes)))
+    # In preorder a node comes after its parent, when it is known which samples reach it.
+    reached: dict[int, tuple[NDArray[np.intp], NDArray[np.float64]]] = {
+        0: (np.arange(n_rows), np.ones(n_rows))
+    }
+    for position, node in enumerate(scheme.nodes):
+        rows, path = reached.pop(position)
+        if len(rows):
+            here = bank.alone(int(columns[position])).decisions(take_rows(X, rows))
+            answers = np.nan_to_num(signs[position] * here[:, 0])
+        else:
+            answers = np.empty(0)
+        # A tie goes to the first branch, as in every other method.
+        goes_right = answers > 0
+        for branch, mask in zip(node.branches, (~goes_right, goes_right), strict=True):
+            below, mass = rows[mask], path[mask] * (1 + np.abs(answers[mask])) / 2
+            if isinstance(branch, ClassRef):
+                # A product of many factors may underflow; its class is still the winner.
+                probabilities[below, branch.index] = np.maximum(mass, np.finfo(np.float64).tiny)
+            else:
+                reached[branch.index] = (below, mass)
+    return probabilities

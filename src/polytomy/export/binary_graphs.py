@@ -1,0 +1,249 @@
+"""Answers of trained binaries as an ONNX graph: kernel values, linear functions, calibration.
+
+As in a bank, support vector machines of one kernel share their vectors and linear models share one
+product. What a sigmoid does to a decision value, slope·f + intercept, is folded into the
+coefficients of f, and P(+1) − P(−1) = 2/(1 + e⁻ᵗ) − 1 = tanh(t/2).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polytomy.banks.kernel_machines import KernelMember, kernel_member
+from polytomy.banks.linear_models import LinearMember, linear_member
+from polytomy.banks.scaling import Scaling
+from polytomy.banks.vector_union import Pool, pool_by_bytes, pool_by_index
+from polytomy.binary import Output, TrainedBinary
+from polytomy.calibration.calibrators import IsotonicCalibrator, LogisticMap
+from polytomy.errors import ArgumentError
+from polytomy.export.graph import Graph, Value
+from polytomy.inputs.sparse import is_sparse
+from polytomy.svm.kernel_functions import KernelFunction, squared_lengths
+
+__all__ = ["answer_binaries", "scale_samples"]
+
+Floats = NDArray[np.float64]
+
+# The largest γ|y|² of a vector y. Distances come from inner products, so kernel values are off by
+# some 1e-16 of it: at most by 1e-12.
+_LARGEST_EXPONENT = 1e4
+
+
+def scale_samples(X: Value, scaling: Scaling | None) -> Value:
+    """Return the samples as scalers leave them."""
+    if scaling is None:
+        return X
+    scaled = (X - scaling.centre) * scaling.factor
+    return scaled + scaling.offset if scaling.offset.any() else scaled
+
+
+def answer_binaries(graph: Graph, X: Value, binaries: Sequence[TrainedBinary]) -> Value:
+    """Return r = P(+1) − P(−1) of all binaries, of shape (n_samples, n_binaries).
+
+    Parameters
+    ----------
+    graph : Graph, which is added to
+    X : samples, in double precision
+    binaries : one or more
+
+    Raises
+    ------
+    ArgumentError
+        For a binary that cannot be exported; it is named.
+    """
+    constants: dict[int, float] = {}
+    maps: dict[int, _Map] = {}
+    linears: list[tuple[int, LinearMember]] = []
+    kernels: dict[Hashable, list[tuple[int, KernelMember]]] = {}
+    for column, binary in enumerate(binaries):
+        if binary.output is Output.CONSTANT:
+            constants[column] = float(binary.decisions(np.zeros((1, 1)))[0])
+            continue
+        if binary.columns is None and (linear := linear_member(binary)) is not None:
+            linears.append((column, linear))
+        elif binary.columns is None and (machine := kernel_member(binary)) is not None:
+            kernels.setdefault(machine.key, []).append((column, machine))
+        else:
+            raise ArgumentError(_why_not(binary))
+        maps[column] = _map_of(binary)
+    columns: list[int] = []
+    scores: list[Value] = []
+    if linears:
+        numbers, members = zip(*linears, strict=True)
+        columns += numbers
+        scores.append(_linear_scores(X, members, [maps[number] for number in numbers]))
+    for group in kernels.values():
+        numbers, machines = zip(*group, strict=True)
+        columns += numbers
+        scores.append(_kernel_scores(graph, X, machines, [maps[number] for number in numbers]))
+    answers = []
+    if scores:
+        answers.append(_calibrated(graph, graph.join(scores), [maps[each] for each in columns]))
+    if constants:
+        columns += constants
+        answers.append(graph.repeat(np.array(list(constants.values())), X))
+    return graph.pick(graph.join(answers), np.argsort(columns), len(binaries))
+
+
+class _Map(NamedTuple):
+    """From a decision value f to half the log-odds, slope·f + intercept.
+
+    With a calibrator that is no sigmoid, slope and intercept leave f to it.
+    """
+
+    slope: float
+    intercept: float
+    isotonic: IsotonicCalibrator | None = None
+
+
+def _map_of(binary: TrainedBinary) -> _Map:
+    calibrator: Any = binary.calibrator
+    if calibrator is None:  # it gives probabilities, by the logistic function of f
+        return _Map(0.5, 0.0)
+    is_margin = binary.output is Output.MARGIN
+    if is_margin and getattr(type(calibrator), "predict", None) is LogisticMap.predict:
+        return _Map(0.5 * calibrator.slope_, 0.5 * calibrator.intercept_)
+    if is_margin and type(calibrator) is IsotonicCalibrator:
+        return _Map(1.0, 0.0, calibrator)
+    raise ArgumentError(
+        f'binary "{binary.name}" is calibrated by {calibrator!r}, which cannot be exported. Fit '
+        'with calibration="sigmoid", "temperature" or "isotonic".'
+    )
+
+
+def _why_not(binary: TrainedBinary) -> str:
+    kind = type(binary.estimator).__name__
+    steps = getattr(binary.estimator, "steps", None)
+    if steps is not None:
+        kind = f"{kind} of {', '.join(type(step).__name__ for _, step in steps)}"
+    kernel = getattr(binary.estimator, "kernel", None)
+    if kernel is not None:
+        kind = f"{kind} of kernel {getattr(kernel, '__name__', kernel)}"
+    asked = f" asked for its {binary.output}" if binary.output is not Output.MARGIN else ""
+    return (
+        f'binary "{binary.name}" is a {kind}{asked}, which cannot be exported. Fit with SVC or '
+        "NuSVC (kernel linear, rbf, poly or sigmoid; without probability=True) or with a linear "
+        "classifier; alone, or in a pipeline after StandardScaler, MaxAbsScaler, or MinMaxScaler "
+        "without clip."
+    )
+
+
+def _linear_scores(X: Value, members: Sequence[LinearMember], maps: Sequence[_Map]) -> Value:
+    """Return decision values by one product, any scaling folded into the weights.
+
+    Weights w after the map factor·(x − centre) + offset are w·factor on x, and they are applied to
+    x − c, c the mean of all centres: x may be large beside its spread.
+    """
+    scalings = [member.scaling for member in members if member.scaling is not None]
+    middle = np.mean([each.centre for each in scalings], axis=0) if scalings else np.zeros(1)
+    weights, intercepts = [], []
+    for member, each in zip(members, maps, strict=True):
+        row = _dense(member.weights).ravel() * each.slope
+        intercept = member.intercept * each.slope + each.intercept
+        if member.scaling is None:
+            intercept += float(np.sum(row * middle))
+        else:
+            scaling = member.scaling
+            moved = scaling.offset + scaling.factor * (middle - scaling.centre)
+            intercept += float(row @ moved)
+            row = row * scaling.factor
+        weights.append(row)
+        intercepts.append(intercept)
+    centred = X - middle if middle.any() else X
+    return centred @ np.array(weights).T + np.array(intercepts)
+
+
+def _kernel_scores(
+    graph: Graph, X: Value, members: Sequence[KernelMember], maps: Sequence[_Map]
+) -> Value:
+    """Return the decision values of machines of one kernel, after one scaling."""
+    intercepts = np.array(
+        [
+            member.intercept * each.slope + each.intercept
+            for member, each in zip(members, maps, strict=True)
+        ]
+    )
+    pool = _pool_of(members)
+    if not len(pool.rows):
+        return graph.repeat(intercepts, X)
+    coefficients = np.zeros((len(pool.rows), len(members)))
+    for column, (member, places) in enumerate(zip(members, pool.places, strict=True)):
+        # Added up, for a machine may have a vector several times.
+        np.add.at(coefficients[:, column], places, member.coefficients * maps[column].slope)
+    vectors = _dense(pool.vectors[pool.rows])
+    samples = scale_samples(X, members[0].scaling)
+    values = _kernel_values(graph, samples, members[0].kernel, vectors)
+    return values @ coefficients + intercepts
+
+
+def _pool_of(members: Sequence[KernelMember]) -> Pool:
+    supports = [member.support for member in members if member.support is not None]
+    if supports:
+        return pool_by_index(members[0].vectors, supports)
+    return pool_by_bytes([member.vectors for member in members])
+
+
+def _kernel_values(graph: Graph, X: Value, function: KernelFunction, vectors: Floats) -> Value:
+    """Return the kernel of each sample with each vector."""
+    gamma = function.gamma
+    if function.kind != "rbf":
+        products = X @ (gamma * vectors.T) + function.coef0
+        if function.kind == "sigmoid":
+            return graph.add("Tanh", products)
+        return graph.add("Pow", products, float(function.degree))
+    # −γ|x − y|² from products, which is accurate once the rows lie around the origin.
+    centre = vectors.mean(axis=0)
+    vectors = vectors - centre
+    squares = gamma * squared_lengths(vectors)
+    if squares.max() > _LARGEST_EXPONENT:
+        raise ArgumentError(
+            f"the rbf kernel has support vectors whose gamma·|x|² is {squares.max():.3g}: too "
+            f"large for exact kernel values in ONNX (at most {_LARGEST_EXPONENT:g}). Scale "
+            "the features, or choose a smaller gamma."
+        )
+    moved = X - centre
+    exponents = moved @ (2.0 * gamma * vectors.T) - squares - (moved * moved).sum(axis=1) * gamma
+    return graph.add("Exp", graph.add("Min", exponents, 0.0))
+
+
+def _calibrated(graph: Graph, scores: Value, maps: Sequence[_Map]) -> Value:
+    """Return P(+1) − P(−1) from what the maps have made of the decision values."""
+    isotonic = [each.isotonic for each in maps if each.isotonic is not None]
+    if not isotonic:
+        return graph.add("Tanh", scores)
+    if len(isotonic) == len(maps):
+        return _interpolated(graph, scores, isotonic)
+    is_isotonic = np.array([each.isotonic is not None for each in maps])
+    places = np.flatnonzero(~is_isotonic), np.flatnonzero(is_isotonic)
+    answers = [
+        graph.add("Tanh", scores.take(places[0], axis=1)),
+        _interpolated(graph, scores.take(places[1], axis=1), isotonic),
+    ]
+    return graph.pick(graph.join(answers), np.argsort(np.concatenate(places)), len(maps))
+
+
+def _interpolated(graph: Graph, scores: Value, maps: Sequence[IsotonicCalibrator]) -> Value:
+    """Return 2p − 1 for p linear between the knots of each column, constant beyond them.
+
+    Each interval adds its rise times the part of it that lies below the score. Columns with fewer
+    intervals than others have more that do not rise.
+    """
+    n_intervals = max(1, *(len(each.knots_) - 1 for each in maps))
+    starts, lengths = np.zeros((len(maps), n_intervals)), np.ones((len(maps), n_intervals))
+    rises = np.zeros((len(maps), n_intervals))
+    for row, each in enumerate(maps):
+        own = slice(0, len(each.knots_) - 1)
+        starts[row, own], lengths[row, own] = each.knots_[:-1], np.diff(each.knots_)
+        rises[row, own] = 2.0 * np.diff(each.probabilities_)
+    first = np.array([2.0 * each.probabilities_[0] - 1.0 for each in maps])
+    parts = graph.add("Clip", (scores.with_axis(2) - starts) / lengths, 0.0, 1.0)
+    total = (parts * rises).sum(axis=2)
+    return graph.add("Squeeze", total, np.array([2])) + first
+
+
+def _dense(matrix: Any) -> Floats:
+    return np.asarray(matrix.toarray() if is_sparse(matrix) else matrix, dtype=np.float64)

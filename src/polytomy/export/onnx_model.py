@@ -1,0 +1,138 @@
+"""The function that makes an ONNX model of a fitted classifier."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polytomy.banks.scaling import peel_scalers
+from polytomy.classifier import PolytomyClassifier
+from polytomy.composition import gives_probabilities
+from polytomy.errors import ArgumentError
+from polytomy.export.binary_graphs import answer_binaries, scale_samples
+from polytomy.export.graph import Graph, Value, import_onnx
+from polytomy.export.solver_graph import check_exportable_solver, score_classes
+
+__all__ = ["to_onnx"]
+
+_PRECISIONS = ("float32", "float64")
+
+
+def to_onnx(classifier: Any, *, dtype: str = "float32") -> Any:
+    """Return a fitted classifier as an ONNX model, which runs without Python.
+
+    Binaries are support vector machines and linear classifiers, alone or after scalers in a
+    pipeline; the solver is least squares of trees, one-vs-one, equiangular and adjacent codes, and
+    of schemes nested of these, or voting or hamming of any scheme.
+
+    The model has one input, `X` of shape (n_samples, n_features), and two outputs: `label`, and
+    `probabilities` of shape (n_samples, n_classes) in the order of ``classes_``, called `scores` if
+    the solver gives none. Arithmetic is in double precision in any case, so that the model answers
+    as the classifier does.
+
+    Parameters
+    ----------
+    classifier : fitted PolytomyClassifier, or a pipeline of scalers that ends in one
+    dtype : "float32" or "float64", default="float32"
+        Type of the input and of the probabilities.
+
+    Returns
+    -------
+    onnx.ModelProto, checked
+
+    Raises
+    ------
+    ArgumentError
+        If onnx is not installed, or for what cannot be exported; the message names it.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> classifier = PolytomyClassifier(random_state=0).fit(X, y)
+    >>> model = to_onnx(classifier)
+    >>> [output.name for output in model.graph.output]
+    ['label', 'probabilities']
+    """
+    if dtype not in _PRECISIONS:
+        raise ArgumentError(f'dtype={dtype!r} is not known. Use "float32" or "float64".')
+    import_onnx()
+    scaling, core = _taken_apart(classifier)
+    solver: Any = core.solver
+    check_exportable_solver(solver)
+    classes = _exported_labels(core.classes_)
+    graph = Graph()
+    X = graph.input("X", dtype, ["n_samples", core.n_features_in_])
+    samples = scale_samples(_cast(graph, X, dtype, "float64"), scaling)
+    # A single class has no binaries, and needs only the number of samples.
+    answers = answer_binaries(graph, samples, core.binaries_) if core.binaries_ else samples
+    each = [score_classes(graph, answers, one, solver) for one in core._arrangements]
+    scores = each[0] if len(each) == 1 else graph.add("Sum", *each) / float(len(each))
+    order = core.tie_order()
+    in_order = scores.take(graph.constant(order), axis=1) if (np.diff(order) < 0).any() else scores
+    winners = graph.add("ArgMax", in_order, axis=1, keepdims=0)
+    graph.output(
+        "label", graph.constant(classes[order]).take(winners, axis=0), classes.dtype, ["n_samples"]
+    )
+    graph.output(
+        "probabilities" if gives_probabilities(solver) else "scores",
+        _cast(graph, scores, "float64", dtype),
+        dtype,
+        ["n_samples", len(classes)],
+    )
+    return graph.to_model("polytomy", _metadata(classifier, classes))
+
+
+def _taken_apart(classifier: Any) -> tuple[Any, PolytomyClassifier]:
+    """Return the scaling that a pipeline begins with, or None, and the classifier that ends it."""
+    peeled = peel_scalers(classifier)
+    if peeled is None:
+        kinds = ", ".join(type(step).__name__ for _, step in classifier.steps)
+        raise ArgumentError(
+            f"a pipeline of {kinds} cannot be exported; only StandardScaler, MaxAbsScaler and "
+            "MinMaxScaler without clip can stand before the classifier. Export the classifier, its "
+            "last step, and prepare samples elsewhere."
+        )
+    scaling, core = peeled
+    if not isinstance(core, PolytomyClassifier):
+        raise ArgumentError(
+            f"{type(core).__name__} cannot be exported. Give a PolytomyClassifier, or a pipeline "
+            "of scalers that ends in one."
+        )
+    if not hasattr(core, "binaries_"):
+        raise ArgumentError("the classifier is not fitted, so there is nothing to export. Fit it.")
+    return scaling, core
+
+
+def _exported_labels(classes: NDArray[Any]) -> NDArray[Any]:
+    """Return the labels as ONNX knows them: whole numbers, double precision, or text."""
+    if classes.dtype.kind in "biu" and not (classes > np.iinfo(np.int64).max).any():
+        return classes.astype(np.int64)
+    if classes.dtype.kind == "f":
+        return classes.astype(np.float64)
+    if classes.dtype.kind == "U" or all(isinstance(label, str) for label in classes.tolist()):
+        return classes.astype(object)
+    large = classes[-1].item() if classes.dtype.kind == "u" else None  # they are sorted
+    odd = next((label for label in classes.tolist() if not isinstance(label, str)), None)
+    raise ArgumentError(
+        f"labels such as {large or odd!r} cannot be exported. Fit with text, or with whole numbers "
+        "below 2**63."
+    )
+
+
+def _cast(graph: Graph, value: Value, given: str, wanted: str) -> Value:
+    if given == wanted:
+        return value
+    onnx = import_onnx()
+    return graph.add("Cast", value, to=onnx.helper.np_dtype_to_tensor_dtype(np.dtype(wanted)))
+
+
+def _metadata(classifier: Any, classes: NDArray[Any]) -> dict[str, str]:
+    metadata = {"classes": json.dumps(classes.tolist(), ensure_ascii=False)}
+    names = getattr(classifier, "feature_names_in_", None)
+    if names is not None:
+        metadata["feature_names"] = json.dumps([str(name) for name in names], ensure_ascii=False)
+    return metadata

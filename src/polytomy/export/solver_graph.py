@@ -1,0 +1,149 @@
+"""From the answers of binaries to scores of the classes, as an ONNX graph."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polytomy.codes import CodingMatrix
+from polytomy.composition.arrangement import Arrangement
+from polytomy.errors import ArgumentError
+from polytomy.export.graph import Graph, Value
+from polytomy.export.least_squares_graph import couple_pairs, project_answers, regress_isotonic
+from polytomy.scheme import ClassRef, Scheme
+from polytomy.solvers.least_squares import algorithms_for
+from polytomy.solvers.nested import flatten_code
+
+__all__ = ["check_exportable_solver", "score_classes"]
+
+#: The algorithms of least squares that graphs can be written of; trees are multiplied out below.
+_NODE_SOLVERS: dict[str, Callable[[Graph, Value, CodingMatrix], Value]] = {
+    "isotonic": regress_isotonic,
+    "projection": project_answers,
+    "pairwise": couple_pairs,
+}
+_SOLVERS = ("least-squares", "voting", "hamming")
+
+
+def check_exportable_solver(solver: Any) -> None:
+    """Raise an ArgumentError if no graph can be written of a solver."""
+    if solver not in _SOLVERS:
+        names = ", ".join(f'"{name}"' for name in _SOLVERS)
+        raise ArgumentError(
+            f"solver={solver!r} cannot be exported; {names} can. Use classifier.with_solver of one "
+            "of these: nothing is trained again."
+        )
+
+
+def score_classes(graph: Graph, answers: Value, arrangement: Arrangement, solver: str) -> Value:
+    """Return the scores or probabilities of the classes of the data.
+
+    Parameters
+    ----------
+    graph : Graph, which is added to
+    answers : those of all the binaries, of shape (n_samples, n_binaries)
+    arrangement : which of them a scheme takes
+    solver : one that `check_exportable_solver` lets pass
+    """
+    scheme, positions, columns, signs = arrangement
+    if not scheme.n_partitions:
+        return graph.repeat(np.ones(1), answers)
+    decisions = answers.take(columns, axis=1)
+    if (signs != 1).any():
+        decisions = decisions * signs
+    n_classes = len(scheme.classes)
+    if solver != "least-squares":
+        votes = decisions if solver == "voting" else graph.add("Sign", decisions)
+        scores = votes @ flatten_code(scheme).matrix.astype(np.float64)
+        return graph.pick(scores, positions, n_classes)
+    own = graph.pick(_solve_scheme(graph, decisions, scheme), positions, n_classes)
+    if len(positions) == n_classes:
+        return own
+    # What went to classes that were never seen belongs to the others, or to all alike.
+    total = own.sum(axis=1)
+    is_lost = graph.add("Equal", total, 0.0)
+    shares = own / graph.add("Where", is_lost, 1.0, total)
+    return graph.add("Where", is_lost, 1.0 / len(positions), shares)
+
+
+def _solve_scheme(graph: Graph, decisions: Value, scheme: Scheme) -> Value:
+    """Return the probabilities of all classes of a scheme.
+
+    Every way down from a node has a factor: each side of each row where a code is a tree, and each
+    branch where it is not. The probability of a class is the product of the factors above it.
+    """
+    shares: list[Value] = []
+    tree_rows: list[int] = []
+    n_sides = sum(2 * node.code.n_partitions for node in scheme.nodes if node.code.is_tree)
+    above: list[int] = [-1] * (n_sides + sum(map(_n_alone, scheme.nodes)))
+    above_node, at_class = [-1] * len(scheme.nodes), [-1] * len(scheme.classes)
+    next_alone, start = n_sides, 0
+    for number, node in enumerate(scheme.nodes):
+        code = node.code
+        ends = [0] * code.n_classes
+        if code.tree is not None:
+            above_row = {int(code.tree.order[0]): above_node[number]}
+            for row in code.tree.order.tolist():
+                for child in code.tree.children[row].tolist():
+                    factor = len(tree_rows)
+                    tree_rows.append(start + row)
+                    above[factor] = above_row[row]
+                    if child >= 0:
+                        above_row[child] = factor
+                    else:
+                        ends[~child] = factor
+        else:
+            rows = np.arange(start, start + code.n_partitions)
+            own = graph.pick(decisions, rows, scheme.n_partitions)
+            shares.append(_solve_node(graph, own, code, number))
+            ends = list(range(next_alone, next_alone + code.n_classes))
+            for factor in ends:
+                above[factor] = above_node[number]
+            next_alone += code.n_classes
+        for branch, end in zip(node.branches, ends, strict=True):
+            places = at_class if isinstance(branch, ClassRef) else above_node
+            places[branch.index] = end
+        start += code.n_partitions
+    if tree_rows:
+        sides = np.tile([-0.5, 0.5], len(tree_rows) // 2)
+        shares.insert(0, decisions.take(np.array(tree_rows), axis=1) * sides + 0.5)
+    return _multiply_down(graph, graph.join(shares), np.array(above), np.array(at_class))
+
+
+def _n_alone(node: Any) -> int:
+    return 0 if node.code.is_tree else int(node.code.n_classes)
+
+
+def _solve_node(graph: Graph, decisions: Value, code: CodingMatrix, number: int) -> Value:
+    algorithm = algorithms_for(code)[0]
+    if algorithm not in _NODE_SOLVERS:
+        raise ArgumentError(
+            f"the code of node {number} of the scheme, {code.n_partitions} partitions of "
+            f"{code.n_classes} classes, is neither one-vs-one, equiangular, adjacent nor a tree: "
+            "its least squares take a search, which cannot be exported. Use "
+            'classifier.with_solver("voting"), or fit another scheme.'
+        )
+    return _NODE_SOLVERS[algorithm](graph, decisions, code)
+
+
+def _multiply_down(
+    graph: Graph, factors: Value, above: NDArray[np.intp], at_class: NDArray[np.intp]
+) -> Value:
+    """Return the product of the factors from each class up; `above` is −1 at the root.
+
+    By doubling the reach: after s rounds a factor is the product of itself and the 2ˢ − 1 above it,
+    and `above` leads to the next. So the graph of a deep tree is small.
+    """
+    n_factors = len(above)
+    if (above >= 0).any():
+        # A last factor of one stands above the root.
+        factors = graph.join([factors, graph.repeat(np.ones(1), factors)])
+        above = np.append(np.where(above < 0, n_factors, above), n_factors)
+        while (above != n_factors).any():
+            factors = factors * factors.take(above, axis=1)
+            above = above[above]
+        n_factors += 1
+    return graph.pick(factors, at_class, n_factors)

@@ -1,0 +1,1 @@
+"""Arguments and data as users give them: checked and converted once."""

@@ -1,0 +1,146 @@
+"""Labels, probabilities and weights as the metrics need them, checked once."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import NamedTuple, cast
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from polytomy.errors import ArgumentError
+from polytomy.inputs.weights import check_weights
+
+# Wide enough for probabilities printed with six digits, far below any forgotten normalisation.
+_SUM_TOLERANCE = 1e-3
+# What floating-point arithmetic leaves below zero or above one.
+_RANGE_TOLERANCE = 1e-9
+
+
+class JudgedSamples(NamedTuple):
+    """Checked input: column of each sample's true class, probabilities, weights."""
+
+    truth: NDArray[np.intp]
+    proba: NDArray[np.float64]
+    weight: NDArray[np.float64]
+
+    @property
+    def happened(self) -> NDArray[np.float64]:
+        """One in the column of the true class, zero elsewhere."""
+        indicator = np.zeros_like(self.proba)
+        indicator[np.arange(len(self.truth)), self.truth] = 1.0
+        return indicator
+
+    def confidence(self) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+        """Return the winner's probability and whether it is right; ties go to the first class."""
+        winner = np.argmax(self.proba, axis=1)
+        return self.proba[np.arange(len(winner)), winner], winner == self.truth
+
+
+def check_judged_samples(
+    y: ArrayLike,
+    proba: ArrayLike,
+    classes: ArrayLike | None,
+    sample_weight: ArrayLike | None,
+) -> JudgedSamples:
+    """Return the arguments that all metrics of probabilities share, or say what is wrong."""
+    labels = check_labels(y, "y")
+    probabilities = _probabilities(proba, len(labels))
+    columns = _columns(labels, classes, probabilities.shape[1])
+    try:
+        truth = np.array([columns[label] for label in labels], dtype=np.intp)
+    except KeyError as error:
+        raise ArgumentError(
+            f"Label {error.args[0]!r} of y is not among the classes "
+            f"({', '.join(map(repr, columns))}). Give classes the labels of all columns of proba."
+        ) from None
+    return JudgedSamples(truth, probabilities, check_weights(sample_weight, len(labels)))
+
+
+def check_labels(labels: ArrayLike, name: str) -> list[Hashable]:
+    """Return the labels as Python objects; `name` is the argument's, for messages."""
+    # A plain list stays one: as an array, mixed labels such as 1 and "a" would all become text.
+    array = np.asarray(labels, dtype=object if isinstance(labels, list | tuple) else None)
+    if array.ndim != 1:
+        raise ArgumentError(
+            f"{name} has shape {array.shape}; it must be one label for each sample. "
+            "Take np.ravel of a column, or np.argmax of indicators."
+        )
+    if not len(array):
+        raise ArgumentError(f"{name} is empty; at least one label is needed.")
+    values = array.tolist()
+    unknown = [i for i, value in enumerate(values) if _is_missing(value)]
+    if unknown:
+        raise ArgumentError(
+            f"{name}[{unknown[0]}] is {values[unknown[0]]}, which is no label. Leave it out."
+        )
+    return cast(list[Hashable], values)
+
+
+def _is_missing(value: Hashable) -> bool:
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):  # of pandas
+        return True
+    return isinstance(value, float) and value != value
+
+
+def _columns(
+    labels: list[Hashable], classes: ArrayLike | None, n_columns: int
+) -> dict[Hashable, int]:
+    if classes is None:
+        try:
+            names = sorted(set(labels))  # type: ignore[type-var]
+        except TypeError:
+            raise ArgumentError(
+                "The labels of y cannot be sorted. Give classes the label of each column of proba."
+            ) from None
+        if len(names) != n_columns:
+            raise ArgumentError(
+                f"proba has {n_columns} columns but y has {len(names)} different labels. "
+                "Give classes the label of each column."
+            )
+    else:
+        names = check_labels(classes, "classes")
+        if len(names) != n_columns:
+            raise ArgumentError(
+                f"proba has {n_columns} columns but classes names {len(names)}. "
+                "Give one label for each column."
+            )
+    columns = {label: column for column, label in enumerate(names)}
+    if len(columns) != len(names):
+        twice = next(label for column, label in enumerate(names) if columns[label] != column)
+        raise ArgumentError(f"classes has the label {twice!r} twice. Give each column its own.")
+    return columns
+
+
+def _probabilities(proba: ArrayLike, n_samples: int) -> NDArray[np.float64]:
+    try:
+        array = np.asarray(proba, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ArgumentError(f"proba cannot be read as an array of numbers: {error}.") from None
+    if array.ndim != 2:
+        raise ArgumentError(
+            f"proba has shape {array.shape}; it must have a row for each sample and a column for "
+            "each class. Of two classes, give np.column_stack([1 - p, p])."
+        )
+    if len(array) != n_samples:
+        raise ArgumentError(f"proba has {len(array)} rows but y has {n_samples} labels.")
+    if np.any(bad := np.any(np.isnan(array), axis=1)):
+        raise ArgumentError(f"Row {_first(bad)} of proba has NaN. Leave such samples out.")
+    outside = (array < -_RANGE_TOLERANCE) | (array > 1 + _RANGE_TOLERANCE)
+    if np.any(bad := np.any(outside, axis=1)):
+        row = _first(bad)
+        raise ArgumentError(
+            f"Row {row} of proba has {array[row][outside[row]][0]:g}, which is no probability. "
+            "Give predict_proba, not decision values."
+        )
+    if np.any(bad := np.abs(array.sum(axis=1) - 1) > _SUM_TOLERANCE):
+        row = _first(bad)
+        raise ArgumentError(
+            f"Row {row} of proba sums to {array[row].sum():g}, not to one. "
+            "Divide each row by its sum."
+        )
+    return array
+
+
+def _first(mask: NDArray[np.bool_]) -> int:
+    return int(np.argmax(mask))

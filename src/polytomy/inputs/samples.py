@@ -1,0 +1,75 @@
+"""Samples to be scored by many models: checked and converted once."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils import check_array
+from sklearn.utils.validation import validate_data
+
+from polytomy.errors import DataError
+from polytomy.inputs.rows import count_rows
+
+__all__ = ["Samples", "blocks_of", "input_key"]
+
+
+class Samples:
+    """Samples in the form they were given, and as numbers for models that take numbers.
+
+    Parameters
+    ----------
+    X : array, sparse matrix, frame or list of shape (n_samples, n_features)
+
+    Attributes
+    ----------
+    raw : X
+    n_rows : int
+    """
+
+    def __init__(self, X: Any) -> None:
+        self.raw = X
+        self.n_rows = count_rows(X)
+        self._as_numbers: dict[Hashable, Any] = {}
+
+    def as_numbers(self, model: Any, n_features: int) -> Any:
+        """Return the samples as a double precision array or CSR matrix, as the model checks them.
+
+        Names and number of features are compared with those the model was fitted to. Models of
+        equal `input_key` share the result.
+        """
+        key = input_key(model, n_features)
+        if key not in self._as_numbers:
+            self._as_numbers[key] = _checked(self.raw, model, n_features)
+        return self._as_numbers[key]
+
+
+def input_key(model: Any, n_features: int) -> Hashable:
+    """Return what must be equal for two models to take the same samples: number and names."""
+    names = getattr(model, "feature_names_in_", None)
+    return n_features, None if names is None else tuple(names)
+
+
+def blocks_of(n_rows: int, bytes_of_row: int, most_bytes: int) -> Iterator[slice]:
+    """Yield slices of rows whose temporary arrays take no more than so many bytes.
+
+    Examples
+    --------
+    >>> list(blocks_of(5, bytes_of_row=8, most_bytes=24))
+    [slice(0, 3, None), slice(3, 5, None)]
+    """
+    size = max(1, most_bytes // max(1, bytes_of_row))
+    for first in range(0, n_rows, size):
+        yield slice(first, min(n_rows, first + size))
+
+
+def _checked(X: Any, model: Any, n_features: int) -> Any:
+    options: dict[str, Any] = {"accept_sparse": "csr", "dtype": np.float64, "order": "C"}
+    if isinstance(model, BaseEstimator):
+        return validate_data(model, X, reset=False, **options)
+    X = check_array(X, input_name="X", **options)
+    if X.shape[1] != n_features:
+        raise DataError(f"X has {X.shape[1]} features; the binaries were fitted to {n_features}.")
+    return X

@@ -1,0 +1,48 @@
+"""Seeds for partitions and for estimators."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+__all__ = ["partition_seeds", "seed_all"]
+
+_LARGEST_SEED = np.iinfo(np.int32).max
+
+
+def partition_seeds(random_state: Any, n_partitions: int) -> list[int | None]:
+    """Return a seed for each partition, so that no result depends on the order of training.
+
+    Parameters
+    ----------
+    random_state : int, RandomState or None
+        None gives no seeds: estimators then keep the random_state they have.
+    n_partitions : int
+
+    Examples
+    --------
+    >>> partition_seeds(None, 2)
+    [None, None]
+    >>> partition_seeds(7, 3)[:2] == partition_seeds(7, 2)
+    True
+    """
+    if random_state is None:
+        return [None] * n_partitions
+    generator = check_random_state(random_state)
+    return [int(generator.randint(_LARGEST_SEED)) for _ in range(n_partitions)]
+
+
+def seed_all(estimator: Any, seed: int | None) -> None:
+    """Set every random_state in an estimator from the seed; None leaves them as they are."""
+    if seed is None:
+        return
+    generator = np.random.default_rng(seed)
+    # Sorted, so that the same parameter gets the same seed whatever the order of the others.
+    names = [
+        name
+        for name in sorted(estimator.get_params(deep=True))
+        if name == "random_state" or name.endswith("__random_state")
+    ]
+    estimator.set_params(**{name: int(generator.integers(_LARGEST_SEED)) for name in names})

@@ -1,0 +1,14 @@
+"""Sparse data."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from scipy.sparse import issparse
+
+__all__ = ["is_sparse"]
+
+
+def is_sparse(X: Any) -> bool:
+    """Return whether X is a sparse matrix or array of scipy."""
+    return bool(issparse(X))

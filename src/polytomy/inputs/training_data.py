@@ -1,0 +1,81 @@
+"""Training data and samples to predict, as the binaries take them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import issparse
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import (
+    _check_y,
+    _num_samples,
+    check_consistent_length,
+    validate_data,
+)
+
+from polytomy.errors import ArgumentError
+
+__all__ = ["check_features", "check_training_data"]
+
+
+def check_training_data(
+    classifier: Any, X: Any, y: Any, *, reset: bool = True
+) -> tuple[Any, NDArray[Any]]:
+    """Return X as its binaries take it, and y as an array of labels."""
+    if _is_left_to_estimator(X):
+        X = validate_data(classifier, X, y, reset=reset, skip_check_array=True)[0]
+        y = _check_y(y)
+        check_consistent_length(X, y)
+        if _num_samples(X) < 1:
+            raise ArgumentError("X has no rows; give a sample or more")
+    else:
+        X, y = validate_data(classifier, X, y, reset=reset, **_OPTIONS)
+    check_classification_targets(y)
+    return _as_estimators_take_it(X), y
+
+
+def _as_estimators_take_it(X: Any) -> Any:
+    """Return sparse data with sorted indices of 32 bits; other data as it is.
+
+    Read-only, in worker processes, it could not be sorted any more; and LIBSVM takes no others.
+    """
+    is_sparse: bool = issparse(X)
+    if not is_sparse:
+        return X
+    rowwise = X.tocsr()
+    if not rowwise.has_sorted_indices:
+        rowwise = rowwise.sorted_indices()
+    is_small = max(*rowwise.shape, rowwise.nnz) <= np.iinfo(np.int32).max
+    if is_small and rowwise.indices.dtype != np.int32:
+        parts = (rowwise.data, rowwise.indices.astype(np.int32), rowwise.indptr.astype(np.int32))
+        rowwise = type(rowwise)(parts, shape=rowwise.shape)
+    return rowwise
+
+
+def check_features(classifier: Any, X: Any) -> Any:
+    """Return X as the binaries of a fitted classifier take it."""
+    if _is_left_to_estimator(X):
+        return validate_data(classifier, X, reset=False, skip_check_array=True)
+    return _as_estimators_take_it(validate_data(classifier, X, reset=False, **_OPTIONS))
+
+
+# What is missing is left to the binaries, all of which check what they get: a pipeline may fill it
+# in, whatever its tags say, and the estimators of a scheme's specifications are not known yet.
+_OPTIONS: dict[str, Any] = {
+    "accept_sparse": True,
+    "dtype": None,
+    "ensure_all_finite": "allow-nan",
+}
+
+
+def _is_left_to_estimator(X: Any) -> bool:
+    """Return whether X is a frame, texts or dicts: what only the estimator knows how to read."""
+    if hasattr(X, "iloc") or hasattr(X, "__dataframe__"):
+        return True
+    if isinstance(X, list | tuple):
+        return len(X) > 0 and isinstance(X[0], str | Mapping)
+    is_column = len(getattr(X, "shape", ())) == 1
+    return is_column and np.asarray(X).dtype.kind in "OUS"

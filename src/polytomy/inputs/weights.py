@@ -1,0 +1,77 @@
+"""Weights of samples and of classes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from polytomy.errors import ArgumentError
+
+__all__ = ["check_weights", "class_weights"]
+
+
+def check_weights(sample_weight: ArrayLike | None, n_samples: int) -> NDArray[np.float64]:
+    """Return one weight for each sample, ones by default."""
+    if sample_weight is None:
+        return np.ones(n_samples)
+    try:
+        weight = np.asarray(sample_weight, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ArgumentError(
+            f"sample_weight cannot be read as an array of numbers: {error}."
+        ) from None
+    if weight.shape != (n_samples,):
+        raise ArgumentError(
+            f"sample_weight has shape {weight.shape}; {n_samples} samples need ({n_samples},)."
+        )
+    if np.any(bad := ~np.isfinite(weight) | (weight < 0)):
+        raise ArgumentError(
+            f"sample_weight[{_first(bad)}] is {weight[_first(bad)]:g}; "
+            "weights must be finite and not negative."
+        )
+    if not weight.any():
+        raise ArgumentError("sample_weight is zero for all samples; at least one must count.")
+    return weight
+
+
+def class_weights(
+    class_weight: Mapping[Any, float] | str | None,
+    classes: NDArray[Any],
+    codes: NDArray[np.intp],
+    sample_weight: ArrayLike | None,
+) -> NDArray[np.float64] | None:
+    """Return the weights of the samples times those of their classes; None where all are one.
+
+    Examples
+    --------
+    >>> class_weights({"a": 2}, np.array(["a", "b"]), np.array([0, 1, 1]), None)
+    array([2., 1., 1.])
+    """
+    weight = None if sample_weight is None else check_weights(sample_weight, len(codes))
+    is_text = isinstance(class_weight, str)
+    if class_weight is None or (is_text and class_weight == "balanced-per-partition"):
+        return weight
+    if not isinstance(class_weight, Mapping) and not (is_text and class_weight == "balanced"):
+        raise ArgumentError(
+            f"class_weight={class_weight!r} is not known. Use a dict of labels and weights, "
+            '"balanced", "balanced-per-partition" or None.'
+        )
+    if isinstance(class_weight, Mapping):
+        unknown = [label for label in class_weight if label not in classes.tolist()]
+        if unknown:
+            raise ArgumentError(f"class_weight has {unknown[0]!r}, which is no class of the data")
+        by_class = np.array([class_weight.get(label, 1.0) for label in classes.tolist()])
+        of_class = by_class[codes].astype(np.float64)
+    else:
+        totals = np.bincount(codes, weight, len(classes))
+        with np.errstate(divide="ignore"):
+            of_class = (totals.sum() / (len(classes) * totals))[codes]
+        of_class[~np.isfinite(of_class)] = 0.0  # of a class without weight
+    return of_class if weight is None else of_class * weight
+
+
+def _first(mask: NDArray[np.bool_]) -> int:
+    return int(np.argmax(mask))

@@ -1,1 +1,0 @@
-"""polytomy.kernels"""

@@ -1,0 +1,1 @@
+"""libAGF's control files and models."""

@@ -1,0 +1,166 @@
+"""Control files that name model files: a scheme of binaries that are trained already.
+
+So libAGF writes its results: a control file, and a file for each binary beside it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polytomy.binary import Output, TrainedBinary
+from polytomy.binary.answers import match_sides
+from polytomy.binary.borders import BORDERS_ENDING, read_borders
+from polytomy.classifier import PolytomyClassifier
+from polytomy.errors import ModelFileError, SchemeError
+from polytomy.persistence.libsvm.model_text import parse_libsvm
+from polytomy.persistence.libsvm.models import COUPLED, VOTES, binary_of_pair, pool_of
+from polytomy.persistence.own.binaries import logistic_calibrator
+from polytomy.persistence.own.composition_fields import Sides, fitted_classifier
+from polytomy.scheme import Binary, Partition, Scheme, read
+from polytomy.svm.machines import VectorPool
+
+__all__ = ["load_control"]
+
+_ENDINGS = ("", ".model", ".svm")
+
+
+def load_control(
+    path: str | os.PathLike[str], *, n_features: int | None = None
+) -> PolytomyClassifier:
+    """Return the classifier of a control file whose names are those of trained models.
+
+    A name is a path from the folder of the control file, to a model of LIBSVM for two classes (the
+    ending .model may be left out), or to libAGF's border samples, a pair of files that end in .brd
+    and .bgd. The labels of a LIBSVM model are −1 and +1, or 0 and 1, for the left and the right
+    side of the partition, or the labels of the sides themselves.
+
+    Parameters
+    ----------
+    path : control file
+    n_features : int, optional
+        Number of features of the samples; by default the largest index of any support vector.
+    """
+    scheme = read(path)
+    folder = Path(path).parent
+    models: dict[Binary, _Model] = {}
+    for partition in scheme.partitions:
+        if partition.binary not in models:
+            models[partition.binary] = _read_model(partition.binary, folder, os.fspath(path))
+    if n_features is None:
+        n_features = max((model.n_features for model in models.values()), default=0)
+    finished = {name: model.with_features(n_features) for name, model in models.items()}
+    binaries = [finished[partition.binary](partition) for partition in scheme.partitions]
+    labels = _labels_of(scheme)
+    rank = {position: i for i, position in enumerate(np.argsort(labels).tolist())}
+    sides = [
+        Sides(
+            each.binary,
+            tuple([rank[c] for c in each.negative]),
+            tuple([rank[c] for c in each.positive]),
+        )
+        for each in scheme.partitions
+    ]
+    are_bare = any(model.is_bare for model in models.values())
+    are_of_libsvm = all(isinstance(model, _LibsvmFile) for model in models.values())
+    solver = "least-squares"
+    if scheme.is_flat and scheme.code.is_one_vs_one and (are_bare or are_of_libsvm):
+        solver = VOTES if are_bare else COUPLED
+    return fitted_classifier(
+        binaries,
+        sides,
+        np.sort(labels),
+        scheme,
+        n_features=n_features,
+        solver=solver,
+    )
+
+
+class _Model(Protocol):
+    """A model file that was read."""
+
+    n_features: int  #: that it needs
+    is_bare: bool  #: whether it has decision values but no probabilities
+
+    def with_features(self, n_features: int) -> Callable[[Partition], TrainedBinary]:
+        """Return what makes the binary of a partition, for samples of so many features."""
+        ...
+
+
+def _read_model(binary: Binary, folder: Path, source: str) -> _Model:
+    if binary.is_specification:
+        raise ModelFileError(
+            f"{source}: {binary} is a binary still to be trained, not the name of a model file. "
+            "Train the scheme first."
+        )
+    base = folder / binary.text
+    if base.with_name(base.name + BORDERS_ENDING).is_file():
+        return _BordersFile(base)
+    for ending in _ENDINGS:
+        file = base.with_name(base.name + ending)
+        if file.is_file():
+            return _LibsvmFile(file)
+    raise ModelFileError(f"{source}: there is no model file {base}, nor with .model or .brd")
+
+
+class _LibsvmFile:
+    """A model of LIBSVM for two classes."""
+
+    def __init__(self, file: Path) -> None:
+        self._source = str(file)
+        self._model = parse_libsvm(file.read_bytes(), self._source)
+        if self._model.is_precomputed:
+            raise ModelFileError(
+                f"{self._source}: the kernel is precomputed, so samples are kernel values with its "
+                "own training samples; it cannot answer together with other models"
+            )
+        self.n_features = self._model.n_features
+        self.is_bare = self._model.prob_a is None
+
+    def with_features(self, n_features: int) -> Callable[[Partition], TrainedBinary]:
+        pool = pool_of(self._model, self._source, n_features)
+        return lambda partition: self._binary(partition, pool)
+
+    def _binary(self, partition: Partition, pool: VectorPool) -> TrainedBinary:
+        labels, name = sorted(self._model.labels), str(partition.binary)
+        sides = partition.negative_classes, partition.positive_classes
+        try:
+            _, positive_index = match_sides(SimpleNamespace(classes_=labels), *sides, name)
+        except SchemeError as error:
+            raise ModelFileError(f"{self._source}: {error}") from error
+        is_first = self._model.labels[0] == labels[positive_index]
+        return binary_of_pair(self._model, pool, (0, 1), 0, is_first, name)
+
+
+class _BordersFile:
+    """Border samples of libAGF."""
+
+    is_bare = False
+
+    def __init__(self, base: Path) -> None:
+        self._base, self._machine = base, read_borders(base)
+        self.n_features = self._machine.n_features_in_
+
+    def with_features(self, n_features: int) -> Callable[[Partition], TrainedBinary]:
+        if n_features != self.n_features:
+            raise ModelFileError(
+                f"{self._base}: the border samples have {self.n_features} features, not "
+                f"{n_features}"
+            )
+        # tanh(p) = 2 / (1 + exp(-2p)) - 1
+        calibrator = logistic_calibrator("temperature", 2.0, 0.0)
+        return lambda partition: TrainedBinary(
+            str(partition.binary), Output.MARGIN, self._machine, calibrator
+        )
+
+
+def _labels_of(scheme: Scheme) -> NDArray[Any]:
+    """Return the labels as an array of one type: text, where some are text."""
+    is_mixed = len({isinstance(label, str) for label in scheme.classes}) > 1
+    return np.array([str(label) if is_mixed else label for label in scheme.classes])

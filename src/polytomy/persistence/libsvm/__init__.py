@@ -1,0 +1,1 @@
+"""LIBSVM's model and range files."""

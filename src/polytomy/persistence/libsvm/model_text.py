@@ -1,0 +1,277 @@
+"""LIBSVM's model files as text: what svm-train writes and svm-predict reads (Chang and Lin 2011).
+
+A header of key words and numbers, a line ``SV``, and then a line for each support vector: its
+coefficients in the machines against the other classes, and its features as ``index:value``.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from io import BytesIO
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+from sklearn.datasets import load_svmlight_file
+
+from polytomy.errors import ModelFileError
+from polytomy.svm.kernel_functions import KernelFunction
+
+__all__ = ["LibsvmModel", "parse_libsvm", "print_libsvm"]
+
+#: LIBSVM's names of kernels. "precomputed" has the rows of a kernel matrix as samples.
+_KERNELS = {"linear": "linear", "polynomial": "poly", "rbf": "rbf", "sigmoid": "sigmoid"}
+_PRECOMPUTED = "precomputed"
+_TYPES = ("c_svc", "nu_svc")
+_KEYS = {
+    *("svm_type", "kernel_type", "degree", "gamma", "coef0", "nr_class", "total_sv", "rho"),
+    *("label", "probA", "probB", "prob_density_marks", "nr_sv"),
+}
+# Samples are scattered into rows of so many numbers, so it must be bounded.
+_LARGEST_INDEX = 2**26
+_PAIR = re.compile(rb"[0-9]+:[-+.0-9eE]+")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LibsvmModel:
+    """A model of LIBSVM: one machine for each pair of classes, over common support vectors.
+
+    Attributes
+    ----------
+    svm_type : "c_svc" or "nu_svc"
+    kernel : KernelFunction; linear for a precomputed kernel, whose vectors pick columns
+    is_precomputed : bool
+    labels : the classes, in the order of the file
+    n_vectors : number of support vectors of each class; they stand class by class
+    vectors : CSR array of shape (n_support, n_features)
+    coefficients : array of shape (n_classes − 1, n_support)
+    rho : array, one for each pair of classes; f(x) = Σ coefficient · K(vector, x) − rho
+    prob_a, prob_b : arrays, one for each pair, P(first class) = 1 / (1 + exp(A·f + B)); or None
+    """
+
+    svm_type: str
+    kernel: KernelFunction
+    is_precomputed: bool
+    labels: tuple[int, ...]
+    n_vectors: tuple[int, ...]
+    vectors: csr_array
+    coefficients: NDArray[np.float64]
+    rho: NDArray[np.float64]
+    prob_a: NDArray[np.float64] | None = None
+    prob_b: NDArray[np.float64] | None = None
+
+    @property
+    def n_features(self) -> int:
+        """The largest index of a feature."""
+        return int(self.vectors.shape[1])
+
+    def pairs(self) -> Iterator[tuple[int, int]]:
+        """Yield the pairs of classes in the order of `rho`."""
+        n_classes = len(self.labels)
+        yield from ((i, j) for i in range(n_classes) for j in range(i + 1, n_classes))
+
+
+def parse_libsvm(content: bytes, source: str) -> LibsvmModel:
+    """Return the model of a file's content; ModelFileError, with the line, if it is none."""
+    header, lines, first = _split(content, source)
+    reader = _Header(header, source)
+    svm_type = reader.word("svm_type")
+    if svm_type not in _TYPES:
+        raise reader.fault("svm_type", f"is {svm_type}; only c_svc and nu_svc tell classes apart")
+    kernel, is_precomputed = _kernel(reader)
+    labels = reader.integers("label")
+    n_classes = reader.integer("nr_class")
+    if len(labels) != n_classes or len(set(labels)) < n_classes or n_classes < 2:
+        raise reader.fault("label", f"does not name {n_classes} different classes, two or more")
+    n_vectors = reader.integers("nr_sv")
+    if len(n_vectors) != n_classes or min(n_vectors) < 0:
+        raise reader.fault("nr_sv", f"does not have a count for each of {n_classes} classes")
+    if not sum(n_vectors) == reader.integer("total_sv") == len(lines):
+        raise reader.fault("total_sv", f"and nr_sv are not the {len(lines)} lines after SV")
+    n_pairs = n_classes * (n_classes - 1) // 2
+    optional = [
+        reader.numbers(key, n_pairs) if key in header else None for key in ("probA", "probB")
+    ]
+    if (optional[0] is None) != (optional[1] is None):
+        raise ModelFileError(f"{source}: of probA and probB there is only one")
+    coefficients, vectors = _vectors(lines, n_classes - 1, is_precomputed, first, source)
+    return LibsvmModel(
+        svm_type,
+        kernel,
+        is_precomputed,
+        tuple(labels),
+        tuple(n_vectors),
+        vectors,
+        coefficients,
+        reader.numbers("rho", n_pairs),
+        *optional,
+    )
+
+
+def print_libsvm(model: LibsvmModel) -> str:
+    """Return the text of a model file; all numbers read back as they are."""
+    kernel = model.kernel
+    kinds = {ours: name for name, ours in _KERNELS.items()}
+    lines = [f"svm_type {model.svm_type}", f"kernel_type {kinds[kernel.kind]}"]
+    if kernel.kind == "poly":
+        lines.append(f"degree {kernel.degree}")
+    if kernel.kind != "linear":
+        lines.append(f"gamma {kernel.gamma!r}")
+    if kernel.kind in ("poly", "sigmoid"):
+        lines.append(f"coef0 {kernel.coef0!r}")
+    lines += [
+        f"nr_class {len(model.labels)}",
+        f"total_sv {sum(model.n_vectors)}",
+        f"rho {_joined(model.rho.tolist())}",
+        f"label {_joined(model.labels)}",
+    ]
+    if model.prob_a is not None and model.prob_b is not None:
+        lines += [f"probA {_joined(model.prob_a.tolist())}"]
+        lines += [f"probB {_joined(model.prob_b.tolist())}"]
+    lines += [f"nr_sv {_joined(model.n_vectors)}", "SV"]
+    vectors = model.vectors
+    for row, coefficients in enumerate(model.coefficients.T.tolist()):
+        part = slice(vectors.indptr[row], vectors.indptr[row + 1])
+        indices, values = (vectors.indices[part] + 1).tolist(), vectors.data[part].tolist()
+        pairs = [f"{index}:{value!r}" for index, value in zip(indices, values, strict=True)]
+        lines.append(" ".join([*map(repr, coefficients), *pairs, ""]))
+    return "\n".join(lines) + "\n"
+
+
+def _joined(numbers: Sequence[Any]) -> str:
+    return " ".join(map(repr, numbers))
+
+
+def _split(content: bytes, source: str) -> tuple[dict[str, list[str]], list[bytes], int]:
+    """Return the header by key word, the lines of the vectors, and the number of the first."""
+    lines = content.split(b"\n")
+    header: dict[str, list[str]] = {}
+    for number, line in enumerate(lines, 1):
+        words = line.decode("ascii", "replace").split()
+        if words == ["SV"]:
+            return header, [each for each in lines[number:] if each.strip()], number + 1
+        if not words or words[0] not in _KEYS or words[0] in header:
+            what = f"{words[0][:20]!r} is unknown or repeated" if words else "the line is empty"
+            raise ModelFileError(f"{source}, line {number}: {what}; this is no model of LIBSVM")
+        header[words[0]] = words[1:]
+    raise ModelFileError(f"{source}: there is no line SV; the file is cut short")
+
+
+class _Header:
+    """The header of a model file, its numbers checked when they are asked for."""
+
+    def __init__(self, header: dict[str, list[str]], source: str) -> None:
+        self._header, self._source = header, source
+
+    def word(self, key: str) -> str:
+        words = self._words(key)
+        if len(words) != 1:
+            raise self.fault(key, "is not one word")
+        return words[0]
+
+    def integer(self, key: str) -> int:
+        return self._integer(key, self.word(key))
+
+    def integers(self, key: str) -> list[int]:
+        return [self._integer(key, word) for word in self._words(key)]
+
+    def number(self, key: str) -> float:
+        return float(self.numbers(key, 1)[0])
+
+    def numbers(self, key: str, count: int) -> NDArray[np.float64]:
+        words = self._words(key)
+        if len(words) != count:
+            raise self.fault(key, f"has {len(words)} numbers; {count} are due")
+        try:
+            values = np.array([_number(word) for word in words])
+        except ValueError:
+            raise self.fault(key, "is not made of finite numbers") from None
+        return values
+
+    def _words(self, key: str) -> list[str]:
+        if key not in self._header:
+            raise self.fault(key, "is missing")
+        return self._header[key]
+
+    def _integer(self, key: str, word: str) -> int:
+        if not re.fullmatch(r"[-+]?[0-9]{1,10}", word):
+            raise self.fault(key, "is not made of whole numbers")
+        return int(word)
+
+    def fault(self, key: str, what: str) -> ModelFileError:
+        return ModelFileError(f"{self._source}: {key} {what}")
+
+
+def _kernel(reader: _Header) -> tuple[KernelFunction, bool]:
+    name = reader.word("kernel_type")
+    if name == _PRECOMPUTED:
+        return KernelFunction("linear"), True
+    if name not in _KERNELS:
+        raise reader.fault("kernel_type", f"is {name:.20}, which is no kernel of LIBSVM")
+    kind = _KERNELS[name]
+    gamma = 0.0 if kind == "linear" else reader.number("gamma")
+    degree = reader.integer("degree") if kind == "poly" else 0
+    if degree < 0:
+        raise reader.fault("degree", "is negative")
+    coef0 = reader.number("coef0") if kind in ("poly", "sigmoid") else 0.0
+    return KernelFunction(kind, gamma, degree, coef0), False
+
+
+def _vectors(
+    lines: list[bytes], n_coefficients: int, is_precomputed: bool, first: int, source: str
+) -> tuple[NDArray[np.float64], csr_array]:
+    """Return coefficients and vectors of the lines after SV."""
+    coefficients = np.empty((len(lines), n_coefficients))
+    pairs = []
+    for row, line in enumerate(lines):
+        words = line.split()
+        rest = words[n_coefficients:]
+        try:
+            numbers = [_number(word.decode("ascii")) for word in words[:n_coefficients]]
+            coefficients[row] = numbers
+            if not all(map(_PAIR.fullmatch, rest)):
+                raise ValueError
+        except ValueError:
+            raise ModelFileError(
+                f"{source}, line {first + row}: a support vector is {n_coefficients} coefficients "
+                "and then index:value pairs, all finite numbers"
+            ) from None
+        pairs.append(rest)
+    if is_precomputed:
+        return coefficients.T.copy(), _picked_columns(pairs, first, source)
+    text = b"\n".join(b"0 " + b" ".join(rest) for rest in pairs)
+    try:
+        X: Any = load_svmlight_file(BytesIO(text), zero_based=False)[0]
+    except (ValueError, OverflowError) as error:
+        raise ModelFileError(f"{source}: the support vectors cannot be read: {error}") from error
+    if X.shape[0] != len(lines) or X.shape[1] > _LARGEST_INDEX or not np.isfinite(X.data).all():
+        raise ModelFileError(
+            f"{source}: the support vectors are not finite, or have an index above {_LARGEST_INDEX}"
+        )
+    return coefficients.T.copy(), csr_array(X)
+
+
+def _picked_columns(pairs: list[list[bytes]], first: int, source: str) -> csr_array:
+    """Return vectors whose product with a row of kernel values is the value that each one names."""
+    serials = []
+    for row, rest in enumerate(pairs):
+        index, _, value = rest[0].partition(b":") if rest else (b"", b"", b"")
+        if index != b"0" or not value.isdigit() or not 1 <= int(value) <= _LARGEST_INDEX:
+            raise ModelFileError(
+                f"{source}, line {first + row}: a vector of a precomputed kernel is 0:number"
+            )
+        serials.append(int(value) - 1)
+    n_rows, n_columns = len(serials), max(serials, default=-1) + 1
+    parts = np.ones(n_rows), (np.arange(n_rows), np.array(serials, dtype=np.intp))
+    return csr_array(parts, shape=(n_rows, n_columns))
+
+
+def _number(word: str) -> float:
+    value = float(word)
+    if "_" in word or not math.isfinite(value):
+        raise ValueError
+    return value

@@ -1,0 +1,197 @@
+"""Classifiers as LIBSVM's models."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+from sklearn.pipeline import Pipeline
+from sklearn.svm import NuSVC
+
+from polytomy.banks.vector_union import pool_by_bytes
+from polytomy.binary import TrainedBinary
+from polytomy.binary.preparation import is_pairwise
+from polytomy.calibration.calibrators import LogisticMap, UncalibratedMap
+from polytomy.classifier import PolytomyClassifier
+from polytomy.errors import ArgumentError
+from polytomy.files import writing_whole
+from polytomy.persistence.libsvm.model_text import LibsvmModel, print_libsvm
+from polytomy.persistence.libsvm.range_files import print_range
+from polytomy.persistence.own.vector_pools import is_machine
+from polytomy.svm.kernel_functions import KernelFunction
+from polytomy.svm.machines import KernelMachine
+
+__all__ = ["write_libsvm"]
+
+
+def write_libsvm(
+    classifier: Any,
+    path: str | os.PathLike[str],
+    *,
+    range_file: str | os.PathLike[str] | None = None,
+) -> None:
+    """Write a one-vs-one classifier of support vector machines as a model of LIBSVM.
+
+    svm-predict gives the same decision values with it, and the same probabilities where the
+    binaries are calibrated with a sigmoid.
+
+    Parameters
+    ----------
+    classifier : fitted PolytomyClassifier, or a pipeline of a scaler and one
+        One machine for each pair of classes, all of the same kernel, no scalers of their own, whole
+        numbers as labels.
+    path : file, which appears whole or not at all
+    range_file : file, optional
+        Where the scaling of a pipeline is written: ``svm-scale -r`` does it with this file.
+    """
+    scaler, core = _taken_apart(classifier)
+    if scaler is not None and range_file is None:
+        raise ArgumentError(
+            f"the features are scaled by {type(scaler).__name__} before the machines, which a "
+            "model of LIBSVM cannot do. Give range_file=, where the scaling is written for "
+            "svm-scale -r, or train on data that is scaled already."
+        )
+    if scaler is None and range_file is not None:
+        raise ArgumentError(
+            f"range_file={os.fspath(range_file)} is for a scaling, but nothing is scaled. Leave it "
+            "out."
+        )
+    text = print_libsvm(_libsvm_model(core))
+    if scaler is not None and range_file is not None:
+        ranges = print_range(scaler)
+        with writing_whole(range_file) as file:
+            file.write(ranges.encode("ascii"))
+    with writing_whole(path) as file:
+        file.write(text.encode("ascii"))
+
+
+def _taken_apart(classifier: Any) -> tuple[Any, PolytomyClassifier]:
+    """Return the scaler of a pipeline, if there is one, and the classifier after it."""
+    if type(classifier) is not Pipeline:
+        return None, classifier
+    steps = [step for _, step in classifier.steps if step not in (None, "passthrough")]
+    if len(steps) > 2:
+        raise ArgumentError(
+            "a model of LIBSVM has at most one scaler before it; the pipeline has "
+            f"{len(steps) - 1} steps. Leave some out."
+        )
+    return steps[0] if len(steps) == 2 else None, steps[-1]
+
+
+def _libsvm_model(classifier: PolytomyClassifier) -> LibsvmModel:
+    if not hasattr(classifier, "binaries_"):
+        raise ArgumentError("the classifier is not fitted, so there is nothing to write. Fit it.")
+    if is_pairwise(classifier):
+        raise ArgumentError(
+            "the kernel is precomputed, and such models are read from LIBSVM, but not written for "
+            "it. Save it as a model of polytomy."
+        )
+    # In the order of the scheme: LIBSVM's coupling and its ties depend on it.
+    positions = classifier._arrangements[0].positions
+    labels = classifier.classes_[np.argsort(positions)]
+    if labels.dtype.kind not in "iu":
+        raise ArgumentError(
+            f"labels of LIBSVM are whole numbers, not {labels.tolist()[0]!r}. Fit with numbers."
+        )
+    binaries, is_first_positive = _pairwise(classifier, np.argsort(np.argsort(positions)))
+    machines = [binary.estimator for binary in binaries]
+    kernels = {_kernel_of(machine) for machine in machines}
+    kernel = kernels.pop()
+    if kernels or kernel is None:
+        raise ArgumentError(
+            "a model of LIBSVM is made of support vector machines with one kernel and without "
+            "scalers. Scale the data first, and give gamma as a number."
+        )
+    signs = [
+        (1.0 if first else -1.0) * (1.0 if binary.positive_index == 1 else -1.0)
+        for binary, first in zip(binaries, is_first_positive, strict=True)
+    ]
+    vectors, n_vectors, coefficients = _common_vectors(machines, signs, len(labels))
+    rho = [
+        -sign * float(np.ravel(m.intercept_)[0]) for m, sign in zip(machines, signs, strict=True)
+    ]
+    prob_a, prob_b = _sigmoids(binaries, is_first_positive)
+    return LibsvmModel(
+        "nu_svc" if type(machines[0]) is NuSVC else "c_svc",
+        kernel,
+        False,
+        tuple(labels.tolist()),
+        n_vectors,
+        vectors,
+        coefficients,
+        np.array(rho),
+        prob_a,
+        prob_b,
+    )
+
+
+def _pairwise(
+    classifier: PolytomyClassifier, rank: NDArray[np.intp]
+) -> tuple[list[TrainedBinary], list[bool]]:
+    """Return the binaries pair by pair, and whether the first class is the +1 side of each.
+
+    The classes are in the order of their ranks.
+    """
+    n_classes = len(classifier.classes_)
+    found: dict[tuple[int, int], tuple[TrainedBinary, bool]] = {}
+    for binary, dichotomy in zip(classifier.binaries_, classifier._dichotomies, strict=True):
+        sides = rank[[*dichotomy.negative, *dichotomy.positive]].tolist()
+        if len(dichotomy.negative) == len(dichotomy.positive) == 1:
+            found[min(sides), max(sides)] = binary, sides[1] < sides[0]
+    wanted = [(i, j) for i in range(n_classes) for j in range(i + 1, n_classes)]
+    if len(classifier.binaries_) != len(wanted) or set(found) != set(wanted):
+        raise ArgumentError(
+            "a model of LIBSVM has one machine for each pair of classes. Fit with "
+            'scheme="one-vs-one".'
+        )
+    binaries, firsts = zip(*(found[pair] for pair in wanted), strict=True)
+    return list(binaries), list(firsts)
+
+
+def _kernel_of(machine: Any) -> KernelFunction | None:
+    if isinstance(machine, KernelMachine):
+        return machine.kernel
+    return KernelFunction.of(machine) if is_machine(machine) else None
+
+
+def _common_vectors(
+    machines: list[Any], signs: list[float], n_classes: int
+) -> tuple[csr_array, tuple[int, ...], NDArray[np.float64]]:
+    """Return the vectors class by class, how many each has, and their coefficients."""
+    pool = pool_by_bytes([csr_array(machine.support_vectors_) for machine in machines])
+    pairs = [(i, j) for i in range(n_classes) for j in range(i + 1, n_classes)]
+    entries: list[dict[int, dict[int, float]]] = [{} for _ in range(n_classes)]
+    for (i, j), machine, sign, places in zip(pairs, machines, signs, pool.places, strict=True):
+        dual = machine.dual_coef_
+        dual = sign * np.ravel(dual.toarray() if hasattr(dual, "toarray") else dual)
+        for place, coefficient in zip(places.tolist(), dual.tolist(), strict=True):
+            # A positive coefficient belongs to a vector of the first class.
+            own, row = (i, j - 1) if coefficient > 0 else (j, i)
+            of_vector = entries[own].setdefault(place, {})
+            of_vector[row] = of_vector.get(row, 0.0) + coefficient
+    rows = [place for of_class in entries for place in of_class]
+    coefficients = np.zeros((n_classes - 1, len(rows)))
+    every = [of_vector for of_class in entries for of_vector in of_class.values()]
+    for column, of_vector in enumerate(every):
+        for row, value in of_vector.items():
+            coefficients[row, column] = value
+    return csr_array(pool.vectors[rows]), tuple(map(len, entries)), coefficients
+
+
+def _sigmoids(
+    binaries: list[TrainedBinary], is_first_positive: list[bool]
+) -> tuple[NDArray[np.float64] | None, NDArray[np.float64] | None]:
+    """Return LIBSVM's A and B; None where nothing is calibrated."""
+    maps = [binary.calibrator for binary in binaries]
+    if not all(isinstance(each, LogisticMap) for each in maps):
+        raise ArgumentError(
+            'a model of LIBSVM has sigmoids for calibrators. Fit with calibration="sigmoid".'
+        )
+    if all(isinstance(each, UncalibratedMap) for each in maps):
+        return None, None
+    slopes = np.array([each.slope_ for each in maps])  # type: ignore[union-attr]
+    intercepts = np.array([each.intercept_ for each in maps])  # type: ignore[union-attr]
+    return -slopes, np.where(is_first_positive, -intercepts, intercepts)

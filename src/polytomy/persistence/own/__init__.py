@@ -1,0 +1,1 @@
+"""polytomy's own model files."""

@@ -1,0 +1,1 @@
+"""Decision values of many kernel machines at once."""

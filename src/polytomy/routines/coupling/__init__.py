@@ -1,0 +1,1 @@
+"""The Markov chain of Wu, Lin and Weng's first method."""

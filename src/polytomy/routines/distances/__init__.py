@@ -1,0 +1,1 @@
+"""Distances between sets of points."""

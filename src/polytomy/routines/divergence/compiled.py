@@ -1,0 +1,332 @@
+"""Compiled twin of :mod:`polytomy.routines.divergence.reference`: the same steps as loops."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import prange
+from numpy.typing import NDArray
+
+from polytomy.routines.divergence.reference import (
+    BETTER,
+    LEAN,
+    LEAST_FACTOR,
+    MAX_HALVINGS,
+    MAX_ITERATIONS,
+    N_SCREENED,
+    RIDGE,
+    ROUNDING,
+    SCREENING_STEPS,
+    SUFFICIENT_DECREASE,
+    TOLERANCE,
+    VANISHED,
+)
+from polytomy.routines.runtime.compiling import helper, parallel_routine
+
+__all__ = ["minimise_divergence"]
+
+Floats = NDArray[np.float64]
+Indices = NDArray[np.intp]
+
+
+class _Answers(NamedTuple):
+    """What the answered rows say of one sample; side 0 of a row is its −1 side."""
+
+    members: (
+        Indices  # classes of row i: members[bounds[i, 0]:bounds[i, 2]], side 1 from bounds[i, 1]
+    )
+    bounds: Indices  # (n_rows, 3)
+    shares: Floats  # (n_rows, 2), w·m of each side; zeros leave the row out
+    masses: Floats  # (n_rows, 2), of each side: workspace
+
+
+@parallel_routine
+def minimise_divergence(
+    matrix: NDArray[np.int8], decisions: Floats, weights: Floats, is_convex: bool
+) -> Any:
+    """Return the probabilities of least weighted Kullback-Leibler divergence."""
+    members, bounds = _list_sides(matrix)
+    probabilities = np.empty((decisions.shape[0], matrix.shape[1]))
+    for sample in prange(decisions.shape[0]):
+        _solve_sample(members, bounds, decisions[sample], weights, is_convex, probabilities[sample])
+    return probabilities
+
+
+@helper
+def _solve_sample(
+    members: Indices, bounds: Indices, r: Floats, weights: Floats, is_convex: bool, p: Floats
+) -> None:
+    shares = np.zeros((len(r), 2))
+    for row in range(len(r)):
+        if not np.isnan(r[row]) and weights[row] > 0:
+            shares[row, 0] = weights[row] * ((1 - r[row]) / 2)
+            shares[row, 1] = weights[row] * ((1 + r[row]) / 2)
+    answers = _Answers(members, bounds, shares, np.empty(shares.shape))
+    p[:] = _lowest_minimum(answers, len(p), is_convex)
+
+
+@helper
+def _list_sides(matrix: NDArray[np.int8]) -> Any:
+    n_rows, n_classes = matrix.shape
+    members = np.empty(np.count_nonzero(matrix), np.intp)
+    bounds = np.empty((n_rows, 3), np.intp)
+    end = 0
+    for row in range(n_rows):
+        bounds[row, 0] = end
+        for side in range(2):
+            for column in range(n_classes):
+                if matrix[row, column] == 2 * side - 1:
+                    members[end] = column
+                    end += 1
+            bounds[row, side + 1] = end
+    return members, bounds
+
+
+@helper
+def _lowest_minimum(answers: Any, n_classes: int, is_convex: bool) -> Any:
+    best, lowest = _descend(answers, np.full(n_classes, 1 / n_classes))
+    if is_convex:
+        return best
+    threshold = BETTER * answers.shares.sum()
+    starts, values = _lean_starts(answers, n_classes)
+    for start in np.argsort(values, kind="mergesort")[:N_SCREENED]:
+        found, value = _descend(answers, starts[start])
+        if value < lowest - threshold:
+            best, lowest = found, value
+    return best
+
+
+@helper
+def _lean_starts(answers: Any, n_classes: int) -> Any:
+    """Return points that lean towards one class, after the screening steps, and L there."""
+    pull, cost = np.empty(n_classes), np.empty(n_classes)
+    starts = np.empty((n_classes, n_classes))
+    values = np.empty(n_classes)
+    for favoured in range(n_classes):
+        p = starts[favoured]
+        p[:] = (1 - LEAN) / n_classes
+        p[favoured] += LEAN
+        for _ in range(SCREENING_STEPS):
+            _pull_and_cost(answers, p, pull, cost)
+            _majorise_minimise(p, pull, cost)
+        values[favoured] = _divergence(answers, p)
+    return starts, values
+
+
+@helper
+def _descend(all_answers: Any, start: Floats) -> Any:
+    """Return the minimum below a starting point, and L there."""
+    members, bounds, shares, masses = all_answers
+    answers = _Answers(members, bounds, shares.copy(), masses)
+    n_classes = len(start)
+    p = start.copy()
+    pull, cost, excess = np.empty(n_classes), np.empty(n_classes), np.empty(n_classes)
+    step, moved = np.empty(n_classes), np.empty(n_classes)
+    curvature = np.empty((n_classes, n_classes))
+    gone = np.zeros(n_classes, np.bool_)
+    n_gone = 0
+    set_aside = 0.0
+    for _ in range(MAX_ITERATIONS):
+        _pull_and_cost(answers, p, pull, cost)
+        _majorise_minimise(p, pull, cost)
+        _pull_and_cost(answers, p, pull, cost)
+        for j in range(n_classes):
+            excess[j] = (cost[j] - pull[j]) / cost[j] if cost[j] > 0 else 0.0
+            gone[j] = p[j] == 0 or (p[j] <= VANISHED and excess[j] > TOLERANCE)
+        if gone.sum() > n_gone:
+            n_gone = gone.sum()
+            set_aside += _divergence(answers, p)
+            p[gone] = 0.0
+            p /= p.sum()
+            _drop_one_sided(answers, p)
+            set_aside -= _divergence(answers, p)
+            continue
+        _newton_step(answers, p, cost, excess, curvature, step)
+        if np.abs(excess).max() <= TOLERANCE:
+            value = set_aside + _divergence(answers, p)
+            _take_last_step(p, step)
+            return p, value
+        slope = np.sum(p * (cost - pull) * step)
+        _search_along(answers, p, step, slope, moved)
+    return p, set_aside + _divergence(answers, p)
+
+
+@helper
+def _weigh_sides(answers: Any, p: Floats) -> None:
+    for row in range(len(answers.bounds)):
+        if answers.shares[row, 0] + answers.shares[row, 1] == 0:
+            continue
+        for side in range(2):
+            mass = 0.0
+            for at in range(answers.bounds[row, side], answers.bounds[row, side + 1]):
+                mass += p[answers.members[at]]
+            answers.masses[row, side] = mass
+
+
+@helper
+def _drop_one_sided(answers: Any, p: Floats) -> None:
+    _weigh_sides(answers, p)
+    for row in range(len(answers.bounds)):
+        # Of a row that is left out already no masses are known, and it stays out.
+        if answers.masses[row, 0] == 0 or answers.masses[row, 1] == 0:
+            answers.shares[row] = 0.0
+
+
+@helper
+def _divergence(answers: Any, p: Floats) -> float:
+    _weigh_sides(answers, p)
+    shares, masses = answers.shares, answers.masses
+    value = 0.0
+    for row in range(len(shares)):
+        total = masses[row, 0] + masses[row, 1]
+        for side in range(2):
+            if shares[row, side] > 0 and total > 0:
+                if masses[row, side] == 0:
+                    return np.inf
+                value -= shares[row, side] * np.log(masses[row, side] / total)
+    return value
+
+
+@helper
+def _pull_and_cost(answers: Any, p: Floats, pull: Floats, cost: Floats) -> None:
+    _weigh_sides(answers, p)
+    members, bounds, shares, masses = answers
+    pull[:] = 0.0
+    cost[:] = 0.0
+    for row in range(len(bounds)):
+        weight = shares[row, 0] + shares[row, 1]
+        if weight == 0:
+            continue
+        row_cost = _ratio(weight, masses[row, 0] + masses[row, 1])
+        for side in range(2):
+            row_pull = _ratio(shares[row, side], masses[row, side])
+            for member in members[bounds[row, side] : bounds[row, side + 1]]:
+                if p[member] > 0:
+                    pull[member] += row_pull
+                    cost[member] += row_cost
+
+
+@helper
+def _ratio(weight: float, mass: float) -> float:
+    return weight / mass if mass > 0 else 0.0
+
+
+@helper
+def _majorise_minimise(p: Floats, pull: Floats, cost: Floats) -> None:
+    for j in range(len(p)):
+        if cost[j] > 0:
+            p[j] *= pull[j] / cost[j]
+    p /= p.sum()
+
+
+@helper
+def _newton_step(
+    answers: Any, p: Floats, cost: Floats, excess: Floats, curvature: Floats, step: Floats
+) -> None:
+    """Fill in the relative step s of p ← p (1 + s); zeros if there is no usable one."""
+    n_classes = len(p)
+    scale = np.zeros(n_classes)
+    for j in range(n_classes):
+        if cost[j] > 0:
+            scale[j] = np.sqrt(p[j] / cost[j])
+    for use_information in (False, True):
+        _fill_curvature(answers, p, use_information, curvature)
+        for j in range(n_classes):
+            for k in range(j, n_classes):
+                curvature[j, k] *= scale[j] * scale[k]
+            curvature[j, j] += abs(excess[j]) + RIDGE if scale[j] > 0 else 1.0
+            step[j] = -scale[j] * cost[j] * excess[j]
+        if _solve_positive_definite(curvature, step):
+            for j in range(n_classes):
+                step[j] = scale[j] * step[j] / p[j] if p[j] > 0 else 0.0
+            return
+    step[:] = 0.0
+
+
+@helper
+def _fill_curvature(answers: Any, p: Floats, use_information: bool, curvature: Floats) -> None:
+    """Fill the upper triangle with the Hessian or the information, the sum of p being fixed.
+
+    The masses of the sides are those at p already.
+    """
+    members, bounds, shares, masses = answers
+    curvature[:] = 0.0
+    n_present = np.sum(p > 0)
+    fixing = 0.0
+    for row in range(len(bounds)):
+        weight = shares[row, 0] + shares[row, 1]
+        if weight == 0:
+            continue
+        total = masses[row, 0] + masses[row, 1]
+        n_here = 0
+        for side in range(2):
+            mass = masses[row, side]
+            if use_information:
+                amount = _ratio(_ratio(weight, mass), total)
+            else:
+                amount = _ratio(_ratio(shares[row, side], mass), mass)
+            one_side = members[bounds[row, side] : bounds[row, side + 1]]
+            for a in range(len(one_side)):
+                n_here += p[one_side[a]] > 0
+                for b in range(a, len(one_side)):
+                    curvature[one_side[a], one_side[b]] += amount
+        if use_information or n_here < n_present:
+            fixing += weight
+            amount = _ratio(_ratio(weight, total), total)
+            both_sides = members[bounds[row, 0] : bounds[row, 2]]
+            for j in both_sides:
+                for k in both_sides:
+                    if j <= k:
+                        curvature[j, k] -= amount
+    curvature += fixing
+
+
+@helper
+def _solve_positive_definite(upper: Floats, target: Floats) -> bool:
+    """Solve in place by Cholesky's factors of the upper triangle; False if it has none."""
+    n = len(target)
+    for k in range(n):
+        if not upper[k, k] > 0:
+            return False
+        root = np.sqrt(upper[k, k])
+        for j in range(k, n):
+            upper[k, j] /= root
+        for i in range(k + 1, n):
+            factor = upper[k, i]
+            for j in range(i, n):
+                upper[i, j] -= factor * upper[k, j]
+    for k in range(n):
+        target[k] /= upper[k, k]
+        for j in range(k + 1, n):
+            target[j] -= upper[k, j] * target[k]
+    for k in range(n - 1, -1, -1):
+        for j in range(k + 1, n):
+            target[k] -= upper[k, j] * target[j]
+        target[k] /= upper[k, k]
+    return True
+
+
+@helper
+def _search_along(answers: Any, p: Floats, step: Floats, slope: float, moved: Floats) -> None:
+    """Move p to the first of the points at 1, 1/2, 1/4, ... of the step that is low enough."""
+    value = _divergence(answers, p)
+    slack = ROUNDING * (answers.shares.sum() + abs(value))
+    fraction = 1.0
+    for _ in range(MAX_HALVINGS):
+        for j in range(len(p)):
+            moved[j] = p[j] * max(1 + fraction * step[j], LEAST_FACTOR)
+        moved /= moved.sum()
+        limit = value + SUFFICIENT_DECREASE * fraction * slope + slack
+        if _divergence(answers, moved) <= limit:
+            p[:] = moved
+            return
+        fraction /= 2
+
+
+@helper
+def _take_last_step(p: Floats, step: Floats) -> None:
+    for j in range(len(p)):
+        is_falling = step[j] < -0.5 and p[j] < TOLERANCE
+        p[j] = 0.0 if is_falling else p[j] * max(1 + step[j], 0.0)
+    p /= p.sum()

@@ -1,0 +1,1 @@
+"""Rows of kernel values, from the entries of a shared matrix."""

@@ -1,0 +1,208 @@
+"""Compiled twins of `reference/shortcuts.py`: least squares without linear systems.
+
+Samples are worked through in blocks, each with a small workspace of its own: memory does not grow
+with the number of samples beyond the result. No kernel changes its arguments.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polytomy.routines.runtime.compiling import helper, with_read_only_arguments
+from polytomy.routines.runtime.threads import run_in_blocks
+
+__all__ = ["multiply_down_tree", "project_answers", "regress_isotonic"]
+
+_LEAST = 256
+"""Samples from which on a block of them is worth the start of a thread."""
+
+_MOST_MULTIPLICATIONS = 2**18
+"""Size of a matrix product up to which OpenBLAS does it on one thread."""
+
+_LEAST_PRODUCT = 16
+"""Samples that a matrix product takes at least, to be worth its start."""
+
+Floats = NDArray[np.float64]
+Indices = NDArray[np.intp]
+
+
+@with_read_only_arguments
+def project_answers(decisions: Floats, directions: Floats) -> Floats:
+    """Return the nearest point of the simplex to each row of decisions @ directions."""
+    points = np.empty((len(decisions), directions.shape[1]))
+    step = _MOST_MULTIPLICATIONS // directions.size
+
+    def project_block(first: int, last: int) -> None:
+        if step < _LEAST_PRODUCT:
+            _project_rows(points[first:last])
+            return
+        for start in range(first, last, step):
+            part = slice(start, min(start + step, last))
+            np.matmul(decisions[part], directions, out=points[part])
+            _project_rows(points[part])
+
+    if step < _LEAST_PRODUCT:
+        # The product is large enough for the linear algebra library to divide it among threads.
+        np.matmul(decisions, directions, out=points)
+    run_in_blocks(project_block, len(decisions), least=_LEAST)
+    return points
+
+
+@helper
+def _project_rows(points: Floats) -> None:
+    """Replace each row by the nearest point of the simplex."""
+    n_samples, n_classes = points.shape
+    above = np.empty(n_classes)
+    for sample in range(n_samples):
+        point = points[sample]
+        largest = point[0]
+        for j in range(1, n_classes):
+            largest = max(largest, point[j])
+        # Coordinates count from the largest, so that large ones do not lose digits. The threshold
+        # is at least -1; from there it rises to the one that fits the coordinates still above it,
+        # until all of these stay (Michelot 1986).
+        n_above, total = 0, 0.0
+        for j in range(n_classes):
+            value = point[j] - largest
+            if value > -1.0:
+                above[n_above] = value
+                n_above += 1
+                total += value
+        while True:
+            threshold = (total - 1.0) / n_above
+            kept, total = 0, 0.0
+            for j in range(n_above):
+                value = above[j]
+                if value > threshold:
+                    above[kept] = value
+                    kept += 1
+                    total += value
+            if kept == n_above:
+                break
+            n_above = kept
+        for j in range(n_classes):
+            point[j] = max(point[j] - largest - threshold, 0.0)
+
+
+@with_read_only_arguments
+def regress_isotonic(
+    decisions: Floats, classes: Indices, cuts: Indices, signs: NDArray[np.int8]
+) -> Floats:
+    """Return the class probabilities of an adjacent code."""
+    probabilities = np.empty((len(decisions), len(classes)))
+    run_in_blocks(
+        _regress_rows, len(decisions), decisions, classes, cuts, signs, probabilities, least=_LEAST
+    )
+    return probabilities
+
+
+@helper
+def _regress_rows(
+    decisions: Floats,
+    classes: Indices,
+    cuts: Indices,
+    signs: NDArray[np.int8],
+    probabilities: Floats,
+    first: int,
+    last: int,
+) -> None:
+    n_partitions, n_classes = cuts.shape[0], classes.shape[0]
+    total = np.empty(n_classes - 1)
+    weight = np.empty(n_classes - 1)
+    # A pool is a run of cuts with one level; pools are kept as a stack.
+    level = np.empty(n_classes - 1)
+    mass = np.empty(n_classes - 1)
+    end = np.empty(n_classes - 1, np.intp)
+    for sample in range(first, last):
+        total[:] = 0.0
+        weight[:] = 0.0
+        for i in range(n_partitions):
+            r = decisions[sample, i]
+            if r == r:
+                total[cuts[i]] += 0.5 * (1.0 - signs[i] * r)
+                weight[cuts[i]] += 1.0
+        n_pools = 0
+        for cut in range(n_classes - 1):
+            if weight[cut] == 0.0:
+                continue
+            level[n_pools] = total[cut] / weight[cut]
+            mass[n_pools] = weight[cut]
+            end[n_pools] = cut
+            n_pools += 1
+            while n_pools > 1 and level[n_pools - 2] >= level[n_pools - 1]:
+                below, here = n_pools - 2, n_pools - 1
+                both = mass[below] + mass[here]
+                level[below] = (mass[below] * level[below] + mass[here] * level[here]) / both
+                mass[below] = both
+                end[below] = end[here]
+                n_pools -= 1
+        # Inside a pool only the classes before its first answered cut can have mass.
+        pool, start, reached = 0, 0, 0.0
+        for cut in range(n_classes):
+            if cut < n_classes - 1 and weight[cut] == 0.0:
+                continue
+            up_to_here = level[pool] if pool < n_pools else 1.0
+            share = max(up_to_here - reached, 0.0) / (cut + 1 - start)
+            for position in range(start, cut + 1):
+                probabilities[sample, classes[position]] = share
+            reached, start = up_to_here, cut + 1
+            if pool < n_pools and end[pool] == cut:
+                pool += 1
+
+
+@with_read_only_arguments
+def multiply_down_tree(decisions: Floats, children: Indices, order: Indices) -> Floats:
+    """Return the product of the conditional probabilities down the path to each class."""
+    probabilities = np.empty((len(decisions), len(order) + 1))
+    run_in_blocks(
+        _multiply_rows, len(decisions), decisions, children, order, probabilities, least=_LEAST
+    )
+    return probabilities
+
+
+@helper
+def _multiply_rows(
+    decisions: Floats,
+    children: Indices,
+    order: Indices,
+    probabilities: Floats,
+    first: int,
+    last: int,
+) -> None:
+    n_rows = order.shape[0]
+    mass = np.empty(n_rows)
+    square = np.empty(n_rows)
+    answer = np.empty(n_rows)
+    for sample in range(first, last):
+        n_open = 0
+        for row in range(n_rows):
+            answer[row] = decisions[sample, row]
+            n_open += answer[row] != answer[row]
+        if n_open:
+            _balance_open_nodes(children, order, answer, square)
+        mass[order[0]] = 1.0
+        for position in range(n_rows):
+            row = order[position]
+            half, r = 0.5 * mass[row], answer[row]
+            for side in range(2):
+                passed = half * (1.0 + r if side == 1 else 1.0 - r)
+                child = children[row, side]
+                if child >= 0:
+                    mass[child] = passed
+                else:
+                    probabilities[sample, ~child] = passed
+
+
+@helper
+def _balance_open_nodes(children: Indices, order: Indices, answer: Floats, square: Floats) -> None:
+    """Answer for the nodes without an answer, so that the result has the least norm."""
+    for position in range(order.shape[0] - 1, -1, -1):
+        row = order[position]
+        left, right = children[row, 0], children[row, 1]
+        left_square = square[left] if left >= 0 else 1.0
+        right_square = square[right] if right >= 0 else 1.0
+        if answer[row] != answer[row]:
+            answer[row] = (left_square - right_square) / (left_square + right_square)
+        to_left, to_right = 0.5 * (1.0 - answer[row]), 0.5 * (1.0 + answer[row])
+        square[row] = to_left * to_left * left_square + to_right * to_right * right_square

@@ -1,0 +1,305 @@
+"""Compiled twins of `reference/systems.py`: least squares by linear systems.
+
+Codes of few classes go in lanes, many samples side by side; what the lanes leave open and codes of
+many classes go one sample at a time. The reference kernels say what is solved and why.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polytomy.routines.least_squares.compiled.cone import new_single
+from polytomy.routines.least_squares.compiled.face import write_normalised
+from polytomy.routines.least_squares.compiled.factor import factor_members, solve_support
+from polytomy.routines.least_squares.compiled.lanes import (
+    count_lanes,
+    new_lanes,
+    settle_lanes,
+    solve_lanes,
+)
+from polytomy.routines.least_squares.compiled.single import is_stationary, minimise_single
+from polytomy.routines.least_squares.reference import systems as reference_systems
+from polytomy.routines.least_squares.tolerances import UNCHANGED
+from polytomy.routines.runtime.compiling import helper, with_read_only_arguments
+from polytomy.routines.runtime.threads import run_in_blocks
+
+__all__ = ["couple_pairs", "minimise_on_simplex"]
+
+_SPARSE = 8
+"""A row with one class in so many is worked through class by class, not as a vector."""
+
+_ROUNDS = (3, 8)
+"""Steps that lanes get in each round."""
+
+Floats = NDArray[np.float64]
+Flags = NDArray[np.bool_]
+Indices = NDArray[np.intp]
+
+
+@with_read_only_arguments
+def couple_pairs(decisions: Floats, negative: Indices, positive: Indices, n_classes: int) -> Floats:
+    """Return the class probabilities of a code that holds every pair of classes, once or more."""
+    probabilities = np.empty((len(decisions), n_classes))
+    pairs, n_samples, n_lanes = (negative, positive), len(decisions), count_lanes(n_classes)
+    if n_lanes:
+        run_in_blocks(
+            _couple_in_lanes, n_samples, decisions, *pairs, n_lanes, probabilities, least=n_lanes
+        )
+    else:
+        run_in_blocks(_couple_singly, n_samples, decisions, *pairs, probabilities, least=1)
+    return probabilities
+
+
+@with_read_only_arguments
+def minimise_on_simplex(
+    decisions: Floats,
+    row_starts: Indices,
+    row_classes: Indices,
+    row_signs: Floats,
+    shared_gram: Floats,
+    n_classes: int,
+) -> Floats:
+    """Return the class probabilities of any code."""
+    rows = _Rows(row_starts, row_classes, row_signs, shared_gram)
+    probabilities = np.empty((len(decisions), n_classes))
+    samples = np.arange(len(decisions))
+    n_lanes = count_lanes(n_classes)
+    # All lanes wait for the slowest, so those that take many steps go in a round of their own.
+    for n_steps in _ROUNDS if n_lanes else ():
+        settled = np.empty(len(samples), dtype=np.bool_)
+        steps_in_lanes = decisions, rows, samples, n_lanes, n_steps, probabilities, settled
+        run_in_blocks(_minimise_in_lanes, len(samples), *steps_in_lanes, least=n_lanes)
+        samples = samples[~settled]
+    settled = np.empty(len(samples), dtype=np.bool_)
+    one_by_one = decisions, rows, samples, probabilities, settled
+    run_in_blocks(_minimise_singly, len(samples), *one_by_one, least=1)
+    samples = samples[~settled]
+    if len(samples):
+        # Some are so nearly degenerate that Gram matrices lack the digits to tell.
+        probabilities[samples] = reference_systems.minimise_on_simplex(
+            decisions[samples], *rows, n_classes
+        )
+    return probabilities
+
+
+class _Rows(NamedTuple):
+    """A code, row by row: the classes and signs of row i are those from starts[i] on."""
+
+    starts: Indices
+    classes: Indices
+    signs: Floats
+    shared_gram: Floats  # AᵀA of a strict code, else of shape (0, 0)
+
+
+@helper
+def _couple_in_lanes(
+    decisions: Floats,
+    negative: Indices,
+    positive: Indices,
+    n_lanes: int,
+    probabilities: Floats,
+    first: int,
+    last: int,
+) -> None:
+    lanes = new_lanes(probabilities.shape[1], n_lanes)
+    gram, less, more = lanes.gram, lanes.terms[1], lanes.terms[2]
+    for start in range(first, last, n_lanes):
+        gram[:] = 1.0
+        for i in range(negative.shape[0]):
+            for lane in range(n_lanes):
+                r = decisions[min(start + lane, last - 1), i]
+                less[lane] = 1.0 - r
+                more[lane] = 1.0 + r
+            j, k = negative[i], positive[i]
+            low, high = min(j, k), max(j, k)
+            for lane in range(n_lanes):
+                gram[j, j, lane] += more[lane] * more[lane]
+            for lane in range(n_lanes):
+                gram[k, k, lane] += less[lane] * less[lane]
+            for lane in range(n_lanes):
+                gram[low, high, lane] -= less[lane] * more[lane]
+        solve_lanes(lanes)
+        for lane in range(min(n_lanes, last - start)):
+            write_normalised(lanes.x[:, lane], probabilities[start + lane])
+
+
+@helper
+def _couple_singly(
+    decisions: Floats,
+    negative: Indices,
+    positive: Indices,
+    probabilities: Floats,
+    first: int,
+    last: int,
+) -> None:
+    n_classes = probabilities.shape[1]
+    single = new_single(n_classes)
+    gram = single.gram
+    for sample in range(first, last):
+        gram[:] = 1.0
+        for i in range(negative.shape[0]):
+            j, k, r = negative[i], positive[i], decisions[sample, i]
+            gram[j, j] += (1.0 + r) * (1.0 + r)
+            gram[k, k] += (1.0 - r) * (1.0 - r)
+            gram[j, k] -= (1.0 - r) * (1.0 + r)
+            gram[k, j] = gram[j, k]
+        single.linear[:] = 1.0
+        single.members[:] = np.arange(n_classes)
+        factor_members(n_classes, gram, single, 0.0)
+        solve_support(n_classes, single, single.x)
+        write_normalised(single.x, probabilities[sample])
+
+
+@helper
+def _minimise_in_lanes(
+    decisions: Floats,
+    rows: Any,
+    samples: Indices,
+    n_lanes: int,
+    n_steps: int,
+    probabilities: Floats,
+    settled: Flags,
+    first: int,
+    last: int,
+) -> None:
+    lanes = new_lanes(probabilities.shape[1], n_lanes)
+    for start in range(first, last, n_lanes):
+        part = samples[start : min(start + n_lanes, last)]
+        _fill_lanes(decisions, rows, part, lanes)
+        settle_lanes(lanes, n_steps)
+        for lane in range(len(part)):
+            settled[start + lane] = lanes.settled[lane]
+            write_normalised(lanes.x[:, lane], probabilities[part[lane]])
+
+
+@helper
+def _minimise_singly(
+    decisions: Floats,
+    rows: Any,
+    samples: Indices,
+    probabilities: Floats,
+    settled: Flags,
+    first: int,
+    last: int,
+) -> None:
+    n_classes = probabilities.shape[1]
+    single = new_single(n_classes)
+    for position in range(first, last):
+        p = probabilities[samples[position]]
+        is_graded = _fill_single(decisions[samples[position]], rows, single)
+        is_shortest = minimise_single(single, is_graded, p)
+        settled[position] = is_shortest and is_stationary(n_classes, single, UNCHANGED, p)
+
+
+@helper
+def _fill_lanes(decisions: Floats, rows: Any, samples: Indices, lanes: Any) -> None:
+    """Set each lane's Gram matrix to QᵀQ + shift·11ᵀ."""
+    gram, terms = lanes.gram, lanes.terms
+    n, n_lanes = gram.shape[0], gram.shape[2]
+    is_shared = rows.shared_gram.shape[0] > 0
+    if is_shared:
+        for sample in samples:
+            is_shared = is_shared and not np.isnan(decisions[sample].sum())
+    if is_shared:
+        _update_shared_gram(decisions, rows, samples, lanes)
+        return
+    gram[:] = 0.0
+    less, more, opposite = terms[1], terms[2], terms[3]
+    for i in range(decisions.shape[1]):
+        for lane in range(n_lanes):
+            r = decisions[samples[min(lane, len(samples) - 1)], i]
+            answered = r == r
+            less[lane] = (1.0 - r) * (1.0 - r) if answered else 0.0
+            more[lane] = (1.0 + r) * (1.0 + r) if answered else 0.0
+            opposite[lane] = -(1.0 - r) * (1.0 + r) if answered else 0.0
+        for u in range(rows.starts[i], rows.starts[i + 1]):
+            own = less if rows.signs[u] > 0.0 else more
+            for v in range(u, rows.starts[i + 1]):
+                target = gram[rows.classes[u], rows.classes[v]]
+                source = own if rows.signs[v] == rows.signs[u] else opposite
+                for lane in range(n_lanes):
+                    target[lane] += source[lane]
+    shift = terms[0]
+    shift[:] = 0.0
+    for j in range(n):
+        for lane in range(n_lanes):
+            shift[lane] += gram[j, j, lane] / (n * n)
+    for lane in range(n_lanes):
+        shift[lane] = shift[lane] if shift[lane] > 0.0 else 1.0
+    for j in range(n):
+        for k in range(j, n):
+            target = gram[j, k]
+            for lane in range(n_lanes):
+                target[lane] += shift[lane]
+
+
+@helper
+def _update_shared_gram(decisions: Floats, rows: Any, samples: Indices, lanes: Any) -> None:
+    """Set each lane's Gram matrix from AᵀA: with Q = A − r1ᵀ they differ by a term of rank two."""
+    gram, products, terms = lanes.gram, lanes.x, lanes.terms
+    n, n_lanes = gram.shape[0], gram.shape[2]
+    n_partitions = decisions.shape[1]
+    square, r = terms[0], terms[1]
+    square[:] = n_partitions / n
+    products[:] = 0.0
+    for i in range(n_partitions):
+        for lane in range(n_lanes):
+            r[lane] = decisions[samples[min(lane, len(samples) - 1)], i]
+            square[lane] += r[lane] * r[lane]
+        for j in range(n):
+            sign = rows.signs[i * n + j]
+            target = products[j]
+            for lane in range(n_lanes):
+                target[lane] += r[lane] * sign
+    for j in range(n):
+        for k in range(j, n):
+            target = gram[j, k]
+            for lane in range(n_lanes):
+                target[lane] = rows.shared_gram[j, k] + (
+                    square[lane] - products[j, lane] - products[k, lane]
+                )
+
+
+@helper
+def _fill_single(r: Floats, rows: Any, single: Any) -> bool:
+    """Set the Gram matrix QᵀQ; return whether small entries are as accurate as large ones."""
+    gram, n_partitions, n = single.plain_gram, r.shape[0], single.plain_gram.shape[0]
+    if rows.shared_gram.shape[0] > 0 and not np.isnan(r.sum()):
+        products = single.trial
+        products[:] = 0.0
+        square = 0.0
+        for i in range(n_partitions):
+            square += r[i] * r[i]
+            for j in range(n):
+                products[j] += r[i] * rows.signs[i * n + j]
+        for j in range(n):
+            for k in range(n):
+                gram[j, k] = rows.shared_gram[j, k] + (square - products[j] - products[k])
+        return False
+    gram[:] = 0.0
+    q = single.trial
+    q[:] = 0.0
+    for i in range(n_partitions):
+        if r[i] != r[i]:
+            continue
+        first, last = rows.starts[i], rows.starts[i + 1]
+        for u in range(first, last):
+            q[rows.classes[u]] = rows.signs[u] - r[i]
+        for u in range(first, last):
+            j = rows.classes[u]
+            if _SPARSE * (last - first) < n:
+                for v in range(u, last):
+                    gram[j, rows.classes[v]] += q[j] * q[rows.classes[v]]
+            else:
+                target, source, value = gram[j, j:], q[j:], q[j]
+                for b in range(len(target)):
+                    target[b] += value * source[b]
+        for u in range(first, last):
+            q[rows.classes[u]] = 0.0
+    for j in range(n):
+        for k in range(j):
+            gram[j, k] = gram[k, j]
+    return True

@@ -1,0 +1,294 @@
+"""Least squares by linear systems, in plain NumPy: the oracle of the compiled twins.
+
+A is the code, r the decisions of a sample and p its class probabilities. Row i of Q is
+a_i − r_i·|a_i|, so the objective is |Qp|². A binary that gave no answer, NaN in r, has no row.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import qr
+
+from polytomy.routines.least_squares.reference.cone import minimise_on_cone, span_columns
+from polytomy.routines.least_squares.tolerances import (
+    DEPENDENT,
+    FACE,
+    FINE,
+    NEGLIGIBLE,
+    ROUNDING,
+    UNCHANGED,
+)
+
+__all__ = ["couple_pairs", "minimise_on_simplex"]
+
+_BLOCK = 256
+
+Floats = NDArray[np.float64]
+Flags = NDArray[np.bool_]
+Indices = NDArray[np.intp]
+
+
+def couple_pairs(decisions: Floats, negative: Indices, positive: Indices, n_classes: int) -> Floats:
+    """Return the class probabilities of a code that holds every pair of classes, once or more.
+
+    This is the second method of Wu, Lin and Weng (2004), for rows that may repeat. It leaves p ≥ 0
+    out and solves (QᵀQ + 11ᵀ) x = 1, p = x/sum(x). The proof that this is right at every r:
+
+    - The matrix is positive definite. Let Qd = 0 and sum(d) = 0. The row of classes j and k says
+      (1 − r)·d_k = (1 + r)·d_j, with factors that are not negative and not both zero; so d_j and
+      d_k are not of opposite signs. All pairs are there, so no two entries of d are of opposite
+      signs, and as they sum to zero, d = 0.
+    - Hence there is one minimum on the plane sum(p) = 1, where QᵀQp is a multiple of 1, as it is
+      for p = x/sum(x).
+    - It is not negative. Off the diagonal QᵀQ is −(1 − r²) ≤ 0, so |p| has no larger objective
+      than p, and dividing by sum(|p|) ≥ 1 makes it no larger. The minimum being unique, p = |p|.
+
+    So no sample is degenerate, not even with r at −1 or +1, as long as every pair has an answer.
+
+    Parameters
+    ----------
+    decisions : array of shape (n_samples, n_partitions), without NaN
+    negative, positive : arrays of shape (n_partitions,), the class on either side of each row
+    n_classes : int
+
+    Returns
+    -------
+    array of shape (n_samples, n_classes), rows sum to one
+
+    Examples
+    --------
+    >>> couple_pairs(np.array([[0.5], [-1.0]]), np.array([0]), np.array([1]), 2)
+    array([[0.25, 0.75],
+           [1.  , 0.  ]])
+    """
+    n_samples, n_partitions = decisions.shape
+    x = np.empty((n_samples, n_classes))
+    rows = np.arange(n_partitions)
+    for start in range(0, n_samples, _BLOCK):
+        r = decisions[start : start + _BLOCK]
+        q = np.zeros((len(r), n_partitions, n_classes))
+        q[:, rows, negative] = -(1.0 + r)
+        q[:, rows, positive] = 1.0 - r
+        x[start : start + _BLOCK] = np.linalg.solve(
+            np.swapaxes(q, 1, 2) @ q + 1.0, np.ones((n_classes, 1))
+        )[..., 0]
+    x = np.maximum(x, 0.0)
+    return x / x.sum(axis=1, keepdims=True)
+
+
+def minimise_on_simplex(
+    decisions: Floats,
+    row_starts: Indices,
+    row_classes: Indices,
+    row_signs: Floats,
+    shared_gram: Floats,
+    n_classes: int,
+) -> Floats:
+    """Return the class probabilities of any code.
+
+    Of all minima of |Qp|² on the simplex, the one of least norm.
+
+    Parameters
+    ----------
+    decisions : array of shape (n_samples, n_partitions)
+    row_starts : array of shape (n_partitions + 1,)
+        The classes of row i are ``row_classes[row_starts[i]:row_starts[i + 1]]``, ascending.
+    row_classes, row_signs : arrays of shape (n_nonzeros,)
+    shared_gram : array of shape (n_classes, n_classes), AᵀA of a code without zeros, else (0, 0)
+        Saves the compiled twin work; not needed here.
+    n_classes : int
+
+    Returns
+    -------
+    array of shape (n_samples, n_classes), rows sum to one
+
+    Examples
+    --------
+    The only row tells class 0 from the others; the least norm shares out what these have.
+
+    >>> one_row = np.array([0, 3]), np.arange(3), np.array([1.0, -1.0, -1.0])
+    >>> minimise_on_simplex(np.array([[0.0]]), *one_row, np.empty((0, 0)), 3)
+    array([[0.5 , 0.25, 0.25]])
+    """
+    code = np.zeros((len(row_starts) - 1, n_classes))
+    code[np.repeat(np.arange(len(code)), np.diff(row_starts)), row_classes] = row_signs
+    probabilities = np.empty((len(decisions), n_classes))
+    for r, p in zip(decisions, probabilities, strict=True):
+        answered = ~np.isnan(r)
+        a = code[answered]
+        p[:] = _minimise(a - r[answered, np.newaxis] * np.abs(a))
+    return probabilities
+
+
+def _minimise(q: Floats) -> Floats:
+    """Return the shortest minimum of |Qp|² on the simplex.
+
+    The objective is homogeneous, so the sum need not be constrained: for any shift > 0, the x ≥ 0
+    that minimises ½xᵀ(QᵀQ + shift·11ᵀ)x − 1ᵀx, divided by its sum, is a minimum on the simplex. Its
+    conditions QᵀQx + shift·sum(x) − 1 ≥ 0, with equality where x > 0, become those of p = x/sum(x)
+    when divided by sum(x). With B = [Q; √shift·1ᵀ] it is the x ≥ 0 of least
+    |Bx − (0, …, 0, 1/√shift)|.
+
+    Any shift leads to the same minima, but it should have the size of the columns of Q that p is
+    made of. Where r is so close to ±1 that several of these are tiny, a much larger shift makes
+    them look alike; a much smaller one hides that others are. So shifts of the least and of the
+    largest of the tiny are tried too, and the shortest of the minima that they lead to counts.
+    """
+    squares = (q**2).sum(axis=0)
+    shift = squares.mean() / len(squares) if squares.any() else 1.0
+    minimum = _minimise_with_shift(q, shift)
+    if minimum.is_only:
+        return minimum.p
+    tiny = squares[minimum.face]
+    tiny = tiny[(tiny > 0.0) & (tiny <= FINE * shift)]
+    minima = [minimum]
+    if len(tiny):
+        minima += [_minimise_with_shift(q, finer) for finer in (tiny.min(), tiny.max())]
+    found = [_shorten_minimum(each) for each in minima]
+    return min([p for p in found if _is_stationary(q, p)] or found[:1], key=lambda p: float(p @ p))
+
+
+class _Minimum(NamedTuple):
+    """A minimum and what it tells about others."""
+
+    p: Floats
+    b: Floats
+    face: Indices  # classes that may be positive in a minimum
+    is_open: Flags  # which of these are positive in this one
+    is_only: bool
+
+
+def _minimise_with_shift(q: Floats, shift: float) -> _Minimum:
+    b = np.vstack((q, np.full(q.shape[1], np.sqrt(shift))))
+    x = minimise_on_cone(b, 1.0 / np.sqrt(shift))
+    # Only classes without a gradient can be positive in a minimum.
+    root = np.linalg.norm(b, axis=0)
+    gradient = b.T @ (b @ x) - 1.0
+    face = np.flatnonzero((x > 0.0) | (gradient <= FACE * (root * (root @ x) + 1.0)))
+    is_open = (x * root)[face] > ROUNDING * (root @ x)
+    # The support's columns are independent, so it takes more classes for another minimum.
+    is_only = len(face) == np.count_nonzero(x)
+    return _Minimum(x / x.sum(), b, face, is_open, is_only)
+
+
+def _shorten_minimum(minimum: _Minimum) -> Floats:
+    """Return the shortest minimum that this one leads to."""
+    p = minimum.p.copy()
+    if not minimum.is_only:
+        root = np.linalg.norm(minimum.b, axis=0)
+        units = minimum.b[:, minimum.face] / root[minimum.face]
+        is_open = _find_open_classes(units, minimum.is_open)
+        _shorten(p, minimum.b, root, minimum.face[is_open])
+    return p
+
+
+def _is_stationary(q: Floats, p: Floats) -> bool:
+    """Tell whether p is a minimum: its gradient is least where it is positive."""
+    root = np.linalg.norm(q, axis=0)
+    # What p is made of may be tiny; then the rounding of p itself counts for more. The slopes are
+    # compared with their mean, which has a rounding of its own.
+    rounding = (UNCHANGED * (root @ p) + ROUNDING * root.sum()) * (root + root @ p)
+    slopes = q.T @ (q @ p)
+    slopes -= slopes @ p
+    return bool((slopes >= -rounding).all() and (slopes * p <= rounding).all())
+
+
+def _find_open_classes(units: Floats, is_open: Flags) -> Flags:
+    """Return which classes are positive in some minimum, given those that are in one.
+
+    A closed class can be opened if its column lies in the span of the open ones' (they can make
+    room for it), or if a mixture of closed columns does. The mixtures are the convex hull of what
+    the columns have outside that span: if it does not hold zero, the plane that keeps it from zero
+    shows that no closed class can be positive.
+    """
+    is_open = is_open.copy()
+    while not is_open.all():
+        basis = span_columns(units[:, is_open])
+        outside = units - basis.T @ (basis @ units)
+        square = (outside**2).sum(axis=0)
+        opened = ~is_open & (square <= DEPENDENT)
+        if not opened.any():
+            closed = np.flatnonzero(~is_open)
+            hull = outside[:, closed] / np.sqrt(square[closed])
+            weights = minimise_on_cone(np.vstack((hull, np.ones(len(closed)))), 1.0)
+            mixture = hull @ (weights / weights.sum())
+            if mixture @ mixture > DEPENDENT:
+                break
+            # The less of a column is outside, the larger is its rounding.
+            opened[closed] = weights > ROUNDING * weights.sum() / np.sqrt(square[closed])
+        is_open |= opened
+    return is_open
+
+
+def _shorten(p: Floats, b: Floats, root: Floats, classes: Indices) -> None:
+    """Replace the minimum p by the shortest one that is positive only in the given classes.
+
+    All minima on the simplex have the same Qp, the objective being strictly convex in Qp, and the
+    same sum. So they are p + Nt, with N an orthonormal basis of the null space of B, as far as
+    these are not negative. The shortest without that bound is s, the projection of p on the span of
+    B's rows. Where s is negative somewhere and rounding spoils the shortest within the bound, p
+    goes towards s as far as it can, and the class that stops it is left out. Where even s is no
+    minimum, B was singular in the eyes of rounding only, and p is the answer.
+    """
+    while True:
+        here = p[classes]
+        rows = _span_rows(b[:, classes] / root[classes]) * root[classes]
+        if len(rows) == len(classes):
+            return
+        rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+        orthogonal, _ = np.linalg.qr(rows.T, mode="complete")
+        span, null_space = orthogonal[:, : len(rows)], orthogonal[:, len(rows) :]
+        shortest = candidate = span @ (span.T @ here)
+        if shortest.min() < -NEGLIGIBLE:
+            candidate = _shortest_within_bounds(shortest, null_space)
+        if not _is_same(shortest, here, b, root, classes):
+            return
+        if candidate.min() >= -NEGLIGIBLE and _is_same(candidate, here, b, root, classes):
+            p[:] = 0.0
+            p[classes] = np.maximum(candidate, 0.0) / np.maximum(candidate, 0.0).sum()
+            return
+        falling = np.flatnonzero(shortest < 0.0)
+        steps = here[falling] / (here[falling] - shortest[falling])
+        p[classes] = np.maximum(here + steps.min() * (shortest - here), 0.0)
+        p /= p.sum()
+        classes = np.delete(classes, falling[np.argmin(steps)])
+
+
+def _span_rows(units: Floats) -> Floats:
+    """Return independent rows that span those of B, in units of its columns' norms.
+
+    Row by row, from the column furthest from the span of those before it: so tiny columns do not
+    drown in the rounding of others, as they would in an orthogonal basis.
+    """
+    triangle, order = qr(units, mode="r", pivoting=True)
+    rank = np.count_nonzero(np.diag(triangle) ** 2 > DEPENDENT)
+    rows = np.empty((rank, units.shape[1]))
+    rows[:, order] = triangle[:rank]
+    return rows
+
+
+def _is_same(other: Floats, here: Floats, b: Floats, root: Floats, classes: Indices) -> bool:
+    """Tell whether another point has the sum and the gradient of the minimum here."""
+    change = b.T @ (b[:, classes] @ (other - here))
+    size = root[classes] @ (UNCHANGED * np.maximum(here, np.abs(other)) + ROUNDING)
+    return bool(abs(other.sum() - 1.0) <= UNCHANGED and (np.abs(change) <= size * root).all())
+
+
+def _shortest_within_bounds(shortest: Floats, null_space: Floats) -> Floats:
+    """Return s + Nt with the least |t| that has Nt ≥ −s.
+
+    By the dual: with the y ≥ 0 of least |[Nᵀ; −sᵀ]y − (0, …, 0, 1)| and its residual (u, v), t is
+    −u/v (Lawson and Hanson 1974, chapter 23). That every class is positive in some minimum gives
+    the problem room inside its bounds; without it, rounding could leave no solution. As −v is
+    1/(1 + |t|²), and s + Nt no longer than 1, a smaller one tells of that; s is returned then.
+    """
+    dual = np.vstack((null_space.T, -shortest))
+    residual = dual @ minimise_on_cone(dual, 1.0)
+    residual[-1] -= 1.0
+    if residual[-1] > -0.4:
+        return shortest
+    within: Floats = shortest - null_space @ (residual[:-1] / residual[-1])
+    return within

@@ -1,0 +1,1 @@
+"""What the compiled routines run on: compiling, choosing a twin, threads."""

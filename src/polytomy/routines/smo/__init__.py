@@ -1,0 +1,1 @@
+"""Support vector machines trained by sequential minimal optimisation."""

@@ -1,0 +1,326 @@
+"""Compiled twin of :mod:`polytomy.routines.smo.reference`: the same steps as loops.
+
+No kernel here starts threads, so any number of threads may train machines at the same time.
+
+What is shrunk is passed over at once; when a good part of the samples is, the others are moved
+together. What was left out gets its gradient back from the one of the last time when it was
+complete, and from the coefficients that have changed since.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polytomy.routines.kernel_rows.compiled import (
+    KernelRows,
+    fill_row,
+    forget_rows,
+    has_own_rows,
+    keep_rows,
+    load_row,
+    row_in,
+)
+from polytomy.routines.kernel_rows.reference import RowMaker
+from polytomy.routines.runtime.compiling import helper
+from polytomy.routines.smo.reference import (
+    CROWDED,
+    FEW_SAMPLES,
+    NEAR_THE_END,
+    STEPS_BETWEEN_SHRINKS,
+)
+from polytomy.routines.smo.working_set import (
+    NEVER,
+    Considered,
+    Problem,
+    add_multiple,
+    add_multiples,
+    choose_fall,
+    choose_rise,
+    consider_all,
+    move_together,
+    new_considered,
+    new_lanes,
+    shrink,
+    steepest,
+    step,
+)
+
+__all__ = ["train_machines"]
+
+Floats = NDArray[np.float64]
+
+
+@helper
+def train_machines(
+    kernel_values: NDArray[np.float32],
+    entries: Floats,
+    maker: RowMaker,
+    form: int,
+    columns: NDArray[np.int64],
+    signs: Floats,
+    bounds: Floats,
+    parameters: Floats,
+    diagonals: Floats,
+    tolerance: float,
+    most_steps: int,
+    shrinks: bool,
+    starts_warm: bool,
+    cache: NDArray[np.float32],
+) -> Any:
+    """Train several machines on the same samples, each with bounds and a kernel of its own."""
+    n_runs, n_samples = bounds.shape
+    coefficients = np.zeros((n_runs, n_samples))
+    gradients = np.empty((n_runs, n_samples))
+    values = np.empty((n_runs, n_samples))
+    offsets = np.empty(n_runs)
+    steps = np.empty(n_runs, np.int64)
+    lower, upper = np.empty(n_samples), np.empty(n_samples)
+    considered = new_considered(n_samples)
+    kernel = parameters[0].copy()
+    rows = keep_rows(kernel_values, entries, maker, form, columns, kernel, cache)
+    for run in range(n_runs):
+        if not _are_equal(kernel, parameters[run]):
+            for k in range(len(kernel)):
+                kernel[k] = parameters[run, k]
+            forget_rows(rows, n_samples)
+        problem = Problem(diagonals[run], lower, upper, coefficients[run], gradients[run])
+        for t in range(n_samples):
+            lower[t] = 0.0 if signs[t] > 0 else -bounds[run, t]
+            upper[t] = bounds[run, t] if signs[t] > 0 else 0.0
+            problem.gradient[t] = -signs[t]
+        if starts_warm and run > 0:
+            _make_feasible(problem, coefficients[0], gradients[0])
+            is_same_kernel = _are_equal(parameters[run], parameters[0])
+            _start_gradient(
+                problem, rows, considered, coefficients[0], gradients[0], is_same_kernel
+            )
+        steps[run] = _solve(problem, rows, considered, tolerance, most_steps, shrinks)
+        offsets[run] = _offset(problem)
+        for t in range(n_samples):
+            values[run, t] = problem.gradient[t] + signs[t] - offsets[run]
+    return coefficients, values, offsets, steps
+
+
+@helper
+def _are_equal(first: Floats, second: Floats) -> bool:
+    n_equal = 0
+    for k in range(len(first)):
+        n_equal += first[k] == second[k]
+    return n_equal == len(first)
+
+
+@helper
+def _make_feasible(problem: Problem, coefficients: Floats, gradient: Floats) -> None:
+    """Take over another run's coefficients, within the bounds and with a sum of zero."""
+    b = problem.coefficients
+    n_samples = len(b)
+    excess = 0.0
+    for t in range(n_samples):
+        b[t] = min(max(coefficients[t], problem.lower[t]), problem.upper[t])
+        excess += b[t]
+    while excess != 0.0:
+        direction = 1.0 if excess > 0.0 else -1.0
+        best, slope = -1, NEVER
+        for t in range(n_samples):
+            can_change = b[t] > problem.lower[t] if excess > 0.0 else b[t] < problem.upper[t]
+            if can_change and direction * gradient[t] > slope:
+                best, slope = t, direction * gradient[t]
+        bound = problem.lower[best] if excess > 0.0 else problem.upper[best]
+        room = direction * (b[best] - bound)
+        if room <= direction * excess:
+            b[best] = bound
+            excess -= direction * room
+        else:
+            b[best] -= excess
+            excess = 0.0
+
+
+@helper
+def _start_gradient(
+    problem: Problem,
+    rows: KernelRows,
+    considered: Considered,
+    coefficients: Floats,
+    gradient: Floats,
+    is_same_kernel: bool,
+) -> None:
+    """Compute the gradient of a run that does not start from zero."""
+    n_samples = len(gradient)
+    for t in range(n_samples):
+        considered.samples[t] = t
+        if is_same_kernel:
+            problem.gradient[t] = gradient[t]
+    for t in range(n_samples):
+        change = problem.coefficients[t]
+        if is_same_kernel:
+            change -= coefficients[t]
+        if change != 0.0:
+            slot = rows.slot_of[t]
+            if slot < 0:
+                slot = load_row(rows, t, considered.samples, -1)
+            add_multiple(problem.gradient, row_in(rows, slot), change, n_samples)
+
+
+@helper
+def _solve(
+    problem: Problem,
+    rows: KernelRows,
+    considered: Considered,
+    tolerance: float,
+    most_steps: int,
+    shrinks: bool,
+) -> int:
+    """Take steps until the end, and return their number."""
+    n_samples = len(problem.gradient)
+    consider_all(considered, problem)
+    n = n_samples
+    whole_gradient = problem.gradient.copy()
+    whole_coefficients = problem.coefficients.copy()
+    lanes = new_lanes()
+    # The matrix's own rows are the kernel's where nothing is left out and nothing to be computed.
+    is_direct = has_own_rows(rows)
+
+    n_free = 0
+    for t in range(n_samples):
+        n_free += problem.lower[t] < problem.upper[t]
+    interval = min(n_free, STEPS_BETWEEN_SHRINKS[1 if n_samples > FEW_SAMPLES else 0])
+    until_shrink = interval + 1
+    has_shrunk = False
+    has_looked_again = False
+    steps = 0
+    while most_steps < 0 or steps < most_steps:
+        until_shrink -= 1
+        if until_shrink == 0:
+            until_shrink = interval
+            if shrinks:
+                rise, fall = steepest(considered, n)
+                if not has_looked_again and rise + fall <= NEAR_THE_END * tolerance:
+                    has_looked_again = True
+                    _complete_gradient(
+                        problem, rows, considered, n, whole_gradient, whole_coefficients
+                    )
+                    n, has_shrunk = n_samples, False
+                    rise, fall = steepest(considered, n)
+                n_left = shrink(considered, n, rise, fall)
+                has_shrunk = has_shrunk or n_left < n
+                if n_left < CROWDED * n:
+                    n = move_together(considered, n)
+                    forget_rows(rows, n)
+
+        i, rise = choose_rise(considered, n, lanes)
+        j = -1
+        if i >= 0:
+            sample_i = considered.samples[i]
+            slot_i = -1
+            if is_direct and n == n_samples:
+                row_i = rows.values[sample_i]
+            else:
+                slot_i = rows.slot_of[sample_i]
+                if slot_i < 0:
+                    slot_i = load_row(rows, sample_i, considered.samples, -1)
+                row_i = row_in(rows, slot_i)
+            j = choose_fall(considered, n, row_i, i, rise, lanes)
+        # The fall that gains most is rarely the steepest, but rarely less steep than it takes.
+        is_at_end = j < 0 or rise + considered.gradient[j] < tolerance
+        if is_at_end and sum(steepest(considered, n)) < tolerance:
+            if not has_shrunk:
+                break
+            _complete_gradient(problem, rows, considered, n, whole_gradient, whole_coefficients)
+            n, has_shrunk = n_samples, False
+            until_shrink = 2  # after the next step
+            if sum(steepest(considered, n)) < tolerance:
+                break
+            continue
+
+        sample_j = considered.samples[j]
+        if is_direct and n == n_samples:
+            row_j = rows.values[sample_j]
+        else:
+            slot_j = rows.slot_of[sample_j]
+            if slot_j < 0:
+                slot_j = load_row(rows, sample_j, considered.samples, slot_i)
+            row_j = row_in(rows, slot_j)
+        change_i, change_j, is_standing = step(problem, considered, i, j, row_i[j])
+        add_multiples(considered.gradient, row_i, change_i, row_j, change_j, n)
+        steps += 1
+        if is_standing:
+            break
+
+    _complete_gradient(problem, rows, considered, n, whole_gradient, whole_coefficients)
+    return steps
+
+
+@helper
+def _complete_gradient(
+    problem: Problem,
+    rows: KernelRows,
+    considered: Considered,
+    n: int,
+    whole_gradient: Floats,
+    whole_coefficients: Floats,
+) -> None:
+    """Compute the gradient of the samples left out, and consider all again."""
+    n_samples = len(problem.gradient)
+    if n < n_samples:
+        left_out = _complement(considered.samples, n, n_samples)
+        is_direct = has_own_rows(rows)
+        part = np.empty(len(left_out))
+        for k in range(len(left_out)):
+            part[k] = whole_gradient[left_out[k]]
+        row = np.empty(len(left_out), np.float32)
+        for t in range(n_samples):
+            change = problem.coefficients[t] - whole_coefficients[t]
+            if change == 0.0:
+                continue
+            if is_direct:
+                # To add a whole row of the matrix is faster than to pick from it.
+                add_multiple(whole_gradient, rows.values[t], change, n_samples)
+            else:
+                fill_row(rows, t, left_out, len(left_out), row)
+                add_multiple(part, row, change, len(left_out))
+        if not is_direct:
+            for k in range(len(left_out)):
+                whole_gradient[left_out[k]] = part[k]
+        forget_rows(rows, n_samples)
+    for k in range(n):
+        whole_gradient[considered.samples[k]] = considered.gradient[k]
+    for t in range(n_samples):
+        whole_coefficients[t] = problem.coefficients[t]
+        problem.gradient[t] = whole_gradient[t]
+    consider_all(considered, problem)
+
+
+@helper
+def _complement(samples: NDArray[np.int64], n: int, n_samples: int) -> Any:
+    """Return those of all samples that are not among the first n given ones, which ascend."""
+    others = np.empty(n_samples - n, np.int64)
+    place, n_others = 0, 0
+    for t in range(n_samples):
+        if place < n and samples[place] == t:
+            place += 1
+        else:
+            others[n_others] = t
+            n_others += 1
+    return others
+
+
+@helper
+def _offset(problem: Problem) -> float:
+    """Return ρ: the mean gradient of the free samples, or the middle of what the others allow."""
+    total, n_free = 0.0, 0
+    least, greatest = np.inf, NEVER
+    for t in range(len(problem.gradient)):
+        g = problem.gradient[t]
+        may_rise = problem.coefficients[t] < problem.upper[t]
+        may_fall = problem.coefficients[t] > problem.lower[t]
+        if may_rise and may_fall:
+            total += g
+            n_free += 1
+        elif may_rise:
+            least = min(least, g)
+        elif may_fall:
+            greatest = max(greatest, g)
+    return total / n_free if n_free > 0 else (least + greatest) / 2

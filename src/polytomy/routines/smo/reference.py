@@ -1,0 +1,314 @@
+"""Support vector machines trained on a shared matrix, in plain NumPy: the oracle of its twin.
+
+A machine is f(x) = Σ_t b_t K(x_t, x) − ρ. The coefficients b = y·α minimise the dual of the C-SVC,
+
+    ½ Σ_st b_s b_t K_st − Σ_t y_t b_t   with Σ_t b_t = 0,  0 ≤ y_t b_t ≤ bound_t,
+
+by LIBSVM's sequential minimal optimisation (Chang and Lin 2011). Each step changes two of them: the
+one whose rise lowers the dual most steeply, and of those that may fall the one that promises most
+to second order (Fan, Chen and Lin 2005). It ends where the steepest rise and fall together are
+below the tolerance. A coefficient at its bound that seems to stay there is left out for a while,
+"shrunk" (Joachims 1999).
+
+Written in b and the gradient g = K b − y, no formula has signs in it: rises are limited by `upper`
+and falls by `lower`, whatever the side.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache as cache_results
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polytomy.routines.kernel_rows.reference import FINISHED, RowMaker, made_entries
+from polytomy.routines.kernel_rows.reference import kernel_values as values_of
+
+__all__ = [
+    "CROWDED",
+    "FEW_SAMPLES",
+    "LEAST_CURVATURE",
+    "NEAR_THE_END",
+    "STANDSTILL",
+    "STEPS_BETWEEN_SHRINKS",
+    "train_machines",
+]
+
+Floats = NDArray[np.float64]
+Row = Callable[[int], Floats]
+
+LEAST_CURVATURE = 1e-12
+"""Stands for the curvature K_ii + K_jj − 2 K_ij of a pair where that is not positive."""
+
+STANDSTILL = 4 * float(np.finfo(np.float64).eps)
+"""A free step of no more than this part of the coefficients is rounding: others would follow it
+without end. It is where a tolerance ends that double precision cannot reach."""
+
+FEW_SAMPLES = 4096
+STEPS_BETWEEN_SHRINKS = 1000, 250
+"""With few samples and with more. The first is LIBSVM's, whose very steps are taken then."""
+
+CROWDED = 0.8
+"""Samples are moved out of the way when fewer than this part of those present is considered."""
+
+NEAR_THE_END = 10.0
+"""Within so many tolerances of the end, all that was shrunk is looked at again, once."""
+
+
+def train_machines(
+    kernel_values: NDArray[np.float32],
+    entries: Floats,
+    maker: RowMaker,
+    form: int,
+    columns: NDArray[np.int64],
+    signs: Floats,
+    bounds: Floats,
+    parameters: Floats,
+    diagonals: Floats,
+    tolerance: float,
+    most_steps: int,
+    shrinks: bool,
+    starts_warm: bool,
+    cache: NDArray[np.float32],
+) -> tuple[Floats, Floats, Floats, NDArray[np.int64]]:
+    """Train several machines on the same samples, each with bounds and a kernel of its own.
+
+    The first run is the problem; the others are parts of it, such as the folds of a calibration,
+    whose other samples have bounds of zero.
+
+    Parameters
+    ----------
+    kernel_values : float32 array of shape (n, n), symmetric; of shape (0, 0) where they are not
+        finished
+    entries : float64 array of shape (n, n), symmetric; of shape (0, 0) where values are finished
+    maker : where rows are made when they are needed, what from; kernel values or entries are then
+        the places where the compiled twin keeps some of them, of shape (n_slots, n)
+    form : how entries of the matrix become kernel values; see `reference_kernel_rows`
+    columns : rows and columns of the matrix that are the samples, shape (m,)
+    signs : −1.0 or 1.0, the samples' sides, shape (m,)
+    bounds : largest |coefficient| of each sample in each run, shape (n_runs, m)
+    parameters : gamma, degree and coef0 of each run's kernel, shape (n_runs, 3)
+    diagonals : kernel values of the samples with themselves, shape (n_runs, m)
+    tolerance : where to stop
+    most_steps : largest number of steps of a run; negative for no limit
+    shrinks : whether to shrink
+    starts_warm : whether runs after the first start from its coefficients, or from zero
+    cache : float32 array of 2·m numbers or more, where the compiled twin keeps rows
+
+    Returns
+    -------
+    coefficients : array of shape (n_runs, m)
+    values : decision values of all samples, those outside of a run too, shape (n_runs, m)
+    offsets : ρ, shape (n_runs,)
+    steps : int64 array of shape (n_runs,)
+    """
+    n_runs, n_samples = bounds.shape
+    matrix = kernel_values if form == FINISHED else entries
+    coefficients, gradients = np.zeros((2, n_runs, n_samples))
+    offsets, steps = np.empty(n_runs), np.empty(n_runs, dtype=np.int64)
+    for run in range(n_runs):
+        gamma, degree, coef0 = parameters[run]
+
+        @cache_results
+        def row(
+            sample: int, gamma: float = gamma, degree: int = int(degree), coef0: float = coef0
+        ) -> Floats:
+            if len(maker.slot_of):
+                part = made_entries(maker, columns[sample])[columns]
+                return values_of(part, maker.kind, gamma, degree, coef0).astype(np.float64)
+            part = matrix[columns[sample], columns].astype(np.float64)
+            return values_of(part, form, gamma, degree, coef0).astype(np.float64)
+
+        lower = np.where(signs > 0, 0.0, -bounds[run])
+        upper = np.where(signs > 0, bounds[run], 0.0)
+        problem = _Problem(row, diagonals[run], lower, upper, coefficients[run], gradients[run])
+        problem.gradient[:] = -signs
+        if starts_warm and run > 0:
+            is_same_kernel = np.array_equal(parameters[run], parameters[0])
+            _start_from(problem, coefficients[0], gradients[0], is_same_kernel)
+        steps[run] = _solve(problem, tolerance, most_steps, shrinks)
+        offsets[run] = _offset(problem)
+    return coefficients, gradients + signs - offsets[:, np.newaxis], offsets, steps
+
+
+@dataclass(frozen=True, slots=True)
+class _Problem:
+    row: Row
+    diagonal: Floats
+    lower: Floats
+    upper: Floats
+    coefficients: Floats
+    gradient: Floats
+
+    @property
+    def may_rise(self) -> NDArray[np.bool_]:
+        return self.coefficients < self.upper
+
+    @property
+    def may_fall(self) -> NDArray[np.bool_]:
+        return self.coefficients > self.lower
+
+
+def _start_from(
+    problem: _Problem, coefficients: Floats, gradient: Floats, is_same_kernel: bool
+) -> None:
+    """Start from another run's solution, made feasible.
+
+    What the bounds cut off leaves a sum that is not zero. It is made up by the samples whose
+    change lowers the dual most.
+    """
+    b = problem.coefficients
+    b[:] = np.clip(coefficients, problem.lower, problem.upper)
+    excess = float(np.add.accumulate(b)[-1])  # in this order, as the twin adds them
+    while excess != 0:
+        direction = np.sign(excess)
+        can_change = problem.may_fall if excess > 0 else problem.may_rise
+        best = int(np.argmax(np.where(can_change, direction * gradient, -np.inf)))
+        bound = problem.lower[best] if excess > 0 else problem.upper[best]
+        room = direction * (b[best] - bound)
+        if room <= direction * excess:
+            b[best] = bound
+            excess -= direction * room
+        else:
+            b[best] -= excess
+            excess = 0.0
+    # With another kernel nothing of the gradient can be kept: it starts at −y.
+    changes = b
+    if is_same_kernel:
+        problem.gradient[:] = gradient
+        changes = b - coefficients
+    for sample in np.flatnonzero(changes).tolist():
+        problem.gradient[:] += problem.row(sample) * changes[sample]
+
+
+def _solve(problem: _Problem, tolerance: float, most_steps: int, shrinks: bool) -> int:
+    """Take steps until the end, and return their number."""
+    n_free = int(np.count_nonzero(problem.lower < problem.upper))
+    has_many = len(problem.gradient) > FEW_SAMPLES
+    interval = min(n_free, STEPS_BETWEEN_SHRINKS[has_many])
+    until_shrink = interval + 1
+    samples = _Samples.all_of(problem)
+    has_looked_again = False
+    steps = 0
+    while most_steps < 0 or steps < most_steps:
+        until_shrink -= 1
+        if until_shrink == 0:
+            until_shrink = interval
+            if shrinks:
+                rise, fall = _steepest(problem, samples.is_considered)
+                if not has_looked_again and rise + fall <= NEAR_THE_END * tolerance:
+                    has_looked_again = True
+                    samples.complete(problem)
+                    rise, fall = _steepest(problem, samples.is_considered)
+                samples.leave_out(_stays_at_bound(problem, rise, fall))
+        rise, fall = _steepest(problem, samples.is_considered)
+        if rise + fall < tolerance:
+            if samples.is_considered.all():
+                break
+            samples.complete(problem)
+            until_shrink = 2  # after the next step
+            rise, fall = _steepest(problem, samples.is_considered)
+            if rise + fall < tolerance:
+                break
+            continue
+        is_standing = _step(problem, samples, rise)
+        steps += 1
+        if is_standing:
+            break
+    samples.complete(problem)
+    return steps
+
+
+@dataclass(slots=True)
+class _Samples:
+    """Which samples the steps consider, and whose gradient is kept up to date.
+
+    The second are more: the compiled twin moves samples out of the way only where that pays. The
+    gradient of the others is made up later, from where and when all of it was last known.
+    """
+
+    is_considered: NDArray[np.bool_]
+    is_present: NDArray[np.bool_]
+    known_gradient: Floats
+    known_coefficients: Floats
+
+    @classmethod
+    def all_of(cls, problem: _Problem) -> Self:
+        everything = np.ones(len(problem.gradient), dtype=np.bool_)
+        return cls(
+            everything, everything.copy(), problem.gradient.copy(), problem.coefficients.copy()
+        )
+
+    def leave_out(self, stays: NDArray[np.bool_]) -> None:
+        self.is_considered &= ~stays
+        if np.count_nonzero(self.is_considered) < CROWDED * np.count_nonzero(self.is_present):
+            self.is_present[:] = self.is_considered
+
+    def complete(self, problem: _Problem) -> None:
+        """Consider all samples again, with the gradient of all of them."""
+        is_absent = ~self.is_present
+        for sample in np.flatnonzero(problem.coefficients != self.known_coefficients).tolist():
+            change = problem.coefficients[sample] - self.known_coefficients[sample]
+            self.known_gradient += problem.row(sample) * change
+        problem.gradient[is_absent] = self.known_gradient[is_absent]
+        self.known_gradient[:] = problem.gradient
+        self.known_coefficients[:] = problem.coefficients
+        self.is_considered[:] = True
+        self.is_present[:] = True
+
+
+def _steepest(problem: _Problem, is_considered: NDArray[np.bool_]) -> tuple[float, float]:
+    """Return the slopes of the steepest rise and of the steepest fall."""
+    g = problem.gradient
+    rise = np.max(-g, where=is_considered & problem.may_rise, initial=-np.inf)
+    fall = np.max(g, where=is_considered & problem.may_fall, initial=-np.inf)
+    return float(rise), float(fall)
+
+
+def _stays_at_bound(problem: _Problem, rise: float, fall: float) -> NDArray[np.bool_]:
+    """Return which samples are at a bound and would leave it less willingly than any other."""
+    g, may_rise, may_fall = problem.gradient, problem.may_rise, problem.may_fall
+    stays: NDArray[np.bool_] = (~may_rise & (-g > rise)) | (~may_fall & (g > fall))
+    return stays | (~may_rise & ~may_fall)
+
+
+def _step(problem: _Problem, samples: _Samples, rise: float) -> bool:
+    """Raise one coefficient and lower another by as much; return whether it is at a standstill."""
+    b, g, is_considered = problem.coefficients, problem.gradient, samples.is_considered
+    # Of equals the last, as in LIBSVM.
+    i = int(np.flatnonzero(is_considered & problem.may_rise & (-g == rise))[-1])
+    slope = rise + g
+    can_gain = is_considered & problem.may_fall & (slope > 0)
+    curvature = problem.diagonal[i] + problem.diagonal - 2.0 * problem.row(i)
+    curvature[~(curvature > 0)] = LEAST_CURVATURE
+    gain = np.where(can_gain, slope * slope / curvature, -np.inf)
+    j = int(np.flatnonzero(gain == gain.max())[-1])
+    room_above, room_below = problem.upper[i] - b[i], b[j] - problem.lower[j]
+    size = (g[j] - g[i]) / curvature[j]
+    before_i, before_j = b[i], b[j]
+    is_standing = False
+    if size < min(room_above, room_below):
+        b[i], b[j] = before_i + size, before_j - size
+        is_standing = bool(size <= STANDSTILL * max(abs(before_i), abs(before_j)))
+    elif room_above < room_below:
+        b[i] = problem.upper[i]
+        b[j] = max(before_i + before_j - b[i], problem.lower[j])
+    else:
+        b[j] = problem.lower[j]
+        b[i] = min(before_i + before_j - b[j], problem.upper[i])
+    update = problem.row(i) * (b[i] - before_i) + problem.row(j) * (b[j] - before_j)
+    np.add(g, update, out=g, where=samples.is_present)
+    return is_standing
+
+
+def _offset(problem: _Problem) -> float:
+    """Return ρ: the mean gradient of the free samples, or the middle of what the others allow."""
+    g = problem.gradient
+    may_rise, may_fall = problem.may_rise, problem.may_fall
+    is_free = may_rise & may_fall
+    if is_free.any():
+        return float(np.add.accumulate(g[is_free])[-1] / np.count_nonzero(is_free))
+    return float((np.min(g[may_rise]) + np.max(g[may_fall])) / 2)

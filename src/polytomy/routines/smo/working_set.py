@@ -1,0 +1,302 @@
+"""The samples that take part in the steps of :mod:`polytomy.routines.smo.compiled`, and the steps.
+
+Maxima are the bulk of the work. The compiler makes vector instructions of loops without branches
+that keep many maxima side by side, in lanes; it does not of a loop that keeps a single one.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polytomy.routines.runtime.compiling import helper
+from polytomy.routines.smo.reference import LEAST_CURVATURE, STANDSTILL
+
+__all__ = [
+    "NEVER",
+    "Considered",
+    "Lanes",
+    "Problem",
+    "add_multiple",
+    "add_multiples",
+    "choose_fall",
+    "choose_rise",
+    "consider_all",
+    "move_together",
+    "new_considered",
+    "new_lanes",
+    "shrink",
+    "steepest",
+    "step",
+]
+
+Floats = NDArray[np.float64]
+Singles = NDArray[np.float32]
+
+NEVER = -np.inf
+"""The slope of a change that cannot be."""
+
+_LANES = 64
+_FEWER_LANES = 32
+"""A power of two, and half of it where a lane has more to keep."""
+
+
+class Problem(NamedTuple):
+    """One run. Arrays of shape (m,), in the order of the samples."""
+
+    diagonal: Any
+    lower: Any
+    upper: Any
+    coefficients: Any
+    gradient: Any
+
+
+class Considered(NamedTuple):
+    """The samples that take part in the steps, moved together; all arrays are padded to lanes.
+
+    `rise` is 0 where a coefficient may rise, else −∞, so that rise − gradient is the slope of a
+    rise wherever there can be one; `fall` likewise.
+    """
+
+    samples: Any
+    gradient: Any
+    diagonal: Any
+    rise: Any
+    fall: Any
+
+
+@helper
+def new_considered(n_samples: int) -> Any:
+    """Return room for the samples."""
+    padded = (n_samples + _LANES - 1) // _LANES * _LANES
+    samples = np.zeros(padded, np.int64)
+    gradient, diagonal = np.zeros(padded), np.zeros(padded)
+    rise, fall = np.empty(padded), np.empty(padded)
+    rise[:] = NEVER
+    fall[:] = NEVER
+    return Considered(samples, gradient, diagonal, rise, fall)
+
+
+class Lanes(NamedTuple):
+    """Room for the maxima of each lane."""
+
+    slopes: Any
+    halves: Any
+    numerators: Any
+    denominators: Any
+
+
+@helper
+def new_lanes() -> Any:
+    """Return room for the maxima of each lane."""
+    return Lanes(np.empty(_LANES), np.empty(_LANES), np.empty(_FEWER_LANES), np.empty(_FEWER_LANES))
+
+
+@helper
+def consider_all(considered: Considered, problem: Problem) -> None:
+    """Let all samples take part."""
+    for t in range(len(problem.gradient)):
+        considered.samples[t] = t
+        considered.gradient[t] = problem.gradient[t]
+        considered.diagonal[t] = problem.diagonal[t]
+        _note_freedom(considered, t, problem, t)
+
+
+@helper
+def _note_freedom(considered: Considered, place: int, problem: Problem, t: int) -> None:
+    considered.rise[place] = 0.0 if problem.coefficients[t] < problem.upper[t] else NEVER
+    considered.fall[place] = 0.0 if problem.coefficients[t] > problem.lower[t] else NEVER
+
+
+@helper
+def steepest(considered: Considered, n: int) -> Any:
+    """Return the slopes of the steepest rise and of the steepest fall."""
+    rise, fall = NEVER, NEVER
+    for k in range(n):
+        rise = max(rise, considered.rise[k] - considered.gradient[k])
+        fall = max(fall, considered.fall[k] + considered.gradient[k])
+    return rise, fall
+
+
+@helper
+def shrink(considered: Considered, n: int, rise: float, fall: float) -> int:
+    """Pass over those that seem to stay at their bounds; return how many are left."""
+    n_left = 0
+    for k in range(n):
+        g = considered.gradient[k]
+        cannot_rise, cannot_fall = considered.rise[k] < 0.0, considered.fall[k] < 0.0
+        if (
+            (cannot_rise and cannot_fall)
+            or (cannot_rise and -g > rise)
+            or (cannot_fall and g > fall)
+        ):
+            considered.rise[k] = considered.fall[k] = NEVER
+        else:
+            n_left += 1
+    return n_left
+
+
+@helper
+def move_together(considered: Considered, n: int) -> int:
+    """Drop those that can neither rise nor fall; return how many are left."""
+    left = 0
+    for k in range(n):
+        if considered.rise[k] == 0.0 or considered.fall[k] == 0.0:
+            considered.samples[left] = considered.samples[k]
+            considered.gradient[left] = considered.gradient[k]
+            considered.diagonal[left] = considered.diagonal[k]
+            considered.rise[left] = considered.rise[k]
+            considered.fall[left] = considered.fall[k]
+            left += 1
+    for k in range(left, n):
+        considered.rise[k] = considered.fall[k] = NEVER
+    return left
+
+
+@helper
+def choose_rise(considered: Considered, n: int, lanes: Lanes) -> Any:
+    """Return the place and slope of the steepest rise; of equals the last."""
+    gradient, rise, slopes = considered.gradient, considered.rise, lanes.slopes
+    n_blocks = (n + _LANES - 1) // _LANES
+    for lane in range(_LANES):
+        slopes[lane] = NEVER
+    for block in range(n_blocks):
+        first = block * _LANES
+        for lane in range(_LANES):
+            slope = rise[first + lane] - gradient[first + lane]
+            slopes[lane] = slope if slope > slopes[lane] else slopes[lane]
+    steepest = _largest(slopes, lanes.halves)
+    place = -1
+    if steepest > NEVER:
+        for lane in range(_LANES):
+            if slopes[lane] == steepest:
+                k = (n_blocks - 1) * _LANES + lane
+                while rise[k] - gradient[k] != steepest:
+                    k -= _LANES
+                place = max(place, k)
+    return place, steepest
+
+
+@helper
+def _largest(values: Floats, halves: Floats) -> float:
+    """Return the largest of as many values as there are lanes."""
+    for k in range(_LANES // 2):
+        other = values[k + _LANES // 2]
+        halves[k] = values[k] if values[k] > other else other
+    for k in range(_LANES // 4):
+        other = halves[k + _LANES // 4]
+        halves[k] = halves[k] if halves[k] > other else other
+    largest = halves[0]
+    for k in range(1, _LANES // 4):
+        largest = halves[k] if halves[k] > largest else largest
+    return largest
+
+
+@helper
+def choose_fall(
+    considered: Considered, n: int, row: Singles, i: int, rise: float, lanes: Lanes
+) -> int:
+    """Return the place of the fall that gains most with the rise of i, or −1 where none does.
+
+    The gain is slope²/curvature. Lanes keep numerators and denominators of their best and compare
+    by products, which takes less time than a division.
+    """
+    gradient, fall, diagonal = considered.gradient, considered.fall, considered.diagonal
+    numerators, denominators = lanes.numerators, lanes.denominators
+    for lane in range(_FEWER_LANES):
+        numerators[lane] = 0.0
+    for lane in range(_FEWER_LANES):
+        denominators[lane] = 1.0
+    n_whole = n // _FEWER_LANES
+    for block in range(n_whole):
+        first = block * _FEWER_LANES
+        for lane in range(_FEWER_LANES):
+            k = first + lane
+            slope = rise + (gradient[k] + fall[k])
+            slope = slope if slope > 0.0 else 0.0
+            square = slope * slope
+            curvature = diagonal[i] + diagonal[k] - 2.0 * row[k]
+            curvature = curvature if curvature > 0.0 else LEAST_CURVATURE
+            is_better = square * denominators[lane] >= numerators[lane] * curvature
+            numerators[lane] = square if is_better else numerators[lane]
+            denominators[lane] = curvature if is_better else denominators[lane]
+    for k in range(n_whole * _FEWER_LANES, n):
+        lane = k - n_whole * _FEWER_LANES
+        square, curvature = _gain(considered, row, i, k, rise)
+        if square * denominators[lane] >= numerators[lane] * curvature:
+            numerators[lane] = square
+            denominators[lane] = curvature
+
+    most = 0.0
+    for lane in range(_FEWER_LANES):
+        most = max(most, numerators[lane] / denominators[lane])
+    place = -1
+    if most > 0.0:
+        for lane in range(_FEWER_LANES):
+            if numerators[lane] / denominators[lane] == most:
+                best = numerators[lane], denominators[lane]
+                k = lane + (n - 1 - lane) // _FEWER_LANES * _FEWER_LANES
+                while k > place and _gain(considered, row, i, k, rise) != best:
+                    k -= _FEWER_LANES
+                place = max(place, k)
+    return place
+
+
+@helper
+def _gain(considered: Considered, row: Singles, i: int, k: int, rise: float) -> Any:
+    slope = max(rise + (considered.gradient[k] + considered.fall[k]), 0.0)
+    curvature = considered.diagonal[i] + considered.diagonal[k] - 2.0 * row[k]
+    return slope * slope, curvature if curvature > 0.0 else LEAST_CURVATURE
+
+
+@helper
+def step(problem: Problem, considered: Considered, i: int, j: int, kernel_ij: float) -> Any:
+    """Raise coefficient i and lower j by as much.
+
+    Return the changes of both, and whether they are at a standstill.
+    """
+    b = problem.coefficients
+    sample_i, sample_j = considered.samples[i], considered.samples[j]
+    curvature = considered.diagonal[i] + considered.diagonal[j] - 2.0 * kernel_ij
+    if not curvature > 0.0:
+        curvature = LEAST_CURVATURE
+    room_above = problem.upper[sample_i] - b[sample_i]
+    room_below = b[sample_j] - problem.lower[sample_j]
+    size = (considered.gradient[j] - considered.gradient[i]) / curvature
+    before_i, before_j = b[sample_i], b[sample_j]
+    is_standing = False
+    if size < min(room_above, room_below):
+        b[sample_i], b[sample_j] = before_i + size, before_j - size
+        is_standing = size <= STANDSTILL * max(abs(before_i), abs(before_j))
+    elif room_above < room_below:
+        b[sample_i] = problem.upper[sample_i]
+        b[sample_j] = max(before_i + before_j - b[sample_i], problem.lower[sample_j])
+    else:
+        b[sample_j] = problem.lower[sample_j]
+        b[sample_i] = min(before_i + before_j - b[sample_j], problem.upper[sample_i])
+    _note_freedom(considered, i, problem, sample_i)
+    _note_freedom(considered, j, problem, sample_j)
+    return b[sample_i] - before_i, b[sample_j] - before_j, is_standing
+
+
+@helper
+def add_multiple(total: Floats, row: Singles, factor: float, n: int) -> None:
+    """Add a row times a factor."""
+    for k in range(n):
+        total[k] += row[k] * factor
+
+
+@helper
+def add_multiples(
+    total: Floats,
+    row: Singles,
+    factor: float,
+    other_row: Singles,
+    other_factor: float,
+    n: int,
+) -> None:
+    """Add two rows, each times its factor."""
+    for k in range(n):
+        total[k] += row[k] * factor + other_row[k] * other_factor

@@ -1,0 +1,234 @@
+"""Kernel functions of support vector machines, as values, and whole matrices of them at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import issparse
+from scipy.spatial.distance import cdist
+
+from polytomy.errors import ArgumentError
+from polytomy.routines.banks.reference import KINDS
+from polytomy.routines.runtime.dispatch import routine
+
+__all__ = ["LARGEST_EXPONENT", "KernelFunction", "squared_lengths"]
+
+LARGEST_EXPONENT = 256.0
+"""The largest γ|y|² of a vector whose rbf kernel values are as good by products as by differences.
+
+By |x|² + |y|² − 2x·y the rounding error of γ|x − y|² is about ε·γ(|x|² + |y|²), here below 1e-13.
+Samples have no such limit: one far longer than all vectors is far from all of them, and its kernel
+values are zero whatever the error.
+"""
+
+#: The parameters that each kind uses.
+_PARAMETERS: dict[str, tuple[str, ...]] = {
+    "linear": (),
+    "rbf": ("gamma",),
+    "poly": ("gamma", "degree", "coef0"),
+    "sigmoid": ("gamma", "coef0"),
+}
+
+# Where sparse rows have to be compared by differences, so many bytes of them are dense at once.
+_DENSE_BYTES = 2**24
+
+
+@dataclass(frozen=True, slots=True)
+class KernelFunction:
+    """A kernel: a value that is equal to another where all its parameters are.
+
+    The kinds are linear x·y, rbf exp(−γ|x−y|²), poly (γ x·y + coef0)^degree and sigmoid
+    tanh(γ x·y + coef0). Parameters that the kind does not use are set to zero.
+
+    Parameters
+    ----------
+    kind : "linear", "rbf", "poly" or "sigmoid"
+    gamma, coef0 : float
+    degree : int
+
+    Examples
+    --------
+    >>> KernelFunction("linear", gamma=3) == KernelFunction("linear")
+    True
+    >>> KernelFunction("rbf", gamma=1).matrix([[0.0], [1.0]], [[1.0]]).round(4)
+    array([[0.3679],
+           [1.    ]])
+    """
+
+    kind: str
+    gamma: float = 0.0
+    degree: int = 0
+    coef0: float = 0.0
+
+    def __post_init__(self) -> None:
+        if self.kind not in _PARAMETERS:
+            names = ", ".join(f'"{kind}"' for kind in _PARAMETERS)
+            raise ArgumentError(f'kind="{self.kind}" is no kernel that is known. Use {names}.')
+        used = _PARAMETERS[self.kind]
+        for name, number in (("gamma", float), ("degree", int), ("coef0", float)):
+            object.__setattr__(self, name, number(getattr(self, name) if name in used else 0))
+
+    @classmethod
+    def of(cls, machine: Any) -> Self | None:
+        """Return the kernel of a fitted SVC or NuSVC; None if it is precomputed or a function."""
+        return cls._of(machine, lambda: machine._gamma)
+
+    @classmethod
+    def from_parameters(cls, machine: Any, X: Any) -> Self | None:
+        """Return the kernel that an SVC or NuSVC will have when it is fitted to the rows of X.
+
+        Its ``gamma`` may be "scale", 1 / (n_features · variance of all values of X), or "auto",
+        1 / n_features, as scikit-learn works them out. None if it is precomputed or a function.
+        """
+        return cls._of(machine, lambda: _effective_gamma(machine.gamma, X))
+
+    @classmethod
+    def _of(cls, machine: Any, find_gamma: Callable[[], float]) -> Self | None:
+        if not isinstance(machine.kernel, str) or machine.kernel not in _PARAMETERS:
+            return None
+        return cls(machine.kernel, find_gamma(), machine.degree, machine.coef0)
+
+    @property
+    def code(self) -> tuple[int, float, int, float]:
+        """The kernel as the numbers that compiled code takes."""
+        return KINDS[self.kind], self.gamma, self.degree, self.coef0
+
+    def matrix(
+        self,
+        X: Any,
+        Y: Any,
+        *,
+        x_squares: NDArray[Any] | None = None,
+        y_squares: NDArray[Any] | None = None,
+        out: NDArray[Any] | None = None,
+    ) -> NDArray[Any]:
+        """Return the kernel of each row of X with each row of Y, by one matrix product.
+
+        The rbf kernel needs distances. They come out of |x|² + |y|² − 2x·y, whose rounding error
+        is relative to the squared lengths: data far from the origin, such as temperatures in
+        Kelvin, would lose the digits that matter. So the mean of Y's rows is subtracted from X
+        and Y, which changes no distance, and rows of Y that are long even then are compared by
+        differences.
+
+        With `x_squares` and `y_squares` nothing of that is done: the rows are taken as they are
+        and in their own precision. It is for callers who need many blocks of one matrix and have
+        centred its rows themselves.
+
+        Parameters
+        ----------
+        X, Y : arrays or sparse matrices of shape (n, n_features) and (m, n_features)
+        x_squares, y_squares : arrays of shape (n,) and (m,), optional
+            `squared_lengths` of the rows, which only the rbf kernel reads.
+        out : array of shape (n, m), optional
+            Where to write the values.
+
+        Returns
+        -------
+        array of shape (n, m)
+        """
+        if x_squares is not None and y_squares is not None:
+            return self.from_products(_products(X, Y, out), x_squares, y_squares)
+        X, Y = _double(X), _double(Y)
+        if self.kind != "rbf":
+            return self.from_products(_products(X, Y, out))
+        moved_x, moved_y = X, Y
+        if not (_is_sparse(X) or _is_sparse(Y)):
+            centre = Y.mean(axis=0)
+            moved_x, moved_y = X - centre, Y - centre
+        squares = squared_lengths(moved_y)
+        products = _products(moved_x, moved_y, out)
+        values = self.from_products(products, squared_lengths(moved_x), squares)
+        self._compare(X, Y, np.flatnonzero(self.gamma * squares > LARGEST_EXPONENT), values)
+        return values
+
+    def from_products(
+        self,
+        products: NDArray[Any],
+        x_squares: NDArray[Any] | None = None,
+        y_squares: NDArray[Any] | None = None,
+    ) -> NDArray[Any]:
+        """Turn inner products into kernel values, in place, and return them.
+
+        Parameters
+        ----------
+        products : array of shape (n, m), the inner products x·y
+        x_squares, y_squares : arrays of shape (n,) and (m,), |x|² and |y|²
+            Only the rbf kernel needs them.
+
+        Examples
+        --------
+        >>> KernelFunction("poly", gamma=1, degree=2, coef0=1).from_products(np.array([[2.0]]))
+        array([[9.]])
+        """
+        if self.kind != "linear":
+            n, m = products.shape
+            rows = np.zeros(n, products.dtype) if x_squares is None else x_squares
+            columns = np.zeros(m, products.dtype) if y_squares is None else y_squares
+            routine("transform_products", "banks")(products, rows, columns, self.code)
+        return products
+
+    def _compare(
+        self, X: Any, Y: Any, columns: NDArray[np.intp], values: NDArray[np.float64]
+    ) -> None:
+        """Set some columns of rbf values from differences."""
+        size = max(1, _DENSE_BYTES // (8 * X.shape[1]))
+        for first in range(0, X.shape[0] if len(columns) else 0, size):
+            rows = slice(first, first + size)
+            samples = _dense(X[rows])
+            for begin in range(0, len(columns), size):
+                part = columns[begin : begin + size]
+                squares = cdist(samples, _dense(Y[part]), "sqeuclidean")
+                values[rows, part] = np.exp(-self.gamma * squares)
+
+
+def squared_lengths(X: Any) -> NDArray[Any]:
+    """Return |x|² of each row, dense or sparse.
+
+    Examples
+    --------
+    >>> squared_lengths(np.array([[3.0, 4.0], [0.0, 2.0]]))
+    array([25.,  4.])
+    """
+    if _is_sparse(X):
+        return np.asarray(X.multiply(X).sum(axis=1)).ravel()
+    squares: NDArray[Any] = np.einsum("ij,ij->i", X, X)
+    return squares
+
+
+def _is_sparse(X: Any) -> bool:
+    return bool(issparse(X))
+
+
+def _products(X: Any, Y: Any, out: NDArray[Any] | None) -> NDArray[Any]:
+    """Return the inner products of rows, always dense."""
+    if not (_is_sparse(X) or _is_sparse(Y)):
+        return np.asarray(np.dot(X, Y.T, out=out))
+    products: Any = X @ Y.T
+    if _is_sparse(products):
+        products = products.toarray()
+    if out is None:
+        return np.ascontiguousarray(products)
+    out[...] = products
+    return out
+
+
+def _double(X: Any) -> Any:
+    return X.tocsr().astype(np.float64) if _is_sparse(X) else np.asarray(X, dtype=np.float64)
+
+
+def _dense(X: Any) -> NDArray[np.float64]:
+    return np.asarray(X.toarray() if _is_sparse(X) else X)
+
+
+def _effective_gamma(gamma: float | str, X: Any) -> float:
+    if gamma == "auto":
+        return 1.0 / float(X.shape[1])
+    if gamma != "scale":
+        return float(gamma)
+    X = _double(X)
+    variance = X.multiply(X).mean() - X.mean() ** 2 if _is_sparse(X) else X.var()
+    return float(1.0 / (X.shape[1] * variance)) if variance != 0 else 1.0

@@ -1,0 +1,146 @@
+"""Support vector machines as plain data, over vectors that many of them share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_matrix, issparse
+from sklearn.svm import SVC
+
+from polytomy.inputs.samples import Samples, blocks_of
+from polytomy.svm.kernel_functions import KernelFunction
+
+__all__ = ["KernelMachine", "VectorPool"]
+
+# The kernel values of a block of samples take at most this many bytes.
+_BLOCK_BYTES = 2**25
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class VectorPool:
+    """Vectors that many machines take their support vectors from.
+
+    Machines that are pickled together keep sharing it, so it is stored once.
+
+    Parameters
+    ----------
+    vectors : float64 array or CSR matrix of shape (n_vectors, n_features)
+    """
+
+    vectors: Any
+
+    @property
+    def n_features(self) -> int:
+        """Number of features of the vectors."""
+        return int(self.vectors.shape[1])
+
+    def __repr__(self) -> str:
+        n_vectors, n_features = self.vectors.shape
+        return f"<VectorPool of {n_vectors} vectors of {n_features} features>"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class KernelMachine:
+    """A trained support vector machine that tells −1 from +1.
+
+    It answers as scikit-learn's SVC does, f(x) = Σ dual_coef_ · K(vector, x) + intercept_, but
+    holds no vectors itself: `support_` says which of a pool are its own.
+
+    Parameters
+    ----------
+    kernel : KernelFunction
+    pool : VectorPool
+    support_ : array of int
+        The rows of the pool that are its support vectors.
+    dual_coef_ : float64 array, one for each of them
+    intercept_ : float
+
+    Examples
+    --------
+    >>> pool = VectorPool(np.array([[0.0], [2.0]]))
+    >>> kernel = KernelFunction("linear")
+    >>> machine = KernelMachine(kernel, pool, np.array([0, 1]), np.array([-0.5, 0.5]), -1.0)
+    >>> machine.decision_function([[1.0], [3.0]]), machine.predict([[3.0]])
+    (array([0., 2.]), array([1]))
+    """
+
+    kernel: KernelFunction
+    pool: VectorPool
+    support_: NDArray[np.intp]
+    dual_coef_: NDArray[np.float64]
+    intercept_: float
+
+    @property
+    def classes_(self) -> NDArray[np.int64]:
+        """The two labels, −1 and +1."""
+        return np.array([-1, 1])
+
+    @property
+    def n_features_in_(self) -> int:
+        """Number of features."""
+        return self.pool.n_features
+
+    @property
+    def n_support_(self) -> NDArray[np.int32]:
+        """Number of support vectors on the −1 side and on the +1 side."""
+        n_positive = int(np.count_nonzero(self.dual_coef_ > 0))
+        return np.array([len(self.support_) - n_positive, n_positive], dtype=np.int32)
+
+    @property
+    def support_vectors_(self) -> Any:
+        """Its vectors, a copy of shape (n_support, n_features)."""
+        return self.pool.vectors[self.support_]
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """Return f of each row of X, positive for the +1 side."""
+        X = Samples(X).as_numbers(self, self.n_features_in_)
+        values = np.full(X.shape[0], self.intercept_)
+        if len(self.support_):
+            vectors = self.support_vectors_
+            for block in blocks_of(len(values), 8 * len(self.support_), _BLOCK_BYTES):
+                values[block] += self.kernel.matrix(X[block], vectors) @ self.dual_coef_
+        return values
+
+    def predict(self, X: Any) -> NDArray[np.int64]:
+        """Return −1 or +1 for each row of X."""
+        return np.where(self.decision_function(X) > 0, 1, -1)
+
+    def to_svc(self) -> SVC:
+        """Return a fitted SVC of scikit-learn that answers the same, with vectors of its own.
+
+        What does not show in its answers is not known any more: `C`, for instance, has its default.
+        """
+        svc = SVC(kernel=self.kernel.kind, degree=self.kernel.degree, coef0=self.kernel.coef0)
+        if self.kernel.kind != "linear":
+            svc.gamma = self.kernel.gamma
+        # LIBSVM wants the support vectors of one class after those of the other.
+        order = np.argsort(self.dual_coef_ > 0, kind="stable")
+        vectors = self.pool.vectors[self.support_[order]]
+        coefficients = self.dual_coef_[order][np.newaxis]
+        is_sparse = bool(issparse(vectors))
+        svc.classes_ = self.classes_
+        svc.class_weight_ = np.ones(2)
+        svc.support_ = np.arange(len(order), dtype=np.int32)
+        svc.support_vectors_ = csr_matrix(vectors) if is_sparse else np.ascontiguousarray(vectors)
+        svc.dual_coef_ = csr_matrix(coefficients) if is_sparse else coefficients
+        svc.intercept_ = np.array([self.intercept_])
+        svc.fit_status_ = 0
+        svc.shape_fit_ = vectors.shape
+        svc.n_features_in_ = self.n_features_in_
+        svc.n_iter_ = np.zeros(1, dtype=np.int32)
+        # Within, scikit-learn keeps LIBSVM's signs, which are those of the first class.
+        svc._dual_coef_ = -svc.dual_coef_
+        svc._intercept_ = -svc.intercept_
+        svc._n_support = self.n_support_
+        svc._probA = svc._probB = np.empty(0)
+        svc._effective_probability = False
+        svc._sparse = is_sparse
+        svc._gamma = self.kernel.gamma
+        svc._num_iter = svc.n_iter_
+        return svc
+
+    def __repr__(self) -> str:
+        return f"<KernelMachine of {len(self.support_)} support vectors, {self.kernel!r}>"

@@ -1,0 +1,125 @@
+"""How much memory shared training may take, and how much it does take."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from polytomy.errors import ArgumentError
+from polytomy.inputs.sparse import is_sparse
+
+__all__ = [
+    "CACHE_BYTES",
+    "bytes_of_matrix",
+    "bytes_of_rows",
+    "bytes_of_thread",
+    "check_budget",
+    "default_memory_budget",
+    "size_in_words",
+]
+
+CACHE_BYTES = 2**24
+"""Kernel values that each thread keeps. More of them no longer made it faster."""
+
+# Inner products, while the matrix is filled block by block.
+_BLOCK_BYTES = 2**22
+
+_SHARE_OF_MEMORY = 4
+_UNKNOWN_MEMORY = 2**33
+
+# Where a container is told its limit, in the two versions of Linux's control groups.
+_CONTAINER_LIMITS = (
+    Path("/sys/fs/cgroup/memory.max"),
+    Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"),
+)
+
+
+def default_memory_budget(limit_files: Sequence[Path] = _CONTAINER_LIMITS) -> int:
+    """Return a quarter of the machine's memory, or of what a container may have of it, in bytes.
+
+    Parameters
+    ----------
+    limit_files : files that may hold a limit in bytes; those that do not are passed over
+    """
+    memory = _UNKNOWN_MEMORY
+    with suppress(AttributeError, OSError, ValueError):  # not a POSIX system
+        memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    for file in limit_files:
+        with suppress(OSError, ValueError):  # there is none, or it says "max"
+            memory = min(memory, int(file.read_text()))
+    return memory // _SHARE_OF_MEMORY
+
+
+def check_budget(memory_budget: float | None) -> float:
+    """Return the budget in bytes, or raise an ArgumentError."""
+    if memory_budget is None:
+        return default_memory_budget()
+    is_number = isinstance(memory_budget, int | float | np.number)
+    if not is_number or isinstance(memory_budget, bool) or not memory_budget >= 0:
+        raise ArgumentError(
+            f"memory_budget={memory_budget!r} must be a number of bytes, zero or more, or None for "
+            "a quarter of the machine's memory."
+        )
+    return float(memory_budget)
+
+
+def bytes_of_matrix(n_rows: int, *, is_finished: bool) -> int:
+    """Return the size of a shared matrix: of kernel values, or of entries that become some.
+
+    Examples
+    --------
+    >>> bytes_of_matrix(1000, is_finished=True), bytes_of_matrix(1000, is_finished=False)
+    (4000000, 8000000)
+    """
+    return n_rows * n_rows * (4 if is_finished else 8)
+
+
+def bytes_of_rows(numbers: Any, n_rows: int) -> int:
+    """Return the size of copies of some rows: as numbers, in the matrix's order, and centred.
+
+    Parameters
+    ----------
+    numbers : float64 array or CSR matrix
+    n_rows : int
+        How many of its rows; sparse ones count as if all had the mean size.
+    """
+    if is_sparse(numbers):
+        whole = numbers.data.nbytes + numbers.indices.nbytes + numbers.indptr.nbytes
+    else:
+        whole = numbers.nbytes
+    return int(3 * whole * n_rows // max(1, numbers.shape[0]))
+
+
+def bytes_of_thread(n_samples: int, n_runs: int) -> int:
+    """Return what a thread takes while it trains a problem: its cache, and arrays of numbers.
+
+    Parameters
+    ----------
+    n_samples : samples of the problem
+    n_runs : one for the problem, and one for each fold of its calibration
+    """
+    # For each run bounds, diagonals, coefficients, gradients, values and copies of some of them;
+    # besides, the samples considered, and a gradient of all of them.
+    arrays = 10 * n_runs + 16
+    n_cached = max(2, min(CACHE_BYTES // (4 * n_samples), n_samples))
+    return _BLOCK_BYTES + n_cached * 4 * n_samples + arrays * 8 * n_samples
+
+
+def size_in_words(n_bytes: float) -> str:
+    """Return a size for people to read.
+
+    Examples
+    --------
+    >>> size_in_words(1_570_000_000)
+    '1.57 GB'
+    """
+    for unit in ("bytes", "kB", "MB"):
+        if n_bytes < 1000:
+            return f"{n_bytes:.3g} {unit}"
+        n_bytes /= 1000
+    return f"{n_bytes:.3g} GB"

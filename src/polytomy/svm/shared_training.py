@@ -1,0 +1,334 @@
+"""Training the machines of many problems on one matrix, side by side."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from joblib import Parallel, delayed, effective_n_jobs
+from numpy.typing import ArrayLike, NDArray
+from sklearn.exceptions import ConvergenceWarning
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+
+from polytomy.binary.answers import Output, TrainedBinary
+from polytomy.binary.problems import BinaryProblem
+from polytomy.binary.training import describe_shortcoming
+from polytomy.calibration.calibrators import UncalibratedMap
+from polytomy.calibration.folds import check_folds, count_folds
+from polytomy.calibration.option import Calibration, make_calibrator
+from polytomy.inputs.rows import count_rows, take_rows
+from polytomy.inputs.sparse import is_sparse
+from polytomy.inputs.weights import check_weights
+from polytomy.svm.kernel_finder import KernelFinder
+from polytomy.svm.kernel_matrix import Matrix
+from polytomy.svm.machines import KernelMachine, VectorPool
+from polytomy.svm.memory import check_budget, size_in_words
+from polytomy.svm.planning import (
+    MatrixPlan,
+    Size,
+    TooLargeError,
+    common_kernel,
+    group_by_matrix,
+    is_better_apart,
+    measure,
+    plan_matrix,
+)
+from polytomy.svm.suitability import UnsuitableError, as_numbers, check_compiled
+from polytomy.svm.worker import MachineData, Worker
+
+__all__ = ["SharedTraining", "train_on_shared_kernel"]
+
+# Pairs of samples, over all problems, that keep a thread busy for a tenth of a second or so.
+_PAIRS_PER_THREAD = 10**7
+
+# Folds that there is memory for where a splitter does not say how many it makes.
+_EXPECTED_FOLDS = 10
+
+
+class SharedTraining(NamedTuple):
+    """What was trained on a shared matrix.
+
+    Attributes
+    ----------
+    binaries : list of TrainedBinary; None for those that must be trained another way
+    notes : sentences that say how many were trained how, and why
+    """
+
+    binaries: list[TrainedBinary | None]
+    notes: list[str]
+
+
+def train_on_shared_kernel(
+    estimators: Sequence[Any],
+    X: Any,
+    problems: Sequence[BinaryProblem],
+    *,
+    calibration: Calibration = "auto",
+    cv: Any = 5,
+    seeds: Sequence[int | None] | None = None,
+    sample_weight: ArrayLike | None = None,
+    balance: bool = False,
+    memory_budget: float | None = None,
+    n_jobs: int | None = None,
+    on_trained: Callable[[int], None] | None = None,
+) -> SharedTraining:
+    """Train all binaries that are plain SVCs on one matrix of kernel values.
+
+    Each of them is what :func:`polytomy.binary.train_binary` returns, but faster: the kernel
+    values of two samples are computed once for all problems and folds, the folds of a calibration
+    start from the solution of their problem, and what they hold out needs no further kernel
+    values. A machine is trained as LIBSVM trains it and to the same tolerance; with
+    ``gamma="scale"`` it has, as there, the gamma of its own samples.
+
+    Parameters
+    ----------
+    estimators : sequence of n_problems estimators
+        Those that are no SVC, or an SVC with a kernel other than linear, rbf, poly and sigmoid,
+        are left to be trained another way.
+    X : array, sparse matrix or frame of shape (n_rows, n_features)
+    problems : sequence of n_problems problems
+    calibration, cv, sample_weight : see :func:`polytomy.binary.train_binary`
+    seeds : sequence of n_problems ints, optional
+        Each fixes the folds of a problem.
+    balance : bool, default=False
+        Whether the two sides of each problem weigh the same.
+    memory_budget : number of bytes, default a quarter of the machine's memory
+        What the matrix may take, with all that goes with it. Where that is too little, its rows
+        are made when they are needed, and some of them kept; of sparse samples, each problem has a
+        matrix of its own. A problem for which it is too little even so is left to be trained
+        another way.
+    n_jobs : int, optional
+        Number of threads, as joblib counts jobs. The result does not depend on it.
+    on_trained : callable, optional
+        Called in this thread with the position of each problem that is ready.
+
+    Returns
+    -------
+    SharedTraining
+
+    Examples
+    --------
+    >>> from sklearn.svm import SVC
+    >>> X = np.array([[0.0], [1.0], [2.0], [3.0]])
+    >>> low = BinaryProblem("low", np.arange(4), np.array([False, True, True, True]))
+    >>> high = BinaryProblem("high", np.arange(4), np.array([False, False, False, True]))
+    >>> training = train_on_shared_kernel([SVC(C=10)] * 2, X, [low, high], calibration=None)
+    >>> training.binaries[1].decisions(X) > 0
+    array([False, False, False,  True])
+    >>> training.notes
+    ['2 of the binaries are trained on one matrix of 4 rows, 128 bytes.']
+    """
+    make_calibrator(calibration)
+    check_folds(cv)
+    budget = check_budget(memory_budget)
+    n_rows = count_rows(X)
+    weight = None if sample_weight is None else check_weights(sample_weight, n_rows)
+    if weight is not None:
+        problems = [problem.keep(weight[problem.rows] > 0) for problem in problems]
+    seeds = [None] * len(problems) if seeds is None else seeds
+
+    groups, reasons = group_by_matrix(estimators)
+    trainer = _Trainer(X, calibration, cv, weight, balance, budget, n_jobs)
+    binaries: list[TrainedBinary | None] = [None] * len(problems)
+    machines: dict[int, MachineData] = {}
+    notes: list[str] = []
+    for group in groups:
+        to_train = [k for k in group if problems[k].smaller_side > 0]
+        for k in sorted(set(group).difference(to_train)):
+            answer = float(np.sign(problems[k].n_positive - problems[k].n_negative))
+            binaries[k] = TrainedBinary(problems[k].name, Output.CONSTANT, constant=answer)
+            if on_trained is not None:
+                on_trained(k)
+        tasks = [(estimators[k], problems[k], seeds[k]) for k in to_train]
+        for k, outcome in zip(to_train, trainer.train(tasks, notes), strict=True):
+            if isinstance(outcome, UnsuitableError):
+                reasons[str(outcome)] += 1
+                continue
+            machines[k] = outcome
+            if on_trained is not None:
+                on_trained(k)
+    for k, binary in _share_vectors(machines, X, problems).items():
+        binaries[k] = binary
+    _warn_of_early_stops(machines, estimators, problems)
+    notes += [
+        f"{count} of the binaries are trained one by one: {why}." for why, count in reasons.items()
+    ]
+    return SharedTraining(binaries, notes)
+
+
+_Task = tuple[Any, BinaryProblem, int | None]
+
+
+@dataclass(frozen=True, slots=True)
+class _Trainer:
+    """Trains problems whose machines can share a matrix."""
+
+    X: Any
+    calibration: Calibration
+    cv: Any
+    weight: NDArray[np.float64] | None
+    balance: bool
+    budget: float
+    n_jobs: int | None
+
+    def train(
+        self, tasks: Sequence[_Task], notes: list[str]
+    ) -> Iterator[MachineData | UnsuitableError]:
+        """Yield the machine of each SVC, problem and seed, or the reason why there is none."""
+        if not tasks:
+            return
+        n_threads = _count_threads(self.n_jobs, [problem for _, problem, _ in tasks])
+        try:
+            check_compiled()
+            numbers = as_numbers(self.X)
+        except UnsuitableError as reason:
+            yield from [reason] * len(tasks)
+            return
+        # The threads are over problems; those within a small matrix product cost more than it.
+        with threadpool_limits(1, "blas"):
+            yield from self._train_numbers(numbers, tasks, notes, n_threads)
+
+    def _train_numbers(
+        self, numbers: Any, tasks: Sequence[_Task], notes: list[str], n_threads: int
+    ) -> Iterator[MachineData | UnsuitableError]:
+        finder = KernelFinder(numbers)
+        size = self._measure(numbers, finder, tasks)
+        if is_better_apart([problem for _, problem, _ in tasks], size.n_rows):
+            notes.append(f"{len(tasks)} of the binaries have a kernel matrix each: they are small.")
+            yield from self._train_apart(numbers, finder, tasks, n_threads)
+            return
+        try:
+            plan = self._plan(numbers, finder, tasks)
+            matrix, n_threads, note = self._matrix(plan, size, n_threads)
+        except TooLargeError:
+            notes.append("The kernel matrix of all problems is too large; each has one of its own.")
+            yield from self._train_apart(numbers, finder, tasks, n_threads)
+        except UnsuitableError as reason:
+            yield from [reason] * len(tasks)
+        else:
+            notes.append(f"{len(tasks)} of the binaries are trained on one matrix of {note}.")
+            worker = self._worker(plan, matrix, finder)
+            yield from _in_threads(n_threads, (delayed(_attempt)(worker, task) for task in tasks))
+
+    def _matrix(self, plan: MatrixPlan, size: Size, n_threads: int) -> tuple[Matrix, int, str]:
+        """Return the matrix of a plan, how many threads can use it, and what to say of it."""
+        try:
+            n_threads = min(n_threads, size.count_threads(self.budget))
+        except TooLargeError:
+            if is_sparse(plan.numbers):
+                raise
+        else:
+            note = f"{size.n_rows} rows, {size_in_words(size.matrix)}"
+            return plan.build(n_threads), n_threads, note
+        n_threads, n_kept = size.rows_on_demand(self.budget, n_threads)
+        note = f"{size.n_rows} rows, of which up to {n_kept} are kept at a time"
+        return plan.build_on_demand(n_kept), n_threads, note
+
+    def _train_apart(
+        self, numbers: Any, finder: KernelFinder, tasks: Sequence[_Task], n_threads: int
+    ) -> Iterator[MachineData | UnsuitableError]:
+        """Train each problem on a matrix of its own, if that one fits: pairs of classes do."""
+        sizes = [self._measure(numbers, finder, [task]) for task in tasks]
+        needs = [size.shared + size.by_thread for size in sizes]
+        # Whether a problem fits must not depend on the threads, so these depend on what fits.
+        largest = max((need for need in needs if need <= self.budget), default=1)
+        n_threads = min(n_threads, int(self.budget // largest))
+
+        def train(task: _Task, size: Size) -> MachineData | UnsuitableError:
+            try:
+                size.count_threads(self.budget)
+                plan = self._plan(numbers, finder, [task])
+            except UnsuitableError as reason:
+                return reason
+            return _attempt(self._worker(plan, plan.build(1), finder), task)
+
+        yield from _in_threads(
+            max(1, n_threads),
+            (delayed(train)(task, size) for task, size in zip(tasks, sizes, strict=True)),
+        )
+
+    def _measure(self, numbers: Any, finder: KernelFinder, tasks: Sequence[_Task]) -> Size:
+        svcs, problems, _ = zip(*tasks, strict=True)
+        is_finished = common_kernel(finder, svcs) is not None
+        return measure(numbers, problems, self._n_runs, is_finished=is_finished)
+
+    def _plan(self, numbers: Any, finder: KernelFinder, tasks: Sequence[_Task]) -> MatrixPlan:
+        svcs, problems, _ = zip(*tasks, strict=True)
+        return plan_matrix(numbers, finder, svcs, problems)
+
+    def _worker(self, plan: MatrixPlan, matrix: Matrix, finder: KernelFinder) -> Worker:
+        return Worker(
+            self.X,
+            matrix,
+            plan.place,
+            finder,
+            self.calibration,
+            self.cv,
+            self._n_runs,
+            self.weight,
+            self.balance,
+        )
+
+    @property
+    def _n_runs(self) -> int:
+        return 1 if self.calibration is None else 1 + count_folds(self.cv, _EXPECTED_FOLDS)
+
+
+def _attempt(worker: Worker, task: _Task) -> MachineData | UnsuitableError:
+    try:
+        return worker.train(*task)
+    except UnsuitableError as reason:
+        return reason
+
+
+def _in_threads(n_threads: int, tasks: Iterable[Any]) -> Iterator[MachineData | UnsuitableError]:
+    """Yield the results of tasks, in their order."""
+    parallel = Parallel(n_jobs=n_threads, require="sharedmem", return_as="generator")
+    results: Iterator[MachineData | UnsuitableError] = parallel(tasks)
+    return results
+
+
+def _count_threads(n_jobs: int | None, problems: Sequence[BinaryProblem]) -> int:
+    """Return how many threads pay: those of small problems would only wait for the interpreter."""
+    n_pairs = sum(problem.n_samples**2 for problem in problems)
+    n_useful = min(len(problems), 1 + n_pairs // _PAIRS_PER_THREAD)
+    return min(int(effective_n_jobs(n_jobs)), n_useful)
+
+
+def _share_vectors(
+    machines: dict[int, MachineData], X: Any, problems: Sequence[BinaryProblem]
+) -> dict[int, TrainedBinary]:
+    """Return the trained binaries, with one pool of all vectors that any of them supports."""
+    if not machines:
+        return {}
+    rows = np.unique(np.concatenate([machine.rows for machine in machines.values()]))
+    pool = VectorPool(as_numbers(take_rows(X, rows)))
+    binaries = {}
+    for k, data in machines.items():
+        support = np.searchsorted(rows, data.rows)
+        machine = KernelMachine(data.kernel, pool, support, data.coefficients, data.intercept)
+        calibrator = UncalibratedMap() if data.calibrator is None else data.calibrator
+        binary = TrainedBinary(
+            problems[k].name, Output.MARGIN, machine, calibrator, seconds=data.seconds
+        )
+        if data.reason:
+            binary = replace(binary, shortcoming=describe_shortcoming(binary, data.reason))
+        binaries[k] = binary
+    return binaries
+
+
+def _warn_of_early_stops(
+    machines: dict[int, MachineData], estimators: Sequence[Any], problems: Sequence[BinaryProblem]
+) -> None:
+    for k, machine in machines.items():
+        if machine.n_stopped:
+            warnings.warn(
+                f'{machine.n_stopped} of the machines of partition "{problems[k].name}" stopped '
+                f"early, after max_iter={estimators[k].max_iter} steps. Scale the features, or "
+                "allow more steps.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )

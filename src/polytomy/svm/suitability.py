@@ -1,0 +1,94 @@
+"""Which estimators and data can be trained on a shared matrix, and why others cannot."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.svm import SVC
+from sklearn.utils import check_array
+from sklearn.utils.class_weight import compute_class_weight
+
+from polytomy.binary.preparation import side_labels
+from polytomy.inputs.sparse import is_sparse
+from polytomy.routines.banks.reference import KINDS
+from polytomy.routines.runtime.dispatch import prefers_compiled, routine
+from polytomy.svm.kernel_functions import KernelFunction
+
+__all__ = ["UnsuitableError", "as_numbers", "check_compiled", "check_range", "check_suitable"]
+
+_LARGEST = float(np.finfo(np.float32).max)
+
+
+class UnsuitableError(Exception):
+    """The reason why something cannot be trained on a shared matrix, as part of a sentence."""
+
+
+def check_suitable(estimator: Any) -> None:
+    """Raise an UnsuitableError unless an estimator is an SVC that can be trained here.
+
+    Examples
+    --------
+    >>> check_suitable(SVC(kernel="precomputed"))
+    Traceback (most recent call last):
+    polytomy.svm.suitability.UnsuitableError: its kernel is 'precomputed'
+    """
+    # A subclass may do anything.
+    if type(estimator) is not SVC:
+        raise UnsuitableError(f"{type(estimator).__name__} is not SVC")
+    if not isinstance(estimator.kernel, str) or estimator.kernel not in KINDS:
+        raise UnsuitableError(f"its kernel is {estimator.kernel!r}")
+    if estimator.verbose:
+        raise UnsuitableError("its verbose=True is LIBSVM's own report")
+    sides = np.array(side_labels(estimator))
+    try:
+        estimator._validate_params()
+        weights = compute_class_weight(estimator.class_weight, classes=sides, y=sides)
+    except ValueError as error:
+        # LIBSVM's way raises it again, where the user expects it.
+        raise UnsuitableError("its parameters are wrong") from error
+    if not np.all(weights > 0):
+        raise UnsuitableError("its class_weight leaves a side without weight")
+
+
+def check_compiled() -> None:
+    """Raise an UnsuitableError unless compiled kernels run: the readable ones take too long."""
+    routine("kernel_values", "kernel_rows", is_serial=True)(np.zeros(1), KINDS["rbf"], 1.0, 0, 0.0)
+    if not prefers_compiled():
+        raise UnsuitableError("the compiled kernels are not used")
+
+
+def check_range(function: KernelFunction, largest_square: float) -> None:
+    """Raise an UnsuitableError where kernel values may be too large for single precision.
+
+    Parameters
+    ----------
+    function : KernelFunction
+    largest_square : float
+        The largest |x|² of the data; no inner product is larger.
+
+    Examples
+    --------
+    >>> check_range(KernelFunction("poly", gamma=0.5, degree=3), largest_square=100.0)
+    """
+    size = largest_square
+    if function.kind == "poly":
+        with np.errstate(over="ignore"):
+            size = float(
+                np.float64(abs(function.gamma) * size + abs(function.coef0)) ** function.degree
+            )
+    if not max(size, 4 * largest_square, abs(function.gamma)) < _LARGEST:
+        raise UnsuitableError("its kernel values are too large for single precision")
+
+
+def as_numbers(X: Any) -> Any:
+    """Return data as SVC takes them: a float64 array or a CSR matrix."""
+    options: dict[str, Any] = {"dtype": np.float64, "accept_sparse": "csr"}
+    try:
+        X = check_array(X, order="C", accept_large_sparse=False, **options)
+    except (TypeError, ValueError) as error:
+        raise UnsuitableError("the data are not finite numbers") from error
+    if is_sparse(X) and not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+    return X

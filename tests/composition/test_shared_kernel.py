@@ -1,0 +1,90 @@
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.linear_model import LogisticRegression
+from sklearn.svm import SVC
+
+from polytomy import PolytomyClassifier
+from polytomy.composition import shared_kernel
+from polytomy.errors import ArgumentError
+from polytomy.svm.machines import KernelMachine
+from shared_kernel_cases import clouds
+
+
+@pytest.fixture
+def any_size(monkeypatch):
+    """Problems of any size are trained together."""
+    monkeypatch.setattr(shared_kernel, "_LEAST_PAIRS", 0)
+
+
+def fit(X, y, svc=None, scheme="one-vs-one", **options):
+    options = {"random_state": 0, **options}
+    return PolytomyClassifier(SVC() if svc is None else svc, scheme=scheme, **options).fit(X, y)
+
+
+def machines(classifier):
+    return [binary.estimator for binary in classifier.binaries_]
+
+
+@pytest.mark.parametrize("scheme", ["one-vs-one", "one-vs-rest", "adjacent", "tree"])
+@pytest.mark.parametrize("svc", [SVC(), SVC(C=10, gamma=0.1), SVC(kernel="poly", gamma=0.2)])
+def test_a_classifier_answers_as_if_each_binary_were_trained_alone(any_size, scheme, svc):
+    X, y = clouds(200, 4, spread=2.0)
+    together = fit(X, y, svc, scheme)
+    alone = fit(X, y, svc, scheme, memory_budget=0)
+    assert all(type(machine) is KernelMachine for machine in machines(together))
+    assert all(type(machine) is SVC for machine in machines(alone))
+    np.testing.assert_allclose(together.predict_proba(X), alone.predict_proba(X), atol=0.01)
+
+
+def test_the_jobs_change_nothing(any_size):
+    X, y = clouds(300, 4, spread=2.0)
+    one, two = (fit(X, y, n_jobs=n_jobs).predict_proba(X) for n_jobs in (1, 2))
+    np.testing.assert_array_equal(one, two)
+
+
+def test_a_classifier_is_stored_with_each_vector_once(any_size):
+    X, y = clouds(300, 5, n_features=40, spread=3.0)
+    together, alone = (len(pickle.dumps(fit(X, y, memory_budget=b))) for b in (None, 0))
+    assert together < 0.5 * alone
+
+
+def test_frames_are_answered_without_a_word(any_size, recwarn):
+    X, y = clouds(60)
+    frame = pd.DataFrame(X, columns=list("abcd"))
+    classifier = fit(frame, y)
+    np.testing.assert_array_equal(classifier.predict(frame), fit(X, y).predict(X))
+    assert not recwarn.list
+
+
+def test_other_estimators_are_trained_as_ever(any_size):
+    X, y = clouds(60)
+    classifier = fit(X, y, LogisticRegression())
+    assert all(type(model) is LogisticRegression for model in machines(classifier))
+
+
+def test_small_problems_are_left_to_libsvm():
+    X, y = clouds(60)
+    assert all(type(machine) is SVC for machine in machines(fit(X, y)))
+
+
+def test_a_wrong_budget_is_told_whatever_the_size():
+    X, y = clouds(60)
+    with pytest.raises(ArgumentError, match="memory_budget='much' must be a number of bytes"):
+        fit(X, y, memory_budget="much")
+
+
+def test_it_says_what_is_trained_how(any_size, monkeypatch, capsys):
+    X, y = clouds(60)
+    fit(X, y, verbose=1)
+    assert (
+        "3 of the binaries are trained on one matrix of 60 rows, 28.8 kB."
+        in capsys.readouterr().err
+    )
+    fit(X, y, verbose=1, memory_budget=0)
+    assert "more than memory_budget, 0 bytes" in capsys.readouterr().err
+    monkeypatch.undo()
+    fit(X, y, verbose=1)
+    assert "their problems are small" in capsys.readouterr().err

@@ -1,0 +1,115 @@
+"""Schemes as graphs: solved node by node and multiplied down, or voted."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import polytomy as pt
+from polytomy.composition.arrangement import Arrangement
+from polytomy.errors import ArgumentError
+from polytomy.export.graph import Graph
+from polytomy.export.solver_graph import check_exportable_solver, score_classes
+from polytomy.solvers.least_squares import algorithms_for
+from strategies import schemes
+
+pytest.importorskip("onnx")
+pytest.importorskip("onnxruntime")
+
+# Two-way nodes, a one-vs-one node, a one-vs-rest node and a line of classes.
+MIXTURE = """
+top {
+  left {a b}
+  right 0/1; right2 0/2; right3 1/2; {
+    c
+    n1 0/1 2; n2 1/0 2; n3 2/0 1; {d e f}
+    k1 0/1 2; k2 0 1/2; {g h i}
+  }
+}
+"""
+
+
+def whole(scheme):
+    """The arrangement of a scheme whose binaries are its partitions."""
+    n = scheme.n_partitions
+    return Arrangement(scheme, np.arange(len(scheme.classes)), np.arange(n), np.ones(n))
+
+
+def draw_answers(scheme, seed, n_samples=6):
+    return np.random.default_rng(seed).uniform(-1, 1, (n_samples, scheme.n_partitions))
+
+
+def score(compute, arrangement, answers, solver="least-squares"):
+    return compute(lambda graph, r: score_classes(graph, r, arrangement, solver), answers)
+
+
+@given(schemes(max_classes=10), st.integers(0, 2**32 - 1))
+def test_every_scheme_is_solved_or_refused(compute, scheme, seed):
+    answers = draw_answers(scheme, seed)
+    has_search = any(algorithms_for(node.code)[0] == "active-set" for node in scheme.nodes)
+    if has_search:
+        with pytest.raises(ArgumentError, match="neither one-vs-one, equiangular, adjacent nor"):
+            score(compute, whole(scheme), answers)
+    else:
+        found = score(compute, whole(scheme), answers)
+        np.testing.assert_allclose(found, pt.solve(scheme, answers), atol=1e-12)
+
+
+@given(schemes(max_classes=10), st.integers(0, 2**32 - 1), st.sampled_from(["voting", "hamming"]))
+def test_votes_of_every_scheme_are_counted(compute, scheme, seed, solver):
+    answers = draw_answers(scheme, seed)
+    answers[:1, :1] = 0.0  # takes no side
+    found = score(compute, whole(scheme), answers, solver)
+    # A single class has no votes; its score is what the classifier gives it, one.
+    expected = pt.decode(scheme, answers, solver) if scheme.n_partitions else np.ones((6, 1))
+    np.testing.assert_allclose(found, expected, atol=1e-12)
+
+
+def test_probabilities_are_multiplied_down_through_nodes_of_all_kinds(compute):
+    scheme = pt.parse(MIXTURE)
+    answers = draw_answers(scheme, 0, n_samples=50)
+    found = score(compute, whole(scheme), answers)
+    np.testing.assert_allclose(found, pt.solve(scheme, answers), atol=1e-13)
+    np.testing.assert_allclose(found.sum(axis=1), 1, atol=1e-13)
+
+
+def test_the_graph_of_a_deep_tree_is_small(compute):
+    n_classes = 300
+    text = "".join(f"m{k} {{c{k} " for k in range(n_classes - 2)) + "last {y z}" + "}" * 298
+    scheme = pt.parse(text)
+    assert scheme.depth == n_classes - 1
+    answers = draw_answers(scheme, 1)
+    found = score(compute, whole(scheme), answers)
+    np.testing.assert_allclose(found, pt.solve(scheme, answers), rtol=1e-10, atol=0)
+    graph = Graph()
+    score_classes(graph, graph.input("r", np.float64, ["n", 299]), whole(scheme), "least-squares")
+    graph.output("p", graph.constant(0.0), np.float64, [])
+    assert len(graph.to_model("deep", {}).graph.node) < 40
+
+
+def test_answers_are_taken_from_any_binary_with_any_sign(compute):
+    scheme = pt.designs.one_vs_one(["a", "b", "c"])
+    answers = np.random.default_rng(0).uniform(-1, 1, (5, 4))
+    arrangement = Arrangement(
+        scheme, np.array([2, 0, 1]), np.array([3, 0, 2]), np.array([1.0, -1.0, 1.0])
+    )
+    expected = pt.solve(scheme, answers[:, [3, 0, 2]] * [1, -1, 1])[:, [2, 0, 1]]
+    np.testing.assert_allclose(score(compute, arrangement, answers), expected, atol=1e-13)
+
+
+def test_what_classes_without_data_get_is_shared_out(compute):
+    scheme = pt.parse("top {low {a b} c}")
+    arrangement = whole(scheme)._replace(positions=np.array([0, 1]))
+    # Certain of class c, which has no data: nothing is left, and the others are alike.
+    answers = np.array([[0.0, 0.5], [1.0, 0.5]])
+    found = score(compute, arrangement, answers)
+    np.testing.assert_allclose(found, [[0.25, 0.75], [0.5, 0.5]], atol=1e-15)
+
+
+@pytest.mark.parametrize("solver", ["divergence", "greedy", lambda scheme, r: r])
+def test_a_solver_without_a_closed_form_is_refused_by_name(solver):
+    with pytest.raises(ArgumentError) as caught:
+        check_exportable_solver(solver)
+    assert str(caught.value).startswith(f"solver={solver!r} cannot be exported; ")
+    assert '"least-squares", "voting", "hamming" can' in str(caught.value)
+    assert "classifier.with_solver" in str(caught.value)

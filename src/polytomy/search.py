@@ -1,4 +1,4 @@
-"""The search for a scheme: designs and solvers compared, each dichotomy trained once a fold."""
+"""The search for a scheme: compares designs and solvers, training each dichotomy once a fold."""
 
 from __future__ import annotations
 
@@ -11,31 +11,40 @@ from sklearn import get_config
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.utils import Tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from polytomy.binary.preparation import resolve_estimator
+from polytomy.calibration import check_folds
 from polytomy.classifier import PolytomyClassifier
 from polytomy.composition import (
-    check_training_data,
+    gives_probabilities,
+    make_router,
     members_of,
     names_in,
-    progress_bar,
-    route_arguments,
-    router_of,
     scheme_from,
-    split_groups,
-    training_options,
+    take_groups,
+    training_source,
 )
-from polytomy.errors import ArgumentError
+from polytomy.composition.listeners import progress_bar
+from polytomy.composition.parameters import CLASSIFIER_CHECKS, PARALLEL_CHECKS
+from polytomy.errors import Argument, ArgumentError
+from polytomy.inputs.availability import available_unless
+from polytomy.inputs.parameters import (
+    Parameter,
+    check_parameters,
+    is_boolean,
+    is_nonnegative_number,
+)
+from polytomy.inputs.training_data import check_training_data
 from polytomy.scheme import Scheme
 from polytomy.scheme.ensemble import SchemeEnsemble
 from polytomy.selection import (
     Race,
     Runner,
     candidates_from,
-    choose,
+    choose_runner,
+    comparison_folds,
     find_score,
-    folds_of,
     pareto_set,
     run_race,
 )
@@ -43,55 +52,72 @@ from polytomy.selection import (
 __all__ = ["SchemeSearchCV"]
 
 
-def _winner_has(method: str) -> Any:
-    def check(search: SchemeSearchCV) -> bool:
-        if hasattr(search, "best_estimator_"):
-            getattr(search.best_estimator_, method)
-        return True
+_CHECKS: dict[str, Any] = {
+    "cv": check_folds,
+    "budget": Parameter(
+        "budget", "a number of seconds of 0 or more", is_nonnegative_number, allows_none=True
+    ).check,
+    "refit": Parameter("refit", "True or False", is_boolean).check,
+    **PARALLEL_CHECKS,
+}
 
-    return available_if(check)
+
+def _why_no_probabilities(search: SchemeSearchCV) -> str:
+    """Return why the chosen classifier has no probabilities; before the fit nobody knows."""
+    try:
+        winner = search.best_estimator_
+    except AttributeError:
+        return ""
+    solver = winner.composition_.solver
+    if gives_probabilities(solver):
+        return ""
+    return f'the chosen solver, "{solver}", gives scores, not probabilities. Use decision_function.'
 
 
 class SchemeSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
-    """Compares schemes and solvers on held-out folds, and trains the one that it chooses.
+    """Compare schemes and solvers on held-out folds, and train the best.
 
-    In each fold every dichotomy that occurs in any candidate is trained once, and schemes that are
-    made from data are made from the fold's training part alone. A candidate that loses clearly is
-    left behind. Of those that are not worse than the best by more than a standard error (of the
-    difference, on the same samples), the one is chosen whose binaries train on the fewest samples.
+    In each fold every dichotomy that occurs in any candidate is trained once, and schemes made from
+    data are made from the training part of the fold alone. A candidate that clearly loses is
+    dropped. Among candidates no more than one standard error worse than the best (the error of the
+    difference, on the same samples), the search chooses the one whose binaries train on the fewest
+    samples.
 
     Parameters
     ----------
-    estimator : classifier, default=SVC()
-        The binary classifier; or a PolytomyClassifier, whose other options count too.
+    estimator : classifier or str, default=SVC()
+        The two-class classifier, or a PolytomyClassifier with further parameters.
     candidates : "default", list or dict, default="default"
-        Schemes, each in any form that the option ``scheme`` takes, or pairs of a scheme and a
-        solver; in a dict, by name. "default" tries the designs that suit the number of classes.
+        Schemes, each in any form that the parameter ``scheme`` of a classifier takes, or pairs of a
+        scheme and a solver; in a dict, by name. "default" tries the designs that suit the number of
+        classes.
     scoring : str or sequence of str, default=("log_loss", "uncertainty_coefficient")
-        What is measured; the first decides. Of log_loss, brier_score, winner_brier_score,
-        classwise_calibration_error, uncertainty_coefficient and accuracy.
+        Scores to measure; the first decides. One or more of log_loss, brier_score,
+        winner_brier_score, classwise_calibration_error, uncertainty_coefficient, joint_log_loss and
+        accuracy.
     cv : int, splitter or list of splits, default=5
         The folds.
     budget : float, optional
-        Seconds after which no further fold is begun. The first is always finished.
+        Start no new fold after this many seconds. The first fold is always finished.
     refit : bool, default=True
         Whether to train the chosen scheme on all the data.
     n_jobs : int, optional
-        Jobs of joblib over the binaries; the results do not depend on it.
+        Number of joblib jobs over the binaries. The result does not depend on it.
     random_state : int, RandomState or None
-        Fixes the folds, drawn schemes and estimators.
+        Fixes the folds, random schemes and the estimators.
     verbose : int, default=0
-        1 shows progress.
+        If not zero, shows progress.
 
     Attributes
     ----------
     best_candidate_ : Candidate, with its name, scheme and solver
     best_scheme_ : Scheme, made from all the data; prints as control text
     best_estimator_ : PolytomyClassifier, trained on all the data
-    cv_results_ : dict of arrays, a value for each candidate; ``frame()`` makes a table of it
+    cv_results_ : dict of arrays with a value for each candidate; ``frame()`` turns it into a table
     pareto_ : list of str
-        Candidates that none beats in a score, fit time or prediction time without losing in another
-    n_folds_ : int, folds that were run
+        Candidates that no other beats in a score, fit time or prediction time without losing in
+        another of these.
+    n_folds_ : int, number of folds that were run
     classes_, n_features_in_, feature_names_in_
 
     Examples
@@ -108,6 +134,7 @@ class SchemeSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
         self,
         estimator: Any = None,
         candidates: Any = "default",
+        *,
         scoring: str | Sequence[str] = ("log_loss", "uncertainty_coefficient"),
         cv: Any = 5,
         budget: float | None = None,
@@ -129,42 +156,43 @@ class SchemeSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
     def fit(
         self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None, **fit_params: Any
     ) -> Self:
-        """Compare the candidates, and train the one that is chosen.
+        """Compare the candidates, and train the chosen one.
 
         Parameters
         ----------
-        X, y, sample_weight, **fit_params : as of PolytomyClassifier
+        X, y, sample_weight, **fit_params : as in PolytomyClassifier
         """
-        # If this fit fails, nothing of an earlier one may answer in its place.
+        # If this fit fails, an earlier one must not answer in its place.
         for name in ("best_estimator_", "best_candidate_", "cv_results_", "pareto_", "n_folds_"):
             self.__dict__.pop(name, None)
+        check_parameters(self, _CHECKS)
         classifier = self._classifier()
+        check_parameters(classifier, CLASSIFIER_CHECKS)
         scores = [find_score(name) for name in self._scoring()]
         data, labels = check_training_data(self, X, y)
         given = dict(fit_params)
         split_params = self._split_params(sample_weight, given)
-        routed = route_arguments(
-            self, "fit", sample_weight, given, models=classifier.models, cv=classifier.cv
+        self.classes_, class_indices = np.unique(labels, return_inverse=True)
+        training = training_source(
+            classifier, "fit", sample_weight, given, self.classes_, class_indices, owner=self
         )
-        self.classes_, codes = np.unique(labels, return_inverse=True)
         candidates = candidates_from(self.candidates, len(self.classes_), classifier.solver)
         race = run_race(
             candidates,
             data,
             labels,
             scores=scores,
-            folds=folds_of(self.cv, data, labels, self.random_state, **split_params),
-            estimator=classifier.binary_estimator(),
+            folds=comparison_folds(self.cv, data, labels, self.random_state, **split_params),
+            estimator=resolve_estimator(classifier.estimator),
             models=classifier.models,
-            sample_weight=routed.of_estimator.sample_weight,
-            random_state=classifier.random_state,
-            training=lambda rows: training_options(classifier, routed, self.classes_, codes, rows),
+            sample_weight=training.routed.estimator.sample_weight,
+            training=training,
             budget=self.budget,
             is_lenient=isinstance(self.candidates, str),
             progress=progress_bar if self.verbose else None,
             on_fold=self._tell if self.verbose else None,
         )
-        winner = choose(race)
+        winner = choose_runner(race)
         self.best_candidate_ = winner.candidate
         self.n_folds_ = race.n_folds
         self._note_results(race, winner)
@@ -182,7 +210,7 @@ class SchemeSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
         sample_weight: ArrayLike | None,
         fit_params: dict[str, Any],
     ) -> None:
-        """Train the chosen scheme, with those of the models that it names."""
+        """Train the chosen scheme, with the models that it names."""
         scheme = scheme_from(
             self.best_candidate_.scheme,
             self.classes_,
@@ -196,7 +224,7 @@ class SchemeSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
             models = {name: model for name, model in classifier.models.items() if name in named}
             classifier.set_params(models=models)
         if get_config()["enable_metadata_routing"]:
-            # Without what only the folds of the search asked for.
+            # Without the arguments that only the folds of the search requested.
             consumed = classifier.get_metadata_routing().consumes("fit", fit_params)
             fit_params = {name: fit_params[name] for name in consumed}
         classifier.fit(X, y, sample_weight, **fit_params)
@@ -205,11 +233,11 @@ class SchemeSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
     def _split_params(
         self, sample_weight: ArrayLike | None, given: dict[str, Any]
     ) -> dict[str, Any]:
-        """Return what the folds take; where nobody else does, it is taken out of the arguments."""
+        """Return the arguments of the folds, removed from `given` if nobody else takes them."""
         if get_config()["enable_metadata_routing"]:
             weights = {} if sample_weight is None else {"sample_weight": sample_weight}
             return dict(process_routing(self, "fit", **weights, **given)["folds"].split)
-        split_params = split_groups(self.cv, given)
+        split_params = take_groups(self.cv, given)
         if hasattr(self._classifier().cv, "split"):
             given |= split_params  # the folds for calibration keep them together too
         return split_params
@@ -228,33 +256,31 @@ class SchemeSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
             import pandas
         except ImportError:
             raise ArgumentError(
-                "a frame needs pandas, which is not installed. cv_results_ has the same as a dict."
+                "a frame needs pandas, which is not installed. cv_results_ has the same values."
             ) from None
         return pandas.DataFrame(self.cv_results_).sort_values("rank").reset_index(drop=True)
 
-    # -- answers of the chosen classifier --------------------------------------------------------
+    # -- answers of the chosen classifier ----------------------------------------------------------
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the class of each sample."""
         return self._winner().predict(X)
 
-    @_winner_has("predict_proba")
+    @available_unless(_why_no_probabilities)
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Return the probabilities of the classes, in the order of ``classes_``."""
         probabilities: NDArray[np.float64] = self._winner().predict_proba(X)
         return probabilities
 
-    @_winner_has("predict_log_proba")
+    @available_unless(_why_no_probabilities)
     def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
         """Return the logarithms of the probabilities."""
         logarithms: NDArray[np.float64] = self._winner().predict_log_proba(X)
         return logarithms
 
-    @available_if(lambda search: hasattr(search.best_estimator_, "decision_function"))
     def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """Return the scores of a chosen solver that gives no probabilities."""
-        scores: NDArray[np.float64] = self._winner().decision_function(X)
-        return scores
+        """Return the `decision_function` of the chosen classifier."""
+        return self._winner().decision_function(X)
 
     def decisions(self, X: Any) -> NDArray[np.float64]:
         """Return the answers of the chosen scheme's binaries."""
@@ -268,12 +294,13 @@ class SchemeSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
         return winner
 
     def _classifier(self) -> PolytomyClassifier:
-        """Return an unfitted classifier with the options that all candidates share."""
+        """Return an unfitted classifier with the parameters that all candidates share."""
         if isinstance(self.estimator, PolytomyClassifier):
             classifier: PolytomyClassifier = clone(self.estimator)
         else:
+            is_template = self.estimator is None or isinstance(self.estimator, str)
             classifier = PolytomyClassifier(
-                None if self.estimator is None else clone(self.estimator)
+                self.estimator if is_template else clone(self.estimator)
             )
         if self.random_state is not None:
             classifier.random_state = self.random_state
@@ -283,16 +310,18 @@ class SchemeSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
 
     def _scoring(self) -> Sequence[str]:
         if not isinstance(self.scoring, str | Sequence):
-            raise ArgumentError(f"scoring={self.scoring!r} is neither a name nor a list of names")
+            raise ArgumentError(
+                Argument("scoring"), f" must be a name or a list of names; got {self.scoring!r}."
+            )
         names = (self.scoring,) if isinstance(self.scoring, str) else tuple(self.scoring)
         if not names:
-            raise ArgumentError("scoring is empty; give a score or more")
+            raise ArgumentError(Argument("scoring"), " is empty. Give at least one score.")
         return names
 
     def _tell(self, race: Race) -> None:
         from rich.console import Console
 
-        left = race.finished
+        left = race.survivors
         best = race.leader(left)
         name, values = next(iter(best.scores.items()))
         Console(stderr=True).print(
@@ -333,7 +362,8 @@ class SchemeSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
     def get_metadata_routing(self) -> MetadataRouter:
         """Return which arguments of `fit` go to the binaries and to their splitter."""
         classifier = self._classifier()
-        router = router_of(self, classifier.binary_estimator(), classifier.models, classifier.cv)
+        estimator = resolve_estimator(classifier.estimator)
+        router = make_router(self, estimator, classifier.models, classifier.cv)
         return router.add(
             folds=self.cv, method_mapping=MethodMapping().add(caller="fit", callee="split")
         )
@@ -353,8 +383,8 @@ def _std(values: Sequence[float]) -> float:
 
 
 def _ranks(race: Race) -> NDArray[np.intp]:
-    """Return the place of each runner: by how far it came, then by its losses against the best."""
-    best = race.leader(race.finished)
+    """Return the rank of each runner: by the number of its folds, then by its loss to the best."""
+    best = race.leader(race.survivors)
 
     def place(runner: Runner) -> tuple[bool, int, float]:
         is_measured = runner.n_folds > 0 and np.isfinite(np.concatenate(runner.losses)).all()

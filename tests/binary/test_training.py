@@ -23,6 +23,7 @@ from sklearn.svm import SVC, LinearSVC, NuSVC
 from sklearn.tree import DecisionTreeClassifier
 
 from polytomy.binary.answers import Output
+from polytomy.binary.options import FitArguments, TrainingOptions
 from polytomy.binary.problems import BinaryProblem
 from polytomy.binary.training import train_binary
 from polytomy.calibration.calibrators import (
@@ -32,6 +33,13 @@ from polytomy.calibration.calibrators import (
     UncalibratedMap,
 )
 from polytomy.errors import ArgumentError, CalibrationWarning
+
+
+def train(estimator, X, problem, *, warn=True, sample_weight=None, fit_params=None, **options):
+    arguments = FitArguments(sample_weight, fit_params or {})
+    return train_binary(
+        estimator, X, problem, TrainingOptions(arguments=arguments, **options), warn=warn
+    )
 
 
 def two_clouds(n_negative=20, n_positive=15, n_others=5, seed=0):
@@ -61,7 +69,7 @@ class TestWhatAnswers:
         X, problem = two_clouds()
         plain = LogisticRegression().fit(X[problem.rows], problem.targets)
         for calibration in "auto", None:
-            binary = train_binary(LogisticRegression(), X, problem, calibration=calibration)
+            binary = train(LogisticRegression(), X, problem, calibration=calibration)
             assert binary.output is Output.PROBABILITY
             assert binary.estimator.classes_.tolist() == [0, 1]
             np.testing.assert_allclose(
@@ -71,7 +79,7 @@ class TestWhatAnswers:
     def test_margins_are_calibrated_on_held_out_folds_and_the_model_is_fitted_to_all(self):
         X, problem = two_clouds()
         part, y = X[problem.rows], problem.targets
-        binary = train_binary(SVC(), X, problem, random_state=3)
+        binary = train(SVC(), X, problem, random_state=3)
         held_out = np.empty(len(y))
         for training, test in StratifiedKFold(5, shuffle=True, random_state=3).split(part, y):
             held_out[test] = SVC().fit(part[training], y[training]).decision_function(part[test])
@@ -99,7 +107,7 @@ class TestWhatAnswers:
     )
     def test_a_named_calibration_is_used(self, estimator, output, calibration, kind):
         X, problem = two_clouds()
-        binary = train_binary(estimator, X, problem, calibration=calibration, random_state=0)
+        binary = train(estimator, X, problem, calibration=calibration, random_state=0)
         assert binary.output is output
         assert type(binary.calibrator) is kind
         decisions = binary.decisions(X)
@@ -108,7 +116,7 @@ class TestWhatAnswers:
 
     def test_uncalibrated_margins(self):
         X, problem = two_clouds()
-        binary = train_binary(SVC(), X, problem, calibration=None)
+        binary = train(SVC(), X, problem, calibration=None)
         plain = SVC().fit(X[problem.rows], problem.targets)
         np.testing.assert_allclose(
             binary.decisions(X), 2 * expit(plain.decision_function(X)) - 1, atol=1e-12
@@ -116,26 +124,26 @@ class TestWhatAnswers:
 
     def test_hard_answers_stay_hard(self):
         X, problem = two_clouds()
-        binary = train_binary(HardAnswers(), X, problem)
+        binary = train(HardAnswers(), X, problem)
         assert set(binary.decisions(X)) == {-1.0, 1.0}
 
     def test_a_machine_with_probabilities_is_calibrated_here_and_warns_of_nothing(self):
         X, problem = two_clouds()
         with warnings.catch_warnings():
             warnings.simplefilter("error")
-            binary = train_binary(SVC(probability=True), X, problem, random_state=0)
-        plain = train_binary(SVC(), X, problem, random_state=0)
+            binary = train(SVC(probability=True), X, problem, random_state=0)
+        plain = train(SVC(), X, problem, random_state=0)
         np.testing.assert_array_equal(binary.decisions(X), plain.decisions(X))
 
     def test_the_estimator_given_stays_unfitted(self):
         X, problem = two_clouds()
         estimator = SVC()
-        train_binary(estimator, X, problem)
+        train(estimator, X, problem)
         assert not hasattr(estimator, "classes_")
 
     def test_pickled_it_answers_the_same(self):
         X, problem = two_clouds()
-        binary = train_binary(SVC(), X, problem)
+        binary = train(SVC(), X, problem)
         again = pickle.loads(pickle.dumps(binary))
         np.testing.assert_array_equal(again.decisions(X), binary.decisions(X))
 
@@ -144,8 +152,8 @@ class TestRareClasses:
     @pytest.mark.parametrize("n_rare", [2, 3, 4])
     def test_folds_shrink_to_the_smaller_side(self, n_rare):
         X, problem = two_clouds(n_negative=n_rare)
-        few = train_binary(SVC(), X, problem, cv=5, random_state=1)
-        right = train_binary(SVC(), X, problem, cv=n_rare, random_state=1)
+        few = train(SVC(), X, problem, cv=5, random_state=1)
+        right = train(SVC(), X, problem, cv=n_rare, random_state=1)
         assert few.shortcoming == ""
         np.testing.assert_array_equal(few.decisions(X), right.decisions(X))
 
@@ -164,24 +172,24 @@ class TestRareClasses:
     ):
         X, problem = two_clouds(*sizes)
         with pytest.warns(CalibrationWarning) as caught:
-            binary = train_binary(estimator, X, problem, calibration=calibration, random_state=0)
+            binary = train(estimator, X, problem, calibration=calibration, random_state=0)
         words = (
             f'Partition "p" cannot be calibrated: its {side} side has a single sample; {fallback}.'
         )
         assert [str(each.message) for each in caught] == [words]
         assert binary.shortcoming == words
-        plain = train_binary(estimator, X, problem, calibration=None, random_state=0)
+        plain = train(estimator, X, problem, calibration=None, random_state=0)
         np.testing.assert_array_equal(binary.decisions(X), plain.decisions(X))
 
     def test_the_warning_can_be_left_to_the_caller(self):
         X, problem = two_clouds(1, 5)
-        binary = train_binary(SVC(), X, problem, warn=False)  # warnings are errors in the tests
+        binary = train(SVC(), X, problem, warn=False)  # warnings are errors in the tests
         assert "its −1 side has a single sample" in binary.shortcoming
 
     def test_a_single_sample_matters_not_where_nothing_is_calibrated(self):
         X, problem = two_clouds(1, 5)
-        assert train_binary(LogisticRegression(), X, problem).shortcoming == ""
-        assert train_binary(SVC(), X, problem, calibration=None).shortcoming == ""
+        assert train(LogisticRegression(), X, problem).shortcoming == ""
+        assert train(SVC(), X, problem, calibration=None).shortcoming == ""
 
     def test_a_fold_too_small_for_the_estimator(self):
         class Pairs(HardAnswers):
@@ -192,7 +200,7 @@ class TestRareClasses:
 
         X, problem = two_clouds(2, 8)
         with pytest.warns(CalibrationWarning) as caught:
-            binary = train_binary(Pairs(), X, problem, calibration="sigmoid")
+            binary = train(Pairs(), X, problem, calibration="sigmoid")
         assert [str(each.message) for each in caught] == [
             'Partition "p" cannot be calibrated: a fold of it cannot be fitted (two samples a '
             "side are needed); its predictions answer as if they were certain."
@@ -202,7 +210,7 @@ class TestRareClasses:
     @pytest.mark.parametrize(("sizes", "answer"), [((0, 4), 1.0), ((4, 0), -1.0), ((0, 0), 0.0)])
     def test_an_empty_side_has_a_constant_answer(self, sizes, answer):
         X, problem = two_clouds(*sizes)
-        binary = train_binary(SVC(), X, problem)
+        binary = train(SVC(), X, problem)
         assert binary.output is Output.CONSTANT
         np.testing.assert_array_equal(binary.decisions(X), answer)
 
@@ -220,14 +228,14 @@ class TestSplitters:
     def test_any_splitter_is_used_and_seeded(self, cv):
         X, problem = two_clouds()
         one, again = (
-            train_binary(SVC(), X, problem, cv=cv, random_state=0).decisions(X) for _ in range(2)
+            train(SVC(), X, problem, cv=cv, random_state=0).decisions(X) for _ in range(2)
         )
         np.testing.assert_array_equal(one, again)
 
     def test_its_own_seed_counts(self):
         X, problem = two_clouds()
         one, other = (
-            train_binary(
+            train(
                 SVC(), X, problem, cv=KFold(3, shuffle=True, random_state=9), random_state=seed
             ).decisions(X)
             for seed in (0, 1)
@@ -239,8 +247,8 @@ class TestSplitters:
         cv = StratifiedKFold(10, shuffle=True)
         with warnings.catch_warnings():
             warnings.simplefilter("error")
-            binary = train_binary(SVC(), X, problem, cv=cv, random_state=0)
-        plain = train_binary(SVC(), X, problem, cv=3, random_state=0)
+            binary = train(SVC(), X, problem, cv=cv, random_state=0)
+        plain = train(SVC(), X, problem, cv=3, random_state=0)
         np.testing.assert_array_equal(binary.decisions(X), plain.decisions(X))
         assert (cv.n_splits, cv.random_state) == (10, None)
 
@@ -255,7 +263,7 @@ class TestSplitters:
                 yield everything[::2], everything[1::2]
                 yield everything, everything[:0]
 
-        binary = train_binary(SVC(), X, problem, cv=Lopsided())
+        binary = train(SVC(), X, problem, cv=Lopsided())
         half = problem.keep(everything % 2 == 0)
         machine = SVC().fit(X[half.rows], half.targets)
         sigmoid = SigmoidCalibrator().fit(
@@ -273,20 +281,20 @@ class TestSplitters:
                 yield np.setdiff1d(np.arange(len(y)), positive[:3]), positive[:3]
 
         with pytest.warns(CalibrationWarning, match="cv holds out no samples, or those of one"):
-            train_binary(SVC(), X, problem, cv=PositiveOnly())
+            train(SVC(), X, problem, cv=PositiveOnly())
 
     def test_a_splitter_that_refuses(self):
         X, problem = two_clouds()
         with pytest.warns(
             CalibrationWarning, match=r"cv cannot split it \(The 'groups' parameter should not be"
         ):
-            train_binary(SVC(), X, problem, cv=GroupKFold(2))
+            train(SVC(), X, problem, cv=GroupKFold(2))
 
     @pytest.mark.parametrize("cv", [1, 0, -3, True, None, "5"])
     def test_wrong_cv(self, cv):
         X, problem = two_clouds()
         with pytest.raises(ArgumentError) as caught:
-            train_binary(SVC(), X, problem, cv=cv)
+            train(SVC(), X, problem, cv=cv)
         assert str(caught.value) == (
             f"cv={cv!r} must be a number of folds, two or more, an object with split(X, y), or a "
             "list of (training rows, held-out rows)."
@@ -303,8 +311,8 @@ class TestWeights:
         weight = rng.integers(0, 3, size=len(X)).astype(float)
         # The pipeline's scaler takes no weights, but it does not see the samples left out either.
         left = problem.keep(weight[problem.rows] > 0)
-        binary = train_binary(estimator, X, problem, random_state=0, sample_weight=weight)
-        reduced = train_binary(estimator, X, left, random_state=0, sample_weight=weight)
+        binary = train(estimator, X, problem, random_state=0, sample_weight=weight)
+        reduced = train(estimator, X, left, random_state=0, sample_weight=weight)
         np.testing.assert_array_equal(binary.decisions(X), reduced.decisions(X))
 
     def test_weights_reach_the_model_the_folds_and_the_calibrator(self):
@@ -312,7 +320,7 @@ class TestWeights:
         part, y = X[problem.rows], problem.targets
         weight = np.random.default_rng(5).uniform(0.5, 2, size=len(X))
         w = weight[problem.rows]
-        binary = train_binary(SVC(), X, problem, random_state=3, sample_weight=weight)
+        binary = train(SVC(), X, problem, random_state=3, sample_weight=weight)
         held_out = np.empty(len(y))
         for training, test in StratifiedKFold(5, shuffle=True, random_state=3).split(part, y):
             machine = SVC().fit(part[training], y[training], w[training])
@@ -325,20 +333,20 @@ class TestWeights:
         X, problem = two_clouds()
         weight = np.ones(len(X))
         weight[problem.rows[problem.is_positive]] = 0
-        binary = train_binary(SVC(), X, problem, sample_weight=weight)
+        binary = train(SVC(), X, problem, sample_weight=weight)
         np.testing.assert_array_equal(binary.decisions(X), -1)
 
     def test_an_estimator_that_takes_none(self):
         X, problem = two_clouds()
         with pytest.raises(ArgumentError, match=r"KNeighborsClassifier takes no sample_weight\."):
-            train_binary(KNeighborsClassifier(), X, problem, sample_weight=np.ones(len(X)))
+            train(KNeighborsClassifier(), X, problem, sample_weight=np.ones(len(X)))
 
     def test_negative_weights(self):
         X, problem = two_clouds()
         weight = np.ones(len(X))
         weight[7] = -1
         with pytest.raises(ArgumentError, match=r"sample_weight\[7\] is -1; weights must be"):
-            train_binary(SVC(), X, problem, sample_weight=weight)
+            train(SVC(), X, problem, sample_weight=weight)
 
 
 def test_fit_parameters_are_cut_to_the_rows():
@@ -350,7 +358,7 @@ def test_fit_parameters_are_cut_to_the_rows():
     X, problem = two_clouds()
     tags, names = np.arange(len(X)), [f"row {k}" for k in range(len(X))]
     given = {"tags": tags, "names": names, "depth": 3, "weights": (1, 2)}
-    binary = train_binary(Remembering(), X, problem, fit_params=given)
+    binary = train(Remembering(), X, problem, fit_params=given)
     seen_tags, seen_names, depth, weights = binary.estimator.seen_
     np.testing.assert_array_equal(seen_tags, problem.rows)
     assert seen_names == [names[k] for k in problem.rows]
@@ -363,8 +371,8 @@ class TestKindsOfData:
     def test_sparse(self, make, kind):
         X, problem = two_clouds()
         sparse = make(X).asformat(kind)
-        binary = train_binary(LinearSVC(), sparse, problem, random_state=0)
-        dense = train_binary(LinearSVC(), X, problem, random_state=0)
+        binary = train(LinearSVC(), sparse, problem, random_state=0)
+        dense = train(LinearSVC(), X, problem, random_state=0)
         np.testing.assert_allclose(binary.decisions(sparse.tocsr()), dense.decisions(X), atol=1e-3)
 
     @pytest.mark.parametrize("library", ["pandas", "polars"])
@@ -373,23 +381,23 @@ class TestKindsOfData:
         X, problem = two_clouds()
         frame = frames.DataFrame({"a": X[:, 0], "b": X[:, 1], "c": X[:, 2]})
         scale_two = make_column_transformer((StandardScaler(), ["c", "a"]))
-        binary = train_binary(make_pipeline(scale_two, SVC()), frame, problem, random_state=0)
+        binary = train(make_pipeline(scale_two, SVC()), frame, problem, random_state=0)
         array = make_pipeline(StandardScaler(), SVC())
-        plain = train_binary(array, X[:, [2, 0]], problem, random_state=0)
+        plain = train(array, X[:, [2, 0]], problem, random_state=0)
         np.testing.assert_allclose(binary.decisions(frame), plain.decisions(X[:, [2, 0]]))
         assert binary.estimator.feature_names_in_.tolist() == ["a", "b", "c"]
 
     def test_lists(self):
         X, problem = two_clouds()
-        binary = train_binary(SVC(), X.tolist(), problem, random_state=0)
-        plain = train_binary(SVC(), X, problem, random_state=0)
+        binary = train(SVC(), X.tolist(), problem, random_state=0)
+        plain = train(SVC(), X, problem, random_state=0)
         np.testing.assert_array_equal(binary.decisions(X), plain.decisions(X))
 
     def test_a_precomputed_kernel_is_cut_both_ways(self):
         X, problem = two_clouds()
         kernel = rbf_kernel(X, gamma=0.3)
-        binary = train_binary(SVC(kernel="precomputed"), kernel, problem, random_state=0)
-        plain = train_binary(SVC(gamma=0.3), X, problem, random_state=0)
+        binary = train(SVC(kernel="precomputed"), kernel, problem, random_state=0)
+        plain = train(SVC(gamma=0.3), X, problem, random_state=0)
         new = X + 0.1
         np.testing.assert_allclose(
             binary.decisions(rbf_kernel(new, X, gamma=0.3)), plain.decisions(new), atol=1e-3
@@ -402,7 +410,7 @@ class TestKindsOfData:
                 return super().fit(X, y)
 
         X, problem = two_clouds(n_others=0)
-        assert np.shares_memory(train_binary(Remembering(), X, problem).estimator.X_, X)
+        assert np.shares_memory(train(Remembering(), X, problem).estimator.X_, X)
 
 
 class TestDeterminism:
@@ -410,8 +418,7 @@ class TestDeterminism:
         X, problem = two_clouds(n_negative=40, n_positive=40)
         estimator = SGDClassifier(max_iter=5, tol=None)
         one, again, other = (
-            train_binary(estimator, X, problem, random_state=seed).decisions(X)
-            for seed in (0, 0, 1)
+            train(estimator, X, problem, random_state=seed).decisions(X) for seed in (0, 0, 1)
         )
         np.testing.assert_array_equal(one, again)
         assert not np.array_equal(one, other)
@@ -419,9 +426,7 @@ class TestDeterminism:
     def test_a_generator_in_the_estimator_is_not_used_up(self):
         X, problem = two_clouds()
         estimator = SGDClassifier(max_iter=5, tol=None, random_state=np.random.RandomState(0))
-        one, again = (
-            train_binary(estimator, X, problem, calibration=None).decisions(X) for _ in range(2)
-        )
+        one, again = (train(estimator, X, problem, calibration=None).decisions(X) for _ in range(2))
         np.testing.assert_array_equal(one, again)
 
 
@@ -429,15 +434,15 @@ def test_swapping_the_sides_turns_the_answers():
     X, problem = two_clouds()
     swapped = BinaryProblem("p", problem.rows, ~problem.is_positive)
     cv = StratifiedKFold(3)
-    one = train_binary(RidgeClassifier(), X, problem, cv=cv).decisions(X)
-    other = train_binary(RidgeClassifier(), X, swapped, cv=cv).decisions(X)
+    one = train(RidgeClassifier(), X, problem, cv=cv).decisions(X)
+    other = train(RidgeClassifier(), X, swapped, cv=cv).decisions(X)
     np.testing.assert_allclose(one, -other, atol=1e-7)
 
 
 def test_an_estimators_own_error_says_which_partition_it_was():
     X, problem = two_clouds(n_negative=2, n_positive=38)
     with pytest.raises(ValueError, match="infeasible") as caught:
-        train_binary(NuSVC(nu=0.9), X, problem)
+        train(NuSVC(nu=0.9), X, problem)
     assert caught.value.__notes__ == ['while training the binary of partition "p"']
 
 
@@ -448,7 +453,7 @@ def test_decision_values_that_are_not_finite_are_an_error_and_not_a_fallback():
 
     X, problem = two_clouds()
     with pytest.raises(ArgumentError, match="decision values are not finite numbers"):
-        train_binary(Infinite(), X, problem)
+        train(Infinite(), X, problem)
 
 
 def test_a_fold_that_answers_wrongly_is_an_error_and_not_a_fallback():
@@ -458,17 +463,17 @@ def test_a_fold_that_answers_wrongly_is_an_error_and_not_a_fallback():
 
     X, problem = two_clouds()
     with pytest.raises(ArgumentError, match=r"\"p\" has a decision_function of shape \(7, 2\)"):
-        train_binary(TwoColumns(), X, problem)
+        train(TwoColumns(), X, problem)
 
 
 def test_unknown_calibration_is_found_before_training():
     X, problem = two_clouds()
     with pytest.raises(ArgumentError, match='calibration="platt" is not known'):
-        train_binary(LogisticRegression(), X, problem, calibration="platt")
+        train(LogisticRegression(), X, problem, calibration="platt")
 
 
 def test_an_uncalibrated_map_is_a_calibration_too():
     X, problem = two_clouds()
-    binary = train_binary(SVC(), X, problem, calibration=UncalibratedMap())
-    plain = train_binary(SVC(), X, problem, calibration=None)
+    binary = train(SVC(), X, problem, calibration=UncalibratedMap())
+    plain = train(SVC(), X, problem, calibration=None)
     np.testing.assert_array_equal(binary.decisions(X), plain.decisions(X))

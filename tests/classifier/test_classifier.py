@@ -270,7 +270,7 @@ def test_one_fitted_model_cannot_stand_at_two_partitions(blobs):
     model = GaussianNB().fit(X, y == "oak")
     text = "top {m {corn oak} m {pine wheat}}"
     with pytest.raises(
-        SchemeError, match='"m" stands at different partitions, corn / oak and pine'
+        SchemeError, match='"m" is used for different partitions, corn / oak and pine'
     ):
         PolytomyClassifier(GaussianNB(), text, models={"m": model}).fit(X, y)
     unfitted = PolytomyClassifier(GaussianNB(), text, models={"m": SVC()}, random_state=0)
@@ -280,7 +280,9 @@ def test_one_fitted_model_cannot_stand_at_two_partitions(blobs):
 def test_models_must_be_named_in_the_scheme(iris):
     with pytest.raises(ArgumentError, match="models has 'svm', which the scheme does not name"):
         PolytomyClassifier(GaussianNB(), models={"svm": SVC()}).fit(*iris)
-    with pytest.raises(ArgumentError, match="models is of type list"):
+    with pytest.raises(
+        ArgumentError, match="models must be a dict of names and estimators or None; got"
+    ):
         PolytomyClassifier(GaussianNB(), models=[SVC()]).fit(*iris)
 
 
@@ -322,7 +324,7 @@ def test_balance_per_partition_gives_the_sides_even_priors(blobs):
 
 @pytest.mark.parametrize(
     ("class_weight", "words"),
-    [("even", "class_weight='even' is not known"), ({"elm": 2}, "class_weight has 'elm'")],
+    [("even", "class_weight must be .*; got 'even'"), ({"elm": 2}, "class_weight has 'elm'")],
 )
 def test_unknown_class_weights_are_refused(class_weight, words, blobs):
     with pytest.raises(ArgumentError, match=words):
@@ -370,7 +372,7 @@ def test_with_solver_needs_no_refit(blobs):
     X, y = blobs
     classifier = PolytomyClassifier(SVC(), random_state=0).fit(X, y)
     voting = classifier.with_solver("voting")
-    assert voting.binaries_ is classifier.binaries_
+    assert all(a is b for a, b in zip(voting.binaries_, classifier.binaries_, strict=True))
     assert not hasattr(voting, "predict_proba")
     assert voting.decision_function(X).shape == (len(X), 4)
     expected = pt.decode(classifier.scheme_, classifier.decisions(X), "voting")
@@ -397,7 +399,9 @@ def test_with_scheme_puts_the_same_binaries_in_another_layout(blobs):
 
 def test_greedy_follows_the_winner(blobs):
     X, y = blobs
-    classifier = PolytomyClassifier(GaussianNB(), "t {u {corn wheat} v {oak pine}}", "greedy")
+    classifier = PolytomyClassifier(
+        GaussianNB(), "t {u {corn wheat} v {oak pine}}", solver="greedy"
+    )
     classifier.fit(X, y)
     top, left, right = classifier.decisions(X).T
     expected = np.where(
@@ -468,14 +472,13 @@ def test_batches_train_further(iris):
     whole = PolytomyClassifier(GaussianNB(), "one-vs-rest").fit(X, y)
     np.testing.assert_allclose(classifier.predict_proba(X), whole.predict_proba(X), atol=1e-6)
     assert not hasattr(PolytomyClassifier(SVC()), "partial_fit")
-    with pytest.raises(ArgumentError, match="needs classes="):
+    with pytest.raises(ArgumentError, match="classes must list all labels"):
         PolytomyClassifier(GaussianNB()).partial_fit(X, y)
-    with pytest.raises(ArgumentError, match="'elm', which is not in"):
+    with pytest.raises(ArgumentError, match="'elm', which is not among the classes"):
         classifier.partial_fit(X[:1], ["elm"])
     balanced = PolytomyClassifier(GaussianNB(), class_weight="balanced")
-    with pytest.raises(AttributeError, match="partial_fit") as caught:
+    with pytest.raises(AttributeError, match=r"no partial_fit here: .* needs all the data"):
         balanced.partial_fit(X, y, classes=np.unique(y))
-    assert "needs all the data at once" in str(caught.value.__cause__)
 
 
 def test_the_diagram_shows_the_scheme(iris):
@@ -574,7 +577,7 @@ def test_a_failed_fit_leaves_nothing_that_answers(iris):
 
 @pytest.mark.parametrize("class_weight", [[1, 2, 3], 5, True, np.ones(3)])
 def test_class_weights_of_another_kind_are_refused(class_weight, iris):
-    with pytest.raises(ArgumentError, match="is not known"):
+    with pytest.raises(ArgumentError, match="class_weight must be"):
         PolytomyClassifier(GaussianNB(), class_weight=class_weight).fit(*iris)
 
 
@@ -707,7 +710,7 @@ def test_an_error_at_prediction_names_the_partition(iris):
 def test_a_solver_of_the_users_must_answer_for_all_classes(iris):
     X, y = iris
     classifier = PolytomyClassifier(GaussianNB(), solver=lambda scheme, decisions: decisions[:, :2])
-    with pytest.raises(ArgumentError, match=r"shape \(150, 2\); .* it must be \(150, 3\)"):
+    with pytest.raises(ArgumentError, match=r"shape \(150, 2\); .* need \(150, 3\)"):
         classifier.fit(X, y).predict(X)
 
 
@@ -734,7 +737,7 @@ def test_single_precision_is_near_double_precision(blobs):
     single = PolytomyClassifier(random_state=0, prediction_dtype="float32").fit(X, y)
     difference = np.abs(double.decisions(X) - single.decisions(X)).max()
     assert 0 < difference < 1e-5
-    with pytest.raises(ArgumentError, match="Use float64 or float32"):
+    with pytest.raises(ArgumentError, match=r"must be .float64. or .float32.; got 'float16'"):
         PolytomyClassifier(prediction_dtype="float16").fit(X, y)
 
 

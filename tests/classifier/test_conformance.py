@@ -34,18 +34,20 @@ TREE = DecisionTreeClassifier(min_weight_fraction_leaf=0.01)
 CONFIGURATIONS = [
     PolytomyClassifier(),
     PolytomyClassifier(MACHINE, "one-vs-rest"),
-    PolytomyClassifier(MACHINE, "one-vs-one", "wu-lin-weng-1", calibration="temperature"),
+    PolytomyClassifier(MACHINE, "one-vs-one", solver="wu-lin-weng-1", calibration="temperature"),
     PolytomyClassifier(LogisticRegression(tol=1e-10), "adjacent"),
-    PolytomyClassifier(LogisticRegression(tol=1e-10), "orthogonal", "divergence"),
+    PolytomyClassifier(LogisticRegression(tol=1e-10), "orthogonal", solver="divergence"),
     PolytomyClassifier(TREE, "tree"),
-    PolytomyClassifier(TREE, "random-tree", "greedy"),
-    PolytomyClassifier(LINEAR, "random", "voting"),
+    PolytomyClassifier(TREE, "random-tree", solver="greedy"),
+    PolytomyClassifier(LINEAR, "random", solver="voting"),
     PolytomyClassifier(LINEAR, "random-ternary", calibration="isotonic"),
-    PolytomyClassifier(LINEAR, "exhaustive", "hamming", calibration=None),
-    PolytomyClassifier(make_pipeline(StandardScaler(), SVC()), "one-vs-one", "hastie-tibshirani"),
-    PolytomyClassifier(SGDClassifier(), "one-vs-one", "price", class_weight="balanced"),
+    PolytomyClassifier(LINEAR, "exhaustive", solver="hamming", calibration=None),
+    PolytomyClassifier(
+        make_pipeline(StandardScaler(), SVC()), "one-vs-one", solver="hastie-tibshirani"
+    ),
+    PolytomyClassifier(SGDClassifier(), "one-vs-one", solver="price", class_weight="balanced"),
     PolytomyClassifier(GaussianNB(), "one-vs-rest", class_weight="balanced-per-partition"),
-    PolytomyClassifier(OnlyPredicts(), "one-vs-one", "loss-weighted"),
+    PolytomyClassifier(OnlyPredicts(), "one-vs-one", solver="loss-weighted"),
 ]
 
 WEIGHT_CHECKS = (

@@ -34,5 +34,5 @@ def test_a_class_without_samples_is_warned_of():
 
 
 def test_two_classes_cannot_be_one_label():
-    with pytest.raises(SchemeError, match="are one in the scheme"):
+    with pytest.raises(SchemeError, match="match the same class of the scheme"):
         bind_classes(parse("m {1 n {2 3}}"), np.array([1, "1", 2, 3], dtype=object))

@@ -42,26 +42,24 @@ def test_text_path_scheme_matrix_and_callable(tmp_path):
 @pytest.mark.parametrize(
     ("argument", "error", "words"),
     [
-        ("one-vs-on", ArgumentError, "Did you mean 'one-vs-one'"),
+        ("one-vs-on", ArgumentError, 'Did you mean "one-vs-one"'),
         ("nothing.control", ArgumentError, "is neither a file nor a design"),
         (Path("nothing.control"), FileNotFoundError, "nothing.control"),
         ("m {a b", ControlError, "scheme:1:3: '{' is not closed"),
-        (None, ArgumentError, "scheme=None is none of: the name of a design"),
-        (3, ArgumentError, "scheme=3 is none of"),
-        ([1, -1], ArgumentError, "a coding matrix of two dimensions"),
+        (None, ArgumentError, "scheme must be the name of a design, .*; got None"),
+        (3, ArgumentError, "coding matrix or a callable; got 3"),
+        ([1, -1], ArgumentError, "a two-dimensional coding matrix"),
         ([[1, 2, 3]], CodeError, "2"),
         ([[1, -1]], ArgumentError, "3 classes are given for the 2 columns"),
-        (lambda X, y: None, ArgumentError, "scheme=None is none of"),
-        (lambda X, y: len, ArgumentError, "which is no scheme"),
+        (lambda X, y: None, ArgumentError, "coding matrix or a callable; got None"),
+        (lambda X, y: len, ArgumentError, "which is not a scheme"),
     ],
 )
-def test_what_is_no_scheme_is_refused(argument, error, words):
+def test_anything_that_is_not_a_scheme_is_refused(argument, error, words):
     with pytest.raises(error, match=words):
         scheme_from(argument, CLASSES, X=np.zeros((3, 1)), y=CLASSES)
 
 
 def test_a_callable_needs_the_data():
-    with pytest.raises(
-        ArgumentError, match=r"which only fit has as a whole\. Give the scheme itself"
-    ):
+    with pytest.raises(ArgumentError, match=r"which only fit has\. Pass a Scheme"):
         scheme_from(lambda X, y: "tree", CLASSES)

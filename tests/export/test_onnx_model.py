@@ -107,7 +107,7 @@ def test_a_scheme_with_a_class_that_has_no_data(run):
 @pytest.mark.parametrize("scheme", ["one-vs-one", "random", "tree"])
 def test_votes_are_called_scores(run, solver, scheme):
     X, y, new = made_data()
-    classifier = pt.PolytomyClassifier(SVC(), scheme, solver, random_state=0).fit(X, y)
+    classifier = pt.PolytomyClassifier(SVC(), scheme, solver=solver, random_state=0).fit(X, y)
     found = run(to_onnx(classifier, dtype="float64"), new)
     assert list(found) == ["label", "scores"]
     np.testing.assert_array_equal(found["label"], classifier.predict(new))

@@ -312,10 +312,14 @@ _WRONG = [
     ((*_MACHINE, "intercept"), None, "intercept of .* is not a finite number"),
     ((*_MACHINE, "specification"), "linear-svc", "is not one of SVC, NuSVC"),
     ((*_MACHINE, "classes", "values"), [0, 1, 2], "is not two labels"),
-    (("composition", "names"), ["a"], "is not two sides for each binary"),
-    (("composition", "places", 0, "columns", "shape"), [1], "1 binaries in a scheme of 2"),
-    (("composition", "places"), [], "and places in 0 schemes of 1"),
-    (("binaries",), [], "there are 0 binaries with 2 pairs of sides"),
+    (("composition", "names"), ["a"], "is not a name for each of 2 binaries"),
+    (
+        ("composition", "places", 0, "columns", "shape"),
+        [1],
+        "is not a binary for each of 2 partitions",
+    ),
+    (("composition", "places"), [], "there are 0 places for 1 schemes"),
+    (("binaries",), [], "is not a name for each of 0 binaries"),
     (("metadata",), None, None),
 ]
 

@@ -30,8 +30,7 @@ def iris():
     [SchemeSearchCV(GaussianNB(), CANDIDATES, cv=2), SchemeSearchCV(SVC(), ["tree"], cv=2)],
     expected_failed_checks=lambda search: (
         {
-            "check_sample_weight_equivalence_on_dense_data": "Of SVC, gamma='scale' takes no "
-            "account of the weights.",
+            "check_sample_weight_equivalence_on_dense_data": "gamma='scale' ignores weights.",
             "check_sample_weight_equivalence_on_sparse_data": "As above.",
         }
         if isinstance(search.estimator, SVC)
@@ -128,7 +127,7 @@ def test_verbose_tells_of_each_fold(iris, capsys):
     ("options", "words"),
     [
         ({"scoring": ()}, "scoring is empty"),
-        ({"scoring": "f1"}, "scoring='f1' is not known"),
+        ({"scoring": "f1"}, "scoring must be one of .*; got 'f1'"),
         ({"candidates": [("adjacent", "price")]}, "one-vs-one code"),
         ({"cv": 1}, "cv=1 must be"),
     ],

@@ -14,10 +14,10 @@ from polytomy.selection import (
     Race,
     Runner,
     candidates_from,
-    choose,
+    choose_runner,
+    comparison_folds,
     default_candidates,
     find_score,
-    folds_of,
     pareto_set,
 )
 from polytomy.selection.scoring import Judged
@@ -37,18 +37,18 @@ def test_the_cheapest_within_a_standard_error_is_chosen():
     # Differences to the best: of "near" 0, 0, 0, 4 with mean 1 and standard error √12 / 4 = 0.87;
     # of "nearer" 0, 0, 1, 3 with mean 1 and √6 / 4 = 0.61; of "even" 2, −2, 1, −1 with mean 0.
     best = runner("best", [0, 0, 0, 0], cost=100)
-    assert choose(race(best, runner("near", [0, 0, 0, 4], cost=10))).candidate.name == "best"
+    assert choose_runner(race(best, runner("near", [0, 0, 0, 4], cost=10))).candidate.name == "best"
     even = runner("even", [2, -2, 1, -1], cost=50)
-    assert choose(race(best, even)).candidate.name == "even"
+    assert choose_runner(race(best, even)).candidate.name == "even"
     closer = runner("closer", [0, 0, 0, 0.5], cost=10)  # mean 0.125, error √(0.1875) / 4 = 0.108
-    assert choose(race(best, closer)).candidate.name == "best"
+    assert choose_runner(race(best, closer)).candidate.name == "best"
     close = runner("close", [-1, 0, 0, 2], cost=10)  # mean 0.25, error √4.75 / 4 = 0.54
-    assert choose(race(best, close)).candidate.name == "close"
+    assert choose_runner(race(best, close)).candidate.name == "close"
 
 
 def test_of_equal_cost_the_better_is_chosen():
     best, close = runner("best", [0, 0, 0], 10), runner("close", [-1, 0, 2], 10)
-    assert choose(race(close, best)).candidate.name == "best"
+    assert choose_runner(race(close, best)).candidate.name == "best"
 
 
 @given(
@@ -75,7 +75,7 @@ def test_the_pareto_set_is_what_nothing_dominates(criteria):
 @given(st.lists(st.integers(0, 3), min_size=4, max_size=30), st.integers(2, 6), st.integers(0, 9))
 def test_folds_hold_out_each_sample_once_and_train_on_every_class(labels, n_folds, seed):
     y = np.array([0, 0, *labels])
-    folds = folds_of(n_folds, None, y, random_state=seed)
+    folds = comparison_folds(n_folds, None, y, random_state=seed)
     counts = dict(zip(*np.unique(y, return_counts=True), strict=True))
     held_out = np.concatenate([test for _, test in folds])
     alone = [i for i, label in enumerate(y) if counts[label] == 1]
@@ -95,15 +95,15 @@ def test_folds_of_splitters_and_lists():
     splitter = StratifiedKFold(3)
     expected = list(splitter.split(X, y))
     for cv in splitter, expected:
-        for one, other in zip(folds_of(cv, X, y), expected, strict=True):
+        for one, other in zip(comparison_folds(cv, X, y), expected, strict=True):
             np.testing.assert_array_equal(one[0], other[0])
             np.testing.assert_array_equal(one[1], other[1])
     with pytest.raises(ArgumentError, match="fold 1 of cv trains without some of the classes"):
-        folds_of([(range(6), range(6, 12))], X, y)
-    with pytest.raises(ArgumentError, match="every class has just one sample"):
-        folds_of(2, X[:2], y[5:7])
-    with pytest.raises(ArgumentError, match="gives no folds"):
-        folds_of([], X, y)
+        comparison_folds([(range(6), range(6, 12))], X, y)
+    with pytest.raises(ArgumentError, match="every class has only one sample"):
+        comparison_folds(2, X[:2], y[5:7])
+    with pytest.raises(ArgumentError, match="makes no folds"):
+        comparison_folds([], X, y)
 
 
 def test_candidates_in_every_form():
@@ -120,8 +120,8 @@ def test_candidates_in_every_form():
 @pytest.mark.parametrize(
     ("argument", "words"),
     [
-        ("one-vs-one", 'neither "default", nor a list'),
-        (7, 'neither "default", nor a list'),
+        ("one-vs-one", 'must be "default", a list'),
+        (7, 'must be "default", a list'),
         ([], "candidates is empty"),
         (["tree", "tree"], "two candidates are called 'tree'"),
     ],
@@ -132,7 +132,7 @@ def test_bad_candidates(argument, words):
 
 
 def test_an_unknown_score_suggests_one():
-    with pytest.raises(ArgumentError, match="Did you mean 'log_loss'"):
+    with pytest.raises(ArgumentError, match='Did you mean "log_loss"'):
         find_score("logloss")
 
 
@@ -143,7 +143,7 @@ def judged_samples(draw):
     scores = draw(arrays(np.float64, (len(y), n_classes), elements=st.sampled_from([0.1, 0.5, 2])))
     weight = draw(arrays(np.float64, len(y), elements=st.sampled_from([0.5, 1.0, 3.0])))
     scores /= scores.sum(axis=1, keepdims=True)
-    return Judged(y, scores, np.arange(n_classes), weight)
+    return Judged(y, scores, scores.argmax(axis=1), np.arange(n_classes), weight)
 
 
 @given(judged_samples())

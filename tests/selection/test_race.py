@@ -7,9 +7,12 @@ from sklearn.datasets import make_blobs
 from sklearn.linear_model import LogisticRegression
 
 from polytomy import PolytomyClassifier, metrics
+from polytomy.binary import FitArguments, TrainingOptions
+from polytomy.composition import RoutedArguments, TrainingSource
 from polytomy.errors import ArgumentError
-from polytomy.selection import candidates_from, find_score, folds_of, run_race
+from polytomy.selection import candidates_from, comparison_folds, find_score, run_race
 
+NO_ARGUMENTS = RoutedArguments(FitArguments(), {}, {})
 SCORES = [find_score("log_loss"), find_score("uncertainty_coefficient")]
 
 
@@ -26,9 +29,11 @@ def race(candidates, blobs, estimator, n_folds=3, scores=SCORES, **options):
         X,
         y,
         scores=scores,
-        folds=folds_of(n_folds, X, y, random_state=0),
+        folds=comparison_folds(n_folds, X, y, random_state=0),
         estimator=estimator,
-        training=options.pop("training", lambda rows: {}),
+        training=TrainingSource(
+            TrainingOptions(), None, NO_ARGUMENTS, *np.unique(y, return_inverse=True)
+        ),
         **options,
     )
 
@@ -37,7 +42,7 @@ def test_the_measures_are_those_of_candidates_trained_alone(blobs):
     X, y = blobs
     estimator = LogisticRegression()
     outcome = race(["one-vs-one", "tree", "adjacent"], blobs, estimator)
-    for number, (training, held_out) in enumerate(folds_of(3, X, y, random_state=0)):
+    for number, (training, held_out) in enumerate(comparison_folds(3, X, y, random_state=0)):
         for runner in outcome.runners:
             if runner.n_folds <= number:
                 continue
@@ -90,7 +95,7 @@ def test_each_dichotomy_is_trained_once_a_fold(blobs):
     assert len(fits) == 2 * (3 + 5)
 
 
-def test_a_clear_loser_is_left_behind(blobs):
+def test_a_clear_loser_is_dropped(blobs):
     def shrug(scheme, decisions):
         return np.full((len(decisions), 4), 0.25)
 
@@ -100,7 +105,7 @@ def test_a_clear_loser_is_left_behind(blobs):
     gap, error = outcome.gap(loser, winner)
     assert gap > 3 * error
     assert loser.n_folds < 4
-    assert loser.reason.startswith("left behind one-vs-one after fold")
+    assert loser.reason.startswith("dropped after fold")
     # With no other left there is nothing more to measure.
     assert outcome.n_folds == winner.n_folds == loser.n_folds
 
@@ -125,7 +130,7 @@ def test_a_solver_without_probabilities_cannot_win_by_them(blobs):
     votes = outcome.runners[0]
     assert np.isnan(votes.scores["log_loss"]).all()
     assert np.isfinite(votes.scores["uncertainty_coefficient"]).all()
-    assert votes.reason == "solver='voting' gives no probabilities"
+    assert votes.reason == 'solver="voting" does not give probabilities'
     by_accuracy = race(pairs, blobs, LogisticRegression(), scores=[find_score("accuracy")])
     assert not by_accuracy.runners[0].reason
 
@@ -136,8 +141,8 @@ def test_what_cannot_be_done_raises_or_is_left_out(blobs):
         race(candidates, blobs, LogisticRegression())
     outcome = race(candidates, blobs, LogisticRegression(), is_lenient=True)
     assert "one-vs-one code" in outcome.runners[0].reason
-    assert outcome.finished == [outcome.runners[1]]
-    with pytest.raises(ArgumentError, match="no candidate can be done"):
+    assert outcome.survivors == [outcome.runners[1]]
+    with pytest.raises(ArgumentError, match="no candidate can be used"):
         race(candidates[:1], blobs, LogisticRegression(), is_lenient=True)
 
 
@@ -145,7 +150,7 @@ def test_weights_count_as_copies_of_held_out_samples(blobs):
     X, y = blobs
     weight = np.random.default_rng(0).integers(1, 4, len(y)).astype(float)
     outcome = race(["tree"], blobs, LogisticRegression(), sample_weight=weight, n_folds=2)
-    training, held_out = folds_of(2, X, y, random_state=0)[0]
+    training, held_out = comparison_folds(2, X, y, random_state=0)[0]
     alone = PolytomyClassifier(LogisticRegression(), "tree").fit(X[training], y[training])
     copies = np.repeat(held_out, weight[held_out].astype(int))
     loss = metrics.log_loss(y[copies], alone.predict_proba(X[copies]), alone.classes_)

@@ -49,9 +49,9 @@ def trained_apart(dataset, protocol, record, scheme, solver="least-squares"):
     scheme = pt.parse(record["schemes"][scheme])
     split = protocol.split(dataset, record["repeat"])
     labels = np.array(dataset.classes)
-    classifier = pt.PolytomyClassifier(SVC(C=3.0), scheme, solver, random_state=record["seed"]).fit(
-        split.X_train, labels[split.codes_train]
-    )
+    classifier = pt.PolytomyClassifier(
+        SVC(C=3.0), scheme, solver=solver, random_state=record["seed"]
+    ).fit(split.X_train, labels[split.codes_train])
     return classifier, split.X_test, labels[split.codes_test]
 
 

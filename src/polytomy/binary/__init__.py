@@ -7,6 +7,7 @@ from polytomy.binary.answers import (
     decisions_from_scores,
     is_fitted,
 )
+from polytomy.binary.options import FitArguments, TrainingListener, TrainingOptions
 from polytomy.binary.problems import BinaryProblem, balance_sides, binary_problem
 from polytomy.binary.specification import estimator_from, specification_of
 from polytomy.binary.training import train_binary
@@ -14,8 +15,11 @@ from polytomy.binary.updating import update_binary
 
 __all__ = [
     "BinaryProblem",
+    "FitArguments",
     "Output",
     "TrainedBinary",
+    "TrainingListener",
+    "TrainingOptions",
     "adopt_fitted",
     "balance_sides",
     "binary_problem",

@@ -12,6 +12,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.svm import SVC, NuSVC
 from sklearn.utils import get_tags
 
+from polytomy.binary.specification import estimator_from
 from polytomy.errors import ArgumentError
 from polytomy.inputs.seeds import seed_all
 
@@ -20,6 +21,7 @@ __all__ = [
     "is_pairwise",
     "prepare_estimator",
     "request_weights",
+    "resolve_estimator",
     "side_labels",
     "tags_of",
     "weight_parameter",
@@ -133,6 +135,26 @@ def check_classifier(estimator: Any) -> None:
         raise ArgumentError(
             f"estimator={estimator!r} is a regressor; a binary needs a classifier, such as SVC()."
         )
+
+
+def resolve_estimator(estimator: Any) -> Any:
+    """Return the estimator that the parameter ``estimator`` stands for.
+
+    Parameters
+    ----------
+    estimator : classifier, specification such as "svc C=10", or None for SVC()
+
+    Examples
+    --------
+    >>> resolve_estimator("logistic-regression C=10")
+    LogisticRegression(C=10)
+    """
+    if estimator is None:
+        return SVC()
+    if isinstance(estimator, str):
+        return estimator_from(estimator, SVC())
+    check_classifier(estimator)
+    return estimator
 
 
 def tags_of(estimator: Any) -> Any:

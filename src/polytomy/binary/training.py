@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
@@ -18,6 +18,7 @@ from polytomy.binary.answers import (
     match_sides,
     uncalibrated,
 )
+from polytomy.binary.options import TrainingOptions
 from polytomy.binary.preparation import (
     is_pairwise,
     prepare_estimator,
@@ -25,14 +26,19 @@ from polytomy.binary.preparation import (
     side_labels,
     weight_parameter,
 )
-from polytomy.binary.problems import BinaryProblem
+from polytomy.binary.problems import BinaryProblem, balance_sides
 from polytomy.calibration.folds import CannotCalibrateError, check_folds, fold_masks
-from polytomy.calibration.option import Calibration, make_calibrator
+from polytomy.calibration.option import make_calibrator
 from polytomy.errors import ArgumentError, CalibrationWarning, PolytomyError, warn_caller
 from polytomy.inputs.rows import count_rows, take_columns, take_rows, take_values
 from polytomy.inputs.weights import check_weights
 
-__all__ = ["describe_shortcoming", "train_binary"]
+__all__ = [
+    "constant_binary",
+    "describe_shortcoming",
+    "train_binary",
+    "weights_of_problem",
+]
 
 _FALLBACKS = {
     Output.MARGIN: "the logistic function of its decision values answers",
@@ -45,55 +51,42 @@ def train_binary(
     estimator: Any,
     X: Any,
     problem: BinaryProblem,
+    options: TrainingOptions | None = None,
     *,
-    calibration: Calibration = "auto",
-    cv: Any = 5,
-    random_state: int | None = None,
-    sample_weight: ArrayLike | None = None,
-    fit_params: Mapping[str, Any] | None = None,
     warn: bool = True,
 ) -> TrainedBinary:
-    """Return a binary trained on one problem, and calibrated on decision values held out of it.
+    """Return a binary trained on one problem and calibrated on decision values held out of it.
 
-    What it answers by depends on the estimator and on `calibration`:
+    Which output of the estimator is used depends on the estimator and on ``calibration``:
 
-    ===================  ====================  ====================  ==========================
-    the estimator has    "auto"                None                  a name or an object
-    ===================  ====================  ====================  ==========================
-    predict_proba only   as it is              as it is              its log-odds, calibrated
-    both                 predict_proba as is   predict_proba as is   decision values, calibrated
-    decision_function    sigmoid               logistic function     decision values, calibrated
-    predict only         ±1                    ±1                    ±1, calibrated
-    ===================  ====================  ====================  ==========================
+    ===================  =====================  =====================  ==========================
+    the estimator has    "auto"                 None                   a name or an object
+    ===================  =====================  =====================  ==========================
+    predict_proba only   predict_proba          predict_proba          its log-odds, calibrated
+    both                 predict_proba          predict_proba          decision values, calibrated
+    decision_function    sigmoid                logistic function      decision values, calibrated
+    predict only         ±1                     ±1                     ±1, calibrated
+    ===================  =====================  =====================  ==========================
 
-    Calibrators learn from decision values of held-out folds; one final model is fitted to all the
-    samples. Folds are never more than the smaller side has samples. Where a side has a single
-    sample, or no fold can be used, the answer is that of ``calibration=None``, and a
+    Calibrators learn from the decision values of held-out folds; one final model is fitted to all
+    samples. There are at most as many folds as the smaller side has samples. If a side has a
+    single sample, or no fold can be used, the binary answers as with ``calibration=None`` and a
     CalibrationWarning says so. Samples of weight zero are left out. A problem with an empty side
-    has a constant answer: +1 or −1, or 0 where both are empty.
+    has a constant answer: +1 or −1, or 0 if both sides are empty.
 
     Parameters
     ----------
     estimator : classifier or pipeline
-        It is copied and fitted to the targets of `side_labels`.
+        It is cloned and fitted to the targets of `side_labels`.
     X : array, sparse matrix or frame of shape (n_rows, n_features)
-        The whole training data; of an estimator for precomputed kernels, the (n_rows, n_rows)
-        kernel matrix.
+        The whole training data; for precomputed kernels, the (n_rows, n_rows) kernel matrix.
     problem : BinaryProblem
-        Which rows take part and their sides.
-    calibration : "auto", "sigmoid", "isotonic", "temperature", None or a calibrator
-    cv : int, splitter or list of splits, default=5
-        Number of stratified, shuffled folds, an object with ``split(X, y)``, or pairs of training
-        and held-out rows of X.
-    random_state : int, optional
-        Fixes the folds and every random_state in the estimator. Give each partition its own.
-    sample_weight : array of shape (n_rows,), optional
-        Weights of all rows of X.
-    fit_params : mapping, optional
-        Further arguments of the estimator's fit; those with n_rows values are cut to the rows.
+        Which rows take part, and on which side.
+    options : TrainingOptions, optional
+        ``random_state`` is the seed of this partition.
     warn : bool, default=True
-        Whether to warn of a shortcoming, or leave it in the result's attribute only, as is best in
-        a worker process whose warnings nobody sees.
+        Whether to warn of a shortcoming. Worker processes leave it in the result's attribute,
+        because nobody sees their warnings.
 
     Returns
     -------
@@ -104,25 +97,26 @@ def train_binary(
     >>> from sklearn.svm import SVC
     >>> X = np.array([[0.0], [1.0], [2.0], [3.0]])
     >>> problem = BinaryProblem("low-high", np.arange(4), np.array([False, False, True, True]))
-    >>> binary = train_binary(SVC(), X, problem, random_state=0)
-    >>> binary.decisions(X) > 0
-    array([False, False,  True,  True])
+    >>> binary = train_binary(SVC(), X, problem, TrainingOptions(random_state=0))
+    >>> binary.decisions(X).round(2)
+    array([-0.84, -0.75,  0.75,  0.84])
     """
-    calibrator = make_calibrator(calibration, random_state)
-    check_folds(cv)
-    prepared = prepare_estimator(estimator, random_state)
-    weight, parameters = None, dict(fit_params or {})
-    if sample_weight is not None:
-        weight = check_weights(sample_weight, count_rows(X))
-        parameters[weight_parameter(prepared)] = weight
+    options = TrainingOptions() if options is None else options
+    calibration, seed = options.calibration, options.random_state
+    calibrator = make_calibrator(calibration, seed)
+    check_folds(options.cv)
+    prepared = prepare_estimator(estimator, seed)
+    fit_params = dict(options.arguments.fit_params)
+    weight = weights_of_problem(problem, options, count_rows(X))
+    if weight is not None:
+        fit_params[weight_parameter(prepared)] = weight
         request_weights(prepared)
         problem = problem.keep(weight[problem.rows] > 0)
     if problem.smaller_side == 0:
-        answer = float(np.sign(problem.n_positive - problem.n_negative))
-        return TrainedBinary(problem.name, Output.CONSTANT, constant=answer)
+        return constant_binary(problem)
 
-    trainer = _Trainer(
-        prepared, X, weight, parameters, is_pairwise(prepared), side_labels(prepared)
+    trainer = _ProblemTrainer(
+        prepared, X, weight, fit_params, is_pairwise(prepared), side_labels(prepared)
     )
     if trainer.is_pairwise:
         _check_square(X, prepared, problem.name)
@@ -133,13 +127,28 @@ def train_binary(
     if calibration is None or (is_automatic and output is not Output.MARGIN):
         return binary
     try:
-        calibrator.fit(*trainer.hold_out(problem, output, cv, random_state))
+        calibrator.fit(*trainer.hold_out(problem, output, options.cv, seed))
     except CannotCalibrateError as reason:
         shortcoming = describe_shortcoming(binary, str(reason))
         if warn:
             warn_caller(shortcoming, CalibrationWarning)
         return replace(binary, shortcoming=shortcoming)
     return replace(binary, output=output, calibrator=calibrator)
+
+
+def weights_of_problem(
+    problem: BinaryProblem, options: TrainingOptions, n_rows: int
+) -> NDArray[np.float64] | None:
+    """Return the weights of all rows of X in one problem, or None if all are one."""
+    given = options.arguments.sample_weight
+    weight = None if given is None else check_weights(given, n_rows)
+    return balance_sides(problem, weight, n_rows) if options.balances_sides else weight
+
+
+def constant_binary(problem: BinaryProblem) -> TrainedBinary:
+    """Return the binary of a problem with an empty side, which always gives the same answer."""
+    answer = float(np.sign(problem.n_positive - problem.n_negative))
+    return TrainedBinary(problem.name, Output.CONSTANT, constant=answer)
 
 
 def describe_shortcoming(binary: TrainedBinary, reason: str) -> str:
@@ -169,7 +178,7 @@ def _check_neighbours(estimator: Any, name: str) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class _Trainer:
+class _ProblemTrainer:
     """Fits copies of one prepared estimator to parts of one binary problem."""
 
     estimator: Any

@@ -102,7 +102,7 @@ def train(
     classifier: Any = PolytomyClassifier(
         estimator_from(estimator, SVC()),
         scheme,
-        solver,
+        solver=solver,
         calibration=None if calibration == "none" else calibration,
         cv=folds,
         n_jobs=jobs,

@@ -1,4 +1,4 @@
-"""The labels of a scheme and the classes of the data."""
+"""Matching the labels of a scheme with the classes of the data."""
 
 from __future__ import annotations
 
@@ -18,11 +18,12 @@ _MOST_NAMED = 10
 
 
 def bind_classes(scheme: Scheme, classes: Iterable[Any]) -> NDArray[np.intp]:
-    """Return for each class of the data its position in the scheme.
+    """Return the position in the scheme of each class of the data.
 
-    A label of the scheme is the class that equals it, or else the one that is written the same: a
-    control text's ``3`` fits the data's ``"3"``. A class of the data that the scheme does not name
-    is a SchemeError. A class that has no data is warned of; it will get no probability.
+    A label of the scheme matches the class that equals it, or else the one that is written the
+    same: ``3`` in a control text matches ``"3"`` in the data. It is an error if the scheme does not
+    name a class of the data. It is a warning if a class of the scheme has no data; that class gets
+    no probability.
 
     Examples
     --------
@@ -48,21 +49,26 @@ def bind_classes(scheme: Scheme, classes: Iterable[Any]) -> NDArray[np.intp]:
     if missing:
         raise SchemeError(
             f"the scheme does not name {_listed(missing)}; it names {_listed(scheme.classes)}. Add "
-            "what is missing, or give the data's own labels in the scheme."
+            "the missing classes, or use the labels of the data in the scheme."
         )
     if len(set(bound)) < len(bound):
-        raise SchemeError(f"two classes of the data, of {_listed(labels)}, are one in the scheme")
+        raise SchemeError(
+            f"two classes of the data match the same class of the scheme; the data has "
+            f"{_listed(labels)}"
+        )
     if len(bound) < len(scheme.classes):
         absent = [scheme.classes[i] for i in sorted(set(range(len(scheme.classes))) - set(bound))]
         warn_caller(
-            f"{_listed(absent)} of the scheme has no samples and gets no probability",
+            f"{_listed(absent)} of the scheme "
+            + ("has no samples and gets" if len(absent) == 1 else "have no samples and get")
+            + " no probability",
             ControlWarning,
         )
     return np.array(bound, dtype=np.intp)
 
 
 def _kind_and_value(label: Label) -> tuple[bool, Label]:
-    # 1, 1.0 and True are equal to Python, and may be to the data; "1" is not.
+    # To Python 1, 1.0 and True are equal, and they may be to the data; "1" is different.
     return isinstance(label, str), label
 
 

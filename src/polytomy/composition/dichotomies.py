@@ -1,4 +1,4 @@
-"""Which model or estimator each partition of a scheme gets."""
+"""Which estimator or trained model each partition of a scheme gets."""
 
 from __future__ import annotations
 
@@ -6,23 +6,23 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from polytomy.binary import TrainedBinary, adopt_fitted, estimator_from, is_fitted
-from polytomy.errors import ArgumentError, SchemeError
+from polytomy.errors import Argument, ArgumentError, SchemeError
 from polytomy.scheme import Binary, Partition, Scheme
 
 __all__ = ["Dichotomy", "check_models", "dichotomies", "names_in"]
 
 
 class Dichotomy(NamedTuple):
-    """A binary to be had: what it is trained from, or the trained one it is, and its two sides.
+    """Two sides to tell apart, and the estimator or trained model that does.
 
     Attributes
     ----------
-    name : of the partition, for messages
+    name : name of the partition, for messages
     negative, positive : positions of the classes on the −1 and on the +1 side
-    binary : the name or specification that stands in the scheme
-    estimator : what a copy of is trained
-    trained : the binary, where it is given
-    model : the name under which the estimator was given; None for the default or a specification
+    binary : the name or specification in the scheme
+    estimator : estimator to clone for this partition
+    trained : the trained binary, if the user provided one
+    model : name under which the estimator was given; None for the default or a specification
     """
 
     name: str
@@ -40,12 +40,12 @@ def dichotomies(
     models: Mapping[str, Any] | None,
     estimators: dict[Binary, Any] | None = None,
 ) -> list[Dichotomy]:
-    """Return for each partition of the scheme the binary that it asks for.
+    """Return the dichotomy of each partition of the scheme.
 
-    A name means a fitted model given under it, an estimator given under it, or a new binary from
-    the default estimator; a specification means a new binary of its own kind. `estimators` is
-    filled with what names and specifications mean; given again, the same ones get the same object.
-    Models that are not named here are left alone; `check_models` refuses those.
+    A name stands for the fitted model or the estimator given under it, or else for the default
+    estimator; a specification describes an estimator of its own. `estimators` remembers which
+    estimator each name and specification stands for, so that several schemes get the same objects.
+    Models that the scheme does not name are ignored; `check_models` refuses them.
     """
     models = {} if models is None else models
     estimators = {} if estimators is None else estimators
@@ -59,8 +59,8 @@ def dichotomies(
             earlier = adopted.setdefault(binary.text, partition)
             if (earlier.negative, earlier.positive) != (negative, positive):
                 raise SchemeError(
-                    f'the trained model "{binary.text}" stands at different partitions, '
-                    f"{_sides(earlier)} and {_sides(partition)}; give each its own name"
+                    f'the trained model "{binary.text}" is used for different partitions, '
+                    f"{_sides(earlier)} and {_sides(partition)}. Give each its own name."
                 )
             trained = adopt_fitted(
                 model, partition.negative_classes, partition.positive_classes, name=name
@@ -79,28 +79,31 @@ def dichotomies(
 
 
 def check_models(schemes: Sequence[Scheme], models: Mapping[str, Any] | None) -> None:
-    """Raise an ArgumentError unless models are by names that one of the schemes has."""
+    """Raise an ArgumentError unless the models are a dict of names that one of the schemes has."""
     if models is None:
         return
     if not isinstance(models, Mapping):
         raise ArgumentError(
-            f"models is of type {type(models).__name__}; give a dict of names and estimators"
+            Argument("models"),
+            f" must be a dict of names and estimators; got {type(models).__name__}.",
         )
     nothing = [name for name, model in models.items() if model is None]
     if nothing:
         raise ArgumentError(
-            f"models has no estimator for {nothing[0]!r}; give one, or leave it out"
+            Argument("models"),
+            f" has no estimator for {nothing[0]!r}. Provide one, or remove the name.",
         )
     unknown = set(models).difference(*map(names_in, schemes))
     if unknown:
         raise ArgumentError(
-            f"models has {min(unknown, key=str)!r}, which the scheme does not name. Use the names "
-            "in the scheme's text."
+            Argument("models"),
+            f" has {min(unknown, key=str)!r}, which the scheme does not name. Use the names in the "
+            "scheme's text.",
         )
 
 
 def names_in(scheme: Scheme) -> set[str]:
-    """Return the names of a scheme's binaries, specifications left out."""
+    """Return the names of a scheme's binaries, without specifications."""
     binaries = [binary for node in scheme.nodes for binary in node.binaries]
     return {binary.text for binary in binaries if not binary.is_specification}
 

@@ -1,28 +1,49 @@
-"""Who is told how the training of the binaries goes on."""
+"""Progress reporting."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import NamedTuple
+from typing import Any
 
-from polytomy.composition.dichotomies import Dichotomy
+from polytomy.binary.options import TrainingListener
 
-__all__ = ["Listener", "progress_bar"]
+__all__ = ["ListenerGroup", "progress_bar"]
 
 
-class Listener(NamedTuple):
-    """What to call when a dichotomy has been trained, and with sentences on how it is done."""
+class ListenerGroup(TrainingListener):
+    """Passes everything on to several listeners."""
 
-    on_trained: Callable[[Dichotomy], None]
-    on_note: Callable[[str], None]
+    def __init__(self, listeners: Sequence[TrainingListener]) -> None:
+        self._listeners = tuple(listeners)
+
+    def trained(self, partition: str) -> None:
+        """Tell all listeners that a binary has been trained."""
+        for listener in self._listeners:
+            listener.trained(partition)
+
+    def note(self, text: str) -> None:
+        """Tell all listeners how the binaries are trained."""
+        for listener in self._listeners:
+            listener.note(text)
+
+
+class _ProgressBar(TrainingListener):
+    def __init__(self, bar: Any, task: Any) -> None:
+        self._bar, self._task = bar, task
+
+    def trained(self, partition: str) -> None:
+        self._bar.update(self._task, advance=1, description=partition)
+
+    def note(self, text: str) -> None:
+        self._bar.console.print(text, markup=False, highlight=False)
 
 
 @contextmanager
-def progress_bar(wanted: Sequence[Dichotomy]) -> Iterator[Listener]:
-    """Show a bar on standard error that names each dichotomy when it is trained, and the notes.
+def progress_bar(n_partitions: int) -> Iterator[TrainingListener]:
+    """Show a progress bar on standard error, with notes above it.
 
-    Yields the functions to call.
+    Yields the listener that moves it on.
     """
     from rich.console import Console
     from rich.progress import (
@@ -41,12 +62,4 @@ def progress_bar(wanted: Sequence[Dichotomy]) -> Iterator[Listener]:
         TextColumn("{task.description}", markup=False),
     )
     with Progress(*columns, console=Console(stderr=True)) as bar:
-        task = bar.add_task("", total=sum(each.trained is None for each in wanted))
-
-        def on_trained(dichotomy: Dichotomy) -> None:
-            bar.update(task, advance=1, description=dichotomy.name)
-
-        def on_note(note: str) -> None:
-            bar.console.print(note, markup=False, highlight=False)
-
-        yield Listener(on_trained, on_note)
+        yield _ProgressBar(bar, bar.add_task("", total=n_partitions))

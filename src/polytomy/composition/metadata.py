@@ -1,4 +1,4 @@
-"""Which arguments of a classifier's fit go where: to the estimator, to models, to the splitter."""
+"""Metadata routing: which arguments of a fit go to the estimator, to models, to the splitter."""
 
 from __future__ import annotations
 
@@ -11,56 +11,48 @@ from sklearn import get_config
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 
 from polytomy.binary import is_fitted
-from polytomy.calibration.folds import RoutedSplitter, check_folds, splits_within
-from polytomy.errors import ArgumentError
+from polytomy.binary.options import FitArguments
+from polytomy.errors import Argument, ArgumentError
 from polytomy.inputs.rows import take_values
-from polytomy.inputs.weights import class_weights
 
-__all__ = ["Arguments", "RoutedArguments", "route_arguments", "router_of", "training_options"]
-
-
-class Arguments(NamedTuple):
-    """What the fit of one estimator gets besides the data."""
-
-    sample_weight: ArrayLike | None
-    others: Mapping[str, Any]
+__all__ = ["RoutedArguments", "make_router", "route_arguments", "take_groups"]
 
 
 class RoutedArguments(NamedTuple):
-    """The arguments of a fit, dealt out.
+    """The arguments of a fit, divided among those who take them.
 
     Attributes
     ----------
-    of_estimator : for the default estimator, and those made from specifications
-    of_models : for estimators under a name; one that is not in it gets the same as the default
-    of_splitter : for the splitter of calibration folds
+    estimator : of the default estimator, and of those made from specifications
+    by_model : of estimators given under a name; those that are missing get the default's
+    splitter : of the splitter of calibration folds
     """
 
-    of_estimator: Arguments
-    of_models: Mapping[str, Arguments]
-    of_splitter: Mapping[str, Any]
+    estimator: FitArguments
+    by_model: Mapping[str, FitArguments]
+    splitter: Mapping[str, Any]
 
     def take(self, rows: NDArray[np.intp], n_rows: int) -> RoutedArguments:
-        """Return the arguments for some rows of the data, of which there are `n_rows`."""
+        """Return the arguments for some of the `n_rows` rows of the data."""
 
-        def cut(arguments: Arguments) -> Arguments:
+        def cut(arguments: FitArguments) -> FitArguments:
             weight = arguments.sample_weight
-            return Arguments(
+            return FitArguments(
                 None if weight is None else np.asarray(weight)[rows],
-                _cut(arguments.others, rows, n_rows),
+                _cut(arguments.fit_params, rows, n_rows),
             )
 
         return RoutedArguments(
-            cut(self.of_estimator),
-            {name: cut(arguments) for name, arguments in self.of_models.items()},
-            _cut(self.of_splitter, rows, n_rows),
+            cut(self.estimator),
+            {name: cut(arguments) for name, arguments in self.by_model.items()},
+            _cut(self.splitter, rows, n_rows),
         )
 
 
-def router_of(
+def make_router(
     classifier: Any, estimator: Any, models: Mapping[str, Any] | None, cv: Any
 ) -> MetadataRouter:
-    """Return who of a classifier's parts may ask for arguments."""
+    """Return the router of a classifier: which of its parts may ask for arguments."""
     methods = MethodMapping().add(caller="fit", callee="fit")
     methods.add(caller="partial_fit", callee="partial_fit")
     parts = {_key(name): model for name, model in _trainable(models).items()}
@@ -75,28 +67,28 @@ def route_arguments(
     owner: Any,
     method: str,
     sample_weight: ArrayLike | None,
-    others: Mapping[str, Any],
+    fit_params: Mapping[str, Any],
     *,
     models: Mapping[str, Any] | None,
     cv: Any,
 ) -> RoutedArguments:
-    """Deal out the arguments of a classifier's `fit` or `partial_fit`.
+    """Divide the arguments of a classifier's `fit` or `partial_fit` among its parts.
 
-    With scikit-learn's metadata routing each part gets what it asks for. Without, all estimators
-    get all of them, but for ``groups``, which go to the splitter where there is one.
+    With scikit-learn's metadata routing each part gets what it requests. Without it, all
+    estimators get all arguments, except ``groups``, which go to the splitter if there is one.
 
     Parameters
     ----------
-    owner : the estimator that was called, whose router `router_of` has made
+    owner : the estimator that was called; its router is from `make_router`
     method : "fit" or "partial_fit"
-    sample_weight, others : what it was called with
-    models, cv : estimators by name and the splitter
+    sample_weight, fit_params : the arguments it was called with
+    models, cv : its estimators by name, and its splitter
     """
     if not get_config()["enable_metadata_routing"]:
-        others = dict(others)
-        groups = split_groups(cv, others) if method == "fit" else {}
-        return RoutedArguments(Arguments(sample_weight, others), {}, groups)
-    given = others if sample_weight is None else {"sample_weight": sample_weight, **others}
+        fit_params = dict(fit_params)
+        groups = take_groups(cv, fit_params) if method == "fit" else {}
+        return RoutedArguments(FitArguments(sample_weight, fit_params), {}, groups)
+    given = fit_params if sample_weight is None else {"sample_weight": sample_weight, **fit_params}
     routed = process_routing(owner, method, **given)
     return RoutedArguments(
         _arguments(routed["estimator"][method]),
@@ -105,58 +97,15 @@ def route_arguments(
     )
 
 
-def training_options(
-    classifier: Any,
-    routed: RoutedArguments,
-    classes: NDArray[Any],
-    codes: NDArray[np.intp],
-    rows: NDArray[np.intp] | None = None,
-) -> dict[str, Any]:
-    """Return the options of `fit_binaries` that a classifier's parameters and arguments mean.
-
-    Parameters
-    ----------
-    classifier : with the parameters of PolytomyClassifier
-    routed : the arguments of its fit
-    classes : the labels
-    codes : the index of each sample's class
-    rows : the samples to train on; all by default
-    """
-    cv, n_rows = classifier.cv, len(codes)
-    check_folds(cv)
-    if rows is not None:
-        routed, codes, cv = routed.take(rows, n_rows), codes[rows], splits_within(cv, rows, n_rows)
-
-    def weights(arguments: Arguments) -> NDArray[np.float64] | None:
-        weight = arguments.sample_weight
-        return class_weights(classifier.class_weight, classes, codes, weight)
-
-    is_text = isinstance(classifier.class_weight, str)
-    return {
-        "calibration": classifier.calibration,
-        "cv": RoutedSplitter(cv, routed.of_splitter) if routed.of_splitter else cv,
-        "random_state": classifier.random_state,
-        "sample_weight": weights(routed.of_estimator),
-        "fit_params": routed.of_estimator.others,
-        "of_models": {
-            name: Arguments(weights(arguments), arguments.others)
-            for name, arguments in routed.of_models.items()
-        },
-        "balance_partitions": is_text and classifier.class_weight == "balanced-per-partition",
-        "n_jobs": classifier.n_jobs,
-        "memory_budget": classifier.memory_budget,
-    }
-
-
-def split_groups(cv: Any, arguments: dict[str, Any]) -> dict[str, Any]:
-    """Take the groups out of the arguments of a fit, if there is a splitter to give them to."""
+def take_groups(cv: Any, arguments: dict[str, Any]) -> dict[str, Any]:
+    """Remove the groups from the arguments of a fit, and return them, if a splitter takes them."""
     if not hasattr(cv, "split"):
         return {}
     if "groups" in arguments:
         return {"groups": arguments.pop("groups")}
     requests = getattr(cv, "get_metadata_routing", lambda: None)()
     if requests is not None and requests.split.requests.get("groups"):
-        raise ArgumentError(f"cv={cv!r} needs groups; give them to fit, as fit(X, y, groups=...)")
+        raise ArgumentError(Argument("cv", cv), " needs groups. Pass them: fit(X, y, groups=…).")
     return {}
 
 
@@ -164,9 +113,9 @@ def _cut(values: Mapping[str, Any], rows: NDArray[np.intp], n_rows: int) -> dict
     return {name: take_values(value, rows, n_rows) for name, value in values.items()}
 
 
-def _arguments(routed: Mapping[str, Any]) -> Arguments:
-    others = dict(routed)
-    return Arguments(others.pop("sample_weight", None), others)
+def _arguments(routed: Mapping[str, Any]) -> FitArguments:
+    fit_params = dict(routed)
+    return FitArguments(fit_params.pop("sample_weight", None), fit_params)
 
 
 def _trainable(models: Mapping[str, Any] | None) -> dict[str, Any]:
@@ -176,5 +125,5 @@ def _trainable(models: Mapping[str, Any] | None) -> dict[str, Any]:
 
 
 def _key(name: str) -> str:
-    # With a space, so that no model's name is that of another part.
+    # The space keeps a model's name from being that of another part.
     return f"model {name}"

@@ -1,11 +1,10 @@
-"""The option ``scheme``: from its value to a scheme."""
+"""The option ``scheme``: turns its value into a scheme."""
 
 from __future__ import annotations
 
 import os
 import re
 from collections.abc import Callable, Iterable
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -22,7 +21,8 @@ from polytomy.designs import (
     find_design,
     from_matrix,
 )
-from polytomy.errors import ArgumentError
+from polytomy.errors import Argument, ArgumentError
+from polytomy.inputs.suggestions import did_you_mean
 from polytomy.scheme import Scheme, parse, read
 from polytomy.scheme.ensemble import SchemeEnsemble
 
@@ -50,16 +50,15 @@ def scheme_from(
     y: Any = None,
     random_state: RandomState = None,
 ) -> Scheme | SchemeEnsemble:
-    """Return the scheme that the value of the option ``scheme`` describes.
+    """Return the scheme that a value of the option ``scheme`` describes.
 
     Parameters
     ----------
-    argument : the name of a design or of an ensemble, control text, a path, a Scheme or an ensemble
-        of them, a coding matrix, or a callable.
-        A callable gets X and y and returns any of the others.
-    classes : the labels of the data, in order: designs and matrices divide these
-    X, y : the training data, for callables and for designs that are made from it
-    random_state : for designs that are drawn at random
+    argument : the name of a design or of an ensemble, control text, a path, a Scheme or
+        SchemeEnsemble, a coding matrix, or a callable of (X, y) that returns any of these
+    classes : the labels of the data, in order; designs and matrices divide these
+    X, y : the training data, for callables and for designs made from data
+    random_state : for random designs
 
     Examples
     --------
@@ -70,13 +69,12 @@ def scheme_from(
     """
     if callable(argument) and not isinstance(argument, Scheme | SchemeEnsemble | CodingMatrix):
         if X is None:
-            raise ArgumentError(
-                f"scheme={argument!r} makes a scheme from the data, which only fit has as a whole. "
-                "Give the scheme itself."
-            )
+            raise _needs_data(argument)
         answer = argument(X, y)
         if callable(answer):
-            raise ArgumentError(f"scheme={argument!r} returned {answer!r}, which is no scheme")
+            raise ArgumentError(
+                Argument("scheme", argument), f" returned {answer!r}, which is not a scheme."
+            )
         return scheme_from(answer, classes, X=X, y=y, random_state=random_state)
     if isinstance(argument, Scheme | SchemeEnsemble):
         return argument
@@ -86,8 +84,9 @@ def scheme_from(
         return _from_text(argument, classes, X, y, random_state)
     if argument is None or np.ndim(argument) != 2:
         raise ArgumentError(
-            f"scheme={argument!r} is none of: the name of a design, control text, a path, a "
-            "Scheme, a coding matrix of two dimensions, a callable"
+            Argument("scheme"),
+            " must be the name of a design, control text, a path, a Scheme, a two-dimensional "
+            f"coding matrix or a callable; got {argument!r}.",
         )
     return from_matrix(argument, classes)
 
@@ -105,22 +104,27 @@ def _from_text(
     if text in ENSEMBLES and X is not None:
         return ENSEMBLES[text](X, y, random_state=random_state)
     if text in SCHEME_NAMES or text == "auto":
-        raise ArgumentError(
-            f"scheme={text!r} makes a scheme from the data, which only fit has as a whole. Give "
-            "the scheme itself."
-        )
+        raise _needs_data(text)
     if len(text) < _LONGEST_PATH and "\0" not in text and Path(text).is_file():
         return read(text)
     if _CONTROL_TEXT.search(text):
         return parse(text, "scheme")
     known = [*SCHEME_NAMES, "auto"]
-    near = get_close_matches(text, known, n=1)
-    hint = f" Did you mean {near[0]!r}?" if near else ""
     raise ArgumentError(
-        f"scheme={text!r} is neither a file nor a design; the designs are {', '.join(known)}.{hint}"
+        Argument("scheme", text),
+        f" is neither a file nor a design; the designs are {', '.join(known)}."
+        f"{did_you_mean(text, known)}",
+    )
+
+
+def _needs_data(argument: Any) -> ArgumentError:
+    return ArgumentError(
+        Argument("scheme", argument),
+        " makes a scheme from all the training data, which only fit has. Pass a Scheme, or a "
+        "design that needs no data.",
     )
 
 
 def members_of(scheme: Scheme | SchemeEnsemble) -> tuple[Scheme, ...]:
-    """Return the schemes of an ensemble, or the one scheme itself."""
+    """Return the schemes of an ensemble, or the scheme itself."""
     return scheme.schemes if isinstance(scheme, SchemeEnsemble) else (scheme,)

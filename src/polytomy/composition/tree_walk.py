@@ -1,4 +1,4 @@
-"""Asking the binaries of a scheme: those on the way of a sample alone, or all of them."""
+"""Walking samples down a tree, asking only the binaries on their path; and blocks of rows."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from polytomy.banks import Bank
 from polytomy.inputs.rows import count_rows, take_rows
 from polytomy.scheme import ClassRef, Scheme
 
-__all__ = ["blocks_of_rows", "follow_winners", "is_walk_cheaper"]
+__all__ = ["blocks_of_rows", "is_walk_cheaper", "walk_down_tree"]
 
-# The decision values of a block of samples take at most this many bytes.
+# Most bytes that the decision values of a block of samples take.
 _BLOCK_BYTES = 2**27
 _SMALLEST_BLOCK = 256
-# At each node of a walk rows are gathered and few columns done: an inner product takes longer.
-_WALKING = 1.5
+# How much longer an inner product takes in a walk, which gathers rows and does few columns a node.
+_WALK_OVERHEAD = 1.5
 
 
 def blocks_of_rows(n_rows: int, n_partitions: int) -> Iterator[slice]:
-    """Yield slices of so many rows that their decision values fit in bounded memory."""
+    """Yield slices of rows whose decision values fit in bounded memory."""
     size = max(_SMALLEST_BLOCK, _BLOCK_BYTES // (8 * max(1, n_partitions)))
     for start in range(0, n_rows, size):
         yield slice(start, min(n_rows, start + size))
@@ -32,10 +32,10 @@ def is_walk_cheaper(
     walks: Iterable[tuple[Scheme, NDArray[np.intp]]],
     bank: Bank,
 ) -> bool:
-    """Return whether to ask the nodes on each sample's way costs less than all at once.
+    """Return whether asking the nodes on each sample's path costs less than asking all nodes.
 
-    Binaries that share their support vectors cost little more together than one by one, so that
-    going down a tree can take longer than asking everywhere.
+    Binaries that share support vectors cost little more together than alone, so walking down a tree
+    can take longer than asking everywhere.
 
     Parameters
     ----------
@@ -45,37 +45,37 @@ def is_walk_cheaper(
     alone = bank.efforts_alone
     expected = 0.0
     for scheme, columns in walks:
-        # As if all classes were equally frequent.
+        # Assumes that all classes are equally frequent.
         reach = [len(each.negative) + len(each.positive) for each in scheme.partitions]
         expected += float(np.array(reach) @ alone[columns]) / len(scheme.classes)
-    return _WALKING * expected < bank.effort
+    return _WALK_OVERHEAD * expected < bank.effort
 
 
-def follow_winners(
+def walk_down_tree(
     scheme: Scheme,
     bank: Bank,
     columns: NDArray[np.intp],
     signs: NDArray[np.float64],
     X: Any,
 ) -> NDArray[np.float64]:
-    """Return the winner of each sample of a tree scheme, with its probability down the path.
+    """Return the winner of each sample in a tree, with the probability of its path.
 
-    A node is asked only for the samples that reach it.
+    A node is asked only about the samples that reach it.
 
     Parameters
     ----------
     scheme : a tree
     bank : trained binaries
-    columns, signs : which of them answers at each node, and −1 where its sides are swapped
+    columns, signs : the binary that answers at each node, and −1 if its sides are swapped
     X : samples
 
     Returns
     -------
-    array of shape (n_samples, n_classes), zero but for the winner
+    array of shape (n_samples, n_classes), zero except for the winner
     """
     n_rows = count_rows(X)
     probabilities = np.zeros((n_rows, len(scheme.classes)))
-    # In preorder a node comes after its parent, when it is known which samples reach it.
+    # In preorder a parent comes before its children, so it is known which samples reach a node.
     reached: dict[int, tuple[NDArray[np.intp], NDArray[np.float64]]] = {
         0: (np.arange(n_rows), np.ones(n_rows))
     }
@@ -86,12 +86,12 @@ def follow_winners(
             answers = np.nan_to_num(signs[position] * here[:, 0])
         else:
             answers = np.empty(0)
-        # A tie goes to the first branch, as in every other method.
+        # Ties go to the first branch, as in every other method.
         goes_right = answers > 0
         for branch, mask in zip(node.branches, (~goes_right, goes_right), strict=True):
             below, mass = rows[mask], path[mask] * (1 + np.abs(answers[mask])) / 2
             if isinstance(branch, ClassRef):
-                # A product of many factors may underflow; its class is still the winner.
+                # A product of many factors may underflow; the class wins all the same.
                 probabilities[below, branch.index] = np.maximum(mass, np.finfo(np.float64).tiny)
             else:
                 reached[branch.index] = (below, mass)

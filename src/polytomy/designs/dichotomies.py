@@ -222,16 +222,17 @@ class _Trained:
     def held_out(
         self, negative: Side, positive: Side, rows: NDArray[np.intp]
     ) -> NDArray[np.float64]:
-        from polytomy.binary import binary_problem, train_binary
+        from polytomy.binary import TrainingOptions, binary_problem, train_binary
 
         problem = binary_problem(
             self._of_class, sorted(negative), sorted(positive), name="candidate"
         )
+        options = TrainingOptions(calibration=None)
         scores = np.empty(len(rows))
         for fold in range(self._n_folds):
             test = rows[self._folds[rows] == fold]
             if len(test):
                 training = problem.keep(self._folds[problem.rows] != fold)
-                binary = train_binary(self._estimator, self._rows, training, calibration=None)
+                binary = train_binary(self._estimator, self._rows, training, options)
                 scores[self._folds[rows] == fold] = binary.scores(self._rows[test])
         return scores

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from polytomy.banks.scaling import peel_scalers
 from polytomy.classifier import PolytomyClassifier
-from polytomy.composition import gives_probabilities
+from polytomy.composition import Composition
 from polytomy.errors import ArgumentError
 from polytomy.export.binary_graphs import answer_binaries, scale_samples
 from polytomy.export.graph import Graph, Value, import_onnx
@@ -61,24 +61,28 @@ def to_onnx(classifier: Any, *, dtype: str = "float32") -> Any:
         raise ArgumentError(f'dtype={dtype!r} is not known. Use "float32" or "float64".')
     import_onnx()
     scaling, core = _taken_apart(classifier)
-    solver: Any = core.solver
+    composition: Composition = core.composition_
+    solver: Any = composition.solver
     check_exportable_solver(solver)
-    classes = _exported_labels(core.classes_)
+    classes = _exported_labels(composition.classes)
     graph = Graph()
     X = graph.input("X", dtype, ["n_samples", core.n_features_in_])
     samples = scale_samples(_cast(graph, X, dtype, "float64"), scaling)
     # A single class has no binaries, and needs only the number of samples.
-    answers = answer_binaries(graph, samples, core.binaries_) if core.binaries_ else samples
-    each = [score_classes(graph, answers, one, solver) for one in core._arrangements]
+    binaries = composition.binaries
+    answers = answer_binaries(graph, samples, binaries) if binaries else samples
+    each = [score_classes(graph, answers, one, solver) for one in composition.arrangements]
     scores = each[0] if len(each) == 1 else graph.add("Sum", *each) / float(len(each))
-    order = core.tie_order()
-    in_order = scores.take(graph.constant(order), axis=1) if (np.diff(order) < 0).any() else scores
-    winners = graph.add("ArgMax", in_order, axis=1, keepdims=0)
+    labels, ranked = classes, scores
+    if composition.tie_order is not None and not composition.gives_probabilities:
+        order = np.array(composition.tie_order)
+        labels, ranked = classes[order], scores.take(graph.constant(order), axis=1)
+    winners = graph.add("ArgMax", ranked, axis=1, keepdims=0)
     graph.output(
-        "label", graph.constant(classes[order]).take(winners, axis=0), classes.dtype, ["n_samples"]
+        "label", graph.constant(labels).take(winners, axis=0), classes.dtype, ["n_samples"]
     )
     graph.output(
-        "probabilities" if gives_probabilities(solver) else "scores",
+        "probabilities" if composition.gives_probabilities else "scores",
         _cast(graph, scores, "float64", dtype),
         dtype,
         ["n_samples", len(classes)],
@@ -102,7 +106,7 @@ def _taken_apart(classifier: Any) -> tuple[Any, PolytomyClassifier]:
             f"{type(core).__name__} cannot be exported. Give a PolytomyClassifier, or a pipeline "
             "of scalers that ends in one."
         )
-    if not hasattr(core, "binaries_"):
+    if not hasattr(core, "composition_"):
         raise ArgumentError("the classifier is not fitted, so there is nothing to export. Fit it.")
     return scaling, core
 

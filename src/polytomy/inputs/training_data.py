@@ -16,31 +16,61 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from polytomy.errors import ArgumentError
+from polytomy.errors import Argument, ArgumentError
 
-__all__ = ["check_features", "check_training_data"]
+__all__ = ["check_batch_labels", "check_features", "check_training_data"]
 
 
 def check_training_data(
     classifier: Any, X: Any, y: Any, *, reset: bool = True
 ) -> tuple[Any, NDArray[Any]]:
-    """Return X as its binaries take it, and y as an array of labels."""
+    """Return X in a form that all binaries take, and y as an array of labels."""
     if _is_left_to_estimator(X):
         X = validate_data(classifier, X, y, reset=reset, skip_check_array=True)[0]
         y = _check_y(y)
         check_consistent_length(X, y)
         if _num_samples(X) < 1:
-            raise ArgumentError("X has no rows; give a sample or more")
+            raise ArgumentError("X has no rows. Give at least one sample.")
     else:
         X, y = validate_data(classifier, X, y, reset=reset, **_OPTIONS)
     check_classification_targets(y)
     return _as_estimators_take_it(X), y
 
 
-def _as_estimators_take_it(X: Any) -> Any:
-    """Return sparse data with sorted indices of 32 bits; other data as it is.
+def check_batch_labels(y: NDArray[Any], classes: Any, known: NDArray[Any] | None) -> NDArray[Any]:
+    """Return the labels of all classes, given those of one batch.
 
-    Read-only, in worker processes, it could not be sorted any more; and LIBSVM takes no others.
+    Parameters
+    ----------
+    y : array of labels, all of which must be known
+    classes : labels of all classes, or None if they are known
+    known : labels of earlier batches, or None for the first
+    """
+    if known is None:
+        if classes is None:
+            raise ArgumentError(
+                Argument("classes"), " must list all labels in the first call of partial_fit."
+            )
+        known = np.unique(classes)
+    elif classes is not None and not np.array_equal(np.unique(classes), known):
+        raise ArgumentError(
+            Argument("classes"), f" must be those of the first call; got {classes!r}."
+        )
+    unknown = np.setdiff1d(y, known)
+    if len(unknown):
+        raise ArgumentError(
+            f"y has the label {unknown.tolist()[0]!r}, which is not among the ",
+            Argument("classes"),
+            " of the first call of partial_fit.",
+        )
+    return known
+
+
+def _as_estimators_take_it(X: Any) -> Any:
+    """Return sparse data with sorted 32-bit indices, and other data unchanged.
+
+    In worker processes the data is read-only and could not be sorted; and LIBSVM takes no other
+    indices.
     """
     is_sparse: bool = issparse(X)
     if not is_sparse:
@@ -56,14 +86,14 @@ def _as_estimators_take_it(X: Any) -> Any:
 
 
 def check_features(classifier: Any, X: Any) -> Any:
-    """Return X as the binaries of a fitted classifier take it."""
+    """Return samples to predict, in a form that all binaries of a fitted classifier take."""
     if _is_left_to_estimator(X):
         return validate_data(classifier, X, reset=False, skip_check_array=True)
     return _as_estimators_take_it(validate_data(classifier, X, reset=False, **_OPTIONS))
 
 
-# What is missing is left to the binaries, all of which check what they get: a pipeline may fill it
-# in, whatever its tags say, and the estimators of a scheme's specifications are not known yet.
+# Missing values are left to the binaries, which all check their input: a pipeline may impute them,
+# whatever its tags say, and the estimators of a scheme's specifications are not known yet.
 _OPTIONS: dict[str, Any] = {
     "accept_sparse": True,
     "dtype": None,
@@ -72,7 +102,7 @@ _OPTIONS: dict[str, Any] = {
 
 
 def _is_left_to_estimator(X: Any) -> bool:
-    """Return whether X is a frame, texts or dicts: what only the estimator knows how to read."""
+    """Return whether X is a frame, texts or dicts, which only the estimator knows how to read."""
     if hasattr(X, "iloc") or hasattr(X, "__dataframe__"):
         return True
     if isinstance(X, list | tuple):

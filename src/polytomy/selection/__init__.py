@@ -1,8 +1,8 @@
-"""Which scheme and solver suit the data: candidates raced against each other on held-out folds."""
+"""Choosing a scheme and solver for the data: candidates race on held-out folds."""
 
 from polytomy.selection.candidates import Candidate, candidates_from, default_candidates
-from polytomy.selection.choice import choose, pareto_set
-from polytomy.selection.folds import folds_of
+from polytomy.selection.choice import choose_runner, pareto_set
+from polytomy.selection.folds import comparison_folds
 from polytomy.selection.race import Race, Runner, run_race
 from polytomy.selection.scoring import SCORES, Score, find_score
 
@@ -13,10 +13,10 @@ __all__ = [
     "Runner",
     "Score",
     "candidates_from",
-    "choose",
+    "choose_runner",
+    "comparison_folds",
     "default_candidates",
     "find_score",
-    "folds_of",
     "pareto_set",
     "run_race",
 ]

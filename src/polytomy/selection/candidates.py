@@ -1,4 +1,4 @@
-"""Candidates: schemes, each with a solver, that are compared."""
+"""Candidates of a comparison: schemes, each with a solver."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from polytomy.composition import SchemeArgument, Solver
-from polytomy.errors import ArgumentError
+from polytomy.errors import Argument, ArgumentError
 from polytomy.scheme import Scheme
 
 __all__ = ["Candidate", "candidates_from", "default_candidates"]
 
-# Designs whose binaries all together would be trained on more samples than this many times the
-# data's are not tried by default: one-vs-one of more than a hundred classes.
+# Designs whose binaries would together be trained on more than this many times the samples are not
+# tried by default: one-vs-one of more than a hundred classes, for instance.
 _MOST_WORK = 100
 _SOLVED_TWICE = ("one-vs-rest", "orthogonal")
 
 
 class Candidate(NamedTuple):
-    """A scheme, in any form that the option ``scheme`` takes, and a solver."""
+    """A scheme, in any form that the parameter ``scheme`` takes, and a solver."""
 
     name: str
     scheme: SchemeArgument
@@ -34,7 +34,7 @@ def default_candidates(n_classes: int, solver: Solver = "least-squares") -> list
     ['empirical-tree', 'separability-tree', 'centroid-tree', 'decoc']
     """
     flat = ["one-vs-one", "one-vs-rest", "ordered-adjacent", "orthogonal"]
-    # All of these train on about as many times the data as there are classes.
+    # Each of these trains on the data about as many times as there are classes.
     names = flat if n_classes <= _MOST_WORK else []
     names = [*names, "empirical-tree", "separability-tree", "centroid-tree", "decoc"]
     return [Candidate(name, name, solver) for name in names]
@@ -43,17 +43,17 @@ def default_candidates(n_classes: int, solver: Solver = "least-squares") -> list
 def candidates_from(
     argument: Any, n_classes: int, solver: Solver = "least-squares"
 ) -> list[Candidate]:
-    """Return the candidates that an option describes.
+    """Return the candidates that the parameter ``candidates`` describes.
 
     Parameters
     ----------
     argument : "default", a list, or a dict of names
-        "default" are the designs that suit the number of classes, and codes whose least squares
-        can give a class no chance at all with a solver that never does. Each item of a list or
-        dict is a scheme, in any form that the option ``scheme`` takes, or a pair of a scheme and a
-        solver.
+        "default" means the designs that suit the number of classes; one-vs-rest and orthogonal
+        codes, whose least squares can give a class a probability of zero, are also tried with a
+        solver that never does. Each item of a list or dict is a scheme, in any form that the
+        parameter ``scheme`` takes, or a pair of a scheme and a solver.
     n_classes : number of classes of the data
-    solver : of those that have none of their own
+    solver : solver of candidates without one
 
     Examples
     --------
@@ -71,16 +71,19 @@ def candidates_from(
         found = [_candidate(item, solver) for item in argument]
     else:
         raise ArgumentError(
-            f'candidates={argument!r} is neither "default", nor a list of schemes or of pairs '
-            "(scheme, solver), nor a dict of these by name"
+            Argument("candidates"),
+            ' must be "default", a list of schemes or of pairs (scheme, solver), or a dict of '
+            f"these by name; got {argument!r}.",
         )
     if not found:
-        raise ArgumentError("candidates is empty; give a scheme or more")
+        raise ArgumentError(Argument("candidates"), " is empty. Give at least one scheme.")
     names = [each.name for each in found]
     twice = {name for name in names if names.count(name) > 1}
     if twice:
         raise ArgumentError(
-            f"two candidates are called {min(twice)!r}; give a dict, each with a name of its own"
+            "two ",
+            Argument("candidates"),
+            f" are called {min(twice)!r}. Pass a dict that gives each its own name.",
         )
     return found
 

@@ -1,4 +1,4 @@
-"""The choice after a race: the cheapest of the good ones, and the Pareto set."""
+"""Choosing after a race: the cheapest candidate that is as good as the best; the Pareto set."""
 
 from __future__ import annotations
 
@@ -7,22 +7,22 @@ from numpy.typing import NDArray
 
 from polytomy.selection.race import Race, Runner
 
-__all__ = ["choose", "pareto_set"]
+__all__ = ["choose_runner", "pareto_set"]
 
 
-def choose(race: Race) -> Runner:
-    """Return the cheapest runner that is not worse than the best by more than a standard error.
+def choose_runner(race: Race) -> Runner:
+    """Return the cheapest runner that is no more than one standard error worse than the best.
 
-    The error is that of the difference between the two on the same samples. Cheap is what trains
-    on few samples, over all of its binaries: a count, so that the choice does not depend on how
-    fast the machine happened to be.
+    The standard error is that of the difference between the two on the same samples. The cost of a
+    runner is the number of samples that its binaries are trained on, which does not depend on how
+    busy the machine was.
     """
-    finished = [
-        runner for runner in race.finished if np.isfinite(np.concatenate(runner.losses)).all()
+    measured = [
+        runner for runner in race.survivors if np.isfinite(np.concatenate(runner.losses)).all()
     ]
-    best = race.leader(finished)
-    good = [runner for runner in finished if _is_as_good(race, runner, best)]
-    # Of equally cheap ones the best, and of these the first.
+    best = race.leader(measured)
+    good = [runner for runner in measured if _is_as_good(race, runner, best)]
+    # Among equally cheap runners take the best, and among equals the first.
     return min(good, key=lambda each: (np.mean(each.n_training_samples), race.gap(each, best)[0]))
 
 
@@ -32,7 +32,7 @@ def _is_as_good(race: Race, runner: Runner, best: Runner) -> bool:
 
 
 def pareto_set(criteria: NDArray[np.float64]) -> list[int]:
-    """Return the rows that no other row beats in one criterion without losing in another.
+    """Return the rows that no other row beats in one criterion without losing in another one.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Folds over all classes at once, on which candidates are compared."""
+"""The folds on which candidates are compared."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from polytomy.calibration.folds import check_folds, row_numbers
-from polytomy.errors import ArgumentError
+from polytomy.errors import Argument, ArgumentError
 
-__all__ = ["folds_of"]
+__all__ = ["comparison_folds"]
 
 Split = tuple[NDArray[np.intp], NDArray[np.intp]]
 
 
-def folds_of(
+def comparison_folds(
     cv: Any,
     X: Any,
     y: NDArray[Any],
@@ -25,21 +25,23 @@ def folds_of(
     skips_incomplete: bool = False,
     **split_params: Any,
 ) -> list[Split]:
-    """Return pairs of training and held-out rows; every class is in all training parts.
+    """Return pairs of training and held-out rows; all classes are in every training part.
 
     Parameters
     ----------
     cv : int, splitter or list of splits
-        A number deals the samples of each class out to that many folds, or to fewer where no class
-        has so many; a class of one sample is always trained on.
+        A number divides the samples of each class among that many folds, or among as many as the
+        largest class has samples. The sample of a class with only one is always trained on.
     X, y : the data
-    random_state : of folds that are dealt
-    skips_incomplete : whether folds that train without some class are left out, or an error
+    random_state : fixes the folds if cv is a number
+    skips_incomplete : if true, a fold that trains without some class is skipped; otherwise it is an
+        error
     **split_params : further arguments of a splitter's ``split``, such as groups
 
     Examples
     --------
-    >>> folds = folds_of(2, None, np.array(["a", "b", "a", "b", "c"]), random_state=0)
+    >>> y = np.array(["a", "b", "a", "b", "c"])
+    >>> folds = comparison_folds(2, None, y, random_state=0)
     >>> [(len(training), len(held_out)) for training, held_out in folds]
     [(3, 2), (3, 2)]
     """
@@ -58,11 +60,12 @@ def folds_of(
     for number, is_kept in enumerate(is_whole, start=1):
         if not is_kept:
             raise ArgumentError(
-                f"fold {number} of cv trains without some of the classes. Use stratified folds, or "
-                "a number of folds."
+                f"fold {number} of ",
+                Argument("cv"),
+                " trains without some of the classes. Use stratified folds, or a number of folds.",
             )
     if not folds:
-        raise ArgumentError(f"cv={cv!r} gives no folds")
+        raise ArgumentError(Argument("cv", cv), " makes no folds.")
     return folds
 
 
@@ -72,7 +75,7 @@ def _deal(y: NDArray[Any], n_folds: int, random_state: Any) -> list[Split]:
     n_folds = min(n_folds, int(counts.max()))
     if n_folds < 2:
         raise ArgumentError(
-            "every class has just one sample, so nothing can be held out. Give more samples, or "
+            "every class has only one sample, so nothing can be held out. Use more samples, or "
             "choose a scheme yourself."
         )
     generator = check_random_state(random_state)
@@ -80,7 +83,7 @@ def _deal(y: NDArray[Any], n_folds: int, random_state: Any) -> list[Split]:
     first = 0
     for code, count in enumerate(counts):
         members = generator.permutation(np.flatnonzero(codes == code))
-        # Each class goes on where the one before it stopped, so that the folds are of one size.
+        # Each class starts where the previous one stopped, so that the folds have equal sizes.
         fold_of[members] = (first + np.arange(count)) % n_folds if count > 1 else -1
         first += int(count) if count > 1 else 0
     return [(np.flatnonzero(fold_of != k), np.flatnonzero(fold_of == k)) for k in range(n_folds)]

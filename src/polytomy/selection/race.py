@@ -1,67 +1,64 @@
-"""The race: candidates measured on the same held-out folds, losers left behind.
+"""The race: candidates are measured on the same held-out folds, and losers are dropped.
 
-In each fold every dichotomy that occurs in any candidate is trained once. Data-driven schemes are
-made from the training part of the fold alone.
+In each fold every dichotomy that occurs in any candidate is trained once. Schemes made from data
+are made from the training part of the fold alone.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
-from itertools import islice
 from time import perf_counter
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from polytomy.banks import build_bank
-from polytomy.binary import TrainedBinary
+from polytomy.binary.options import TrainingListener
 from polytomy.binary.preparation import is_pairwise
 from polytomy.composition import (
-    Arrangement,
-    Dichotomy,
-    Listener,
-    arrange,
+    Composition,
+    TrainingSource,
     check_solver,
     fit_binaries,
     gives_probabilities,
-    mean_scores,
     members_of,
+    plan_training,
     scheme_from,
 )
-from polytomy.errors import ArgumentError, PolytomyError
+from polytomy.errors import Argument, ArgumentError, PolytomyError
 from polytomy.inputs.rows import take_columns, take_rows
 from polytomy.inputs.weights import check_weights
 from polytomy.scheme import Scheme
+from polytomy.scheme.ensemble import SchemeEnsemble
 from polytomy.selection.candidates import Candidate
 from polytomy.selection.scoring import Judged, Score
 
 __all__ = ["Race", "Runner", "run_race"]
 
 Floats = NDArray[np.float64]
-Progress = Callable[[Sequence[Dichotomy]], AbstractContextManager[Listener]]
+Progress = Callable[[int], AbstractContextManager[TrainingListener]]
 
-# A candidate is left behind when it loses to the best by this many standard errors of the
-# difference, which chance alone does once in seven hundred times.
-_DECIDED = 3.0
+# A candidate is dropped when it loses to the best by this many standard errors of the difference,
+# which happens by chance once in seven hundred times.
+_CLEAR_LOSS = 3.0
 # Fewer samples than this decide nothing.
 _LEAST_SAMPLES = 30
 
 
 @dataclass
 class Runner:
-    """A candidate and how it did so far.
+    """A candidate and its results so far.
 
     Attributes
     ----------
     candidate : Candidate
-    scores : for each score its values, fold by fold; NaN where it means nothing
-    losses : what is compared with other runners', fold by fold: a value a sample, or one a fold
-    fit_seconds, predict_seconds : time a fold took, as if this had been the only candidate
-    n_binaries, n_training_samples : of its schemes, fold by fold
-    reason : why it did not run to the end; empty if it did
+    scores : the values of each score, fold by fold; NaN where the score does not apply
+    losses : the losses to compare with other runners, fold by fold: one a sample, or one a fold
+    fit_seconds, predict_seconds : time of each fold, as if this had been the only candidate
+    n_binaries, n_training_samples : of its scheme, fold by fold
+    reason : why it was dropped; empty if it was not
     """
 
     candidate: Candidate
@@ -81,30 +78,30 @@ class Runner:
 
 @dataclass
 class Race:
-    """What came out of a race: the runners, in the order of the candidates."""
+    """The result of a race: the runners, in the order of the candidates."""
 
     runners: list[Runner]
     weights: list[Floats]
     n_folds: int
 
     @property
-    def finished(self) -> list[Runner]:
-        """The runners that were measured on every fold, and can win."""
+    def survivors(self) -> list[Runner]:
+        """The runners that were measured on every fold and can still win."""
         return [runner for runner in self.runners if not runner.reason]
 
     def gap(self, runner: Runner, other: Runner) -> tuple[float, float]:
-        """Return by how much a runner loses to another, on the folds of both, and its error."""
+        """Return how much a runner loses to another on their common folds, and its error."""
         n_folds = min(runner.n_folds, other.n_folds)
         losses = np.concatenate(runner.losses[:n_folds]) - np.concatenate(other.losses[:n_folds])
         weight = np.concatenate(self.weights[:n_folds])
-        if len(losses) != len(weight):  # a value a fold
+        if len(losses) != len(weight):  # one loss a fold
             weight = np.ones(len(losses))
         mean = float(np.average(losses, weights=weight))
         spread = np.sqrt(np.sum((weight * (losses - mean)) ** 2))
         return mean, float(spread / weight.sum())
 
     def leader(self, runners: Sequence[Runner]) -> Runner:
-        """Return the runner that none of the others beats; the first among equals."""
+        """Return the runner with the least loss; the first among equals."""
         best = runners[0]
         for runner in runners[1:]:
             if self.gap(runner, best)[0] < 0:
@@ -120,30 +117,29 @@ def run_race(
     scores: Sequence[Score],
     folds: Sequence[tuple[NDArray[np.intp], NDArray[np.intp]]],
     estimator: Any,
-    training: Callable[[NDArray[np.intp]], Mapping[str, Any]],
+    training: TrainingSource,
     models: Mapping[str, Any] | None = None,
     sample_weight: ArrayLike | None = None,
-    random_state: Any = None,
     budget: float | None = None,
     is_lenient: bool = False,
     progress: Progress | None = None,
     on_fold: Callable[[Race], None] | None = None,
 ) -> Race:
-    """Measure candidates on folds, and leave behind those that cannot win any more.
+    """Measure candidates on folds, and drop those that can no longer win.
 
     Parameters
     ----------
     candidates : sequence of Candidate
     X, y : the data, checked
     scores : what is measured; the first one decides
-    folds : pairs of training and held-out rows; every class is in all training parts
-    estimator, models, random_state : as of the classifier
-    training : from rows of the data to the options of `polytomy.composition.fit_binaries`
-    sample_weight : of the held-out samples
-    budget : seconds after which no further fold is begun
-    is_lenient : whether candidates that cannot be done on this data are left out, with the reason,
-        or raise their error
-    progress : context manager of the dichotomies of a fold, such as `progress_bar`
+    folds : pairs of training and held-out rows; all classes are in every training part
+    estimator, models : as in the classifier
+    training : where the options of training come from
+    sample_weight : weights of the held-out samples
+    budget : start no new fold after this many seconds
+    is_lenient : if true, a candidate that cannot be used on this data is dropped, and the reason
+        noted; otherwise its error is raised
+    progress : context manager of the number of partitions of a fold, such as `progress_bar`
     on_fold : called after each fold
     """
     deciding = scores[0]
@@ -151,28 +147,19 @@ def run_race(
         gives_probabilities(each.solver) for each in candidates
     ):
         raise ArgumentError(
-            f"scoring={deciding.name!r} needs probabilities, which no candidate's solver gives. "
-            'Use scoring="accuracy".'
+            Argument("scoring", deciding.name),
+            " needs probabilities, but no candidate's solver gives them. Use ",
+            Argument("scoring", "accuracy"),
+            ".",
         )
-    classes, codes = np.unique(y, return_inverse=True)
     runners = [Runner(each, {score.name: [] for score in scores}) for each in candidates]
     race = Race(runners, [], 0)
     track = _Track(
-        X,
-        y,
-        classes,
-        codes,
-        check_weights(sample_weight, len(y)),
-        scores,
-        estimator,
-        models,
-        random_state,
-        training,
-        progress,
+        X, y, check_weights(sample_weight, len(y)), scores, estimator, models, training, progress
     )
     started = perf_counter()
     for number, (training_rows, held_out) in enumerate(folds, start=1):
-        schemes = track.schemes(runners, training_rows, is_lenient=is_lenient)
+        schemes = track.make_schemes(runners, training_rows, is_lenient=is_lenient)
         track.run(schemes, training_rows, held_out)
         race.weights.append(track.weight[held_out])
         race.n_folds = number
@@ -182,8 +169,8 @@ def run_race(
             break
         if budget is not None and perf_counter() - started > budget:
             break
-        _leave_losers_behind(race)
-        if sum(not runner.reason for runner in runners) == 1:
+        _drop_losers(race)
+        if len(race.survivors) == 1:
             break
     return race
 
@@ -194,93 +181,92 @@ class _Track:
 
     X: Any
     y: NDArray[Any]
-    classes: NDArray[Any]
-    codes: NDArray[np.intp]
     weight: Floats
     scores: Sequence[Score]
     estimator: Any
     models: Mapping[str, Any] | None
-    random_state: Any
-    training: Callable[[NDArray[np.intp]], Mapping[str, Any]]
+    training: TrainingSource
     progress: Progress | None
 
     def part(self, rows: NDArray[np.intp], training_rows: NDArray[np.intp]) -> Any:
-        """Return some samples; of kernel values, their columns are the training samples'."""
+        """Return some samples; of a kernel matrix, with the columns of the training samples."""
         X = take_rows(self.X, rows)
         return take_columns(X, training_rows) if is_pairwise(self.estimator) else X
 
-    def schemes(
+    def make_schemes(
         self, runners: Sequence[Runner], rows: NDArray[np.intp], *, is_lenient: bool
-    ) -> list[tuple[Runner, tuple[Scheme, ...]]]:
-        """Return the runners that are left, each with its schemes for the training rows."""
+    ) -> list[tuple[Runner, Scheme | SchemeEnsemble]]:
+        """Return the runners that are left, each with its scheme for the training rows."""
         X, y = self.part(rows, rows), self.y[rows]
+        random_state = self.training.parameters.random_state
         made = []
         for runner in runners:
             if runner.reason:
                 continue
-            scheme, solver = runner.candidate.scheme, runner.candidate.solver
+            argument, solver = runner.candidate.scheme, runner.candidate.solver
             try:
-                members = members_of(
-                    scheme_from(scheme, self.classes, X=X, y=y, random_state=self.random_state)
+                scheme = scheme_from(
+                    argument, self.training.classes, X=X, y=y, random_state=random_state
                 )
-                for member in members:
+                for member in members_of(scheme):
                     check_solver(member, solver)
             except PolytomyError as error:
                 if not is_lenient:
                     raise
                 runner.reason = str(error)
             else:
-                made.append((runner, members))
+                made.append((runner, scheme))
         if not made:
-            raise ArgumentError(f"no candidate can be done on this data: {runners[0].reason}")
+            raise ArgumentError(f"no candidate can be used on this data: {runners[0].reason}")
         return made
 
     def run(
         self,
-        schemes: Sequence[tuple[Runner, tuple[Scheme, ...]]],
+        schemes: Sequence[tuple[Runner, Scheme | SchemeEnsemble]],
         rows: NDArray[np.intp],
         held_out: NDArray[np.intp],
     ) -> None:
         """Train what the schemes need on some rows, and judge the runners on others."""
-        every = [member for _, members in schemes for member in members]
-        wanted, arrangements = arrange(every, self.classes, self.estimator, self.models)
-        codes = self.codes[rows]
-        options = dict(self.training(rows))
-        with ExitStack() as stack:
-            if self.progress is not None:
-                options |= stack.enter_context(self.progress(wanted))._asdict()
+        classes = self.training.classes
+        every = [scheme for _, scheme in schemes]
+        plan = plan_training(every, classes, self.estimator, self.models)
+        indices = self.training.class_indices[rows]
+        n_to_train = sum(each.trained is None for each in plan.dichotomies)
+        bar = nullcontext(None) if self.progress is None else self.progress(n_to_train)
+        with bar as listener:
             X = self.part(rows, rows)
-            binaries = fit_binaries(wanted, X, codes, len(self.classes), **options)
-        counts = np.bincount(codes, minlength=len(self.classes))
-        sizes = [sum(counts[k] for k in (*each.negative, *each.positive)) for each in wanted]
+            options = self.training.options(rows)
+            binaries = fit_binaries(plan.dichotomies, X, indices, len(classes), options, listener)
+        counts = np.bincount(indices, minlength=len(classes))
+        sizes = [
+            sum(counts[k] for k in (*each.negative, *each.positive)) for each in plan.dichotomies
+        ]
         X = self.part(held_out, rows)
-        remaining = iter(arrangements)
-        for runner, members in schemes:
-            own = list(islice(remaining, len(members)))
-            columns = np.unique(np.concatenate([each.columns for each in own]))
-            seconds, answers = _predict(own, columns, binaries, X, runner.candidate.solver)
-            judged = Judged(self.y[held_out], answers, self.classes, self.weight[held_out])
+        for number, (runner, _) in enumerate(schemes):
+            columns = plan.columns_of(number)
+            own = [binaries[column] for column in columns]
+            composition = plan.only(number).compose(own, runner.candidate.solver)
+            seconds, scores = _predict(composition, X)
+            judged = Judged(
+                self.y[held_out],
+                scores,
+                composition.winners(scores),
+                classes,
+                self.weight[held_out],
+            )
             _note_scores(runner, judged, self.scores)
             runner.predict_seconds.append(seconds)
-            runner.fit_seconds.append(sum(binaries[column].seconds for column in columns))
+            runner.fit_seconds.append(sum(binary.seconds for binary in own))
             runner.n_binaries.append(len(columns))
             runner.n_training_samples.append(int(sum(sizes[column] for column in columns)))
 
 
-def _predict(
-    arrangements: Sequence[Arrangement],
-    columns: NDArray[np.intp],
-    binaries: Sequence[TrainedBinary],
-    X: Any,
-    solver: Any,
-) -> tuple[float, Floats]:
-    """Return the scores of the classes by one candidate's binaries alone, and the seconds taken."""
-    bank = build_bank([binaries[column] for column in columns])
-    own = [each._replace(columns=np.searchsorted(columns, each.columns)) for each in arrangements]
-    mean_scores(own, bank, take_rows(X, np.arange(1)), solver)  # what is compiled or put together
+def _predict(composition: Composition, X: Any) -> tuple[float, Floats]:
+    """Return the seconds that prediction takes, and the scores of the classes."""
+    composition.scores(take_rows(X, np.arange(1)))  # compiles and puts together what is needed
     started = perf_counter()
-    answers = mean_scores(own, bank, X, solver)
-    return perf_counter() - started, answers
+    scores = composition.scores(X)
+    return perf_counter() - started, scores
 
 
 def _note_scores(runner: Runner, judged: Judged, scores: Sequence[Score]) -> None:
@@ -290,7 +276,7 @@ def _note_scores(runner: Runner, judged: Judged, scores: Sequence[Score]) -> Non
         runner.scores[score.name].append(score.measure(judged) if is_measured else np.nan)
     deciding = scores[0]
     if not has_probabilities and deciding.needs_probabilities:
-        runner.reason = f"solver={runner.candidate.solver!r} gives no probabilities"
+        runner.reason = f'solver="{runner.candidate.solver}" does not give probabilities'
     if deciding.losses is not None:
         runner.losses.append(deciding.losses(judged))
     else:
@@ -298,11 +284,11 @@ def _note_scores(runner: Runner, judged: Judged, scores: Sequence[Score]) -> Non
         runner.losses.append(np.array([-value if deciding.greater_is_better else value]))
 
 
-def _leave_losers_behind(race: Race) -> None:
-    live = [runner for runner in race.runners if not runner.reason]
-    best = race.leader(live)
-    for runner in live:
+def _drop_losers(race: Race) -> None:
+    survivors = race.survivors
+    best = race.leader(survivors)
+    for runner in survivors:
         gap, error = race.gap(runner, best)
         n_values = sum(map(len, runner.losses))
-        if runner is not best and n_values >= _LEAST_SAMPLES and gap > _DECIDED * error:
-            runner.reason = f"left behind {best.candidate.name} after fold {race.n_folds}"
+        if runner is not best and n_values >= _LEAST_SAMPLES and gap > _CLEAR_LOSS * error:
+            runner.reason = f"dropped after fold {race.n_folds} ({best.candidate.name} was better)"

@@ -1,16 +1,16 @@
-"""What candidates are judged by."""
+"""Scores by which candidates are compared."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from difflib import get_close_matches
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from polytomy import metrics
-from polytomy.errors import ArgumentError
+from polytomy.errors import Argument, ArgumentError
+from polytomy.inputs.suggestions import did_you_mean
 
 __all__ = ["SCORES", "Judged", "Score", "find_score"]
 
@@ -18,17 +18,27 @@ Floats = NDArray[np.float64]
 
 
 class Judged(NamedTuple):
-    """Held-out samples: their labels, the scores of the classes, the classes, the weights."""
+    """Held-out samples and what was predicted for them.
+
+    Attributes
+    ----------
+    y : array of true labels
+    scores : array of shape (n_samples, n_classes), probabilities or other scores
+    winners : array of int, the index of each predicted class
+    classes : array of labels
+    weight : array of sample weights, optional
+    """
 
     y: NDArray[Any]
     scores: Floats
+    winners: NDArray[np.intp]
     classes: NDArray[Any]
     weight: Floats | None
 
     @property
     def predicted(self) -> NDArray[Any]:
-        """The class of the largest score; ties go to the first."""
-        labels: NDArray[Any] = self.classes[np.argmax(self.scores, axis=1)]
+        """The predicted labels."""
+        labels: NDArray[Any] = self.classes[self.winners]
         return labels
 
 
@@ -40,9 +50,9 @@ class Score(NamedTuple):
     name : str
     measure : from held-out samples to a number
     greater_is_better : bool
-    needs_probabilities : whether votes and other scores mean nothing to it
-    losses : from held-out samples to a loss of each, whose mean ranks as the score does; None where
-        the score is no such mean
+    needs_probabilities : whether it cannot judge votes and other scores
+    losses : from held-out samples to a loss for each, whose mean ranks candidates as the score
+        does; None if the score is not such a mean
     """
 
     name: str
@@ -73,18 +83,18 @@ def _surprises(judged: Judged) -> Floats:
 
 
 def _surprises_at_prediction(judged: Judged) -> Floats:
-    """Return −log P(truth | prediction), as frequent as it is among these samples.
+    """Return −log P(truth | prediction), with the frequencies among these samples.
 
-    The mean is the entropy of the truth that is left once the prediction is known: that of the
-    truth, which all candidates have in common, times one less the uncertainty coefficient.
+    Its mean is the entropy of the true class given the predicted one: the entropy of the true
+    class, which all candidates share, times one minus the uncertainty coefficient.
     """
     truth = np.argmax(_is_truth(judged), axis=1)
-    predicted = np.argmax(judged.scores, axis=1)
+    predicted = judged.winners
     n_classes = len(judged.classes)
     joint = np.zeros((n_classes, n_classes))
     np.add.at(joint, (truth, predicted), 1.0 if judged.weight is None else judged.weight)
     among = joint[truth, predicted] / joint.sum(axis=0)[predicted]
-    # Samples that weigh nothing may be alone with theirs.
+    # Samples of weight zero may be the only ones with their prediction.
     return np.asarray(-np.log(np.where(np.isnan(among) | (among <= 0), 1.0, among)))
 
 
@@ -124,7 +134,7 @@ SCORES: dict[str, Score] = {
             needs_probabilities=False,
             losses=_surprises_at_prediction,
         ),
-        # What the probabilities leave open about the class, and what the prediction leaves open.
+        # Uncertainty about the class given the probabilities, plus that given the prediction.
         Score("joint_log_loss", _joint_log_loss, losses=_joint_surprises),
         Score(
             "accuracy",
@@ -138,15 +148,18 @@ SCORES: dict[str, Score] = {
 
 
 def find_score(name: str) -> Score:
-    """Return the score of a name, or an ArgumentError that lists them.
+    """Return the score of that name; an ArgumentError lists the names.
 
     Examples
     --------
-    >>> find_score("accuracy").greater_is_better
-    True
+    >>> find_score("accuracy").losses(Judged(
+    ...     np.array(["a", "b"]), np.eye(2)[[0, 0]], np.array([0, 0]), np.array(["a", "b"]), None
+    ... ))
+    array([0., 1.])
     """
     if not isinstance(name, str) or name not in SCORES:
-        near = get_close_matches(str(name), SCORES, n=1)
-        hint = f" Did you mean {near[0]!r}?" if near else ""
-        raise ArgumentError(f"scoring={name!r} is not known; there are {', '.join(SCORES)}.{hint}")
+        raise ArgumentError(
+            Argument("scoring"),
+            f" must be one of {', '.join(SCORES)}; got {name!r}.{did_you_mean(name, SCORES)}",
+        )
     return SCORES[name]

@@ -1,24 +1,24 @@
-"""Training the machines of many problems on one matrix, side by side."""
+"""Training the support vector machines of many problems on one kernel matrix, in threads."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
-from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from polytomy.binary.answers import Output, TrainedBinary
+from polytomy.binary.options import TrainingListener, TrainingOptions
 from polytomy.binary.problems import BinaryProblem
-from polytomy.binary.training import describe_shortcoming
+from polytomy.binary.training import constant_binary, describe_shortcoming
 from polytomy.calibration.calibrators import UncalibratedMap
 from polytomy.calibration.folds import check_folds, count_folds
-from polytomy.calibration.option import Calibration, make_calibrator
+from polytomy.calibration.option import make_calibrator
 from polytomy.inputs.rows import count_rows, take_rows
 from polytomy.inputs.sparse import is_sparse
 from polytomy.inputs.weights import check_weights
@@ -65,45 +65,33 @@ def train_on_shared_kernel(
     estimators: Sequence[Any],
     X: Any,
     problems: Sequence[BinaryProblem],
+    options: TrainingOptions | None = None,
     *,
-    calibration: Calibration = "auto",
-    cv: Any = 5,
     seeds: Sequence[int | None] | None = None,
-    sample_weight: ArrayLike | None = None,
-    balance: bool = False,
-    memory_budget: float | None = None,
-    n_jobs: int | None = None,
-    on_trained: Callable[[int], None] | None = None,
+    listener: TrainingListener | None = None,
 ) -> SharedTraining:
     """Train all binaries that are plain SVCs on one matrix of kernel values.
 
-    Each of them is what :func:`polytomy.binary.train_binary` returns, but faster: the kernel
-    values of two samples are computed once for all problems and folds, the folds of a calibration
-    start from the solution of their problem, and what they hold out needs no further kernel
-    values. A machine is trained as LIBSVM trains it and to the same tolerance; with
-    ``gamma="scale"`` it has, as there, the gamma of its own samples.
+    Each result is what :func:`polytomy.binary.train_binary` returns, but faster: the kernel value
+    of two samples is computed once for all problems and folds, the folds of a calibration start
+    from the solution of their problem, and scoring held-out samples takes no further kernel
+    values. Machines are trained as LIBSVM trains them and to the same tolerance; with
+    ``gamma="scale"`` each has, as there, the gamma of its own samples.
 
     Parameters
     ----------
     estimators : sequence of n_problems estimators
-        Those that are no SVC, or an SVC with a kernel other than linear, rbf, poly and sigmoid,
-        are left to be trained another way.
+        Anything but an SVC with a linear, rbf, poly or sigmoid kernel is left to be trained another
+        way.
     X : array, sparse matrix or frame of shape (n_rows, n_features)
     problems : sequence of n_problems problems
-    calibration, cv, sample_weight : see :func:`polytomy.binary.train_binary`
+    options : TrainingOptions, optional
+        If the kernel matrix does not fit in ``memory_budget``, its rows are computed when they are
+        needed, and some of them kept; for sparse samples, each problem has its own matrix. A
+        problem that does not fit even so is left to be trained another way.
     seeds : sequence of n_problems ints, optional
         Each fixes the folds of a problem.
-    balance : bool, default=False
-        Whether the two sides of each problem weigh the same.
-    memory_budget : number of bytes, default a quarter of the machine's memory
-        What the matrix may take, with all that goes with it. Where that is too little, its rows
-        are made when they are needed, and some of them kept; of sparse samples, each problem has a
-        matrix of its own. A problem for which it is too little even so is left to be trained
-        another way.
-    n_jobs : int, optional
-        Number of threads, as joblib counts jobs. The result does not depend on it.
-    on_trained : callable, optional
-        Called in this thread with the position of each problem that is ready.
+    listener : TrainingListener, optional
 
     Returns
     -------
@@ -115,46 +103,45 @@ def train_on_shared_kernel(
     >>> X = np.array([[0.0], [1.0], [2.0], [3.0]])
     >>> low = BinaryProblem("low", np.arange(4), np.array([False, True, True, True]))
     >>> high = BinaryProblem("high", np.arange(4), np.array([False, False, False, True]))
-    >>> training = train_on_shared_kernel([SVC(C=10)] * 2, X, [low, high], calibration=None)
-    >>> training.binaries[1].decisions(X) > 0
-    array([False, False, False,  True])
+    >>> options = TrainingOptions(calibration=None)
+    >>> training = train_on_shared_kernel([SVC(C=10)] * 2, X, [low, high], options)
+    >>> np.sign(training.binaries[1].decisions(X))
+    array([-1., -1., -1.,  1.])
     >>> training.notes
-    ['2 of the binaries are trained on one matrix of 4 rows, 128 bytes.']
+    ['2 binaries are trained on one matrix of 4 rows, 128 bytes.']
     """
-    make_calibrator(calibration)
-    check_folds(cv)
-    budget = check_budget(memory_budget)
-    n_rows = count_rows(X)
-    weight = None if sample_weight is None else check_weights(sample_weight, n_rows)
-    if weight is not None:
+    options = TrainingOptions() if options is None else options
+    listener = TrainingListener() if listener is None else listener
+    make_calibrator(options.calibration)
+    check_folds(options.cv)
+    budget = check_budget(options.memory_budget)
+    if options.arguments.sample_weight is not None:
+        weight = check_weights(options.arguments.sample_weight, count_rows(X))
         problems = [problem.keep(weight[problem.rows] > 0) for problem in problems]
     seeds = [None] * len(problems) if seeds is None else seeds
 
     groups, reasons = group_by_matrix(estimators)
-    trainer = _Trainer(X, calibration, cv, weight, balance, budget, n_jobs)
+    trainer = _GroupTrainer(X, options, budget)
     binaries: list[TrainedBinary | None] = [None] * len(problems)
     machines: dict[int, MachineData] = {}
     notes: list[str] = []
     for group in groups:
         to_train = [k for k in group if problems[k].smaller_side > 0]
         for k in sorted(set(group).difference(to_train)):
-            answer = float(np.sign(problems[k].n_positive - problems[k].n_negative))
-            binaries[k] = TrainedBinary(problems[k].name, Output.CONSTANT, constant=answer)
-            if on_trained is not None:
-                on_trained(k)
+            binaries[k] = constant_binary(problems[k])
+            listener.trained(problems[k].name)
         tasks = [(estimators[k], problems[k], seeds[k]) for k in to_train]
         for k, outcome in zip(to_train, trainer.train(tasks, notes), strict=True):
             if isinstance(outcome, UnsuitableError):
                 reasons[str(outcome)] += 1
                 continue
             machines[k] = outcome
-            if on_trained is not None:
-                on_trained(k)
+            listener.trained(problems[k].name)
     for k, binary in _share_vectors(machines, X, problems).items():
         binaries[k] = binary
     _warn_of_early_stops(machines, estimators, problems)
     notes += [
-        f"{count} of the binaries are trained one by one: {why}." for why, count in reasons.items()
+        f"{count} binaries are trained one by one: {reason}." for reason, count in reasons.items()
     ]
     return SharedTraining(binaries, notes)
 
@@ -163,16 +150,12 @@ _Task = tuple[Any, BinaryProblem, int | None]
 
 
 @dataclass(frozen=True, slots=True)
-class _Trainer:
-    """Trains problems whose machines can share a matrix."""
+class _GroupTrainer:
+    """Trains a group of problems whose machines can share a matrix."""
 
     X: Any
-    calibration: Calibration
-    cv: Any
-    weight: NDArray[np.float64] | None
-    balance: bool
+    options: TrainingOptions
     budget: float
-    n_jobs: int | None
 
     def train(
         self, tasks: Sequence[_Task], notes: list[str]
@@ -180,7 +163,7 @@ class _Trainer:
         """Yield the machine of each SVC, problem and seed, or the reason why there is none."""
         if not tasks:
             return
-        n_threads = _count_threads(self.n_jobs, [problem for _, problem, _ in tasks])
+        n_threads = _count_threads(self.options.n_jobs, [problem for _, problem, _ in tasks])
         try:
             check_compiled()
             numbers = as_numbers(self.X)
@@ -197,19 +180,21 @@ class _Trainer:
         finder = KernelFinder(numbers)
         size = self._measure(numbers, finder, tasks)
         if is_better_apart([problem for _, problem, _ in tasks], size.n_rows):
-            notes.append(f"{len(tasks)} of the binaries have a kernel matrix each: they are small.")
+            notes.append(f"{len(tasks)} binaries have a kernel matrix each: they are small.")
             yield from self._train_apart(numbers, finder, tasks, n_threads)
             return
         try:
             plan = self._plan(numbers, finder, tasks)
             matrix, n_threads, note = self._matrix(plan, size, n_threads)
         except TooLargeError:
-            notes.append("The kernel matrix of all problems is too large; each has one of its own.")
+            notes.append(
+                "The kernel matrix of all problems is too large; each problem has its own."
+            )
             yield from self._train_apart(numbers, finder, tasks, n_threads)
         except UnsuitableError as reason:
             yield from [reason] * len(tasks)
         else:
-            notes.append(f"{len(tasks)} of the binaries are trained on one matrix of {note}.")
+            notes.append(f"{len(tasks)} binaries are trained on one matrix of {note}.")
             worker = self._worker(plan, matrix, finder)
             yield from _in_threads(n_threads, (delayed(_attempt)(worker, task) for task in tasks))
 
@@ -265,16 +250,15 @@ class _Trainer:
             matrix,
             plan.place,
             finder,
-            self.calibration,
-            self.cv,
+            self.options,
             self._n_runs,
-            self.weight,
-            self.balance,
         )
 
     @property
     def _n_runs(self) -> int:
-        return 1 if self.calibration is None else 1 + count_folds(self.cv, _EXPECTED_FOLDS)
+        if self.options.calibration is None:
+            return 1
+        return 1 + count_folds(self.options.cv, _EXPECTED_FOLDS)
 
 
 def _attempt(worker: Worker, task: _Task) -> MachineData | UnsuitableError:

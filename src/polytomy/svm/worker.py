@@ -1,4 +1,4 @@
-"""Training one problem on the shared matrix: the machine and its calibrator."""
+"""Training one problem on the shared matrix: its machine and its calibrator."""
 
 from __future__ import annotations
 
@@ -12,11 +12,13 @@ from numpy.typing import NDArray
 from sklearn.svm import SVC
 from sklearn.utils.class_weight import compute_class_weight
 
+from polytomy.binary.options import TrainingOptions
 from polytomy.binary.preparation import side_labels
-from polytomy.binary.problems import BinaryProblem, balance_sides
+from polytomy.binary.problems import BinaryProblem
+from polytomy.binary.training import weights_of_problem
 from polytomy.calibration.calibrators import Calibrator
 from polytomy.calibration.folds import CannotCalibrateError, fold_masks
-from polytomy.calibration.option import Calibration, make_calibrator
+from polytomy.calibration.option import make_calibrator
 from polytomy.routines.runtime.dispatch import routine
 from polytomy.routines.smo.reference import FEW_SAMPLES
 from polytomy.svm.kernel_finder import KernelFinder
@@ -49,43 +51,38 @@ class Worker:
 
     Attributes
     ----------
-    X : the data as they were given, for splitters that look at them
+    X : the training data as given, for splitters that look at it
     matrix : Matrix
     place : array of shape (n_rows,)
-        Which row of the matrix each row of the data is; −1 for those that it leaves out.
+        The row of the matrix that holds each row of the data; −1 for rows that it leaves out.
     finder : KernelFinder
-    calibration, cv : as `train_binary` takes them
+    options : TrainingOptions
     most_runs : one more than the number of folds that there is memory for
-    weight : array of shape (n_rows,), optional
-    balance : whether the two sides of each problem weigh the same
     """
 
     X: Any
     matrix: Matrix
     place: NDArray[np.intp]
     finder: KernelFinder
-    calibration: Calibration
-    cv: Any
+    options: TrainingOptions
     most_runs: int
-    weight: _Floats | None = None
-    balance: bool = False
     _local: threading.local = field(default_factory=threading.local)
 
     def train(self, svc: SVC, problem: BinaryProblem, seed: int | None) -> MachineData:
-        """Return the machine of a problem both sides of which have samples that weigh anything.
+        """Return the machine of a problem; both of its sides have samples of positive weight.
 
-        Raise an UnsuitableError where it needs another way of training.
+        Raise an UnsuitableError if it has to be trained another way.
         """
         started = perf_counter()
         weight = self._weight_of(problem)
         calibrator, reason = None, ""
         tests: list[NDArray[np.intp]] = []
         parts = np.ones((1, problem.n_samples), dtype=np.bool_)
-        if self.calibration is not None:
+        if self.options.calibration is not None:
             try:
-                masks, tests = _folds(problem, self.X, self.cv, seed)
+                masks, tests = _folds(problem, self.X, self.options.cv, seed)
                 parts = np.vstack([parts, *masks])
-                calibrator = make_calibrator(self.calibration, seed)
+                calibrator = make_calibrator(self.options.calibration, seed)
             except CannotCalibrateError as error:
                 reason = str(error)
         if len(parts) > self.most_runs:
@@ -141,9 +138,7 @@ class Worker:
 
     def _weight_of(self, problem: BinaryProblem) -> _Floats | None:
         """Return the weights of the samples of a problem."""
-        weight = self.weight
-        if self.balance:
-            weight = balance_sides(problem, weight, len(self.place))
+        weight = weights_of_problem(problem, self.options, len(self.place))
         return None if weight is None else weight[problem.rows]
 
     def _cache(self, n_samples: int) -> NDArray[np.float32]:

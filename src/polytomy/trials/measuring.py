@@ -1,7 +1,7 @@
-"""One trial: a split of a dataset, on which every pair is trained, asked and judged.
+"""One trial: a split of a dataset, on which every pair is trained and judged.
 
 All pairs have the same split. A dichotomy that occurs in several configurations is trained once,
-and its training time is charged to each of them as if it were alone.
+and its training time counts for each of them.
 """
 
 from __future__ import annotations
@@ -17,24 +17,22 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from polytomy import metrics
-from polytomy.banks import build_bank
 from polytomy.banks.vector_union import pool_by_bytes
-from polytomy.binary import TrainedBinary
+from polytomy.binary import TrainedBinary, TrainingOptions
 from polytomy.composition import (
-    Arrangement,
-    Dichotomy,
-    arrange,
+    Composition,
+    TrainingPlan,
     bind_classes,
     check_solver,
     fit_binaries,
-    gives_probabilities,
-    mean_scores,
     members_of,
+    plan_training,
     scheme_from,
 )
 from polytomy.errors import PolytomyError, PolytomyWarning
 from polytomy.inputs.rows import take_rows
 from polytomy.scheme import Scheme
+from polytomy.scheme.ensemble import SchemeEnsemble
 from polytomy.trials.pairs import Pair
 from polytomy.trials.protocol import CALIBRATION, FOLDS, Protocol, Split, describe_estimator
 from polytomy.trials.sources import Dataset
@@ -44,20 +42,19 @@ __all__ = ["count_support_vectors", "measure_trial"]
 Floats = NDArray[np.float64]
 
 _RELIABILITY_BINS = 10
-# Predictions are repeated until they took so long together, but no more often than this.
+# Predictions are repeated until they have taken this long, but no more often than this.
 _LEAST_SECONDS = 0.1
 _MOST_PREDICTIONS = 10
 
 
 @dataclass
 class _Configuration:
-    """A scheme of one trial, and what became of it."""
+    """A scheme of one trial, its trained binaries, and why it cannot be used, if so."""
 
-    members: tuple[Scheme, ...] = ()
-    text: str = ""
+    scheme: Scheme | SchemeEnsemble | None = None
     problem: str = ""
     seconds: float = 0.0
-    arrangements: list[Arrangement] = field(default_factory=list)
+    plan: TrainingPlan | None = None
     binaries: list[TrainedBinary] = field(default_factory=list)
 
 
@@ -69,7 +66,7 @@ def measure_trial(
     n_jobs: int | None = None,
     on_trained: Callable[[str], None] | None = None,
 ) -> dict[str, Any]:
-    """Return what came out of one trial, as values that JSON has.
+    """Return the results of one trial, as values that JSON has.
 
     Parameters
     ----------
@@ -82,11 +79,11 @@ def measure_trial(
     Returns
     -------
     dict
-        ``cells`` has one for each pair: the measures in ``scores``, None where one means nothing;
-        the ``confusion`` matrix (rows are the true classes); the ``reliability`` of the
+        ``cells`` has an item for each pair: the measures in ``scores``, None where one does not
+        apply; the ``confusion`` matrix (rows are the true classes); the ``reliability`` of the
         probabilities of all classes, for each tenth the number of probabilities, their sum, and
-        how many of them came true; and ``problem``, why the pair cannot be done, else empty.
-        ``schemes`` has for each configuration its control text.
+        how many came true; and ``problem``, why the pair cannot be used, or empty. ``schemes`` has
+        the control text of each configuration.
     """
     started = perf_counter()
     estimator = protocol.estimator_for(dataset.name)
@@ -113,7 +110,9 @@ def measure_trial(
         "n_jobs": n_jobs,
         "seconds": perf_counter() - started,
         "warnings": sorted({str(each.message) for each in own}),
-        "schemes": {name: each.text for name, each in schemes.items()},
+        "schemes": {
+            name: "" if each.scheme is None else str(each.scheme) for name, each in schemes.items()
+        },
         "cells": cells,
     }
 
@@ -141,7 +140,7 @@ def _make_schemes(
             configuration.problem = str(error)
             continue
         configuration.seconds = perf_counter() - started
-        configuration.members, configuration.text = members_of(scheme), str(scheme)
+        configuration.scheme = scheme
     return made
 
 
@@ -153,34 +152,27 @@ def _train_schemes(
     n_jobs: int | None,
     on_trained: Callable[[str], None] | None,
 ) -> None:
-    """Train what is needed, configuration by configuration, so that each has a time of its own."""
-    possible = {name: each for name, each in schemes.items() if each.members}
-    every = [member for each in possible.values() for member in each.members]
-    wanted, arrangements = arrange(every, dataset.classes, estimator)
-    remaining = iter(arrangements)
+    """Train what is needed, configuration by configuration, so that each has its own time."""
+    possible = {name: each for name, each in schemes.items() if each.scheme is not None}
+    every = [each.scheme for each in possible.values() if each.scheme is not None]
+    common = plan_training(every, np.array(dataset.classes, dtype=object), estimator)
+    options = TrainingOptions(
+        calibration=CALIBRATION, cv=FOLDS, random_state=split.seed, n_jobs=n_jobs
+    )
     trained: dict[int, TrainedBinary] = {}
-    for name, each in possible.items():
-        parts = [next(remaining) for _ in each.members]
-        # In the order of the scheme, so that each has the seed that it would have alone.
-        columns = list(dict.fromkeys(k for part in parts for k in part.columns.tolist()))
-        place = {k: i for i, k in enumerate(columns)}
-        each.arrangements = [
-            part._replace(columns=np.array([place[k] for k in part.columns.tolist()], np.intp))
-            for part in parts
-        ]
-        # Those of an earlier configuration are not trained again, but counted.
+    for number, (name, each) in enumerate(possible.items()):
+        # In the order of the scheme, so that each binary has the seed that it would have alone.
+        columns = common.columns_of(number)
+        each.plan = common.only(number)
+        # Binaries of an earlier configuration are not trained again, but their time counts.
         each.seconds += sum(trained[k].seconds for k in columns if k in trained)
-        own = [_with_binary(wanted[k], trained.get(k)) for k in columns]
+        dichotomies = [
+            dichotomy._replace(trained=trained[k]) if k in trained else dichotomy
+            for k, dichotomy in zip(columns, each.plan.dichotomies, strict=True)
+        ]
         started = perf_counter()
         each.binaries = fit_binaries(
-            own,
-            split.X_train,
-            split.codes_train,
-            len(dataset.classes),
-            calibration=CALIBRATION,
-            cv=FOLDS,
-            random_state=split.seed,
-            n_jobs=n_jobs,
+            dichotomies, split.X_train, split.codes_train, len(dataset.classes), options
         )
         each.seconds += perf_counter() - started
         trained |= dict(zip(columns, each.binaries, strict=True))
@@ -188,38 +180,34 @@ def _train_schemes(
             on_trained(name)
 
 
-def _with_binary(dichotomy: Dichotomy, binary: TrainedBinary | None) -> Dichotomy:
-    return dichotomy if binary is None else dichotomy._replace(trained=binary)
-
-
 def _judge(
     pair: Pair, configuration: _Configuration, dataset: Dataset, split: Split
 ) -> dict[str, Any]:
     cell: dict[str, Any] = {"configuration": pair.configuration, "method": pair.method}
-    problem = configuration.problem
+    if configuration.scheme is None or configuration.plan is None:
+        return cell | {"problem": configuration.problem}
     try:
-        for member in configuration.members:
+        for member in members_of(configuration.scheme):
             check_solver(member, pair.solver)
     except PolytomyError as error:
-        problem = str(error)
-    if problem:
-        return cell | {"problem": problem}
-    seconds, scores = _predict(pair, configuration, split.X_test)
+        return cell | {"problem": str(error)}
+    composition = configuration.plan.compose(configuration.binaries, pair.solver)
+    seconds, scores = _predict(composition, split.X_test)
     n_classes = len(dataset.classes)
-    predicted = np.argmax(scores, axis=1)
+    predicted = composition.winners(scores)
     confusion = np.zeros((n_classes, n_classes), dtype=np.int64)
     np.add.at(confusion, (split.codes_test, predicted), 1)
     found: dict[str, Any] = {
         "uncertainty_coefficient": metrics.uncertainty_coefficient(split.codes_test, predicted),
         "accuracy": float(np.mean(predicted == split.codes_test)),
-        **_judge_probabilities(pair, split.codes_test, scores),
+        **_judge_probabilities(composition, split.codes_test, scores),
         "fit_seconds": configuration.seconds,
         "predict_seconds": seconds,
         "n_binaries": len(configuration.binaries),
         "n_support_vectors": count_support_vectors(configuration.binaries),
     }
     reliability = None
-    if gives_probabilities(pair.solver):
+    if composition.gives_probabilities:
         reliability = _pooled_reliability(split.codes_test, scores)
     return cell | {
         "problem": "",
@@ -229,26 +217,25 @@ def _judge(
     }
 
 
-def _predict(pair: Pair, configuration: _Configuration, X: Any) -> tuple[float, Floats]:
-    """Return the seconds that the test part takes, and the scores of its samples.
+def _predict(composition: Composition, X: Any) -> tuple[float, Floats]:
+    """Return the seconds that predicting the test part takes, and the scores of its samples.
 
-    What is quick is done several times, for the least time is what the machine's other work
+    Quick predictions are repeated: the least time is the one that other work on the machine
     disturbs least.
     """
-    bank = build_bank(configuration.binaries)
-    own = configuration.arrangements
-    # What is compiled or put together at first use.
-    mean_scores(own, bank, take_rows(X, np.arange(1)), pair.solver)
+    composition.scores(take_rows(X, np.arange(1)))  # compiles and puts together what is needed
     times: list[float] = []
     while sum(times) < _LEAST_SECONDS and len(times) < _MOST_PREDICTIONS:
         started = perf_counter()
-        scores = mean_scores(own, bank, X, pair.solver)
+        scores = composition.scores(X)
         times.append(perf_counter() - started)
     return min(times), scores
 
 
-def _judge_probabilities(pair: Pair, truth: NDArray[np.intp], scores: Floats) -> dict[str, Any]:
-    if gives_probabilities(pair.solver):
+def _judge_probabilities(
+    composition: Composition, truth: NDArray[np.intp], scores: Floats
+) -> dict[str, Any]:
+    if composition.gives_probabilities:
         given = truth, scores, np.arange(scores.shape[1])
         return {
             "brier_score": metrics.brier_score(*given),
@@ -259,10 +246,10 @@ def _judge_probabilities(pair: Pair, truth: NDArray[np.intp], scores: Floats) ->
     nothing = dict.fromkeys(
         ("brier_score", "winner_brier_score", "log_loss", "calibration_error"), None
     )
-    if pair.solver != "greedy":
+    if composition.solver != "greedy":
         return nothing
-    # The greedy walk gives the winner's probability, and no other.
-    is_right = np.argmax(scores, axis=1) == truth
+    # The greedy walk gives the probability of the winner only.
+    is_right = composition.winners(scores) == truth
     error = float(np.sqrt(np.mean((scores.max(axis=1) - is_right) ** 2)))
     return nothing | {"winner_brier_score": error}
 
@@ -279,7 +266,7 @@ def _pooled_reliability(truth: NDArray[np.intp], scores: Floats) -> list[list[fl
 
 
 def count_support_vectors(binaries: Sequence[TrainedBinary]) -> int | None:
-    """Return the number of different support vectors; None where there are no such machines."""
+    """Return the number of distinct support vectors; None if no binary has any."""
     groups: dict[bool, list[Any]] = {}
     for binary in binaries:
         steps = getattr(binary.estimator, "steps", None)

@@ -13,16 +13,23 @@ from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.svm import SVC
 
 from polytomy.binary import Output, TrainedBinary
 from polytomy.binary.answers import match_sides
 from polytomy.binary.borders import BORDERS_ENDING, read_borders
 from polytomy.classifier import PolytomyClassifier
+from polytomy.composition import Dichotomy
 from polytomy.errors import ModelFileError, SchemeError
+from polytomy.persistence.fitted import (
+    arrange_in_order,
+    compose_trained,
+    fitted_classifier,
+    order_in_scheme,
+)
 from polytomy.persistence.libsvm.model_text import parse_libsvm
 from polytomy.persistence.libsvm.models import COUPLED, VOTES, binary_of_pair, pool_of
 from polytomy.persistence.own.binaries import logistic_calibrator
-from polytomy.persistence.own.composition_fields import Sides, fitted_classifier
 from polytomy.scheme import Binary, Partition, Scheme, read
 from polytomy.svm.machines import VectorPool
 
@@ -59,11 +66,13 @@ def load_control(
     binaries = [finished[partition.binary](partition) for partition in scheme.partitions]
     labels = _labels_of(scheme)
     rank = {position: i for i, position in enumerate(np.argsort(labels).tolist())}
-    sides = [
-        Sides(
-            each.binary,
+    dichotomies = [
+        Dichotomy(
+            str(each.binary),
             tuple([rank[c] for c in each.negative]),
             tuple([rank[c] for c in each.positive]),
+            each.binary,
+            estimator=SVC(),
         )
         for each in scheme.partitions
     ]
@@ -72,14 +81,18 @@ def load_control(
     solver = "least-squares"
     if scheme.is_flat and scheme.code.is_one_vs_one and (are_bare or are_of_libsvm):
         solver = VOTES if are_bare else COUPLED
-    return fitted_classifier(
+    classes = np.sort(labels)
+    arrangement = arrange_in_order(scheme, classes)
+    composition = compose_trained(
         binaries,
-        sides,
-        np.sort(labels),
+        dichotomies,
+        classes,
         scheme,
-        n_features=n_features,
-        solver=solver,
+        solver,
+        arrangements=[arrangement],
+        tie_order=order_in_scheme(arrangement),
     )
+    return fitted_classifier(composition, n_features=n_features)
 
 
 class _Model(Protocol):

@@ -16,6 +16,7 @@ from polytomy.binary import TrainedBinary
 from polytomy.binary.preparation import is_pairwise
 from polytomy.calibration.calibrators import LogisticMap, UncalibratedMap
 from polytomy.classifier import PolytomyClassifier
+from polytomy.composition import Composition
 from polytomy.errors import ArgumentError
 from polytomy.files import writing_whole
 from polytomy.persistence.libsvm.model_text import LibsvmModel, print_libsvm
@@ -82,7 +83,7 @@ def _taken_apart(classifier: Any) -> tuple[Any, PolytomyClassifier]:
 
 
 def _libsvm_model(classifier: PolytomyClassifier) -> LibsvmModel:
-    if not hasattr(classifier, "binaries_"):
+    if not hasattr(classifier, "composition_"):
         raise ArgumentError("the classifier is not fitted, so there is nothing to write. Fit it.")
     if is_pairwise(classifier):
         raise ArgumentError(
@@ -90,13 +91,14 @@ def _libsvm_model(classifier: PolytomyClassifier) -> LibsvmModel:
             "it. Save it as a model of polytomy."
         )
     # In the order of the scheme: LIBSVM's coupling and its ties depend on it.
-    positions = classifier._arrangements[0].positions
-    labels = classifier.classes_[np.argsort(positions)]
+    composition: Composition = classifier.composition_
+    positions = composition.arrangements[0].positions
+    labels = composition.classes[np.argsort(positions)]
     if labels.dtype.kind not in "iu":
         raise ArgumentError(
             f"labels of LIBSVM are whole numbers, not {labels.tolist()[0]!r}. Fit with numbers."
         )
-    binaries, is_first_positive = _pairwise(classifier, np.argsort(np.argsort(positions)))
+    binaries, is_first_positive = _pairwise(composition, np.argsort(np.argsort(positions)))
     machines = [binary.estimator for binary in binaries]
     kernels = {_kernel_of(machine) for machine in machines}
     kernel = kernels.pop()
@@ -129,20 +131,20 @@ def _libsvm_model(classifier: PolytomyClassifier) -> LibsvmModel:
 
 
 def _pairwise(
-    classifier: PolytomyClassifier, rank: NDArray[np.intp]
+    composition: Composition, rank: NDArray[np.intp]
 ) -> tuple[list[TrainedBinary], list[bool]]:
     """Return the binaries pair by pair, and whether the first class is the +1 side of each.
 
     The classes are in the order of their ranks.
     """
-    n_classes = len(classifier.classes_)
+    n_classes = len(composition.classes)
     found: dict[tuple[int, int], tuple[TrainedBinary, bool]] = {}
-    for binary, dichotomy in zip(classifier.binaries_, classifier._dichotomies, strict=True):
+    for binary, dichotomy in zip(composition.binaries, composition.dichotomies, strict=True):
         sides = rank[[*dichotomy.negative, *dichotomy.positive]].tolist()
         if len(dichotomy.negative) == len(dichotomy.positive) == 1:
             found[min(sides), max(sides)] = binary, sides[1] < sides[0]
     wanted = [(i, j) for i in range(n_classes) for j in range(i + 1, n_classes)]
-    if len(classifier.binaries_) != len(wanted) or set(found) != set(wanted):
+    if len(composition.binaries) != len(wanted) or set(found) != set(wanted):
         raise ArgumentError(
             "a model of LIBSVM has one machine for each pair of classes. Fit with "
             'scheme="one-vs-one".'

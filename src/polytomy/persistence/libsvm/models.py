@@ -12,11 +12,17 @@ from sklearn.svm import SVC, NuSVC
 
 from polytomy.binary import Output, TrainedBinary
 from polytomy.classifier import PolytomyClassifier
+from polytomy.composition import Dichotomy
 from polytomy.designs import one_vs_one
 from polytomy.errors import ArgumentError, ModelFileError
+from polytomy.persistence.fitted import (
+    arrange_in_order,
+    compose_trained,
+    fitted_classifier,
+    order_in_scheme,
+)
 from polytomy.persistence.libsvm.model_text import LibsvmModel, parse_libsvm
 from polytomy.persistence.own.binaries import logistic_calibrator
-from polytomy.persistence.own.composition_fields import Sides, fitted_classifier
 from polytomy.svm.machines import KernelMachine, VectorPool
 
 __all__ = [
@@ -80,7 +86,8 @@ def classifier_from_libsvm(
     classes = np.unique(np.array(model.labels, dtype=np.int64))
     position = {label: i for i, label in enumerate(classes.tolist())}
     pairs = {pair: k for k, pair in enumerate(model.pairs())}
-    binaries, sides = [], []
+    estimator = _estimator_of(model)
+    binaries, dichotomies = [], []
     for partition in scheme.partitions:
         (negative,), (positive,) = partition.negative, partition.positive
         pair = min(negative, positive), max(negative, positive)
@@ -89,16 +96,19 @@ def classifier_from_libsvm(
         binaries.append(binary_of_pair(model, pool, pair, pairs[pair], is_first, name))
         labels = model.labels[negative], model.labels[positive]
         low, high = ((position[label],) for label in labels)
-        sides.append(Sides(partition.binary, low, high))
-    return fitted_classifier(
+        dichotomies.append(Dichotomy(name, low, high, partition.binary, estimator))
+    arrangement = arrange_in_order(scheme, classes)
+    composition = compose_trained(
         binaries,
-        sides,
+        dichotomies,
         classes,
         scheme,
-        n_features=pool.n_features,
-        estimator=_estimator_of(model),
-        solver=VOTES if model.prob_a is None else COUPLED,
+        VOTES if model.prob_a is None else COUPLED,
+        arrangements=[arrangement],
+        # svm-predict breaks ties by the order of the labels in the file.
+        tie_order=order_in_scheme(arrangement),
     )
+    return fitted_classifier(composition, n_features=pool.n_features, estimator=estimator)
 
 
 def pool_of(model: LibsvmModel, source: str, n_features: int | None) -> VectorPool:

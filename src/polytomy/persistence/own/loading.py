@@ -12,9 +12,10 @@ from polytomy.binary import TrainedBinary
 from polytomy.errors import ControlError, ModelFileError, PolytomyError
 from polytomy.language import Source, parse_text
 from polytomy.language.nodes import Branch, Designed, Leaf
+from polytomy.persistence.fitted import fitted_classifier
 from polytomy.persistence.own.archive import Archive
 from polytomy.persistence.own.binaries import read_binary
-from polytomy.persistence.own.composition_fields import fitted_classifier, read_composition
+from polytomy.persistence.own.composition_fields import read_composition
 from polytomy.persistence.own.estimator_kinds import SCALERS
 from polytomy.persistence.own.estimator_reader import EstimatorReader, features_of
 from polytomy.persistence.own.fields import Fields
@@ -90,19 +91,15 @@ def _read_model(archive: Archive, fields: Fields, trusted: Sequence[str]) -> Any
     parameters = read_parameters(fields.fields("parameters"), reader, binaries)
     option = parameters.pop("scheme", scheme)
     classes = read_labels(fields.fields("classes"))
-    composition = fields.fields("composition")
-    sides, places = read_composition(composition, numbers, len(classes))
+    composition = read_composition(
+        fields.fields("composition"), numbers, binaries, classes, scheme, parameters
+    )
     classifier = fitted_classifier(
-        binaries,
-        sides,
-        classes,
-        scheme,
-        places=places,
+        composition,
         n_features=read_n_features(fields, binaries),
         feature_names=fields.texts("feature_names") if "feature_names" in fields else None,
-        **parameters,
+        **{**parameters, "scheme": option},
     )
-    classifier.scheme = option
     if "pipeline" not in fields:
         return classifier
     written = fields.fields("pipeline")

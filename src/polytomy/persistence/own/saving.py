@@ -62,7 +62,7 @@ def save(
     True
     """
     pipeline, core = _taken_apart(classifier)
-    if not hasattr(core, "binaries_"):
+    if not hasattr(core, "composition_"):
         raise ArgumentError("the classifier is not fitted, so there is nothing to save. Fit it.")
     before = [] if pipeline is None else [step for _, step in pipeline.steps[:-1]]
     numbers = NumberWriter()
@@ -77,7 +77,7 @@ def save(
         "n_features": getattr(core, "n_features_in_", None),
         "feature_names": _feature_names(core),
         "parameters": write_parameters(core, writer),
-        "composition": write_composition(core, numbers),
+        "composition": write_composition(core.composition_, numbers),
         "pools": [numbers.matrix(matrix) for matrix in pools.matrices],
         "binaries": [write_binary(binary, writer, numbers) for binary in core.binaries_],
     }

@@ -1,0 +1,79 @@
+"""What training is told: its options, and who hears of its progress."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from numpy.typing import ArrayLike
+
+__all__ = ["FitArguments", "TrainingListener", "TrainingOptions"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FitArguments:
+    """What the ``fit`` of one estimator receives besides X and y.
+
+    Attributes
+    ----------
+    sample_weight : array of shape (n_rows,), optional
+    fit_params : dict
+        Further arguments by name. Those with n_rows values are cut to the rows of each problem.
+    """
+
+    sample_weight: ArrayLike | None = None
+    fit_params: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TrainingOptions:
+    """How the binaries of a scheme are trained.
+
+    Attributes
+    ----------
+    calibration : "auto", "sigmoid", "isotonic", "temperature", None or a calibrator
+    cv : int, splitter or list of splits
+        Folds on which calibrators learn: a number of stratified, shuffled folds, an object with
+        ``split(X, y)``, or pairs of training and held-out rows of X.
+    random_state : int, RandomState or None
+        Fixes the folds and every random_state in the estimators.
+    arguments : FitArguments
+    arguments_by_model : dict of str to FitArguments
+        Arguments of estimators that were given under a name and need their own.
+    balances_sides : bool
+        Whether both sides of each binary problem get the same total weight.
+    n_jobs : int, optional
+        Number of jobs, as joblib counts them. Results do not depend on it.
+    memory_budget : float, optional
+        Bytes that a shared kernel matrix may take; a quarter of the memory by default.
+    """
+
+    calibration: Any = "auto"
+    cv: Any = 5
+    random_state: Any = None
+    arguments: FitArguments = field(default_factory=FitArguments)
+    arguments_by_model: Mapping[str, FitArguments] = field(default_factory=dict)
+    balances_sides: bool = False
+    n_jobs: int | None = None
+    memory_budget: float | None = None
+
+    def arguments_for(self, model: str | None) -> FitArguments:
+        """Return the arguments of the estimator given under a name, or of the default one."""
+        return (
+            self.arguments if model is None else self.arguments_by_model.get(model, self.arguments)
+        )
+
+    def for_partition(self, seed: int | None, model: str | None = None) -> TrainingOptions:
+        """Return the options for training a single partition, which has a seed of its own."""
+        return replace(self, random_state=seed, arguments=self.arguments_for(model))
+
+
+class TrainingListener:
+    """Hears of progress in training. This one ignores it; override what you want to hear."""
+
+    def trained(self, partition: str) -> None:
+        """Hear that the binary of a partition, given by name, has been trained."""
+
+    def note(self, text: str) -> None:
+        """Hear a sentence about how the binaries are trained."""

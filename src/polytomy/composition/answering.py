@@ -1,0 +1,142 @@
+"""What a fitted classifier answers, taken from its composition."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from polytomy.binary import TrainedBinary
+from polytomy.composition.composition import Composition
+from polytomy.composition.scheme_argument import SchemeArgument, scheme_from
+from polytomy.composition.solver_option import Solver, gives_probabilities
+from polytomy.inputs.availability import available_unless
+from polytomy.inputs.training_data import check_features
+from polytomy.scheme import Scheme
+from polytomy.scheme.ensemble import SchemeEnsemble
+
+__all__ = ["AnsweringMixin"]
+
+
+def _why_no_probabilities(classifier: AnsweringMixin) -> str:
+    fitted: Composition | None = getattr(classifier, "composition_", None)
+    solver = classifier.solver if fitted is None else fitted.solver
+    if gives_probabilities(solver):
+        return ""
+    return (
+        f'solver="{solver}" gives scores, not probabilities. Use decision_function, or '
+        'with_solver("least-squares").'
+    )
+
+
+class AnsweringMixin:
+    """Answers questions about samples with the Composition in ``composition_``.
+
+    For classifiers with the parameters ``scheme``, ``solver``, ``n_jobs`` and ``random_state``.
+    """
+
+    composition_: Composition
+    scheme: SchemeArgument
+    solver: Solver
+    n_jobs: int | None
+    random_state: Any
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the class with the largest probability or score; ties go to the first class."""
+        return self._fitted().predict(check_features(self, X), self.n_jobs)
+
+    @available_unless(_why_no_probabilities)
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Return the probabilities of the classes, in the order of ``classes_``."""
+        return self._fitted().scores(check_features(self, X), self.n_jobs)
+
+    @available_unless(_why_no_probabilities)
+    def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
+        """Return the logarithms of the probabilities."""
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.log(self.predict_proba(X)))
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """Return a value for each class; the class with the largest is the one `predict` returns.
+
+        Probabilities give their logarithms, minus the mean of each row; the scores of other solvers
+        are returned as they are. For two classes there is one value, positive for the second class:
+        the log-odds, or the difference of the scores.
+
+        Models read from LIBSVM's files break ties between votes as svm-predict does; there
+        `predict` may return another of the classes with the largest value.
+
+        Returns
+        -------
+        array of shape (n_samples, n_classes), or (n_samples,) for two classes
+        """
+        return self._fitted().decision_values(check_features(self, X), self.n_jobs)
+
+    def decisions(self, X: Any) -> NDArray[np.float64]:
+        """Return the answers of the binaries, P(+1) − P(−1), in the order of the partitions.
+
+        Returns
+        -------
+        array of shape (n_samples, n_partitions), in [−1, 1]
+        """
+        return self._fitted().decisions(check_features(self, X), self.n_jobs)
+
+    # -- the same binaries, composed differently --------------------------------------------------
+
+    def with_solver(self, solver: Solver) -> Self:
+        """Return a classifier with the same trained binaries and another solver. No refit."""
+        composition = self._fitted().with_solver(solver)
+        return self._copy_with(composition, solver=solver)
+
+    def with_scheme(self, scheme: SchemeArgument) -> Self:
+        """Return a classifier with the same trained binaries in another scheme. No refit.
+
+        Every partition of the new scheme must have been trained, with its sides in either order;
+        SchemeError names one that was not.
+        """
+        new = scheme_from(scheme, self._fitted().classes, random_state=self.random_state)
+        return self._copy_with(self.composition_.with_scheme(new), scheme=scheme)
+
+    def _copy_with(self, composition: Composition, **parameters: Any) -> Self:
+        other = copy.copy(self)
+        for name, value in parameters.items():
+            setattr(other, name, value)
+        to_train = [each.estimator for each in composition.dichotomies if each.trained is None]
+        if any(hasattr(estimator, "partial_fit") for estimator in to_train):
+            # Otherwise training one of the two further would change the other's answers.
+            composition = composition.with_binaries(copy.deepcopy(composition.binaries))
+        other.composition_ = composition
+        return other
+
+    # -- what was fitted ---------------------------------------------------------------------------
+
+    @property
+    def scheme_(self) -> Scheme | SchemeEnsemble:
+        """The scheme that was fitted."""
+        return self._attribute("scheme_").scheme
+
+    @property
+    def binaries_(self) -> list[TrainedBinary]:
+        """The trained binaries."""
+        return list(self._attribute("binaries_").binaries)
+
+    @property
+    def estimators_(self) -> list[Any]:
+        """The fitted two-class estimators, in the order of the partitions."""
+        composition = self._attribute("estimators_")
+        columns = [k for each in composition.arrangements for k in each.columns.tolist()]
+        return [composition.binaries[k].estimator for k in columns]
+
+    def _attribute(self, name: str) -> Composition:
+        if not hasattr(self, "composition_"):
+            raise AttributeError(f"{type(self).__name__} has no {name} before it is fitted")
+        composition: Composition = self.composition_
+        return composition
+
+    def _fitted(self) -> Composition:
+        check_is_fitted(self, "composition_")
+        composition: Composition = self.composition_
+        return composition

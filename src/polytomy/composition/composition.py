@@ -1,0 +1,272 @@
+"""The fitted thing: trained binaries, and how their answers become an answer about classes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polytomy.banks import Bank
+from polytomy.binary import TrainedBinary
+from polytomy.composition.arrangement import Arrangement, arrange_trained
+from polytomy.composition.dichotomies import Dichotomy
+from polytomy.composition.scheme_argument import members_of
+from polytomy.composition.solver_option import Solver, check_solver, gives_probabilities
+from polytomy.composition.tree_walk import blocks_of_rows, is_walk_cheaper
+from polytomy.designs import from_matrix
+from polytomy.errors import Argument, ArgumentError, SchemeError
+from polytomy.inputs.rows import count_rows, take_block
+from polytomy.scheme import Scheme
+from polytomy.scheme.ensemble import SchemeEnsemble
+
+__all__ = ["Composition"]
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Composition:
+    """Trained binaries, the scheme they answer for, and the solver that couples their answers.
+
+    Everything that a fitted classifier knows, and nothing of how it was trained. Samples must have
+    been checked: `PolytomyClassifier` does that.
+
+    Parameters
+    ----------
+    classes : array of the class labels
+    scheme : Scheme or SchemeEnsemble
+    dichotomies : tuple of Dichotomy
+        What each binary tells apart, with sides as class indices.
+    arrangements : tuple of Arrangement, one for the scheme or for each member of the ensemble
+    bank : Bank, the trained binaries in the order of the dichotomies
+    solver : name of a method, or function of (scheme, decisions)
+    tie_order : tuple of int, optional
+        Class indices, the one first that wins ties between scores. Only models read from files
+        have one: LIBSVM breaks ties by the order of labels in its file.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from polytomy import PolytomyClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> composition = PolytomyClassifier(random_state=0).fit(X, y).composition_
+    >>> composition
+    <Composition of 3 binaries for 3 classes, solved by "least-squares">
+    >>> composition.with_solver("voting").scores(X[:1]).round(2)
+    array([[ 1.94,  0.03, -1.97]])
+    """
+
+    classes: NDArray[Any]
+    scheme: Scheme | SchemeEnsemble
+    dichotomies: tuple[Dichotomy, ...]
+    arrangements: tuple[Arrangement, ...]
+    bank: Bank
+    solver: Solver = "least-squares"
+    tie_order: tuple[int, ...] | None = None
+
+    def __post_init__(self) -> None:
+        members = members_of(self.scheme)
+        n_binaries = len(self.bank.binaries)
+        if len(self.dichotomies) != n_binaries:
+            raise SchemeError(
+                f"there are {n_binaries} binaries for {len(self.dichotomies)} dichotomies"
+            )
+        if len(self.arrangements) != len(members):
+            raise SchemeError(
+                f"there are {len(self.arrangements)} arrangements for {len(members)} schemes"
+            )
+        for member, arrangement in zip(members, self.arrangements, strict=True):
+            n_columns = len(arrangement.columns)
+            if not n_columns == len(arrangement.signs) == member.n_partitions:
+                raise SchemeError(
+                    f"there are {n_columns} binaries for a scheme of {member.n_partitions} "
+                    "partitions"
+                )
+            check_solver(member, self.solver)
+        if self.tie_order is not None and sorted(self.tie_order) != [*range(len(self.classes))]:
+            raise SchemeError(f"the tie order {self.tie_order} does not name each class once")
+
+    @property
+    def binaries(self) -> tuple[TrainedBinary, ...]:
+        """The trained binaries, in the order of the dichotomies."""
+        return self.bank.binaries
+
+    @property
+    def gives_probabilities(self) -> bool:
+        """Whether the scores are probabilities."""
+        return gives_probabilities(self.solver)
+
+    # -- answers ---------------------------------------------------------------------------------
+
+    def decisions(self, X: Any, n_jobs: int | None = None) -> Floats:
+        """Return P(+1) − P(−1) for each partition; for an ensemble, for each binary.
+
+        Returns
+        -------
+        array of shape (n_samples, n_partitions), in [−1, 1]
+        """
+        answers = self.bank.decisions(X, n_jobs=n_jobs)
+        # The binaries of an ensemble do not belong to one scheme: they answer as trained.
+        return self.arrangements[0].decisions(answers) if len(self.arrangements) == 1 else answers
+
+    def scores(self, X: Any, n_jobs: int | None = None) -> Floats:
+        """Return the probabilities of the classes, or their scores if the solver gives scores.
+
+        Rows are worked through in blocks, so that memory stays bounded.
+
+        Returns
+        -------
+        array of shape (n_samples, n_classes)
+        """
+        n_rows = count_rows(X)
+        scores = np.empty((n_rows, len(self.classes)))
+        for block in blocks_of_rows(n_rows, len(self.binaries)):
+            scores[block] = self._score_block(take_block(X, block), n_jobs)
+        return scores
+
+    def solve(self, answers: Floats) -> Floats:
+        """Return the scores of the classes, given the answers of all binaries.
+
+        Parameters
+        ----------
+        answers : array of shape (n_samples, n_binaries), in [−1, 1]
+        """
+        return _mean(each.solve(answers, self.solver) for each in self.arrangements)
+
+    def predict(self, X: Any, n_jobs: int | None = None) -> NDArray[Any]:
+        """Return the label of the class that wins, for each sample."""
+        labels: NDArray[Any] = self.classes[self.winners(self.scores(X, n_jobs))]
+        return labels
+
+    def winners(self, scores: Floats) -> NDArray[np.intp]:
+        """Return the index of the class with the largest score in each row.
+
+        This is the one place where ties are broken: the first class wins, unless `tie_order` says
+        otherwise.
+        """
+        if self.tie_order is None or self.gives_probabilities:
+            return np.asarray(np.argmax(scores, axis=1))
+        order = np.array(self.tie_order, dtype=np.intp)
+        return np.asarray(order[np.argmax(scores[:, order], axis=1)])
+
+    def decision_values(self, X: Any, n_jobs: int | None = None) -> Floats:
+        """Return a value for each class, the largest for the class that `predict` returns.
+
+        Probabilities give their logarithms, minus the mean of each row; other scores are returned
+        as they are. Two classes have one value, positive for the second: the log-odds, or the
+        difference of the scores.
+
+        Returns
+        -------
+        array of shape (n_samples, n_classes), or (n_samples,) for two classes
+        """
+        scores = self.scores(X, n_jobs)
+        if not self.gives_probabilities:
+            return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
+        # Solvers leave errors of this size, so that smaller probabilities are as good as zero.
+        logarithms = np.log(np.maximum(scores, np.finfo(np.float64).eps))
+        winners, rows = self.winners(scores), np.arange(len(scores))
+        if scores.shape[1] == 2:
+            log_odds = logarithms[:, 1] - logarithms[:, 0]
+            # Probabilities that differ by rounding alone may have the same logarithm.
+            is_hidden = (winners == 1) & (log_odds <= 0)
+            log_odds[is_hidden] = np.finfo(np.float64).eps
+            return log_odds
+        values = logarithms - logarithms.mean(axis=1, keepdims=True)
+        is_hidden = np.argmax(values, axis=1) != winners
+        values[rows[is_hidden], winners[is_hidden]] = np.nextafter(
+            values[is_hidden].max(axis=1), np.inf
+        )
+        return np.asarray(values)
+
+    def _score_block(self, X: Any, n_jobs: int | None) -> Floats:
+        if not self.binaries:
+            return np.ones((count_rows(X), len(self.classes)))
+        if self.solver == "greedy" and is_walk_cheaper(
+            [(each.scheme, each.columns) for each in self.arrangements], self.bank
+        ):
+            return _mean(each.walk(self.bank, X) for each in self.arrangements)
+        if self.solver == "hamming" and len(self.arrangements) == 1:
+            votes = self.arrangements[0].pair_votes(self.bank, X)
+            if votes is not None:
+                return votes
+        return self.solve(self.bank.decisions(X, n_jobs=n_jobs))
+
+    # -- the same binaries, composed differently ---------------------------------------------------
+
+    def with_binaries(self, binaries: Sequence[TrainedBinary]) -> Composition:
+        """Return the same scheme and solver with other binaries for the same dichotomies."""
+        return replace(self, bank=Bank(binaries, self.bank.dtype))
+
+    def with_solver(self, solver: Solver) -> Composition:
+        """Return the same binaries and scheme with another solver."""
+        return replace(self, solver=solver)
+
+    def with_scheme(self, scheme: Scheme | SchemeEnsemble) -> Composition:
+        """Return the same binaries and solver with another scheme.
+
+        Every partition of the new scheme must have been trained, with its sides in either order;
+        SchemeError names one that was not.
+        """
+        arrangements = tuple(
+            arrange_trained(member, self.classes, self.dichotomies) for member in members_of(scheme)
+        )
+        return replace(self, scheme=scheme, arrangements=arrangements, tie_order=None)
+
+    def restricted_to(self, partitions: Sequence[int]) -> Composition:
+        """Return the code made of some of the scheme's partitions, with their binaries alone.
+
+        A nested scheme is flattened first. CodeError says which classes the partitions that are
+        left do not tell apart.
+
+        Parameters
+        ----------
+        partitions : positions among the columns of `decisions`
+        """
+        if isinstance(self.scheme, SchemeEnsemble):
+            raise SchemeError(
+                "an ensemble cannot be restricted to some partitions. Restrict one of its schemes."
+            )
+        (arrangement,) = self.arrangements
+        chosen = np.asarray(partitions)
+        n_partitions = self.scheme.n_partitions
+        is_index = chosen.ndim == 1 and chosen.dtype.kind in "iu"
+        if not is_index or ((chosen < 0) | (chosen >= n_partitions)).any():
+            raise ArgumentError(
+                Argument("partitions"),
+                f" must be whole numbers from 0 to {n_partitions - 1}; got {partitions!r}.",
+            )
+        flat = self.scheme.flatten()
+        scheme = from_matrix(flat.code.matrix[chosen], flat.classes)
+        columns = arrangement.columns[chosen]
+        kept, places = np.unique(columns, return_inverse=True)
+        own = Arrangement(scheme, arrangement.positions, places, arrangement.signs[chosen])
+        bank = Bank([self.binaries[k] for k in kept], self.bank.dtype)
+        return replace(
+            self,
+            scheme=scheme,
+            dichotomies=tuple(self.dichotomies[k] for k in kept),
+            arrangements=(own,),
+            bank=bank,
+        )
+
+    def __repr__(self) -> str:
+        solver = f'"{self.solver}"' if isinstance(self.solver, str) else repr(self.solver)
+        return (
+            f"<Composition of {len(self.binaries)} binaries for {len(self.classes)} classes, "
+            f"solved by {solver}>"
+        )
+
+
+def _mean(scores: Iterable[Floats]) -> Floats:
+    """Return the mean over the members of an ensemble, holding no more than two at a time."""
+    total, n_members = None, 0
+    for each in scores:
+        n_members += 1
+        # The first sum is a new array, so that no member's own scores are overwritten.
+        total = each if total is None else np.add(total, each, out=total if n_members > 2 else None)
+    assert total is not None
+    return total if n_members == 1 else total / n_members

@@ -1,0 +1,74 @@
+"""The parameters of a classifier, declared once with their allowed values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from polytomy.calibration import check_folds, make_calibrator
+from polytomy.inputs.parameters import (
+    Parameter,
+    is_count,
+    is_job_count,
+    is_nonnegative_number,
+    is_random_state,
+)
+from polytomy.solvers.methods import METHODS
+
+__all__ = ["CLASSIFIER_CHECKS", "PARALLEL_CHECKS", "PRECISIONS"]
+
+PRECISIONS = ("float64", "float32")
+"""What `prediction_dtype` may be."""
+
+
+def _is_precision(value: Any) -> bool:
+    is_type = isinstance(value, type | np.dtype)
+    return is_type and any(value in (np.dtype(name), np.dtype(name).type) for name in PRECISIONS)
+
+
+def _is_mapping(value: Any) -> bool:
+    return isinstance(value, Mapping)
+
+
+def _declare(*parameters: Parameter) -> dict[str, Callable[[Any], object]]:
+    return {parameter.name: parameter.check for parameter in parameters}
+
+
+PARALLEL_CHECKS = _declare(
+    Parameter("n_jobs", "a whole number other than 0", is_job_count, allows_none=True),
+    Parameter(
+        "random_state",
+        "a whole number from 0 to 4294967295, a numpy.random.RandomState",
+        is_random_state,
+        allows_none=True,
+    ),
+    Parameter("verbose", "a whole number of 0 or more", is_count),
+)
+"""Checks of the parameters that every estimator here has."""
+
+CLASSIFIER_CHECKS: dict[str, Callable[[Any], object]] = {
+    **_declare(
+        Parameter("solver", "a function of (scheme, decisions)", callable, tuple(METHODS)),
+        Parameter("models", "a dict of names and estimators", _is_mapping, allows_none=True),
+        Parameter(
+            "class_weight",
+            "a dict of labels and weights",
+            _is_mapping,
+            ("balanced", "balanced-per-partition"),
+            allows_none=True,
+        ),
+        Parameter(
+            "memory_budget",
+            "a number of bytes of 0 or more",
+            is_nonnegative_number,
+            allows_none=True,
+        ),
+        Parameter("prediction_dtype", "", _is_precision, PRECISIONS),
+    ),
+    "calibration": make_calibrator,
+    "cv": check_folds,
+    **PARALLEL_CHECKS,
+}
+"""The check of each parameter of `PolytomyClassifier`, except `estimator` and `scheme`."""

@@ -1,0 +1,65 @@
+"""The option ``solver``: the name of a method, or a function of the user's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polytomy.errors import Argument, ArgumentError
+from polytomy.scheme import Scheme
+from polytomy.solvers import decode, find_method
+
+__all__ = ["Solver", "check_solver", "gives_probabilities", "solve_by"]
+
+Solver = str | Callable[[Scheme, NDArray[np.float64]], NDArray[np.float64]]
+
+# Tolerance for the probabilities that a function of the user's returns.
+_SUM_TOLERANCE = 1e-6
+
+
+def check_solver(scheme: Scheme, solver: Solver) -> None:
+    """Raise an ArgumentError if a solver does not exist or cannot solve a scheme."""
+    if not callable(solver):
+        decode(scheme, np.empty((0, scheme.n_partitions)), solver)
+
+
+def gives_probabilities(solver: Solver) -> bool:
+    """Return whether a solver gives probabilities; functions of users are assumed to."""
+    return callable(solver) or find_method(solver).gives_probabilities
+
+
+def solve_by(solver: Solver, scheme: Scheme, decisions: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return scores or probabilities of the scheme's classes.
+
+    Parameters
+    ----------
+    solver : name of a method, or function of (scheme, decisions)
+    scheme : Scheme
+    decisions : array of shape (n_samples, n_partitions)
+
+    Returns
+    -------
+    array of shape (n_samples, n_classes)
+    """
+    if not callable(solver):
+        return decode(scheme, decisions, solver)
+    scores = np.asarray(solver(scheme, decisions), dtype=np.float64)
+    expected = (len(decisions), len(scheme.classes))
+    if scores.shape != expected:
+        raise ArgumentError(
+            Argument("solver", solver),
+            f" returned an array of shape {scores.shape}; {expected[0]} samples and {expected[1]} "
+            f"classes need {expected}.",
+        )
+    totals = scores.sum(axis=1)
+    is_wrong = ~(np.abs(totals - 1) <= _SUM_TOLERANCE) | (scores < -_SUM_TOLERANCE).any(axis=1)
+    if is_wrong.any():
+        row = int(np.argmax(is_wrong))
+        raise ArgumentError(
+            Argument("solver", solver),
+            f" did not return probabilities: row {row} is {scores[row].tolist()}. The values of "
+            "each row must not be negative, and must sum to one.",
+        )
+    return scores

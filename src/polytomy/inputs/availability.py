@@ -1,0 +1,59 @@
+"""Methods that an estimator has only with some parameters, and says why when it has not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import update_wrapper
+from types import MethodType
+from typing import Any
+
+__all__ = ["available_unless"]
+
+
+class _ExplainedMethod:
+    """A method whose absence is explained: reading it raises AttributeError with the reason."""
+
+    def __init__(self, function: Callable[..., Any], why_missing: Callable[[Any], str]) -> None:
+        self._function, self._why_missing = function, why_missing
+        update_wrapper(self, function)  # type: ignore[arg-type]
+
+    def __get__(self, owner: Any, kind: type | None = None) -> Any:
+        if owner is None:
+            return self._function
+        reason = self._why_missing(owner)
+        if reason:
+            name = self._function.__name__
+            raise AttributeError(
+                f"{type(owner).__name__} has no {name} here: {reason}", name=name, obj=owner
+            )
+        return MethodType(self._function, owner)
+
+
+def available_unless(why_missing: Callable[[Any], str]) -> Callable[[Callable[..., Any]], Any]:
+    """Return a decorator for a method that is missing for a reason.
+
+    It is scikit-learn's ``available_if`` with an error that says why the method is missing.
+
+    Parameters
+    ----------
+    why_missing : function of the estimator that returns the reason, empty if there is none
+
+    Examples
+    --------
+    >>> class Kettle:
+    ...     water = 0
+    ...     @available_unless(lambda kettle: "" if kettle.water else "it is empty. Fill it.")
+    ...     def boil(self):
+    ...         return "boiling"
+    >>> hasattr(Kettle(), "boil")
+    False
+    >>> Kettle().boil()
+    Traceback (most recent call last):
+        ...
+    AttributeError: Kettle has no boil here: it is empty. Fill it.
+    """
+
+    def decorate(function: Callable[..., Any]) -> Any:
+        return _ExplainedMethod(function, why_missing)
+
+    return decorate

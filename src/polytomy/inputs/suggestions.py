@@ -1,0 +1,35 @@
+"""Suggestions for a name that is not known."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+__all__ = ["did_you_mean"]
+
+
+def did_you_mean(text: object, choices: Iterable[str]) -> str:
+    """Return a sentence that suggests the nearest choice, with a space before it, or nothing.
+
+    A choice is near if it is spelt almost the same, or if the text abbreviates it.
+
+    Examples
+    --------
+    >>> did_you_mean("least-square", ["least-squares", "voting"])
+    ' Did you mean "least-squares"?'
+    >>> did_you_mean("lsq", ["libsvm", "least-squares"])
+    ' Did you mean "least-squares"?'
+    >>> did_you_mean("xgboost", ["libsvm", "least-squares"])
+    ''
+    """
+    if not isinstance(text, str) or not text:
+        return ""
+    choices = list(choices)
+    near = get_close_matches(text.lower(), choices, n=1)
+    near = near or [choice for choice in choices if _abbreviates(text.lower(), choice)][:1]
+    return f' Did you mean "{near[0]}"?' if near else ""
+
+
+def _abbreviates(text: str, name: str) -> bool:
+    letters = iter(name)
+    return text[0] == name[0] and all(letter in letters for letter in text)

@@ -1,0 +1,67 @@
+"""The scheme of ``scheme="auto"``: the winner of a race between the default candidates."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from numpy.typing import NDArray
+
+from polytomy.composition import SchemeArgument, Solver, TrainingSource, gives_probabilities
+from polytomy.selection.candidates import default_candidates
+from polytomy.selection.choice import choose_runner
+from polytomy.selection.folds import comparison_folds
+from polytomy.selection.race import Progress, run_race
+from polytomy.selection.scoring import find_score
+
+__all__ = ["choose_scheme"]
+
+
+def choose_scheme(
+    X: Any,
+    y: NDArray[Any],
+    estimator: Any,
+    solver: Solver,
+    training: TrainingSource,
+    *,
+    models: Mapping[str, Any] | None = None,
+    progress: Progress | None = None,
+) -> SchemeArgument:
+    """Return the scheme that suits the data, as a value of the parameter ``scheme``.
+
+    Candidates are compared on the folds of ``cv``, by `joint_log_loss` if the solver gives
+    probabilities and by the uncertainty coefficient if not.
+
+    Parameters
+    ----------
+    X, y : the data, checked
+    estimator, solver, models : as in the classifier
+    training : where the options of training come from
+    progress : see `run_race`
+    """
+    n_classes = len(training.classes)
+    if n_classes < 3:  # there is only one way
+        return "one-vs-one"
+    deciding = "joint_log_loss" if gives_probabilities(solver) else "uncertainty_coefficient"
+    folds = comparison_folds(
+        training.parameters.cv,
+        X,
+        y,
+        training.parameters.random_state,
+        skips_incomplete=True,
+        **training.routed.splitter,
+    )
+    race = run_race(
+        default_candidates(n_classes, solver),
+        X,
+        y,
+        scores=[find_score(deciding)],
+        folds=folds,
+        estimator=estimator,
+        training=training,
+        models=models,
+        sample_weight=training.routed.estimator.sample_weight,
+        is_lenient=True,
+        progress=progress,
+    )
+    return choose_runner(race).candidate.scheme

@@ -1,0 +1,213 @@
+"""The fitted thing: its answers, its ties, and other ways to compose the same binaries."""
+
+import dataclasses
+import pickle
+
+import numpy as np
+import pytest
+from sklearn.datasets import make_blobs
+from sklearn.linear_model import LogisticRegression
+from sklearn.svm import SVC, LinearSVC
+
+from polytomy import PolytomyClassifier, designs, parse, solve
+from polytomy.composition import Composition
+from polytomy.errors import ArgumentError, CodeError, SchemeError
+from polytomy.scheme.ensemble import SchemeEnsemble
+
+REVERSED_PAIRS = designs.one_vs_one([3, 2, 1, 0])
+
+CONFIGURATIONS = [
+    ("one-vs-one", "least-squares"),
+    ("one-vs-one", "voting"),
+    ("one-vs-one", "hamming"),
+    (REVERSED_PAIRS, "hamming"),
+    (REVERSED_PAIRS, "least-squares"),
+    ("one-vs-rest", "least-squares"),
+    ("one-vs-rest", "divergence"),
+    ("one-vs-rest", "hamming"),
+    ("orthogonal", "loss-based"),
+    ("tree", "greedy"),
+    ("tree", "least-squares"),
+    ("random-trees", "least-squares"),
+]
+
+
+@pytest.fixture(scope="module")
+def noise():
+    """Samples of four classes that overlap so much that votes are often tied."""
+    X, y = make_blobs(240, 2, centers=4, cluster_std=8.0, random_state=3)
+    return X, y
+
+
+def fit(noise, scheme="one-vs-one", solver="least-squares", estimator=None):
+    estimator = LinearSVC() if estimator is None else estimator
+    return PolytomyClassifier(estimator, scheme, solver=solver, random_state=0).fit(*noise)
+
+
+@pytest.mark.parametrize(("scheme", "solver"), CONFIGURATIONS)
+def test_the_largest_decision_value_is_the_predicted_class_on_every_row(scheme, solver, noise):
+    X, _ = noise
+    classifier = fit(noise, scheme, solver)
+    values = classifier.decision_function(X)
+    assert values.shape == (len(X), 4)
+    assert np.isfinite(values).all()
+    np.testing.assert_array_equal(classifier.classes_[values.argmax(axis=1)], classifier.predict(X))
+
+
+@pytest.mark.parametrize("solver", ["least-squares", "voting", "hamming"])
+def test_two_classes_have_one_decision_value_positive_for_the_second(solver, noise):
+    X, y = noise[0][noise[1] < 2], noise[1][noise[1] < 2]
+    classifier = fit((X, y), solver=solver)
+    values = classifier.decision_function(X)
+    assert values.shape == (len(X),)
+    np.testing.assert_array_equal(classifier.predict(X), (values > 0).astype(int))
+
+
+def test_decision_values_of_probabilities_are_centred_logarithms(noise):
+    X, _ = noise
+    classifier = fit(noise, "one-vs-rest", "divergence")
+    values, proba = classifier.decision_function(X), classifier.predict_proba(X)
+    assert proba.min() > 1e-12
+    np.testing.assert_allclose(values.mean(axis=1), 0, atol=1e-12)
+    shares = np.exp(values) / np.exp(values).sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(shares, proba, rtol=1e-9)
+
+
+def test_log_odds_of_two_classes(noise):
+    X, y = noise[0][noise[1] < 2], noise[1][noise[1] < 2]
+    classifier = fit((X, y))
+    proba = classifier.predict_proba(X)
+    np.testing.assert_allclose(
+        classifier.decision_function(X), np.log(proba[:, 1] / proba[:, 0]), atol=1e-12
+    )
+
+
+class _FixedScores(Composition):
+    """A composition with scores that are given."""
+
+    def scores(self, X, n_jobs=None):
+        return np.asarray(X, dtype=np.float64)
+
+
+def fixed(classifier):
+    values = {
+        f.name: getattr(classifier.composition_, f.name) for f in dataclasses.fields(Composition)
+    }
+    return _FixedScores(**values)
+
+
+def test_probabilities_that_differ_by_rounding_alone_keep_their_winner(noise):
+    above = np.nextafter(0.25, 1)
+    rows = np.full((4, 4), 0.25)
+    rows[np.arange(4), np.arange(4)] = above
+    composition = fixed(fit(noise))
+    assert composition.winners(rows).tolist() == [0, 1, 2, 3]
+    assert composition.decision_values(rows).argmax(axis=1).tolist() == [0, 1, 2, 3]
+    pair = fixed(fit((noise[0][noise[1] < 2], noise[1][noise[1] < 2])))
+    half = np.array([[0.5, np.nextafter(0.5, 1)], [0.5, 0.5], [np.nextafter(0.5, 1), 0.5]])
+    assert (pair.decision_values(half) > 0).tolist() == [True, False, False]
+
+
+def test_ties_go_to_the_first_class_or_by_the_tie_order(noise):
+    composition = fit(noise, solver="hamming").composition_
+    scores = np.array([[1.0, 2.0, 2.0, 0.0], [0.0, 0.0, 0.0, 0.0]])
+    assert composition.winners(scores).tolist() == [1, 0]
+    ordered = dataclasses.replace(composition, tie_order=(3, 2, 1, 0))
+    assert ordered.winners(scores).tolist() == [2, 3]
+    # Probabilities are never tied by counting, so the order is for votes alone.
+    assert ordered.with_solver("least-squares").winners(scores).tolist() == [1, 0]
+
+
+def test_a_composition_is_frozen_and_survives_pickling(noise):
+    X, _ = noise
+    composition = fit(noise, estimator=SVC()).composition_
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        composition.solver = "voting"
+    again = pickle.loads(pickle.dumps(composition))
+    np.testing.assert_array_equal(again.scores(X), composition.scores(X))
+
+
+def test_it_answers_as_the_classifier_does(noise):
+    X, _ = noise
+    classifier = fit(noise, estimator=SVC())
+    composition = classifier.composition_
+    np.testing.assert_array_equal(composition.scores(X), classifier.predict_proba(X))
+    np.testing.assert_array_equal(composition.decisions(X), classifier.decisions(X))
+    np.testing.assert_array_equal(composition.predict(X), classifier.predict(X))
+    np.testing.assert_array_equal(
+        composition.scores(X), solve(classifier.scheme_, composition.decisions(X))
+    )
+
+
+def test_blocks_of_rows_change_nothing(noise, monkeypatch):
+    X, _ = noise
+    composition = fit(noise, estimator=SVC()).composition_
+    expected = composition.scores(X)
+    monkeypatch.setattr("polytomy.composition.tree_walk._BLOCK_BYTES", 8)
+    monkeypatch.setattr("polytomy.composition.tree_walk._SMALLEST_BLOCK", 7)
+    np.testing.assert_allclose(composition.scores(X), expected, rtol=0, atol=1e-12)
+
+
+def test_with_solver_and_with_scheme_keep_the_binaries(noise):
+    composition = fit(noise).composition_
+    assert composition.with_solver("voting").bank is composition.bank
+    other = composition.with_scheme(REVERSED_PAIRS)
+    assert other.bank is composition.bank
+    assert other.scheme == REVERSED_PAIRS
+    with pytest.raises(ArgumentError, match="one-vs-one code"):
+        fit(noise, "one-vs-rest").composition_.with_solver("price")
+
+
+def test_an_ensemble_averages_its_members(noise):
+    X, _ = noise
+    trees = [
+        parse("a {b {0 1} c {2 3}}"),
+        parse("a {b {0 2} c {1 3}}"),
+        parse("a {0 b {1 c {2 3}}}"),
+    ]
+    ensemble = SchemeEnsemble(trees)
+    found = fit(noise, ensemble, estimator=LogisticRegression()).predict_proba(X)
+    each = [fit(noise, tree, estimator=LogisticRegression()).predict_proba(X) for tree in trees]
+    np.testing.assert_allclose(found, np.mean(each, axis=0), atol=1e-12)
+
+
+def test_a_restricted_composition_is_the_code_of_its_partitions(noise):
+    X, _ = noise
+    composition = fit(noise, "one-vs-rest", estimator=LogisticRegression()).composition_
+    part = composition.restricted_to([0, 2, 3])
+    assert len(part.binaries) == 3
+    np.testing.assert_array_equal(part.decisions(X), composition.decisions(X)[:, [0, 2, 3]])
+    np.testing.assert_allclose(
+        part.scores(X),
+        solve(composition.scheme.code.matrix[[0, 2, 3]], part.decisions(X)),
+        atol=1e-12,
+    )
+    nested = fit(noise, "tree", estimator=LogisticRegression()).composition_
+    np.testing.assert_array_equal(nested.restricted_to([2, 0, 1]).decisions(X).shape, (len(X), 3))
+
+
+def test_partitions_that_do_not_tell_all_classes_apart_are_refused(noise):
+    composition = fit(noise, "one-vs-rest").composition_
+    with pytest.raises(CodeError):
+        composition.restricted_to([0])
+    for wrong in ([7], [-1], [0.5], 3):
+        with pytest.raises(ArgumentError, match="partitions must be whole numbers from 0 to 3"):
+            composition.restricted_to(wrong)
+    ensemble = fit(noise, "random-trees").composition_
+    with pytest.raises(SchemeError, match="an ensemble cannot be restricted"):
+        ensemble.restricted_to([0])
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"dichotomies": ()}, "there are 6 binaries for 0 dichotomies"),
+        ({"arrangements": ()}, "there are 0 arrangements for 1 schemes"),
+        ({"scheme": designs.one_vs_rest(4)}, "6 binaries for a scheme of 4 partitions"),
+        ({"tie_order": (0, 0, 1, 2)}, "does not name each class once"),
+    ],
+)
+def test_a_composition_whose_parts_do_not_fit_cannot_exist(change, words, noise):
+    composition = fit(noise).composition_
+    with pytest.raises(SchemeError, match=words):
+        dataclasses.replace(composition, **change)

@@ -1,17 +1,18 @@
-"""Multi-class classifiers composed of binary ones.
+"""Multi-class classifiers composed of two-class ones.
 
-A short text, the control language, says which dichotomies are trained and how they are put
-together; a solver turns their answers into class probabilities.
+A short text in the control language says which dichotomies to train and how to put them together;
+a solver turns their answers into class probabilities.
 """
 
 from importlib import import_module
 from importlib.metadata import version as _version
 from typing import TYPE_CHECKING, Any
 
-from polytomy import designs, metrics
+from polytomy import designs, metrics, solvers
 from polytomy.codes import CodingMatrix
 from polytomy.errors import (
     ArgumentError,
+    CalibrationWarning,
     CodeError,
     ControlError,
     ControlWarning,
@@ -19,6 +20,7 @@ from polytomy.errors import (
     ModelFileError,
     PolytomyError,
     PolytomyWarning,
+    RoutineWarning,
     SchemeError,
 )
 from polytomy.scheme import Scheme, parse, read
@@ -26,18 +28,21 @@ from polytomy.scheme.ensemble import SchemeEnsemble
 from polytomy.solvers import decode, solve
 
 if TYPE_CHECKING:
-    from polytomy import distances, plots, report, trials
+    from polytomy import datasets, distances, persistence, plots, report, trials
     from polytomy.classifier import PolytomyClassifier
+    from polytomy.composition import Composition
     from polytomy.export import to_onnx
-    from polytomy.persistence import load, save
+    from polytomy.persistence import load, read_libsvm, save
     from polytomy.search import SchemeSearchCV
 
 __version__ = _version("polytomy")
 
 __all__ = [
     "ArgumentError",
+    "CalibrationWarning",
     "CodeError",
     "CodingMatrix",
+    "Composition",
     "ControlError",
     "ControlWarning",
     "DataError",
@@ -45,33 +50,42 @@ __all__ = [
     "PolytomyClassifier",
     "PolytomyError",
     "PolytomyWarning",
+    "RoutineWarning",
     "Scheme",
     "SchemeEnsemble",
     "SchemeError",
     "SchemeSearchCV",
+    "datasets",
     "decode",
     "designs",
     "distances",
     "load",
     "metrics",
     "parse",
+    "persistence",
     "plots",
     "read",
+    "read_libsvm",
     "report",
     "save",
     "solve",
+    "solvers",
     "to_onnx",
     "trials",
 ]
 
 
-# scikit-learn takes longer to import than all the rest; who only reads schemes does not wait.
+# scikit-learn takes longer to import than all the rest, and reading a scheme does not need it.
 _AT_FIRST_USE = {
+    "Composition": "polytomy.composition",
     "PolytomyClassifier": "polytomy.classifier",
     "SchemeSearchCV": "polytomy.search",
+    "datasets": "polytomy.datasets",
     "distances": "polytomy.distances",
     "load": "polytomy.persistence",
+    "persistence": "polytomy.persistence",
     "plots": "polytomy.plots",
+    "read_libsvm": "polytomy.persistence",
     "report": "polytomy.report",
     "save": "polytomy.persistence",
     "to_onnx": "polytomy.export",

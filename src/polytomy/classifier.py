@@ -51,7 +51,10 @@ def _why_no_partial_fit(classifier: PolytomyClassifier) -> str:
         )
     estimator = resolve_estimator(classifier.estimator)
     if not hasattr(estimator, "partial_fit"):
-        return f"{type(estimator).__name__} has none. Use an estimator such as SGDClassifier()."
+        return (
+            f"{type(estimator).__name__!r} object has no attribute 'partial_fit'. Use an estimator "
+            "such as SGDClassifier()."
+        )
     return ""
 
 
@@ -112,6 +115,7 @@ class PolytomyClassifier(
     scheme_ : Scheme or SchemeEnsemble
     estimators_ : list of fitted two-class estimators, in the order of the partitions
     binaries_ : list of TrainedBinary, one for each partition that was trained
+    n_classes_ : int
     n_features_in_ : int
     feature_names_in_ : array of str, if X has feature names
 

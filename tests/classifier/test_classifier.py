@@ -477,7 +477,7 @@ def test_batches_train_further(iris):
     with pytest.raises(ArgumentError, match="'elm', which is not among the classes"):
         classifier.partial_fit(X[:1], ["elm"])
     balanced = PolytomyClassifier(GaussianNB(), class_weight="balanced")
-    with pytest.raises(AttributeError, match=r"no partial_fit here: .* needs all the data"):
+    with pytest.raises(AttributeError, match=r"has no attribute .* needs all the data at once"):
         balanced.partial_fit(X, y, classes=np.unique(y))
 
 

@@ -21,8 +21,8 @@ def test_a_missing_predict_proba_says_why_and_what_to_do(iris):
     with pytest.raises(AttributeError) as caught:
         classifier.predict_proba(iris[0])
     assert str(caught.value) == (
-        'PolytomyClassifier has no predict_proba here: solver="voting" gives scores, not '
-        'probabilities. Use decision_function, or with_solver("least-squares").'
+        "This 'PolytomyClassifier' has no attribute 'predict_proba': "
+        'solver="voting" gives scores, not probabilities. Use decision_function, or with_solver("least-squares").'
     )
 
 
@@ -30,8 +30,8 @@ def test_a_missing_partial_fit_says_why_and_what_to_do(iris):
     with pytest.raises(AttributeError) as caught:
         PolytomyClassifier(SVC()).partial_fit(*iris)
     assert str(caught.value) == (
-        "PolytomyClassifier has no partial_fit here: SVC has none. Use an estimator such as "
-        "SGDClassifier()."
+        "This 'PolytomyClassifier' has no attribute 'partial_fit': 'SVC' object has no attribute "
+        "'partial_fit'. Use an estimator such as SGDClassifier()."
     )
     assert hasattr(PolytomyClassifier(SGDClassifier()), "partial_fit")
 

@@ -130,6 +130,19 @@ class AnsweringMixin:
         columns = [k for each in composition.arrangements for k in each.columns.tolist()]
         return [composition.binaries[k].estimator for k in columns]
 
+    @property
+    def n_classes_(self) -> int:
+        """The number of classes."""
+        return len(self._attribute("n_classes_").classes)
+
+    @property
+    def pairwise_indices_(self) -> list[NDArray[np.intp]] | None:
+        """The training samples of each partition if the kernel is precomputed, else None."""
+        composition = self._attribute("pairwise_indices_")
+        columns = [k for each in composition.arrangements for k in each.columns.tolist()]
+        indices = [composition.binaries[k].columns for k in columns]
+        return [each for each in indices if each is not None] or None
+
     def _attribute(self, name: str) -> Composition:
         if not hasattr(self, "composition_"):
             raise AttributeError(f"{type(self).__name__} has no {name} before it is fitted")

@@ -23,9 +23,9 @@ class _ExplainedMethod:
         reason = self._why_missing(owner)
         if reason:
             name = self._function.__name__
-            raise AttributeError(
-                f"{type(owner).__name__} has no {name} here: {reason}", name=name, obj=owner
-            )
+            # The first words, and a cause, are those of scikit-learn's available_if.
+            message = f"This {type(owner).__name__!r} has no attribute {name!r}: {reason}"
+            raise AttributeError(message, name=name, obj=owner) from AttributeError(reason)
         return MethodType(self._function, owner)
 
 
@@ -50,7 +50,7 @@ def available_unless(why_missing: Callable[[Any], str]) -> Callable[[Callable[..
     >>> Kettle().boil()
     Traceback (most recent call last):
         ...
-    AttributeError: Kettle has no boil here: it is empty. Fill it.
+    AttributeError: This 'Kettle' has no attribute 'boil': it is empty. Fill it.
     """
 
     def decorate(function: Callable[..., Any]) -> Any:

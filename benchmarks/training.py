@@ -38,7 +38,7 @@ from benchmarks import data
 from polytomy.binary import binary_problem, train_binary
 from polytomy.composition import bind_classes, dichotomies, fit_binaries
 from polytomy.inputs.class_indices import group_rows
-from polytomy.inputs.random_states import partition_seeds
+from polytomy.inputs.seeds import partition_seeds
 
 RESULTS = Path(__file__).parents[1] / "docs" / "results" / "training.csv"
 

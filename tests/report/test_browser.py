@@ -64,7 +64,7 @@ frame.addEventListener("load", () => {
   const tab = find("#measure-log_loss-tab");
   tab.dispatchEvent(new view.KeyboardEvent("keydown", {key: "ArrowLeft", bubbles: true}));
   seen.after_key = [page.activeElement.id, isShown("measure-accuracy")];
-  seen.selected = page.querySelectorAll("#measures > .chooser > .tabs [aria-selected=true]").length;
+  seen.selected = page.querySelectorAll("#measures > .tab-group > .tabs [aria-selected=true]").length;
 
   seen.colours = [
     colour("body", "backgroundColor"), colour("body", "color"),

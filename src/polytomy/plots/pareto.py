@@ -91,4 +91,4 @@ def _find_pareto_front(costs: Any, scores: Any, *, greater_is_better: bool) -> l
 def _axis_title(name: str) -> str:
     words = name.removeprefix("mean_").replace("_", " ")
     words = f"number of {words.removeprefix('n ')}" if name.startswith("n_") else words
-    return f"{words}, seconds" if name.endswith("_time") else words
+    return f"{words} (seconds)" if name.endswith("_time") else words

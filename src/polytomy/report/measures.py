@@ -142,7 +142,7 @@ def times_section(results: Results, names: Mapping[PairName, Name]) -> Markup | 
             ]
             if points:
                 drawn = draw_scores_against_time(
-                    points, dataset, MEASURES[_SCORE].title, f"{title}, mean"
+                    points, dataset, MEASURES[_SCORE].title, f"Mean {title.lower()}"
                 )
                 figures.append(figure([dataset, tag("span", "accuracy", class_="unit")], drawn))
         if figures:

@@ -67,7 +67,7 @@ def _card(title: str, main: Child, note: Child) -> Markup:
 
 def _best_card(results: Results, measure: str, names: Mapping[PairName, Name]) -> Markup | None:
     """Return the pair with the best mean rank, or for one dataset the best mean."""
-    title = MEASURES[measure].title.removesuffix(", seconds")
+    title = MEASURES[measure].title.removesuffix(" (seconds)")
     table = results.table(measure)
     if len(table.rows) < 2:
         return None
@@ -85,7 +85,7 @@ def _best_card(results: Results, measure: str, names: Mapping[PairName, Name]) -
         note += " seconds" if measure.endswith("seconds") else ""
     else:
         return None
-    return _card(f"Best {_lower(title)}", [pair_label(names[pair]) for pair in best], note)
+    return _card(f"Best {_lower_first(title)}", [pair_label(names[pair]) for pair in best], note)
 
 
 def _is_time(each: Beside) -> bool:
@@ -111,7 +111,8 @@ def _best_table(results: Results, names: Mapping[PairName, Name]) -> Markup | No
     heads += [heading(text, first="largest") for text in ("samples", "features", "classes")]
     heads.append(heading("trials", first="largest"))
     heads += [
-        heading(f"best {_lower(table.measure.title)}", first=table.measure.best) for table in tables
+        heading(f"best {_lower_first(table.measure.title)}", first=table.measure.best)
+        for table in tables
     ]
     rows = []
     for k, dataset in enumerate(results.datasets):
@@ -146,7 +147,7 @@ def _best_cell(cells: Mapping[PairName, Cell | None], names: Mapping[PairName, N
     return number_cell(cell.mean, tag("span", marks, class_="winners"), format_cell(cell))
 
 
-def _lower(title: str) -> str:
+def _lower_first(title: str) -> str:
     return title[0].lower() + title[1:]
 
 

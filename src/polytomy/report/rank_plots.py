@@ -49,7 +49,7 @@ def draw_ranks(names: Sequence[Name], ranking: Ranking, title: str) -> Markup:
         top, end = height_of[group[0]] - 5, height_of[group[-1]] + 5
         hint = f"no significant difference: {', '.join(names[k].text for k in group)}"
         drawn.append(tag("path", tag("title", hint), d=f"M{x:g} {top:g}V{end:g}", class_="group"))
-    label = f"Mean ranks by {title.lower()} over {ranking.n_datasets} datasets, best first"
+    label = f"{title}: mean ranks over {ranking.n_datasets} datasets, best first"
     return svg(WIDTH, bottom + _BELOW, label, drawn)
 
 

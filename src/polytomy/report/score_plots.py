@@ -53,7 +53,7 @@ def draw_scores(rows: Sequence[ScoreRow], measure: Measure, dataset: str) -> Mar
     drawn = draw_x_axis(scale, _TOP, bottom, measure.title)
     for k, row in enumerate(rows):
         drawn += _draw_row(row, scale, _TOP + _ROW * (k + 0.5))
-    label = f"{measure.title} on {dataset}, mean and standard deviation of each pair"
+    label = f"{measure.title} on {dataset}: mean and standard deviation of each pair"
     return svg(WIDTH, bottom + _BELOW, label, drawn)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import NamedTuple
 
 from polytomy.report.drawing import series_colour
@@ -82,6 +83,6 @@ def published_text(figure: Published) -> str:
     >>> published_text(Published(0.94, 0.002)), published_text(Published(157.0, 2.0))
     ('0.940 ± 0.002', '157 ± 2')
     """
-    parts = f"{figure.mean:g}", f"{figure.std:g}"
-    decimals = max(len(part.partition(".")[2]) for part in parts)
+    exponents = [int(Decimal(f"{part:g}").as_tuple().exponent) for part in figure[:2]]
+    decimals = max(0, *(-exponent for exponent in exponents))
     return f"{figure.mean:.{decimals}f} ± {figure.std:.{decimals}f}"

@@ -90,7 +90,7 @@ def _check_file(name: str, folder: Path) -> str:
 def get_datasets(
     names: Annotated[
         list[str],
-        typer.Argument(metavar="NAME...", help="Datasets, by the names that `list` shows."),
+        typer.Argument(metavar="NAME", help="Datasets, by the names that `list` shows."),
     ],
     data: Annotated[Path, typer.Option(metavar="DIR", help="Folder to write them into.")] = Path(
         "data"

@@ -66,7 +66,7 @@ def distances(between: ClassDistances, *, linkage: Linkage = "single", figure: A
     shown = between.matrix[np.ix_(order, order)]
     # The zeros on the diagonal are masked, so that the colours span the other distances.
     off_diagonal = np.ma.masked_array(shown, np.eye(n_classes, dtype=bool))
-    picture = right.imshow(off_diagonal, cmap="cividis", origin="lower", aspect="auto")
+    image = right.imshow(off_diagonal, cmap="cividis", origin="lower", aspect="auto")
     # Without names there are no ticks either, because numbers would look like names.
     labels = labels if n_classes <= _MOST_NAMES else []
     rotation = 90 if max(map(len, labels), default=0) > 3 else 0
@@ -82,7 +82,7 @@ def distances(between: ClassDistances, *, linkage: Linkage = "single", figure: A
                 column, row, f"{value:.2g}", ha="center", va="center", fontsize=7,
                 color="white" if value < middle else "black",
             )  # fmt: skip
-    figure.colorbar(picture, ax=right, label=between.name, location="top", shrink=0.8)
+    figure.colorbar(image, ax=right, label=between.name, location="top", shrink=0.8)
     left.set_ylim(0, 10 * n_classes)
     lowest, highest = joined[0, 2], joined[-1, 2]
     margin = 0.15 * (highest - lowest) or 0.15 * highest or 1.0

@@ -1,1 +1,1 @@
-"""Measurements of polytomy against its peers, with the answers compared."""
+"""Benchmarks of polytomy against other packages, which also compare the results."""

@@ -1,4 +1,4 @@
-"""Run benchmarks: `python -m benchmarks [name [argument ...]] ...`, all of them without a name."""
+"""Run benchmarks: `python -m benchmarks [name [argument ...]] ...`; without a name, all of them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import benchmarks
 
 
 def find_benchmarks() -> dict[str, Callable[..., Any]]:
-    """The modules of this package that have a `main`, by name."""
+    """Return the `main` function of every module of this package that has one, by name."""
     names = (module.name for module in pkgutil.iter_modules(benchmarks.__path__))
     modules = {
         name: importlib.import_module(f"benchmarks.{name}") for name in names if name != "__main__"
@@ -24,13 +24,13 @@ def find_benchmarks() -> dict[str, Callable[..., Any]]:
 def main(words: list[str]) -> int:
     known = find_benchmarks()
     if {"-h", "--help"} & set(words):
-        print(f"python -m benchmarks [name [argument ...]] ...\n\nThe names: {', '.join(known)}.")
-        print("Data is looked for in the folder that POLYTOMY_DATA names.")
+        print(f"python -m benchmarks [name [argument ...]] ...\n\nBenchmarks: {', '.join(known)}.")
+        print("Without a name, all of them run. POLYTOMY_DATA is the folder of the datasets.")
         return 0
     if words and words[0] not in known:
-        print(f"no benchmark is named {words[0]!r}; there are {', '.join(known)}", file=sys.stderr)
+        print(f"unknown benchmark {words[0]!r}; use one of {', '.join(known)}", file=sys.stderr)
         return 2
-    # A name starts a benchmark, and the words up to the next name are its arguments.
+    # Words after a name, up to the next name, are arguments of that benchmark.
     runs: list[tuple[str, list[str]]] = [] if words else [(name, []) for name in known]
     for word in words:
         if word in known:

@@ -1,8 +1,8 @@
-"""The datasets of the benchmarks, from the folder that POLYTOMY_DATA names.
+"""Datasets of the benchmarks, read from the folder POLYTOMY_DATA.
 
-Each is a file NAME.csv.gz with a header, features first and the label last. The options of the
-support vector machines are those of Mills's experiments: C and gamma for LIBSVM, whose default
-gamma is one over the number of features.
+Each is a file NAME.csv.gz with a header, the features first and the label last. Support vector
+machines have the options of Mills's experiments: C and gamma of LIBSVM, whose default gamma is one
+over the number of features.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ PAPER = tuple(CATALOGUE)
 
 
 class Split(NamedTuple):
-    """Standardised training and test parts."""
+    """Standardised training and test samples."""
 
     X_train: np.ndarray
     X_test: np.ndarray
@@ -33,22 +33,22 @@ class Split(NamedTuple):
 
 
 def folder() -> Path | None:
-    """Return the folder of the datasets, or None where there is none."""
+    """Return the folder of the datasets, or None if POLYTOMY_DATA is not set."""
     name = os.environ.get("POLYTOMY_DATA", "")
     return Path(name) if name and Path(name).is_dir() else None
 
 
 def available(names: tuple[str, ...] = PAPER) -> list[str]:
-    """Return the names of the datasets that are there."""
+    """Return the names of the datasets in the folder."""
     home = folder()
     return [] if home is None else [name for name in names if (home / f"{name}.csv.gz").is_file()]
 
 
 def load(name: str) -> tuple[np.ndarray, np.ndarray]:
-    """Return the features and the labels of a dataset."""
+    """Return the features and labels of a dataset."""
     home = folder()
     if home is None:
-        raise FileNotFoundError("set POLYTOMY_DATA to the folder of the datasets")
+        raise FileNotFoundError("Set POLYTOMY_DATA to the folder of the datasets.")
     with gzip.open(home / f"{name}.csv.gz", "rt", newline="") as file:
         rows = csv.reader(file)
         next(rows)
@@ -57,8 +57,8 @@ def load(name: str) -> tuple[np.ndarray, np.ndarray]:
     return X, np.array([row[-1] for row in table])
 
 
-def numbered(name: str, y: np.ndarray) -> np.ndarray:
-    """Return the labels as numbers, in the order that the folder's class_order.json has."""
+def class_indices(name: str, y: np.ndarray) -> np.ndarray:
+    """Return the class index of each label, in the order of the folder's class_order.json."""
     home = folder()
     path = None if home is None else home / "class_order.json"
     order = json.loads(path.read_text()).get(name) if path is not None and path.is_file() else None
@@ -67,7 +67,7 @@ def numbered(name: str, y: np.ndarray) -> np.ndarray:
 
 
 def split(X: np.ndarray, y: np.ndarray, seed: int, test_size: float = 0.3) -> Split:
-    """Return a split per class, standardised on its training part."""
+    """Return a stratified split, standardised on the training samples."""
     parts = train_test_split(X, y, test_size=test_size, stratify=y, random_state=seed)
     X_train, X_test, y_train, y_test = parts
     scaler = StandardScaler().fit(X_train)
@@ -75,6 +75,6 @@ def split(X: np.ndarray, y: np.ndarray, seed: int, test_size: float = 0.3) -> Sp
 
 
 def svm_options(name: str) -> dict[str, Any]:
-    """Return C and gamma of a dataset's support vector machines."""
+    """Return C and gamma for the support vector machines of a dataset."""
     svc = Protocol(PAPER_PAIRS).estimator_for(name)
     return {"C": svc.C, "gamma": svc.gamma}

@@ -1,13 +1,12 @@
-"""Do schemes made from the data beat those that are not? Uncertainty coefficient and log-loss.
+"""Do schemes built from the data beat fixed ones? Uncertainty coefficient and log-loss.
 
-RBF support vector machines with the options of Mills's experiments, stratified 70/30 splits,
-standardised on the training part. All schemes of a split share what dichotomies they have in
-common. "auto" is what scheme="auto" chooses on the training part.
+RBF support vector machines with the options of Mills's experiments, on stratified 70/30 splits
+standardised on the training samples. All schemes of a split share the binaries they have in common.
+"auto" is what scheme="auto" chooses on the training samples.
 
     POLYTOMY_DATA=folder python -m benchmarks designs [--repeats N] [--jobs N] [dataset ...]
 
-Each split is written to docs/results/designs.csv when it is done; splits that are there already
-are not run again.
+Each finished split is appended to docs/results/designs.csv; splits already there are not run again.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ from polytomy.selection import Candidate, default_candidates, find_score, run_ra
 
 RESULTS = Path(__file__).parents[1] / "docs" / "results" / "designs.csv"
 REPEATS = 10
-# In class order, as the paper has them; then from the data.
+# Designs over the classes in order, as in the paper; those built from the data follow.
 PLAIN = ("one-vs-one", "one-vs-rest", "orthogonal", "adjacent", "tree")
 SCORES = ("uncertainty_coefficient", "log_loss", "accuracy")
 FIELDS = ("dataset", "repeat", "design", *SCORES, "binaries", "seconds", "chosen")
@@ -40,7 +39,7 @@ CANDIDATES = [Candidate(name, name) for name in (*PLAIN, *DATA_DESIGNS, *ENSEMBL
 
 def measure(name: str, repeat: int, n_jobs: int) -> list[dict[str, Any]]:
     X, y = data.load(name)
-    part = data.split(X, data.numbered(name, y), repeat)
+    part = data.split(X, data.class_indices(name, y), repeat)
     svc = SVC(**data.svm_options(name))
     all_X = np.concatenate([part.X_train, part.X_test])
     all_y = np.concatenate([part.y_train, part.y_test])
@@ -104,7 +103,7 @@ def append(rows: list[dict[str, Any]]) -> None:
 
 
 def values_of(rows: list[dict[str, str]], score: str) -> dict[tuple[str, str], np.ndarray]:
-    """The scores of each dataset and design, split by split."""
+    """Return the scores of each dataset and design, split by split."""
     found: dict[tuple[str, str], dict[int, float]] = {}
     for row in rows:
         place = row["dataset"], row["design"]
@@ -116,7 +115,7 @@ def values_of(rows: list[dict[str, str]], score: str) -> dict[tuple[str, str], n
 
 
 def summarise(score: str) -> None:
-    """Print a table in Markdown: means, the best in bold, and in how many it beats the tree."""
+    """Print a Markdown table: means, the best in bold, and how often each beats the tree."""
     rows = read_results()
     known = [name for name in data.PAPER if any(row["dataset"] == name for row in rows)]
     designs = list(dict.fromkeys(row["design"] for row in rows))
@@ -126,24 +125,24 @@ def summarise(score: str) -> None:
         name: max(sign * values[name, each].mean() for each in designs if (name, each) in values)
         for name in known
     }
-    print(f"\n| {score} | {' | '.join(known)} | above the empirical tree |")
+    print(f"\n| {score} | {' | '.join(known)} | better than the empirical tree |")
     print(f"|---|{'---|' * (len(known) + 1)}")
     for design in designs:
-        cells, n_above = [], 0
+        cells, n_better = [], 0
         for name in known:
             mean = values[name, design].mean()
             text = f"{mean:.4f}"
             cells.append(f"**{text}**" if sign * mean == best[name] else text)
-            n_above += sign * (mean - values[name, "empirical-tree"].mean()) > 0
-        above = "" if design == "empirical-tree" else f"{n_above} of {len(known)}"
-        print(f"| {design} | {' | '.join(cells)} | {above} |")
+            n_better += sign * (mean - values[name, "empirical-tree"].mean()) > 0
+        better = "" if design == "empirical-tree" else f"{n_better} of {len(known)}"
+        print(f"| {design} | {' | '.join(cells)} | {better} |")
 
 
 def compare_auto(score: str) -> None:
-    """Print what "auto" gains on one-vs-one, with the standard errors of both kinds."""
+    """Print the gain of "auto" over one-vs-one, with the standard errors of both."""
     values = values_of(read_results(), score)
     sign = -1 if score == "log_loss" else 1
-    print(f"\n| {score} | splits | one-vs-one | standard error | auto gains | standard error |")
+    print(f"\n| {score} | splits | one-vs-one | standard error | gain of auto | standard error |")
     print("|---|---|---|---|---|---|")
     for name in data.PAPER:
         if (name, "auto") not in values:

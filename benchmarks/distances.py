@@ -1,7 +1,7 @@
-"""How fast are exact Hausdorff distances of all pairs of classes, and are they SciPy's?
+"""How fast are exact Hausdorff distances between all classes, compared with SciPy?
 
-Both start from X and y and return the symmetric matrix. SciPy's `directed_hausdorff` is asked for
-both directions of every pair. Each time is the shortest of five after a first run.
+Both start from X and y and return the symmetric matrix. SciPy's `directed_hausdorff` computes both
+directions of every pair. Each time is the shortest of five, after a warm-up.
 
     POLYTOMY_DATA=folder python -m benchmarks distances [dataset ...]
 """
@@ -26,15 +26,15 @@ REPEATS = 5
 
 
 def scipy_hausdorff(X: np.ndarray, y: np.ndarray) -> np.ndarray:
-    classes, codes = np.unique(y, return_inverse=True)
-    parts = [X[codes == i] for i in range(len(classes))]
+    classes, indices = np.unique(y, return_inverse=True)
+    parts = [X[indices == i] for i in range(len(classes))]
     directed = np.zeros((len(parts), len(parts)))
     for i, j in permutations(range(len(parts)), 2):
         directed[i, j] = directed_hausdorff(parts[i], parts[j])[0]
     return np.maximum(directed, directed.T)
 
 
-def shortest(function: Callable[..., Any], *arguments: Any) -> tuple[float, Any]:
+def time_shortest(function: Callable[..., Any], *arguments: Any) -> tuple[float, Any]:
     answer = function(*arguments)
     times = []
     for _ in range(REPEATS):
@@ -44,7 +44,7 @@ def shortest(function: Callable[..., Any], *arguments: Any) -> tuple[float, Any]
     return min(times), answer
 
 
-def extra_memory(function: Callable[..., Any], *arguments: Any) -> float:
+def measure_peak_memory(function: Callable[..., Any], *arguments: Any) -> float:
     tracemalloc.start()
     function(*arguments)
     peak = tracemalloc.get_traced_memory()[1]
@@ -55,16 +55,16 @@ def extra_memory(function: Callable[..., Any], *arguments: Any) -> float:
 def main(names: list[str]) -> None:
     names = names or ["digits", *data.available()]
     print(f"{'dataset':10} {'classes':>7} {'samples':>7} {'scipy':>9} {'polytomy':>9} "
-          f"{'times':>6} {'MB':>6} {'relative difference':>20}")  # fmt: skip
+          f"{'ratio':>6} {'MB':>6} {'relative difference':>20}")  # fmt: skip
     for name in names:
         X, y = load_digits(return_X_y=True) if name == "digits" else data.load(name)
         X = StandardScaler().fit_transform(X)
-        peer_seconds, expected = shortest(scipy_hausdorff, X, y)
-        seconds, found = shortest(distances.hausdorff, X, y)
+        peer_seconds, expected = time_shortest(scipy_hausdorff, X, y)
+        seconds, found = time_shortest(distances.hausdorff, X, y)
         difference = np.abs(found.matrix - expected).max() / expected.max()
         print(
             f"{name:10} {len(found):7} {len(y):7} {peer_seconds:8.4f}s {seconds:8.4f}s "
-            f"{peer_seconds / seconds:5.1f}x {extra_memory(distances.hausdorff, X, y):6.1f} "
+            f"{peer_seconds / seconds:5.1f}x {measure_peak_memory(distances.hausdorff, X, y):6.1f} "
             f"{difference:20.1e}",
             flush=True,
         )

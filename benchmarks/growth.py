@@ -1,10 +1,10 @@
-"""How do training and prediction grow with samples and classes?
+"""How do the times of training and prediction grow with samples and classes?
 
-Gaussian clouds of 20 features, RBF support vector machines (gamma 1/20), calibrated, two jobs.
-Samples grow from 1,000 to 50,000 at ten classes; classes from 5 to 500 at 10,000 samples.
-Prediction is `predict_proba` of 5,000 other samples. Left out: one-vs-one of 500 classes, whose
-124,750 binaries have 40 samples each; and what has problems of 50,000 samples, whose kernel matrix
-of 10 GB does not fit in a quarter of most machines' memory, so that LIBSVM trains for minutes.
+Gaussian clouds with 20 features; calibrated RBF support vector machines (gamma 1/20); two jobs.
+Samples grow from 1,000 to 50,000 with ten classes, and classes from 5 to 500 with 10,000 samples.
+Prediction is `predict_proba` of 5,000 new samples. Skipped are one-vs-one of 500 classes,
+with 124,750 binaries of 40 samples each; and binary problems of 50,000 samples, whose kernel matrix
+of 10 GB exceeds a quarter of the memory of most machines, so that LIBSVM trains for minutes.
 
     python -m benchmarks growth
 
@@ -27,12 +27,12 @@ DOCS = Path(__file__).parents[1] / "docs"
 SAMPLES = (1_000, 3_000, 10_000, 30_000, 50_000)
 CLASSES = (5, 20, 50, 100, 200, 500)
 SCHEMES = ("one-vs-one", "one-vs-rest", "tree")
-N_ASKED = 5_000
-LARGEST_ONE_VS_ONE, LARGEST_REST = 200, 30_000
+N_PREDICTED = 5_000
+MOST_CLASSES_ONE_VS_ONE, MOST_SAMPLES_OTHERWISE = 200, 30_000
 
 
-def clouds(n_samples: int, n_classes: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Samples around the same centres, whatever the seed."""
+def make_clouds(n_samples: int, n_classes: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return samples around centres that do not depend on the seed."""
     centres = np.random.default_rng(n_classes).normal(size=(n_classes, 20))
     random = np.random.default_rng(seed)
     y = np.arange(n_samples) % n_classes
@@ -40,15 +40,15 @@ def clouds(n_samples: int, n_classes: int, seed: int) -> tuple[np.ndarray, np.nd
 
 
 def measure(scheme: str, n_samples: int, n_classes: int) -> dict[str, Any]:
-    X, y = clouds(n_samples, n_classes, seed=0)
-    asked, truth = clouds(N_ASKED, n_classes, seed=1)
+    X, y = make_clouds(n_samples, n_classes, seed=0)
+    X_new, y_new = make_clouds(N_PREDICTED, n_classes, seed=1)
     classifier = pt.PolytomyClassifier(SVC(gamma=0.05), scheme, random_state=0, n_jobs=2)
     started = time.perf_counter()
     classifier.fit(X, y)
     fitted = time.perf_counter()
-    classifier.predict_proba(asked[:1])
+    classifier.predict_proba(X_new[:1])
     ready = time.perf_counter()
-    probabilities = classifier.predict_proba(asked)
+    probabilities = classifier.predict_proba(X_new)
     done = time.perf_counter()
     return {
         "scheme": scheme,
@@ -57,7 +57,7 @@ def measure(scheme: str, n_samples: int, n_classes: int) -> dict[str, Any]:
         "binaries": len(classifier.binaries_),
         "fit_seconds": round(fitted - started, 3),
         "predict_seconds": round(done - ready, 4),
-        "accuracy": float((classifier.classes_[probabilities.argmax(axis=1)] == truth).mean()),
+        "accuracy": float((classifier.classes_[probabilities.argmax(axis=1)] == y_new).mean()),
     }
 
 
@@ -77,13 +77,13 @@ def draw(rows: list[dict[str, Any]]) -> None:
             ax.loglog(across, [row["predict_seconds"] for row in own], "o:", color=colour)
         ax.set_xlabel(f"{varied} ({fixed}: {value:,})")
         ax.grid(alpha=0.3)
-    axes[0].set_ylabel("seconds; dotted: prediction")
+    axes[0].set_ylabel("seconds (dotted: prediction)")
     axes[0].legend(frameon=False)
     figure.savefig(DOCS / "figures" / "growth.png", dpi=110)
 
 
 def main() -> None:
-    measure("one-vs-one", 500, 5)  # what has to be compiled or loaded
+    measure("one-vs-one", 500, 5)  # compiles and loads what is needed
     measure("one-vs-rest", 3_000, 5)
     cases = [(scheme, n_samples, 10) for n_samples in SAMPLES for scheme in SCHEMES]
     cases += [(scheme, 10_000, n_classes) for n_classes in CLASSES for scheme in SCHEMES]
@@ -92,7 +92,11 @@ def main() -> None:
         f"{'':14}{'samples':>9}{'classes':>9}{'binaries':>10}{'fit':>10}{'predict':>10}{'accuracy':>10}"
     )
     for scheme, n_samples, n_classes in cases:
-        if n_classes > LARGEST_ONE_VS_ONE if scheme == "one-vs-one" else n_samples > LARGEST_REST:
+        if scheme == "one-vs-one":
+            is_too_large = n_classes > MOST_CLASSES_ONE_VS_ONE
+        else:
+            is_too_large = n_samples > MOST_SAMPLES_OTHERWISE
+        if is_too_large:
             continue
         row = measure(scheme, n_samples, n_classes)
         rows.append(row)

@@ -1,10 +1,10 @@
-"""The tables of docs/paper.md: our trials beside the published figures, in Markdown.
+"""The tables of docs/paper.md: our trials compared with the published figures, in Markdown.
 
     polytomy trials --data folder --repeats 10 -o results
     python -m benchmarks paper results
 
-Prints the tables of the five published measures, how many cells agree, and every cell that is
-worse; and writes all values of all trials to docs/results/paper.csv.
+Prints a table for each of the five published measures, the number of results that agree, and every
+result that is worse. Writes all values of all trials to docs/results/paper.csv.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ SIGNS = {"agrees": "", "better": " ▲", "worse": " ▼"}
 SHORT = {"least-squares": "lsq", "": ""}
 
 
-def beside_table(measure: str, cells: list[Beside]) -> str:
-    """Ours ± deviation, the published mean in brackets, and the sign of the verdict."""
+def format_table(measure: str, cells: list[Beside]) -> str:
+    """Return a table of ours ± deviation, the published mean in brackets, and the verdict."""
     own = [each for each in cells if each.measure == measure]
     pairs = list(dict.fromkeys(each.pair for each in own))
     datasets = list(dict.fromkeys(each.dataset for each in own))
@@ -53,12 +53,12 @@ def beside_table(measure: str, cells: list[Beside]) -> str:
 
 def main(words: list[str]) -> None:
     if not words:
-        print("which results? `polytomy trials --data folder -o results` makes some")
+        print("name a results folder; `polytomy trials --data folder -o results` writes one")
         return
     folder = Path(words[0])
     cells = beside_published(Results.read(folder))
     for measure in MEASURES:
-        print(f"\n{beside_table(measure, cells)}")
+        print(f"\n{format_table(measure, cells)}")
         counts = Counter(each.verdict for each in cells if each.measure == measure)
         print(f"\n{dict(counts)}")
     for each in cells:

@@ -1,17 +1,17 @@
-"""How fast do the trained binaries answer, next to scikit-learn's ways to the same answers?
+"""How fast is prediction, compared with scikit-learn?
 
-- One-vs-one RBF machines: `predict_proba` next to that of SVC(probability=True).
-- One-vs-rest RBF machines: next to OneVsRestClassifier(CalibratedClassifierCV(SVC(),
-  ensemble=False)).
-- One-vs-one logistic regressions, of 26 and 242 classes: `predict` next to that of
+- One-vs-one RBF machines: `predict_proba`, compared with SVC(probability=True).
+- One-vs-rest RBF machines: `predict_proba`, compared with
+  OneVsRestClassifier(CalibratedClassifierCV(SVC(), ensemble=False)).
+- One-vs-one logistic regressions, 26 and 242 classes: `predict`, compared with
   OneVsOneClassifier(LogisticRegression()), by a vote over the peer's own binaries.
 
-Standardised data, 70 % of each class for training; made data where POLYTOMY_DATA names no folder.
-Each time is the least of several, of peer and polytomy in turns, with the threads that the machine
-has; "bank" is the time of the binaries' answers alone. The differences are the largest of the
-bank's scores from those of the binaries asked one by one, and of a probability from the peer's;
-for votes, the share of samples whose class of the peer's has not the most votes here (ties are
-broken in different ways). Megabytes are the peak above what the process held before.
+Data is standardised, with 70 % of each class for training; without POLYTOMY_DATA it is made up.
+Each time is the shortest of several, with peer and polytomy taking turns, on all threads of the
+machine; "bank" is the time for the decision values alone. "from own" is the largest difference
+between a bank's scores and those of its binaries one by one. "from peer" is the largest difference
+of a probability, or for votes the share of samples whose class by the peer does not have the most
+votes here (ties are broken differently). Megabytes are the peak above the memory used before.
 
     POLYTOMY_DATA=folder python -m benchmarks prediction [dataset ...]
 """
@@ -42,7 +42,7 @@ from polytomy.composition import arrange, blocks_of_rows
 
 MACHINES = ("letter", "usps", "shuttle")
 REGRESSIONS = ("letter", "extra/omniglot_small")
-MADE = {"made-26": (26, 16, 400), "made-100": (100, 40, 40)}  # classes, features, rows a class
+MADE = {"made-26": (26, 16, 400), "made-100": (100, 40, 40)}  # classes, features, rows per class
 N_COMPARED = 200
 PEER_REPEATS, REPEATS = 3, 9
 RESULTS = Path(__file__).parents[1] / "docs" / "results" / "prediction.csv"
@@ -59,14 +59,14 @@ class Row(NamedTuple):
     ratio: float
     bank_seconds: float
     bank_ratio: float
-    from_own: float  # largest difference of a score from the binary's own
-    from_peer: float  # of a probability, or the share of other winners
+    from_own: float  # largest difference between a score and the binary's own
+    from_peer: float  # largest difference of a probability, or share of different classes
     peer_megabytes: float
     megabytes: float
 
 
 class PeakMemory:
-    """Megabytes that the process takes at most while it runs, above those at the start."""
+    """Peak memory of the process in megabytes, above that at the start."""
 
     def __enter__(self) -> PeakMemory:
         self._pages = [_resident_megabytes()]
@@ -88,13 +88,13 @@ class PeakMemory:
 def _resident_megabytes() -> float:
     try:
         pages = int(Path("/proc/self/statm").read_text().split()[1])
-    except OSError:  # a system that does not tell
+    except OSError:  # not available on this system
         return float("nan")
     return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
 
 
-def least_seconds(*tasks: tuple[Callable[[], Any], int]) -> list[float]:
-    """Return the least time of each task, all run in turns so that they meet the same machine."""
+def time_in_turns(*tasks: tuple[Callable[[], Any], int]) -> list[float]:
+    """Return the shortest time of each task, taking turns so that all see the same load."""
     times: list[list[float]] = [[] for _ in tasks]
     for turn in range(max(repeats for _, repeats in tasks)):
         for (task, repeats), own in zip(tasks, times, strict=True):
@@ -105,7 +105,7 @@ def least_seconds(*tasks: tuple[Callable[[], Any], int]) -> list[float]:
     return [min(own) for own in times]
 
 
-def peak_megabytes(task: Callable[[], Any]) -> float:
+def measure_peak_megabytes(task: Callable[[], Any]) -> float:
     with PeakMemory() as memory:
         task()
     return memory.megabytes
@@ -141,10 +141,10 @@ def measure_machines(name: str, scheme: str, part: data.Split) -> Row:
     ours = pt.PolytomyClassifier(SVC(**options), scheme=scheme, random_state=0, n_jobs=2)
     ours.fit(part.X_train, part.y_train)
     bank = build_bank(ours.binaries_)
-    # Everything that is done once is done now: compilation, and the bank's own making.
+    # Warm up: compilation, and building the bank.
     difference = np.abs(ours.predict_proba(part.X_test) - peer.predict_proba(part.X_test)).max()
     bank.decisions(part.X_test)
-    peer_seconds, seconds, bank_seconds = least_seconds(
+    peer_seconds, seconds, bank_seconds = time_in_turns(
         (lambda: peer.predict_proba(part.X_test), PEER_REPEATS),
         (lambda: ours.predict_proba(part.X_test), REPEATS),
         (lambda: bank.decisions(part.X_test), REPEATS),
@@ -162,8 +162,8 @@ def measure_machines(name: str, scheme: str, part: data.Split) -> Row:
         peer_seconds / bank_seconds,
         largest_difference(ours.binaries_, part.X_test),
         float(difference),
-        peak_megabytes(lambda: peer.predict_proba(part.X_test)),
-        peak_megabytes(lambda: ours.predict_proba(part.X_test)),
+        measure_peak_megabytes(lambda: peer.predict_proba(part.X_test)),
+        measure_peak_megabytes(lambda: ours.predict_proba(part.X_test)),
     )
 
 
@@ -191,7 +191,7 @@ def measure_regressions(name: str, part: data.Split) -> Row:
     votes = vote()
     of_peer = np.searchsorted(peer.classes_, peer.predict(part.X_test))
     others = float(np.mean(votes[np.arange(len(votes)), of_peer] < votes.max(axis=1)))
-    peer_seconds, seconds, bank_seconds = least_seconds(
+    peer_seconds, seconds, bank_seconds = time_in_turns(
         (lambda: peer.predict(part.X_test), PEER_REPEATS),
         (predict, REPEATS),
         (lambda: bank.decisions(part.X_test), REPEATS),
@@ -209,8 +209,8 @@ def measure_regressions(name: str, part: data.Split) -> Row:
         peer_seconds / bank_seconds,
         largest_difference(binaries, part.X_test),
         others,
-        peak_megabytes(lambda: peer.predict(part.X_test)),
-        peak_megabytes(predict),
+        measure_peak_megabytes(lambda: peer.predict(part.X_test)),
+        measure_peak_megabytes(predict),
     )
 
 

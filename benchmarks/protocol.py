@@ -1,14 +1,14 @@
 """The protocol of the trials, run with polytomy, scikit-learn's meta-estimators and LIBSVM.
 
-One split of each dataset as the trials make it, with the options of Mills's experiments. The
-meta-estimators have `CalibratedClassifierCV(SVC(), ensemble=False)` as their binary, which is the
-same calibration from five folds, and two jobs, as polytomy has. LIBSVM's programs are `svm-train -b
-1` and `svm-predict -b 1`; their times include the reading of their text files, which is all they
-read. OutputCodeClassifier has random codes, of as many rows as the orthogonal one.
+One split of each dataset, as in the trials, with the options of Mills's experiments. The binary
+classifier of the meta-estimators is `CalibratedClassifierCV(SVC(), ensemble=False)`, which
+calibrates on five folds too; they have two jobs, as polytomy has. LIBSVM's programs are `svm-train
+-b 1` and `svm-predict -b 1`; their times include reading text files, their only input format.
+OutputCodeClassifier has random codes with as many rows as the orthogonal one.
 
-Training and prediction are each timed once, after a small fit that loads what has to be loaded.
-The uncertainty coefficient and the log-loss say whether the answers are as good. A dash means that
-the peer gives no probabilities, or takes more time than it is worth.
+Training and prediction are each timed once, after a small fit as a warm-up. The uncertainty
+coefficient and the log-loss show whether the predictions are as good. The log-loss is empty if the
+peer gives no probabilities.
 
     POLYTOMY_DATA=folder python -m benchmarks protocol [dataset ...]
 """
@@ -37,11 +37,11 @@ from polytomy.trials import PAPER_PAIRS, Protocol, load_datasets
 
 RESULTS = Path(__file__).parents[1] / "docs" / "results" / "protocol.csv"
 N_JOBS = 2
-FEW = 600
+N_WARM_UP = 600
 
 
 class Outcome(NamedTuple):
-    """What a contender took, and its answers: labels, and probabilities where it has some."""
+    """Times and predictions: labels, and probabilities if there are any."""
 
     fit_seconds: float
     predict_seconds: float
@@ -57,7 +57,7 @@ def timed(act: Callable[[], Any]) -> tuple[float, Any]:
 
 def run_polytomy(scheme: str, svc: Any, part: Any) -> Outcome:
     classifier = pt.PolytomyClassifier(svc, scheme, n_jobs=N_JOBS, random_state=0)
-    fit_seconds, _ = timed(lambda: classifier.fit(part.X_train, part.codes_train))
+    fit_seconds, _ = timed(lambda: classifier.fit(part.X_train, part.class_indices_train))
     predict_seconds, found = timed(lambda: classifier.predict_proba(part.X_test))
     return Outcome(fit_seconds, predict_seconds, found.argmax(axis=1), found)
 
@@ -69,16 +69,16 @@ def run_meta_estimator(scheme: str, svc: Any, part: Any) -> Outcome:
     elif scheme == "one-vs-rest":
         peer = OneVsRestClassifier(binary, n_jobs=N_JOBS)
     else:
-        n_classes = len(np.unique(part.codes_train))
+        n_classes = len(np.unique(part.class_indices_train))
         n_rows = pt.designs.orthogonal(n_classes, random_state=0).n_partitions
         peer = OutputCodeClassifier(
             binary, code_size=n_rows / n_classes, random_state=0, n_jobs=N_JOBS
         )
-    fit_seconds, _ = timed(lambda: peer.fit(part.X_train, part.codes_train))
-    gives = hasattr(peer, "predict_proba")
-    ask = peer.predict_proba if gives else peer.predict
-    predict_seconds, found = timed(lambda: ask(part.X_test))
-    if gives:
+    fit_seconds, _ = timed(lambda: peer.fit(part.X_train, part.class_indices_train))
+    has_probabilities = hasattr(peer, "predict_proba")
+    predict = peer.predict_proba if has_probabilities else peer.predict
+    predict_seconds, found = timed(lambda: predict(part.X_test))
+    if has_probabilities:
         return Outcome(fit_seconds, predict_seconds, found.argmax(axis=1), found)
     return Outcome(fit_seconds, predict_seconds, found, None)
 
@@ -87,8 +87,8 @@ def run_libsvm(scheme: str, svc: Any, part: Any) -> Outcome:
     gamma = 1 / part.X_train.shape[1] if svc.gamma == "auto" else svc.gamma
     with tempfile.TemporaryDirectory() as home:
         names = {word: str(Path(home, word)) for word in ("train", "test", "model", "out")}
-        dump_svmlight_file(part.X_train, part.codes_train, names["train"], zero_based=False)
-        dump_svmlight_file(part.X_test, part.codes_test, names["test"], zero_based=False)
+        dump_svmlight_file(part.X_train, part.class_indices_train, names["train"], zero_based=False)
+        dump_svmlight_file(part.X_test, part.class_indices_test, names["test"], zero_based=False)
         options = ["-b", "1", "-q", "-c", f"{svc.C:g}", "-g", repr(float(gamma))]
         train = ["svm-train", *options, names["train"], names["model"]]
         predict = ["svm-predict", "-b", "1", "-q", names["test"], names["model"], names["out"]]
@@ -102,7 +102,7 @@ def run_libsvm(scheme: str, svc: Any, part: Any) -> Outcome:
     return Outcome(fit_seconds, predict_seconds, table[:, 0].astype(np.intp), probabilities)
 
 
-CONTESTS = (
+COMPARISONS = (
     ("one-vs-one", "OneVsOneClassifier", run_meta_estimator),
     ("one-vs-one", "svm-train and svm-predict", run_libsvm),
     ("one-vs-rest", "OneVsRestClassifier", run_meta_estimator),
@@ -110,22 +110,25 @@ CONTESTS = (
 )
 
 
-def few_of(part: Any) -> Any:
-    """A small part of the same classes."""
+def take_few(part: Any) -> Any:
+    """Return a small subset with the same classes."""
     rows = np.concatenate(
-        [np.flatnonzero(part.codes_train == k)[:30] for k in np.unique(part.codes_train)]
-    )[:FEW]
+        [
+            np.flatnonzero(part.class_indices_train == k)[:30]
+            for k in np.unique(part.class_indices_train)
+        ]
+    )[:N_WARM_UP]
     tests = slice(0, 50)
     return part._replace(
         X_train=part.X_train[rows],
-        codes_train=part.codes_train[rows],
+        class_indices_train=part.class_indices_train[rows],
         X_test=part.X_test[tests],
-        codes_test=part.codes_test[tests],
+        class_indices_test=part.class_indices_test[tests],
     )
 
 
 def judge(outcome: Outcome, part: Any) -> dict[str, Any]:
-    truth = part.codes_test
+    truth = part.class_indices_test
     row = {
         "fit_seconds": round(outcome.fit_seconds, 3),
         "predict_seconds": round(outcome.predict_seconds, 4),
@@ -140,14 +143,14 @@ def judge(outcome: Outcome, part: Any) -> dict[str, Any]:
     return row
 
 
-def contest(name: str, dataset: Any, protocol: Protocol) -> list[dict[str, Any]]:
+def compare(name: str, dataset: Any, protocol: Protocol) -> list[dict[str, Any]]:
     part = protocol.split(dataset, 0)
     svc = protocol.estimator_for(name)
     rows = []
-    for scheme in dict.fromkeys(scheme for scheme, _, _ in CONTESTS):
-        run_polytomy(scheme, svc, few_of(part))
+    for scheme in dict.fromkeys(scheme for scheme, _, _ in COMPARISONS):
+        run_polytomy(scheme, svc, take_few(part))
         ours = run_polytomy(scheme, svc, part)
-        for own_scheme, peer, run in CONTESTS:
+        for own_scheme, peer, run in COMPARISONS:
             if own_scheme != scheme or (run is run_libsvm and shutil.which("svm-train") is None):
                 continue
             theirs = run(scheme, svc, part)
@@ -174,7 +177,7 @@ def main(words: list[str]) -> None:
             done = [row for row in csv.DictReader(file) if row["dataset"] not in names]
     for name in names:
         (dataset,) = load_datasets([name], data.folder())
-        done += contest(name, dataset, protocol)
+        done += compare(name, dataset, protocol)
         with RESULTS.open("w", newline="") as file:
             writer = csv.DictWriter(file, list(done[0]))
             writer.writeheader()

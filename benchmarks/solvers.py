@@ -1,17 +1,15 @@
-"""How fast is least squares, next to the ways one would do it with NumPy and SciPy?
+"""How fast is least squares, compared with NumPy and SciPy?
 
-20,000 samples: probabilities from a flat Dirichlet distribution, the answers they would give, noise
-of 0.2 on these. Two threads. Every case runs in a process of its own, for its peak memory. The
-peers:
+20,000 samples: probabilities from a flat Dirichlet distribution, and the decision values they imply
+with noise of 0.2. Two threads. Every case runs in its own process, to measure peak memory. Peers:
 
-- `scipy.optimize.nnls` sample by sample, the sum of the probabilities as one more row of large
-  weight; timed on 500 samples;
-- one batched `numpy.linalg.solve` for Wu, Lin and Weng's systems, which are made before the clock
-  starts;
-- the product down a tree, one vectorised step a node.
+- `scipy.optimize.nnls`, sample by sample, with the sum of the probabilities as an extra row of
+  large weight; timed on 500 samples;
+- one batched `numpy.linalg.solve` of Wu, Lin and Weng's systems, which are built before timing;
+- the product down a tree, with one vectorised step per node.
 
-Then the time a sample as the number of classes grows, for each algorithm. Both tables go to
-docs/figures, the growth also as a plot.
+Then the time per sample of each algorithm as the number of classes grows. Both tables go to
+docs/figures, the second also as a plot.
 
     python -m benchmarks solvers
 """
@@ -41,7 +39,7 @@ Floats = NDArray[np.float64]
 
 N_SAMPLES = 20_000
 N_TIMED_ONE_BY_ONE = 500
-SECONDS_A_TIMING = 3.0
+SECONDS_PER_TIMING = 3.0
 LEAST_REPEATS = 5
 SUM_WEIGHT = 1e4
 FIGURES = Path(__file__).parents[1] / "docs" / "figures"
@@ -51,21 +49,21 @@ class Case(NamedTuple):
     work: str
     n_classes: int
     peer: str
-    wanted: float  # times faster than the peer, at least
+    wanted: float  # smallest acceptable speed-up over the peer
 
 
 class Result(NamedTuple):
     work: str
     classes: int
     partitions: int
-    microseconds: float  # a sample
+    microseconds: float  # per sample
     peer: str
     peer_microseconds: float
     ratio: float
     wanted: float
-    difference: float  # largest, of a probability from the peer's
-    megabytes: float  # peak above what was there with the decisions
-    times_data: float  # that, over the size of decisions and probabilities
+    difference: float  # largest difference of a probability from the peer's
+    megabytes: float  # peak above the memory used with the decisions loaded
+    times_data: float  # peak over the size of decisions and probabilities
 
 
 CASES = [
@@ -87,7 +85,7 @@ GROWTH = {
     "active-set, ternary": "ternary",
 }
 SIZES = (3, 10, 30, 100, 300, 1000)
-SECONDS_A_POINT = 0.2
+SECONDS_PER_POINT = 0.2
 MOST_GROWTH_BYTES = 2**27  # of decisions
 
 
@@ -115,7 +113,7 @@ def make_code(work: str, n_classes: int) -> CodingMatrix:
 
 
 def _random_tree(n_classes: int, rng: np.random.Generator) -> NDArray[np.int8]:
-    """Splits of the classes, then of either part, each at a random place."""
+    """Split the classes at a random place, then both parts, and so on."""
     matrix = np.zeros((n_classes - 1, n_classes), dtype=np.int8)
     parts = [(0, n_classes)]
     for row in matrix:
@@ -140,8 +138,8 @@ def make_decisions(code: CodingMatrix, n_samples: int) -> Floats:
     return np.clip(r, -1.0, 1.0, out=r)
 
 
-def best_time(work: Callable[[], object], seconds: float = SECONDS_A_TIMING) -> float:
-    """The least time of many runs: what else the computer does can only add to it."""
+def best_time(work: Callable[[], object], seconds: float = SECONDS_PER_TIMING) -> float:
+    """Return the shortest time of many runs, because other load can only add to it."""
     times: list[float] = []
     while len(times) < LEAST_REPEATS or sum(times) < seconds:
         start = time.perf_counter()
@@ -150,7 +148,7 @@ def best_time(work: Callable[[], object], seconds: float = SECONDS_A_TIMING) -> 
     return min(times)
 
 
-# --- the peers: each returns seconds a sample and the answers of the samples it did ---------------
+# --- peers: each returns seconds per sample, and the probabilities of the samples it solved -------
 
 
 def time_nnls(code: CodingMatrix, decisions: Floats) -> tuple[float, Floats]:
@@ -192,7 +190,7 @@ def time_steps_over_nodes(code: CodingMatrix, decisions: Floats) -> tuple[float,
     n_rows = len(order)
 
     def multiply() -> Floats:
-        # Rows of contiguous samples; the code of a child, ~k for class k, is its index.
+        # Rows of contiguous samples; a child's number, ~k for class k, is its index.
         half = 0.5 * decisions.T
         mass = np.empty((2 * n_rows + 1, len(decisions)))
         mass[order[0]] = 1.0
@@ -238,7 +236,7 @@ def measure(case: Case) -> Result:
 
 
 def reset_peak_memory() -> int:
-    """Make the peak start from the memory held now, which is returned."""
+    """Reset the peak to the memory in use, and return it."""
     Path("/proc/self/clear_refs").write_text("5")
     return peak_memory()
 
@@ -255,15 +253,15 @@ def measure_growth(name: str, n_classes: int) -> tuple[str, int, int, float]:
     decisions = make_decisions(code, min(N_SAMPLES, most))
     solve_least_squares(code, decisions[:1], algorithm)  # compiles
     n_samples, seconds = 0, 0.0
-    while seconds < SECONDS_A_POINT and n_samples < len(decisions):
+    while seconds < SECONDS_PER_POINT and n_samples < len(decisions):
         n_samples = min(max(4, 8 * n_samples), len(decisions))
         work = partial(solve_least_squares, code, decisions[:n_samples], algorithm)
-        seconds = best_time(work, SECONDS_A_POINT)
+        seconds = best_time(work, SECONDS_PER_POINT)
     return name, n_classes, n_samples, seconds / n_samples * 1e6
 
 
 def in_own_process(function: Callable[..., Any], *arguments: Any) -> Any:
-    # Read by Numba and by the linear algebra of NumPy when they are loaded.
+    # Read by Numba and by NumPy's linear algebra when they are loaded.
     for library in ("NUMBA", "OMP", "OPENBLAS", "MKL"):
         os.environ.setdefault(f"{library}_NUM_THREADS", "2")
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
@@ -272,7 +270,7 @@ def in_own_process(function: Callable[..., Any], *arguments: Any) -> Any:
 
 def main() -> None:
     FIGURES.mkdir(parents=True, exist_ok=True)
-    print(f"least squares, {N_SAMPLES:,} samples, times in microseconds a sample")
+    print(f"least squares, {N_SAMPLES:,} samples, times in microseconds per sample")
     print(
         f"{'work':18}{'classes':>8}{'ours':>9}  {'peer':17}{'its time':>9}{'ratio':>8}{'wanted':>8}"
         f"{'difference':>12}{'peak MB':>9}{'/ data':>7}"
@@ -290,7 +288,7 @@ def main() -> None:
         )
     write_csv(FIGURES / "solvers.csv", Result._fields, results)
 
-    print("\ngrowth with the classes, microseconds a sample")
+    print("\ngrowth with the number of classes, microseconds per sample")
     print(f"{'':20}" + "".join(f"{n:>12}" for n in SIZES))
     growth = []
     for name in GROWTH:
@@ -321,7 +319,7 @@ def plot_growth(growth: list[tuple[str, int, int, float]]) -> None:
         points = [(n, t) for each, n, _, t in growth if each == name]
         axes.loglog(*zip(*points, strict=True), marker="o", label=name)
     axes.set_xlabel("classes")
-    axes.set_ylabel("microseconds a sample, two threads")
+    axes.set_ylabel("microseconds per sample, two threads")
     axes.grid(alpha=0.3)
     axes.legend()
     figure.savefig(FIGURES / "solver_growth.png", dpi=120)

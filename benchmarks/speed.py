@@ -1,4 +1,4 @@
-"""All figures of docs/performance.md in one run: training, prediction and how they grow.
+"""All benchmarks of docs/performance.md: training, prediction, and how they grow.
 
 POLYTOMY_DATA=folder python -m benchmarks speed
 """

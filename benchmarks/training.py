@@ -1,15 +1,15 @@
-"""How fast are calibrated support vector machines trained, and are they the same machines?
+"""How fast are calibrated support vector machines trained, and do the results agree?
 
-RBF machines on stratified 70/30 splits, standardised. Each fit has a process of its own, after a
-small one that loads what has to be loaded. polytomy has two threads, peers two jobs where they take
-them; the tolerance of all is 0.001.
+RBF machines on stratified 70/30 splits, standardised. Each fit runs in its own process, after a
+small fit as a warm-up. polytomy has two threads, peers two jobs if they support jobs; the tolerance
+is 0.001 for all.
 
-`work` compares the seconds of all processors, which other programs on the machine disturb less.
-`values` and `answers` are the largest differences on the test part, of decision values and of
-probabilities, between some of polytomy's binaries and the same ones trained one by one by
-scikit-learn's SVC, with the same folds. Where only some partitions of a code are trained, accuracy
-is the mean of theirs. Memory is the peak of the fit above what was in use before, summed over all
-processes; it is asked of Linux.
+`work` compares processor time summed over all cores, which depends less on other load. `values` and
+`answers` are the largest differences on the test samples, of decision values and of probabilities,
+between some of polytomy's binaries and the same ones trained one by one by scikit-learn's SVC, with
+the same folds. If only some partitions of a code are trained, accuracy is the mean over these.
+Memory is the peak of the fit above the memory used before, summed over all processes; it needs
+Linux.
 
     POLYTOMY_DATA=folder python -m benchmarks training [dataset ...]
 """
@@ -38,16 +38,15 @@ from benchmarks import data
 from polytomy.binary import binary_problem, train_binary
 from polytomy.composition import bind_classes, dichotomies, fit_binaries
 from polytomy.inputs.class_indices import group_rows
-from polytomy.inputs.random_states import partition_seeds
+from polytomy.inputs.seeds import partition_seeds
 
 RESULTS = Path(__file__).parents[1] / "docs" / "results" / "training.csv"
 
 ONE_VS_ONE = ("letter", "usps", "pendigits", "digits")
-OTHERS = ("letter", "usps", "humidity")
+OTHER_SCHEMES = ("letter", "usps", "humidity")
 TARGETS = {"one-vs-one": 1.5, "one-vs-rest": 4.0, "adjacent": 4.0, "orthogonal": 4.0}
 
-# Of the many partitions of a large code only the first are trained, by both, or the peer takes
-# a quarter of an hour.
+# Train only the first partitions of large codes; with all, the peer takes a quarter of an hour.
 MOST_PARTITIONS = {"adjacent": 7, "orthogonal": 6}
 COMPARED = 4
 
@@ -57,7 +56,7 @@ def split_of(name: str) -> data.Split:
     return data.split(X, y, seed=0)
 
 
-# -- one fit, in a process of its own -----------------------------------------------------------
+# -- one fit, in its own process ----------------------------------------------------------------
 
 
 def fit_polytomy(scheme: str, X: np.ndarray, y: np.ndarray, svc: SVC) -> Any:
@@ -66,16 +65,16 @@ def fit_polytomy(scheme: str, X: np.ndarray, y: np.ndarray, svc: SVC) -> Any:
     return pt.PolytomyClassifier(svc, scheme=scheme, n_jobs=2, random_state=0).fit(X, y)
 
 
-def partitions(scheme: str, y: np.ndarray, svc: SVC) -> tuple[Any, np.ndarray, int]:
-    """The first dichotomies of a design, the samples' positions in it, and its classes."""
-    classes, codes = np.unique(y, return_inverse=True)
+def first_partitions(scheme: str, y: np.ndarray, svc: SVC) -> tuple[Any, np.ndarray, int]:
+    """Return the first dichotomies of a design, the class index of each sample, and n_classes."""
+    classes, indices = np.unique(y, return_inverse=True)
     designed = pt.designs.design(scheme, classes.tolist())
     wanted = dichotomies(designed, svc, None)[: MOST_PARTITIONS[scheme]]
-    return wanted, bind_classes(designed, classes)[codes], len(classes)
+    return wanted, bind_classes(designed, classes)[indices], len(classes)
 
 
 def fit_partitions(scheme: str, X: np.ndarray, y: np.ndarray, svc: SVC) -> Any:
-    wanted, positions, n_classes = partitions(scheme, y, svc)
+    wanted, positions, n_classes = first_partitions(scheme, y, svc)
     return fit_binaries(wanted, X, positions, n_classes, random_state=0, n_jobs=2)
 
 
@@ -85,7 +84,7 @@ def fit_peer(scheme: str, X: np.ndarray, y: np.ndarray, svc: SVC) -> Any:
     calibrated = CalibratedClassifierCV(svc, ensemble=False)
     if scheme == "one-vs-rest":
         return OneVsRestClassifier(calibrated, n_jobs=2).fit(X, y)
-    wanted, positions, _ = partitions(scheme, y, svc)
+    wanted, positions, _ = first_partitions(scheme, y, svc)
     sides = (np.where(np.isin(positions, each.positive), 1, -1) for each in wanted)
     fit = delayed(lambda side: CalibratedClassifierCV(svc, ensemble=False).fit(X, side))
     return Parallel(n_jobs=2)(fit(side) for side in sides)
@@ -96,7 +95,7 @@ def options_of(svc: SVC) -> dict[str, Any]:
 
 
 def run_one(who: str, scheme: str, name: str) -> dict[str, Any]:
-    """Fit once, and return times, memory and how good the answers are."""
+    """Fit once, and return times, memory and the quality of the predictions."""
     part = split_of(name)
     svc = SVC(**data.svm_options(name))
     fit = fit_polytomy if who == "polytomy" else fit_peer
@@ -112,11 +111,11 @@ def run_one(who: str, scheme: str, name: str) -> dict[str, Any]:
 
 
 def accuracy_of(fitted: Any, scheme: str, part: data.Split, svc: SVC) -> float:
-    """Accuracy on the test part; of single binaries, the mean of theirs."""
+    """Return the accuracy on the test samples; for single binaries, their mean accuracy."""
     if hasattr(fitted, "predict_proba"):
         proba = fitted.predict_proba(part.X_test)
         return float(np.mean(fitted.classes_[proba.argmax(axis=1)] == part.y_test))
-    wanted, positions, _ = partitions(scheme, part.y_test, svc)
+    wanted, positions, _ = first_partitions(scheme, part.y_test, svc)
     right = []
     for each, binary in zip(wanted, fitted, strict=True):
         if isinstance(binary, CalibratedClassifierCV):
@@ -128,10 +127,10 @@ def accuracy_of(fitted: Any, scheme: str, part: data.Split, svc: SVC) -> float:
 
 
 def compare_machines(scheme: str, binaries: Any, part: data.Split, svc: SVC) -> tuple[float, float]:
-    """The largest differences of some binaries from those that are trained one by one."""
-    classes, codes = np.unique(part.y_train, return_inverse=True)
+    """Return the largest differences between some binaries and those trained one by one."""
+    classes, indices = np.unique(part.y_train, return_inverse=True)
     designed = pt.designs.design(scheme, classes.tolist())
-    rows_of_class = group_rows(bind_classes(designed, classes)[codes], len(classes))
+    rows_of_class = group_rows(bind_classes(designed, classes)[indices], len(classes))
     wanted = dichotomies(designed, svc, None)[: MOST_PARTITIONS.get(scheme)]
     seeds = partition_seeds(0, len(wanted))
     values, answers = 0.0, 0.0
@@ -141,17 +140,17 @@ def compare_machines(scheme: str, binaries: Any, part: data.Split, svc: SVC) -> 
         other = train_binary(svc, part.X_train, problem, random_state=seeds[k])
         X = part.X_test
         values = max(values, float(np.abs(binary.scores(X) - other.scores(X)).max()))
-        # A decision is the difference of two probabilities.
+        # A decision value is the difference of two probabilities.
         answers = max(answers, float(np.abs(binary.decisions(X) - other.decisions(X)).max()) / 2)
     return values, answers
 
 
 class Meter:
-    """Time, work and peak memory of what is done within it, by this process and its workers."""
+    """Measure time, processor time and peak memory of this process and its workers."""
 
     def __enter__(self) -> Meter:
         for process in processes():
-            (process / "clear_refs").write_text("5")  # the peak is what there is now
+            (process / "clear_refs").write_text("5")  # resets the peak
         self._before = peak_bytes()
         self._start = time.perf_counter(), processor_seconds()
         return self
@@ -165,7 +164,7 @@ class Meter:
 
 
 def processes() -> list[Path]:
-    """This process and all that it has started, as Linux describes them."""
+    """Return the /proc entries of this process and its descendants."""
     found, pending = [], [Path(f"/proc/{os.getpid()}")]
     while pending:
         process = pending.pop()
@@ -181,13 +180,13 @@ def peak_bytes() -> int:
 
 
 def processor_seconds() -> float:
-    # The name of a program, in brackets, may have spaces.
+    # The program name, in brackets, may contain spaces.
     fields = ((each / "stat").read_text().rsplit(")", 1)[1].split() for each in processes())
     ticks = sum(int(field[11]) + int(field[12]) for field in fields)
     return ticks / os.sysconf("SC_CLK_TCK")
 
 
-# -- all of them --------------------------------------------------------------------------------
+# -- all fits -----------------------------------------------------------------------------------
 
 
 def measure(who: str, scheme: str, name: str) -> dict[str, Any]:
@@ -214,9 +213,9 @@ def compare(scheme: str, name: str) -> list[dict[str, Any]]:
 
 
 def main(names: list[str]) -> None:
-    there = [*data.available((*ONE_VS_ONE, *OTHERS)), "digits"]
+    there = [*data.available((*ONE_VS_ONE, *OTHER_SCHEMES)), "digits"]
     works = [("one-vs-one", name) for name in ONE_VS_ONE]
-    works += [(scheme, name) for scheme in list(TARGETS)[1:] for name in OTHERS]
+    works += [(scheme, name) for scheme in list(TARGETS)[1:] for name in OTHER_SCHEMES]
     works = [(scheme, name) for scheme, name in works if name in (names or there)]
     print(
         f"{'':22}{'polytomy':>11}{'peer':>10}{'faster':>8}{'wanted':>7}{'work':>8}"

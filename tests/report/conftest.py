@@ -1,16 +1,16 @@
-"""A page of results made by hand, as text and taken apart."""
+"""A page of made-up results, as text and parsed."""
 
 import pytest
 
-from pages import parse_page
+from report.pages import parse_page
 
-# polytomy is imported in the fixtures, for this file is read before coverage starts.
+# polytomy is imported in the fixtures, because this file is read before coverage starts.
 
 
 @pytest.fixture(scope="session")
 def html():
     from polytomy.report import report_html
-    from report_cases import make_results
+    from report.cases import make_results
 
     return report_html(make_results())
 

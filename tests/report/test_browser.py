@@ -1,7 +1,7 @@
-"""The page in a real browser: Debian's chromium, without a window.
+"""The page in a real browser: headless Chromium.
 
-The page stands in a frame of a telephone's width, and a script outside it tries what a reader would
-do and writes down what it sees; chromium then prints the document.
+The page is in a frame as wide as a phone. A script outside the frame acts like a reader and records
+what it sees; Chromium then prints the document.
 """
 
 import html as html_texts
@@ -12,10 +12,10 @@ import subprocess
 
 import pytest
 
-from pages import parse_page
 from polytomy.report import report_html
 from polytomy.trials import Results
-from report_cases import make_results
+from report.cases import make_results
+from report.pages import parse_page
 
 CHROMIUM = shutil.which("chromium")
 FLAGS = [
@@ -64,7 +64,9 @@ frame.addEventListener("load", () => {
   const tab = find("#measure-log_loss-tab");
   tab.dispatchEvent(new view.KeyboardEvent("keydown", {key: "ArrowLeft", bubbles: true}));
   seen.after_key = [page.activeElement.id, isShown("measure-accuracy")];
-  seen.selected = page.querySelectorAll("#measures > .chooser > .tabs [aria-selected=true]").length;
+  seen.selected = page.querySelectorAll(
+    "#measures > .tab-group > .tabs [aria-selected=true]",
+  ).length;
 
   seen.colours = [
     colour("body", "backgroundColor"), colour("body", "color"),
@@ -76,11 +78,11 @@ frame.addEventListener("load", () => {
 });
 """
 
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed")
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed")
 
 
 def browse(html, folder, *flags, script=TRY):
-    """Return what the script saw, and what the browser's console says."""
+    """Return what the script saw, and the messages on the browser's console."""
     frame = html_texts.escape(html)
     outside = folder / "outside.html"
     outside.write_text(
@@ -111,7 +113,7 @@ def dark(html, tmp_path_factory):
     return browse(html, tmp_path_factory.mktemp("dark"), "--force-dark-mode")
 
 
-def test_the_page_never_scrolls_sideways_on_a_telephone(light):
+def test_the_page_never_scrolls_sideways_on_a_phone(light):
     seen, _ = light
     assert seen["width"] == 360
     assert seen["overflow_closed"] == seen["overflow_open"] == 0
@@ -133,9 +135,9 @@ def test_long_names_do_not_widen_the_page(tmp_path):
     assert set(seen["tabs_overflows"]) == {0}
 
 
-def test_a_click_on_a_head_sorts_and_a_third_one_restores(light):
+def test_clicking_a_heading_sorts_and_a_third_click_restores_the_order(light):
     seen, _ = light
-    # Of own & <b>, pair 1 is best, 3 second, and 2 was not measured.
+    # On own & <b>, pair 1 is best, pair 3 second, and pair 2 was not measured.
     assert seen["orders"] == [
         [None, "123"],
         ["descending", "132"],
@@ -147,7 +149,7 @@ def test_a_click_on_a_head_sorts_and_a_third_one_restores(light):
     assert seen["is_reached_by_keyboard"]
 
 
-def test_one_panel_is_shown_and_others_are_chosen_by_mouse_and_keyboard(light):
+def test_mouse_and_keyboard_select_the_panel_that_is_shown(light):
     seen, _ = light
     assert seen["shown"] == [True, False]
     assert seen["shown_after"] == [False, True]
@@ -155,7 +157,7 @@ def test_one_panel_is_shown_and_others_are_chosen_by_mouse_and_keyboard(light):
     assert seen["selected"] == 1
 
 
-def test_dark_mode_changes_the_colours_of_page_and_pictures(light, dark):
+def test_dark_mode_changes_the_colours_of_page_and_figures(light, dark):
     def brightness(colour):
         return sum(map(int, re.findall(r"\d+", colour)[:3])) / 765
 
@@ -163,23 +165,23 @@ def test_dark_mode_changes_the_colours_of_page_and_pictures(light, dark):
     assert all(one != other for one, other in zip(ours, theirs, strict=True))
     assert brightness(ours[0]) > 0.9 > 0.2 > brightness(ours[1])
     assert brightness(theirs[0]) < 0.2 < 0.8 < brightness(theirs[1])
-    # Text in pictures is read on the page's ground.
+    # Text in figures contrasts with the background of the page.
     assert brightness(ours[2]) < 0.3
     assert brightness(theirs[2]) > 0.7
 
 
-def test_nothing_is_said_on_the_console_and_no_label_is_run(light, dark):
+def test_the_console_is_empty_and_no_label_is_run(light, dark):
     assert light[1] == dark[1] == []
     assert light[0]["alerts"] == 1
 
 
 def test_the_console_is_watched(html, tmp_path):
-    """The check above can fail: an error of the page's script is seen."""
+    """The check above can fail: an error of a script reaches the console."""
     _, console = browse(html, tmp_path, script="throw new Error('seen')")
     assert any("seen" in line for line in console)
 
 
-def test_a_script_that_is_not_the_pages_own_is_not_run(html, tmp_path):
+def test_only_the_scripts_of_the_page_run(html, tmp_path):
     changed = html.replace("</main>", "<script>document.title = 'changed'</script></main>")
     script = """
     const frame = document.querySelector("iframe");
@@ -192,7 +194,7 @@ def test_a_script_that_is_not_the_pages_own_is_not_run(html, tmp_path):
     assert any("Content Security Policy" in line for line in console)
 
 
-def test_without_scripts_all_panels_are_there(html, tmp_path):
+def test_without_scripts_all_panels_are_visible(html, tmp_path):
     script = """
     const frame = document.querySelector("iframe");
     frame.addEventListener("load", () => {

@@ -1,4 +1,4 @@
-"""Scales and texts of pictures."""
+"""Scales and text of figures."""
 
 from itertools import pairwise
 
@@ -6,23 +6,23 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from polytomy.report.drawing import Scale, fitted, scale_over, text_width, words
+from polytomy.report.drawing import Scale, fit_scale, fit_text, format_number, text_width
 
 NUMBERS = st.floats(-1e6, 1e6)
 POSITIVE = st.floats(1e-6, 1e6)
 
 
 @given(st.lists(NUMBERS, min_size=1))
-def test_scales_hold_all_values_in_their_order(values):
-    scale = scale_over(values, 20.0, 120.0)
+def test_a_scale_covers_all_values_in_order(values):
+    scale = fit_scale(values, 20.0, 120.0)
     places = [scale(value) for value in sorted(values)]
     assert places == sorted(places)
     assert all(20 <= place <= 120 for place in places)
 
 
 @given(st.lists(POSITIVE, min_size=2))
-def test_equal_ratios_are_equal_ways_on_a_logarithmic_scale(values):
-    scale = scale_over(values, 0.0, 100.0, may_be_log=True)
+def test_a_logarithmic_scale_maps_equal_ratios_to_equal_lengths(values):
+    scale = fit_scale(values, 0.0, 100.0, may_be_log=True)
     assert scale.is_log == (max(values) / min(values) > 12)
     assume(scale.is_log)
     middle = (scale.low * scale.high) ** 0.5
@@ -50,8 +50,8 @@ def test_logarithmic_ticks_are_few_and_within_the_range(low, factor, n_wanted):
 
 
 @given(st.text(min_size=1), st.floats(20, 300))
-def test_what_is_cut_is_told_whole(text, width):
-    shown, *title = fitted(text, width)
+def test_truncated_text_has_a_tooltip_with_the_full_text(text, width):
+    shown, *title = fit_text(text, width)
     assert text_width(str(shown)) <= width
     if text_width(text) <= width:
         assert [shown, *title] == [text]
@@ -62,6 +62,6 @@ def test_what_is_cut_is_told_whole(text, width):
 
 
 @given(st.floats(-1e6, 1e6))
-def test_numbers_of_axes_are_plain_and_close(value):
-    assert "e" not in words(value)
-    assert float(words(value)) == pytest.approx(value, abs=1e-10)
+def test_axis_numbers_have_no_exponent_and_are_accurate(value):
+    assert "e" not in format_number(value)
+    assert float(format_number(value)) == pytest.approx(value, abs=1e-10)

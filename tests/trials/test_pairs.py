@@ -1,4 +1,4 @@
-"""Which configurations and methods are compared."""
+"""Pairs of a configuration and a method."""
 
 import numpy as np
 import pytest
@@ -18,14 +18,14 @@ def test_the_default_is_six_configurations_in_eight_pairs():
     assert len({pair.configuration for pair in PAPER_PAIRS}) == 6
 
 
-def test_solvers_are_for_all_schemes_without_one_of_their_own():
+def test_solvers_apply_to_schemes_without_their_own():
     found = pairs_from(["adjacent", ("tree", "greedy")], ["voting", "divergence"])
     assert names(found) == [("adjacent", "voting"), ("adjacent", "divergence"), ("tree", "greedy")]
     assert names(pairs_from("adjacent")) == [("adjacent", "least-squares")]
     assert len(pairs_from(solvers="divergence")) == 6
 
 
-def test_schemes_come_in_any_form_and_with_names():
+def test_a_dict_names_schemes_of_any_kind():
     scheme = pt.parse("m {a n {b c}}")
 
     def own_solver(scheme, decisions):
@@ -37,7 +37,7 @@ def test_schemes_come_in_any_form_and_with_names():
     assert found[0].describe()["solver"].endswith("own_solver")
 
 
-def test_what_is_in_a_control_file_tells_its_scheme_from_others(tmp_path):
+def test_a_control_file_is_identified_by_its_content(tmp_path):
     path = tmp_path / "m.control"
     for form in (str(path), path):
         path.write_text("m {a b}")
@@ -46,7 +46,7 @@ def test_what_is_in_a_control_file_tells_its_scheme_from_others(tmp_path):
         assert pairs_from([form])[0].describe()["scheme"] == "m {b a}"
 
 
-def test_the_same_scheme_made_again_has_the_same_description():
+def test_equal_schemes_have_equal_descriptions():
     class Maker:
         def __call__(self, X, y):
             return "tree"
@@ -73,24 +73,36 @@ def test_the_same_scheme_made_again_has_the_same_description():
         (["one-vs-on"], None, ArgumentError, "Did you mean 'one-vs-one'?"),
         (["m {a"], None, ControlError, "'{' is not closed"),
         (["tree"], ["gredy"], ArgumentError, "Did you mean 'greedy'?"),
-        (["tree", "tree"], None, ArgumentError, "two pairs are called 'tree, least-squares'"),
-        (["tree"], [], ArgumentError, "there is nothing to compare"),
-        (3, None, ArgumentError, "schemes=3 is neither a list nor a dict"),
+        (
+            ["tree", "tree"],
+            None,
+            ArgumentError,
+            "Two pairs are named 'tree, least-squares'. Pass a dict",
+        ),
+        (
+            ["tree"],
+            [],
+            ArgumentError,
+            "There is nothing to compare. Pass at least one scheme in schemes",
+        ),
+        (3, None, ArgumentError, "schemes=3 must be a list or a dict of schemes."),
     ],
 )
-def test_what_can_be_compared_on_no_data_is_refused_at_once(schemes, solvers, error, words):
+def test_invalid_schemes_and_solvers_are_errors_before_any_data_is_seen(
+    schemes, solvers, error, words
+):
     with pytest.raises(error) as caught:
         pairs_from(schemes, solvers)
     assert words in str(caught.value)
 
 
-def test_two_schemes_of_one_name_are_refused():
+def test_two_schemes_of_one_name_are_an_error():
     def make(X, y):
         return "tree"
 
     other = type("Other", (), {"__name__": "make", "__call__": lambda self, X, y: "tree"})()
-    with pytest.raises(ArgumentError, match="two schemes are called 'make'"):
+    with pytest.raises(ArgumentError, match="Two schemes are named 'make'"):
         pairs_from([(make, "voting"), (other, "hamming")])
     large = np.array([[-1, 1, 1], [1, -1, 1], [1, 1, -1]])
-    with pytest.raises(ArgumentError, match="two schemes are called"):
+    with pytest.raises(ArgumentError, match="Two schemes are named"):
         pairs_from([(large, "voting"), (large.copy(), "hamming")])

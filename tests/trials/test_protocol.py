@@ -31,16 +31,16 @@ def protocol(**options):
     st.floats(0.01, 0.99),
     st.integers(0, 2**32),
 )
-def test_the_part_held_out_is_that_of_each_class_but_never_all_of_it(counts, test, seed):
-    codes = np.repeat(np.arange(len(counts)), counts)
-    is_test = split_classes(codes, test, np.random.default_rng(seed))
-    for code, count in enumerate(counts):
-        n_test = np.sum(is_test & (codes == code))
+def test_the_fraction_is_held_out_of_each_class_but_never_all_of_it(counts, test, seed):
+    class_indices = np.repeat(np.arange(len(counts)), counts)
+    is_test = split_classes(class_indices, test, np.random.default_rng(seed))
+    for index, count in enumerate(counts):
+        n_test = np.sum(is_test & (class_indices == index))
         assert n_test < count
         assert abs(n_test - test * count) <= 0.5 or n_test == count - 1
 
 
-def test_a_split_depends_on_seed_name_and_repeat_alone(dataset):
+def test_a_split_depends_only_on_seed_name_and_repeat(dataset):
     first = protocol().split(dataset, 0)
     again = Protocol(pairs_from(["tree"])).split(dataset, 0)
     assert (first.X_train == again.X_train).all()
@@ -56,22 +56,22 @@ def test_a_split_depends_on_seed_name_and_repeat_alone(dataset):
         assert first.seed != other.seed
 
 
-def test_features_are_standardised_by_the_training_part(dataset):
+def test_features_are_standardised_on_the_training_samples(dataset):
     split = protocol().split(dataset, 0)
     np.testing.assert_allclose(split.X_train.mean(axis=0), 0, atol=1e-12)
     np.testing.assert_allclose(split.X_train.std(axis=0), 1)
-    # Both parts by the same scale: together, feature by feature, they are the data stretched.
+    # Both parts have the same scale: each feature is an affine function of the data.
     both = np.sort(np.concatenate([split.X_train, split.X_test]), axis=0)
     for scaled, raw in zip(both.T, np.sort(dataset.X, axis=0).T, strict=True):
         slope, intercept = np.polyfit(raw, scaled, 1)
         np.testing.assert_allclose(scaled, slope * raw + intercept, atol=1e-12)
 
 
-def test_labels_and_codes_stay_with_their_samples(dataset):
+def test_labels_and_class_indices_stay_with_their_samples(dataset):
     split = protocol().split(dataset, 0)
-    assert [dataset.classes[code] for code in split.codes_train] == split.y_train.tolist()
-    # 10, 20 and 31 of which 0.3 are held out, to the nearest.
-    assert np.bincount(split.codes_test).tolist() == [3, 6, 9]
+    assert [dataset.classes[index] for index in split.class_indices_train] == split.y_train.tolist()
+    # A fraction of 0.3 of 10, 20 and 31, rounded.
+    assert np.bincount(split.class_indices_test).tolist() == [3, 6, 9]
 
 
 def test_sparse_features_stay_sparse(dataset):
@@ -93,11 +93,11 @@ def test_sparse_features_stay_sparse(dataset):
         ("iris", "svc gamma=auto"),
     ],
 )
-def test_datasets_of_the_experiments_have_their_options(name, text):
+def test_the_default_estimator_has_the_options_of_the_experiments(name, text):
     assert describe_estimator(protocol().estimator_for(name)) == text
 
 
-def test_an_estimator_can_be_given_for_all_or_by_dataset():
+def test_one_estimator_serves_all_datasets_or_a_dict_has_one_for_each():
     given_for_all = protocol(estimator=GaussianNB()).estimator_for("sat")
     assert isinstance(given_for_all, GaussianNB)
     by_name = protocol(estimator={"iris": "logistic-regression C=2"})
@@ -105,7 +105,7 @@ def test_an_estimator_can_be_given_for_all_or_by_dataset():
     assert describe_estimator(by_name.estimator_for("sat")) == "svc C=50 gamma=0.1"
 
 
-def test_estimators_that_differ_only_in_the_end_are_told_apart():
+def test_long_estimators_that_differ_only_at_the_end_have_different_descriptions():
     def chain(last):
         steps = [
             LogisticRegression(C=1 + k, max_iter=1000 + k, tol=0.1 / (k + 1)) for k in range(9)
@@ -118,19 +118,22 @@ def test_estimators_that_differ_only_in_the_end_are_told_apart():
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"test": 1.0}, "test=1 is no part of a class"),
-        ({"test": 0.0}, "test=0 is no part of a class"),
-        ({"seed": -1}, "seed=-1 is no whole number"),
-        ({"seed": 0.5}, "seed=0.5 is no whole number"),
+        ({"test": 1.0}, "test must be between 0 and 1; got 1."),
+        ({"test": 0.0}, "test must be between 0 and 1; got 0."),
+        ({"seed": -1}, "seed must be a non-negative integer; got -1."),
+        ({"seed": 0.5}, "seed must be a non-negative integer; got 0.5."),
     ],
 )
-def test_values_that_mean_nothing_are_refused(options, words):
+def test_invalid_settings_are_errors(options, words):
     with pytest.raises(ArgumentError) as caught:
         protocol(**options)
-    assert words in str(caught.value)
+    assert str(caught.value) == words
+    assert caught.value.parameter == next(iter(options))
 
 
-def test_too_few_samples_to_hold_out_are_refused():
+def test_too_few_samples_to_hold_out_are_an_error():
     dataset = Dataset("few", np.eye(4), [0, 0, 1, 1])
-    with pytest.raises(DataError, match=r"no class has samples enough to hold out 0\.1"):
+    with pytest.raises(
+        DataError, match=r"no class has enough samples to hold out a fraction of 0\.1"
+    ):
         protocol(test=0.1).split(dataset, 0)

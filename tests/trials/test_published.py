@@ -1,4 +1,4 @@
-"""The published figures, as the tables print them, and ours beside them."""
+"""The published figures, and the comparison with ours."""
 
 import pytest
 
@@ -12,7 +12,7 @@ PAIRS = [(pair.configuration, pair.method) for pair in PAPER_PAIRS]
 @pytest.mark.parametrize(
     ("measure", "dataset", "pair", "mean", "std"),
     [
-        # From the first, a middle and the last row of tables, read off by eye.
+        # From the first, a middle and the last row of tables, copied by hand.
         ("fit_seconds", "letter", ("one-vs-one", "least-squares"), 157, 2),
         ("fit_seconds", "humidity", ("empirical-tree", "greedy"), 47, 7),
         ("predict_seconds", "usps", ("tree", "greedy"), 3.7, 0.3),
@@ -25,7 +25,7 @@ PAIRS = [(pair.configuration, pair.method) for pair in PAPER_PAIRS]
         ("winner_brier_score", "pendigits", ("empirical-tree", "greedy"), 0.076, 0.006),
     ],
 )
-def test_figures_are_those_of_the_tables(measure, dataset, pair, mean, std):
+def test_figures_equal_those_of_the_tables(measure, dataset, pair, mean, std):
     assert find_published(measure, dataset, pair)[:2] == (mean, std)
 
 
@@ -35,27 +35,27 @@ def test_figures_are_those_of_the_tables(measure, dataset, pair, mean, std):
         ("uncertainty_coefficient", 8 * 8),
         ("winner_brier_score", 8 * 8),
         ("predict_seconds", 8 * 8),
-        ("brier_score", 8 * 6),  # none of the walks down trees
-        ("fit_seconds", 8 * 8),  # both methods of a tree have the same
+        ("brier_score", 8 * 6),  # none for greedy trees
+        ("fit_seconds", 8 * 8),  # shared by both methods of a tree
         ("accuracy", 0),
     ],
 )
-def test_every_cell_of_every_table_is_there(measure, n_figures):
+def test_every_cell_of_every_table_is_present(measure, n_figures):
     found = [find_published(measure, name, pair) for name in CATALOGUE for pair in PAIRS]
     assert sum(each is not None for each in found) == n_figures
 
 
-def test_what_was_special_is_noted():
+def test_a_figure_may_have_a_note():
     pair = ("orthogonal", "least-squares")
     assert find_published("brier_score", "letter", pair).note == "random code"
-    with pytest.raises(ArgumentError, match="measure='brier' is not known"):
+    with pytest.raises(ArgumentError, match='measure="brier" is unknown'):
         find_published("brier", "letter", pair)
 
 
 @pytest.mark.parametrize(
     ("measure", "value", "verdict"),
     [
-        # 0.800 ± 0.010, the largest is best; 0.145 ± 0.004, the smallest is.
+        # 0.800 ± 0.010, largest is best; 0.145 ± 0.004, smallest is best.
         ("uncertainty_coefficient", 0.819, "agrees"),
         ("uncertainty_coefficient", 0.821, "better"),
         ("uncertainty_coefficient", 0.779, "worse"),
@@ -74,7 +74,7 @@ def test_cells_agree_within_two_standard_deviations(measure, value, verdict):
     assert found.verdict == verdict
 
 
-def test_a_dataset_that_only_has_the_name_of_a_published_one_is_not_put_beside_it():
+def test_a_dataset_with_a_published_name_but_another_size_is_not_compared():
     scores = {"uncertainty_coefficient": 0.8}
     cells = [{"configuration": PAIRS[0][0], "method": PAIRS[0][1], "scores": scores}]
     records = [{"dataset": "sat", "repeat": 0, "cells": cells}]

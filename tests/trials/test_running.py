@@ -1,4 +1,4 @@
-"""Runs: resumed, killed, out of disk, side by side, they all end with the same table."""
+"""Runs that are resumed, killed, out of disk space or concurrent end with the same results."""
 
 import errno
 import os
@@ -28,7 +28,7 @@ def made(seed, n_samples=60):
 
 DATASETS = {"one": made(1), "two": made(2, 45)}
 
-# The same in another process; its steps are told on standard output.
+# The same run in another process, with its progress on standard output.
 PROGRAM = """
     import sys, time
     import numpy as np
@@ -57,7 +57,7 @@ def start(folder, seconds):
 
 
 def scores(results):
-    """Return all that does not depend on how fast the machine is."""
+    """Return everything that does not depend on the speed of the machine."""
     return [
         {name: value for name, value in row.items() if name not in TIMES} for row in results.rows()
     ]
@@ -69,7 +69,7 @@ def contents(folder):
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory):
-    """Return what an undisturbed run gives."""
+    """Return the results of an uninterrupted run."""
     return run(DATASETS, **OPTIONS, folder=tmp_path_factory.mktemp("whole"))
 
 
@@ -84,7 +84,7 @@ def test_a_run_has_every_trial_and_its_tables(whole, tmp_path):
     assert whole.records[0]["versions"]["numpy"] == np.__version__
 
 
-def test_a_run_again_runs_nothing_and_gives_the_same(whole, tmp_path):
+def test_a_finished_run_is_not_run_again(whole, tmp_path):
     first = run(DATASETS, **OPTIONS, folder=tmp_path)
     before = contents(tmp_path)
     stages = []
@@ -95,13 +95,13 @@ def test_a_run_again_runs_nothing_and_gives_the_same(whole, tmp_path):
     assert scores(again) == scores(whole)
 
 
-def test_more_repeats_and_datasets_are_added_to_what_is_there(whole, tmp_path):
+def test_more_repeats_and_datasets_extend_a_folder(whole, tmp_path):
     run({"two": DATASETS["two"]}, **OPTIONS | {"repeats": 1}, folder=tmp_path)
     before = contents(tmp_path)
     grown = run(DATASETS, **OPTIONS, folder=tmp_path)
     assert contents(tmp_path).items() >= before.items()
     assert scores(grown) == scores(whole)
-    # Who asks for less gets that, and the tables still have all.
+    # Fewer datasets and repeats return a subset; the tables still cover all trials.
     less = run({"two": DATASETS["two"]}, **OPTIONS | {"repeats": 1}, folder=tmp_path)
     assert scores(less) == [
         row for row in scores(whole) if (row["dataset"], row["repeat"]) == ("two", 0)
@@ -109,7 +109,7 @@ def test_more_repeats_and_datasets_are_added_to_what_is_there(whole, tmp_path):
     assert len((tmp_path / "trials.csv").read_text().splitlines()) == 1 + 12
 
 
-def test_killed_in_the_middle_it_goes_on_where_it_was(whole, tmp_path):
+def test_a_killed_run_continues_where_it_stopped(whole, tmp_path):
     with start(tmp_path, 0.3) as process:
         for line in process.stdout:
             if line.startswith("begun two"):
@@ -130,7 +130,7 @@ def test_killed_in_the_middle_it_goes_on_where_it_was(whole, tmp_path):
     assert scores(resumed) == scores(whole)
 
 
-def test_killed_while_a_trial_is_written_it_leaves_nothing_half_there(whole, tmp_path):
+def test_a_run_killed_while_writing_leaves_no_partial_trial(whole, tmp_path):
     program = """
         import os, signal, stat
         sync = os.fsync
@@ -150,7 +150,7 @@ def test_killed_while_a_trial_is_written_it_leaves_nothing_half_there(whole, tmp
     assert done.returncode == -signal.SIGKILL
     before = contents(tmp_path)
     assert sorted(before) == ["one-000.json", "two-000.json"]
-    assert len(list((tmp_path / "trials").iterdir())) == 3  # one has no name
+    assert len(list((tmp_path / "trials").iterdir())) == 3  # one is temporary
     assert scores(run(DATASETS, **OPTIONS, folder=tmp_path)) == scores(whole)
     assert contents(tmp_path).items() >= before.items()
 
@@ -166,13 +166,13 @@ def test_damaged_trials_are_run_again(whole, tmp_path):
         if progress.stage == "begun":
             begun.append((progress.dataset, progress.repeat))
 
-    with pytest.warns(PolytomyWarning, match="is damaged; the trial is run again"):
+    with pytest.warns(PolytomyWarning, match="is damaged. Running the trial again"):
         again = run(DATASETS, **OPTIONS, folder=tmp_path, on_progress=tell)
     assert begun == [("one", 1), ("two", 2)]
     assert scores(again) == scores(whole)
 
 
-def test_a_full_disk_costs_only_the_trial_that_could_not_be_written(whole, tmp_path, monkeypatch):
+def test_a_full_disk_loses_only_the_trial_that_could_not_be_written(whole, tmp_path, monkeypatch):
     with monkeypatch.context() as patch:
         writing = store.writing_whole
 
@@ -188,7 +188,7 @@ def test_a_full_disk_costs_only_the_trial_that_could_not_be_written(whole, tmp_p
     assert scores(run(DATASETS, **OPTIONS, folder=tmp_path)) == scores(whole)
 
 
-def test_a_disk_that_is_full_when_tables_are_written_is_told(tmp_path, monkeypatch):
+def test_a_full_disk_keeps_the_old_tables_and_is_reported(tmp_path, monkeypatch):
     run(DATASETS, **OPTIONS, folder=tmp_path)
     summary = (tmp_path / "summary.csv").read_bytes()
     writing = store.writing_whole
@@ -215,7 +215,7 @@ def test_two_runs_in_one_folder_share_the_work(whole, tmp_path):
     assert scores(Results.read(tmp_path)) == scores(whole)
 
 
-def test_a_trial_says_how_many_threads_it_may_have_used(tmp_path, monkeypatch):
+def test_a_trial_records_the_thread_limits(tmp_path, monkeypatch):
     for name in ("NUMBA_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
@@ -247,7 +247,7 @@ def test_progress_counts_up(tmp_path):
     assert told[-1].seconds_left == 0
 
 
-def test_the_time_left_is_not_guessed_from_other_datasets(tmp_path):
+def test_the_time_left_is_not_estimated_from_other_datasets(tmp_path):
     told: list[Progress] = []
     options = OPTIONS | {"repeats": 2}
     run(DATASETS, **options, folder=tmp_path, on_progress=told.append)
@@ -261,18 +261,21 @@ def test_the_time_left_is_not_guessed_from_other_datasets(tmp_path):
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"repeats": 0}, "repeats=0 is no whole number from one up"),
-        ({"repeats": 2.0}, "repeats=2.0 is no whole number"),
-        ({"test": 2}, "test=2 is no part of a class"),
-        ({"seed": 5}, "seed is 0 there and 5 here"),
+        ({"repeats": 0}, "repeats must be a positive integer; got 0."),
+        ({"repeats": 2.0}, "repeats must be a positive integer; got 2.0."),
+        ({"test": 2}, "test must be between 0 and 1; got 2."),
+        ({"seed": 5}, "seed was 0 and is now 5"),
         (
             {"schemes": ["tree"]},
-            "has trials of another protocol: one-vs-one, least-squares is only there",
+            "were run with other settings: pairs removed: one-vs-one, least-squares",
         ),
-        ({"estimator": GaussianNB(var_smoothing=0.5)}, "estimator on one is gaussian-nb there and"),
+        (
+            {"estimator": GaussianNB(var_smoothing=0.5)},
+            "estimator on one was gaussian-nb and is now",
+        ),
     ],
 )
-def test_what_does_not_fit_is_refused_before_anything_is_run(tmp_path, options, words):
+def test_invalid_or_changed_settings_are_errors_before_anything_is_run(tmp_path, options, words):
     run({"one": DATASETS["one"]}, **OPTIONS | {"repeats": 1}, folder=tmp_path)
     before = contents(tmp_path)
     with pytest.raises(ArgumentError) as caught:
@@ -281,20 +284,20 @@ def test_what_does_not_fit_is_refused_before_anything_is_run(tmp_path, options, 
     assert contents(tmp_path) == before
 
 
-def test_a_dataset_that_cannot_be_split_is_refused_before_another_is_run(tmp_path):
+def test_a_dataset_that_cannot_be_split_is_an_error_before_anything_is_run(tmp_path):
     small = np.eye(6), [0, 0, 1, 1, 2, 2]
-    with pytest.raises(DataError, match="dataset small: no class has samples enough to hold out"):
+    with pytest.raises(DataError, match="dataset small: no class has enough samples to hold out"):
         run(DATASETS | {"small": small}, **OPTIONS, test=0.1, folder=tmp_path / "new")
     assert not (tmp_path / "new").exists()
 
 
-def test_changed_data_is_refused(tmp_path):
+def test_changed_data_is_an_error(tmp_path):
     run({"one": DATASETS["one"]}, **OPTIONS | {"repeats": 1}, folder=tmp_path)
-    with pytest.raises(ArgumentError, match="dataset one is not the one that the trials"):
+    with pytest.raises(ArgumentError, match="Dataset one has changed since the trials"):
         run({"one": DATASETS["two"]}, **OPTIONS, folder=tmp_path)
 
 
-def test_a_scheme_that_is_a_function_sees_only_the_data(tmp_path):
+def test_a_function_as_a_scheme_sees_only_the_training_samples(tmp_path):
     seen = []
 
     def own_tree(X, y):
@@ -303,5 +306,5 @@ def test_a_scheme_that_is_a_function_sees_only_the_data(tmp_path):
 
     options = OPTIONS | {"schemes": [own_tree], "repeats": 1}
     results = run({"one": DATASETS["one"]}, **options, folder=tmp_path)
-    assert seen == [42]  # of the training part, and of nothing made up
+    assert seen == [42]  # the training samples, and no made-up data
     assert results.pairs == [("own_tree", "least-squares")]

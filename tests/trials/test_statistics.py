@@ -1,4 +1,4 @@
-"""Paired comparisons and ranks, against values worked out by hand and by brute force."""
+"""Paired comparisons and ranks, against values computed by hand and by brute force."""
 
 import itertools
 
@@ -28,7 +28,7 @@ def signed_rank_p(differences):
 
 
 @given(st.lists(st.integers(-50, 50), min_size=1, max_size=8, unique_by=abs))
-def test_the_p_value_is_that_of_all_signs(differences):
+def test_the_p_value_equals_that_of_enumerating_all_signs(differences):
     assume(0 not in differences)
     found = compare_pairs(differences, np.zeros(len(differences)), largest_is_best=True)
     assert found.p_value == pytest.approx(signed_rank_p(differences))
@@ -50,7 +50,7 @@ def test_swapping_the_two_swaps_wins_and_losses(pairs):
     assert found.p_value == pytest.approx(swapped.p_value)
 
 
-def test_splits_on_which_one_was_not_measured_do_not_count():
+def test_splits_without_both_values_do_not_count():
     found = compare_pairs([1.0, np.nan, 3.0], [0.0, 0.0, np.nan], largest_is_best=True)
     assert found[:4] == (1, 1, 0, 0)
     nothing = compare_pairs([np.nan], [1.0], largest_is_best=True)
@@ -58,8 +58,8 @@ def test_splits_on_which_one_was_not_measured_do_not_count():
     assert np.isnan(nothing.mean_difference)
 
 
-def test_values_of_different_splits_are_refused():
-    with pytest.raises(ArgumentError, match="are not of the same splits"):
+def test_values_of_different_splits_are_an_error():
+    with pytest.raises(ArgumentError, match="cannot be compared split by split"):
         compare_pairs([1.0], [1.0, 2.0], largest_is_best=True)
 
 
@@ -77,7 +77,7 @@ def test_the_critical_difference_of_demsar():
         lambda k: st.lists(st.lists(st.integers(0, 4), min_size=k, max_size=k), min_size=2)
     )
 )
-def test_ranks_add_up_and_the_other_end_turns_them_round(rows):
+def test_ranks_sum_to_a_constant_and_reverse_with_the_direction(rows):
     n_methods = len(rows[0])
     found = rank_methods(rows, largest_is_best=True)
     assert found.mean_ranks.sum() == pytest.approx(n_methods * (n_methods + 1) / 2)
@@ -90,7 +90,7 @@ def test_ranks_add_up_and_the_other_end_turns_them_round(rows):
         lambda k: st.lists(st.lists(st.integers(0, 30), min_size=k, max_size=k), min_size=9)
     )
 )
-def test_groups_are_the_largest_sets_without_a_difference(rows):
+def test_groups_are_the_maximal_sets_without_a_significant_difference(rows):
     found = rank_methods(rows, largest_is_best=True)
     order = np.argsort(found.mean_ranks, kind="stable").tolist()
     runs = [set(order[i:j]) for i in range(len(order)) for j in range(i + 2, len(order) + 1)]
@@ -101,13 +101,15 @@ def test_groups_are_the_largest_sets_without_a_difference(rows):
     assert sorted(map(sorted, found.groups)) == sorted(map(sorted, expected))
 
 
-def test_methods_that_never_differ_are_alike():
+def test_identical_methods_share_ranks_and_have_p_value_one():
     found = rank_methods(np.ones((3, 3)), largest_is_best=True)
     assert found.p_value == 1.0
     assert found.mean_ranks.tolist() == [2, 2, 2]
 
 
 @pytest.mark.parametrize("table", [np.ones((1, 3)), np.ones((3, 1)), [[1, 2], [np.nan, 1]]])
-def test_too_little_to_rank_is_refused(table):
-    with pytest.raises(ArgumentError, match="ranks need two datasets or more"):
+def test_too_few_values_to_rank_are_an_error(table):
+    with pytest.raises(
+        ArgumentError, match="Ranking needs finite values for at least two datasets"
+    ):
         rank_methods(table, largest_is_best=True)

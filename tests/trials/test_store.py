@@ -1,4 +1,4 @@
-"""The folder of a run: what is refused, what is shared, and that nothing is half there."""
+"""The folder of a run: protocol, claims and damaged files."""
 
 import json
 from concurrent.futures import ThreadPoolExecutor
@@ -22,7 +22,7 @@ def make_trial(name, repeat, **more):
     return {"dataset": name, "repeat": repeat, "cells": [CELL | more]}
 
 
-def test_a_trial_is_found_as_it_was_written(tmp_path):
+def test_a_written_trial_is_found_unchanged(tmp_path):
     store = Store(tmp_path, PROTOCOL)
     assert store.find("iris", 3) is None
     store.write(make_trial("iris", 3, scores=[1.5, None, "é"]))
@@ -32,7 +32,7 @@ def test_a_trial_is_found_as_it_was_written(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["a/b", "a b", "ä", "a%2Fb", "a-000"])
-def test_any_name_has_a_file_of_its_own(tmp_path, name):
+def test_every_dataset_name_has_its_own_file(tmp_path, name):
     store = Store(tmp_path, PROTOCOL)
     store.write(make_trial("a", 0))
     store.write(make_trial(name, 0))
@@ -41,7 +41,7 @@ def test_any_name_has_a_file_of_its_own(tmp_path, name):
     assert len(read_trials(tmp_path)) == 2
 
 
-def test_the_manifest_has_the_protocol_and_stays_as_the_first_run_wrote_it(tmp_path):
+def test_the_manifest_stays_as_the_first_run_wrote_it(tmp_path):
     Store(tmp_path, PROTOCOL, {"versions": {"polytomy": "1"}})
     before = (tmp_path / "manifest.json").read_bytes()
     Store(tmp_path, PROTOCOL, {"versions": {"polytomy": "2"}})
@@ -49,24 +49,24 @@ def test_the_manifest_has_the_protocol_and_stays_as_the_first_run_wrote_it(tmp_p
     assert read_manifest(tmp_path)["versions"] == {"polytomy": "1"}
 
 
-def test_another_protocol_is_refused_with_the_way_out(tmp_path):
+def test_another_protocol_is_an_error_that_lists_the_changes(tmp_path):
     Store(tmp_path, PROTOCOL)
     with pytest.raises(ArgumentError) as caught:
         Store(tmp_path, PROTOCOL | {"seed": 7, "pairs": []})
     words = str(caught.value)
-    assert f"{tmp_path} has trials of another protocol" in words
-    assert "seed is 0 there and 7 here" in words
-    assert "tree, greedy is only there" in words
-    assert "Give another folder for the results, or delete this one." in words
+    assert f"The trials in {tmp_path} were run with other settings" in words
+    assert "seed was 0 and is now 7" in words
+    assert "pairs removed: tree, greedy" in words
+    assert "Use another folder for the results, or delete this one." in words
 
 
-def test_other_data_or_another_estimator_of_the_same_name_is_refused(tmp_path):
+def test_changed_data_or_another_estimator_is_an_error(tmp_path):
     store = Store(tmp_path, PROTOCOL)
     store.register(FACTS)
     store.register(FACTS)
-    with pytest.raises(ArgumentError, match="dataset iris is not the one that the trials"):
+    with pytest.raises(ArgumentError, match="Dataset iris has changed since the trials"):
         store.register(FACTS | {"fingerprint": "5"})
-    with pytest.raises(ArgumentError, match="estimator on iris is svc there and gaussian-nb here"):
+    with pytest.raises(ArgumentError, match="estimator on iris was svc and is now gaussian-nb"):
         store.register(FACTS | {"estimator": "gaussian-nb"})
 
 
@@ -84,7 +84,7 @@ def test_a_dataset_is_described_once(tmp_path):
     assert read_facts(tmp_path) == [FACTS | {"more": 2}]
 
 
-def test_only_one_of_many_protocols_that_come_at_once_is_taken(tmp_path):
+def test_only_one_of_many_concurrent_protocols_wins(tmp_path):
     def attempt(seed):
         try:
             Store(tmp_path, PROTOCOL | {"seed": seed})
@@ -98,7 +98,7 @@ def test_only_one_of_many_protocols_that_come_at_once_is_taken(tmp_path):
     assert [path.name for path in tmp_path.iterdir() if path.is_file()] == ["manifest.json"]
 
 
-def test_a_protocol_that_comes_between_looking_and_writing_is_seen(tmp_path, monkeypatch):
+def test_a_protocol_written_between_check_and_write_is_noticed(tmp_path, monkeypatch):
     make_folder = Path.mkdir
 
     def make_slowly(path, *args, **options):
@@ -111,7 +111,7 @@ def test_a_protocol_that_comes_between_looking_and_writing_is_seen(tmp_path, mon
         Store(tmp_path, PROTOCOL | {"seed": 2})
 
 
-def test_a_trial_is_claimed_by_one_at_a_time(tmp_path):
+def test_a_trial_has_at_most_one_claim(tmp_path):
     one, other = Store(tmp_path, PROTOCOL), Store(tmp_path, PROTOCOL)
     with one.claim("iris", 0) as is_ours:
         assert is_ours
@@ -126,13 +126,13 @@ def test_a_trial_is_claimed_by_one_at_a_time(tmp_path):
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ([], "tree, greedy is only there. Give"),
-        ([{"method": "voting"}], "tree, greedy is only there; tree, voting is only here. Give"),
-        ([{}, {"method": "voting"}], "protocol: tree, voting is only here. Give"),
-        ([{"scheme": "m {a b}"}], "protocol: tree, greedy is another scheme there. Give"),
+        ([], "settings: pairs removed: tree, greedy. Use"),
+        ([{"method": "voting"}], "pairs removed: tree, greedy; pairs added: tree, voting. Use"),
+        ([{}, {"method": "voting"}], "settings: pairs added: tree, voting. Use"),
+        ([{"scheme": "m {a b}"}], "settings: pairs with another scheme: tree, greedy. Use"),
     ],
 )
-def test_what_differs_between_pairs_is_told(tmp_path, change, words):
+def test_the_error_lists_changed_pairs(tmp_path, change, words):
     Store(tmp_path, PROTOCOL)
     (pair,) = PROTOCOL["pairs"]
     with pytest.raises(ArgumentError) as caught:
@@ -144,7 +144,7 @@ def test_the_same_pairs_in_another_order_are_another_protocol(tmp_path):
     (pair,) = PROTOCOL["pairs"]
     pairs = [pair, pair | {"method": "voting"}]
     Store(tmp_path, PROTOCOL | {"pairs": pairs})
-    with pytest.raises(ArgumentError, match="the pairs are in another order there"):
+    with pytest.raises(ArgumentError, match="the pairs are in another order"):
         Store(tmp_path, PROTOCOL | {"pairs": pairs[::-1]})
 
 
@@ -165,29 +165,29 @@ OTHERS = [
 
 
 @pytest.mark.parametrize("content", [*DAMAGED, *OTHERS])
-def test_a_damaged_trial_is_as_good_as_none(tmp_path, content):
+def test_a_damaged_trial_is_not_found(tmp_path, content):
     store = Store(tmp_path, PROTOCOL)
     path = tmp_path / "trials" / "iris-000.json"
     path.write_text(content)
     with pytest.warns(PolytomyWarning) as caught:
         assert store.find("iris", 0) is None
-    assert str(caught[0].message) == f"{path} is damaged; the trial is run again"
+    assert str(caught[0].message) == f"{path} is damaged. Running the trial again."
     store.write(make_trial("iris", 0))
     assert store.find("iris", 0)["cells"] == [CELL]
 
 
 @pytest.mark.parametrize("content", DAMAGED)
-def test_who_reads_a_folder_gets_all_trials_but_the_damaged_ones(tmp_path, content):
+def test_damaged_trials_are_skipped_with_a_warning(tmp_path, content):
     store = Store(tmp_path, PROTOCOL)
     store.write(make_trial("iris", 0))
     path = tmp_path / "trials" / "iris-001.json"
     path.write_text(content)
     with pytest.warns(PolytomyWarning) as caught:
         assert read_trials(tmp_path) == [store.find("iris", 0)]
-    assert f"{path} is damaged and left out. The next run" in str(caught[0].message)
+    assert f"{path} is damaged and was skipped. The next run" in str(caught[0].message)
 
 
-def test_damaged_facts_are_named_with_the_way_out(tmp_path):
+def test_a_damaged_description_of_a_dataset_is_an_error(tmp_path):
     store = Store(tmp_path, PROTOCOL)
     path = tmp_path / "datasets" / "iris.json"
     path.write_text("{")
@@ -199,23 +199,26 @@ def test_damaged_facts_are_named_with_the_way_out(tmp_path):
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        (json.dumps({"format": 99, "protocol": PROTOCOL}), "is of another version of polytomy"),
-        (json.dumps({"name": "an app of the web"}), "is no manifest of trials"),
-        (json.dumps({"format": 1, "protocol": {}}), "is no manifest of trials"),
-        ('{"format"', "is damaged, so the protocol of the trials is not known"),
+        (
+            json.dumps({"format": 99, "protocol": PROTOCOL}),
+            "was written by another version of polytomy",
+        ),
+        (json.dumps({"name": "a web app"}), "is not a manifest of trials"),
+        (json.dumps({"format": 1, "protocol": {}}), "is not a manifest of trials"),
+        ('{"format"', "is damaged, so the settings of the trials are unknown"),
     ],
 )
-def test_a_folder_of_somebody_else_is_refused_and_nothing_made_in_it(tmp_path, content, words):
+def test_a_folder_of_another_program_is_an_error_and_stays_unchanged(tmp_path, content, words):
     (tmp_path / "manifest.json").write_text(content)
     with pytest.raises(DataError) as caught:
         Store(tmp_path, PROTOCOL)
     assert f"{tmp_path / 'manifest.json'} {words}" in str(caught.value)
-    assert "Give another folder for the results." in str(caught.value)
+    assert "Use another folder for the results." in str(caught.value)
     assert [path.name for path in tmp_path.iterdir()] == ["manifest.json"]
     assert (tmp_path / "manifest.json").read_text() == content
 
 
-def test_what_is_no_folder_of_results_is_told(tmp_path):
+def test_a_folder_without_a_manifest_is_an_error(tmp_path):
     for place in (tmp_path, tmp_path / "nowhere"):
-        with pytest.raises(DataError, match=r"is no folder of results; it has no manifest\.json"):
+        with pytest.raises(DataError, match=r"is not a results folder: it has no manifest\.json"):
             read_manifest(place)

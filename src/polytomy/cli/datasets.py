@@ -1,4 +1,4 @@
-"""Commands about the datasets of the trials: list, get."""
+"""The commands `datasets list` and `datasets get`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["register"]
 def register(app: typer.Typer) -> None:
     """Add the commands of this module to the command line."""
     group = typer.Typer(
-        help="List and get the datasets of the trials.",
+        help="List and download datasets for trials.",
         no_args_is_help=True,
         add_completion=False,
         rich_markup_mode="markdown",
@@ -29,18 +29,18 @@ def register(app: typer.Typer) -> None:
 
 def list_datasets(
     data: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="A folder of NAME.csv.gz to look into.")
+        Path | None, typer.Option(metavar="DIR", help="Folder of files NAME.csv.gz to check.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """List the datasets that are known, and those in a folder.
+    """List known datasets, and those in a folder.
 
     Example: `polytomy datasets list`
     """
     from polytomy.trials import BUNDLED, CATALOGUE
     from polytomy.trials.sources import load_datasets, names_in_folder
 
-    there = [] if data is None else names_in_folder(data)
+    present = [] if data is None else names_in_folder(data)
     found = []
     for name, known in CATALOGUE.items():
         row = {
@@ -52,14 +52,14 @@ def list_datasets(
             "source": "" if known.openml is None else f"openml.org {known.openml}",
         }
         if data is not None:
-            row["folder"] = _state(name, data) if name in there else "not there"
+            row["folder"] = _check_file(name, data) if name in present else "missing"
         found.append(row)
     for dataset in load_datasets(BUNDLED):
         n_samples, n_features = dataset.X.shape
         row = {"name": dataset.name, "samples": n_samples, "features": n_features}
         row |= {"classes": len(dataset.classes), "estimator": "", "source": "scikit-learn"}
         found.append(row)
-    others = [name for name in there if name not in CATALOGUE]
+    others = [name for name in present if name not in CATALOGUE]
     if as_json:
         print_text(to_json({"datasets": found, "others": others}))
         return
@@ -73,32 +73,37 @@ def list_datasets(
         print_text(f"also in {data}: {', '.join(others)}")
 
 
-def _state(name: str, folder: Path) -> str:
-    """Return whether a dataset is that of the experiments, or why it cannot be read."""
+def _check_file(name: str, folder: Path) -> str:
+    """Return whether a file holds the dataset of the experiments, or why it cannot be read."""
     from polytomy.errors import PolytomyError
     from polytomy.trials import CATALOGUE
-    from polytomy.trials.fetching import judge_dataset
+    from polytomy.trials.fetching import check_dataset
     from polytomy.trials.sources import load_datasets
 
     try:
         (dataset,) = load_datasets([name], folder)
     except (PolytomyError, OSError) as error:
         return f"cannot be read: {error}"
-    return str(judge_dataset(dataset, CATALOGUE[name]))
+    return str(check_dataset(dataset, CATALOGUE[name]))
 
 
 def get_datasets(
-    names: Annotated[list[str], typer.Argument(metavar="NAME...", help="As list shows them.")],
-    data: Annotated[
-        Path, typer.Option(metavar="DIR", help="The folder that they are put into.")
-    ] = Path("data"),
+    names: Annotated[
+        list[str],
+        typer.Argument(metavar="NAME", help="Datasets, by the names that `list` shows."),
+    ],
+    data: Annotated[Path, typer.Option(metavar="DIR", help="Folder to write them into.")] = Path(
+        "data"
+    ),
     accept_other_values: Annotated[
         bool,
-        typer.Option("--accept-other-values", help="Size and classes are enough; no checksum."),
+        typer.Option(
+            "--accept-other-values", help="Accept data of the right size with another checksum."
+        ),
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Get datasets from openml.org, and check what is there already.
+    """Download datasets from openml.org, and check those already in the folder.
 
     Example: `polytomy datasets get letter pendigits --data data`
     """
@@ -106,9 +111,9 @@ def get_datasets(
 
     found = []
     for name in names:
-        path, judgement = fetch_dataset(name, data, accept_other_values=accept_other_values)
-        found.append({"name": name, "file": str(path), "state": str(judgement)})
+        path, check = fetch_dataset(name, data, accept_other_values=accept_other_values)
+        found.append({"name": name, "file": str(path), "state": str(check)})
         if not as_json:
-            print_text(f"{path} is {judgement}")
+            print_text(f"{path} is {check}")
     if as_json:
         print_text(to_json(found))

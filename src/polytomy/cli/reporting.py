@@ -1,4 +1,4 @@
-"""The command that makes the report of trials again: report."""
+"""The command `report`: write the report of trials again."""
 
 from __future__ import annotations
 
@@ -20,15 +20,17 @@ def register(app: typer.Typer) -> None:
 
 def report(
     folder: Annotated[
-        Path, typer.Argument(metavar="FOLDER", help="The folder of the results of trials.")
+        Path, typer.Argument(metavar="FOLDER", help="Results folder of `polytomy trials`.")
     ] = Path("results"),
     output: Annotated[
         Path | None,
-        typer.Option("-o", "--output", metavar="FILE", help="The page; else FOLDER/report.html."),
+        typer.Option(
+            "-o", "--output", metavar="FILE", help="Page to write. Default: FOLDER/report.html."
+        ),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Make the report of trials, finished or not: one page with all tables and pictures.
+    """Write the report of trials, finished or not: one page with all tables and figures.
 
     Example: `polytomy trials --datasets iris --repeats 2 && polytomy report results -o iris.html`
     """
@@ -38,4 +40,4 @@ def report(
     if as_json:
         print_text(to_json({"folder": str(folder), "report": str(page)}))
         return
-    print_text(f"the report of {folder} is {page}")
+    print_text(f"report of {folder}: {page}")

@@ -1,4 +1,4 @@
-"""The command that compares schemes on datasets, in repeated trials."""
+"""The command `trials`: compare schemes and solvers on datasets."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["register"]
 
 _LIVE_MEASURE = "uncertainty_coefficient"
-# What shells report for a command that Ctrl-C has ended.
+# The exit code that shells use for a command ended by Ctrl-C.
 _INTERRUPTED = 130
 
 
@@ -32,45 +32,51 @@ def trials(
     data: Annotated[
         Path | None,
         typer.Option(
-            metavar="DIR", help="A folder of NAME.csv.gz; else scikit-learn's own datasets."
+            metavar="DIR",
+            help="Folder of files NAME.csv.gz. Default: the datasets of scikit-learn.",
         ),
     ] = None,
     datasets: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAMES", help="Of the datasets, with commas; again for more."),
+        typer.Option(metavar="NAMES", help="Datasets, comma-separated (repeatable)."),
     ] = None,
     schemes: Annotated[
         list[str] | None,
         typer.Option(
             metavar="SCHEMES",
-            help="Designs, control files or texts, with commas; SCHEME:SOLVER for one solver.",
+            help="Designs, control files or control texts, comma-separated (repeatable). "
+            "SCHEME:SOLVER sets the solver of one scheme.",
         ),
     ] = None,
     solvers: Annotated[
         list[str] | None,
-        typer.Option(metavar="SOLVERS", help="For all schemes that have none, with commas."),
+        typer.Option(
+            metavar="SOLVERS",
+            help="Solvers for schemes without their own, comma-separated (repeatable).",
+        ),
     ] = None,
     estimator: Annotated[
         str | None,
         typer.Option(
-            metavar="SPEC", help='The binary classifier: "svc C=10"; else by the dataset.'
+            metavar="SPEC",
+            help='Binary classifier, such as "svc C=10". Default: chosen by dataset.',
         ),
     ] = None,
-    repeats: Annotated[int, typer.Option(min=1, help="Trials of each dataset.")] = 10,
-    test: Annotated[float, typer.Option(help="The part of each class that is held out.")] = 0.3,
-    seed: Annotated[int, typer.Option(min=0, help="Fixes splits and what is drawn.")] = 0,
+    repeats: Annotated[int, typer.Option(min=1, help="Number of trials per dataset.")] = 10,
+    test: Annotated[float, typer.Option(help="Fraction of each class to hold out.")] = 0.3,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the splits and random designs.")] = 0,
     jobs: Annotated[
-        int | None, typer.Option("--jobs", "-j", help="Jobs over the binaries of a trial.")
+        int | None,
+        typer.Option("--jobs", "-j", help="Number of parallel jobs for the binaries of a trial."),
     ] = None,
     output: Annotated[
-        Path, typer.Option("-o", "--output", metavar="DIR", help="The folder of the results.")
+        Path, typer.Option("-o", "--output", metavar="DIR", help="Folder for the results.")
     ] = Path("results"),
     as_json: AsJson = False,
 ) -> None:
     """Compare schemes and solvers on datasets, in repeated trials.
 
-    Stopped, by Ctrl-C or otherwise, and started again it goes on where it was. Several runs can
-    share a folder.
+    Run the same command again to continue after an interruption. Several runs can share a folder.
 
     Example: `polytomy trials --datasets iris,wine --repeats 2 -o results`
     """
@@ -79,12 +85,12 @@ def trials(
     from polytomy.trials.text_tables import results_to_text
 
     try:
-        with _watching(is_silent=as_json) as on_progress:
+        with _show_progress(is_silent=as_json) as on_progress:
             results = run(
-                _words(datasets),
+                _split_commas(datasets),
                 data=data,
-                schemes=_schemes(schemes),
-                solvers=_words(solvers),
+                schemes=_parse_schemes(schemes),
+                solvers=_split_commas(solvers),
                 estimator=estimator,
                 repeats=repeats,
                 test=test,
@@ -94,7 +100,7 @@ def trials(
                 on_progress=on_progress,
             )
     except KeyboardInterrupt:
-        _leave(output)
+        _report_interruption(output)
         raise typer.Exit(_INTERRUPTED) from None
     page = write_report(output)
     if as_json:
@@ -102,48 +108,50 @@ def trials(
         print_text(to_json(answer))
         return
     print_text(f"\n{results_to_text(results)}")
-    print_text(f"all tables are in {output}: tables.md, tables.tex, summary.csv, results.json")
-    print_text(f"the report is {page}")
+    print_text(f"tables: {output} (tables.md, tables.tex, summary.csv, results.json)")
+    print_text(f"report: {page}")
 
 
-def _leave(folder: Path) -> None:
-    """Say how a run that was interrupted goes on, and show what it has finished."""
+def _report_interruption(folder: Path) -> None:
+    """Write the tables and report of the finished trials, and say how to continue."""
     from polytomy.errors import PolytomyError
     from polytomy.report import write_report
     from polytomy.trials import Results, write_tables
-    from polytomy.trials.store import holding_tables
+    from polytomy.trials.store import lock_tables
 
     try:
         n_trials = len(Results.read(folder).records)
-    except PolytomyError:  # it had not begun
-        _say("stopped before anything was finished")
+    except PolytomyError:  # no trial had started
+        _print_notice("stopped before any trial was finished")
         return
-    kept = f"{n_trials} trial{'s' if n_trials != 1 else ''}"
-    _say(f"stopped; {kept} in {folder} are kept, and the same command goes on from there")
+    saved = f"{n_trials} finished trial{'s are' if n_trials != 1 else ' is'} saved in {folder}"
+    _print_notice(f"stopped; {saved}. Run the same command to continue")
     if n_trials:
-        with holding_tables(folder):
+        with lock_tables(folder):
             write_tables(Results.read(folder), folder)
-        _say(f"tables of these are in {folder}, and the report is {write_report(folder)}")
+        _print_notice(f"tables of the finished trials: {folder}; report: {write_report(folder)}")
 
 
-def _say(text: str) -> None:
+def _print_notice(text: str) -> None:
     print(f"polytomy: {text}", file=sys.stderr, flush=True)
 
 
-def _words(texts: list[str] | None) -> list[str] | None:
-    """Return the words of options that were given once or more, each with commas."""
+def _split_commas(texts: list[str] | None) -> list[str] | None:
+    """Return the comma-separated values of a repeatable option."""
     if texts is None:
         return None
     return [word.strip() for text in texts for word in text.split(",") if word.strip()]
 
 
-def _schemes(texts: list[str] | None) -> list[Any] | None:
+def _parse_schemes(texts: list[str] | None) -> list[Any] | None:
     from polytomy.solvers.methods import METHODS
 
     if texts is None:
         return None
-    # A control text is one scheme, whatever is in it.
-    found = [word for text in texts for word in ([text] if "{" in text else _words([text]) or [])]
+    # A control text is one scheme, even if it contains commas.
+    found = [
+        word for text in texts for word in ([text] if "{" in text else _split_commas([text]) or [])
+    ]
     pairs = [word.rpartition(":") for word in found]
     return [
         (scheme, solver) if solver in METHODS and scheme else word
@@ -152,8 +160,8 @@ def _schemes(texts: list[str] | None) -> list[Any] | None:
 
 
 @contextmanager
-def _watching(*, is_silent: bool) -> Iterator[Callable[[Progress], None] | None]:
-    """Yield who is told of the progress: a live table on a terminal, else a line a trial."""
+def _show_progress(*, is_silent: bool) -> Iterator[Callable[[Progress], None] | None]:
+    """Yield a progress callback: a live table on a terminal, otherwise one line per trial."""
     if sys.stderr is not None and sys.stderr.isatty():
         from rich.console import Console
         from rich.live import Live
@@ -167,10 +175,10 @@ def _watching(*, is_silent: bool) -> Iterator[Callable[[Progress], None] | None]
 def _print_line(progress: Progress) -> None:
     if progress.stage not in ("found", "done"):
         return
-    left = _in_words(progress.seconds_left)
+    left = _format_seconds(progress.seconds_left)
     what = f"{progress.dataset}, trial {progress.repeat + 1}"
     if progress.stage == "found":
-        what = "were finished before"
+        what = "already finished"
     line = f"{progress.n_done}/{progress.n_trials} {what}{left and f'; {left} left'}"
     print(line, file=sys.stderr, flush=True)
 
@@ -181,18 +189,18 @@ def _live_table(progress: Progress) -> Any:
     from rich.table import Table
     from rich.text import Text
 
-    left = _in_words(progress.seconds_left)
+    left = _format_seconds(progress.seconds_left)
     at = f"{progress.dataset}, trial {progress.repeat + 1}: {progress.stage}"
-    # What a terminal is too small for is cut off at the right and at the bottom: so these first.
+    # A small terminal cuts off the right and the bottom, so the progress comes first.
     head = Table.grid()
-    told = f"{progress.n_done}/{progress.n_trials}  {left and f'{left} left  '}{at}"
-    head.add_row(Text(told, no_wrap=True, overflow="ellipsis"))
+    status = f"{progress.n_done}/{progress.n_trials}  {left and f'{left} left  '}{at}"
+    head.add_row(Text(status, no_wrap=True, overflow="ellipsis"))
     head.add_row(ProgressBar(total=progress.n_trials, completed=progress.n_done, width=40))
-    results = _so_far(progress)
-    return head if results is None else Group(head, _scores_so_far(results))
+    results = _results_so_far(progress)
+    return head if results is None else Group(head, _scores_table(results))
 
 
-def _scores_so_far(results: Results) -> Any:
+def _scores_table(results: Results) -> Any:
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
     from rich.text import Text
@@ -200,7 +208,7 @@ def _scores_so_far(results: Results) -> Any:
     from polytomy.trials.tables import format_cell
 
     found = results.table(_LIVE_MEASURE)
-    # Names go in as Text: in plain strings, rich would read [brackets] as markup.
+    # Text, because rich reads [brackets] in plain strings as markup.
     table = Table("configuration", "method", title=found.measure.title, box=SIMPLE_HEAD)
     for dataset in found.datasets:
         table.add_column(Text(dataset), justify="right")
@@ -216,7 +224,7 @@ def _scores_so_far(results: Results) -> Any:
     return table
 
 
-def _so_far(progress: Progress) -> Results | None:
+def _results_so_far(progress: Progress) -> Results | None:
     from polytomy.trials import Results
 
     if not progress.records:
@@ -227,8 +235,8 @@ def _so_far(progress: Progress) -> Results | None:
     return Results(progress.records, pairs, list(names))
 
 
-def _in_words(seconds: float | None) -> str:
-    """Return a time as 5 s, 3 min or 2.5 h; nothing where it is not known, or no time at all."""
+def _format_seconds(seconds: float | None) -> str:
+    """Format a time as 5 s, 3 min or 2.5 h; empty if it is unknown or zero."""
     if not seconds:
         return ""
     if seconds < 90:

@@ -1,6 +1,6 @@
-"""Pictures of schemes, distances and searches, with matplotlib (the extra ``plots``).
+"""Plots of schemes, distances and searches, with matplotlib (the extra ``plots``).
 
-Each function draws into the axes it is given, or into a new figure, and returns the axes.
+Each function draws into the given axes or a new figure, and returns the axes.
 """
 
 from polytomy.plots.coding import code

@@ -1,4 +1,4 @@
-"""Where pictures are drawn."""
+"""Axes, colours and sizes shared by the plots."""
 
 from __future__ import annotations
 
@@ -7,34 +7,34 @@ from typing import Any
 
 from polytomy.errors import ArgumentError
 
-__all__ = ["AS_WRITTEN", "length_of", "new_axes", "pyplot"]
+__all__ = ["PLAIN_TEXT", "axes_or_new", "estimate_length", "import_pyplot"]
 
-# A dollar sign in a label is a dollar sign, not the beginning of a formula.
-AS_WRITTEN = {"parse_math": False}
+# Dollar signs in labels are not formulas.
+PLAIN_TEXT = {"parse_math": False}
 
-# Blue and orange differ for readers of all kinds of colour vision, and so do their tints.
+# Blue and orange, and their tints, are distinguishable with any colour vision.
 NEGATIVE, POSITIVE, PAPER = "#2166ac", "#b2501f", "#f7f7f7"
 INK, FAINT = "#222222", "#999999"
 
 
-def pyplot() -> Any:
-    """Return matplotlib.pyplot, or say how to get it."""
+def import_pyplot() -> Any:
+    """Import matplotlib.pyplot, or raise an error that says how to install it."""
     try:
         import matplotlib.pyplot
     except ImportError:
         raise ArgumentError(
-            'pictures need matplotlib, which is not installed: pip install "polytomy[plots]"'
+            'Plots need matplotlib, which is not installed. Run: pip install "polytomy[plots]"'
         ) from None
     return matplotlib.pyplot
 
 
-def length_of(labels: Iterable[str]) -> float:
-    """Return about how long the longest label is, in inches, at 8 points; never the whole page."""
+def estimate_length(labels: Iterable[str]) -> float:
+    """Estimate the length of the longest label at 8 points in inches, at most 3."""
     return min(0.075 * max(map(len, labels), default=0), 3.0)
 
 
-def new_axes(ax: Any, width: float, height: float) -> Any:
-    """Return the axes that were given, or those of a new figure of a size in inches."""
+def axes_or_new(ax: Any, width: float, height: float) -> Any:
+    """Return the given axes, or those of a new figure of this size in inches."""
     if ax is not None:
         return ax
-    return pyplot().subplots(figsize=(width, height), layout="constrained")[1]
+    return import_pyplot().subplots(figsize=(width, height), layout="constrained")[1]

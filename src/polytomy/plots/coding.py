@@ -1,4 +1,4 @@
-"""The coding matrix as a heat map."""
+"""Heat map of a coding matrix."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ import numpy as np
 from polytomy.codes import CodingMatrix
 from polytomy.errors import ArgumentError
 from polytomy.plots.canvas import (
-    AS_WRITTEN,
     NEGATIVE,
     PAPER,
+    PLAIN_TEXT,
     POSITIVE,
-    length_of,
-    new_axes,
-    pyplot,
+    axes_or_new,
+    estimate_length,
+    import_pyplot,
 )
 from polytomy.scheme import Scheme
 
@@ -26,7 +26,7 @@ _MOST_NAMES = 60
 
 
 def code(scheme: Scheme | CodingMatrix | Any, *, ax: Any = None) -> Any:
-    """Draw a coding matrix: a row for each partition, blue for −1, orange for +1, empty for 0.
+    """Draw a coding matrix, one row per partition: blue for −1, orange for +1, empty for 0.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ def code(scheme: Scheme | CodingMatrix | Any, *, ax: Any = None) -> Any:
     -------
     axes
     """
-    pyplot()  # says how to get it
+    import_pyplot()  # raises a helpful error if it is missing
     from matplotlib.colors import ListedColormap
 
     if isinstance(scheme, Scheme):
@@ -51,19 +51,19 @@ def code(scheme: Scheme | CodingMatrix | Any, *, ax: Any = None) -> Any:
         names = [str(i) for i in range(len(matrix))]
     n_rows, n_columns = matrix.shape
     if not n_rows:
-        raise ArgumentError("one class has no partitions to draw")
+        raise ArgumentError("A scheme with a single class has no partitions to draw.")
     names = names if n_rows <= _MOST_NAMES else []
     classes = classes if n_columns <= _MOST_NAMES else []
     size = [0.9 + _CELL * max(3, min(n, 40)) for n in matrix.shape]
-    ax = new_axes(ax, size[1] + length_of(names), size[0] + length_of(classes))
+    ax = axes_or_new(ax, size[1] + estimate_length(names), size[0] + estimate_length(classes))
     colours = ListedColormap([NEGATIVE, PAPER, POSITIVE])
     ax.imshow(matrix, cmap=colours, vmin=-1, vmax=1, aspect="auto", interpolation="nearest")
     ax.set_xlabel("class")
     ax.set_ylabel("partition")
-    turned = 90 if max(map(len, classes), default=0) > 3 else 0
-    # Without names there are no numbers either: they would be taken for names.
-    ax.set_xticks(np.arange(len(classes)), classes, rotation=turned, **AS_WRITTEN)
-    ax.set_yticks(np.arange(len(names)), names, **AS_WRITTEN)
+    rotation = 90 if max(map(len, classes), default=0) > 3 else 0
+    # Without names there are no ticks either, because numbers would look like names.
+    ax.set_xticks(np.arange(len(classes)), classes, rotation=rotation, **PLAIN_TEXT)
+    ax.set_yticks(np.arange(len(names)), names, **PLAIN_TEXT)
     if names:
         for edge in np.arange(n_rows - 1) + 0.5:
             ax.axhline(edge, color="white", linewidth=1)

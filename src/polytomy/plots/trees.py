@@ -1,4 +1,4 @@
-"""The tree of a scheme, with class names, and how well each node tells its sides apart."""
+"""Tree diagram of a scheme, with the separability of each node."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polytomy.distances import ClassDistances
-from polytomy.errors import ArgumentError
-from polytomy.plots.canvas import AS_WRITTEN, FAINT, INK, NEGATIVE, POSITIVE, new_axes
+from polytomy.errors import Argument, ArgumentError
+from polytomy.plots.canvas import FAINT, INK, NEGATIVE, PLAIN_TEXT, POSITIVE, axes_or_new
 from polytomy.scheme import ClassRef, Scheme
 
 __all__ = ["tree"]
 
-_ROW, _COLUMN = 0.32, 1.25  # inches a class and a level
-_LOW, _NARROW = 0.16, 0.12  # the same for each class and level after many
+_ROW, _COLUMN = 0.32, 1.25  # inches per class and per level
+_LOW_ROW, _NARROW_COLUMN = 0.16, 0.12  # for classes and levels beyond these numbers
 _MANY_CLASSES, _MANY_LEVELS = 40, 16
 
 
@@ -28,19 +28,19 @@ def tree(
     labels: Mapping[Any, str] | None = None,
     ax: Any = None,
 ) -> Any:
-    """Draw a scheme as a tree from left to right, the classes at the right.
+    """Draw a scheme as a tree from left to right, with the classes on the right.
 
-    Two-way nodes are drawn as dots, codes over more branches as boxes with their number of rows.
-    The branch of the −1 side is blue, that of the +1 side orange.
+    Two-way nodes are dots; codes over more branches are boxes with their number of rows. The −1
+    branch is blue, the +1 branch orange.
 
     Parameters
     ----------
     scheme : Scheme
-    separability : ClassDistances, or one number a node in the order of ``scheme.nodes``, optional
-        Written at the nodes, and shown by the size of the dots. Of distances, a node has the mean
-        one of two classes in different branches of it.
+    separability : ClassDistances, or one number per node in the order of ``scheme.nodes``, optional
+        Written at the nodes, and shown by the size of the dots. From distances, a node gets the
+        mean distance between classes in different branches.
     labels : dict, optional
-        What to write for the classes, where it is not their labels.
+        Text to show for classes in place of their labels.
     ax : axes of matplotlib, optional
 
     Returns
@@ -48,14 +48,16 @@ def tree(
     axes
     """
     if not isinstance(scheme, Scheme):
-        raise ArgumentError(f"a tree is drawn of a Scheme, not of {type(scheme).__name__}")
-    values = _values(scheme, separability)
-    depths, heights = _places(scheme)
+        raise ArgumentError(Argument("scheme"), f" must be a Scheme; got {type(scheme).__name__}.")
+    values = _node_values(scheme, separability)
+    depths, heights = _place_nodes(scheme)
     n_classes, deepest = len(scheme.classes), max(depths, default=0) + 1
-    ax = new_axes(
+    ax = axes_or_new(
         ax,
-        1.5 + _COLUMN * min(deepest, _MANY_LEVELS) + _NARROW * max(0, deepest - _MANY_LEVELS),
-        0.6 + _ROW * min(n_classes, _MANY_CLASSES) + _LOW * max(0, n_classes - _MANY_CLASSES),
+        1.5
+        + _COLUMN * min(deepest, _MANY_LEVELS)
+        + _NARROW_COLUMN * max(0, deepest - _MANY_LEVELS),
+        0.6 + _ROW * min(n_classes, _MANY_CLASSES) + _LOW_ROW * max(0, n_classes - _MANY_CLASSES),
     )
     largest = max((abs(value) for value in values if value is not None), default=0.0) or 1.0
     for position, node in enumerate(scheme.nodes):
@@ -65,7 +67,7 @@ def tree(
             colour = (NEGATIVE, POSITIVE)[number] if is_binary else FAINT
             is_class = isinstance(branch, ClassRef)
             end = (
-                (deepest, _height_of_class(branch.index))
+                (deepest, _class_height(branch.index))
                 if is_class
                 else (depths[branch.index], heights[branch.index])
             )
@@ -87,8 +89,8 @@ def tree(
     for index, label in enumerate(scheme.classes):
         shown = str(label) if labels is None else labels.get(label, str(label))
         ax.annotate(
-            shown, (deepest, _height_of_class(index)), (6, 0), textcoords="offset points",
-            va="center", fontsize=9, **AS_WRITTEN,
+            shown, (deepest, _class_height(index)), (6, 0), textcoords="offset points",
+            va="center", fontsize=9, **PLAIN_TEXT,
         )  # fmt: skip
     ax.set_xlim(-0.3, deepest + 0.6)
     ax.set_ylim(-n_classes + 0.4, 0.6)
@@ -96,31 +98,29 @@ def tree(
     return ax
 
 
-def _height_of_class(index: int) -> float:
+def _class_height(index: int) -> float:
     return -float(index)
 
 
-def _places(scheme: Scheme) -> tuple[list[int], list[float]]:
-    """Return the depth of each node, and its height: the middle of its branches."""
+def _place_nodes(scheme: Scheme) -> tuple[list[int], list[float]]:
+    """Return the depth of each node, and its height, halfway between its outer branches."""
     depths = [0] * len(scheme.nodes)
     heights = [0.0] * len(scheme.nodes)
     for position, node in enumerate(scheme.nodes):
         for branch in node.branches:
             if not isinstance(branch, ClassRef):
                 depths[branch.index] = depths[position] + 1
-    # In preorder children come after their parents, so backwards all children are placed.
+    # Nodes are in preorder, so going backwards places children before their parents.
     for position in reversed(range(len(scheme.nodes))):
         ends = [
-            _height_of_class(branch.index)
-            if isinstance(branch, ClassRef)
-            else heights[branch.index]
+            _class_height(branch.index) if isinstance(branch, ClassRef) else heights[branch.index]
             for branch in scheme.nodes[position].branches
         ]
         heights[position] = (min(ends) + max(ends)) / 2
     return depths, heights
 
 
-def _values(
+def _node_values(
     scheme: Scheme, separability: ClassDistances | Mapping[int, float] | Sequence[float] | None
 ) -> Sequence[float | None]:
     n_nodes = len(scheme.nodes)
@@ -132,13 +132,14 @@ def _values(
         return [separability.get(position) for position in range(n_nodes)]
     if len(separability) != n_nodes:
         raise ArgumentError(
-            f"separability has {len(separability)} numbers for {n_nodes} nodes; give one for each"
+            Argument("separability"),
+            f" has {len(separability)} numbers for {n_nodes} nodes. Pass one per node.",
         )
     return [float(value) for value in separability]
 
 
 def _mean_distances(scheme: Scheme, between: NDArray[np.float64]) -> list[float]:
-    """Return for each node the mean distance of two classes in different branches."""
+    """Return for each node the mean distance between classes in different branches."""
     members: list[list[int]] = [[] for _ in scheme.nodes]
     means = [0.0] * len(scheme.nodes)
     for position in reversed(range(len(scheme.nodes))):

@@ -1,4 +1,4 @@
-"""The report of trials: one page of tables and pictures that needs nothing but a browser."""
+"""The report of trials: one self-contained HTML page of tables and figures."""
 
 from polytomy.report.page import report_html, write_report
 

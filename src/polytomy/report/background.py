@@ -1,4 +1,4 @@
-"""What stands behind the figures: schemes, problems, protocol, versions and seeds."""
+"""The last sections: schemes, problems, protocol, versions and seeds."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from polytomy.report.markup import Child, Markup, tag
-from polytomy.report.parts import listed, section, unfold
+from polytomy.report.parts import definition_list, details, section
 from polytomy.trials import Results
 
 __all__ = ["problems_section", "protocol_section", "schemes_section"]
 
-# Of longer control texts the beginning is shown.
+# Longer control texts are truncated.
 _MOST_CHARACTERS = 60_000
 
 
@@ -25,15 +25,15 @@ def schemes_section(results: Results) -> Markup | None:
                 of_dataset.setdefault(text, []).append(record["repeat"])
     if not texts:
         return None
-    told = (
-        "The control text of every scheme, as the trials used it. Where a scheme is made from the "
-        "training samples, or drawn, it may differ from trial to trial."
+    note = (
+        "The control text of every scheme used in the trials. A scheme that is random or built "
+        "from the training samples may differ from trial to trial."
     )
     folded = [
-        unfold(
+        details(
             tag("b", configuration),
             [
-                unfold(_which(name, repeats, len(found)), _control_text(text))
+                details(_trials_label(name, repeats, len(found)), _control_text(text))
                 for name in results.datasets
                 if name in by_dataset
                 for found in [by_dataset[name]]
@@ -42,10 +42,10 @@ def schemes_section(results: Results) -> Markup | None:
         )
         for configuration, by_dataset in texts.items()
     ]
-    return section("schemes", "Schemes", tag("p", told), folded)
+    return section("schemes", "Schemes", tag("p", note), folded)
 
 
-def _which(dataset: str, repeats: Sequence[int], n_texts: int) -> str:
+def _trials_label(dataset: str, repeats: Sequence[int], n_texts: int) -> str:
     if n_texts == 1:
         return dataset
     numbers = ", ".join(str(repeat + 1) for repeat in repeats)
@@ -55,16 +55,16 @@ def _which(dataset: str, repeats: Sequence[int], n_texts: int) -> str:
 def _control_text(text: str) -> list[Markup]:
     shown = [tag("pre", text[:_MOST_CHARACTERS], tabindex="0")]
     if len(text) > _MOST_CHARACTERS:
-        told = (
-            f"These are the first {_MOST_CHARACTERS:,} of {len(text):,} characters; the files of "
-            "the trials have all."
+        note = (
+            f"Only the first {_MOST_CHARACTERS:,} of {len(text):,} characters are shown. The files "
+            "of the trials have the full text."
         )
-        shown.append(tag("p", told, class_="note"))
+        shown.append(tag("p", note, class_="note"))
     return shown
 
 
 def problems_section(results: Results) -> Markup | None:
-    """Return what could not be done, and the warnings; None where there are none."""
+    """Return the pairs that could not be run, and warnings; None if there are neither."""
     warned: dict[str, dict[str, None]] = {}
     for record in results.records:
         for text in record.get("warnings", ()):
@@ -75,24 +75,24 @@ def problems_section(results: Results) -> Markup | None:
     return section(
         "problems",
         "Problems and warnings",
-        [tag("h3", "Left out"), _met(problems)] if problems else None,
-        [tag("h3", "Warnings"), _met(warned)] if warned else None,
+        [tag("h3", "Pairs that could not be run"), _problem_list(problems)] if problems else None,
+        [tag("h3", "Warnings"), _problem_list(warned)] if warned else None,
     )
 
 
-def _met(found: Mapping[str, Iterable[str]]) -> Markup:
+def _problem_list(problems: Mapping[str, Iterable[str]]) -> Markup:
     return tag(
         "ul",
         [
             tag("li", tag("p", problem), tag("p", "; ".join(places), class_="note"))
-            for problem, places in found.items()
+            for problem, places in problems.items()
         ],
         class_="problems",
     )
 
 
 def protocol_section(results: Results) -> Markup:
-    """Return how the trials were run: protocol, machine, versions, seeds, data."""
+    """Return the settings, machine, versions, seeds and data of the trials."""
     manifest = results.manifest or {}
     protocol = manifest.get("protocol", {})
     items: list[tuple[Child, Child]] = []
@@ -100,7 +100,7 @@ def protocol_section(results: Results) -> Markup:
         test, calibration = protocol.get("test", 0), protocol.get("calibration")
         items += [
             ("held out for testing", f"{test:.0%} of each class"),
-            ("features", "standardised on the training part"),
+            ("features", "standardised on the training samples"),
             ("calibration", f"{calibration}, {protocol.get('folds')} folds"),
             ("seed", protocol.get("seed")),
         ]
@@ -109,32 +109,34 @@ def protocol_section(results: Results) -> Markup:
         for name, key in (("Python", "python"), ("system", "system"), ("processors", "processors"))
         if key in manifest
     ]
-    items += list(_varying(results).items())
+    items += list(_jobs_and_threads(results).items())
     return section(
         "protocol",
         "Protocol",
-        listed(items),
-        _pairs(protocol.get("pairs", ())),
+        definition_list(items),
+        _custom_pairs(protocol.get("pairs", ())),
         tag("h3", "Versions") if _versions(results) else None,
-        listed(_versions(results).items()),
-        unfold("Seeds of the trials", _seeds(results)) if _has_seeds(results) else None,
-        unfold("Fingerprints of the data", _fingerprints(results)) if results.facts else None,
+        definition_list(_versions(results).items()),
+        details("Seeds of the trials", _seeds(results)) if _has_seeds(results) else None,
+        details("Checksums of the data", _fingerprints(results)) if results.facts else None,
     )
 
 
-def _pairs(pairs: Sequence[Mapping[str, Any]]) -> Markup | None:
-    """Return what is behind the names of configurations that are no design's name."""
+def _custom_pairs(pairs: Sequence[Mapping[str, Any]]) -> Markup | None:
+    """Return the schemes and solvers of pairs that are not named after them."""
     own = [
         (f"{each['configuration']}, {each['method']}",
          [tag("code", each["scheme"]), " solved by ", tag("code", each["solver"])])
         for each in pairs
         if (each["scheme"], each["solver"]) != (each["configuration"], each["method"])
     ]  # fmt: skip
-    return unfold("Schemes and solvers by their names", listed(own, "facts long")) if own else None
+    return (
+        details("Schemes and solvers by name", definition_list(own, "facts long")) if own else None
+    )
 
 
 def _versions(results: Results) -> dict[str, str]:
-    """Return the versions of each package; a run may go on with others than it began with."""
+    """Return the versions of each package; they may change when a run is continued."""
     found: dict[str, dict[str, None]] = {}
     about = [results.manifest or {}, *results.records]
     for each in about:
@@ -143,8 +145,8 @@ def _versions(results: Results) -> dict[str, str]:
     return {package: ", ".join(versions) for package, versions in found.items()}
 
 
-def _varying(results: Results) -> dict[str, str]:
-    """Return what may differ from trial to trial, and times depend on."""
+def _jobs_and_threads(results: Results) -> dict[str, str]:
+    """Return the numbers of jobs and threads, which may differ from trial to trial."""
     jobs: dict[str, None] = {}
     threads: dict[str, None] = {}
     for record in results.records:
@@ -170,7 +172,7 @@ def _seeds(results: Results) -> Markup:
         )
         for dataset in results.datasets
     ]
-    return listed(lines, "facts long")
+    return definition_list(lines, "facts long")
 
 
 def _fingerprints(results: Results) -> Markup:
@@ -180,4 +182,4 @@ def _fingerprints(results: Results) -> Markup:
         for name in results.datasets
         if name in facts
     ]
-    return listed(lines, "facts long")
+    return definition_list(lines, "facts long")

@@ -1,4 +1,4 @@
-"""The section of datasets: what they are, their trees, and how their classes are told apart."""
+"""The section on datasets: facts, trees, reliability and confusion."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from polytomy.errors import PolytomyError
 from polytomy.report.markup import Child, Markup, tag
 from polytomy.report.matrix_plots import MOST_CLASSES, draw_confusion, draw_distances
-from polytomy.report.names import Name, labelled
-from polytomy.report.parts import Panel, choose_from, figure, gallery, listed, section, unfold
+from polytomy.report.names import Name, pair_label
+from polytomy.report.parts import Panel, definition_list, details, figure, gallery, section, tabs
 from polytomy.report.reliability_plots import draw_reliability
 from polytomy.report.tree_plots import draw_dendrogram
 from polytomy.scheme import Scheme
@@ -24,16 +24,16 @@ __all__ = ["datasets_section"]
 
 Floats = NDArray[np.float64]
 
-_MOST_MISTAKES = 8
+_MOST_ERRORS = 8
 
 
 def datasets_section(results: Results, names: Mapping[PairName, Name]) -> Markup | None:
-    """Return for every dataset its facts, its tree and distances, reliability and confusion."""
+    """Return facts, tree, distances, reliability and confusion of every dataset."""
     panels = [
         Panel(f"dataset-{k}", name, _panel(results, name, names, f"confusion-{k}"))
         for k, name in enumerate(results.datasets, 1)
     ]
-    return section("datasets", "Datasets", choose_from(panels, "Dataset")) if panels else None
+    return section("datasets", "Datasets", tabs(panels, "Dataset")) if panels else None
 
 
 def _panel(results: Results, dataset: str, names: Mapping[PairName, Name], key: str) -> list[Child]:
@@ -58,12 +58,12 @@ def _describe(facts: Mapping[str, Any], records: Sequence[Mapping[str, Any]]) ->
             ("binary classifier", tag("code", facts["estimator"])),
         ]
     if records and "n_train" in records[0]:
-        items.append(("training and test samples", _sizes(records)))
+        items.append(("training / test samples", _sizes(records)))
     sizes = None
     if facts:
         counts = zip(facts["classes"], facts["counts"], strict=True)
-        sizes = unfold("Samples of each class", listed(counts, "facts narrow"))
-    return tag("div", listed(items), sizes)
+        sizes = details("Samples per class", definition_list(counts, "facts narrow"))
+    return tag("div", definition_list(items), sizes)
 
 
 def _sizes(records: Sequence[Mapping[str, Any]]) -> str:
@@ -71,36 +71,37 @@ def _sizes(records: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _tree(facts: Mapping[str, Any], dataset: str) -> Markup | None:
-    """Return the empirical tree and the distances it is made from, in the same order."""
+    """Return the empirical tree and the distances it is built from, in the same order."""
     if not facts.get("distances") or not facts.get("empirical_tree"):
         return None
     text = tag("pre", facts["empirical_tree"], tabindex="0")
     content: Child = text
-    arranged = _arrange(facts)
-    if arranged is not None and len(facts["classes"]) <= MOST_CLASSES:
-        tree, distances, classes = arranged
+    ordered = _order_by_tree(facts)
+    if ordered is not None and len(facts["classes"]) <= MOST_CLASSES:
+        tree, distances, classes = ordered
         about = f"the {len(classes)} classes of {dataset}"
         content = [
             gallery(
                 [
                     figure("Empirical tree",
                            draw_dendrogram(tree, distances, classes, f"Empirical tree of {about}")),
-                    figure("Hausdorff distances; the nearer, the stronger",
+                    figure("Hausdorff distances; stronger colours are closer",
                            draw_distances(distances, classes, f"Distances between {about}")),
                 ],
                 "wide",
             ),
-            unfold("Control text of the tree", text),
+            details("Control text of the tree", text),
         ]  # fmt: skip
-    told = (
-        "Of all samples, standardised; the empirical tree of a trial is that of its training part."
+    note = (
+        "Computed from all samples after standardising. The trials build their empirical trees "
+        "from the training samples only."
     )
-    title = tag("h4", "Classes and their distances")
-    return tag("div", title, content, tag("p", told, class_="note"))
+    title = tag("h4", "Distances between classes")
+    return tag("div", title, content, tag("p", note, class_="note"))
 
 
-def _arrange(facts: Mapping[str, Any]) -> tuple[Scheme, Floats, list[str]] | None:
-    """Return the tree, and distances and names in its order; None where they do not fit."""
+def _order_by_tree(facts: Mapping[str, Any]) -> tuple[Scheme, Floats, list[str]] | None:
+    """Return the tree, and distances and names in its order; None if they do not match."""
     try:
         tree, _ = parse_with_warnings(facts["empirical_tree"])
     except PolytomyError:
@@ -122,16 +123,16 @@ def _reliability(results: Results, dataset: str, names: Mapping[PairName, Name])
             continue
         name = names[pair]
         label = f"Reliability of the probabilities of {name.text} on {dataset}"
-        figures.append(figure(labelled(name), draw_reliability(table, label, name.colour)))
+        figures.append(figure(pair_label(name), draw_reliability(table, label, name.colour)))
     if not figures:
         return None
-    told = (
-        "How often a probability came true, for each tenth of them; those of all classes and "
-        "trials together. On the dashed line they say what happens. Bars are how many there "
-        "are, as logarithms."
+    note = (
+        "Observed frequency against predicted probability in ten bins, pooled over all classes and "
+        "trials. Perfectly calibrated probabilities lie on the dashed line. Bars show the number "
+        "of probabilities in each bin on a logarithmic scale."
     )
     title = tag("h4", "Reliability")
-    return tag("div", title, gallery(figures, "small"), tag("p", told, class_="note"))
+    return tag("div", title, gallery(figures, "small"), tag("p", note, class_="note"))
 
 
 def _confusion(
@@ -146,36 +147,36 @@ def _confusion(
         given = own[0].get("classes") or range(len(counts))
         classes = [str(label) for label in given]
         name = names[pair]
-        label = f"Confusion matrix of {name.text} on {dataset}, all trials together"
+        label = f"Confusion matrix of {name.text} on {dataset}, summed over all trials"
         drawn = None
         if len(classes) <= MOST_CLASSES:
             drawn = tag("div", draw_confusion(counts, classes, label), class_="canvas")
-        content = tag("div", drawn, _mistakes(counts, classes), class_="beside")
+        content = tag("div", drawn, _frequent_errors(counts, classes), class_="beside")
         panels.append(Panel(f"{key}-{k}", name.text, content))
     if not panels:
         return None
-    told = (
-        "All trials together. Blue is right and orange wrong, shaded by the share of "
-        "the true class; errors on a logarithmic scale."
+    note = (
+        "Summed over all trials. Correct predictions are blue and errors orange, shaded by their "
+        "share of the true class, with a logarithmic scale for errors."
     )
     if len(classes) > MOST_CLASSES:
-        told = f"All trials together. A matrix of {len(classes)} classes could not be read."
+        note = f"Summed over all trials. A matrix of {len(classes)} classes is too large to draw."
     title = tag("h4", "Confusion matrices")
-    chosen = choose_from(panels, f"Pair whose confusion on {dataset} is shown", 5)
-    return tag("div", title, tag("p", told, class_="note"), chosen)
+    chosen = tabs(panels, f"Pair for the confusion matrix of {dataset}", 5)
+    return tag("div", title, tag("p", note, class_="note"), chosen)
 
 
-def _mistakes(counts: Floats, classes: Sequence[str]) -> Markup:
-    """Return the most frequent mistakes in words."""
+def _frequent_errors(counts: Floats, classes: Sequence[str]) -> Markup:
+    """Return a list of the most frequent errors."""
     wrong = counts * ~np.eye(len(classes), dtype=bool)
     totals = counts.sum(axis=1)
-    order = np.argsort(-wrong, axis=None, kind="stable")[:_MOST_MISTAKES]
+    order = np.argsort(-wrong, axis=None, kind="stable")[:_MOST_ERRORS]
     found = [divmod(int(place), len(classes)) for place in order]
     lines = [
         tag(
             "li",
             tag("b", classes[i]),
-            " taken for ",
+            " predicted as ",
             tag("b", classes[k]),
             f": {wrong[i, k]:g} ({wrong[i, k] / totals[i]:.1%})",
         )
@@ -183,6 +184,6 @@ def _mistakes(counts: Floats, classes: Sequence[str]) -> Markup:
         if wrong[i, k]
     ]
     n_wrong, n_all = wrong.sum(), counts.sum()
-    told = f"{n_wrong:,.0f} of {n_all:,.0f} wrong ({n_wrong / max(n_all, 1):.2%})."
-    most = [tag("p", "Most frequent mistakes:"), tag("ol", lines)] if lines else None
-    return tag("div", tag("p", told), most, class_="mistakes")
+    total = f"{n_wrong:,.0f} of {n_all:,.0f} predictions are wrong ({n_wrong / max(n_all, 1):.2%})."
+    most = [tag("p", "Most frequent errors:"), tag("ol", lines)] if lines else None
+    return tag("div", tag("p", total), most, class_="mistakes")

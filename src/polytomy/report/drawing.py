@@ -1,8 +1,8 @@
-"""What the pictures have in common: scales, axes, and text that fits.
+"""Shared parts of the figures: scales, axes and text that fits.
 
-Pictures are inline SVG, about as wide as a telephone, so that their letters keep their size there;
-wider pages show several beside each other. Colours are variables of the page's style sheet, which
-changes them for dark pages and for paper.
+Figures are inline SVG about as wide as a phone, so that text keeps its size there; wider pages show
+several side by side. Colours are variables of the page's style sheet, which changes them in dark
+mode and for print.
 """
 
 from __future__ import annotations
@@ -17,27 +17,27 @@ from polytomy.report.markup import Child, Markup, tag
 __all__ = [
     "WIDTH",
     "Scale",
-    "across_axis",
-    "colour",
-    "fitted",
-    "picture",
-    "scale_over",
+    "draw_x_axis",
+    "fit_scale",
+    "fit_text",
+    "format_number",
+    "series_colour",
+    "svg",
     "text_width",
-    "words",
 ]
 
 WIDTH = 340
-"""Of most pictures, in pixels."""
+"""Width of most figures, in pixels."""
 
 _N_COLOURS = 8
 _NARROW, _BROAD = frozenset("fijlrtI .,:;-'|!()[]"), frozenset("mwMW@%")
 _STEPS = (1, 2, 2.5, 5, 10)
-# Values that differ by more than this factor are shown on a logarithmic axis, if they may be.
-_WIDE = 12.0
+# Ratio of largest to smallest value above which an axis may be logarithmic.
+_LEAST_LOG_RATIO = 12.0
 
 
 class Scale(NamedTuple):
-    """A range of values, and the pixels it is drawn on.
+    """A range of values, and the range of pixels it maps to.
 
     Examples
     --------
@@ -55,16 +55,16 @@ class Scale(NamedTuple):
     is_log: bool = False
 
     def __call__(self, value: float) -> float:
-        """Return the pixel of a value; one beyond the range is drawn at its edge."""
+        """Return the pixel of a value, clipped to the range."""
         value = min(max(value, self.low), self.high)
-        low, high = self._bend(self.low), self._bend(self.high)
-        return self.start + (self._bend(value) - low) / (high - low) * (self.end - self.start)
+        low, high = self._transform(self.low), self._transform(self.high)
+        return self.start + (self._transform(value) - low) / (high - low) * (self.end - self.start)
 
-    def _bend(self, value: float) -> float:
+    def _transform(self, value: float) -> float:
         return math.log10(value) if self.is_log else value
 
     def ticks(self, n_wanted: int) -> list[float]:
-        """Return round values of the range, about as many as are wanted."""
+        """Return about `n_wanted` round values within the range."""
         if self.is_log:
             return self._log_ticks(n_wanted)
         rough = (self.high - self.low) / n_wanted
@@ -87,29 +87,29 @@ class Scale(NamedTuple):
         return found[:: math.ceil(len(found) / (n_wanted + 1))]
 
 
-def scale_over(
+def fit_scale(
     values: Iterable[float], start: float, end: float, *, may_be_log: bool = False
 ) -> Scale:
-    """Return a scale that holds all values, with some room at both ends.
+    """Return a scale that covers all values, with a margin at both ends.
 
     Examples
     --------
-    >>> scale_over([1.0, 2.0], 0, 100)
+    >>> fit_scale([1.0, 2.0], 0, 100)
     Scale(low=0.94, high=2.06, start=0, end=100, is_log=False)
-    >>> scale_over([0.01, 1.0], 0, 100, may_be_log=True).is_log
+    >>> fit_scale([0.01, 1.0], 0, 100, may_be_log=True).is_log
     True
     """
     known = [value for value in values if math.isfinite(value)]
     low, high = min(known, default=0.0), max(known, default=1.0)
-    if may_be_log and low > 0 and high / low > _WIDE:
+    if may_be_log and low > 0 and high / low > _LEAST_LOG_RATIO:
         factor = (high / low) ** 0.06
         return Scale(low / factor, high * factor, start, end, is_log=True)
     margin = 0.06 * (high - low) or 0.06 * abs(high) or 1.0
     return Scale(low - margin, high + margin, start, end)
 
 
-def picture(width: float, height: float, label: str, *children: Child, class_: str = "") -> Markup:
-    """Return a picture; the label says what is seen to those who cannot see it."""
+def svg(width: float, height: float, label: str, *children: Child, class_: str = "") -> Markup:
+    """Return an SVG figure; the label describes it for screen readers."""
     return tag(
         "svg",
         *children,
@@ -122,14 +122,14 @@ def picture(width: float, height: float, label: str, *children: Child, class_: s
     )
 
 
-def across_axis(
+def draw_x_axis(
     scale: Scale, top: float, bottom: float, title: str, n_ticks: int = 4
 ) -> list[Markup]:
-    """Return a horizontal axis below a field, with faint lines through it."""
+    """Draw a horizontal axis below a plot, with grid lines."""
     drawn = []
-    free = -math.inf  # where the number before ends
+    free = -math.inf  # right edge of the previous number
     for value in sorted(scale.ticks(n_ticks), key=scale.__call__):
-        x, text = scale(value), words(value)
+        x, text = scale(value), format_number(value)
         drawn.append(tag("path", d=f"M{x:.1f} {top:g}V{bottom:g}", class_="grid"))
         half = text_width(text) / 2
         if x - half > free:
@@ -140,20 +140,20 @@ def across_axis(
     return drawn
 
 
-def words(value: float) -> str:
-    """Return a number of an axis, never with an exponent.
+def format_number(value: float) -> str:
+    """Format a number for an axis, without an exponent.
 
     Examples
     --------
-    >>> words(0.00005), words(0.25), words(1000.0), words(-0.0)
-    ('0.00005', '0.25', '1000', '0')
+    >>> [format_number(value) for value in (0.00005, 0.25, 1000.0, -0.0)]
+    ['0.00005', '0.25', '1000', '0']
     """
     text = f"{value:.10f}".rstrip("0").rstrip(".")
     return "0" if text == "-0" else text
 
 
 def text_width(text: str) -> float:
-    """Return about how many pixels a small text takes; rather too many, for fonts differ.
+    """Estimate the width of small text in pixels, on the high side because fonts differ.
 
     Examples
     --------
@@ -171,14 +171,14 @@ def _letter_width(letter: str) -> float:
     return 7.8 if letter.isupper() else 6.5
 
 
-def fitted(text: str, width: float) -> list[Child]:
-    """Return a text for a place of some pixels, cut if it must be; then all of it is its title.
+def fit_text(text: str, width: float) -> list[Child]:
+    """Truncate text to a width in pixels; if it is cut, add a tooltip with the full text.
 
     Examples
     --------
-    >>> fitted("corn", 50)
+    >>> fit_text("corn", 50)
     ['corn']
-    >>> fitted("very damp grey soil", 60)
+    >>> fit_text("very damp grey soil", 60)
     ['very dam…', '<title>very damp grey soil</title>']
     """
     if text_width(text) <= width:
@@ -189,6 +189,6 @@ def fitted(text: str, width: float) -> list[Child]:
     return [text[:n_letters].rstrip() + "…", tag("title", text)]
 
 
-def colour(number: int) -> str:
-    """Return the class of the style sheet that gives something of a series its colour."""
+def series_colour(number: int) -> str:
+    """Return the CSS class with the colour of a series."""
     return f"c{number % _N_COLOURS}"

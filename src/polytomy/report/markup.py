@@ -1,8 +1,8 @@
-"""HTML and SVG put together so that text can never become markup.
+"""Build HTML and SVG so that text can never become markup.
 
-The report is mostly computed: tables, lists and pictures. A template language would add a
-dependency and still leave the pictures to code, so elements are made by one function, which escapes
-all that is not an element itself.
+Most of the report is computed: tables, lists and figures. A template language would add a
+dependency and still leave the figures to code. So one function builds all elements, and escapes
+everything that is not already markup.
 """
 
 from __future__ import annotations
@@ -10,22 +10,22 @@ from __future__ import annotations
 from collections.abc import Iterable
 from html import escape
 
-__all__ = ["Child", "Markup", "joined", "tag"]
+__all__ = ["Child", "Markup", "join", "tag"]
 
 _VOID = frozenset({"br", "hr", "meta"})
-# Elements of SVG that may close themselves.
+# SVG elements that may be self-closing.
 _SHAPES = frozenset({"circle", "line", "path", "rect"})
 _MOST_DECIMALS = 2
 
 
 class Markup(str):
-    """Text that is markup already, and is not escaped again."""
+    """Text that is already markup, and is not escaped again."""
 
     __slots__ = ()
 
 
 Child = object
-"""Markup, a text or number that is escaped, None, or an iterable of these."""
+"""Markup, text or a number (escaped), None, or an iterable of these."""
 
 
 def tag(name: str, /, *children: Child, **attributes: object) -> Markup:
@@ -33,10 +33,10 @@ def tag(name: str, /, *children: Child, **attributes: object) -> Markup:
 
     Parameters
     ----------
-    name : of the element
-    children : what is in it; all but Markup is escaped
-    attributes : with hyphens for underscores, and without one at the end: ``class_``
-        None and False are left out, True is an attribute without a value.
+    name : name of the element
+    children : content; everything except Markup is escaped
+    attributes : attributes, with underscores for hyphens; a trailing one is dropped (``class_``)
+        None and False omit an attribute; True gives one without a value.
 
     Examples
     --------
@@ -48,18 +48,18 @@ def tag(name: str, /, *children: Child, **attributes: object) -> Markup:
     opening = name + "".join(_attribute(key, value) for key, value in attributes.items())
     if name in _VOID:
         return Markup(f"<{opening}>")
-    inner = joined(children)
+    inner = join(children)
     if not inner and name in _SHAPES:
         return Markup(f"<{opening}/>")
     return Markup(f"<{opening}>{inner}</{name}>")
 
 
-def joined(children: Child) -> Markup:
-    """Return children one after the other.
+def join(children: Child) -> Markup:
+    """Concatenate children.
 
     Examples
     --------
-    >>> joined(["<", Markup("<br>"), None, [1, 2]])
+    >>> join(["<", Markup("<br>"), None, [1, 2]])
     '&lt;<br>12'
     """
     if isinstance(children, Markup):
@@ -67,7 +67,7 @@ def joined(children: Child) -> Markup:
     if children is None:
         return Markup()
     if isinstance(children, Iterable) and not isinstance(children, str):
-        return Markup("".join(map(joined, children)))
+        return Markup("".join(map(join, children)))
     return Markup(escape(str(children)))
 
 
@@ -78,6 +78,6 @@ def _attribute(key: str, value: object) -> str:
     if value is True:
         return f" {name}"
     if isinstance(value, float):
-        # Hundredths of a pixel are enough; what is to be exact is given as text.
+        # Hundredths of a pixel are enough; exact numbers are passed as text.
         value = f"{value:.{_MOST_DECIMALS}f}".rstrip("0").rstrip(".")
     return f' {name}="{escape(str(value))}"'

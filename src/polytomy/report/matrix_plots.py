@@ -1,4 +1,4 @@
-"""Matrices as shaded fields: confusion of classes, and distances between them."""
+"""Confusion matrices and matrices of class distances, drawn as shaded squares."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from polytomy.report.drawing import fitted, picture, text_width
+from polytomy.report.drawing import fit_text, svg, text_width
 from polytomy.report.markup import Markup, tag
 
 __all__ = ["MOST_CLASSES", "draw_confusion", "draw_distances"]
@@ -15,28 +15,28 @@ __all__ = ["MOST_CLASSES", "draw_confusion", "draw_distances"]
 Floats = NDArray[np.float64]
 
 MOST_CLASSES = 60
-"""Matrices of more classes are not drawn: nobody could read them."""
+"""Larger matrices are not drawn, because they could not be read."""
 
 _N_SHADES = 9
-_MOST_NAMES = 125.0  # pixels for names left of the rows and above the columns
-_TITLE = 18.0  # pixels for a title beside these
-_DIGIT = 6.4  # pixels; in large matrices they are smaller
-_SMALL_DIGIT = 4.6
+_NAMES_WIDTH = 125.0  # at most, in pixels, for names of rows and columns
+_TITLE = 18.0  # pixels for the title of an axis
+_DIGIT = 6.4  # width in pixels
+_SMALL_DIGIT = 4.6  # in matrices of many classes
 _FEW_CLASSES = 12
-_WIDTH = 330.0  # at least, unless classes are few
-_SIDES = 18.0, 44.0
+_WIDTH = 330.0  # at least, unless there are few classes
+_SIDES = 18.0, 44.0  # smallest and largest side of a square, in pixels
 
 
 def draw_confusion(counts: Floats, classes: Sequence[str], label: str) -> Markup:
     """Draw a confusion matrix: rows are the true classes, columns the predicted ones.
 
-    Shades are shares of the row, errors in another colour than what is right, and on a scale that
-    shows rare ones too.
+    Squares are shaded by their share of the row. Errors have their own colour, and a logarithmic
+    scale that shows rare ones too.
     """
     totals = counts.sum(axis=1, keepdims=True)
     shares = np.divide(counts, totals, out=np.zeros_like(counts), where=totals > 0)
     is_right = np.eye(len(classes), dtype=bool)
-    # One error in a hundred is a third of the way, one in ten two thirds.
+    # An error rate of 1% is a third of the scale, 10% two thirds.
     shades = np.where(is_right, shares, np.clip(1 + np.log10(np.maximum(shares, 1e-3)) / 3, 0, 1))
     levels = np.where(counts > 0, np.ceil(np.maximum(shades, 0.02) * _N_SHADES), 0).astype(int)
     texts = [[f"{value:g}" if value else "" for value in row] for row in counts]
@@ -47,7 +47,7 @@ def draw_confusion(counts: Floats, classes: Sequence[str], label: str) -> Markup
 
 
 def draw_distances(distances: Floats, classes: Sequence[str], label: str) -> Markup:
-    """Draw distances between classes; the nearest have the strongest colour."""
+    """Draw distances between classes, the closest in the strongest shade."""
     is_other = ~np.eye(len(classes), dtype=bool)
     others = distances[is_other]
     low, high = float(others.min()), float(others.max())
@@ -67,12 +67,12 @@ def _draw_matrix(
     label: str,
     titles: tuple[str, str],
 ) -> Markup:
-    """Draw squares in shades from 0 to 9, each layer of shades in the colour of its class.
+    """Draw squares in shades from 0 to 9, each layer in the colour of its CSS class.
 
-    All squares of a shade are one path, which keeps large matrices small.
+    All squares of one shade form a single path, which keeps the file small.
     """
     n_classes = len(classes)
-    names_width = min(max(map(text_width, classes)) + 8, _MOST_NAMES)
+    names_width = min(max(map(text_width, classes)) + 8, _NAMES_WIDTH)
     n_digits = _longest(texts)
     is_small = n_classes > _FEW_CLASSES
     least = _SMALL_DIGIT * n_digits + 4 if is_small else max(_DIGIT * n_digits + 6, _SIDES[0])
@@ -94,7 +94,7 @@ def _draw_matrix(
     drawn.append(_draw_texts(layers, texts, (left, top, side), is_small=is_small))
     for k, name in enumerate(classes):
         middle = side * (k + 0.5)
-        text = fitted(name, names_width - 4)
+        text = fit_text(name, names_width - 4)
         drawn.append(tag("text", text, x=left - 4, y=top + middle + 3.5, class_="end"))
         x, y = left + middle + 3.5 * is_turned, top - 5
         turn = f"rotate(-90 {x:.1f} {y:.1f})" if is_turned else None
@@ -106,11 +106,11 @@ def _draw_matrix(
         turn = f"rotate(-90 10 {middle:.1f})"
         drawn.append(tag("text", titles[0], x=10, y=middle, transform=turn, class_="axis mid"))
         drawn.append(tag("text", titles[1], x=left + side * n_classes / 2, y=11, class_="axis mid"))
-    return picture(width, height, label, drawn, class_="matrix")
+    return svg(width, height, label, drawn, class_="matrix")
 
 
 def _draw_squares(levels: NDArray[np.int_], name: str) -> list[Markup]:
-    """Return for each shade the path of all its squares, whose side is the unit."""
+    """Draw all squares of each shade as one path, with the side of a square as the unit."""
     drawn = []
     for level in range(1, _N_SHADES + 1):
         squares = [f"M{k} {i}h1v1h-1z" for i, k in np.argwhere(levels == level).tolist()]
@@ -126,7 +126,7 @@ def _draw_texts(
     *,
     is_small: bool,
 ) -> Markup:
-    """Draw what is in the squares, in a colour that is read on their shade."""
+    """Draw the text in the squares, in a colour that contrasts with the shade."""
     left, top, side = place
     shades = np.sum([levels for levels, _ in layers], axis=0)
     size = min(10.0, (side - 2) / (0.56 * _longest(texts)))

@@ -1,4 +1,4 @@
-"""The sections of measures: tables, scores with error bars, ranks, comparisons; and times."""
+"""The sections on measures and times: tables, score plots, ranks and comparisons."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from polytomy.report.markup import Child, Markup, tag
 from polytomy.report.names import Name, legend
-from polytomy.report.parts import Panel, choose_from, figure, gallery, section, unfold
+from polytomy.report.parts import Panel, details, figure, gallery, section, tabs
 from polytomy.report.rank_plots import draw_ranks
 from polytomy.report.score_plots import (
     ScoreRow,
@@ -28,7 +28,7 @@ _TIMES = ("fit_seconds", "predict_seconds")
 def measures_section(
     results: Results, beside: Sequence[Beside], names: Mapping[PairName, Name]
 ) -> Markup | None:
-    """Return table, scores, ranks and comparisons of every measure."""
+    """Return the table, scores, ranks and comparisons of every measure."""
     panels = [
         Panel(
             f"measure-{table.measure.name}",
@@ -37,24 +37,24 @@ def measures_section(
         )
         for table in results.tables()
     ]
-    return section("measures", "Measures", choose_from(panels, "Measure")) if panels else None
+    return section("measures", "Measures", tabs(panels, "Measure")) if panels else None
 
 
 def _panel(
     results: Results, table: Table, beside: Sequence[Beside], names: Mapping[PairName, Name]
 ) -> list[Child]:
-    places = {(each.dataset, each.pair): each for each in beside}
+    by_place = {(each.dataset, each.pair): each for each in beside}
     content: list[Child] = [
-        measure_table(table, places, names),
+        measure_table(table, by_place, names),
         key_to_marks(table.measure, beside),
-        _scores(table, places, names),
+        _score_plots(table, by_place, names),
     ]
     if table.measure.best is not None:
-        content += [_ranks(results, table, names), _comparisons(results, table, names)]
+        content += [_rank_plot(results, table, names), _comparisons(results, table, names)]
     return content
 
 
-def _scores(
+def _score_plots(
     table: Table, beside: Mapping[tuple[str, PairName], Beside], names: Mapping[PairName, Name]
 ) -> Markup | None:
     if table.measure.best is None:
@@ -71,53 +71,53 @@ def _scores(
         if rows:
             figures.append(figure(dataset, draw_scores(rows, table.measure, dataset)))
     is_repeated = any(cell and cell.n_repeats > 1 for cells in table.cells for cell in cells)
-    mark = "mean and standard deviation over the trials" if is_repeated else "of one trial"
-    shown = f"● {mark}; the best has a ring."
+    mark = "mean and standard deviation over the trials" if is_repeated else "a single trial"
+    note = f"● {mark}; a ring marks the best."
     if beside:
-        shown += " ◇ the published figure."
-    return tag("div", tag("h4", "Scores"), gallery(figures), tag("p", shown, class_="note"))
+        note += " ◇ published figure."
+    return tag("div", tag("h4", "Scores"), gallery(figures), tag("p", note, class_="note"))
 
 
-def _ranks(results: Results, table: Table, names: Mapping[PairName, Name]) -> Markup | None:
+def _rank_plot(results: Results, table: Table, names: Mapping[PairName, Name]) -> Markup | None:
     ranked = results.rank(table.measure.name)
     if ranked is None:
         return None
     pairs, ranking = ranked
     drawn = draw_ranks([names[pair] for pair in pairs], ranking, table.measure.title)
-    told = (
-        f"Ranks of the means, averaged over the {ranking.n_datasets} datasets on which all were "
-        "measured. A bar at the right joins pairs that Nemenyi's test at five per cent does not "
-        "tell apart, as their ranks differ by less than the critical difference."
+    note = (
+        f"Ranks of the means, averaged over the {ranking.n_datasets} datasets on which all pairs "
+        "were measured. A bar on the right joins pairs that do not differ significantly: their "
+        "mean ranks differ by less than the critical difference of Nemenyi's test at the 5% level."
     )
     if math.isfinite(ranking.p_value):
-        told += f" That all are alike has p = {ranking.p_value:.2g} by Friedman's test."
+        note += f" Friedman's test that all pairs are equal gives p = {ranking.p_value:.2g}."
     return tag(
         "div",
         tag("h4", "Ranks over datasets"),
-        tag("div", figure(None, drawn), tag("p", told, class_="note"), class_="beside"),
+        tag("div", figure(None, drawn), tag("p", note, class_="note"), class_="beside"),
     )
 
 
 def _comparisons(results: Results, table: Table, names: Mapping[PairName, Name]) -> Markup | None:
     found = results.compare(table.measure.name)
     if table.measure.of_scheme:
-        found = _between_configurations(found)
+        found = _keep_one_per_configuration(found)
     if not found:
         return None
-    told = (
-        "On how many splits the first is better, and on how many the second; p is that of "
-        "Wilcoxon's signed-rank test, bold at 0.05 and below. Splits of one dataset overlap, so "
-        "these p-values are too small rather than too large."
+    note = (
+        "Number of splits on which the first pair is better, and the second; p is the p-value of "
+        "Wilcoxon's signed-rank test. Bold marks p ≤ 0.05. Splits of one dataset overlap, so the "
+        "p-values are too optimistic."
     )
-    return unfold(
+    return details(
         f"Paired comparisons, split by split ({len({each[2:4] for each in found})})",
-        tag("p", told, class_="note"),
+        tag("p", note, class_="note"),
         comparison_table(found, list(dict.fromkeys(each.dataset for each in found)), names),
     )
 
 
-def _between_configurations(found: Sequence[Comparison]) -> list[Comparison]:
-    """Return comparisons of configurations, whose methods all have the same values."""
+def _keep_one_per_configuration(found: Sequence[Comparison]) -> list[Comparison]:
+    """Return one comparison per two configurations, whose methods share their values."""
     first: dict[tuple[str, frozenset[str]], Comparison] = {}
     for each in found:
         one, other = each.one[0], each.other[0]
@@ -128,7 +128,7 @@ def _between_configurations(found: Sequence[Comparison]) -> list[Comparison]:
 
 
 def times_section(results: Results, names: Mapping[PairName, Name]) -> Markup | None:
-    """Return how accurate pairs are against how long they take."""
+    """Return plots of accuracy against training and prediction time."""
     panels = []
     for measure in _TIMES:
         title = MEASURES[measure].title
@@ -142,15 +142,15 @@ def times_section(results: Results, names: Mapping[PairName, Name]) -> Markup | 
             ]
             if points:
                 drawn = draw_scores_against_time(
-                    points, dataset, MEASURES[_SCORE].title, f"{title}, mean"
+                    points, dataset, MEASURES[_SCORE].title, f"Mean {title.lower()}"
                 )
                 figures.append(figure([dataset, tag("span", "accuracy", class_="unit")], drawn))
         if figures:
             panels.append(Panel(f"time-{measure}", title, gallery(figures)))
     if not panels:
         return None
-    told = "Good is above, quick is left. Whiskers are standard deviations of the accuracy."
+    note = "Higher is better; further left is faster. Whiskers show the standard deviation."
     return section(
-        "times", "Accuracy against time", tag("p", told, class_="note"), legend(results),
-        choose_from(panels, "Time"),
+        "times", "Accuracy against time", tag("p", note, class_="note"), legend(results),
+        tabs(panels, "Time"),
     )  # fmt: skip

@@ -1,25 +1,25 @@
-"""What a reader wants to know first: what was run, what is best, what agrees with the paper."""
+"""The first sections: the best pairs, and the comparison with the published figures."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
 from polytomy.report.markup import Child, Markup, tag
-from polytomy.report.names import Name, badge, labelled, legend
-from polytomy.report.parts import data_table, heading, number_cell, section, unfold
+from polytomy.report.names import Name, badge, legend, pair_label
+from polytomy.report.parts import data_table, details, heading, number_cell, section
 from polytomy.report.tables import beside_table, verdict_table
 from polytomy.trials import MEASURES, Beside, Cell, Results
 from polytomy.trials.results import PairName
 from polytomy.trials.tables import format_cell
 
-__all__ = ["overview_section", "published_section", "trials_of"]
+__all__ = ["count_trials", "overview_section", "published_section"]
 
-_RANKED = ("uncertainty_coefficient", "log_loss", "fit_seconds", "predict_seconds")
+_CARD_MEASURES = ("uncertainty_coefficient", "log_loss", "fit_seconds", "predict_seconds")
 _MOST_BADGES = 3
-_SHOWN = ("uncertainty_coefficient", "accuracy", "log_loss")
+_TABLE_MEASURES = ("uncertainty_coefficient", "accuracy", "log_loss")
 
 
-def trials_of(results: Results) -> dict[str, int]:
+def count_trials(results: Results) -> dict[str, int]:
     """Return the number of finished trials of each dataset."""
     names = [record["dataset"] for record in results.records]
     return {dataset: names.count(dataset) for dataset in results.datasets}
@@ -28,28 +28,31 @@ def trials_of(results: Results) -> dict[str, int]:
 def overview_section(
     results: Results, beside: Sequence[Beside], names: Mapping[PairName, Name]
 ) -> Markup:
-    """Return the best of all datasets, and the best of each."""
-    cards = [_published_card(beside), *(_best_card(results, each, names) for each in _RANKED)]
+    """Return the best pairs over all datasets, and on each."""
+    cards = [
+        _published_card(beside),
+        *(_best_card(results, each, names) for each in _CARD_MEASURES),
+    ]
     return section(
         "overview",
         "Overview",
-        _unfinished(results),
+        _unfinished_warning(results),
         tag("div", [card for card in cards if card], class_="cards"),
         legend(results),
         _best_table(results, names),
     )
 
 
-def _unfinished(results: Results) -> Markup | None:
-    # Datasets that are known but have no trial yet are no part of the results.
-    counts = dict.fromkeys(results.facts or (), 0) | trials_of(results)
+def _unfinished_warning(results: Results) -> Markup | None:
+    # Datasets without a finished trial are only in the facts.
+    counts = dict.fromkeys(results.facts or (), 0) | count_trials(results)
     if len(set(counts.values())) < 2:
         return None
     most = max(counts.values())
-    behind = ", ".join(f"{name} {count}" for name, count in counts.items() if count < most)
-    trials = f"{most} trial{'s' if most != 1 else ''}"
-    told = f"The run is not finished: of {trials} that others have, {behind}."
-    return tag("p", told, class_="warning")
+    behind = ", ".join(
+        f"{name} has {count} of {most} trials" for name, count in counts.items() if count < most
+    )
+    return tag("p", f"The run is not finished: {behind}.", class_="warning")
 
 
 def _card(title: str, main: Child, note: Child) -> Markup:
@@ -63,8 +66,8 @@ def _card(title: str, main: Child, note: Child) -> Markup:
 
 
 def _best_card(results: Results, measure: str, names: Mapping[PairName, Name]) -> Markup | None:
-    """Return which pair has the best mean rank over datasets, or of one dataset the best mean."""
-    title = MEASURES[measure].title.removesuffix(", seconds")
+    """Return the pair with the best mean rank, or for one dataset the best mean."""
+    title = MEASURES[measure].title.removesuffix(" (seconds)")
     table = results.table(measure)
     if len(table.rows) < 2:
         return None
@@ -73,7 +76,7 @@ def _best_card(results: Results, measure: str, names: Mapping[PairName, Name]) -
         pairs, ranking = ranked
         ranks = ranking.mean_ranks.tolist()
         best = [pair for pair, rank in zip(pairs, ranks, strict=True) if rank == min(ranks)]
-        note = f"mean rank {min(ranks):.2f} of {len(pairs)} over {ranking.n_datasets} datasets"
+        note = f"mean rank {min(ranks):.2f} of {len(pairs)}, over {ranking.n_datasets} datasets"
     elif len(table.datasets) == 1:
         cells = {pair: row[0] for pair, row in zip(table.rows, table.cells, strict=True)}
         best = [pair for pair, cell in cells.items() if cell and cell.is_best]
@@ -82,11 +85,7 @@ def _best_card(results: Results, measure: str, names: Mapping[PairName, Name]) -
         note += " seconds" if measure.endswith("seconds") else ""
     else:
         return None
-    return _card(f"Best by {_lower(title)}", _named(best, names), note)
-
-
-def _named(pairs: Sequence[PairName], names: Mapping[PairName, Name]) -> list[Markup]:
-    return [labelled(names[pair]) for pair in pairs]
+    return _card(f"Best {_lower_first(title)}", [pair_label(names[pair]) for pair in best], note)
 
 
 def _is_time(each: Beside) -> bool:
@@ -98,21 +97,22 @@ def _published_card(beside: Sequence[Beside]) -> Markup | None:
     if not scores:
         return None
     n_good = sum(each.verdict != "worse" for each in scores)
-    note = f"{n_good} of {len(scores)} scores agree with the published figures or are better"
-    return _card("Beside the paper", f"{n_good / len(scores):.0%}", note)
+    note = f"{n_good} of {len(scores)} scores agree with the published ones or are better"
+    return _card("Compared with the paper", f"{n_good / len(scores):.0%}", note)
 
 
 def _best_table(results: Results, names: Mapping[PairName, Name]) -> Markup | None:
-    """Return for each dataset what it is, and which pairs are best."""
-    tables = [table for table in map(results.table, _SHOWN) if table.rows]
+    """Return the size of each dataset, and its best pairs."""
+    tables = [table for table in map(results.table, _TABLE_MEASURES) if table.rows]
     if not tables:
         return None
-    facts, counts = results.facts or {}, trials_of(results)
+    facts, counts = results.facts or {}, count_trials(results)
     heads = [heading("dataset", is_number=False)]
     heads += [heading(text, first="largest") for text in ("samples", "features", "classes")]
     heads.append(heading("trials", first="largest"))
     heads += [
-        heading(f"best {_lower(table.measure.title)}", first=table.measure.best) for table in tables
+        heading(f"best {_lower_first(table.measure.title)}", first=table.measure.best)
+        for table in tables
     ]
     rows = []
     for k, dataset in enumerate(results.datasets):
@@ -131,7 +131,7 @@ def _best_table(results: Results, names: Mapping[PairName, Name]) -> Markup | No
                 ),
             ]
         )
-    return data_table("Datasets and the best of each", heads, rows)
+    return data_table("Datasets and the best pairs on each", heads, rows)
 
 
 def _best_cell(cells: Mapping[PairName, Cell | None], names: Mapping[PairName, Name]) -> Markup:
@@ -140,32 +140,33 @@ def _best_cell(cells: Mapping[PairName, Cell | None], names: Mapping[PairName, N
         return number_cell(None)
     cell = next(iter(best.values()))
     if len(best) > _MOST_BADGES:
-        alike = tag("span", f"{len(best)} alike", class_="winners method")
-        return number_cell(cell.mean, alike, format_cell(cell))
+        tied = tag("span", f"{len(best)} tied", class_="winners method")
+        return number_cell(cell.mean, tied, format_cell(cell))
     marks = [tag("span", badge(names[pair]), tag("span", f" {names[pair].text}", class_="unseen"),
                  title=names[pair].text) for pair in best]  # fmt: skip
     return number_cell(cell.mean, tag("span", marks, class_="winners"), format_cell(cell))
 
 
-def _lower(title: str) -> str:
+def _lower_first(title: str) -> str:
     return title[0].lower() + title[1:]
 
 
 def published_section(beside: Sequence[Beside], names: Mapping[PairName, Name]) -> Markup | None:
-    """Return how our figures compare with the published ones, measure by measure."""
+    """Return the comparison with the published figures, measure by measure."""
     if not beside:
         return None
     worse = [each for each in beside if each.verdict == "worse" and not _is_time(each)]
-    told = (
-        "Our cells beside those of the tables in Peter Mills, “Solving for multi-class: a survey "
-        "and synthesis”. They agree where ours is within two of the published standard deviations. "
-        "Published times are those of another machine, and are no part of the share above."
+    note = (
+        "Our results compared with the tables in Peter Mills, “Solving for multi-class: a survey "
+        "and synthesis”. A result agrees if it is within two published standard deviations. "
+        "The published times were measured on another machine and do not count towards the "
+        "percentage above."
     )
     number = f"{len(worse)} score{'s' if len(worse) != 1 else ''}"
     return section(
         "published",
-        "Beside the paper",
-        tag("p", told),
+        "Compared with the paper",
+        tag("p", note),
         verdict_table(beside),
-        unfold(f"The {number} worse than published", beside_table(worse, names)) if worse else None,
+        details(f"{number} worse than published", beside_table(worse, names)) if worse else None,
     )

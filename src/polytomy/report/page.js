@@ -1,6 +1,6 @@
 "use strict";
 
-// Everything is readable without this script. It sorts tables, and shows one panel of several.
+// The page is readable without this script, which sorts tables and turns panels into tabs.
 
 function makeSortable(table) {
   const body = table.tBodies[0];
@@ -23,7 +23,7 @@ function makeSortable(table) {
     const keyed = original.map((row) => [keyOf(row, column), row]);
     const sign = direction === "descending" ? -1 : 1;
     const known = keyed.filter(([key]) => key !== null);
-    // What has no value comes last, whichever way it is sorted.
+    // Rows without a value come last in either direction.
     const unknown = keyed.filter(([key]) => key === null);
     known.sort(([one], [other]) => sign * compare(one, other));
     body.append(...[...known, ...unknown].map(([, row]) => row));
@@ -50,12 +50,12 @@ function makeSortable(table) {
   });
 }
 
-function makeChooser(chooser) {
-  const panels = [...chooser.children];
+function makeTabs(group) {
+  const panels = [...group.children];
   const list = document.createElement("div");
   list.className = "tabs";
   list.setAttribute("role", "tablist");
-  list.setAttribute("aria-label", chooser.dataset.label);
+  list.setAttribute("aria-label", group.dataset.label);
   const tabs = panels.map((panel) => {
     const tab = document.createElement("button");
     tab.type = "button";
@@ -69,38 +69,38 @@ function makeChooser(chooser) {
     return tab;
   });
 
-  function choose(chosen) {
+  function selectTab(selected) {
     tabs.forEach((tab, k) => {
-      const isChosen = k === chosen;
-      tab.setAttribute("aria-selected", String(isChosen));
-      tab.tabIndex = isChosen ? 0 : -1;
-      // Hidden so, a panel is still found by the browser's search, and then shown.
-      if (isChosen) panels[k].removeAttribute("hidden");
+      const isSelected = k === selected;
+      tab.setAttribute("aria-selected", String(isSelected));
+      tab.tabIndex = isSelected ? 0 : -1;
+      // The browser's search still finds a panel that is hidden this way, and shows it.
+      if (isSelected) panels[k].removeAttribute("hidden");
       else panels[k].setAttribute("hidden", "until-found");
     });
   }
 
   tabs.forEach((tab, k) => {
-    tab.addEventListener("click", () => choose(k));
+    tab.addEventListener("click", () => selectTab(k));
     tab.addEventListener("keydown", (event) => {
       const steps = { ArrowRight: k + 1, ArrowLeft: k - 1, Home: 0, End: tabs.length - 1 };
       if (!(event.key in steps)) return;
       event.preventDefault();
       const next = (steps[event.key] + tabs.length) % tabs.length;
-      choose(next);
+      selectTab(next);
       tabs[next].focus();
     });
     panels[k].addEventListener("beforematch", (event) => {
-      if (event.target === panels[k]) choose(k);
+      if (event.target === panels[k]) selectTab(k);
     });
-    panels[k].addEventListener("show-panel", () => choose(k));
+    panels[k].addEventListener("show-panel", () => selectTab(k));
   });
   list.append(...tabs);
-  chooser.prepend(list);
-  choose(0);
+  group.prepend(list);
+  selectTab(0);
 }
 
-// A link into a panel that is not shown shows it.
+// A link into a hidden panel shows it.
 function showTarget() {
   const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
   if (!target) return;
@@ -111,6 +111,6 @@ function showTarget() {
 }
 
 document.querySelectorAll("table.sortable").forEach(makeSortable);
-document.querySelectorAll(".chooser").forEach(makeChooser);
+document.querySelectorAll(".tab-group").forEach(makeTabs);
 addEventListener("hashchange", showTarget);
 if (location.hash) showTarget();

@@ -1,4 +1,4 @@
-"""The page put together, and written."""
+"""Assemble the page, and write it."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from pathlib import Path
 
 from polytomy.report.background import problems_section, protocol_section, schemes_section
 from polytomy.report.datasets import datasets_section
-from polytomy.report.markup import Markup, joined, tag
+from polytomy.report.markup import Markup, join, tag
 from polytomy.report.measures import measures_section, times_section
-from polytomy.report.names import names_of
-from polytomy.report.overview import overview_section, published_section, trials_of
+from polytomy.report.names import name_pairs
+from polytomy.report.overview import count_trials, overview_section, published_section
 from polytomy.report.parts import section
 from polytomy.trials import Results, beside_published
-from polytomy.trials.store import holding_tables, write_content
+from polytomy.trials.store import lock_tables, write_content
 
 __all__ = ["report_html", "write_report"]
 
@@ -26,17 +26,17 @@ _TITLE = "Numerical trials"
 def write_report(
     results: Results | str | os.PathLike[str], path: str | os.PathLike[str] | None = None
 ) -> Path:
-    """Write the report of trials: one page that needs nothing but a browser.
+    """Write the report of trials as one self-contained HTML page.
 
     Parameters
     ----------
-    results : Results, or the folder that a run wrote to, finished or not
-    path : of the page, which appears whole or not at all; for a folder ``report.html`` in it by
-        default, else in the working directory
+    results : Results, or the folder of a run, finished or not
+    path : path of the page, written atomically; by default ``report.html`` in the folder, or in the
+        working directory if `results` is not a folder
 
     Returns
     -------
-    Path of the page
+    path of the page
 
     Examples
     --------
@@ -49,16 +49,16 @@ def write_report(
     True
     """
     if not isinstance(results, Results):
-        with holding_tables(results):
+        with lock_tables(results):
             return write_report(Results.read(results), path or Path(results, "report.html"))
     target = Path("report.html" if path is None else path)
-    # Half a character of Unicode, which JSON can have, is no text: it becomes a question mark.
+    # JSON may hold lone surrogates, which UTF-8 cannot encode; they become question marks.
     write_content(target, report_html(results).encode("utf-8", "replace"))
     return target
 
 
 def report_html(results: Results) -> str:
-    """Return the report of trials as one page of HTML, with its style and script inside.
+    """Return the report of trials as one HTML page that includes its style sheet and script.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ def report_html(results: Results) -> str:
     >>> report_html(Results([], [], [])).startswith("<!DOCTYPE html>")
     True
     """
-    style, script = (_packaged(name) for name in ("page.css", "page.js"))
+    style, script = (_read_resource(name) for name in ("page.css", "page.js"))
     head = tag(
         "head",
         tag("meta", charset="utf-8"),
@@ -83,12 +83,12 @@ def report_html(results: Results) -> str:
     return f"<!DOCTYPE html>\n{tag('html', head, body, lang='en')}\n"
 
 
-def _packaged(name: str) -> Markup:
+def _read_resource(name: str) -> Markup:
     return Markup(files("polytomy.report").joinpath(name).read_text(encoding="utf-8"))
 
 
 def _policy(script: str) -> str:
-    """Return what the page may do: run its own script, and fetch nothing."""
+    """Return a content security policy: run the page's own script, and fetch nothing."""
     digest = b64encode(sha256(script.encode()).digest()).decode()
     return (
         f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'; "
@@ -97,8 +97,8 @@ def _policy(script: str) -> str:
 
 
 def _content(results: Results) -> Markup:
-    names, beside = names_of(results), beside_published(results)
-    made = {
+    names, beside = name_pairs(results), beside_published(results)
+    sections = {
         "Overview": overview_section(results, beside, names),
         "Paper": published_section(beside, names),
         "Measures": measures_section(results, beside, names),
@@ -109,56 +109,55 @@ def _content(results: Results) -> Markup:
         "Protocol": protocol_section(results),
     }
     if not results.records:
-        nothing = tag("p", "No trial is finished yet.", class_="warning")
-        made = {
+        nothing = tag("p", "No trials have finished yet.", class_="warning")
+        sections = {
             "Overview": section("overview", "Overview", nothing),
-            "Protocol": made["Protocol"],
+            "Protocol": sections["Protocol"],
         }
-    sections = {name: content for name, content in made.items() if content is not None}
-    return joined(
-        [_header(results), _contents(sections), tag("main", sections.values()), _footer()]
-    )
+    shown = {name: content for name, content in sections.items() if content is not None}
+    return join([_header(results), _navigation(shown), tag("main", shown.values()), _footer()])
 
 
 def _header(results: Results) -> Markup:
-    counts = set(trials_of(results).values())
+    counts = set(count_trials(results).values())
     repeats = "–".join(map(str, sorted({min(counts), max(counts)}))) if counts else "0"
     facts = [
-        _counted(len(results.pairs), "pair") + " of a scheme and a solver",
-        _counted(len(results.datasets), "dataset"),
-        f"{repeats} trial{'' if counts == {1} else 's'} of each",
+        _count(len(results.pairs), "scheme–solver pair"),
+        _count(len(results.datasets), "dataset"),
+        f"{repeats} trial{'' if counts == {1} else 's'} per dataset",
     ]
     seed = (results.manifest or {}).get("protocol", {}).get("seed")
     if seed is not None:
         facts.append(f"seed {seed}")
     return tag(
         "header",
-        tag("div", _mark(), tag("span", "polytomy"), class_="brand"),
+        tag("div", _logo(), tag("span", "polytomy"), class_="brand"),
         tag("h1", _TITLE),
         tag("p", " · ".join(facts), class_="lead"),
     )
 
 
-def _counted(number: int, noun: str) -> str:
+def _count(number: int, noun: str) -> str:
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
-def _mark() -> Markup:
-    """Return the sign of the page: one node, many branches."""
+def _logo() -> Markup:
+    """Return the logo: one node with many branches."""
     branches = tag("path", d="M3 12H9M9 12L20 3M9 12L21 9M9 12L21 15M9 12L20 21")
     dots = [tag("circle", cx=x, cy=y, r=1.9) for x, y in ((20, 3), (21, 9), (21, 15), (20, 21))]
     root = tag("circle", cx=9, cy=12, r=2.6)
     return tag("svg", branches, root, dots, viewBox="0 0 24 24", class_="sign", aria_hidden="true")
 
 
-def _contents(sections: dict[str, Markup]) -> Markup:
+def _navigation(sections: dict[str, Markup]) -> Markup:
     keys = {"Paper": "published", "Time": "times"}
     links = [tag("a", name, href=f"#{keys.get(name, name.lower())}") for name in sections]
     return tag("nav", tag("div", links), aria_label="Contents")
 
 
 def _footer() -> Markup:
-    told = (
-        "Made by polytomy. This page is one file and fetches nothing; tables sort by their heads."
+    note = (
+        "Created by polytomy. This page is self-contained and loads nothing from the network. "
+        "Click a column heading to sort a table."
     )
-    return tag("footer", tag("p", told))
+    return tag("footer", tag("p", note))

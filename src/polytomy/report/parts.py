@@ -1,4 +1,4 @@
-"""What sections are made of: tables that scroll, figures, things to unfold or to choose."""
+"""Building blocks of sections: scrolling tables, figures, collapsible details and tabs."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from polytomy.report.markup import Child, Markup, tag
 
 __all__ = [
     "Panel",
-    "choose_from",
     "data_table",
+    "definition_list",
+    "details",
     "figure",
     "gallery",
     "heading",
-    "listed",
     "number_cell",
     "section",
-    "unfold",
+    "tabs",
 ]
 
 
 class Panel(NamedTuple):
-    """One of several things, of which a page with scripts shows one at a time."""
+    """One panel of a group of tabs."""
 
     key: str
     title: str
@@ -34,8 +34,8 @@ def section(key: str, title: str, *content: Child) -> Markup:
     return tag("section", tag("h2", title), content, id=key)
 
 
-def choose_from(panels: Sequence[Panel], label: str, level: int = 3) -> Markup:
-    """Return panels one below the other, between which the page's script lets readers choose."""
+def tabs(panels: Sequence[Panel], label: str, level: int = 3) -> Markup:
+    """Return panels one below the other, which the page's script turns into tabs."""
     made = [
         tag(
             "section",
@@ -47,73 +47,66 @@ def choose_from(panels: Sequence[Panel], label: str, level: int = 3) -> Markup:
         )
         for panel in panels
     ]
-    is_choice = len(panels) > 1
-    return tag("div", made, class_="chooser" if is_choice else None, data_label=label)
+    class_ = "tab-group" if len(panels) > 1 else None
+    return tag("div", made, class_=class_, data_label=label)
 
 
 def figure(caption: Child, drawn: Markup) -> Markup:
-    """Return a picture with its caption above it."""
+    """Return a figure with its caption above it."""
     return tag("figure", tag("figcaption", caption), tag("div", drawn, class_="canvas"))
 
 
 def gallery(figures: Iterable[Markup], class_: str = "") -> Markup:
-    """Return pictures beside each other, as many as the page is wide."""
+    """Return figures side by side, as many as fit the width of the page."""
     return tag("div", figures, class_=f"gallery {class_}".strip())
 
 
-def unfold(summary: Child, *content: Child) -> Markup:
-    """Return what is shown when asked for."""
+def details(summary: Child, *content: Child) -> Markup:
+    """Return content that is collapsed until its summary is clicked."""
     return tag("details", tag("summary", summary), tag("div", content, class_="unfolded"))
 
 
 def heading(text: Child, *, first: str | None = None, is_number: bool = True) -> Markup:
-    """Return the head of a column.
+    """Return a column heading.
 
     Parameters
     ----------
     text : Child
-    first : what comes first when it is sorted: "largest" or "smallest"
-    is_number : whether the column is one of numbers
+    first : which values come first when the column is sorted, "largest" or "smallest"
+    is_number : whether the column holds numbers
     """
     class_ = "number" if is_number else None
     return tag("th", text, scope="col", data_first=first or "smallest", class_=class_)
 
 
 def number_cell(value: float | None, *content: Child, class_: str = "") -> Markup:
-    """Return a cell that is sorted by its value; one without a value comes last."""
+    """Return a cell that sorts by its value; cells without a value come last."""
     shown = content or (None if value is None else f"{value:g}",)
     exact = None if value is None else repr(float(value))
     return tag("td", shown, data_value=exact, class_=f"number {class_}".strip())
 
 
-def data_table(
-    caption: str,
-    heads: Iterable[Markup],
-    rows: Iterable[Iterable[Markup]],
-    *,
-    has_wide_head: bool = True,
-) -> Markup:
-    """Return a table that can be sorted, in a box of its own that scrolls if it is too wide.
+def data_table(caption: str, heads: Iterable[Markup], rows: Iterable[Iterable[Markup]]) -> Markup:
+    """Return a sortable table in a box that scrolls if the table is too wide.
 
     Parameters
     ----------
-    caption : what the table has, for those who hear it
-    heads : of the columns
-    rows : cells
-    has_wide_head : whether the first column stays in sight
+    caption : content of the table, for screen readers
+    heads : column headings
+    rows : cells, row by row
     """
     table = tag(
         "table",
         tag("caption", caption, class_="unseen"),
         tag("thead", tag("tr", heads)),
         tag("tbody", [tag("tr", row) for row in rows]),
-        class_="sortable sticky" if has_wide_head else "sortable",
+        class_="sortable sticky",
     )
-    # With a tab stop, the box can be scrolled by keyboard.
+    # A tab stop lets keyboards scroll the box.
     return tag("div", table, class_="scroll", tabindex="0", role="region", aria_label=caption)
 
 
-def listed(items: Iterable[tuple[Child, Child]], class_: str = "facts") -> Markup:
-    """Return names and what they stand for."""
+def definition_list(items: Iterable[tuple[Child, Child]], class_: str = "facts") -> Markup:
+    """Return a list of names and values."""
     return tag("dl", [tag("div", tag("dt", name), tag("dd", value)) for name, value in items],
                class_=class_)  # fmt: skip

@@ -1,4 +1,4 @@
-"""Whether probabilities come true as often as they say."""
+"""Reliability diagrams: observed frequencies against predicted probabilities."""
 
 from __future__ import annotations
 
@@ -7,26 +7,26 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from polytomy.report.drawing import Scale, picture
+from polytomy.report.drawing import Scale, svg
 from polytomy.report.markup import Markup, tag
 
 __all__ = ["draw_reliability"]
 
 _SIDE = 130.0
 _LEFT, _TOP = 38.0, 8.0
-_BARS = 26.0  # pixels for how many there are
+_BARS = 26.0  # height of the bars for the counts
 _WIDTH, _HEIGHT = _LEFT + _SIDE + 10, _TOP + _SIDE + _BARS + 40
 
 
 def draw_reliability(table: NDArray[np.float64], label: str, colour: str) -> Markup:
-    """Draw how often probabilities came true against what they were, and how many there were.
+    """Draw observed frequency against mean predicted probability, with a bar for each count.
 
     Parameters
     ----------
-    table : array of shape (n_bins, 3): of each bin the number of probabilities, their sum, and how
-        many of them came true
-    label : what is seen, in words
-    colour : class of the style sheet
+    table : array of shape (n_bins, 3)
+        For each bin, the number of probabilities, their sum, and the number of positives.
+    label : description for screen readers
+    colour : CSS class
     """
     across = Scale(0.0, 1.0, _LEFT, _LEFT + _SIDE)
     up = Scale(0.0, 1.0, _TOP + _SIDE, _TOP)
@@ -42,24 +42,24 @@ def draw_reliability(table: NDArray[np.float64], label: str, colour: str) -> Mar
         ]
     points, spots = [], []
     largest = math.log1p(float(table[:, 0].max()))
-    for k, (number, total, came_true) in enumerate(table.tolist()):
+    for k, (number, total, n_positive) in enumerate(table.tolist()):
         if not number:
             continue
-        x, y = across(total / number), up(came_true / number)
-        told = (
-            f"{number:g} probabilities, {total / number:.3f} on average: "
-            f"{came_true / number:.3f} came true"
+        x, y = across(total / number), up(n_positive / number)
+        hint = (
+            f"{number:g} probabilities, mean {total / number:.3f}; observed frequency "
+            f"{n_positive / number:.3f}"
         )
         points.append(f"{x:.1f} {y:.1f}")
-        spots.append(tag("circle", tag("title", told), cx=x, cy=y, r=3.2))
+        spots.append(tag("circle", tag("title", hint), cx=x, cy=y, r=3.2))
         tall = _BARS * 0.85 * math.log1p(number) / largest
         width = _SIDE / len(table)
         place = {"x": _LEFT + width * k + 0.5, "y": bottom + _BARS - tall}
         drawn.append(
-            tag("rect", tag("title", told), **place, width=width - 1, height=tall, class_="bar")
+            tag("rect", tag("title", hint), **place, width=width - 1, height=tall, class_="bar")
         )
     drawn.append(tag("g", tag("path", d="M" + "L".join(points)), spots, class_=f"curve {colour}"))
-    axis = tag("text", "probability", x=_LEFT + _SIDE / 2, y=_HEIGHT - 8, class_="axis mid")
+    axis = tag("text", "predicted", x=_LEFT + _SIDE / 2, y=_HEIGHT - 8, class_="axis mid")
     turn = f"rotate(-90 10 {_TOP + _SIDE / 2:g})"
-    side = tag("text", "came true", x=10, y=_TOP + _SIDE / 2, transform=turn, class_="axis mid")
-    return picture(_WIDTH, _HEIGHT, label, drawn, axis, side)
+    side = tag("text", "observed", x=10, y=_TOP + _SIDE / 2, transform=turn, class_="axis mid")
+    return svg(_WIDTH, _HEIGHT, label, drawn, axis, side)

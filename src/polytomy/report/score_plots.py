@@ -1,4 +1,4 @@
-"""Scores with their error bars, and accuracy against time."""
+"""Scores with error bars, and scores against time."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import NamedTuple
 from polytomy.report.drawing import (
     WIDTH,
     Scale,
-    across_axis,
-    fitted,
-    picture,
-    scale_over,
-    words,
+    draw_x_axis,
+    fit_scale,
+    fit_text,
+    format_number,
+    svg,
 )
 from polytomy.report.markup import Markup, tag
 from polytomy.report.names import Name, published_text
@@ -28,12 +28,12 @@ _TOP = 6
 _BELOW = 32  # pixels for an axis and its title
 _TIME_HEIGHT = 250
 _LABEL = (11.0, 10.0)  # width and height of the number at a point
-_STEPS_ASIDE = (8.0, 14.0, 21.0, 29.0)
-_DIRECTIONS = ((1, 0), (0, -1), (-1, 0), (0, 1), (0.75, -0.75), (-0.75, -0.75), (0.75, 0.75))
+_OFFSETS = (8.0, 14.0, 21.0, 29.0)
+_OFFSET_DIRECTIONS = ((1, 0), (0, -1), (-1, 0), (0, 1), (0.75, -0.75), (-0.75, -0.75), (0.75, 0.75))
 
 
 class ScoreRow(NamedTuple):
-    """One pair's score on a dataset, and the published one where there is one."""
+    """A pair's score on a dataset, and the published one if there is one."""
 
     name: Name
     ours: Cell
@@ -41,20 +41,20 @@ class ScoreRow(NamedTuple):
 
 
 def draw_scores(rows: Sequence[ScoreRow], measure: Measure, dataset: str) -> Markup:
-    """Draw mean and standard deviation of a measure for every pair on one dataset."""
+    """Draw the mean and standard deviation of a measure for every pair on one dataset."""
     bottom = _TOP + _ROW * len(rows)
     ends = [end for row in rows for end in _ends(row.ours.mean, row.ours.std)]
     ends += [end for row in rows if row.theirs for end in _ends(row.theirs.mean, row.theirs.std)]
     means = [row.ours.mean for row in rows] + [row.theirs.mean for row in rows if row.theirs]
-    scale = scale_over(ends, _NAMES + 8, WIDTH - 8)
+    scale = fit_scale(ends, _NAMES + 8, WIDTH - 8)
     if measure.name.endswith("seconds"):
-        # The lower end of an error bar may lie below zero, where no time is: it is cut off.
-        scale = scale_over(means + ends[1::2], _NAMES + 8, WIDTH - 8, may_be_log=True)
-    drawn = across_axis(scale, _TOP, bottom, measure.title)
+        # The lower end of an error bar may be negative; it is cut off.
+        scale = fit_scale(means + ends[1::2], _NAMES + 8, WIDTH - 8, may_be_log=True)
+    drawn = draw_x_axis(scale, _TOP, bottom, measure.title)
     for k, row in enumerate(rows):
         drawn += _draw_row(row, scale, _TOP + _ROW * (k + 0.5))
-    label = f"{measure.title} on {dataset}, mean and standard deviation of each pair"
-    return picture(WIDTH, bottom + _BELOW, label, drawn)
+    label = f"{measure.title} on {dataset}: mean and standard deviation of each pair"
+    return svg(WIDTH, bottom + _BELOW, label, drawn)
 
 
 def _ends(mean: float, std: float) -> tuple[float, float]:
@@ -69,19 +69,19 @@ def _drawn_ends(scale: Scale, value: Cell | Published) -> tuple[float, float]:
 
 def _draw_row(row: ScoreRow, scale: Scale, y: float) -> list[Markup]:
     ours, theirs = row.ours, row.theirs
-    drawn = [tag("text", fitted(row.name.text, _NAMES), x=_NAMES, y=y + 3.5, class_="end")]
+    drawn = [tag("text", fit_text(row.name.text, _NAMES), x=_NAMES, y=y + 3.5, class_="end")]
     shift = 0.0
     if theirs is not None:
         shift = -3.5
         low, high = _drawn_ends(scale, theirs)
         x, below = scale(theirs.mean), y + 4.5
-        told = f"published: {published_text(theirs)}"
+        hint = f"published: {published_text(theirs)}"
         drawn.append(
             tag(
                 "g",
                 tag("path", d=f"M{low:.1f} {below:.1f}H{high:.1f}"),
                 tag("path", d=f"M{x - 3.2:.1f} {below:.1f}l3.2-3.2 3.2 3.2-3.2 3.2z"),
-                tag("title", told),
+                tag("title", hint),
                 class_="theirs",
             )
         )
@@ -89,14 +89,14 @@ def _draw_row(row: ScoreRow, scale: Scale, y: float) -> list[Markup]:
     x, above = scale(ours.mean), y + shift
     caps = "".join(f"M{end:.1f} {above - 3:.1f}v6" for end in (low, high))
     bar = f"M{low:.1f} {above:.1f}H{high:.1f}{caps}"
-    told = f"{row.name.text}: {format_cell(ours)}{', the best' if ours.is_best else ''}"
+    hint = f"{row.name.text}: {format_cell(ours)}{', best' if ours.is_best else ''}"
     drawn.append(
         tag(
             "g",
             tag("path", d=bar) if high > low else None,
             tag("circle", cx=x, cy=above, r=3.6),
             tag("circle", cx=x, cy=above, r=6.4, class_="ring") if ours.is_best else None,
-            tag("title", told),
+            tag("title", hint),
             class_=f"ours {row.name.colour}",
         )
     )
@@ -104,7 +104,7 @@ def _draw_row(row: ScoreRow, scale: Scale, y: float) -> list[Markup]:
 
 
 class TimedScore(NamedTuple):
-    """A point of a pair: how long it takes, and how good it is."""
+    """Time and score of a pair, drawn as one point."""
 
     name: Name
     seconds: float
@@ -114,29 +114,29 @@ class TimedScore(NamedTuple):
 def draw_scores_against_time(
     points: Sequence[TimedScore], dataset: str, score_title: str, time_title: str
 ) -> Markup:
-    """Draw how good pairs are against how long they take; the numbers are those of the pairs."""
+    """Draw scores against times, with the numbers of the pairs next to the points."""
     left, right, top, bottom = 44.0, WIDTH - 12.0, 10.0, _TIME_HEIGHT - _BELOW
-    across = scale_over([point.seconds for point in points], left, right, may_be_log=True)
+    across = fit_scale([point.seconds for point in points], left, right, may_be_log=True)
     ends = [end for point in points for end in _ends(point.score.mean, point.score.std)]
-    up = scale_over(ends, bottom, top)
-    drawn = across_axis(across, top, bottom, time_title)
+    up = fit_scale(ends, bottom, top)
+    drawn = draw_x_axis(across, top, bottom, time_title)
     for value in up.ticks(4):
         y = up(value)
         drawn.append(tag("path", d=f"M{left:g} {y:.1f}H{right:g}", class_="grid"))
-        drawn.append(tag("text", words(value), x=left - 5, y=y + 3.5, class_="tick end"))
+        drawn.append(tag("text", format_number(value), x=left - 5, y=y + 3.5, class_="tick end"))
     places = [(across(point.seconds), up(point.score.mean)) for point in points]
     for point, (x, _) in zip(points, places, strict=True):
         low, high = _drawn_ends(up, point.score)
         drawn.append(
             tag("path", d=f"M{x:.1f} {low:.1f}V{high:.1f}", class_=f"whisker {point.name.colour}")
         )
-    spots = _free_spots(places, (left, top, right, bottom))
+    spots = _place_numbers(places, (left, top, right, bottom))
     for point, (x, y), (tx, ty) in zip(points, places, spots, strict=True):
-        told = (
+        hint = (
             f"{point.name.text}: {format_cell(point.score)} in {point.seconds:.3g} s "
             f"(mean and standard deviation)"
         )
-        is_far = math.hypot(tx - x, ty - y) > _STEPS_ASIDE[0] + 2
+        is_far = math.hypot(tx - x, ty - y) > _OFFSETS[0] + 2
         line = tag("path", d=f"M{x:.1f} {y:.1f}L{tx:.1f} {ty:.1f}", class_="leader")
         drawn.append(
             tag(
@@ -144,22 +144,22 @@ def draw_scores_against_time(
                 line if is_far else None,
                 tag("circle", cx=x, cy=y, r=4),
                 tag("text", point.name.number, x=tx, y=ty + 3.5, class_="mid number"),
-                tag("title", told),
+                tag("title", hint),
                 class_=f"point {point.name.colour}",
             )
         )
     label = f"{score_title} against {time_title.lower()} on {dataset}"
-    return picture(WIDTH, _TIME_HEIGHT, label, drawn)
+    return svg(WIDTH, _TIME_HEIGHT, label, drawn)
 
 
-def _free_spots(
+def _place_numbers(
     places: Sequence[tuple[float, float]], box: tuple[float, float, float, float]
 ) -> list[tuple[float, float]]:
-    """Return where the numbers of points go: near, but not over other points or numbers."""
+    """Return positions for the numbers: near their points, but not on other points or numbers."""
     width, height = _LABEL
     taken: list[tuple[float, float]] = []
     for x, y in places:
-        tries = [(x + dx * far, y + dy * far) for far in _STEPS_ASIDE for dx, dy in _DIRECTIONS]
+        tries = [(x + dx * far, y + dy * far) for far in _OFFSETS for dx, dy in _OFFSET_DIRECTIONS]
         for tx, ty in tries:
             is_inside = box[0] < tx < box[2] and box[1] < ty < box[3]
             meets_number = any(abs(tx - a) < width and abs(ty - b) < height for a, b in taken)

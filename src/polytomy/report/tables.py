@@ -1,4 +1,4 @@
-"""The tables of measures, with the published figures beside ours; and comparisons in pairs."""
+"""Tables of measures with the published figures, and of paired comparisons."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from polytomy.report.markup import Child, Markup, tag
-from polytomy.report.names import Name, heading_cell, labelled, published_text
+from polytomy.report.names import Name, heading_cell, pair_label, published_text
 from polytomy.report.parts import data_table, heading, number_cell
 from polytomy.trials import MEASURES, Beside, Cell, Comparison, Measure, Table
 from polytomy.trials.results import PairName
@@ -23,25 +23,25 @@ _MEANINGS = {
     "worse": "worse than the published figure",
 }
 _KEY: dict[_Verdict, str] = {
-    "agrees": "ours is within two of its standard deviations,",
+    "agrees": "ours is within two published standard deviations,",
     "better": "ours is better,",
     "worse": "ours is worse.",
 }
-_NOTE = "†"
-_LEVEL = 0.05
+_NOTE_MARK = "†"
+_SIGNIFICANCE_LEVEL = 0.05
 _DIRECTIONS = {"largest": "Larger is better.", "smallest": "Smaller is better.", None: ""}
 
 
 def measure_table(
     table: Table, beside: Mapping[tuple[str, PairName], Beside], names: Mapping[PairName, Name]
 ) -> Markup:
-    """Return one measure of every pair on every dataset.
+    """Return a table of one measure for every pair on every dataset.
 
     Parameters
     ----------
     table : Table
-    beside : of this measure, by dataset and pair, where there are published figures
-    names : of the pairs
+    beside : comparisons with published figures, by dataset and pair
+    names : names of the pairs
     """
     first = table.measure.best or "smallest"
     has_methods = any(method for _, method in table.rows)
@@ -77,14 +77,14 @@ def _published_line(beside: Beside) -> Markup:
         " ",
         tag("span", f"{_MEANINGS[verdict]} ", class_="unseen"),
         published_text(theirs),
-        tag("sup", _NOTE) if theirs.note else None,
+        tag("sup", _NOTE_MARK) if theirs.note else None,
         class_=f"published {verdict}",
-        title=f"{_MEANINGS[verdict]}: the difference is {_difference(beside)}"
+        title=f"{_MEANINGS[verdict]}: difference {_format_difference(beside)}"
         + (f"; published for a {theirs.note}" if theirs.note else ""),
     )
 
 
-def _difference(beside: Beside) -> str:
+def _format_difference(beside: Beside) -> str:
     difference = beside.ours.mean - beside.theirs.mean
     if not beside.theirs.std:
         return f"{difference:+.2g}"
@@ -92,25 +92,25 @@ def _difference(beside: Beside) -> str:
 
 
 def key_to_marks(measure: Measure, beside: Sequence[Beside]) -> Markup:
-    """Return what the marks of a table mean."""
+    """Return a key to the marks in a table."""
     parts: list[Child] = [_DIRECTIONS[measure.best]]
     if measure.best is not None:
-        parts.append([" ", tag("strong", "Bold"), " is the best of a dataset."])
+        parts.append([" ", tag("strong", "Bold"), " marks the best pair on each dataset."])
     if beside:
-        parts.append(" Below ours stands the published figure: ")
+        parts.append(" The published figure is below ours: ")
         parts += [
             [tag("span", _MARKS[verdict], class_=f"mark {verdict}"), f" {meaning} "]
             for verdict, meaning in _KEY.items()
         ]
         notes = sorted({each.theirs.note for each in beside if each.theirs.note})
-        parts += [f" {_NOTE} {note}." for note in notes]
+        parts += [f" {_NOTE_MARK} {note}." for note in notes]
         if measure.name.endswith("seconds"):
-            parts.append(" Published times are those of another machine.")
+            parts.append(" The published times were measured on another machine.")
     return tag("p", parts, class_="note")
 
 
 def verdict_table(beside: Sequence[Beside]) -> Markup:
-    """Return how many cells of each measure agree with the published ones, are better or worse."""
+    """Return, for each measure, how many results agree with, beat or miss the published ones."""
     rows = []
     for measure in dict.fromkeys(each.measure for each in beside):
         own = [each.verdict for each in beside if each.measure == measure]
@@ -134,17 +134,17 @@ def verdict_table(beside: Sequence[Beside]) -> Markup:
                 number_cell(good, f"{good:.0%}", share),
             ]
         )
-    heads = [heading("measure", is_number=False), heading("cells", first="largest")]
+    heads = [heading("measure", is_number=False), heading("results", first="largest")]
     heads += [
         heading([tag("span", mark, class_=f"mark {verdict}"), f" {verdict}"], first="largest")
         for verdict, mark in _MARKS.items()
     ]
     heads.append(heading("agree or better", first="largest"))
-    return data_table("Cells that the published tables have too", heads, rows)
+    return data_table("Results compared with the published tables", heads, rows)
 
 
 def beside_table(beside: Sequence[Beside], names: Mapping[PairName, Name]) -> Markup:
-    """Return cells one below the other, with the published ones and the difference."""
+    """Return one row per result, with the published figure and the difference."""
     heads = [
         heading("pair", is_number=False),
         heading("measure", is_number=False),
@@ -169,13 +169,13 @@ def beside_table(beside: Sequence[Beside], names: Mapping[PairName, Name]) -> Ma
                 number_cell(ratio, "" if ratio is None else f"{ratio:.1f}"),
             ]
         )
-    return data_table("Cells that are worse than the published ones", heads, rows)
+    return data_table("Results that are worse than the published ones", heads, rows)
 
 
 def comparison_table(
     comparisons: Sequence[Comparison], datasets: Sequence[str], names: Mapping[PairName, Name]
 ) -> Markup:
-    """Return for any two pairs, on how many splits of each dataset the first is better."""
+    """Return the number of wins of every two pairs on each dataset, split by split."""
     by_pairs: dict[tuple[PairName, PairName], dict[str, Comparison]] = {}
     for each in comparisons:
         by_pairs.setdefault((each.one, each.other), {})[each.dataset] = each
@@ -185,26 +185,26 @@ def comparison_table(
         [_versus(names[one], names[other]), *(_outcome_cell(found.get(name)) for name in datasets)]
         for (one, other), found in by_pairs.items()
     ]
-    return data_table("Splits on which the first and the second is better", heads, rows)
+    return data_table("Number of splits on which each pair is better", heads, rows)
 
 
 def _versus(one: Name, other: Name) -> Markup:
-    return tag("th", labelled(one), " ", labelled(other), scope="row", class_="versus")
+    return tag("th", pair_label(one), " ", pair_label(other), scope="row", class_="versus")
 
 
 def _outcome_cell(comparison: Comparison | None) -> Markup:
     if comparison is None:
         return number_cell(None)
     outcome = comparison.outcome
-    is_sure = outcome.p_value <= _LEVEL
+    is_significant = outcome.p_value <= _SIGNIFICANCE_LEVEL
     score = f"{outcome.wins} : {outcome.losses}"
     p_value = "p < 0.001" if outcome.p_value < 0.001 else f"p = {outcome.p_value:.2g}"
-    told = f"of {outcome.n_splits} splits, {outcome.ties} equal"
+    hint = f"{outcome.n_splits} splits, {outcome.ties} ties"
     if math.isfinite(outcome.mean_difference):
-        told += f"; mean difference {outcome.mean_difference:+.3g}"
+        hint += f"; mean difference {outcome.mean_difference:+.3g}"
     return number_cell(
         outcome.wins - outcome.losses,
-        tag("strong", score) if is_sure else tag("span", score),
+        tag("strong", score) if is_significant else tag("span", score),
         " ",
-        tag("span", p_value, class_="published", title=told),
+        tag("span", p_value, class_="published", title=hint),
     )

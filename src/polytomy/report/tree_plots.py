@@ -1,4 +1,4 @@
-"""The tree of the classes, each node at the distance at which its sides are joined."""
+"""Dendrogram of a tree over classes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from polytomy.report.drawing import WIDTH, across_axis, fitted, picture, scale_over, text_width
+from polytomy.report.drawing import WIDTH, draw_x_axis, fit_scale, fit_text, svg, text_width
 from polytomy.report.markup import Markup, tag
 from polytomy.scheme import ClassRef, Scheme
 
@@ -16,29 +16,29 @@ __all__ = ["draw_dendrogram"]
 _ROW = 19
 _TOP = 8
 _BELOW = 32
-_MOST_NAMES = 150.0
+_NAMES_WIDTH = 150.0  # at most, in pixels
 
 
 def draw_dendrogram(
     tree: Scheme, distances: NDArray[np.float64], names: Sequence[str], label: str
 ) -> Markup:
-    """Draw a tree of binaries from left to right, the classes at the right.
+    """Draw a tree of two-way nodes from left to right, with the classes on the right.
 
     Parameters
     ----------
     tree : Scheme, a tree of two-way nodes
-    distances : between the classes, in the order of ``tree.classes``
-        A node stands at the least distance between classes of its two sides, which is where single
-        linkage joins them.
-    names : of the classes, in that order
-    label : what is seen, in words
+    distances : distances between classes, in the order of ``tree.classes``
+        A node is drawn at the smallest distance between classes of its two sides, which is where
+        single linkage joins them.
+    names : names of the classes, in that order
+    label : description for screen readers
     """
-    reserved = min(max(map(text_width, names)) + 10, _MOST_NAMES)
-    members, joins = _sides(tree, distances)
+    reserved = min(max(map(text_width, names)) + 10, _NAMES_WIDTH)
+    members, joins = _find_joins(tree, distances)
     bottom = _TOP + _ROW * len(names)
-    # The axis goes from far at the left to near at the right, so that classes end it.
-    scale = scale_over([0.0, *joins], WIDTH - reserved, 10.0)
-    drawn = across_axis(scale, _TOP, bottom, "distance at which the sides meet")
+    # The axis runs from far on the left to near on the right, where the classes are.
+    scale = fit_scale([0.0, *joins], WIDTH - reserved, 10.0)
+    drawn = draw_x_axis(scale, _TOP, bottom, "distance at which the branches merge")
     heights = [0.0] * len(tree.nodes)
     edge = WIDTH - reserved
     for k in reversed(range(len(tree.nodes))):
@@ -54,17 +54,17 @@ def draw_dendrogram(
         drawn.append(tag("path", tag("title", f"{joins[k]:.3g}: {sides}"), d=path, class_="branch"))
     for k, name in enumerate(names):
         y = _TOP + _ROW * (k + 0.5) + 3.5
-        drawn.append(tag("text", fitted(name, reserved - 6), x=edge + 5, y=y))
-    return picture(WIDTH, bottom + _BELOW, label, drawn)
+        drawn.append(tag("text", fit_text(name, reserved - 6), x=edge + 5, y=y))
+    return svg(WIDTH, bottom + _BELOW, label, drawn)
 
 
-def _sides(
+def _find_joins(
     tree: Scheme, distances: NDArray[np.float64]
 ) -> tuple[list[list[list[int]]], list[float]]:
-    """Return of each node the classes on its sides, and the least distance between these."""
+    """Return the classes on the two sides of each node, and the smallest distance between them."""
     members: list[list[list[int]]] = [[] for _ in tree.nodes]
     joins = [0.0] * len(tree.nodes)
-    # In preorder children come after their parents, so backwards all children are known.
+    # Nodes are in preorder, so going backwards visits children before their parents.
     for k in reversed(range(len(tree.nodes))):
         members[k] = [
             [branch.index]

@@ -1,4 +1,4 @@
-"""Numerical trials: schemes and solvers compared on datasets, in repeated splits."""
+"""Numerical trials: compare schemes and solvers on datasets over repeated splits."""
 
 from polytomy.trials.catalogue import CATALOGUE, KnownDataset
 from polytomy.trials.measures import MEASURES, Measure

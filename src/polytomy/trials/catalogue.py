@@ -1,4 +1,4 @@
-"""What is known of the datasets of Mills's experiments: sizes, classes, options, where they are."""
+"""The datasets of Mills's experiments: sizes, classes, SVM options and sources."""
 
 from __future__ import annotations
 
@@ -6,21 +6,21 @@ from typing import NamedTuple
 
 __all__ = ["CATALOGUE", "DEFAULT_ESTIMATOR", "KnownDataset"]
 
-# LIBSVM's defaults: C = 1, and gamma one over the number of features.
+# LIBSVM's defaults: C = 1 and gamma = 1 / n_features.
 DEFAULT_ESTIMATOR = "svc gamma=auto"
 
 
 class KnownDataset(NamedTuple):
-    """A dataset as the experiments of Mills (2019) used it.
+    """A dataset as used in the experiments of Mills (2019).
 
     Attributes
     ----------
     name : str
     n_features : int
-    classes : labels, in the order that codes over ordered classes go by
+    classes : labels, in the order used by codes over ordered classes
     counts : number of samples of each class
-    checksum : of the features, see `polytomy.trials.sources.checksum_of`
-    openml : number of the dataset at openml.org; None where it is not there
+    checksum : checksum of the features, see `polytomy.trials.sources.compute_checksum`
+    openml : ID of the dataset at openml.org; None if it is not there
     estimator : specification of the binary classifier
     """
 
@@ -34,7 +34,7 @@ class KnownDataset(NamedTuple):
 
     @property
     def n_samples(self) -> int:
-        """Number of samples of all classes."""
+        """Total number of samples."""
         return sum(self.counts)
 
 

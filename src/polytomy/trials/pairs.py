@@ -1,4 +1,4 @@
-"""What is compared: configurations, each solved by one method or more."""
+"""Pairs to compare: a configuration (scheme) and a method (solver)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from polytomy.composition import SchemeArgument, Solver, scheme_from
 from polytomy.designs import SCHEME_NAMES
-from polytomy.errors import ArgumentError
+from polytomy.errors import Argument, ArgumentError, PythonOnly
 from polytomy.scheme import Scheme
 from polytomy.scheme.ensemble import SchemeEnsemble
 from polytomy.selection import candidates_from
@@ -20,13 +20,13 @@ __all__ = ["PAPER_PAIRS", "Pair", "pairs_from"]
 
 
 class Pair(NamedTuple):
-    """A configuration and the method that its probabilities are solved by.
+    """A configuration, and the method that solves for its probabilities.
 
     Attributes
     ----------
-    configuration, method : what tables call them
-    scheme : in any form that the option ``scheme`` takes
-    solver : in any form that the option ``solver`` takes
+    configuration, method : names of scheme and solver in tables
+    scheme : any value that PolytomyClassifier accepts for ``scheme``
+    solver : any value that PolytomyClassifier accepts for ``solver``
     """
 
     configuration: str
@@ -36,11 +36,11 @@ class Pair(NamedTuple):
 
     @property
     def name(self) -> str:
-        """Both names in one."""
+        """Both names, separated by a comma."""
         return f"{self.configuration}, {self.method}"
 
     def describe(self) -> dict[str, str]:
-        """Return what tells this pair from others, as text."""
+        """Return text that identifies this pair."""
         return {
             "configuration": self.configuration,
             "method": self.method,
@@ -62,20 +62,20 @@ PAPER_PAIRS = tuple(
         ("empirical-tree", "least-squares"),
     )
 )
-"""The eight pairs of six configurations and their methods in the tables of Mills (2019)."""
+"""The eight pairs in the tables of Mills (2019), made of six configurations."""
 
 
 def pairs_from(schemes: Any = None, solvers: Iterable[Solver] | str | None = None) -> list[Pair]:
-    """Return the pairs that are asked for.
+    """Combine schemes and solvers into pairs.
 
     Parameters
     ----------
-    schemes : list or dict, optional
-        Each a scheme in any form that the option ``scheme`` takes, or a pair of a scheme and a
-        solver; in a dict, by name. By default the six of Mills's experiments.
+    schemes : list, or dict from names to schemes, optional
+        Each is any value that PolytomyClassifier accepts for ``scheme``, or a tuple of a scheme
+        and a solver. By default the six schemes of Mills's experiments.
     solvers : list of solvers, optional
-        Each for all the schemes that have none of their own; "least-squares" by default. With
-        neither schemes nor solvers, the pairs are those of the experiments.
+        Combined with every scheme that has no solver of its own; "least-squares" by default.
+        Without schemes and solvers, the pairs are those of Mills's experiments.
 
     Examples
     --------
@@ -93,26 +93,29 @@ def pairs_from(schemes: Any = None, solvers: Iterable[Solver] | str | None = Non
     elif isinstance(schemes, str | Scheme | SchemeEnsemble):
         schemes = [schemes]
     found = []
-    for name, scheme, own in _items(schemes):
+    for name, scheme, own in _named_schemes(schemes):
         for solver in wanted if own is None else [own]:
             if not callable(solver):
                 find_method(solver)
-            found.append(Pair(name, _name_of(solver), scheme, solver))
+            found.append(Pair(name, _solver_name(solver), scheme, solver))
         _check_scheme(scheme)
     if not found:
-        raise ArgumentError("there is nothing to compare; give a scheme and a solver or more")
+        raise ArgumentError(
+            "There is nothing to compare. Pass at least one scheme in ", Argument("schemes"),
+            " and one solver in ", Argument("solvers"), ".",
+        )  # fmt: skip
     names = [(pair.configuration, pair.method) for pair in found]
     for pair in found:
         if names.count((pair.configuration, pair.method)) > 1:
             raise ArgumentError(
-                f"two pairs are called {pair.name!r}; give a dict, each scheme with a name of its "
-                "own"
+                f"Two pairs are named {pair.name!r}.",
+                PythonOnly(" Pass a dict to give each scheme its own name."),
             )
         same = [each for each in found if each.configuration == pair.configuration]
         if not all(_is_same(each.scheme, pair.scheme) for each in same):
             raise ArgumentError(
-                f"two schemes are called {pair.configuration!r}; give a dict, each with a name of "
-                "its own"
+                f"Two schemes are named {pair.configuration!r}.",
+                PythonOnly(" Pass a dict to give each scheme its own name."),
             )
     return found
 
@@ -121,14 +124,14 @@ def _is_same(one: SchemeArgument, other: SchemeArgument) -> bool:
     return one is other or (isinstance(one, str) and isinstance(other, str) and one == other)
 
 
-def _items(schemes: Any) -> list[tuple[str, SchemeArgument, Solver | None]]:
-    """Return names, schemes, and their own solvers where they have some."""
+def _named_schemes(schemes: Any) -> list[tuple[str, SchemeArgument, Solver | None]]:
+    """Return the name, the scheme and the scheme's own solver, if any, of each item."""
     if isinstance(schemes, Mapping):
         items: list[tuple[str | None, Any]] = [(str(key), item) for key, item in schemes.items()]
     elif isinstance(schemes, Iterable):
         items = [(None, item) for item in schemes]
     else:
-        raise ArgumentError(f"schemes={schemes!r} is neither a list nor a dict of schemes")
+        raise ArgumentError(Argument("schemes", schemes), " must be a list or a dict of schemes.")
     found: list[tuple[str, SchemeArgument, Solver | None]] = []
     for name, item in items:
         is_pair = isinstance(item, tuple) and len(item) == 2
@@ -139,7 +142,7 @@ def _items(schemes: Any) -> list[tuple[str, SchemeArgument, Solver | None]]:
 
 
 def _check_scheme(scheme: SchemeArgument) -> None:
-    """Raise an error now for text that can be no scheme of any dataset."""
+    """Raise an error now for text that cannot be a scheme for any dataset."""
     if isinstance(scheme, str) and scheme not in SCHEME_NAMES:
         scheme_from(scheme, ["a", "b"])
 
@@ -148,7 +151,7 @@ def _describe_scheme(scheme: SchemeArgument) -> str:
     if isinstance(scheme, str) and scheme in SCHEME_NAMES:
         return scheme
     if isinstance(scheme, str | os.PathLike | Scheme | SchemeEnsemble):
-        return str(scheme_from(scheme, ["a", "b"]))  # of a file, what is in it counts
+        return str(scheme_from(scheme, ["a", "b"]))  # a file is identified by its content
     if callable(scheme):
         return _describe_function(scheme)
     return str(np.asarray(getattr(scheme, "matrix", scheme)).tolist())
@@ -159,5 +162,5 @@ def _describe_function(function: Callable[..., Any]) -> str:
     return f"{named.__module__}.{named.__qualname__}"
 
 
-def _name_of(solver: Solver) -> str:
+def _solver_name(solver: Solver) -> str:
     return solver if isinstance(solver, str) else getattr(solver, "__name__", repr(solver))

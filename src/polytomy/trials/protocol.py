@@ -1,4 +1,4 @@
-"""How trials are run: which samples are held out, what is trained, with which seeds."""
+"""How trials are run: splits, seeds and binary classifiers."""
 
 from __future__ import annotations
 
@@ -14,43 +14,53 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 from polytomy.binary import estimator_from, specification_of
-from polytomy.errors import ArgumentError, DataError
+from polytomy.errors import Argument, ArgumentError, DataError
 from polytomy.trials.catalogue import CATALOGUE, DEFAULT_ESTIMATOR
 from polytomy.trials.pairs import Pair
 from polytomy.trials.sources import Dataset
 
-__all__ = ["Protocol", "Split", "describe_estimator", "split_classes", "standardised"]
+__all__ = ["Protocol", "Split", "describe_estimator", "split_classes", "standardise"]
 
-# As LIBSVM's own probabilities: a sigmoid, from five folds.
+# As in LIBSVM's probabilities: a sigmoid from five folds.
 CALIBRATION = "auto"
 FOLDS = 5
 _LARGEST_SEED = 2**31
-_NO_END = 10**9
+_NO_LIMIT = 10**9
 
 
 class Split(NamedTuple):
-    """A standardised training and test part; codes are positions in the dataset's classes."""
+    """Standardised training and test samples, with indices into the dataset's classes."""
 
     X_train: Any
     y_train: NDArray[Any]
-    codes_train: NDArray[np.intp]
+    class_indices_train: NDArray[np.intp]
     X_test: Any
-    codes_test: NDArray[np.intp]
+    class_indices_test: NDArray[np.intp]
     seed: int
+
+    @property
+    def codes_train(self) -> NDArray[np.intp]:
+        """Same as `class_indices_train`; the name it had in polytomy 0.1."""
+        return self.class_indices_train
+
+    @property
+    def codes_test(self) -> NDArray[np.intp]:
+        """Same as `class_indices_test`; the name it had in polytomy 0.1."""
+        return self.class_indices_test
 
 
 @dataclass(frozen=True)
 class Protocol:
-    """What is the same in all trials of a run.
+    """Settings shared by all trials of a run.
 
     Parameters
     ----------
-    pairs : what is compared
-    test : the part of each class that is held out
-    seed : every trial's own seed is made from it, the dataset's name and the repeat
-    estimator : the binary classifier, or a dict of names of datasets and classifiers
-        None is a support vector machine, with the options of Mills's experiments for their
-        datasets, and LIBSVM's defaults for others.
+    pairs : pairs of a scheme and a solver to compare
+    test : fraction of each class to hold out
+    seed : seed of the run; each trial derives its own from it, the dataset's name and the repeat
+    estimator : binary classifier, or a dict from dataset names to classifiers
+        By default a support vector machine, with the options of Mills's experiments for their
+        datasets and LIBSVM's defaults for others.
     """
 
     pairs: Sequence[Pair]
@@ -60,14 +70,14 @@ class Protocol:
 
     def __post_init__(self) -> None:
         if not 0 < self.test < 1:
-            raise ArgumentError(
-                f"test={self.test:g} is no part of a class; give a number between 0 and 1"
-            )
+            raise ArgumentError(Argument("test"), f" must be between 0 and 1; got {self.test:g}.")
         if not isinstance(self.seed, int) or self.seed < 0:
-            raise ArgumentError(f"seed={self.seed!r} is no whole number from zero up")
+            raise ArgumentError(
+                Argument("seed"), f" must be a non-negative integer; got {self.seed!r}."
+            )
 
     def describe(self) -> dict[str, Any]:
-        """Return what must be the same for results to be put together, as plain values."""
+        """Return the settings that all trials in a folder must share, as plain values."""
         return {
             "pairs": [pair.describe() for pair in self.pairs],
             "test": self.test,
@@ -87,52 +97,52 @@ class Protocol:
         return estimator_from(given, SVC()) if isinstance(given, str) else clone(given)
 
     def check(self, dataset: Dataset) -> None:
-        """Raise DataError if nothing of a dataset can be held out."""
+        """Raise DataError if no sample of a dataset can be held out."""
         if not any(_n_held_out(count, self.test) for count in dataset.counts):
             raise DataError(
-                f"dataset {dataset.name}: no class has samples enough to hold out {self.test:g} of "
-                "them"
+                f"dataset {dataset.name}: no class has enough samples to hold out a fraction of "
+                f"{self.test:g}."
             )
 
     def split(self, dataset: Dataset, repeat: int) -> Split:
-        """Return one repeat's training and test part of a dataset."""
+        """Split a dataset into training and test samples for one repeat."""
         self.check(dataset)
         words = [self.seed, repeat, *dataset.name.encode()]
         random = np.random.default_rng(np.random.SeedSequence(words))
-        is_test = split_classes(dataset.codes, self.test, random)
-        X_train, X_test = standardised(dataset.X[~is_test], dataset.X[is_test])
+        is_test = split_classes(dataset.class_indices, self.test, random)
+        X_train, X_test = standardise(dataset.X[~is_test], dataset.X[is_test])
         return Split(
             X_train,
             dataset.y[~is_test],
-            dataset.codes[~is_test],
+            dataset.class_indices[~is_test],
             X_test,
-            dataset.codes[is_test],
+            dataset.class_indices[is_test],
             int(random.integers(_LARGEST_SEED)),
         )
 
 
-def standardised(training: Any, *others: Any) -> list[Any]:
-    """Return samples scaled so that the features of the first ones have mean 0 and variance 1."""
-    # Sparse features keep their mean, so that their zeros stay zeros.
+def standardise(training: Any, *others: Any) -> list[Any]:
+    """Scale samples so that the features of the training samples have mean 0 and variance 1."""
+    # Sparse features are not centred, so zeros stay zeros.
     scaler = StandardScaler(with_mean=not issparse(training)).fit(training)
     return [scaler.transform(samples) for samples in (training, *others)]
 
 
 def split_classes(
-    codes: NDArray[np.intp], test: float, random: np.random.Generator
+    class_indices: NDArray[np.intp], test: float, random: np.random.Generator
 ) -> NDArray[np.bool_]:
-    """Return which samples are held out: a part of each class, but never all of one.
+    """Return a mask of the samples to hold out: a fraction of each class, but never all of it.
 
     Examples
     --------
-    >>> codes = np.array([0] * 10 + [1] * 20 + [2])
-    >>> is_test = split_classes(codes, 0.3, np.random.default_rng(0))
-    >>> np.bincount(codes[is_test], minlength=3)
+    >>> class_indices = np.array([0] * 10 + [1] * 20 + [2])
+    >>> is_test = split_classes(class_indices, 0.3, np.random.default_rng(0))
+    >>> np.bincount(class_indices[is_test], minlength=3)
     array([3, 6, 0])
     """
-    is_test = np.zeros(len(codes), dtype=bool)
-    for code in range(int(codes.max()) + 1):
-        members = np.flatnonzero(codes == code)
+    is_test = np.zeros(len(class_indices), dtype=bool)
+    for index in range(int(class_indices.max()) + 1):
+        members = np.flatnonzero(class_indices == index)
         is_test[random.permutation(members)[: _n_held_out(len(members), test)]] = True
     return is_test
 
@@ -142,7 +152,7 @@ def _n_held_out(n_members: int, test: float) -> int:
 
 
 def describe_estimator(estimator: Any) -> str:
-    """Return a text that tells an estimator from others, by its parameters.
+    """Return text that identifies an estimator by its parameters.
 
     Examples
     --------
@@ -152,7 +162,7 @@ def describe_estimator(estimator: Any) -> str:
     try:
         return specification_of(estimator)
     except ArgumentError:
-        # All of it: by default scikit-learn leaves out the middle of what is long.
+        # By default scikit-learn abbreviates a long repr; two estimators must not look alike.
         whole = isinstance(estimator, BaseEstimator)
-        text = estimator.__repr__(N_CHAR_MAX=_NO_END) if whole else repr(estimator)
+        text = estimator.__repr__(N_CHAR_MAX=_NO_LIMIT) if whole else repr(estimator)
         return " ".join(text.split())

@@ -1,4 +1,4 @@
-"""The figures of Mills's tables, and ours beside them."""
+"""The figures published in Mills's tables, compared with ours."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from polytomy.trials.results import Cell, PairName, Results
 
 __all__ = ["Beside", "Published", "beside_published", "find_published"]
 
-# What counts as agreement, in standard deviations of the published figure.
-_DEVIATIONS = 2
+# Largest difference that counts as agreement, in published standard deviations.
+_MOST_DEVIATIONS = 2
 
 
 class Published(NamedTuple):
-    """A published mean over ten repeats, its standard deviation, and what is special about it."""
+    """A published mean over ten repeats, its standard deviation, and a note, often empty."""
 
     mean: float
     std: float
@@ -27,14 +27,14 @@ class Published(NamedTuple):
 
 
 class Beside(NamedTuple):
-    """One of our cells beside the published one.
+    """One of our cells next to the published one.
 
     Attributes
     ----------
-    measure, dataset, pair : which cell; the method is empty where all of a configuration share it
+    measure, dataset, pair : place of the cell; the method is empty if all methods share the value
     ours : Cell
     theirs : Published
-    verdict : "agrees" within two standard deviations of the published figure; else "better" or
+    verdict : "agrees" if ours is within two published standard deviations, else "better" or
         "worse"
     """
 
@@ -47,11 +47,11 @@ class Beside(NamedTuple):
 
 
 def find_published(measure: str, dataset: str, pair: PairName) -> Published | None:
-    """Return a figure of the tables in Mills (2019); None where they have none.
+    """Return a figure from the tables of Mills (2019); None if they do not have it.
 
     Parameters
     ----------
-    measure : name of a measure; of a training time the method does not matter
+    measure : name of a measure; the method is ignored for measures that all methods share
     dataset : name of a dataset
     pair : configuration and method, as in PAPER_PAIRS
 
@@ -67,9 +67,9 @@ def find_published(measure: str, dataset: str, pair: PairName) -> Published | No
 
 
 def beside_published(results: Results) -> list[Beside]:
-    """Return all cells that the published tables have too, with theirs.
+    """Compare every cell that the published tables also have.
 
-    A dataset that has the name of a published one but another size is not compared with it.
+    A dataset with the name of a published one but another size is skipped.
     """
     found = []
     facts = results.facts or {}
@@ -85,7 +85,7 @@ def beside_published(results: Results) -> list[Beside]:
 
 
 def _is_published(name: str, facts: Mapping[str, Any]) -> bool:
-    """Return whether nothing that is known of a dataset speaks against its being published."""
+    """Return whether a dataset has the name and, as far as known, the size of a published one."""
     known = CATALOGUE.get(name)
     return known is not None and all(
         facts.get(what, size) == size
@@ -95,7 +95,7 @@ def _is_published(name: str, facts: Mapping[str, Any]) -> bool:
 
 def _judge(ours: Cell, theirs: Published, *, largest: bool) -> Literal["agrees", "better", "worse"]:
     difference = ours.mean - theirs.mean
-    if abs(difference) <= _DEVIATIONS * theirs.std:
+    if abs(difference) <= _MOST_DEVIATIONS * theirs.std:
         return "agrees"
     return "better" if (difference > 0) == largest else "worse"
 

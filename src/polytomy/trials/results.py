@@ -1,4 +1,4 @@
-"""What came out of trials: means and standard deviations, the best, and how sure that is."""
+"""Results of trials: means and standard deviations, the best pairs, and significance."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from polytomy.errors import ArgumentError
+from polytomy.errors import Argument, ArgumentError
 from polytomy.trials.catalogue import CATALOGUE
 from polytomy.trials.measures import MEASURES, Measure, find_measure
 from polytomy.trials.sources import BUNDLED
@@ -22,16 +22,16 @@ __all__ = ["Cell", "Comparison", "PairName", "Results", "Table"]
 
 Floats = NDArray[np.float64]
 PairName = tuple[str, str]
-"""A configuration and a method."""
+"""Names of a configuration and a method."""
 
-# Means that differ by no more than the order of additions makes are equally good.
-_SAME = 1e-12
+# Relative difference up to which two means are ties: rounding depends on the order of addition.
+_TIE = 1e-12
 
 
 class Cell(NamedTuple):
-    """Mean and standard deviation over the repeats (NaN for one repeat), and whether none beats it.
+    """Mean and standard deviation over the repeats, and whether the mean is the best.
 
-    The standard deviation is the ordinary one, sqrt(Σ (x − mean)² / (n − 1)).
+    The standard deviation is sqrt(Σ (x − mean)² / (n − 1)), NaN for a single repeat.
     """
 
     mean: float
@@ -41,14 +41,14 @@ class Cell(NamedTuple):
 
 
 class Table(NamedTuple):
-    """One measure of every pair on every dataset.
+    """One measure for every pair on every dataset.
 
     Attributes
     ----------
     measure : Measure
     datasets : names of the columns
-    rows : names of the rows; the method is empty where all of a configuration have the same values
-    cells : a list for each row; None where nothing was measured
+    rows : names of the rows; the method is empty if all methods of a configuration share the value
+    cells : one list per row; None where nothing was measured
     """
 
     measure: Measure
@@ -58,7 +58,7 @@ class Table(NamedTuple):
 
 
 class Comparison(NamedTuple):
-    """Two pairs compared on the splits of one dataset."""
+    """Two pairs compared split by split on one dataset."""
 
     measure: str
     dataset: str
@@ -73,11 +73,11 @@ class Results:
 
     Attributes
     ----------
-    records : list of dict, each a finished trial as `measure_trial` returns it
-    pairs : names of what was compared, in order
-    datasets : names, in order
-    facts : for each dataset what it is
-    manifest : protocol, versions and the like
+    records : list of dict, the finished trials as returned by `measure_trial`
+    pairs : names of the pairs, in order
+    datasets : names of the datasets, in order
+    facts : description of each dataset, by name
+    manifest : protocol, versions and machine
 
     Examples
     --------
@@ -101,13 +101,13 @@ class Results:
         datasets: Iterable[str] | None = None,
         repeats: int | None = None,
     ) -> Results:
-        """Return the trials that a folder has.
+        """Read the trials in a folder.
 
         Parameters
         ----------
-        folder : that a run wrote to
-        datasets : names of those that are wanted, in order; all by default
-        repeats : the number of repeats that are wanted; all by default
+        folder : folder that a run wrote to
+        datasets : names of the datasets to read, in order; all by default
+        repeats : number of repeats to read; all by default
         """
         manifest = read_manifest(folder)
         records = [
@@ -115,8 +115,8 @@ class Results:
             for record in read_trials(folder)
             if repeats is None or record["repeat"] < repeats
         ]
-        there = {record["dataset"] for record in records}
-        wanted = _in_order(there) if datasets is None else list(datasets)
+        present = {record["dataset"] for record in records}
+        wanted = _sort_datasets(present) if datasets is None else list(datasets)
         names = [(pair["configuration"], pair["method"]) for pair in manifest["protocol"]["pairs"]]
         return cls(
             [record for record in records if record["dataset"] in wanted],
@@ -131,11 +131,11 @@ class Results:
         )
 
     def outcomes(self, dataset: str, pair: PairName) -> list[Mapping[str, Any]]:
-        """Return what a pair gave on a dataset, repeat by repeat, as `measure_trial` returns it."""
+        """Return the cells of a pair on a dataset, repeat by repeat; see `measure_trial`."""
         if pair not in self.pairs or dataset not in self.datasets:
             raise ArgumentError(
-                f"there are no trials of {pair!r} on {dataset!r}; there are those of "
-                f"{', '.join(map(repr, self.pairs))} on {', '.join(self.datasets)}"
+                f"No trials of {pair!r} on {dataset!r}. There are trials of "
+                f"{', '.join(map(repr, self.pairs))} on {', '.join(self.datasets)}."
             )
         own = [record for record in self.records if record["dataset"] == dataset]
         return [
@@ -146,7 +146,7 @@ class Results:
         ]
 
     def values(self, measure: str, dataset: str, pair: PairName) -> Floats:
-        """Return the values of a measure, one for each repeat in their order; NaN where none is."""
+        """Return the value of a measure for each repeat, in order; NaN where it is missing."""
         name = find_measure(measure).name
         found = [each.get("scores", {}).get(name) for each in self.outcomes(dataset, pair)]
         return np.array([np.nan if value is None else value for value in found], dtype=np.float64)
@@ -154,15 +154,15 @@ class Results:
     def total(
         self, what: Literal["confusion", "reliability"], dataset: str, pair: PairName
     ) -> Floats | None:
-        """Return the sum over the repeats of a pair's confusion matrices, or reliability counts.
+        """Sum a pair's confusion matrices or reliability counts over the repeats.
 
-        None where there are none. For their rows and columns see `measure_trial`.
+        Returns None if there are none. See `measure_trial` for rows and columns.
         """
         parts = [each[what] for each in self.outcomes(dataset, pair) if each.get(what)]
         return np.sum(parts, axis=0, dtype=np.float64) if parts else None
 
     def cell(self, measure: str, dataset: str, pair: PairName) -> Cell | None:
-        """Return mean and standard deviation over the repeats; None where nothing was measured."""
+        """Return mean and standard deviation over the repeats; None if nothing was measured."""
         values = self.values(measure, dataset, pair)
         values = values[np.isfinite(values)]
         if not len(values):
@@ -171,30 +171,32 @@ class Results:
         return Cell(float(np.mean(values)), std, len(values))
 
     def table(self, measure: str) -> Table:
-        """Return one measure of every pair on every dataset, the best of each dataset marked.
+        """Return one measure for every pair on every dataset, with the best of each marked.
 
-        Rows without any value are left out.
+        Rows without values are omitted.
         """
         found = find_measure(measure)
         rows = {
             pair: [self.cell(measure, name, pair) for name in self.datasets] for pair in self.pairs
         }
         if found.of_scheme:
-            rows = _by_configuration(rows)
+            rows = _merge_methods(rows)
         rows = {pair: cells for pair, cells in rows.items() if any(cells)}
         if found.best is not None:
             _mark_best(list(rows.values()), largest=found.best == "largest")
         return Table(found, list(self.datasets), list(rows), list(rows.values()))
 
     def tables(self) -> list[Table]:
-        """Return the tables of all measures that have values."""
+        """Return a table for every measure that has values."""
         return [table for table in map(self.table, MEASURES) if table.rows]
 
     def compare(self, measure: str) -> list[Comparison]:
-        """Return how any two pairs compare on each dataset, split by split."""
+        """Compare all pairs with each other on each dataset, split by split."""
         found = find_measure(measure)
         if found.best is None:
-            raise ArgumentError(f"measure={measure!r} has no best, so nothing is compared by it")
+            raise ArgumentError(
+                Argument("measure", measure), " has no best value, so it cannot compare pairs."
+            )
         made = []
         for dataset in self.datasets:
             values = {pair: self.values(measure, dataset, pair) for pair in self.pairs}
@@ -208,13 +210,13 @@ class Results:
         return made
 
     def rank(self, measure: str) -> tuple[list[PairName], Ranking] | None:
-        """Return the pairs and how they rank over the datasets on which all of them were measured.
+        """Rank the pairs over the datasets on which all of them were measured.
 
-        Pairs that were measured nowhere are left out. None for fewer than two datasets or pairs.
+        Pairs without any value are omitted. Returns None for fewer than two datasets or pairs.
         """
         found = find_measure(measure)
         table = self.table(measure)
-        # Columns in which some row is empty say nothing of that row's rank.
+        # A dataset without a value for some pair cannot rank that pair.
         whole = [k for k in range(len(table.datasets)) if all(row[k] for row in table.cells)]
         if found.best is None or len(whole) < 2 or len(table.rows) < 2:
             return None
@@ -223,7 +225,7 @@ class Results:
         return table.rows, rank_methods(np.array(means).T, largest_is_best=is_largest)
 
     def problems(self) -> dict[str, list[str]]:
-        """Return for each problem that made a pair impossible, the pairs and datasets it met."""
+        """Return the problems that ruled pairs out, each with the pairs and datasets concerned."""
         found: dict[str, dict[str, None]] = {}
         for record in self.records:
             for cell in record["cells"]:
@@ -233,7 +235,7 @@ class Results:
         return {problem: list(places) for problem, places in found.items()}
 
     def rows(self) -> list[dict[str, Any]]:
-        """Return a flat dict for each pair in each trial: the raw values, None where none is."""
+        """Return one flat dict per pair and trial with the raw values; None where missing."""
         return [
             {
                 "dataset": record["dataset"],
@@ -255,7 +257,7 @@ class Results:
             import pandas
         except ImportError:
             raise ArgumentError(
-                "a frame needs pandas, which is not installed. rows() has the same as dicts."
+                "frame() needs pandas, which is not installed. Use rows() for a list of dicts."
             ) from None
         return pandas.DataFrame(self.rows())
 
@@ -266,10 +268,10 @@ class Results:
         )
 
 
-def _by_configuration(
+def _merge_methods(
     rows: Mapping[PairName, list[Cell | None]],
 ) -> dict[PairName, list[Cell | None]]:
-    """Return one row for each configuration: what the first of its methods has that has a value."""
+    """Merge rows by configuration, taking each value from the first method that has it."""
     merged: dict[PairName, list[Cell | None]] = {}
     for (configuration, _), cells in rows.items():
         before = merged.get((configuration, ""), [None] * len(cells))
@@ -287,11 +289,11 @@ def _mark_best(rows: list[list[Cell | None]], *, largest: bool) -> None:
         best = max(means) if largest else min(means)
         for row in rows:
             cell = row[k]
-            if cell is not None and math.isclose(cell.mean, best, rel_tol=_SAME):
+            if cell is not None and math.isclose(cell.mean, best, rel_tol=_TIE):
                 row[k] = cell._replace(is_best=True)
 
 
-def _in_order(names: Iterable[str]) -> list[str]:
+def _sort_datasets(names: Iterable[str]) -> list[str]:
     """Return datasets in the order of the experiments' tables, then by name."""
     known = [*CATALOGUE, *BUNDLED]
     return sorted(

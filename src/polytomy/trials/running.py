@@ -1,4 +1,4 @@
-"""Running trials: what is not finished yet, one after the other, each kept as soon as it is."""
+"""Run the trials that are not finished yet, and save each as soon as it is done."""
 
 from __future__ import annotations
 
@@ -15,37 +15,42 @@ import numpy as np
 from polytomy.composition import Solver
 from polytomy.designs import empirical_tree
 from polytomy.distances import hausdorff
-from polytomy.errors import ArgumentError
+from polytomy.errors import Argument, ArgumentError
 from polytomy.trials.measuring import measure_trial
 from polytomy.trials.pairs import pairs_from
-from polytomy.trials.protocol import Protocol, describe_estimator, standardised
+from polytomy.trials.protocol import Protocol, describe_estimator, standardise
 from polytomy.trials.results import Results
 from polytomy.trials.sources import Dataset, load_datasets
-from polytomy.trials.store import Store, holding_tables
+from polytomy.trials.store import Store, lock_tables
 from polytomy.trials.tables import write_tables
 
 __all__ = ["Progress", "run"]
 
-# Seconds between looks at what other runs of the folder have finished.
-_PATIENCE = 0.5
-# Enough samples for all that is compiled at first use.
+# Seconds between checks for trials finished by other runs.
+_POLL_SECONDS = 0.5
+# Enough samples to trigger everything that is compiled at first use.
 _WARM_UP_SAMPLES = 1200
-# What the number of threads, and so the times, depend on beside the jobs.
-_THREADS = ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+# Variables that set the number of threads, which times depend on.
+_THREAD_VARIABLES = (
+    "NUMBA_NUM_THREADS",
+    "OMP_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "MKL_NUM_THREADS",
+)
 _PACKAGES = ("polytomy", "numpy", "scipy", "scikit-learn", "numba", "joblib")
 
 
 class Progress(NamedTuple):
-    """How far a run is.
+    """Progress of a run.
 
     Attributes
     ----------
-    n_done, n_trials : of the trials that were asked for
-    dataset, repeat : of the trial that is run, or was just finished
-    stage : "found", of trials that were finished before; "begun"; a configuration that is trained;
-        "done"
-    seconds_left : an estimate; None before each dataset that is left was tried once
-    records : the trials that are finished
+    n_done, n_trials : number of finished trials, and of all
+    dataset, repeat : the trial that is running or was just finished
+    stage : "found" for trials finished earlier, "begun", the name of a configuration when it has
+        been trained, or "done"
+    seconds_left : estimate; None until every remaining dataset has had one trial
+    records : the finished trials
     """
 
     n_done: int
@@ -73,30 +78,28 @@ def run(
 ) -> Results:
     """Compare schemes and solvers on datasets, in repeated trials.
 
-    In each trial a part of each class is held out, the features are standardised on the training
-    part, and all pairs of a scheme and a solver are trained and judged. What is finished is kept in
-    the folder; a run that was stopped goes on where it was, and several runs can share the work.
+    Each trial holds out a fraction of each class, standardises the features on the training
+    samples, and trains and scores all pairs of a scheme and a solver. Finished trials are saved in
+    the folder: an interrupted run continues where it stopped, and several runs can share the work.
 
     Parameters
     ----------
     datasets, data : names and their folder, or a dict of pairs (X, y); see `load_datasets`
-    schemes, solvers : what is compared; see `pairs_from`
+    schemes, solvers : what to compare; see `pairs_from`
     estimator : classifier, specification such as "svc C=10", or a dict of these by dataset
         By default support vector machines, with the options of Mills's experiments for their
         datasets.
-    repeats : number of trials of each dataset
-    test : the part of each class that is held out
-    seed : fixes all splits, folds and what is drawn
-    n_jobs : jobs of joblib over the binaries of a trial; the results do not depend on it, but times
-        do
-    folder : where results are kept
-    on_progress : called with a Progress
+    repeats : number of trials per dataset
+    test : fraction of each class to hold out
+    seed : seed of all splits, folds and random designs
+    n_jobs : number of joblib jobs for the binaries of a trial; affects times, not scores
+    folder : folder for the results
+    on_progress : function called with a Progress
 
     Returns
     -------
     Results
-        Of the datasets and repeats that were asked for. The tables in the folder have all trials
-        that are there.
+        Results of these datasets and repeats. The tables in the folder cover all trials in it.
 
     Examples
     --------
@@ -109,17 +112,19 @@ def run(
     <Results: 2 trials of 2 pairs on 1 datasets>
     """
     if isinstance(repeats, bool) or not isinstance(repeats, int) or repeats < 1:
-        raise ArgumentError(f"repeats={repeats!r} is no whole number from one up")
+        raise ArgumentError(Argument("repeats"), f" must be a positive integer; got {repeats!r}.")
     protocol = Protocol(pairs_from(schemes, solvers), test, seed, estimator)
     loaded = load_datasets(datasets, data)
     for each in loaded:
         protocol.check(each)
     texts = {each.name: describe_estimator(protocol.estimator_for(each.name)) for each in loaded}
-    store = Store(folder, protocol.describe(), _about())
+    store = Store(folder, protocol.describe(), _describe_environment())
     for each in loaded:
-        store.register(_facts(each, texts[each.name]), partial(_portrait, each))
+        store.register(
+            _describe_dataset(each, texts[each.name]), partial(_describe_distances, each)
+        )
     _Run(store, protocol, loaded, repeats, n_jobs, on_progress).finish()
-    with holding_tables(folder):
+    with lock_tables(folder):
         write_tables(Results.read(folder), folder)
     return Results.read(folder, [each.name for each in loaded], repeats)
 
@@ -136,17 +141,17 @@ class _Run:
     ) -> None:
         self.store, self.protocol, self.n_jobs = store, protocol, n_jobs
         self.on_progress = on_progress
-        # All datasets once, then again: so there is soon something of each.
+        # Repeats in the outer loop: every dataset soon has a first result.
         self.left = [(dataset, repeat) for repeat in range(repeats) for dataset in datasets]
         self.n_trials = len(self.left)
         self.records: list[dict[str, Any]] = []
         self.is_warm = False
 
     def finish(self) -> None:
-        """Run what is left, or wait for the runs that are at it."""
-        self._collect(is_told=False)
+        """Run the remaining trials, or wait for the runs that are working on them."""
+        self._collect(is_reported=False)
         if self.records:
-            self._tell(self.records[-1]["dataset"], self.records[-1]["repeat"], "found")
+            self._report(self.records[-1]["dataset"], self.records[-1]["repeat"], "found")
         while self.left:
             n_left = len(self.left)
             for dataset, repeat in list(self.left):
@@ -155,10 +160,10 @@ class _Run:
                         self._measure(dataset, repeat)
                 self._collect()
             if len(self.left) == n_left:
-                time.sleep(_PATIENCE)
+                time.sleep(_POLL_SECONDS)
 
     def _measure(self, dataset: Dataset, repeat: int) -> None:
-        self._tell(dataset.name, repeat, "begun")
+        self._report(dataset.name, repeat, "begun")
         if not self.is_warm:
             _warm_up(self.protocol, dataset.name, self.n_jobs)
             self.is_warm = True
@@ -167,13 +172,13 @@ class _Run:
             self.protocol,
             repeat,
             n_jobs=self.n_jobs,
-            on_trained=lambda name: self._tell(dataset.name, repeat, name),
+            on_trained=lambda name: self._report(dataset.name, repeat, name),
         )
-        threads = {name: os.environ[name] for name in _THREADS if name in os.environ}
+        threads = {name: os.environ[name] for name in _THREAD_VARIABLES if name in os.environ}
         self.store.write(record | {"versions": _versions(), "threads": threads})
 
-    def _collect(self, *, is_told: bool = True) -> None:
-        """Take the trials that are finished, by whichever run, off the list of what is left."""
+    def _collect(self, *, is_reported: bool = True) -> None:
+        """Move trials that any run has finished from the remaining ones to the records."""
         still = []
         for dataset, repeat in self.left:
             record = self.store.find(dataset.name, repeat)
@@ -183,23 +188,23 @@ class _Run:
                 self.records.append(record)
         finished = self.records[len(self.records) - (len(self.left) - len(still)) :]
         self.left = still
-        for record in finished if is_told else ():
-            self._tell(record["dataset"], record["repeat"], "done")
+        for record in finished if is_reported else ():
+            self._report(record["dataset"], record["repeat"], "done")
 
-    def _tell(self, name: str, repeat: int, stage: str) -> None:
+    def _report(self, name: str, repeat: int, stage: str) -> None:
         if self.on_progress is not None:
             n_done = self.n_trials - len(self.left)
-            left = _estimate([dataset.name for dataset, _ in self.left], self.records)
+            left = _estimate_seconds([dataset.name for dataset, _ in self.left], self.records)
             self.on_progress(
                 Progress(n_done, self.n_trials, name, repeat, stage, left, list(self.records))
             )
 
 
-def _estimate(left: Sequence[str], records: Sequence[Mapping[str, Any]]) -> float | None:
-    """Return the seconds that trials of datasets will take, by those that are finished.
+def _estimate_seconds(left: Sequence[str], records: Sequence[Mapping[str, Any]]) -> float | None:
+    """Estimate the seconds the remaining trials will take from the finished ones.
 
-    One dataset says little of another: the time goes with samples, features, classes and how hard
-    they are to tell apart. So nothing is guessed before each that is left was tried once.
+    Times vary too much between datasets to extrapolate from one to another, so the estimate is None
+    until every remaining dataset has a finished trial.
     """
     seconds: dict[str, list[float]] = {}
     for record in records:
@@ -210,17 +215,17 @@ def _estimate(left: Sequence[str], records: Sequence[Mapping[str, Any]]) -> floa
 
 
 def _warm_up(protocol: Protocol, name: str, n_jobs: int | None) -> None:
-    """Load and compile what the trials will use, so that no pair is charged for it."""
+    """Load and compile what the trials use, so that no pair's time includes it."""
     random = np.random.default_rng(0)
     classes = np.arange(_WARM_UP_SAMPLES) % 4
     X = random.normal(size=(_WARM_UP_SAMPLES, 2)) + classes[:, np.newaxis]
-    # A user's own function may not know what to do with made data.
+    # A user's own function may not accept made-up data.
     designs = [pair for pair in protocol.pairs if isinstance(pair.scheme, str)]
     made = Protocol(designs, protocol.test, protocol.seed, protocol.estimator_for(name))
     measure_trial(Dataset("warm-up", X, classes), made, 0, n_jobs=n_jobs)
 
 
-def _facts(dataset: Dataset, estimator: str) -> dict[str, Any]:
+def _describe_dataset(dataset: Dataset, estimator: str) -> dict[str, Any]:
     return {
         "name": dataset.name,
         "n_samples": int(dataset.X.shape[0]),
@@ -232,9 +237,9 @@ def _facts(dataset: Dataset, estimator: str) -> dict[str, Any]:
     }
 
 
-def _portrait(dataset: Dataset) -> dict[str, Any]:
-    """Return how far apart the classes are, and the tree of that: of all samples, standardised."""
-    (X,) = standardised(dataset.X)
+def _describe_distances(dataset: Dataset) -> dict[str, Any]:
+    """Return class distances and the empirical tree, from all samples after standardising."""
+    (X,) = standardise(dataset.X)
     distances = hausdorff(X, dataset.y)
     return {
         "distances": distances.reordered(dataset.classes).matrix.tolist(),
@@ -242,7 +247,7 @@ def _portrait(dataset: Dataset) -> dict[str, Any]:
     }
 
 
-def _about() -> dict[str, Any]:
+def _describe_environment() -> dict[str, Any]:
     return {
         "versions": _versions(),
         "python": platform.python_version(),

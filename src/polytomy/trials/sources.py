@@ -1,4 +1,4 @@
-"""The datasets of trials: from a folder, bundled with scikit-learn, or given as arrays."""
+"""Datasets for trials: from a folder, bundled with scikit-learn, or passed as arrays."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array, get_index_dtype, issparse
 
 from polytomy.datasets import read_data
-from polytomy.errors import ArgumentError, DataError
+from polytomy.errors import Argument, ArgumentError, DataError
 from polytomy.trials.catalogue import CATALOGUE
 
 __all__ = [
     "BUNDLED",
     "Dataset",
-    "checksum_of",
+    "compute_checksum",
     "load_datasets",
     "names_in_folder",
     "path_in_folder",
 ]
 
 BUNDLED = ("digits", "wine", "iris", "breast-cancer")
-"""What comes with scikit-learn."""
+"""Names of the datasets that come with scikit-learn."""
 
-# The first is that of files that are written; of several files of one name it is taken first, too.
+# In order of preference when a name has several files; new files are written with the first.
 _TABLES = (".csv.gz", ".csv", ".tsv.gz", ".tsv")
-_OTHERS = (".svmlight.gz", ".svmlight", ".svm", ".libsvm", ".parquet", ".npz")
-_ENDINGS = (*_TABLES, *_OTHERS)
+_OTHER_FORMATS = (".svmlight.gz", ".svmlight", ".svm", ".libsvm", ".parquet", ".npz")
+_ENDINGS = (*_TABLES, *_OTHER_FORMATS)
 _ORDER_FILE = "class_order.json"
 
 
@@ -44,16 +44,16 @@ class Dataset:
 
     Parameters
     ----------
-    name : of the dataset
+    name : name of the dataset
     X : array or sparse matrix of shape (n_samples, n_features)
-    y : array of shape (n_samples,), the labels
-    order : labels in the order that codes over ordered classes go by, optional
-        They are found in any case of letters. By default the labels are sorted.
+    y : labels of shape (n_samples,)
+    order : labels in the order used by codes over ordered classes, optional
+        Matched without regard to case. By default the labels are sorted.
 
     Attributes
     ----------
-    classes : tuple of the labels, in their order
-    codes : array of shape (n_samples,), the position of each sample's label in `classes`
+    classes : tuple of the distinct labels, in order
+    class_indices : array of shape (n_samples,), index of each label in `classes`
 
     Examples
     --------
@@ -65,44 +65,52 @@ class Dataset:
     X: Any
     y: NDArray[Any]
     classes: tuple[Any, ...]
-    codes: NDArray[np.intp]
+    class_indices: NDArray[np.intp]
 
     def __init__(self, name: str, X: Any, y: ArrayLike, order: Sequence[str] | None = None) -> None:
         is_sparse = bool(issparse(X))
         X = _sparse_rows(X) if is_sparse else np.asarray(X)
         labels = np.asarray(y)
         if not name or name.startswith("."):
-            raise ArgumentError(f"{name!r} cannot be a dataset's name; its files would be hidden")
+            raise ArgumentError(
+                f"{name!r} cannot name a dataset. Use a name that is not empty and does not start "
+                "with a dot."
+            )
         if X.ndim != 2 or labels.ndim != 1 or X.shape[0] != len(labels):
             raise DataError(
-                f"dataset {name}: X has shape {X.shape} and y {labels.shape}; give a row of "
-                "features and a label for each sample"
+                f"dataset {name}: X has shape {X.shape} and y has shape {labels.shape}. Pass one "
+                "row of features and one label per sample."
             )
-        found, codes = np.unique(labels, return_inverse=True)
+        found, indices = np.unique(labels, return_inverse=True)
         if not 2 <= len(found) <= len(labels) // 2:
             raise DataError(
-                f"dataset {name}: {len(labels)} samples have {len(found)} different labels; there "
-                "must be two classes or more, of two samples or more on average"
+                f"dataset {name}: {len(labels)} samples have {len(found)} distinct labels. There "
+                "must be at least two classes, with at least two samples each on average."
             )
-        places = _places(found.tolist(), order)
+        ordering = _order_labels(found.tolist(), order)
         object.__setattr__(self, "name", name)
         object.__setattr__(self, "X", X)
         object.__setattr__(self, "y", labels)
-        object.__setattr__(self, "classes", tuple(found[places].tolist()))
-        object.__setattr__(self, "codes", np.argsort(places)[codes.ravel()])
+        object.__setattr__(self, "classes", tuple(found[ordering].tolist()))
+        object.__setattr__(self, "class_indices", np.argsort(ordering)[indices.ravel()])
+
+    @property
+    def codes(self) -> NDArray[np.intp]:
+        """Same as `class_indices`; the name it had in polytomy 0.1."""
+        return self.class_indices
 
     @property
     def counts(self) -> list[int]:
         """Number of samples of each class."""
-        return [int(n) for n in np.bincount(self.codes, minlength=len(self.classes))]
+        return [int(n) for n in np.bincount(self.class_indices, minlength=len(self.classes))]
 
     @property
     def fingerprint(self) -> str:
-        """A checksum of samples and labels, in their order."""
+        """Checksum of samples and labels, in order."""
         digest = hashlib.sha256(repr((self.X.shape, self.classes)).encode())
         is_sparse = bool(issparse(self.X))
         parts = (self.X.data, self.X.indices, self.X.indptr) if is_sparse else (self.X,)
-        for part in (*parts, self.codes.astype("<i4")):
+        for part in (*parts, self.class_indices.astype("<i4")):
             digest.update(np.ascontiguousarray(part).tobytes())
         return digest.hexdigest()
 
@@ -112,9 +120,9 @@ class Dataset:
 
 
 def _sparse_rows(X: Any) -> csr_array:
-    """Return a sparse matrix by rows, with short indices where these are enough.
+    """Return a CSR matrix, with 32-bit indices if they are wide enough.
 
-    Several machines of scikit-learn take no others.
+    Several estimators of scikit-learn accept no others.
     """
     rows = csr_array(X)
     kind = get_index_dtype(maxval=max(rows.nnz, *rows.shape))
@@ -122,8 +130,8 @@ def _sparse_rows(X: Any) -> csr_array:
     return csr_array((rows.data, indices, ends), shape=rows.shape)
 
 
-def _places(labels: list[Any], order: Sequence[str] | None) -> NDArray[np.intp]:
-    """Return where the labels stand, sorted, if they are put in an order that has all of them."""
+def _order_labels(labels: list[Any], order: Sequence[str] | None) -> NDArray[np.intp]:
+    """Return the indices that put sorted labels in order; an order that lacks one is ignored."""
     ranks = {str(label).casefold(): rank for rank, label in enumerate(order or ())}
     written = [str(label).casefold() for label in labels]
     if not set(written) <= set(ranks):
@@ -131,17 +139,17 @@ def _places(labels: list[Any], order: Sequence[str] | None) -> NDArray[np.intp]:
     return np.argsort([ranks[text] for text in written], kind="stable")
 
 
-def checksum_of(X: Any) -> str:
-    """Return a checksum of samples that depends neither on their order nor on their labels.
+def compute_checksum(X: Any) -> str:
+    """Return a checksum of the features that does not depend on the order of the samples.
 
-    Features count in single precision, so that it survives being written as text.
+    Features are rounded to single precision, so the checksum survives a round trip through text.
 
     Examples
     --------
-    >>> checksum_of([[1, 2], [3, 4]]) == checksum_of([[3.0, 4.0], [1.0, 2.0]])
+    >>> compute_checksum([[1, 2], [3, 4]]) == compute_checksum([[3.0, 4.0], [1.0, 2.0]])
     True
     """
-    # Adding zero makes −0 a 0.
+    # Adding zero turns −0 into 0.
     values = np.ascontiguousarray(np.asarray(X, dtype="<f4") + np.float32(0))
     rows = np.sort(values.view(np.dtype((np.void, 4 * values.shape[1]))).ravel())
     return hashlib.sha256(rows.tobytes()).hexdigest()[:16]
@@ -151,16 +159,16 @@ def load_datasets(
     datasets: Mapping[str, Any] | Iterable[str] | str | None = None,
     folder: str | os.PathLike[str] | None = None,
 ) -> list[Dataset]:
-    """Return the datasets that are asked for.
+    """Load datasets by name, or wrap arrays.
 
     Parameters
     ----------
-    datasets : names, or a dict of names and pairs (X, y), optional
-        By default those of Mills's experiments that the folder has; if it has none, all that it
-        has; without a folder, those bundled with scikit-learn.
-    folder : with files NAME.csv.gz or NAME.csv, the label in the last column, optional
-        Also NAME.tsv, NAME.svmlight (or .svm, .libsvm), NAME.parquet and NAME.npz. Its file
-        class_order.json, if there is one, has the classes of datasets in their order.
+    datasets : names, or a dict from names to pairs (X, y), optional
+        By default the datasets of Mills's experiments that are in the folder; if there are none,
+        every dataset in the folder. Without a folder, those bundled with scikit-learn.
+    folder : folder of files NAME.csv.gz or NAME.csv with the label in the last column, optional
+        Also NAME.tsv, NAME.svmlight (or .svm, .libsvm), NAME.parquet and NAME.npz. An optional
+        file class_order.json maps names to classes in order.
 
     Examples
     --------
@@ -172,7 +180,7 @@ def load_datasets(
     names = [datasets] if isinstance(datasets, str) else datasets
     names = None if names is None else list(dict.fromkeys(names))
     if names is not None and not names:
-        raise ArgumentError("datasets is empty; name a dataset or more")
+        raise ArgumentError(Argument("datasets"), " is empty. Name at least one dataset.")
     if folder is None:
         return [_bundled(name) for name in (BUNDLED if names is None else names)]
     home = Path(folder)
@@ -193,12 +201,14 @@ def names_in_folder(folder: str | os.PathLike[str]) -> list[str]:
         if path.name.endswith(ending) and not path.name.startswith(".") and path.is_file()
     }
     if not found:
-        raise DataError(f"{home} has no datasets; put files NAME.csv.gz there, the label last")
+        raise DataError(
+            f"{home} has no datasets. Save them there as NAME.csv.gz, with the label last."
+        )
     return sorted(found)
 
 
 def path_in_folder(folder: Path, name: str) -> Path:
-    """Return the file of a dataset; the gzipped one where there are two, or none yet."""
+    """Return the file of a dataset; the gzipped one if there are two, or none yet."""
     for ending in _ENDINGS:
         if (folder / f"{name}{ending}").is_file():
             return folder / f"{name}{ending}"
@@ -209,12 +219,13 @@ def _read(
     folder: Path, name: str, there: Sequence[str], order_of: Mapping[str, Sequence[str]]
 ) -> Dataset:
     if name not in there:
-        hint = " `polytomy datasets get` may have it." if name in CATALOGUE else _near(name, there)
+        hint = f" Try `polytomy datasets get {name}`." if name in CATALOGUE else ""
+        hint = hint or _suggest_name(name, there)
         raise ArgumentError(f"{folder} has no dataset {name!r}; it has {', '.join(there)}.{hint}")
     path = path_in_folder(folder, name)
     data = read_data(path)
     if data.y is None:
-        raise DataError(f"{path} has no labels; put them in the last column")
+        raise DataError(f"{path} has no labels. Put them in the last column.")
     known = CATALOGUE.get(name)
     return Dataset(name, data.X, data.y, order_of.get(name) or (known and known.classes))
 
@@ -228,7 +239,7 @@ def _orders(folder: Path) -> dict[str, list[str]]:
         return {name: [*map(str, labels)] for name, labels in orders.items() if name[0] != "_"}
     except (ValueError, TypeError, AttributeError, IndexError):
         raise DataError(
-            f"{path} cannot be read; it must be a JSON object of names and lists of classes"
+            f"{path} is invalid. It must be a JSON object from dataset names to lists of classes."
         ) from None
 
 
@@ -236,7 +247,7 @@ def _pair(name: str, pair: Any) -> tuple[Any, Any]:
     try:
         X, y = pair
     except (TypeError, ValueError):
-        raise ArgumentError(f"datasets[{name!r}] is no pair (X, y)") from None
+        raise ArgumentError(Argument("datasets"), f"[{name!r}] must be a pair (X, y).") from None
     return X, y
 
 
@@ -244,18 +255,16 @@ def _bundled(name: str) -> Dataset:
     from sklearn import datasets
 
     if name not in BUNDLED:
-        hint = (
-            " Give the folder that has it (--data)." if name in CATALOGUE else _near(name, BUNDLED)
-        )
-        raise ArgumentError(
-            f"{name!r} does not come with scikit-learn; {', '.join(BUNDLED)} do.{hint}"
-        )
+        problem = f"Dataset {name!r} does not come with scikit-learn; {', '.join(BUNDLED)} do."
+        if name in CATALOGUE:
+            raise ArgumentError(problem, " Set ", Argument("data"), " to the folder that has it.")
+        raise ArgumentError(problem, _suggest_name(name, BUNDLED))
     loaded = getattr(datasets, f"load_{name.replace('-', '_')}")()
     names = [str(each) for each in loaded.target_names]
     labels = loaded.target if name == "digits" else np.array(names)[loaded.target]
     return Dataset(name, loaded.data, labels, names)
 
 
-def _near(name: str, known: Iterable[str]) -> str:
+def _suggest_name(name: str, known: Iterable[str]) -> str:
     near = get_close_matches(name, list(known), n=1)
     return f" Did you mean {near[0]!r}?" if near else ""

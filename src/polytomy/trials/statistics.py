@@ -1,4 +1,4 @@
-"""Whether differences between methods are more than chance."""
+"""Significance tests for differences between methods."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ class Paired(NamedTuple):
 
     Attributes
     ----------
-    n_splits : splits on which both were measured
-    wins, ties, losses : of the first against the second
-    mean_difference : first less second
-    p_value : of Wilcoxon's signed-rank test, two-sided; 1 where nothing differs
+    n_splits : number of splits on which both were measured
+    wins, ties, losses : number of splits on which the first is better, equal, worse
+    mean_difference : mean of first minus second
+    p_value : two-sided p-value of Wilcoxon's signed-rank test; 1 if no split differs
     """
 
     n_splits: int
@@ -37,13 +37,12 @@ class Paired(NamedTuple):
 def compare_pairs(one: ArrayLike, other: ArrayLike, *, largest_is_best: bool) -> Paired:
     """Compare the values of two methods, split by split.
 
-    Wilcoxon's signed-rank test (Wilcoxon 1945) leaves out splits without a difference. Repeated
-    splits of one dataset overlap, so that its p-values are too small rather than too large (Nadeau
-    and Bengio 2003).
+    Wilcoxon's signed-rank test (Wilcoxon 1945) ignores splits without a difference. Repeated splits
+    of one dataset overlap, so the p-values are too optimistic (Nadeau and Bengio 2003).
 
     Parameters
     ----------
-    one, other : arrays of shape (n_splits,); NaN where one was not measured
+    one, other : arrays of shape (n_splits,); NaN where not measured
     largest_is_best : bool
 
     Examples
@@ -54,7 +53,8 @@ def compare_pairs(one: ArrayLike, other: ArrayLike, *, largest_is_best: bool) ->
     first, second = np.asarray(one, dtype=np.float64), np.asarray(other, dtype=np.float64)
     if first.shape != second.shape or first.ndim != 1:
         raise ArgumentError(
-            f"values of shapes {first.shape} and {second.shape} are not of the same splits"
+            f"Values of shapes {first.shape} and {second.shape} cannot be compared split by split. "
+            "Pass two one-dimensional arrays of the same length."
         )
     is_measured = np.isfinite(first) & np.isfinite(second)
     differences = (first - second)[is_measured]
@@ -73,13 +73,13 @@ class Ranking(NamedTuple):
 
     Attributes
     ----------
-    mean_ranks : of each method, 1 is best
-    p_value : of Friedman's test that all methods are alike; NaN for fewer than three methods
-    critical_difference : ranks that differ by more are different at the five per cent level, by
-        Nemenyi's test
-    groups : for the picture: positions of methods that do not differ so, best first; only groups
-        of two or more that are part of no larger one
-    n_datasets : int
+    mean_ranks : mean rank of each method; 1 is best
+    p_value : p-value of Friedman's test that all methods are equal; NaN for fewer than three
+    critical_difference : mean ranks that differ by more are significantly different by Nemenyi's
+        test
+    groups : maximal groups of two or more methods that do not differ significantly, as indices,
+        best first; for the diagram
+    n_datasets : number of datasets
     """
 
     mean_ranks: Floats
@@ -98,7 +98,7 @@ def rank_methods(values: ArrayLike, *, largest_is_best: bool, level: float = 0.0
     ----------
     values : array of shape (n_datasets, n_methods), all finite
     largest_is_best : bool
-    level : chance of a difference where there is none
+    level : significance level of the critical difference
 
     Examples
     --------
@@ -109,8 +109,8 @@ def rank_methods(values: ArrayLike, *, largest_is_best: bool, level: float = 0.0
     table = np.asarray(values, dtype=np.float64)
     if table.ndim != 2 or min(table.shape) < 2 or not np.isfinite(table).all():
         raise ArgumentError(
-            f"ranks need two datasets or more and two methods or more, all measured; the values "
-            f"have shape {table.shape}"
+            f"Ranking needs finite values for at least two datasets and two methods; got shape "
+            f"{table.shape}."
         )
     n_datasets, n_methods = table.shape
     ranks = stats.rankdata(-table if largest_is_best else table, axis=1)
@@ -121,16 +121,18 @@ def rank_methods(values: ArrayLike, *, largest_is_best: bool, level: float = 0.0
         p_value = 1.0 if is_alike else float(stats.friedmanchisquare(*table.T).pvalue)
     quantile = stats.studentized_range.ppf(1 - level, n_methods, np.inf) / np.sqrt(2)
     difference = float(quantile * np.sqrt(n_methods * (n_methods + 1) / (6 * n_datasets)))
-    return Ranking(mean_ranks, p_value, difference, _groups(mean_ranks, difference), n_datasets)
+    return Ranking(
+        mean_ranks, p_value, difference, _find_groups(mean_ranks, difference), n_datasets
+    )
 
 
-def _groups(mean_ranks: Floats, difference: float) -> list[list[int]]:
+def _find_groups(mean_ranks: Floats, difference: float) -> list[list[int]]:
     order = np.argsort(mean_ranks, kind="stable").tolist()
     groups: list[list[int]] = []
     end = 0
     for start, first in enumerate(order):
         reach = [i for i in order[start:] if mean_ranks[i] - mean_ranks[first] <= difference]
-        # One that ends where an earlier one ends is part of it.
+        # A group that ends where an earlier one ends is contained in it.
         if len(reach) > 1 and start + len(reach) > end:
             groups.append(reach)
             end = start + len(reach)

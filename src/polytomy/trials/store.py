@@ -1,17 +1,17 @@
-"""The folder of a run: what is finished is in it, whole, whatever happens to the run.
+"""The folder of a run, which keeps every finished trial whatever happens to the run.
 
 ::
 
     results/
-      manifest.json          the protocol; written once, by whoever comes first
-      datasets/NAME.json     what the dataset is, and what its binaries are trained from
+      manifest.json          the protocol; written once, by the first run
+      datasets/NAME.json     description of a dataset, and its binary classifier
       trials/NAME-000.json   one finished trial
-      .claims/NAME-000       locked while some run is at that trial
-      .claims/tables         locked while tables or the report are made of all that is there
+      .claims/NAME-000       locked while a run works on that trial
+      .claims/tables         locked while tables or the report are written
 
-Every file appears whole or not at all. A claim is a lock of the operating system, which ends with
-the process that holds it, so several runs can share a folder and its work. A trial's file that was
-damaged later is as good as none: the trial is run again, and gives the same.
+Files are written atomically. A claim is a lock of the operating system, released when its process
+ends, so several runs can share a folder. A trial whose file was damaged later is run again, with
+the same result.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from polytomy.files import writing_whole
 __all__ = [
     "FORMAT",
     "Store",
-    "holding_tables",
+    "lock_tables",
     "read_facts",
     "read_manifest",
     "read_trials",
@@ -40,7 +40,7 @@ __all__ = [
 ]
 
 FORMAT = 1
-"""Number of the files' format."""
+"""Version of the file format."""
 
 _MANIFEST = "manifest.json"
 _MOST_SHOWN = 60
@@ -51,9 +51,9 @@ class Store:
 
     Parameters
     ----------
-    folder : made if it is not there
-    protocol : plain values that must be the same in all runs of the folder
-    about : further values for the manifest, such as versions, that may differ
+    folder : path of the folder, created if missing
+    protocol : plain values that all runs of the folder must share
+    about : further values for the manifest, such as versions, which may differ
     """
 
     def __init__(
@@ -67,42 +67,42 @@ class Store:
         path = self.folder / _MANIFEST
         is_new = not path.is_file()
         if not is_new:
-            # Before anything is made: the folder may be somebody else's.
+            # Before creating anything: the folder may belong to another program.
             self._check_protocol()
         for part in ("datasets", "trials", ".claims"):
             (self.folder / part).mkdir(parents=True, exist_ok=True)
         manifest = {"format": FORMAT, "protocol": protocol, **(about or {})}
-        if is_new and not _write_first(path, manifest):
+        if is_new and not _write_if_new(path, manifest):
             self._check_protocol()
 
     def _check_protocol(self) -> None:
-        _compare(self.folder, read_manifest(self.folder)["protocol"], self._protocol)
+        _check_unchanged(self.folder, read_manifest(self.folder)["protocol"], self._protocol)
 
     def register(
         self, facts: Mapping[str, Any], describe: Callable[[], Mapping[str, Any]] = dict
     ) -> None:
-        """Note what a dataset is; an error if trials were run on something else of its name.
+        """Save the description of a dataset, or check that it has not changed.
 
         Parameters
         ----------
-        facts : name, fingerprint and estimator, which must stay the same, and others
-        describe : gives more facts; called only for a dataset that is new to the folder
+        facts : name, fingerprint and estimator, which must not change, and other values
+        describe : function that returns more values; called only for a new dataset
         """
         name = facts["name"]
         path = self.folder / "datasets" / f"{quote(name, safe=' ')}.json"
-        if not path.is_file() and _write_first(path, {**facts, **describe()}):
+        if not path.is_file() and _write_if_new(path, {**facts, **describe()}):
             return
-        there = _read(path)
-        if there.get("fingerprint") != facts["fingerprint"]:
+        saved = _read(path)
+        if saved.get("fingerprint") != facts["fingerprint"]:
             raise ArgumentError(
-                f"dataset {name} is not the one that the trials in {self.folder} were run on. Give "
+                f"Dataset {name} has changed since the trials in {self.folder} were run. Use "
                 "another folder for the results, or delete this one."
             )
-        known = {"estimator": there.get("estimator")}
-        _compare(self.folder, known, {"estimator": facts["estimator"]}, of=f" on {name}")
+        before = {"estimator": saved.get("estimator")}
+        _check_unchanged(self.folder, before, {"estimator": facts["estimator"]}, on=f" on {name}")
 
     def find(self, name: str, repeat: int) -> dict[str, Any] | None:
-        """Return a trial that is finished; None if it is not, or its file is damaged."""
+        """Return a finished trial; None if it is not finished or its file is damaged."""
         path = self._path(name, repeat)
         if not path.is_file():
             return None
@@ -114,22 +114,22 @@ class Store:
         wanted = [(pair["configuration"], pair["method"]) for pair in self._protocol["pairs"]]
         if (record.get("dataset"), record.get("repeat"), pairs) != (name, repeat, wanted):
             warnings.warn(
-                f"{path} is damaged; the trial is run again", PolytomyWarning, stacklevel=2
+                f"{path} is damaged. Running the trial again.", PolytomyWarning, stacklevel=2
             )
             return None
         return record
 
     def write(self, record: Mapping[str, Any]) -> None:
-        """Keep a trial that is finished."""
+        """Save a finished trial."""
         path = self._path(record["dataset"], record["repeat"])
         write_content(path, _to_bytes({"format": FORMAT, **record}, indent=None))
 
     @contextmanager
     def claim(self, name: str, repeat: int) -> Iterator[bool]:
-        """Yield whether a trial is ours to run, or another run is at it."""
+        """Yield whether this run may work on a trial; False while another run does."""
         try:
             import fcntl
-        except ImportError:  # pragma: no cover - where there are no such locks, both run it
+        except ImportError:  # pragma: no cover - without locks, both runs do it
             yield True
             return
         with ExitStack() as stack:
@@ -140,7 +140,7 @@ class Store:
                 is_ours = True
             except BlockingIOError:
                 is_ours = False
-            except OSError:  # pragma: no cover - a file system without locks
+            except OSError:  # pragma: no cover - file system without locks
                 is_ours = True
             yield is_ours
 
@@ -149,13 +149,13 @@ class Store:
 
 
 @contextmanager
-def holding_tables(folder: str | os.PathLike[str]) -> Iterator[None]:
-    """Make others wait who would read all trials and write tables of them.
+def lock_tables(folder: str | os.PathLike[str]) -> Iterator[None]:
+    """Let only one run at a time read all trials and write tables of them.
 
-    Else a run that is slow at it could put older tables in the place of newer ones.
+    Otherwise a slow run could overwrite newer tables with older ones.
     """
     with ExitStack() as stack:
-        # In a folder that cannot be written, or where there are no locks, nobody waits.
+        # Do not wait if the folder is read-only or the system has no locks.
         with suppress(OSError, ImportError):
             import fcntl
 
@@ -165,53 +165,54 @@ def holding_tables(folder: str | os.PathLike[str]) -> Iterator[None]:
 
 
 def write_content(path: Path, content: bytes) -> None:
-    """Write a file that appears whole or not at all; an error tells which file it was."""
+    """Write a file atomically; an error names the file."""
     try:
         with writing_whole(path) as file:
             file.write(content)
     except OSError as error:
-        # Writing, unlike opening, does not tell.
+        # Unlike opening, writing does not set it.
         error.filename = str(path)
         raise
 
 
 def read_manifest(folder: str | os.PathLike[str]) -> dict[str, Any]:
-    """Return the manifest of a folder of results."""
+    """Read the manifest of a results folder."""
     path = Path(folder) / _MANIFEST
     if not path.is_file():
-        raise DataError(f"{os.fspath(folder)} is no folder of results; it has no {_MANIFEST}")
+        raise DataError(f"{os.fspath(folder)} is not a results folder: it has no {_MANIFEST}.")
     try:
         manifest = _read(path)
     except DataError:
         raise DataError(
-            f"{path} is damaged, so the protocol of the trials is not known. Give another folder "
-            "for the results."
+            f"{path} is damaged, so the settings of the trials are unknown. Use another folder for "
+            "the results."
         ) from None
     protocol = manifest.get("protocol")
     if not isinstance(protocol, dict) or not isinstance(protocol.get("pairs"), list):
-        raise DataError(f"{path} is no manifest of trials. Give another folder for the results.")
+        raise DataError(f"{path} is not a manifest of trials. Use another folder for the results.")
     if manifest.get("format") != FORMAT:
         raise DataError(
-            f"{path} is of another version of polytomy. Give another folder for the results."
+            f"{path} was written by another version of polytomy. Use another folder for the "
+            "results."
         )
     return manifest
 
 
 def read_facts(folder: str | os.PathLike[str]) -> list[dict[str, Any]]:
-    """Return what the datasets of a folder are."""
+    """Read the descriptions of the datasets in a results folder."""
     return [_read(path) for path in sorted((Path(folder) / "datasets").glob("*.json"))]
 
 
 def read_trials(folder: str | os.PathLike[str]) -> list[dict[str, Any]]:
-    """Return the finished trials of a folder; what is damaged is left out with a warning."""
+    """Read the finished trials in a results folder, skipping damaged files with a warning."""
     records = []
     for path in sorted((Path(folder) / "trials").glob("*.json")):
         try:
             records.append(_read_trial(path))
         except DataError:
             warnings.warn(
-                f"{path} is damaged and left out. The next run with the same options makes it "
-                "again.",
+                f"{path} is damaged and was skipped. The next run with the same options recreates "
+                "it.",
                 PolytomyWarning,
                 stacklevel=2,
             )
@@ -219,7 +220,7 @@ def read_trials(folder: str | os.PathLike[str]) -> list[dict[str, Any]]:
 
 
 def _read_trial(path: Path) -> dict[str, Any]:
-    """Return a finished trial; DataError if it lacks what every trial has."""
+    """Read a finished trial; raise DataError if it is incomplete."""
     record = _read(path)
     cells = record.get("cells")
     is_whole = (
@@ -235,17 +236,17 @@ def _read_trial(path: Path) -> dict[str, Any]:
     return record
 
 
-def _write_first(path: Path, content: Mapping[str, Any]) -> bool:
-    """Write a file that is not there yet, and return whether it was so."""
+def _write_if_new(path: Path, content: Mapping[str, Any]) -> bool:
+    """Write a file unless it exists, and return whether it was written."""
     temporary = path.with_name(f".{uuid4().hex}")
     with writing_whole(temporary) as file:
         file.write(_to_bytes(content))
     try:
-        # Unlike a move, a link is refused if another run was quicker.
+        # Unlike a move, a link fails if another run was faster.
         os.link(temporary, path)
     except FileExistsError:
         return False
-    except OSError:  # pragma: no cover - a file system without links
+    except OSError:  # pragma: no cover - file system without links
         temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)
@@ -269,41 +270,46 @@ def _read(path: Path) -> dict[str, Any]:
 
 def _damaged(path: Path) -> DataError:
     return DataError(
-        f"{path} is damaged. Delete it; the next run with the same options makes it again."
+        f"{path} is damaged. Delete it; the next run with the same options recreates it."
     )
 
 
-def _compare(folder: Path, there: Mapping[str, Any], here: Mapping[str, Any], of: str = "") -> None:
-    different = [
-        _pairs_difference(there.get(name, []), here[name])
+def _check_unchanged(
+    folder: Path, before: Mapping[str, Any], now: Mapping[str, Any], on: str = ""
+) -> None:
+    """Raise ArgumentError if settings differ from those of the trials in the folder."""
+    changes = [
+        _describe_changed_pairs(before.get(name, []), now[name])
         if name == "pairs"
-        else f"{name}{of} is {_shown(there.get(name))} there and {_shown(here.get(name))} here"
-        for name in here
-        if there.get(name) != here[name]
+        else f"{name}{on} was {_shorten(before.get(name))} and is now {_shorten(now[name])}"
+        for name in now
+        if before.get(name) != now[name]
     ]
-    if different:
+    if changes:
         raise ArgumentError(
-            f"{folder} has trials of another protocol: {'; '.join(different)}. Give another folder "
-            "for the results, or delete this one."
+            f"The trials in {folder} were run with other settings: {'; '.join(changes)}. Use "
+            "another folder for the results, or delete this one."
         )
 
 
-def _pairs_difference(there: Sequence[Mapping[str, str]], here: Sequence[Mapping[str, str]]) -> str:
-    """Return in words what is compared here but not there, or the other way round."""
-    names = [
+def _describe_changed_pairs(
+    before: Sequence[Mapping[str, str]], now: Sequence[Mapping[str, str]]
+) -> str:
+    old, new = (
         {f"{each['configuration']}, {each['method']}": each for each in pairs}
-        for pairs in (there, here)
-    ]
-    told = []
-    for one, other, where in ((*names, "there"), (*names[::-1], "here")):
-        if only := "; ".join(name for name in one if name not in other):
-            told.append(f"{_shown(only)} is only {where}")
-    changed = [name for name in names[0] if name in names[1] and names[0][name] != names[1][name]]
-    if changed:
-        told.append(f"{_shown('; '.join(changed))} is another scheme there")
-    return "; ".join(told) or "the pairs are in another order there"
+        for pairs in (before, now)
+    )
+    kinds = {
+        "pairs removed": [name for name in old if name not in new],
+        "pairs added": [name for name in new if name not in old],
+        "pairs with another scheme": [
+            name for name in old if name in new and old[name] != new[name]
+        ],
+    }
+    changes = [f"{kind}: {_shorten('; '.join(names))}" for kind, names in kinds.items() if names]
+    return "; ".join(changes) or "the pairs are in another order"
 
 
-def _shown(value: Any) -> str:
+def _shorten(value: Any) -> str:
     text = str(value)
     return text if len(text) <= _MOST_SHOWN else f"{text[: _MOST_SHOWN - 1]}…"

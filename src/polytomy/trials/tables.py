@@ -1,4 +1,4 @@
-"""Tables as text: Markdown, LaTeX, CSV and JSON, and all of them in a folder."""
+"""Tables in Markdown, LaTeX, CSV and JSON."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = [
 
 _MOST_DECIMALS = 9
 _ROUNDING = 1e-13
-# Names stand as they are written, whatever their signs would mean.
+# Characters in names that would otherwise be markup.
 _MARKDOWN = str.maketrans({c: f"\\{c}" for c in "\\|`*<[&"} | {"\n": " ", "\r": " "})
 _LATEX = str.maketrans(
     {c: f"\\{c}" for c in "&%$#_{}"}
@@ -34,7 +34,7 @@ _LATEX = str.maketrans(
 
 
 def format_cell(cell: Cell, sign: str = " ± ") -> str:
-    """Return mean and standard deviation, with two digits of the latter.
+    """Format mean and standard deviation, with two significant digits of the latter.
 
     Examples
     --------
@@ -43,7 +43,7 @@ def format_cell(cell: Cell, sign: str = " ± ") -> str:
     >>> format_cell(Cell(0.9, float("nan"), 1)), format_cell(Cell(45.0, 0.0, 10))
     ('0.9000', '45')
     """
-    # Beyond this there is nothing but the rounding of computers.
+    # Anything smaller is rounding error.
     least = _ROUNDING * max(abs(cell.mean), 1)
     if not math.isfinite(cell.std) or cell.std < least:
         is_whole = abs(cell.mean - round(cell.mean)) < least
@@ -54,16 +54,19 @@ def format_cell(cell: Cell, sign: str = " ± ") -> str:
 
 def _four_digits(value: float) -> str:
     decimals = 3 - math.floor(math.log10(abs(value)))
-    # 0.9000 and not 0.9: the digits say how much was measured.
+    # 0.9000 rather than 0.9: the digits show the precision.
     return f"{value:.{min(max(decimals, 0), _MOST_DECIMALS)}f}"
 
 
 def table_to_markdown(table: Table) -> str:
-    """Return a table in Markdown, the best in bold."""
+    """Format a table in Markdown, with the best values in bold."""
     titles = ["configuration", *(["method"] if _has_methods(table) else []), *table.datasets]
     heads = [title.translate(_MARKDOWN) for title in titles]
     rows = [
-        [*(text.translate(_MARKDOWN) for text in _names(table, name)), *map(_markdown_cell, cells)]
+        [
+            *(text.translate(_MARKDOWN) for text in _row_names(table, name)),
+            *map(_markdown_cell, cells),
+        ]
         for name, cells in zip(table.rows, table.cells, strict=True)
     ]
     n_names = len(heads) - len(table.datasets)
@@ -78,7 +81,7 @@ def _markdown_cell(cell: Cell | None) -> str:
 
 
 def table_to_latex(table: Table) -> str:
-    """Return a table in LaTeX, the best in bold."""
+    """Format a table in LaTeX, with the best values in bold."""
     heads = ["config.", *(["method"] if _has_methods(table) else []), *table.datasets]
     n_names = len(heads) - len(table.datasets)
     lines = [
@@ -90,7 +93,7 @@ def table_to_latex(table: Table) -> str:
         r"\hline",
     ]
     for name, cells in zip(table.rows, table.cells, strict=True):
-        names = [text.translate(_LATEX) for text in _names(table, name)]
+        names = [text.translate(_LATEX) for text in _row_names(table, name)]
         lines.append(" & ".join([*names, *map(_latex_cell, cells)]) + r" \\")
     return "\n".join([*lines, r"\hline", r"\end{tabular}", r"\end{table}"])
 
@@ -106,25 +109,25 @@ def _has_methods(table: Table) -> bool:
     return any(method for _, method in table.rows)
 
 
-def _names(table: Table, name: tuple[str, str]) -> list[str]:
+def _row_names(table: Table, name: tuple[str, str]) -> list[str]:
     return list(name) if _has_methods(table) else [name[0]]
 
 
 def write_tables(results: Results, folder: str | os.PathLike[str]) -> list[Path]:
-    """Write all tables, and return the files.
+    """Write all tables into a folder, and return the files.
 
     =================  ==========================================================================
     trials.csv         every value of every trial
     summary.csv        mean and standard deviation of each measure, pair and dataset
-    comparisons.csv    any two pairs on each dataset: on how many splits one is better, Wilcoxon
+    comparisons.csv    all pairs compared with each other on each dataset (Wilcoxon's test)
     ranks.csv          mean ranks over the datasets, with the critical difference
-    tables.md          the tables, the best in bold
-    tables.tex         the same for LaTeX
-    results.json       all of these, and the manifest
+    tables.md          one table per measure, with the best values in bold
+    tables.tex         the same in LaTeX
+    results.json       everything above, and the manifest
     =================  ==========================================================================
     """
     home = Path(folder)
-    summary, comparisons, ranks = _summary(results), _comparisons(results), _ranks(results)
+    summary, comparisons, ranks = _summarise(results), _compare(results), _rank(results)
     tables = results.tables()
     everything = {
         "manifest": results.manifest,
@@ -153,7 +156,7 @@ def write_tables(results: Results, folder: str | os.PathLike[str]) -> list[Path]
     return [home / name for name in contents]
 
 
-def _summary(results: Results) -> list[dict[str, Any]]:
+def _summarise(results: Results) -> list[dict[str, Any]]:
     return [
         {
             "measure": table.measure.name,
@@ -161,7 +164,7 @@ def _summary(results: Results) -> list[dict[str, Any]]:
             "configuration": name[0],
             "method": name[1],
             "mean": cell.mean,
-            "std": _finite(cell.std),
+            "std": _finite_or_none(cell.std),
             "n_repeats": cell.n_repeats,
             "is_best": cell.is_best,
         }
@@ -172,14 +175,14 @@ def _summary(results: Results) -> list[dict[str, Any]]:
     ]
 
 
-def _comparisons(results: Results) -> list[dict[str, Any]]:
+def _compare(results: Results) -> list[dict[str, Any]]:
     return [
         {
             "measure": each.measure,
             "dataset": each.dataset,
             "one": ", ".join(each.one),
             "other": ", ".join(each.other),
-            **{name: _finite(value) for name, value in each.outcome._asdict().items()},
+            **{name: _finite_or_none(value) for name, value in each.outcome._asdict().items()},
         }
         for measure in MEASURES.values()
         if measure.best is not None
@@ -187,7 +190,7 @@ def _comparisons(results: Results) -> list[dict[str, Any]]:
     ]
 
 
-def _ranks(results: Results) -> list[dict[str, Any]]:
+def _rank(results: Results) -> list[dict[str, Any]]:
     found = []
     for measure in MEASURES:
         ranked = results.rank(measure)
@@ -201,7 +204,7 @@ def _ranks(results: Results) -> list[dict[str, Any]]:
                 "method": name[1],
                 "mean_rank": float(rank),
                 "critical_difference": ranking.critical_difference,
-                "friedman_p_value": _finite(ranking.p_value),
+                "friedman_p_value": _finite_or_none(ranking.p_value),
                 "n_datasets": ranking.n_datasets,
             }
             for name, rank in zip(names, ranking.mean_ranks, strict=True)
@@ -209,7 +212,7 @@ def _ranks(results: Results) -> list[dict[str, Any]]:
     return found
 
 
-def _finite(value: float) -> float | None:
+def _finite_or_none(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
 

@@ -1,4 +1,4 @@
-"""Tables for terminals: columns aligned, the best marked with a star."""
+"""Plain-text tables for terminals, with a star after the best values."""
 
 from __future__ import annotations
 
@@ -10,11 +10,13 @@ from polytomy.trials.tables import format_cell
 
 __all__ = ["dataset_to_text", "results_to_text", "table_to_text"]
 
-_SHOWN = ("uncertainty_coefficient", "brier_score", "fit_seconds", "predict_seconds")
-_SHORT = {
+_MAIN_MEASURES = ("uncertainty_coefficient", "brier_score", "fit_seconds", "predict_seconds")
+_SHORT_TITLES = {
     "uncertainty_coefficient": "uncert. coeff.",
+    "brier_score": "Brier score",
     "winner_brier_score": "winner Brier",
-    "calibration_error": "calibration",
+    "log_loss": "log-loss",
+    "calibration_error": "calib. error",
     "fit_seconds": "training s",
     "predict_seconds": "prediction s",
     "n_binaries": "binaries",
@@ -23,21 +25,21 @@ _SHORT = {
 
 
 def results_to_text(results: Results) -> str:
-    """Return the most asked for: all measures of one dataset, or some measures of several."""
+    """Format all measures for one dataset, or the main measures for several."""
     if len(results.datasets) == 1:
         body = dataset_to_text(results, results.datasets[0])
     else:
-        tables = [table for table in map(results.table, _SHOWN) if table.rows]
+        tables = [table for table in map(results.table, _MAIN_MEASURES) if table.rows]
         body = "\n\n".join(f"{table.measure.title}\n{table_to_text(table)}" for table in tables)
     lines = [body, "", "* best"]
     for problem, places in results.problems().items():
         shown = "; ".join(places[:2]) + (f"; and {len(places) - 2} more" * (len(places) > 2))
-        lines.append(f"left out: {shown}: {problem}")
+        lines.append(f"not run: {shown}: {problem}")
     return "\n".join(lines)
 
 
 def table_to_text(table: Table) -> str:
-    """Return one measure of every pair on every dataset."""
+    """Format one measure for every pair on every dataset."""
     heads = ["configuration", "method", *table.datasets]
     rows = [
         [*name, *map(_text, cells)] for name, cells in zip(table.rows, table.cells, strict=True)
@@ -46,14 +48,14 @@ def table_to_text(table: Table) -> str:
 
 
 def dataset_to_text(results: Results, dataset: str) -> str:
-    """Return every measure of every pair on one dataset."""
+    """Format every measure for every pair on one dataset."""
     single = Results(results.records, results.pairs, [dataset])
     tables = {name: single.table(name) for name in MEASURES}
     shown = [name for name, table in tables.items() if table.rows]
     heads = [
         "configuration",
         "method",
-        *(_SHORT.get(name, name.replace("_", " ")) for name in shown),
+        *(_SHORT_TITLES.get(name, name) for name in shown),
     ]
     measured = {pair for table in tables.values() for pair in table.rows}
     rows = [
@@ -74,12 +76,12 @@ def _text(cell: Cell | None) -> str:
 
 
 def _align(rows: Sequence[Sequence[str]]) -> str:
-    """Return rows of text, the first two columns to the left; an empty column is left out."""
-    head, *others = rows
-    kept = [k for k in range(len(head)) if any(row[k] for row in others)]
-    # The star of the best stands right of the numbers; heads leave its place free.
+    """Align rows, the first two columns to the left; empty columns are omitted."""
+    head, *body = rows
+    kept = [k for k in range(len(head)) if any(row[k] for row in body)]
+    # Heads leave room for the star to the right of the numbers.
     cells = [[f"{head[k]} " if k > 1 else head[k] for k in kept]]
-    cells += [[row[k] for k in kept] for row in others]
+    cells += [[row[k] for k in kept] for row in body]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     return "\n".join(
         "  ".join(

@@ -1,4 +1,4 @@
-"""Pages of HTML taken apart; what is not well formed is refused."""
+"""Parse HTML pages, refusing those that are not well formed."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
 
-__all__ = ["Element", "parse_page", "table_of"]
+__all__ = ["Element", "parse_page", "table_of", "titles_of"]
 
 _VOID = frozenset({"br", "hr", "meta"})
 
 
 @dataclass
 class Element:
-    """An element, its attributes, and what is in it: elements and texts."""
+    """An element with its attributes and children."""
 
     name: str
     attributes: dict[str, str | None]
@@ -28,14 +28,14 @@ class Element:
         return (self.attributes.get("class") or "").split()
 
     def walk(self) -> Iterator[Element]:
-        """Yield this element and all within it, in the order of the page."""
+        """Yield this element and its descendants in document order."""
         yield self
         for each in self.children:
             if isinstance(each, Element):
                 yield from each.walk()
 
     def find(self, name: str | None = None, class_: str | None = None) -> list[Element]:
-        """Return the elements of a name and a class."""
+        """Return descendants by name and class."""
         return [
             each
             for each in self.walk()
@@ -43,7 +43,7 @@ class Element:
         ]
 
     def at(self, key: str) -> Element:
-        """Return the element of an id."""
+        """Return the element with this id."""
         (found,) = [each for each in self.walk() if each.attributes.get("id") == key]
         return found
 
@@ -56,7 +56,7 @@ class _Builder(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         names = [name for name, _ in attrs]
-        assert len(names) == len(set(names)), f"<{tag}> has an attribute twice"
+        assert len(names) == len(set(names)), f"<{tag}> repeats an attribute"
         element = Element(tag, dict(attrs))
         self.open[-1].children.append(element)
         if tag not in _VOID:
@@ -74,7 +74,7 @@ class _Builder(HTMLParser):
 
 
 def parse_page(html: str) -> Element:
-    """Return the root of a page in which every element that begins also ends."""
+    """Return the root of a page, in which every element must be closed."""
     builder = _Builder()
     builder.feed(html)
     builder.close()
@@ -83,6 +83,11 @@ def parse_page(html: str) -> Element:
 
 
 def table_of(place: Element, caption: str) -> list[list[Element]]:
-    """Return the cells of the table of a caption, row by row, the heads first."""
+    """Return the cells of the table with this caption, row by row, headings first."""
     (table,) = [table for table in place.find("table") if table.find("caption")[0].text == caption]
     return [[cell for cell in row.walk() if cell.name in ("th", "td")] for row in table.find("tr")]
+
+
+def titles_of(drawn: str, class_: str) -> list[str]:
+    """Return the tooltips of a class of elements in a figure."""
+    return [each.find("title")[0].text for each in parse_page(drawn).find(class_=class_)]

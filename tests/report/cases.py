@@ -1,12 +1,23 @@
-"""Results of trials made by hand, with labels that would be markup if they could."""
+"""Made-up results of trials, with labels that try to be markup."""
 
+from polytomy.report.names import Name
 from polytomy.trials import Results
 
-__all__ = ["CLASSES", "COEFFICIENTS", "CONFUSION", "EVIL", "PAIRS", "make_record", "make_results"]
+__all__ = [
+    "CLASSES",
+    "COEFFICIENTS",
+    "CONFUSION",
+    "EVIL",
+    "NAMES",
+    "PAIRS",
+    "make_record",
+    "make_results",
+]
 
 EVIL = '<script>alert("1")</script>'
+NAMES = [Name(f"scheme {k}", "m", str(k + 1), f"c{k}") for k in range(8)]
 PAIRS = [("one-vs-one", "least-squares"), ("tree", "greedy"), ("tree", "least-squares")]
-# Published for sat are 0.80 ± 0.01, 0.788 ± 0.010 and 0.789 ± 0.010.
+# The published figures for sat are 0.80 ± 0.01, 0.788 ± 0.010 and 0.789 ± 0.010.
 COEFFICIENTS = {
     ("sat", 0): [0.79, 0.80, 0.82],
     ("sat", 1): [0.90, 0.91, 0.92],
@@ -25,7 +36,7 @@ def make_record(dataset, repeat):
     for k, (configuration, method) in enumerate(PAIRS):
         cell = {"configuration": configuration, "method": method}
         if (dataset, k) not in COEFFICIENTS:
-            cells.append(cell | {"problem": f"no walk on {EVIL}"})
+            cells.append(cell | {"problem": f"no tree for {EVIL}"})
             continue
         value = COEFFICIENTS[dataset, k][repeat]
         scores = {
@@ -62,7 +73,7 @@ def make_results(repeats=3, datasets=("sat", "own & <b>")):
     facts = {
         name: {
             "name": name,
-            "n_samples": 6435,  # as many as the published sat has
+            "n_samples": 6435,  # the size of the published sat
             "n_features": 36,
             "classes": CLASSES,
             "counts": [20, 20, 20],

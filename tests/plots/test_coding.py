@@ -1,0 +1,45 @@
+"""Heat maps of coding matrices."""
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+
+from plots.axes import check_needs_matplotlib
+from polytomy import designs, parse, plots
+from polytomy.errors import ArgumentError
+
+
+def test_the_image_is_the_coding_matrix():
+    scheme = parse("m {a n {b c}}")
+    axes = plots.code(scheme)
+    np.testing.assert_array_equal(axes.images[0].get_array(), scheme.flatten().code.matrix)
+    assert [tick.get_text() for tick in axes.get_xticklabels()] == ["a", "b", "c"]
+    assert [tick.get_text() for tick in axes.get_yticklabels()] == ["m", "n"]
+    matrix = [[-1, 1, 0], [0, -1, 1]]
+    for given in matrix, designs.from_matrix(matrix, 3).code:
+        np.testing.assert_array_equal(plots.code(given).images[0].get_array(), matrix)
+
+
+def test_labels_are_not_read_as_formulas():
+    axes = plots.code(designs.balanced_tree(["a$b$", "c$\\frac$", "$"]))
+    axes.figure.canvas.draw()  # an invalid formula would be an error here
+
+
+@pytest.mark.parametrize(("n_classes", "n_ticks"), [(60, 60), (61, 0)])
+def test_too_many_classes_have_no_ticks(n_classes, n_ticks):
+    axes = plots.code(designs.one_vs_rest(range(100, 100 + n_classes)))
+    assert len(axes.get_xticks()) == len(axes.get_yticks()) == n_ticks
+
+
+def test_given_axes_are_used():
+    axes = plt.subplots()[1]
+    assert plots.code([[-1, 1]], ax=axes) is axes
+
+
+def test_a_single_class_is_an_error():
+    with pytest.raises(ArgumentError, match="a single class has no partitions to draw"):
+        plots.code(parse("lonely"))
+
+
+def test_without_matplotlib_the_error_names_the_extra(monkeypatch):
+    check_needs_matplotlib(monkeypatch, lambda: plots.code([[-1, 1]]))

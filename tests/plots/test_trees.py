@@ -1,0 +1,81 @@
+"""Tree diagrams of schemes."""
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+
+from plots.axes import check_needs_matplotlib, texts
+from polytomy import designs, parse, plots
+from polytomy.distances import ClassDistances
+from polytomy.errors import ArgumentError
+from polytomy.plots.canvas import NEGATIVE, POSITIVE
+
+
+def test_classes_are_listed_from_top_to_bottom_and_nodes_have_two_lines():
+    axes = plots.tree(parse("m {a n {b c}}"), separability=[0.5, 1.0])
+    assert texts(axes) == ["0.5", "1", "a", "b", "c"]
+    heights = [text.xy[1] for text in axes.texts[2:]]
+    assert heights == sorted(heights, reverse=True)
+    colours = [line.get_color() for line in axes.lines]
+    assert colours == [NEGATIVE, POSITIVE, NEGATIVE, POSITIVE]
+    # The second node is halfway between b and c, at the end of the first node's +1 branch.
+    end = axes.lines[1].get_xydata()[-1]
+    assert end.tolist() == [1, -1.5]
+    assert axes.lines[2].get_xydata()[0].tolist() == [1, -1.5]
+
+
+def test_codes_in_a_tree_are_boxes_and_classes_can_be_renamed():
+    axes = plots.tree(parse("@one-vs-one {1 2 3}"), labels={1: "one"})
+    assert texts(axes) == ["3 rows", "one", "2", "3"]
+
+
+def test_a_single_class_is_drawn():
+    assert texts(plots.tree(parse("lonely"))) == ["lonely"]
+
+
+def test_a_node_shows_the_mean_distance_between_classes_in_different_branches():
+    far = ClassDistances("abcd", [[0, 1, 4, 6], [1, 0, 8, 2], [4, 8, 0, 3], [6, 2, 3, 0]])
+    assert texts(plots.tree(parse("m {n {d c} o {b a}}"), separability=far))[:3] == ["5", "3", "1"]
+    # A code over three branches, one of them a node: (4 + 8 + 6 + 2 + 3) / 5.
+    axes = plots.tree(parse("@one-vs-one {n {a b} c d}"), separability=far)
+    assert texts(axes)[:2] == ["3 rows 4.6", "1"]
+
+
+def test_a_tree_of_many_classes_has_a_bounded_size():
+    chain = designs.empirical_tree(np.cumsum(1.0 + np.arange(242))[:, np.newaxis], range(242))
+    assert chain.depth == 241
+    width, height = plots.tree(chain).figure.get_size_inches()
+    assert width < 60
+    assert 30 < height < 60  # eight points per class
+
+
+def test_labels_are_not_read_as_formulas():
+    labels = ["a$b$", "c$\\frac$", "$"]
+    axes = plots.tree(designs.balanced_tree(labels))
+    axes.figure.canvas.draw()  # an invalid formula would be an error here
+    assert not any(text.get_parse_math() for text in axes.texts if text.get_text() in labels)
+
+
+def test_given_axes_are_used():
+    axes = plt.subplots()[1]
+    assert plots.tree(parse("m {a b}"), ax=axes) is axes
+
+
+@pytest.mark.parametrize(
+    ("draw", "words"),
+    [
+        (lambda: plots.tree("m {a b}"), "scheme must be a Scheme; got str."),
+        (
+            lambda: plots.tree(parse("m {a b}"), separability=[1, 2]),
+            "separability has 2 numbers for 1 nodes. Pass one per node.",
+        ),
+    ],
+)
+def test_invalid_arguments_are_errors(draw, words):
+    with pytest.raises(ArgumentError) as caught:
+        draw()
+    assert str(caught.value) == words
+
+
+def test_without_matplotlib_the_error_names_the_extra(monkeypatch):
+    check_needs_matplotlib(monkeypatch, lambda: plots.tree(parse("m {a b}")))

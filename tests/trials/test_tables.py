@@ -1,0 +1,99 @@
+"""Tables in Markdown, LaTeX, CSV and JSON."""
+
+import csv
+import json
+import statistics
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from polytomy.trials import Cell, table_to_latex, table_to_markdown, write_tables
+from polytomy.trials.tables import format_cell
+from trials.results_cases import ACCURACY, make_results
+
+
+@pytest.fixture
+def results():
+    return make_results(ACCURACY)
+
+
+@given(st.floats(1e-6, 1e6), st.floats(1e-6, 1e3))
+def test_a_cell_shows_two_digits_of_the_deviation_and_as_many_decimals_of_the_mean(mean, std):
+    shown_mean, shown_std = format_cell(Cell(mean, std, 3)).split(" ± ")
+    last_digit = 0.5 * 10 ** -len(shown_std.partition(".")[2])
+    assert abs(float(shown_std) - std) <= last_digit * 1.000001
+    assert abs(float(shown_mean) - mean) <= last_digit * 1.000001
+    assert len(shown_mean.partition(".")[2]) == len(shown_std.partition(".")[2])
+    if std < 10:
+        assert len(shown_std.replace(".", "").lstrip("0")) in (2, 3)  # 0.0996 is 0.10
+
+
+@pytest.mark.parametrize(
+    ("cell", "text"),
+    [
+        (Cell(0.0, float("nan"), 1), "0"),
+        (Cell(0.5, float("nan"), 1), "0.5000"),
+        (Cell(0.0123456, 0.0, 3), "0.01235"),
+        (Cell(12345.6, float("nan"), 1), "12346"),
+        (Cell(1e-12, float("nan"), 1), "0.000000000"),
+        # Sums that differ only by rounding errors.
+        (Cell(0.5, 1.2e-17, 3), "0.5000"),
+        (Cell(-1e-17, 2e-17, 3), "0"),
+        (Cell(1 - 2e-16, float("nan"), 1), "1"),
+    ],
+)
+def test_a_cell_without_deviation_has_four_significant_digits(cell, text):
+    assert format_cell(cell) == text
+
+
+def test_markdown_has_the_best_in_bold(results):
+    lines = table_to_markdown(results.table("accuracy")).splitlines()
+    assert lines[0] == "| configuration | method | a | b_c |"
+    assert lines[1] == "| --- | --- | --: | --: |"
+    assert lines[2] == "| pairs | lsq | **0.75 ± 0.25** | 0.29 ± 0.19 |"
+    assert lines[3] == "| tree | rec | 0.50 ± 0.25 |  |"
+    assert lines[4] == "| tree | lsq | 0.50 ± 0.25 | **0.5000** |"
+    heads = table_to_markdown(results.table("n_binaries")).splitlines()[0]
+    assert heads == "| configuration | a | b_c |"
+
+
+def test_names_are_escaped_in_every_table(results):
+    table = results.table("n_binaries")._replace(datasets=["<b>|*a*\n", "[x](y) `c` &lt; \\"])
+    heads = table_to_markdown(table).splitlines()[0]
+    assert heads == r"| configuration | \<b>\|\*a\*  | \[x](y) \`c\` \&lt; \\ |"
+    assert r"\textless{}b\textgreater{}|*a*" in table_to_latex(table)
+
+
+def test_latex_has_the_best_in_bold_and_special_characters_escaped(results):
+    text = table_to_latex(results.table("accuracy"))
+    assert r"config. & method & a & b\_c \\" in text
+    assert r"pairs & lsq & $\mathbf{0.75 \pm 0.25}$ & $0.29 \pm 0.19$ \\" in text
+    assert r"tree & rec & $0.50 \pm 0.25$ &  \\" in text
+    assert text.count("{") == text.count("}")
+
+
+def test_all_files_have_the_same_numbers(results, tmp_path):
+    files = {path.name for path in write_tables(results, tmp_path)}
+    assert files == {path.name for path in tmp_path.iterdir()}
+    everything = json.loads((tmp_path / "results.json").read_text())
+    for name in ("trials", "summary", "comparisons", "ranks"):
+        with (tmp_path / f"{name}.csv").open(newline="") as file:
+            rows = list(csv.DictReader(file))
+        assert rows == [
+            {key: "" if value is None else str(value) for key, value in row.items()}
+            for row in everything[name]
+        ]
+    assert len(everything["trials"]) == 18
+    assert everything["problems"] == {"no tree | here": ["tree, rec on b_c"]}
+    row = next(
+        row
+        for row in everything["summary"]
+        if (row["measure"], row["dataset"], row["method"]) == ("accuracy", "b_c", "lsq")
+        and row["configuration"] == "pairs"
+    )
+    assert row["mean"] == pytest.approx(statistics.mean(ACCURACY["b_c", "pairs"]))
+    assert row["std"] == pytest.approx(statistics.stdev(ACCURACY["b_c", "pairs"]))
+    for table in results.tables():
+        assert table_to_markdown(table) in (tmp_path / "tables.md").read_text()
+        assert table_to_latex(table) in (tmp_path / "tables.tex").read_text()

@@ -22,6 +22,8 @@ import numpy as np
 from sklearn.svm import SVC
 
 from benchmarks import data
+from polytomy.binary import TrainingOptions
+from polytomy.composition import TrainingSource
 from polytomy.designs import DATA_DESIGNS, ENSEMBLES
 from polytomy.search import SchemeSearchCV
 from polytomy.selection import Candidate, default_candidates, find_score, run_race
@@ -45,7 +47,7 @@ def measure(name: str, repeat: int, n_jobs: int) -> list[dict[str, Any]]:
     all_y = np.concatenate([part.y_train, part.y_test])
     rows = np.arange(len(all_y))
     fold = (rows[: len(part.y_train)], rows[len(part.y_train) :])
-    options = {"random_state": repeat, "n_jobs": n_jobs}
+    options = TrainingOptions(random_state=repeat, n_jobs=n_jobs)
     race = run_race(
         CANDIDATES,
         all_X,
@@ -53,8 +55,7 @@ def measure(name: str, repeat: int, n_jobs: int) -> list[dict[str, Any]]:
         scores=[find_score(score) for score in SCORES],
         folds=[fold],
         estimator=svc,
-        training=lambda rows: options,
-        random_state=repeat,
+        training=TrainingSource.from_labels(options, all_y),
         is_lenient=True,
     )
     found = [

@@ -38,7 +38,7 @@ import polytomy as pt
 from benchmarks import data
 from polytomy.banks import build_bank
 from polytomy.binary import TrainedBinary, adopt_fitted
-from polytomy.composition import arrange, blocks_of_rows
+from polytomy.composition import plan_training
 
 MACHINES = ("letter", "usps", "shuttle")
 REGRESSIONS = ("letter", "extra/omniglot_small")
@@ -169,7 +169,6 @@ def measure_machines(name: str, scheme: str, part: data.Split) -> Row:
 
 def measure_regressions(name: str, part: data.Split) -> Row:
     peer = OneVsOneClassifier(LogisticRegression(), n_jobs=2).fit(part.X_train, part.y_train)
-    n_classes = len(peer.classes_)
     scheme = pt.designs.one_vs_one(peer.classes_)
     # The peer's binaries have its classes i < j as 0 and 1, in the scheme's own order of pairs.
     binaries = [
@@ -177,13 +176,11 @@ def measure_regressions(name: str, part: data.Split) -> Row:
     ]
     bank = build_bank(binaries)
 
-    _, (arrangement,) = arrange([scheme], peer.classes_, LogisticRegression())
+    plan = plan_training([scheme], peer.classes_, LogisticRegression())
+    composition = plan.compose(binaries, "hamming")
 
     def vote() -> np.ndarray:
-        votes = np.empty((len(part.X_test), n_classes))
-        for block in blocks_of_rows(len(votes), len(binaries)):
-            votes[block] = arrangement.scores(bank, part.X_test[block], "hamming")
-        return votes
+        return composition.scores(part.X_test)
 
     def predict() -> np.ndarray:
         return np.asarray(peer.classes_[vote().argmax(axis=1)])

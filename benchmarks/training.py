@@ -35,8 +35,9 @@ from sklearn.svm import SVC
 
 import polytomy as pt
 from benchmarks import data
-from polytomy.binary import binary_problem, train_binary
-from polytomy.composition import bind_classes, dichotomies, fit_binaries
+from polytomy.binary import TrainingOptions, binary_problem, train_binary
+from polytomy.composition import bind_classes, fit_binaries
+from polytomy.composition.dichotomies import dichotomies
 from polytomy.inputs.class_indices import group_rows
 from polytomy.inputs.seeds import partition_seeds
 
@@ -75,7 +76,7 @@ def first_partitions(scheme: str, y: np.ndarray, svc: SVC) -> tuple[Any, np.ndar
 
 def fit_partitions(scheme: str, X: np.ndarray, y: np.ndarray, svc: SVC) -> Any:
     wanted, positions, n_classes = first_partitions(scheme, y, svc)
-    return fit_binaries(wanted, X, positions, n_classes, random_state=0, n_jobs=2)
+    return fit_binaries(wanted, X, positions, n_classes, TrainingOptions(random_state=0, n_jobs=2))
 
 
 def fit_peer(scheme: str, X: np.ndarray, y: np.ndarray, svc: SVC) -> Any:
@@ -137,7 +138,7 @@ def compare_machines(scheme: str, binaries: Any, part: data.Split, svc: SVC) -> 
     for k in np.linspace(0, len(binaries) - 1, COMPARED).astype(int):
         each, binary = wanted[k], binaries[k]
         problem = binary_problem(rows_of_class, each.negative, each.positive, name=each.name)
-        other = train_binary(svc, part.X_train, problem, random_state=seeds[k])
+        other = train_binary(svc, part.X_train, problem, TrainingOptions(random_state=seeds[k]))
         X = part.X_test
         values = max(values, float(np.abs(binary.scores(X) - other.scores(X)).max()))
         # A decision value is the difference of two probabilities.

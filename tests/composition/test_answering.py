@@ -22,7 +22,8 @@ def test_a_missing_predict_proba_says_why_and_what_to_do(iris):
         classifier.predict_proba(iris[0])
     assert str(caught.value) == (
         "This 'PolytomyClassifier' has no attribute 'predict_proba': "
-        'solver="voting" gives scores, not probabilities. Use decision_function, or with_solver("least-squares").'
+        'solver="voting" gives scores, not probabilities. Use decision_function, or '
+        'with_solver("least-squares").'
     )
 
 

@@ -7,12 +7,11 @@ from sklearn.datasets import make_blobs
 from sklearn.linear_model import LogisticRegression
 
 from polytomy import PolytomyClassifier, metrics
-from polytomy.binary import FitArguments, TrainingOptions
-from polytomy.composition import RoutedArguments, TrainingSource
+from polytomy.binary import TrainingOptions
+from polytomy.composition import TrainingSource
 from polytomy.errors import ArgumentError
 from polytomy.selection import candidates_from, comparison_folds, find_score, run_race
 
-NO_ARGUMENTS = RoutedArguments(FitArguments(), {}, {})
 SCORES = [find_score("log_loss"), find_score("uncertainty_coefficient")]
 
 
@@ -31,9 +30,7 @@ def race(candidates, blobs, estimator, n_folds=3, scores=SCORES, **options):
         scores=scores,
         folds=comparison_folds(n_folds, X, y, random_state=0),
         estimator=estimator,
-        training=TrainingSource(
-            TrainingOptions(), None, NO_ARGUMENTS, *np.unique(y, return_inverse=True)
-        ),
+        training=TrainingSource.from_labels(TrainingOptions(), y),
         **options,
     )
 

@@ -51,8 +51,8 @@ def trained_apart(dataset, protocol, record, scheme, solver="least-squares"):
     labels = np.array(dataset.classes)
     classifier = pt.PolytomyClassifier(
         SVC(C=3.0), scheme, solver=solver, random_state=record["seed"]
-    ).fit(split.X_train, labels[split.codes_train])
-    return classifier, split.X_test, labels[split.codes_test]
+    ).fit(split.X_train, labels[split.class_indices_train])
+    return classifier, split.X_test, labels[split.class_indices_test]
 
 
 @pytest.mark.parametrize("configuration", ["one-vs-one", "one-vs-rest"])

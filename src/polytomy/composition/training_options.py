@@ -37,6 +37,13 @@ class TrainingSource:
     classes: NDArray[Any]
     class_indices: NDArray[np.intp]
 
+    @classmethod
+    def from_labels(cls, parameters: TrainingOptions, y: NDArray[Any]) -> TrainingSource:
+        """Return what training is made from without weights or other arguments."""
+        classes, class_indices = np.unique(y, return_inverse=True)
+        routed = RoutedArguments(parameters.arguments, parameters.arguments_by_model, {})
+        return cls(parameters, None, routed, classes, class_indices)
+
     def options(self, rows: NDArray[np.intp] | None = None) -> TrainingOptions:
         """Return the options for training on some rows of the data, or on all of them."""
         routed, class_indices, cv = self.routed, self.class_indices, self.parameters.cv

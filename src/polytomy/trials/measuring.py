@@ -105,8 +105,8 @@ def measure_trial(
         "seed": split.seed,
         "estimator": describe_estimator(estimator),
         "classes": [str(label) for label in dataset.classes],
-        "n_train": len(split.codes_train),
-        "n_test": len(split.codes_test),
+        "n_train": len(split.class_indices_train),
+        "n_test": len(split.class_indices_test),
         "n_jobs": n_jobs,
         "seconds": perf_counter() - started,
         "warnings": sorted({str(each.message) for each in own}),
@@ -172,7 +172,7 @@ def _train_schemes(
         ]
         started = perf_counter()
         each.binaries = fit_binaries(
-            dichotomies, split.X_train, split.codes_train, len(dataset.classes), options
+            dichotomies, split.X_train, split.class_indices_train, len(dataset.classes), options
         )
         each.seconds += perf_counter() - started
         trained |= dict(zip(columns, each.binaries, strict=True))
@@ -196,11 +196,13 @@ def _judge(
     n_classes = len(dataset.classes)
     predicted = composition.winners(scores)
     confusion = np.zeros((n_classes, n_classes), dtype=np.int64)
-    np.add.at(confusion, (split.codes_test, predicted), 1)
+    np.add.at(confusion, (split.class_indices_test, predicted), 1)
     found: dict[str, Any] = {
-        "uncertainty_coefficient": metrics.uncertainty_coefficient(split.codes_test, predicted),
-        "accuracy": float(np.mean(predicted == split.codes_test)),
-        **_judge_probabilities(composition, split.codes_test, scores),
+        "uncertainty_coefficient": metrics.uncertainty_coefficient(
+            split.class_indices_test, predicted
+        ),
+        "accuracy": float(np.mean(predicted == split.class_indices_test)),
+        **_judge_probabilities(composition, split.class_indices_test, scores),
         "fit_seconds": configuration.seconds,
         "predict_seconds": seconds,
         "n_binaries": len(configuration.binaries),
@@ -208,7 +210,7 @@ def _judge(
     }
     reliability = None
     if composition.gives_probabilities:
-        reliability = _pooled_reliability(split.codes_test, scores)
+        reliability = _pooled_reliability(split.class_indices_test, scores)
     return cell | {
         "problem": "",
         "scores": found,

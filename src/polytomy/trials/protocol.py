@@ -38,16 +38,6 @@ class Split(NamedTuple):
     class_indices_test: NDArray[np.intp]
     seed: int
 
-    @property
-    def codes_train(self) -> NDArray[np.intp]:
-        """Same as `class_indices_train`; the name it had in polytomy 0.1."""
-        return self.class_indices_train
-
-    @property
-    def codes_test(self) -> NDArray[np.intp]:
-        """Same as `class_indices_test`; the name it had in polytomy 0.1."""
-        return self.class_indices_test
-
 
 @dataclass(frozen=True)
 class Protocol:

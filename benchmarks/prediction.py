@@ -196,7 +196,7 @@ def measure_regressions(name: str, part: data.Split) -> Row:
     return Row(
         "predict, one-vs-one logistic",
         name,
-        n_classes,
+        len(peer.classes_),
         len(part.X_test),
         type(peer).__name__,
         peer_seconds,

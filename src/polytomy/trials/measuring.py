@@ -193,16 +193,16 @@ def _judge(
         return cell | {"problem": str(error)}
     composition = configuration.plan.compose(configuration.binaries, pair.solver)
     seconds, scores = _predict(composition, split.X_test)
-    n_classes = len(dataset.classes)
+    n_classes, truth = len(dataset.classes), split.class_indices_test
     predicted = composition.winners(scores)
     confusion = np.zeros((n_classes, n_classes), dtype=np.int64)
-    np.add.at(confusion, (split.class_indices_test, predicted), 1)
+    np.add.at(confusion, (truth, predicted), 1)
     found: dict[str, Any] = {
         "uncertainty_coefficient": metrics.uncertainty_coefficient(
             split.class_indices_test, predicted
         ),
-        "accuracy": float(np.mean(predicted == split.class_indices_test)),
-        **_judge_probabilities(composition, split.class_indices_test, scores),
+        "accuracy": float(np.mean(predicted == truth)),
+        **_judge_probabilities(composition, truth, scores),
         "fit_seconds": configuration.seconds,
         "predict_seconds": seconds,
         "n_binaries": len(configuration.binaries),
@@ -210,7 +210,7 @@ def _judge(
     }
     reliability = None
     if composition.gives_probabilities:
-        reliability = _pooled_reliability(split.class_indices_test, scores)
+        reliability = _pooled_reliability(truth, scores)
     return cell | {
         "problem": "",
         "scores": found,

@@ -8,7 +8,7 @@ from importlib import import_module
 from importlib.metadata import version as _version
 from typing import TYPE_CHECKING, Any
 
-from polytomy import designs, metrics
+from polytomy import designs, metrics, solvers
 from polytomy.codes import CodingMatrix
 from polytomy.errors import (
     ArgumentError,
@@ -60,6 +60,7 @@ __all__ = [
     "report",
     "save",
     "solve",
+    "solvers",
     "to_onnx",
     "trials",
 ]

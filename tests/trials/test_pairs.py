@@ -72,7 +72,7 @@ def test_the_same_scheme_made_again_has_the_same_description():
     [
         (["one-vs-on"], None, ArgumentError, "Did you mean 'one-vs-one'?"),
         (["m {a"], None, ControlError, "'{' is not closed"),
-        (["tree"], ["gredy"], ArgumentError, "Did you mean 'greedy'?"),
+        (["tree"], ["gredy"], ArgumentError, 'Did you mean "greedy"?'),
         (["tree", "tree"], None, ArgumentError, "two pairs are called 'tree, least-squares'"),
         (["tree"], [], ArgumentError, "there is nothing to compare"),
         (3, None, ArgumentError, "schemes=3 is neither a list nor a dict"),

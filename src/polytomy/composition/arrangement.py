@@ -20,7 +20,8 @@ from polytomy.composition.tree_walk import follow_winners, is_walk_cheaper
 from polytomy.errors import ArgumentError, SchemeError
 from polytomy.inputs.rows import count_rows
 from polytomy.scheme import Binary, Scheme
-from polytomy.solvers import decode, find_method
+from polytomy.solvers import decode
+from polytomy.solvers.methods import find_method
 
 __all__ = [
     "Arrangement",

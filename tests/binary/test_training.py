@@ -31,7 +31,7 @@ from polytomy.calibration.calibrators import (
     TemperatureCalibrator,
     UncalibratedMap,
 )
-from polytomy.errors import ArgumentError, CalibrationWarning
+from polytomy.errors import Argument, ArgumentError, CalibrationWarning
 
 
 def two_clouds(n_negative=20, n_positive=15, n_others=5, seed=0):
@@ -288,7 +288,7 @@ class TestSplitters:
         with pytest.raises(ArgumentError) as caught:
             train_binary(SVC(), X, problem, cv=cv)
         assert str(caught.value) == (
-            f"cv={cv!r} must be a number of folds, two or more, an object with split(X, y), or a "
+            f"{Argument('cv', cv)} must be a number of folds, two or more, an object with split(X, y), or a "
             "list of (training rows, held-out rows)."
         )
 
@@ -447,7 +447,7 @@ def test_decision_values_that_are_not_finite_are_an_error_and_not_a_fallback():
             return np.full(len(X), np.inf)
 
     X, problem = two_clouds()
-    with pytest.raises(ArgumentError, match="decision values are not finite numbers"):
+    with pytest.raises(ArgumentError, match="decision values are not finite, so"):
         train_binary(Infinite(), X, problem)
 
 

@@ -288,8 +288,8 @@ class TestSplitters:
         with pytest.raises(ArgumentError) as caught:
             train_binary(SVC(), X, problem, cv=cv)
         assert str(caught.value) == (
-            f"{Argument('cv', cv)} must be a number of folds, two or more, an object with split(X, y), or a "
-            "list of (training rows, held-out rows)."
+            f"{Argument('cv', cv)} must be a number of folds, two or more, an object with "
+            "split(X, y), or a list of (training rows, held-out rows)."
         )
 
 

@@ -72,7 +72,7 @@ def test_small_problems_are_left_to_libsvm():
 
 def test_a_wrong_budget_is_told_whatever_the_size():
     X, y = clouds(60)
-    with pytest.raises(ArgumentError, match="memory_budget='much' must be a number of bytes"):
+    with pytest.raises(ArgumentError, match='memory_budget="much" must be a number of bytes'):
         fit(X, y, memory_budget="much")
 
 

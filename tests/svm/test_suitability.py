@@ -66,7 +66,7 @@ def test_an_unsuitable_estimator_is_left_to_others_with_the_reason(estimator, re
 
 @pytest.mark.parametrize("X", [[["a"], ["b"]], [[np.nan], [0.0]], [[np.inf], [0.0]]])
 def test_data_must_be_finite_numbers(X):
-    with pytest.raises(UnsuitableError, match="X does not consist of finite numbers"):
+    with pytest.raises(UnsuitableError, match="SVC does not accept X as numbers"):
         as_numbers(np.array(X, dtype=object))
 
 
@@ -74,8 +74,10 @@ def test_data_become_a_c_ordered_array_or_a_canonical_csr_matrix():
     numbers = as_numbers(np.asfortranarray([[1, 2], [3, 4]], dtype=np.float32))
     assert numbers.dtype == np.float64
     assert numbers.flags.c_contiguous
-    split = scipy.sparse.coo_array(([1.0, 2.0], ([0, 0], [1, 1])), shape=(1, 2))
+    columns, starts = np.array([1, 1], dtype=np.int32), np.array([0, 2], dtype=np.int32)
+    split = scipy.sparse.csr_array((np.array([1.0, 2.0]), columns, starts), shape=(1, 2))
     joined = as_numbers(split)
+    assert split.data.tolist() == [1.0, 2.0]
     assert joined.format == "csr"
     assert joined.has_canonical_format
     assert joined.toarray().tolist() == [[0.0, 3.0]]

@@ -87,7 +87,7 @@ def as_numbers(X: Any) -> Any:
     try:
         X = check_array(X, order="C", accept_large_sparse=False, **options)
     except (TypeError, ValueError) as error:
-        raise UnsuitableError("X does not consist of finite numbers") from error
+        raise UnsuitableError("SVC does not accept X as numbers") from error
     if is_sparse(X) and not X.has_canonical_format:
         X = X.copy()
         X.sum_duplicates()

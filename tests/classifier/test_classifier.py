@@ -734,7 +734,7 @@ def test_single_precision_is_near_double_precision(blobs):
     single = PolytomyClassifier(random_state=0, prediction_dtype="float32").fit(X, y)
     difference = np.abs(double.decisions(X) - single.decisions(X)).max()
     assert 0 < difference < 1e-5
-    with pytest.raises(ArgumentError, match="Use float64 or float32"):
+    with pytest.raises(ArgumentError, match='must be "float32" or "float64"'):
         PolytomyClassifier(prediction_dtype="float16").fit(X, y)
 
 

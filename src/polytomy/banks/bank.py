@@ -158,24 +158,24 @@ class Bank:
 
     @cached_property
     def _groups(self) -> list[Group]:
-        kernels: dict[Hashable, list[tuple[int, KernelMember]]] = {}
-        linears: dict[Hashable, list[tuple[int, LinearMember]]] = {}
-        others: list[tuple[int, TrainedBinary]] = []
+        machines: dict[Hashable, list[tuple[int, KernelMember]]] = {}
+        linear_models: dict[Hashable, list[tuple[int, LinearMember]]] = {}
+        remaining: list[tuple[int, TrainedBinary]] = []
         for column, binary in enumerate(self.binaries):
             if (linear := linear_member(binary)) is not None:
-                linears.setdefault(linear.key, []).append((column, linear))
+                linear_models.setdefault(linear.key, []).append((column, linear))
             elif (machine := kernel_member(binary)) is not None:
-                kernels.setdefault(machine.key, []).append((column, machine))
+                machines.setdefault(machine.key, []).append((column, machine))
             else:
-                others.append((column, binary))
-        groups: list[Group] = [LinearGroup(*_separate(each)) for each in linears.values()]
-        for each in kernels.values():
+                remaining.append((column, binary))
+        groups: list[Group] = [LinearGroup(*_separate(each)) for each in linear_models.values()]
+        for each in machines.values():
             if is_exact([member for _, member in each]):
                 groups.append(KernelGroup(*_separate(each), self.dtype))
             else:
-                others += [(column, member.binary) for column, member in each]
-        if others:
-            groups.append(GenericGroup(*_separate(others)))
+                remaining += [(column, member.binary) for column, member in each]
+        if remaining:
+            groups.append(GenericGroup(*_separate(remaining)))
         return groups
 
     def __reduce__(self) -> tuple[type[Bank], tuple[Any, ...]]:

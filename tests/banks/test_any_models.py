@@ -20,14 +20,14 @@ def test_each_binary_gives_its_own_scores(n_jobs):
     np.testing.assert_array_equal(got, own_scores(BINARIES, X))
 
 
-def test_jobs_of_the_surroundings_are_used():
+def test_the_jobs_of_parallel_config_are_used():
     group = GenericGroup(np.arange(6), BINARIES)
     with parallel_config("threading", n_jobs=2):
         got = group.scores(Samples(X))
     np.testing.assert_array_equal(got, own_scores(BINARIES, X))
 
 
-def test_samples_are_handed_on_as_they_are():
+def test_samples_are_passed_on_unchanged():
     class Texts:
         classes_ = np.array([-1, 1])
 

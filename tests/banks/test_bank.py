@@ -41,7 +41,7 @@ CONSTANT = TrainedBinary("constant", Output.CONSTANT, constant=-1.0)
     st.booleans(),
 )
 @settings(max_examples=40, deadline=None)
-def test_scores_stand_in_the_order_of_the_binaries(chosen, seed, shuffled):
+def test_scores_are_in_the_order_of_the_binaries(chosen, seed, shuffled):
     rng = np.random.default_rng(seed)
     X, y = three_classes(rng, 30, 4)
     binaries = [CONSTANT] + [b for k in chosen for b in one_vs_one(MODELS[k], X, y)]
@@ -74,7 +74,7 @@ class TestFrames:
             got = build_bank(binaries).scores(self.FRAME)
         assert_same_scores(got, own_scores(binaries, self.FRAME))
 
-    def test_binaries_of_arrays_and_of_frames_stand_in_one_bank(self):
+    def test_binaries_of_arrays_and_of_frames_can_be_in_one_bank(self):
         binaries = one_vs_one(SVC(), self.X, self.y) + one_vs_one(SVC(), self.FRAME, self.y)
         with pytest.warns(UserWarning, match="X has feature names, but SVC was fitted without"):
             got = build_bank(binaries).scores(self.FRAME)
@@ -146,12 +146,10 @@ class TestMemory:
 
 
 class TestArguments:
-    def test_an_unknown_precision_is_told(self):
+    def test_an_unknown_precision_is_refused(self):
         with pytest.raises(ArgumentError) as error:
             build_bank([], dtype=np.int32)
-        assert str(error.value) == (
-            "dtype=<class 'numpy.int32'> is no precision of a bank. Use float64 or float32."
-        )
+        assert str(error.value) == ('dtype must be "float32" or "float64"; got "int32".')
 
     def test_no_binaries_give_no_columns(self):
         bank = Bank([])

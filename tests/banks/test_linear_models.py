@@ -171,16 +171,16 @@ class TestScoresAreTheModelsOwn:
         assert_same_scores(got, own_scores(binaries, samples), tolerance=1e-5)
 
 
-def test_sparse_samples_that_a_scaler_moves_are_refused():
+def test_sparse_samples_that_a_scaler_shifts_are_refused():
     X, y = three_classes(np.random.default_rng(8), 40, 3)
     bank = build_bank(one_vs_one(make_pipeline(StandardScaler(), LinearSVC()), X, y))
     with pytest.raises(
-        DataError, match="X is sparse, but a scaler of the binaries moves its zeros"
+        DataError, match="X is sparse, but a scaler of the binaries shifts its zeros"
     ):
         bank.scores(csr_array(X))
 
 
-class TestWhoIsNotInIt:
+class TestBinariesThatAreNotLinear:
     X, y = three_classes(np.random.default_rng(9), 40, 3)
 
     @pytest.mark.parametrize(
@@ -191,12 +191,12 @@ class TestWhoIsNotInIt:
             SVC(kernel=lambda X, Y: X @ Y.T),
         ],
     )
-    def test_other_links_and_other_kernels(self, model):
+    def test_other_links_and_other_kernels_are_not_members(self, model):
         binaries = one_vs_one(model, self.X, self.y)
         assert not any(map(is_in_linear_bank, binaries))
         assert_same_scores(build_bank(binaries).scores(self.X), own_scores(binaries, self.X))
 
-    def test_subclasses_that_answer_in_their_own_way(self):
+    def test_subclasses_that_override_their_answer_are_not_members(self):
         class Doubled(LinearSVC):
             def decision_function(self, X):
                 return 2 * super().decision_function(X)
@@ -210,14 +210,14 @@ class TestWhoIsNotInIt:
             assert not any(map(is_in_linear_bank, binaries))
             assert_same_scores(build_bank(binaries).scores(self.X), own_scores(binaries, self.X))
 
-    def test_subclasses_that_only_fit_in_their_own_way_are_in_it(self):
+    def test_subclasses_that_override_only_fit_are_members(self):
         binaries = one_vs_one(RidgeClassifierCV(), self.X, self.y)
         assert all(map(is_in_linear_bank, binaries))
         assert_same_scores(build_bank(binaries).scores(self.X), own_scores(binaries, self.X))
 
 
 @pytest.mark.parametrize("estimator", [LogisticRegression(), LinearSVC(), SGDClassifier(alpha=0.1)])
-def test_votes_by_signs_alone_are_those_of_the_answers(estimator):
+def test_votes_from_signs_alone_are_those_of_the_answers(estimator):
     X, y = load_iris(return_X_y=True)
     classifier = PolytomyClassifier(estimator, "one-vs-one", "hamming", random_state=0).fit(X, y)
     votes = classifier.decision_function(X)

@@ -91,6 +91,6 @@ def test_sparse_samples_that_would_become_dense_are_refused():
     with pytest.raises(DataError) as error:
         scaling.apply(csr_array(X))
     assert str(error.value) == (
-        "X is sparse, but a scaler of the binaries moves its zeros. Give a dense array, or fit "
+        "X is sparse, but a scaler of the binaries shifts its zeros. Give a dense array, or fit "
         "with MaxAbsScaler() or StandardScaler(with_mean=False)."
     )

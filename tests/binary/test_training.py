@@ -32,7 +32,7 @@ from polytomy.calibration.calibrators import (
     TemperatureCalibrator,
     UncalibratedMap,
 )
-from polytomy.errors import ArgumentError, CalibrationWarning
+from polytomy.errors import Argument, ArgumentError, CalibrationWarning
 
 
 def train(estimator, X, problem, *, warn=True, sample_weight=None, fit_params=None, **options):
@@ -296,8 +296,8 @@ class TestSplitters:
         with pytest.raises(ArgumentError) as caught:
             train(SVC(), X, problem, cv=cv)
         assert str(caught.value) == (
-            f"cv={cv!r} must be a number of folds, two or more, an object with split(X, y), or a "
-            "list of (training rows, held-out rows)."
+            f"{Argument('cv', cv)} must be a number of folds, two or more, an object with "
+            "split(X, y), or a list of (training rows, held-out rows)."
         )
 
 
@@ -452,7 +452,7 @@ def test_decision_values_that_are_not_finite_are_an_error_and_not_a_fallback():
             return np.full(len(X), np.inf)
 
     X, problem = two_clouds()
-    with pytest.raises(ArgumentError, match="decision values are not finite numbers"):
+    with pytest.raises(ArgumentError, match="decision values are not finite, so"):
         train(Infinite(), X, problem)
 
 

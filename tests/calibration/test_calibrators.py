@@ -155,7 +155,7 @@ class TestTemperature:
         np.testing.assert_array_equal(fitted.predict([-3, 0, 3]), 0.5)
         assert fitted.temperature_ == math.inf
 
-    def test_zeros_tell_nothing(self):
+    def test_values_of_zero_give_one_half(self):
         fitted = TemperatureCalibrator().fit([0.0, 0.0], [True, False])
         np.testing.assert_array_equal(fitted.predict([-3, 0, 3]), 0.5)
 
@@ -174,7 +174,7 @@ class TestIsotonic:
             atol=1e-12,
         )
 
-    def test_a_single_value(self):
+    def test_equal_values_get_one_half_if_the_sides_are_balanced(self):
         fitted = IsotonicCalibrator().fit([2.0, 2.0], [True, False])
         np.testing.assert_allclose(fitted.predict([-1, 2, 3]), 0.5)
 
@@ -198,7 +198,7 @@ def test_maps_of_informative_values_rise_and_never_claim_certainty(learner, seed
 @pytest.mark.parametrize("learner", LEARNERS)
 @given(seed=seeds)
 @settings(deadline=None, max_examples=30)
-def test_a_weight_is_that_many_copies(learner, seed):
+def test_a_weight_counts_as_that_many_copies(learner, seed):
     values, is_positive = noisy_values(seed)
     rng = np.random.default_rng(seed + 1)
     weight = rng.integers(0, 4, size=len(values)) + np.eye(len(values), dtype=int)[0]
@@ -208,7 +208,7 @@ def test_a_weight_is_that_many_copies(learner, seed):
 
 
 @pytest.mark.parametrize("learner", LEARNERS)
-def test_nan_is_passed_through_as_no_answer(learner):
+def test_nan_stays_nan(learner):
     values, is_positive = noisy_values(0)
     answers = learner().fit(values, is_positive).predict([np.nan, 0.0])
     assert np.isnan(answers).tolist() == [True, False]
@@ -229,12 +229,12 @@ def test_copies_and_pickles_answer_the_same(learner):
     [
         (
             ([0.0, np.inf, np.nan], [True, False, True]),
-            "2 of 3 decision values are not finite numbers, so they cannot be calibrated. "
-            "Use calibration=None, or another estimator.",
+            "2 of 3 decision values are not finite, so they cannot be calibrated. "
+            "Use calibration=None or another estimator.",
         ),
         (
             ([0.0, 1.0], [True, False, True]),
-            "decision_values of shape (2,) and target of shape (3,) do not go together. "
+            "decision_values has shape (2,), but target has shape (3,). "
             "Give one value and one side for each sample.",
         ),
         (
@@ -243,7 +243,7 @@ def test_copies_and_pickles_answer_the_same(learner):
         ),
     ],
 )
-def test_bad_input_is_named(learner, arguments, words):
+def test_invalid_input_is_refused(learner, arguments, words):
     with pytest.raises(ArgumentError) as caught:
         learner().fit(*arguments)
     assert str(caught.value) == words

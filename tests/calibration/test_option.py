@@ -26,7 +26,7 @@ SIDES = np.array([False, False, True, False, True, True])
         (None, UncalibratedMap),
     ],
 )
-def test_names_make_new_calibrators(name, kind):
+def test_a_name_gives_a_new_calibrator(name, kind):
     one, other = make_calibrator(name), make_calibrator(name)
     assert type(one) is kind
     assert one is not other
@@ -40,7 +40,7 @@ def test_a_calibrator_is_copied():
     assert not hasattr(given, "slope_")
 
 
-def test_unknown_name():
+def test_an_unknown_name_is_refused():
     with pytest.raises(ArgumentError) as caught:
         make_calibrator("platt")
     assert str(caught.value) == (
@@ -50,7 +50,7 @@ def test_unknown_name():
 
 
 @pytest.mark.parametrize("wrong", [3, SigmoidCalibrator, object()])
-def test_wrong_kind(wrong):
+def test_a_value_of_the_wrong_kind_is_refused(wrong):
     with pytest.raises(ArgumentError) as caught:
         make_calibrator(wrong)
     assert str(caught.value) == (
@@ -94,7 +94,7 @@ class TestProvided:
             ProvidedCalibrator(Line()).fit(VALUES, SIDES).predict([-2.0, 0.3, 7.0]), [0, 0.3, 1]
         )
 
-    def test_one_probability_for_each_value(self):
+    def test_an_answer_of_the_wrong_shape_is_refused(self):
         class Mean:
             def __repr__(self):
                 return "Mean()"
@@ -108,9 +108,24 @@ class TestProvided:
         with pytest.raises(ArgumentError) as caught:
             ProvidedCalibrator(Mean()).fit(VALUES, SIDES).predict(VALUES)
         assert str(caught.value) == (
-            "calibration=Mean() gave probabilities of shape () for 6 decision values. "
-            "It must give one for each."
+            "calibration=Mean() returned probabilities of shape () for 6 decision values. "
+            "It must return one for each."
         )
+
+    def test_nan_is_refused_with_advice(self):
+        made = make_calibrator(IsotonicRegression()).fit(VALUES, SIDES)
+        with pytest.raises(ArgumentError) as caught:
+            made.predict([0.0, 9.0])
+        assert str(caught.value) == (
+            "calibration=IsotonicRegression() returned NaN for the decision value 9. It must "
+            'return a number for every value; IsotonicRegression does if out_of_bounds="clip".'
+        )
+
+    def test_the_seed_is_set_on_the_copy_only(self):
+        given = LogisticRegression(solver="saga")
+        made = make_calibrator(given, seed=5)
+        assert made.calibrator.random_state is not None
+        assert given.random_state is None
 
 
 def test_many_calibrators_at_once_answer_as_each_alone():

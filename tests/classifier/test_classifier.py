@@ -561,7 +561,7 @@ def test_a_calibrator_that_does_not_answer_is_refused(iris):
     classifier = PolytomyClassifier(
         SVC(kernel="linear"), calibration=IsotonicRegression(), random_state=0
     )
-    with pytest.raises(ArgumentError, match=r'gave NaN .* out_of_bounds="clip"'):
+    with pytest.raises(ArgumentError, match=r'returned NaN .* out_of_bounds="clip"'):
         classifier.fit(X, y).predict_proba(10 * X)
 
 

@@ -157,7 +157,7 @@ def test_groups_that_are_forgotten_or_splits_of_other_data(iris):
     X, y = iris
     with pytest.raises(ArgumentError, match=r"needs groups\. Pass them"):
         PolytomyClassifier(SVC(), cv=GroupKFold(3)).fit(X, y)
-    with pytest.raises(ArgumentError, match="rows that are none of the 150 of X"):
+    with pytest.raises(ArgumentError, match="rows that X, of 150 rows, does not have"):
         PolytomyClassifier(SVC(), cv=[(np.arange(500, 600), np.arange(50))]).fit(X, y)
 
 

@@ -2,16 +2,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from hypothesis.extra.numpy import arrays
 from scipy.sparse import csc_matrix, csr_array
 from scipy.spatial.distance import cdist, directed_hausdorff
 
 from polytomy.distances import METRICS, hausdorff, robust_hausdorff
 from polytomy.errors import ArgumentError, DataError
-from polytomy.routines.distances import compiled as compiled_distances
-from polytomy.routines.distances import reference as reference_distances
-
-TWINS = [reference_distances.hausdorff_matrix, compiled_distances.hausdorff_matrix]
 
 
 def by_scipy(parts):
@@ -33,39 +28,7 @@ def joined(parts):
     return np.concatenate(parts), y
 
 
-@pytest.mark.parametrize("twin", TWINS)
-@pytest.mark.parametrize("n_features", [1, 2, 3, 4, 5, 16, 33])
-@pytest.mark.parametrize("seed", range(3))
-def test_it_is_that_of_scipy(twin, n_features, seed):
-    parts = clouds(seed, n_features=n_features)
-    X, y = joined(parts)
-    starts = np.searchsorted(y, np.arange(len(parts) + 1))
-    np.testing.assert_allclose(twin(X, starts), by_scipy(parts), rtol=1e-14)
-
-
-@pytest.mark.parametrize("twin", TWINS)
-def test_it_is_exact_far_from_the_origin(twin):
-    # With |x|² + |y|² − 2xy all but three digits would be lost.
-    parts = clouds(7, offset=1e6, n_features=5)
-    X, y = joined(parts)
-    starts = np.searchsorted(y, np.arange(len(parts) + 1))
-    np.testing.assert_allclose(twin(X, starts), by_scipy(parts), rtol=1e-14)
-
-
-@pytest.mark.parametrize("twin", TWINS)
-@given(
-    arrays(np.float64, st.tuples(st.integers(2, 30), st.integers(1, 4)), elements=st.floats(-5, 5)),
-    st.data(),
-)
-def test_twins_are_equal_to_the_definition(twin, X, data):
-    cut = data.draw(st.integers(1, len(X) - 1))
-    far = cdist(X[:cut], X[cut:])
-    expected = max(far.min(axis=1).max(), far.min(axis=0).max())
-    found = twin(X, np.array([0, cut, len(X)]))
-    np.testing.assert_allclose(found, [[0, expected], [expected, 0]], rtol=1e-13, atol=1e-150)
-
-
-def test_the_compiled_kernel_answers_large_data():
+def test_large_data_has_the_distances_of_scipy():
     random = np.random.default_rng(0)
     sizes = [5000, 4000, 10, 1]
     X = np.concatenate([random.normal(i, 1, (size, 12)) for i, size in enumerate(sizes)])
@@ -74,29 +37,6 @@ def test_the_compiled_kernel_answers_large_data():
     assert found.classes == ("a", "b", "c", "d")
     parts = [X[y == label] for label in found.classes]
     np.testing.assert_allclose(found.matrix, by_scipy(parts), rtol=1e-14)
-
-
-@pytest.mark.parametrize("twin", TWINS)
-@pytest.mark.parametrize("n_features", [1, 3, 8])
-def test_sets_of_every_size_around_a_block_of_points(twin, n_features):
-    random = np.random.default_rng(n_features)
-    parts = [random.normal(size=(size, n_features)) for size in (*range(1, 18), 65)]
-    X, y = joined(parts)
-    starts = np.searchsorted(y, np.arange(len(parts) + 1))
-    np.testing.assert_allclose(twin(X, starts), by_scipy(parts), rtol=1e-14)
-
-
-@pytest.mark.parametrize("twin", TWINS)
-def test_points_in_a_row_of_clusters(twin):
-    # The points that ended searches are of use for one cluster only, and then for another.
-    random = np.random.default_rng(3)
-    parts = [
-        (np.arange(300) // 30 * gap)[:, np.newaxis] + random.random((300, 2)) for gap in (5, 7, 9)
-    ]
-    X, y = joined([random.permutation(part) for part in parts])
-    np.testing.assert_allclose(
-        twin(X, np.array([0, 300, 600, 900])), by_scipy([X[y == i] for i in range(3)]), rtol=1e-14
-    )
 
 
 @given(st.integers(0, 10**6))

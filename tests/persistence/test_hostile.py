@@ -305,7 +305,7 @@ _WRONG = [
     (("binaries", 0), {"name": "a", "output": "constant", "constant": 2}, "is not from -1 to 1"),
     ((*_MACHINE, "kind"), "code", "is not one of machine, borders, linear"),
     ((*_MACHINE, "kernel"), ["rbf", "1", 0, 0], "kernel of .* is not a kernel"),
-    ((*_MACHINE, "kernel"), ["cosine", 1.0, 0, 0.0], "is no kernel that is known"),
+    ((*_MACHINE, "kernel"), ["cosine", 1.0, 0, 0.0], 'kind="cosine" is not known'),
     ((*_MACHINE, "pool"), 7, "pool of .* is not a whole number from 0 to"),
     ((*_MACHINE, "rows", "shape"), [1], "is not as long as its rows"),
     ((*_MACHINE, "rows", "shape"), [1, 1], "is not of one dimension"),

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from polytomy.codes import CodingMatrix
-from polytomy.errors import ArgumentError
 from polytomy.solvers import coupling
 from polytomy.solvers.coupling import (
     solve_hastie_tibshirani,
@@ -240,29 +239,6 @@ def test_a_missing_pair_does_not_spoil_consistent_answers(
 def test_one_class_is_certain(solver: Solver) -> None:
     code = CodingMatrix(np.zeros((0, 1)))
     np.testing.assert_array_equal(solver(code, np.empty((2, 0))), [[1.0], [1.0]])
-
-
-@pytest.mark.parametrize(
-    ("solver", "name"),
-    [
-        (solve_hastie_tibshirani, "hastie-tibshirani"),
-        (solve_wu_lin_weng_1, "wu-lin-weng-1"),
-        (solve_price, "price"),
-    ],
-)
-def test_other_codes_are_refused(solver: Solver, name: str) -> None:
-    matrix = np.concatenate([pair_matrix(4)[:4], [[1, -1, -1, 0]], pair_matrix(4)[4:]])
-    message = f'method="{name}" needs a one-vs-one code; partition 4 has three classes. '
-    with pytest.raises(ArgumentError) as error:
-        solver(CodingMatrix(matrix), np.zeros((1, 7)))
-    assert str(error.value) == message + 'Use method="least-squares".'
-    with pytest.raises(ArgumentError, match="no partition compares classes 0 and 3"):
-        solver(CodingMatrix(np.delete(pair_matrix(4), 2, axis=0)), np.zeros((1, 5)))
-
-
-def test_many_classes_are_counted_in_digits() -> None:
-    with pytest.raises(ArgumentError, match="partition 0 has 12 classes"):
-        solve_price(CodingMatrix(2 * np.eye(12, dtype=int) - 1), np.zeros((1, 12)))
 
 
 def test_nothing_overflows_where_ratios_multiply_over_many_classes() -> None:

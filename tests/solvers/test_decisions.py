@@ -1,4 +1,4 @@
-"""What decision values may be, and the words for what they may not."""
+"""Which decision values are allowed, and what the errors say about others."""
 
 from __future__ import annotations
 
@@ -36,21 +36,21 @@ def test_single_precision_becomes_double(values):
         np.array([[1, 0], [-1, 1]], dtype=object),
     ],
 )
-def test_anything_that_is_an_array_of_numbers_will_do(given_as):
+def test_any_array_of_numbers_is_accepted(given_as):
     checked = check_decisions(given_as, 2)
     assert checked.dtype == np.float64
     assert checked.flags.c_contiguous
     np.testing.assert_array_equal(checked, [[1, 0], [-1, 1]])
 
 
-def test_none_among_numbers_is_no_answer():
+def test_none_among_numbers_means_no_answer():
     np.testing.assert_array_equal(check_decisions([[None, 0.5]], 2), [[np.nan, 0.5]])
 
 
 @pytest.mark.parametrize(
     ("overshoot", "dtype"), [(1e-9, np.float64), (9e-7, np.float32), (7e-3, np.float16)]
 )
-def test_rounding_beyond_the_ends_is_put_on_them(overshoot, dtype):
+def test_values_beyond_the_ends_by_rounding_are_clipped(overshoot, dtype):
     beyond = np.array([[1 + overshoot, -1 - overshoot, np.nan]], dtype=dtype)
     assert (np.abs(beyond[0, :2]) > 1).all()
     np.testing.assert_array_equal(check_decisions(beyond, 3), [[1, -1, np.nan]])
@@ -61,43 +61,42 @@ def test_rounding_beyond_the_ends_is_put_on_them(overshoot, dtype):
     [
         (
             [[0.0, 0.5], [0.0, 1.5]],
-            "decisions must lie in [-1, 1], but sample 1 has 1.5 at partition 1. Give "
-            "P(+1) - P(-1) of calibrated binaries; NaN stands for no answer.",
+            "decisions must lie in [-1, 1]; sample 1 has 1.5 for partition 1. Give "
+            "P(+1) - P(-1) of calibrated binaries; NaN means no answer.",
         ),
         (
             [[np.nan, -np.inf], [2.0, 0.0]],
-            "decisions must lie in [-1, 1], but sample 0 has -inf at partition 1 (2 values in all "
-            "are outside). Give P(+1) - P(-1) of calibrated binaries; NaN stands for no answer.",
+            "decisions must lie in [-1, 1]; sample 0 has -inf for partition 1 (2 values are "
+            "outside). Give P(+1) - P(-1) of calibrated binaries; NaN means no answer.",
         ),
         (
             [[1 + 1e-8, 0.0]],
-            "decisions must lie in [-1, 1], but sample 0 has 1.00000001 at partition 0. Give "
-            "P(+1) - P(-1) of calibrated binaries; NaN stands for no answer.",
+            "decisions must lie in [-1, 1]; sample 0 has 1.00000001 for partition 0. Give "
+            "P(+1) - P(-1) of calibrated binaries; NaN means no answer.",
         ),
         (
             [0.5, 0.5],
-            "decisions must have the shape (n_samples, 2), not (2,). "
-            "Put a single sample into a list of its own.",
+            "decisions must have shape (n_samples, 2); got (2,). Put a single sample into a list.",
         ),
         (
             [[0.5, 0.5, 0.5]],
-            "decisions have 3 columns, but the code has 2 partitions. "
-            "Give one column a partition, in the order of the code's rows.",
+            "decisions has 3 columns, but the code has 2 partitions. "
+            "Give one column per partition, in the order of the code's rows.",
         ),
         (
             [[0.5, 0.5j]],
-            "decisions must be real numbers in [-1, 1], not of type complex128. "
+            "decisions must be real numbers in [-1, 1]; got type complex128. "
             "Give P(+1) - P(-1) of each binary.",
         ),
         (
             [["a", "b"]],
-            "decisions must be real numbers in [-1, 1], not of type <U1. "
+            "decisions must be real numbers in [-1, 1]; got type <U1. "
             "Give P(+1) - P(-1) of each binary.",
         ),
         (
             np.array([["a", 0.5]], dtype=object),
-            "decisions must be real numbers in [-1, 1], but hold objects that are none. "
-            "Use NaN for a binary that gave no answer.",
+            "decisions must be real numbers in [-1, 1]; some are not numbers. "
+            "Use NaN if a binary gave no answer.",
         ),
     ],
 )
@@ -107,13 +106,8 @@ def test_errors_name_the_value_the_reason_and_the_way_out(decisions, words):
     assert str(error.value) == words
 
 
-def test_rows_of_different_lengths_are_no_array():
-    with pytest.raises(ArgumentError, match="Give one row a sample, all rows of the same length"):
-        check_decisions([[0.5], [0.5, 0.5]], 2)
-
-
-def test_rows_of_different_lengths_are_told_in_whole_sentences():
-    with pytest.raises(ArgumentError, match="cannot be made into an array") as error:
+def test_rows_of_different_lengths_are_not_an_array():
+    with pytest.raises(ArgumentError, match=r"^decisions is not an array: ") as error:
         check_decisions([[0.1, 0.2], [0.3]], 2)
-    assert str(error.value).endswith("Give one row a sample, all rows of the same length.")
+    assert str(error.value).endswith(". Give one row per sample, all of the same length.")
     assert ".. " not in str(error.value)

@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polytomy.codes import CodingMatrix
-from polytomy.errors import ArgumentError
-from polytomy.solvers.greedy import follow_winners, score_greedily
+from polytomy.solvers.greedy import score_greedily, score_tree_greedily
 from solver_strategies import answers, law, tree_children
 
 FOUR = CodingMatrix([[-1, -1, 1, 1], [-1, 1, 0, 0], [0, 0, -1, 1]])
@@ -58,7 +57,7 @@ def test_the_winner_is_followed_down(data: st.DataObject) -> None:
         assert np.count_nonzero(scores[sample]) == 1
 
 
-def test_by_hand() -> None:
+def test_a_walk_worked_by_hand() -> None:
     # To the right with 3/4, then to the left with 0.9; the other subtree is never asked.
     np.testing.assert_allclose(score_greedily(FOUR, [[0.5, 1.0, -0.8]]), [[0, 0, 0.75 * 0.9, 0]])
 
@@ -99,14 +98,4 @@ def test_one_class_is_certain() -> None:
 
 def test_no_samples_give_no_rows() -> None:
     assert FOUR.tree is not None
-    assert follow_winners(FOUR.tree, np.empty((0, 3))).shape == (0, 4)
-
-
-def test_other_codes_are_refused() -> None:
-    code = CodingMatrix(2 * np.eye(3, dtype=int) - 1)
-    with pytest.raises(ArgumentError) as error:
-        score_greedily(code, [[0, 0, 0]])
-    assert str(error.value) == (
-        'method="greedy" needs a tree; the partitions of this code are not the splits of one '
-        'binary tree. Use method="least-squares".'
-    )
+    assert score_tree_greedily(FOUR.tree, np.empty((0, 3))).shape == (0, 4)

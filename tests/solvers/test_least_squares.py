@@ -133,7 +133,7 @@ def test_a_partition_without_an_answer_is_as_if_it_were_not_there(problem, seed)
     try:
         without = CodingMatrix(np.delete(code.matrix, row, axis=0))
     except CodeError:
-        return  # without that partition it is no code
+        return  # without that partition it is not a code
     answers[:, row] = np.nan
     expected = solve_least_squares(without, np.delete(answers, row, axis=1))
     np.testing.assert_allclose(solve_least_squares(code, answers), expected, rtol=0, atol=1e-10)
@@ -302,9 +302,9 @@ def test_the_structure_picks_the_algorithm(matrix, names):
         (
             "product",
             [[-1, 1, 1], [-1, -1, 1]],
-            'algorithm="product" needs a tree; its partitions do not nest: they are not the splits '
-            'of one tree. Use algorithm="isotonic" or "active-set", or leave the choice to the '
-            "code.",
+            'algorithm="product" needs a tree; the partitions do not nest, so they are not the '
+            'splits of one tree. Use algorithm="isotonic" or "active-set", or leave the choice '
+            "to the code.",
         ),
         (
             "isotonic",
@@ -315,9 +315,9 @@ def test_the_structure_picks_the_algorithm(matrix, names):
         (
             "isotonic",
             [[1, -1, -1], [-1, 1, -1], [-1, -1, 1]],
-            'algorithm="isotonic" needs an adjacent code; in no order of the classes does every '
-            'partition cut them in two runs. Use algorithm="projection" or "active-set", or leave '
-            "the choice to the code.",
+            'algorithm="isotonic" needs an adjacent code; no order of the classes lets every '
+            'partition cut them into two runs. Use algorithm="projection" or "active-set", or '
+            "leave the choice to the code.",
         ),
         (
             "projection",
@@ -335,20 +335,20 @@ def test_the_structure_picks_the_algorithm(matrix, names):
         (
             "pairwise",
             [[1, -1, 0], [1, -1, -1], [1, 1, -1]],
-            'algorithm="pairwise" needs a one-vs-one code; partition 1 has 3 classes, not two. '
+            'algorithm="pairwise" needs a one-vs-one code; partition 1 has three classes. '
             'Use algorithm="active-set", or leave the choice to the code.',
         ),
         (
             "pairwise",
             [[1, -1, 0], [0, 1, -1]],
-            'algorithm="pairwise" needs a one-vs-one code; no partition sets class 0 against '
-            'class 2. Use algorithm="active-set", or leave the choice to the code.',
+            'algorithm="pairwise" needs a one-vs-one code; no partition compares classes '
+            '0 and 2. Use algorithm="active-set", or leave the choice to the code.',
         ),
         (
             "simplex",
             [[-1, 1]],
-            'algorithm=\'simplex\' is not known; there are "product", "isotonic", '
-            '"projection", "pairwise", "active-set".',
+            'algorithm="simplex" is not known. Use one of "product", "isotonic", "projection", '
+            '"pairwise", "active-set".',
         ),
     ],
 )

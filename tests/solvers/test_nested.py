@@ -28,7 +28,7 @@ MIXTURE = parse("""
 
 
 def multiply_down(scheme: Scheme, r: Any, method: str) -> Any:
-    """The probabilities of all classes by recursion: each node solved by itself."""
+    """The probabilities of all classes by recursion, each node solved separately."""
     first_row = np.cumsum([0] + [node.code.n_partitions for node in scheme.nodes])
     p = np.zeros((len(r), len(scheme.classes)))
 
@@ -88,7 +88,7 @@ def test_pairwise_methods_solve_schemes_of_pairs(method: str) -> None:
 
 
 def test_pairwise_methods_refuse_a_node_of_another_kind() -> None:
-    with pytest.raises(ArgumentError, match="needs a one-vs-one code; partition 0 has three"):
+    with pytest.raises(ArgumentError, match="code; in node 2 of the scheme, partition 0 has three"):
         solve(MIXTURE, np.zeros((1, 8)), "price")
 
 
@@ -146,8 +146,8 @@ def edges(children: Any) -> list[tuple[int, int]]:
     return [(row, child) for row, pair in pairs for child in pair if child >= 0]
 
 
-def test_greedy_refuses_a_node_that_is_no_tree() -> None:
-    with pytest.raises(ArgumentError, match="the partitions of node 0 of the scheme are not"):
+def test_greedy_refuses_a_node_that_is_not_a_tree() -> None:
+    with pytest.raises(ArgumentError, match="needs a tree; in node 0 of the scheme, 3 partitions"):
         decode(MIXTURE, np.zeros((1, 8)), "greedy")
 
 
@@ -236,5 +236,5 @@ def test_a_forced_algorithm_is_used_in_every_node() -> None:
 
 
 def test_columns_are_counted_over_all_nodes() -> None:
-    with pytest.raises(ArgumentError, match="decisions have 3 columns, but the code has 8"):
+    with pytest.raises(ArgumentError, match="decisions has 3 columns, but the code has 8"):
         solve(MIXTURE, np.zeros((1, 3)))

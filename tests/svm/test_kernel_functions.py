@@ -48,11 +48,11 @@ class TestValue:
         assert again == kernel
         assert len({again, kernel}) == 1
 
-    def test_an_unknown_kind_is_told(self):
+    def test_an_unknown_kind_is_refused(self):
         with pytest.raises(ArgumentError) as error:
             KernelFunction("gauss")
         assert str(error.value) == (
-            'kind="gauss" is no kernel that is known. Use "linear", "rbf", "poly", "sigmoid".'
+            'kind="gauss" is not known. Use one of "linear", "rbf", "poly", "sigmoid".'
         )
 
 
@@ -77,7 +77,7 @@ class TestOfMachines:
     def test_scale_of_constant_data_is_one(self):
         assert KernelFunction.from_parameters(SVC(), np.ones((3, 2))) == KernelFunction("rbf", 1)
 
-    def test_precomputed_and_callable_kernels_are_none(self):
+    def test_precomputed_and_callable_kernels_give_none(self):
         assert KernelFunction.from_parameters(SVC(kernel="precomputed"), np.eye(2)) is None
         assert KernelFunction.of(SVC(kernel="precomputed").fit(np.eye(2), [0, 1])) is None
         assert KernelFunction.of(SVC(kernel=lambda X, Y: X @ Y.T).fit(np.eye(2), [0, 1])) is None
@@ -92,7 +92,7 @@ class TestMatrix:
         st.sampled_from(list(FORMS)),
     )
     @settings(max_examples=60, deadline=None)
-    def test_it_is_that_of_scikit_learn(self, kernel, seed, shape, form_x, form_y):
+    def test_values_are_those_of_scikit_learn(self, kernel, seed, shape, form_x, form_y):
         rng = np.random.default_rng(seed)
         X, Y = some_rows(rng, shape[0], shape[2]), some_rows(rng, shape[1], shape[2])
         got = kernel.matrix(FORMS[form_x](X), FORMS[form_y](Y))
@@ -126,7 +126,7 @@ class TestMatrix:
 
     @pytest.mark.parametrize("kind", KINDS)
     @pytest.mark.parametrize("form", ["dense", "csr"])
-    def test_it_is_written_where_it_is_wanted(self, kind, form):
+    def test_values_are_written_to_out(self, kind, form):
         rng = np.random.default_rng(4)
         X, Y = FORMS[form](some_rows(rng, 6, 3)), FORMS[form](some_rows(rng, 4, 3))
         kernel, out = KernelFunction(kind, 0.3, 2, 1), np.empty((6, 4))

@@ -151,7 +151,7 @@ def test_another_number_of_features_is_refused():
         machine.decision_function(np.ones((4, 2)))
 
 
-def test_they_say_what_they_are():
+def test_their_repr_counts_vectors_and_features():
     pool = VectorPool(np.eye(3))
     machine = KernelMachine(KernelFunction("linear"), pool, np.arange(2), np.ones(2), 0.0)
     assert repr(pool) == "<VectorPool of 3 vectors of 3 features>"

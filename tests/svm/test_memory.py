@@ -19,39 +19,39 @@ from polytomy.svm.memory import (
 from shared_kernel_cases import clouds, pair, rest, share
 
 
-def need(X, n_rows, n_runs, is_finished=False):
-    """Bytes that problems of so many rows take with one thread."""
-    matrix = bytes_of_matrix(n_rows, is_finished=is_finished)
+def need(X, n_rows, n_runs, holds_kernel_values=False):
+    """Bytes that problems of this many rows take with one thread."""
+    matrix = bytes_of_matrix(n_rows, holds_kernel_values=holds_kernel_values)
     return matrix + bytes_of_rows(X, n_rows) + bytes_of_thread(n_rows, n_runs)
 
 
 class TestMemory:
-    def test_the_default_is_a_part_of_the_machines(self):
+    def test_the_default_is_a_quarter_of_the_machines_memory(self):
         memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
         assert default_memory_budget([]) == memory // 4
 
-    def test_the_default_is_a_part_of_the_containers(self, tmp_path):
+    def test_the_default_is_a_quarter_of_the_containers_limit(self, tmp_path):
         free, limit = tmp_path / "free", tmp_path / "limit"
         free.write_text("max\n")
         limit.write_text("1000000\n")
         assert default_memory_budget([free, tmp_path / "none", limit]) == 250_000
         assert default_memory_budget([free]) == default_memory_budget([])
 
-    def test_sparse_rows_count_as_they_are(self):
+    def test_sparse_rows_count_with_their_mean_size(self):
         X = scipy.sparse.random_array((50, 200), density=0.1, format="csr", rng=0)
         size = X.data.nbytes + X.indices.nbytes + X.indptr.nbytes
         assert bytes_of_rows(X, 25) == 3 * size // 2
         assert bytes_of_rows(X.toarray(), 25) == 3 * 25 * 200 * 8
 
     @pytest.mark.parametrize("svc", [SVC(), SVC(gamma=0.1), SVC(kernel="poly"), SVC(C=100)])
-    def test_rows_of_a_matrix_that_does_not_fit_are_made_when_they_are_needed(self, svc):
+    def test_rows_of_a_matrix_that_does_not_fit_are_computed_when_they_are_needed(self, svc):
         X, codes = clouds(900, spread=2.5)
-        is_finished = svc.gamma != "scale"
+        holds_kernel_values = svc.gamma != "scale"
         problems = [rest(codes, 1), pair(codes, 0, 2), rest(codes, 2)]
         options = {"seeds": [1, 2, 3], "n_jobs": 1}
-        needed = need(X, 900, n_runs=6, is_finished=is_finished)
+        needed = need(X, 900, n_runs=6, holds_kernel_values=holds_kernel_values)
         whole = train_on_shared_kernel([svc] * 3, X, problems, memory_budget=needed, **options)
-        row = bytes_of_matrix(900, is_finished=is_finished) // 900
+        row = bytes_of_matrix(900, holds_kernel_values=holds_kernel_values) // 900
         for n_kept in 899, 500:
             budget = needed - (900 - n_kept) * row
             training = train_on_shared_kernel(
@@ -65,10 +65,12 @@ class TestMemory:
                 # The order of additions in a kernel value may differ, so that steps may.
                 np.testing.assert_allclose(one.scores(X), other.scores(X), rtol=0, atol=svc.tol)
 
-    def test_too_few_rows_are_of_no_use(self):
+    def test_a_budget_for_too_few_rows_is_refused(self):
         X, codes = clouds(900)
         problems = [rest(codes, 1), rest(codes, 2)]
-        needed = need(X, 900, n_runs=1) - bytes_of_matrix(900, is_finished=False) + 500 * 8 * 900
+        needed = (
+            need(X, 900, n_runs=1) - bytes_of_matrix(900, holds_kernel_values=False) + 500 * 8 * 900
+        )
         options = {"calibration": None}
         training = train_on_shared_kernel([SVC()] * 2, X, problems, memory_budget=needed, **options)
         assert all(training.binaries)
@@ -79,11 +81,11 @@ class TestMemory:
         whole, given = size_in_words(need(X, 900, n_runs=1)), size_in_words(needed)
         assert training.notes == [
             "The kernel matrix of all problems is too large; each has one of its own.",
-            f"2 of the binaries are trained one by one: a matrix of 900 rows takes {whole} with "
-            f"all that goes with it, more than memory_budget, {given}.",
+            f"2 of the binaries are trained one by one: training on a matrix of 900 rows takes "
+            f"{whole}, more than memory_budget, {given}.",
         ]
 
-    def test_sparse_samples_have_a_matrix_or_none(self):
+    def test_sparse_samples_need_the_whole_matrix(self):
         X, codes = clouds(600)
         X = scipy.sparse.csr_array(np.where(np.abs(X) > 1, X, 0.0))
         problems = [rest(codes, 1), rest(codes, 2)]
@@ -93,23 +95,27 @@ class TestMemory:
         )
         assert training.binaries == [None, None]
 
-    def test_each_problem_has_a_matrix_of_its_own_where_one_of_all_does_not_fit(self):
+    def test_each_problem_has_its_own_matrix_if_one_of_all_does_not_fit(self):
         X, codes = clouds(600)
         svc = SVC(gamma=0.1)
         problems = [pair(codes, 0, 1), rest(codes, 2), pair(codes, 1, 2)]
         options = {"seeds": [1, 2, 3], "n_jobs": 1}
         training = train_on_shared_kernel(
-            [svc] * 3, X, problems, memory_budget=need(X, 400, 6, is_finished=True), **options
+            [svc] * 3,
+            X,
+            problems,
+            memory_budget=need(X, 400, 6, holds_kernel_values=True),
+            **options,
         )
         together = share(svc, X, problems, **options)
         assert training.binaries[1] is None
         for k in 0, 2:
             np.testing.assert_array_equal(training.binaries[k].scores(X), together[k].scores(X))
         assert training.notes[1].startswith(
-            "1 of the binaries are trained one by one: a matrix of 600"
+            "1 of the binaries are trained one by one: training on a matrix of 600 rows"
         )
 
-    def test_rows_that_no_problem_needs_take_none(self):
+    def test_rows_that_no_problem_needs_take_no_memory(self):
         X, codes = clouds(600)
         training = train_on_shared_kernel(
             [SVC()],
@@ -123,8 +129,8 @@ class TestMemory:
         ]
 
     @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="asks Linux for the peak")
-    def test_what_is_taken_is_within_the_budget(self):
-        """The peak of a process of its own, above that of a small fit, is what was foreseen."""
+    def test_the_peak_of_memory_is_within_the_budget(self):
+        """The peak of a separate process, above that of a small fit, is what was predicted."""
         program = """
 from pathlib import Path
 import numpy as np
@@ -151,11 +157,13 @@ print(before, train(4000), train(6000, 1e8))
         before, large, refused = map(int, answer.stdout.split())
         X = np.empty((4000, 20))
         bound = need(X, 4000, n_runs=6) + bytes_of_thread(4000, n_runs=6)
-        assert bytes_of_matrix(4000, is_finished=False) < large - before < bound
+        assert bytes_of_matrix(4000, holds_kernel_values=False) < large - before < bound
         # Nothing larger was even tried.
         assert refused == large
 
     @pytest.mark.parametrize("budget", ["2 GB", -1, float("nan"), True])
-    def test_a_budget_that_is_none(self, budget):
-        with pytest.raises(ArgumentError, match=r"memory_budget=.* must be a number of bytes"):
+    def test_an_invalid_budget_is_refused(self, budget):
+        with pytest.raises(
+            ArgumentError, match=r"memory_budget=.* must be a number of bytes, zero or more"
+        ):
             train_on_shared_kernel([], np.zeros((1, 1)), [], memory_budget=budget)

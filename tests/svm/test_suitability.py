@@ -1,62 +1,114 @@
 import numpy as np
 import pytest
+import scipy.sparse
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import SVC, LinearSVC, NuSVC
 
 from polytomy.svm import train_on_shared_kernel
+from polytomy.svm.kernel_functions import KernelFunction
 from polytomy.svm.machines import KernelMachine
+from polytomy.svm.suitability import (
+    UnsuitableError,
+    as_numbers,
+    check_compiled,
+    check_range,
+    check_suitable,
+)
 from shared_kernel_cases import clouds, rest
 
 
-class TestWhatIsLeft:
-    class OwnSVC(SVC):
-        pass
+class OwnSVC(SVC):
+    pass
 
-    @pytest.mark.parametrize(
-        ("estimator", "reason"),
-        [
-            (LogisticRegression(), "LogisticRegression is not SVC"),
-            (LinearSVC(), "LinearSVC is not SVC"),
-            (OwnSVC(), "OwnSVC is not SVC"),
-            (NuSVC(), "NuSVC is not SVC"),
-            (SVC(kernel="precomputed"), "its kernel is 'precomputed'"),
-            (SVC(kernel=np.dot), "its kernel is <"),
-            (SVC(verbose=True), "its verbose=True is LIBSVM's own report"),
-            (SVC(C=-1), "its parameters are wrong"),
-            (SVC(class_weight={3: 1.0}), "its parameters are wrong"),
-            (SVC(class_weight={1: 0.0}), "its class_weight leaves a side without weight"),
-            (SVC(kernel="poly", degree=100, gamma=1e3), "its kernel values are too large"),
-        ],
-    )
-    def test_reasons(self, estimator, reason):
-        X, codes = clouds()
-        problems = [rest(codes, 1), rest(codes, 2)]
-        training = train_on_shared_kernel([estimator, SVC()], X, problems)
-        assert training.binaries[0] is None
-        assert isinstance(training.binaries[1].estimator, KernelMachine)
-        assert (
-            training.notes[0] == "1 of the binaries are trained on one matrix of 90 rows, 64.8 kB."
-        )
-        assert training.notes[1].startswith(f"1 of the binaries are trained one by one: {reason}")
 
-    def test_data_that_are_no_numbers(self):
-        _, codes = clouds(4, 2)
-        X = np.array([["a"], ["b"], ["c"], ["d"]], dtype=object)
-        training = train_on_shared_kernel([SVC()], X, [rest(codes, 1)])
-        assert training.binaries == [None]
-        assert training.notes == [
-            "1 of the binaries are trained one by one: the data are not finite numbers."
-        ]
+UNSUITABLE = [
+    (LogisticRegression(), "LogisticRegression is not an SVC"),
+    (LinearSVC(), "LinearSVC is not an SVC"),
+    (OwnSVC(), "OwnSVC is not an SVC"),
+    (NuSVC(), "NuSVC is not an SVC"),
+    (SVC(kernel="precomputed"), "its kernel is 'precomputed'"),
+    (SVC(kernel=np.dot), "its kernel is <"),
+    (SVC(verbose=True), "verbose=True asks for LIBSVM's own report"),
+    (SVC(C=-1), "its parameters are invalid"),
+    (SVC(class_weight={3: 1.0}), "its parameters are invalid"),
+    (SVC(class_weight={1: 0.0}), "class_weight gives a side no weight"),
+]
 
-    def test_readable_kernels_would_take_too_long(self, monkeypatch):
-        monkeypatch.setenv("POLYTOMY_ROUTINES", "reference")
-        X, codes = clouds()
-        training = train_on_shared_kernel([SVC()], X, [rest(codes, 1)])
-        assert training.binaries == [None]
-        assert "the compiled kernels are not used" in training.notes[0]
 
-    def test_a_gamma_too_large_for_single_precision(self):
-        X, codes = clouds(30, 2)
-        training = train_on_shared_kernel([SVC()], 1e-160 * X, [rest(codes, 1)])
-        assert training.binaries == [None]
-        assert "its kernel values are too large for single precision" in training.notes[-1]
+@pytest.mark.parametrize("svc", [SVC(), SVC(kernel="poly"), SVC(class_weight={-1: 2.0})])
+def test_plain_svcs_are_suitable(svc):
+    check_suitable(svc)
+
+
+@pytest.mark.parametrize(("estimator", "reason"), UNSUITABLE)
+def test_other_estimators_are_not_suitable(estimator, reason):
+    with pytest.raises(UnsuitableError) as error:
+        check_suitable(estimator)
+    assert str(error.value).startswith(reason)
+
+
+@pytest.mark.parametrize(
+    ("estimator", "reason"),
+    [
+        *UNSUITABLE,
+        (SVC(kernel="poly", degree=100, gamma=1e3), "its kernel values are too large"),
+    ],
+)
+def test_an_unsuitable_estimator_is_left_to_others_with_the_reason(estimator, reason):
+    X, codes = clouds()
+    problems = [rest(codes, 1), rest(codes, 2)]
+    training = train_on_shared_kernel([estimator, SVC()], X, problems)
+    assert training.binaries[0] is None
+    assert isinstance(training.binaries[1].estimator, KernelMachine)
+    assert training.notes[0] == "1 of the binaries are trained on one matrix of 90 rows, 64.8 kB."
+    assert training.notes[1].startswith(f"1 of the binaries are trained one by one: {reason}")
+
+
+@pytest.mark.parametrize("X", [[["a"], ["b"]], [[np.nan], [0.0]], [[np.inf], [0.0]]])
+def test_data_must_be_finite_numbers(X):
+    with pytest.raises(UnsuitableError, match="SVC does not accept X as numbers"):
+        as_numbers(np.array(X, dtype=object))
+
+
+def test_data_become_a_c_ordered_array_or_a_canonical_csr_matrix():
+    numbers = as_numbers(np.asfortranarray([[1, 2], [3, 4]], dtype=np.float32))
+    assert numbers.dtype == np.float64
+    assert numbers.flags.c_contiguous
+    columns, starts = np.array([1, 1], dtype=np.int32), np.array([0, 2], dtype=np.int32)
+    split = scipy.sparse.csr_array((np.array([1.0, 2.0]), columns, starts), shape=(1, 2))
+    joined = as_numbers(split)
+    assert split.data.tolist() == [1.0, 2.0]
+    assert joined.format == "csr"
+    assert joined.has_canonical_format
+    assert joined.toarray().tolist() == [[0.0, 3.0]]
+
+
+def test_reference_routines_are_too_slow(monkeypatch):
+    check_compiled()
+    monkeypatch.setenv("POLYTOMY_ROUTINES", "reference")
+    with pytest.raises(UnsuitableError, match="the compiled routines are not used"):
+        check_compiled()
+
+
+@pytest.mark.parametrize(
+    ("kernel", "largest_square"),
+    [
+        (KernelFunction("linear"), 1e39),
+        (KernelFunction("linear"), np.inf),
+        (KernelFunction("rbf", gamma=1e39), 1.0),
+        (KernelFunction("rbf", gamma=1.0), 1e38),  # squared distances are up to four times that
+        (KernelFunction("poly", gamma=10.0, degree=20), 100.0),
+        (KernelFunction("poly", gamma=1e10, degree=1000), 1e10),
+    ],
+)
+def test_values_beyond_single_precision_are_refused(kernel, largest_square):
+    with pytest.raises(UnsuitableError, match="too large for single precision"):
+        check_range(kernel, largest_square)
+    check_range(KernelFunction("rbf", gamma=1.0), 1e37)
+
+
+def test_a_gamma_too_large_for_single_precision_is_left_to_others():
+    X, codes = clouds(30, 2)
+    training = train_on_shared_kernel([SVC()], 1e-160 * X, [rest(codes, 1)])
+    assert training.binaries == [None]
+    assert "its kernel values are too large for single precision" in training.notes[-1]

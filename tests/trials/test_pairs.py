@@ -72,7 +72,7 @@ def test_equal_schemes_have_equal_descriptions():
     [
         (["one-vs-on"], None, ArgumentError, "Did you mean 'one-vs-one'?"),
         (["m {a"], None, ControlError, "'{' is not closed"),
-        (["tree"], ["gredy"], ArgumentError, "Did you mean 'greedy'?"),
+        (["tree"], ["gredy"], ArgumentError, 'Did you mean "greedy"?'),
         (
             ["tree", "tree"],
             None,

@@ -1,4 +1,4 @@
-"""The generic bank: binaries of any kind, each asked by itself, in parallel."""
+"""Binaries of any kind, each evaluated separately, in parallel."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from polytomy.inputs.samples import Samples
 
 __all__ = ["GenericGroup"]
 
-# Nothing is known of what an estimator does; most do more than a small support vector machine.
+# A guess, because the cost of an estimator is not known; most cost more than a small SVM.
 _EFFORT = 1000.0
 
 
 class GenericGroup:
-    """Binaries that have nothing in common.
+    """Binaries that cannot be evaluated together.
 
     Parameters
     ----------
     columns : array of int
-        Which binaries of the bank the members are.
+        Positions of the members among the binaries of the bank.
     members : sequence of TrainedBinary
     """
 

@@ -14,7 +14,7 @@ from polytomy.banks.kernel_machines import KernelGroup, KernelMember, is_exact, 
 from polytomy.banks.linear_models import LinearGroup, LinearMember, linear_member
 from polytomy.binary.answers import TrainedBinary, decisions_from_scores
 from polytomy.calibration.calibrators import LogisticMap
-from polytomy.errors import ArgumentError
+from polytomy.errors import Argument, ArgumentError
 from polytomy.inputs.samples import Samples
 from polytomy.routines.runtime.dispatch import routine
 
@@ -30,7 +30,7 @@ class Group(Protocol):
 
     columns: NDArray[np.intp]
     effort: float
-    """Inner products, or what takes as long, that a sample costs all of them together."""
+    """Cost of a sample for all of them together, in inner products of its features."""
     efforts: NDArray[np.float64]
     """The same for each of them alone."""
 
@@ -40,19 +40,19 @@ class Group(Protocol):
 
 
 class Bank:
-    """Many trained binaries that answer together, as each would alone but faster.
+    """Many trained binaries evaluated as one: the same answers, but faster.
 
-    Support vector machines with the same kernel share their support vectors; linear models share
-    one matrix product; others are asked one by one. In double precision the answers equal the
-    binaries' own to 1e-9. The bank is put together when it is first asked, and again after
-    unpickling: only the binaries are pickled.
+    Support vector machines with the same kernel share their support vectors, linear models share
+    one matrix product, and other binaries are evaluated one by one. In double precision, answers
+    equal the binaries' own answers to 1e-9. The groups are formed at the first call, and again
+    after unpickling, because only the binaries are pickled.
 
     Parameters
     ----------
     binaries : sequence of TrainedBinary
     dtype : float64 or float32, default=float64
-        Precision of the kernels' inner products and distances. In single precision the decision
-        values of support vector machines are off by some 1e-6 of the sum of their coefficients.
+        Precision of inner products and distances. In single precision, the error of a support
+        vector machine's decision values is about 1e-6 of the sum of its coefficients.
 
     Examples
     --------
@@ -71,18 +71,18 @@ class Bank:
         self.dtype = np.dtype(dtype)
         if self.dtype not in _PRECISIONS:
             raise ArgumentError(
-                f"dtype={dtype!r} is no precision of a bank. Use float64 or float32."
+                Argument("dtype"), f' must be "float32" or "float64"; got "{self.dtype}".'
             )
 
     def scores(self, X: Any, n_jobs: int | None = None) -> NDArray[np.float64]:
-        """Return what :meth:`TrainedBinary.scores` of each binary gives.
+        """Return the scores of each binary, as :meth:`TrainedBinary.scores` does.
 
         Parameters
         ----------
         X : array, sparse matrix, frame or list of shape (n_samples, n_features)
         n_jobs : int, optional
-            Jobs of joblib over the binaries that are asked one by one. The others use the
-            threads of compiled code and of matrix products.
+            Number of joblib jobs for binaries that are evaluated one by one. The others use the
+            threads of compiled routines and of BLAS.
 
         Returns
         -------
@@ -97,12 +97,12 @@ class Bank:
         return scores
 
     def decisions(self, X: Any, n_jobs: int | None = None) -> NDArray[np.float64]:
-        """Return the answers r = P(+1) − P(−1), calibrated, of shape (n_samples, n_binaries)."""
+        """Return the calibrated answers r = P(+1) − P(−1), of shape (n_samples, n_binaries)."""
         scores = self.scores(X, n_jobs)
         maps: list[Any] = [binary.calibrator for binary in self.binaries]
         if not maps or not all(isinstance(each, LogisticMap) for each in maps):
             return decisions_from_scores(self.binaries, scores)
-        # What is nearly always asked for goes in one pass and without a copy.
+        # The usual case: one pass over the scores, in place.
         slopes = np.array([each.slope_ for each in maps])
         intercepts = np.array([each.intercept_ for each in maps])
         routine("answer_logistic", "banks")(scores, slopes, intercepts)
@@ -111,15 +111,15 @@ class Bank:
     def pair_votes(
         self, X: Any, negative: NDArray[np.intp], positive: NDArray[np.intp], n_classes: int
     ) -> NDArray[np.float64] | None:
-        """Return for each class the pairs that it wins, less those that it loses.
+        """Return for each class the number of pairs that it wins minus the number that it loses.
 
-        Only where all binaries are linear; None else. `decisions` says the same, and more, but
-        takes longer: the sign of an answer needs no logistic function.
+        Return None unless all binaries are linear. The result also follows from `decisions`, but
+        this is faster, because the sign of an answer needs no logistic function.
 
         Parameters
         ----------
-        X : samples
-        negative, positive : the two classes of each binary
+        X : array, sparse matrix, frame or list of shape (n_samples, n_features)
+        negative, positive : arrays of shape (n_binaries,), the two classes of each binary
         n_classes : number of classes
 
         Returns
@@ -130,23 +130,23 @@ class Bank:
             return None
         samples = Samples(X)
         votes = np.zeros((samples.n_rows, n_classes))
-        # The columns of a single group are all binaries in their order.
+        # The columns of a single group are all binaries, in order.
         return votes if self._groups[0].add_pair_votes(samples, negative, positive, votes) else None
 
     def alone(self, position: int) -> Bank:
-        """Return the bank of one of the binaries, the same one each time."""
+        """Return the bank of one binary; it is kept for later calls."""
         if position not in self._alone:
             self._alone[position] = Bank([self.binaries[position]], self.dtype)
         return self._alone[position]
 
     @cached_property
     def effort(self) -> float:
-        """What a sample costs, in inner products of its features or what takes as long."""
+        """Cost of a sample, in inner products of its features or in equivalent time."""
         return sum(group.effort for group in self._groups)
 
     @cached_property
     def efforts_alone(self) -> NDArray[np.float64]:
-        """What a sample costs when only one of the binaries is asked, for each of them."""
+        """Cost of a sample for each of the binaries if only that one is evaluated."""
         efforts = np.empty(len(self.binaries))
         for group in self._groups:
             efforts[group.columns] = group.efforts
@@ -158,24 +158,24 @@ class Bank:
 
     @cached_property
     def _groups(self) -> list[Group]:
-        kernels: dict[Hashable, list[tuple[int, KernelMember]]] = {}
-        linears: dict[Hashable, list[tuple[int, LinearMember]]] = {}
-        others: list[tuple[int, TrainedBinary]] = []
+        machines: dict[Hashable, list[tuple[int, KernelMember]]] = {}
+        linear_models: dict[Hashable, list[tuple[int, LinearMember]]] = {}
+        remaining: list[tuple[int, TrainedBinary]] = []
         for column, binary in enumerate(self.binaries):
             if (linear := linear_member(binary)) is not None:
-                linears.setdefault(linear.key, []).append((column, linear))
+                linear_models.setdefault(linear.key, []).append((column, linear))
             elif (machine := kernel_member(binary)) is not None:
-                kernels.setdefault(machine.key, []).append((column, machine))
+                machines.setdefault(machine.key, []).append((column, machine))
             else:
-                others.append((column, binary))
-        groups: list[Group] = [LinearGroup(*_separate(each)) for each in linears.values()]
-        for each in kernels.values():
+                remaining.append((column, binary))
+        groups: list[Group] = [LinearGroup(*_separate(each)) for each in linear_models.values()]
+        for each in machines.values():
             if is_exact([member for _, member in each]):
                 groups.append(KernelGroup(*_separate(each), self.dtype))
             else:
-                others += [(column, member.binary) for column, member in each]
-        if others:
-            groups.append(GenericGroup(*_separate(others)))
+                remaining += [(column, member.binary) for column, member in each]
+        if remaining:
+            groups.append(GenericGroup(*_separate(remaining)))
         return groups
 
     def __reduce__(self) -> tuple[type[Bank], tuple[Any, ...]]:

@@ -1,12 +1,12 @@
-"""Kernel machines on one pool of vectors: dense or sparse.
+"""Evaluation of kernel machines on one pool of vectors, dense or sparse.
 
-Both evaluators add Σ_v coefficient[v, machine] · K(vector v, sample) to the scores of all machines
-at once, in one compiled pass. Beyond the scores they take bounded memory, whatever the number of
-samples and vectors, and they keep no second copy of the vectors in double precision.
+Both evaluators add Σ_v coefficient[v, machine] · K(vector v, sample) to the scores of all machines,
+in one pass of a compiled routine. Apart from the scores, their memory is bounded, whatever the
+number of samples and vectors, and they keep no second copy of the vectors in double precision.
 
-The inner products are not left to a BLAS: its threads and those of the compiled pass keep waiting
-for each other, and with a matrix of products to write and read the whole was slower, even with
-hundreds of features.
+BLAS does not compute the inner products: its threads and those of the routine would wait for each
+other, and writing and reading a matrix of products made the whole slower, even with hundreds of
+features.
 """
 
 from __future__ import annotations
@@ -22,25 +22,25 @@ from polytomy.inputs.sparse import is_sparse
 from polytomy.routines.runtime.dispatch import routine
 from polytomy.svm.kernel_functions import LARGEST_EXPONENT, KernelFunction, squared_lengths
 
-__all__ = ["DenseEvaluator", "Evaluator", "SparseEvaluator", "Weights", "choose_evaluator"]
+__all__ = ["DenseEvaluator", "Evaluator", "SparseEvaluator", "Weights", "make_evaluator"]
 
-# From so many features on, inner products are faster than differences.
+# Smallest number of features for which inner products are faster than differences.
 _WIDE = 32
-# Bytes of a block of samples that are made dense, or sparse, and of vectors that are moved.
+# Size of a block of samples that are converted to dense or sparse, and of vectors that are centred.
 _BLOCK_BYTES = 2**24
 
 Weights = tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.float64]]
 
 
 class Evaluator(Protocol):
-    """What adds the scores of samples."""
+    """Adds the scores of samples."""
 
     def add_scores(self, X: Any, scores: NDArray[np.float64]) -> None:
         """Add the machines' sums over the vectors to scores of shape (n_samples, n_machines)."""
         ...
 
 
-def choose_evaluator(
+def make_evaluator(
     function: KernelFunction, vectors: Any, rows: NDArray[np.intp], weights: Weights, dtype: Any
 ) -> Evaluator:
     """Return the evaluator of dense or of sparse vectors.
@@ -51,8 +51,8 @@ def choose_evaluator(
     vectors : array or CSR array of shape (n_stored, n_features)
     rows : the rows of `vectors` that are used
     weights : (starts, machines, coefficients)
-        The coefficients of the n-th of these rows, and the machines they belong to, stand between
-        starts[n] and starts[n + 1].
+        The coefficients of the n-th of these rows, and the machines they belong to, are at
+        starts[n] to starts[n + 1].
     dtype : float64 or float32, precision of inner products and distances
     """
     if is_sparse(vectors):
@@ -61,13 +61,13 @@ def choose_evaluator(
 
 
 class DenseEvaluator:
-    """Dense vectors; sparse samples are made dense.
+    """Evaluates dense vectors; sparse samples are converted to dense ones.
 
-    The rbf kernel takes distances from differences, or, with many features, out of inner products,
-    |x|² + |y|² − 2x·y, which is faster. The rounding error of that is relative to the squared
-    lengths, so the vectors' mean is subtracted from vectors and samples first; and it is done only
-    where no vector is too long even then. In single precision the mean is always subtracted,
-    before rounding: large values keep the digits that differ.
+    The rbf kernel computes distances from differences or, if there are many features, from inner
+    products by |x|² + |y|² − 2x·y, which is faster. The rounding error of the latter is relative to
+    the squared lengths, so the mean of the vectors is subtracted from vectors and samples first,
+    and differences are used if some vector is still too long. In single precision, the mean is
+    always subtracted before rounding, so that large values keep the digits that differ.
     """
 
     def __init__(
@@ -103,7 +103,7 @@ class DenseEvaluator:
 
 
 class SparseEvaluator:
-    """Sparse vectors; dense samples are made sparse, as scikit-learn's SVC does."""
+    """Evaluates sparse vectors; dense samples are converted to sparse ones, as in SVC."""
 
     def __init__(
         self,
@@ -134,7 +134,7 @@ class SparseEvaluator:
 
 
 def _converted_blocks(X: Any, *, is_converted: bool) -> Any:
-    """Return the blocks in which samples are evaluated: one if they need no conversion."""
+    """Return the blocks in which samples are evaluated; one block if none are converted."""
     n_rows, n_features = X.shape
     return blocks_of(n_rows, 8 * n_features, _BLOCK_BYTES) if is_converted else [slice(0, n_rows)]
 

@@ -1,7 +1,7 @@
-"""The kernel bank: support vector machines that share their support vectors.
+"""Groups of kernel machines that share their support vectors.
 
-Every kernel value of a sample and a support vector is computed once, for all the machines that use
-the vector. Machines of different kernel functions, or after different scalers, form groups.
+Each kernel value of a sample and a support vector is computed once for all machines that use the
+vector. Machines with different kernel functions, or after different scalers, form separate groups.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from sklearn.svm import SVC, NuSVC
 
-from polytomy.banks.evaluators import Weights, choose_evaluator
+from polytomy.banks.evaluators import Weights, make_evaluator
 from polytomy.banks.scaling import Scaling, peel_scalers
 from polytomy.banks.vector_union import Pool, pool_by_bytes, pool_by_index
 from polytomy.binary.answers import Output, TrainedBinary
@@ -24,21 +24,21 @@ from polytomy.svm.kernel_functions import KernelFunction, squared_lengths
 
 __all__ = ["KernelGroup", "KernelMember", "is_exact", "kernel_member"]
 
-# There is no centre to subtract from sparse rows. Up to this γ|y|² their products are exact enough.
+# Sparse rows are not centred. Up to this γ|y|², distances from their products are exact enough.
 _LARGEST_SPARSE_EXPONENT = 1e5
 
 
 class KernelMember(NamedTuple):
-    """One machine of a kernel bank.
+    """One machine of a group.
 
     Attributes
     ----------
     binary : the trained binary
     kernel : its kernel function
-    scaling : what is done to samples first
-    vectors : its support vectors, or all those of the pool it takes them from
-    support : its rows of the pool; None where all vectors are its own
-    coefficients, intercept : of its decision function, positive for the +1 side
+    scaling : scaling of the samples before the kernel
+    vectors : its support vectors, or all vectors of its pool
+    support : its rows of the pool; None if all vectors are its own
+    coefficients, intercept : those of its decision function, which is positive on the +1 side
     """
 
     binary: TrainedBinary
@@ -62,11 +62,11 @@ class KernelMember(NamedTuple):
 
 
 def kernel_member(binary: TrainedBinary) -> KernelMember | None:
-    """Return a binary as a member of a kernel bank, or None if it is no machine of a known kernel.
+    """Return a binary as a member of a group, or None if it is not a machine of a known kernel.
 
-    Machines are fitted SVC and NuSVC, alone or after scalers in a pipeline, and objects with a
-    KernelFunction as `kernel`, with `pool.vectors`, and with `support_`, `dual_coef_` and
-    `intercept_` over them.
+    Machines are fitted SVCs and NuSVCs, alone or after scalers in a pipeline, and objects like
+    KernelMachine: they have a KernelFunction `kernel`, `pool.vectors`, `support_`, `dual_coef_` and
+    `intercept_`.
     """
     peeled = peel_scalers(binary.estimator) if binary.output is Output.MARGIN else None
     if peeled is None:
@@ -98,10 +98,10 @@ class KernelGroup:
     Parameters
     ----------
     columns : array of int
-        Which binaries of the bank the members are.
-    members : sequence of KernelMember, all of the same key
+        Positions of the members among the binaries of the bank.
+    members : sequence of KernelMember, all with the same key
     dtype : float64 or float32
-        Precision of inner products and distances; sums are always in double precision.
+        Precision of inner products and distances. Sums are always in double precision.
     """
 
     def __init__(
@@ -116,7 +116,7 @@ class KernelGroup:
         self.effort = float(len(pool.rows))
         self.efforts = np.array([float(len(member.coefficients)) for member in members])
         weights = _weights_of(pool, members)
-        self._evaluator = choose_evaluator(first.kernel, pool.vectors, pool.rows, weights, dtype)
+        self._evaluator = make_evaluator(first.kernel, pool.vectors, pool.rows, weights, dtype)
 
     def scores(self, samples: Samples, n_jobs: int | None = None) -> NDArray[np.float64]:
         """Return the decision values, of shape (n_samples, n_members)."""
@@ -130,7 +130,7 @@ class KernelGroup:
 
 
 def is_exact(members: Sequence[KernelMember]) -> bool:
-    """Return whether a group of these members answers as exactly as they would by themselves."""
+    """Return whether a group of these members is as exact as the members alone."""
     function = members[0].kernel
     if function.kind != "rbf" or not is_sparse(members[0].vectors):
         return True
@@ -147,12 +147,12 @@ def _pool_of(members: Sequence[KernelMember]) -> Pool:
 
 
 def _weights_of(pool: Pool, members: Sequence[KernelMember]) -> Weights:
-    """Return the coefficients vector by vector: a vector serves only some of the machines."""
+    """Return the coefficients by vector; only some of the machines use each vector."""
     vectors = np.concatenate(pool.places)
     machines = np.repeat(np.arange(len(members)), [len(places) for places in pool.places])
     coefficients = np.concatenate([member.coefficients for member in members])
     shape = len(pool.rows), len(members)
-    # The conversion sums up the coefficients of a vector that a machine has several times.
+    # The conversion adds up the coefficients of a vector that a machine has several times.
     by_vector = csr_array((coefficients, (vectors, machines)), shape=shape)
     return (
         by_vector.indptr.astype(np.intp),

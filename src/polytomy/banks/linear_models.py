@@ -1,4 +1,4 @@
-"""The linear bank: all binaries whose decision function is linear, by one matrix product."""
+"""Groups of binaries with a linear decision function, evaluated by one matrix product."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ from polytomy.svm.kernel_functions import KernelFunction
 
 __all__ = ["LinearGroup", "LinearMember", "linear_member"]
 
-# Weights are stacked in so many columns at a time.
+# Number of columns of weights that are stacked at a time.
 _STACK = 256
 
-# A product with so many columns takes hardly longer than with one: the samples are read once.
+# A product with this many columns takes hardly longer than one column: samples are read once.
 _COLUMNS_AT_ONCE = 16
 
 
 class LinearMember(NamedTuple):
-    """One binary of a linear bank.
+    """One binary of a group.
 
     Attributes
     ----------
     binary : the trained binary
-    is_logistic : whether its answer is the logistic function of the linear one
-    weights : of shape (n_features,), or a CSR row; after the scaling
+    is_logistic : whether its score is the logistic function of the linear function
+    weights : array of shape (n_features,), or a CSR row, of the scaled features
     intercept : float
-    scaling : what is done to samples first
+    scaling : scaling of the samples before the linear function
     """
 
     binary: TrainedBinary
@@ -56,11 +56,11 @@ class LinearMember(NamedTuple):
 
 
 def linear_member(binary: TrainedBinary) -> LinearMember | None:
-    """Return a binary as a member of a linear bank, or None if its answer is not linear.
+    """Return a binary as a member of a group, or None if its score is not linear.
 
     Members are the linear classifiers of scikit-learn and support vector machines with the linear
-    kernel, alone or after scalers in a pipeline, asked for decision values; and those asked for
-    probabilities that are the logistic function of the decision value.
+    kernel, alone or after scalers in a pipeline, if their scores are decision values. They may also
+    be probabilities that are the logistic function of the decision value.
     """
     if binary.output not in (Output.MARGIN, Output.PROBABILITY):
         return None
@@ -80,16 +80,16 @@ def linear_member(binary: TrainedBinary) -> LinearMember | None:
 
 
 class LinearGroup:
-    """Linear binaries, their weights side by side and any scaling folded into them.
+    """Linear binaries, with stacked weights that include any scaling.
 
-    Where scalers move the samples, the mean of their centres is subtracted from the samples first:
-    without that, a product with large values would lose the digits that the scaler keeps.
+    If scalers shift the samples, the mean of their centres is subtracted from the samples first.
+    Otherwise products of large values would lose the digits that the scaler keeps.
 
     Parameters
     ----------
     columns : array of int
-        Which binaries of the bank the members are.
-    members : sequence of LinearMember, all of the same key
+        Positions of the members among the binaries of the bank.
+    members : sequence of LinearMember, all with the same key
     """
 
     def __init__(self, columns: NDArray[np.intp], members: Sequence[LinearMember]) -> None:
@@ -109,7 +109,7 @@ class LinearGroup:
         self.effort = max(1.0, len(members) / _COLUMNS_AT_ONCE)
 
     def scores(self, samples: Samples, n_jobs: int | None = None) -> NDArray[np.float64]:
-        """Return what the binaries' own `scores` are, of shape (n_samples, n_members)."""
+        """Return the binaries' own `scores`, of shape (n_samples, n_members)."""
         scores = self._products(samples)
         if self._is_logistic:
             slopes = np.ones(len(self.columns))
@@ -125,10 +125,11 @@ class LinearGroup:
         positive: NDArray[np.intp],
         votes: NDArray[np.float64],
     ) -> bool:
-        """Add to each class the pairs that it wins, less those that it loses; False if it cannot.
+        """Add to each class the number of pairs that it wins minus the number that it loses.
 
-        That takes only the signs of the answers, and not the logistic function. The classes of
-        the members are given in their order.
+        Only the signs of the answers are needed, not the logistic function. `negative` and
+        `positive` are the classes of the members, in order. Return False if the signs are not
+        known, because some calibrator is not a logistic map.
         """
         maps: list[Any] = [binary.calibrator for binary in self._binaries]
         if self._is_logistic:
@@ -143,7 +144,7 @@ class LinearGroup:
         return True
 
     def _products(self, samples: Samples) -> NDArray[np.float64]:
-        """Return the samples times the weights, intercepts left out."""
+        """Return the samples times the weights, without intercepts."""
         X = samples.as_numbers(self._binary.estimator, self._n_features)
         if self._centre is not None:
             check_dense(X)
@@ -156,15 +157,15 @@ def _is_logistic(model: Any) -> bool:
     """Return whether predict_proba is the logistic function of decision_function."""
     if isinstance(model, SGDClassifier):
         return bool(model.loss == "log_loss")
-    # Older releases of scikit-learn can be told to use the softmax of ± the decision value.
+    # Older releases of scikit-learn may use the softmax of ± the decision value.
     is_binary_link = getattr(model, "multi_class", None) != "multinomial"
     own = getattr(type(model), "predict_proba", None)
     return is_binary_link and own is LogisticRegression.predict_proba
 
 
 def _weights_of(model: Any) -> Any:
-    """Return the weights of a linear decision function, or None if it is another."""
-    # All linear classifiers of scikit-learn have this method from the same mixin.
+    """Return the weights of a linear decision function, or None if it is not linear."""
+    # All linear classifiers of scikit-learn inherit this method from the same mixin.
     has_mixin = getattr(type(model), "decision_function", None) is LinearSVC.decision_function
     if has_mixin or (type(model) in (SVC, NuSVC) and model.kernel == "linear"):
         weights = model.coef_
@@ -178,7 +179,7 @@ def _weights_of(model: Any) -> Any:
 
 
 def _folded(member: LinearMember, centre: NDArray[np.float64] | None) -> tuple[Any, float]:
-    """Return weights and intercept that take samples minus the centre, but unscaled."""
+    """Return weights and intercept for samples minus the centre that are not scaled."""
     if member.scaling is None:
         factor, offset = np.ones(1), np.zeros(1)
     else:
@@ -193,7 +194,7 @@ def _folded(member: LinearMember, centre: NDArray[np.float64] | None) -> tuple[A
 
 
 def _stacked(rows: Sequence[Any]) -> Any:
-    """Return rows as the columns of one matrix, in the order that products read it."""
+    """Return rows as the columns of one matrix, in the memory order that products read."""
     if is_sparse(rows[0]):
         return csc_array(vstack(rows).T)
     stacked = np.empty((len(rows[0]), len(rows)))

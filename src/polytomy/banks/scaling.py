@@ -21,7 +21,7 @@ __all__ = ["Scaling", "check_dense", "peel_scalers"]
 class Scaling:
     """The map from x to factor·(x − centre) + offset, feature by feature.
 
-    The centre is kept apart from the offset because x may be large beside its spread: the
+    The centre is separate from the offset because x may be much larger than its spread, so the
     difference must be taken first.
     """
 
@@ -31,21 +31,21 @@ class Scaling:
 
     @property
     def moves_zero(self) -> bool:
-        """Whether zeros do not stay zeros, so that sparse samples would become dense."""
+        """Whether zeros become other values, so that sparse samples would become dense."""
         return bool(np.any(self.factor * self.centre != self.offset))
 
     @property
     def key(self) -> bytes:
-        """The same for maps that are the same."""
+        """Bytes that are equal if the maps are equal."""
         return b"".join(part.tobytes() for part in (self.factor, self.centre, self.offset))
 
     def then(self, other: Self) -> Self:
-        """Return the map that does this one first and the other one after it."""
+        """Return the composition: this map, followed by the other."""
         offset = other.factor * (self.offset - other.centre) + other.offset
         return type(self)(other.factor * self.factor, self.centre, offset)
 
     def apply(self, X: Any) -> Any:
-        """Return scaled samples; sparse ones stay sparse, and are refused where they cannot."""
+        """Return scaled samples; sparse ones stay sparse, or are refused if they cannot."""
         if self.moves_zero:
             check_dense(X)
         if is_sparse(X):
@@ -54,22 +54,22 @@ class Scaling:
 
 
 def check_dense(X: Any) -> None:
-    """Raise a DataError if samples that a scaler moves are sparse."""
+    """Raise a DataError if samples are sparse; call it if a scaler shifts them."""
     if is_sparse(X):
         raise DataError(
-            "X is sparse, but a scaler of the binaries moves its zeros. Give a dense array, or fit "
-            "with MaxAbsScaler() or StandardScaler(with_mean=False)."
+            "X is sparse, but a scaler of the binaries shifts its zeros. Give a dense array, or "
+            "fit with MaxAbsScaler() or StandardScaler(with_mean=False)."
         )
 
 
 def peel_scalers(estimator: Any) -> tuple[Scaling | None, Any] | None:
-    """Return the scaling that a pipeline begins with and the model that ends it.
+    """Return the scaling at the start of a pipeline and the model at its end.
 
     Returns
     -------
-    scaling : Scaling, or None where nothing is scaled
-    model : the estimator itself if it is no pipeline
-    None in place of both if a step of the pipeline is something else
+    scaling : Scaling, or None if nothing is scaled
+    model : the estimator itself if it is not a pipeline
+    None instead of both if some step of the pipeline is neither a scaler nor the model
 
     Examples
     --------
@@ -105,13 +105,13 @@ def _scaling_of(scaler: Any) -> Scaling | None:
     if type(scaler) not in (StandardScaler, MinMaxScaler, MaxAbsScaler):
         return None
     if getattr(scaler, "clip", False):
-        return None  # no affine map
+        return None  # clipping is not affine
     none, ones = np.zeros(scaler.n_features_in_), np.ones(scaler.n_features_in_)
     if type(scaler) is MinMaxScaler:
         return Scaling(
             scaler.scale_ * ones, scaler.data_min_ * ones, scaler.feature_range[0] * ones
         )
-    # A standard scaler that leaves the spread alone has no scale.
+    # scale_ is None if with_std is False.
     factor = ones if scaler.scale_ is None else ones / scaler.scale_
     is_moving = type(scaler) is StandardScaler and scaler.with_mean
     return Scaling(factor, scaler.mean_ * ones if is_moving else none, none)

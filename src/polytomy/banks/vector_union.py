@@ -15,13 +15,13 @@ __all__ = ["Pool", "pool_by_bytes", "pool_by_index"]
 
 
 class Pool(NamedTuple):
-    """Vectors that many machines share.
+    """Vectors that several machines share.
 
     Attributes
     ----------
     vectors : array or CSR array of shape (n_stored, n_features)
-    rows : the rows that some machine uses, each once
-    places : for each machine, the positions in `rows` of its vectors
+    rows : the rows that any machine uses, each once
+    places : for each machine, the positions of its vectors in `rows`
     """
 
     vectors: Any
@@ -30,7 +30,7 @@ class Pool(NamedTuple):
 
 
 def pool_by_index(vectors: Any, supports: Sequence[NDArray[np.intp]]) -> Pool:
-    """Return the pool of machines whose vectors are rows of one matrix, which is not copied.
+    """Return the pool of machines whose vectors are rows of one matrix, without a copy.
 
     Examples
     --------
@@ -46,9 +46,9 @@ def pool_by_index(vectors: Any, supports: Sequence[NDArray[np.intp]]) -> Pool:
 
 
 def pool_by_bytes(matrices: Sequence[Any]) -> Pool:
-    """Return the pool of machines that each have a matrix of their own, all dense or all sparse.
+    """Return the pool of machines that have their own matrices, all dense or all sparse.
 
-    Rows are the same where their bytes are.
+    Two rows are the same vector if their bytes are equal.
 
     Examples
     --------

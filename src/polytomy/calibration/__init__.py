@@ -1,4 +1,4 @@
-"""From decision values to probabilities: calibrators, and the folds they learn from."""
+"""Calibration: from decision values to probabilities, and the folds that calibrators learn from."""
 
 from polytomy.calibration.calibrators import (
     Calibrator,

@@ -1,11 +1,11 @@
-"""Maps from decision values to probabilities, each learnt in its own way.
+"""Calibrators: maps from decision values to probabilities.
 
-A calibrator learns, from decision values and the sides they came from, the probability of the +1
-side. Weights count as copies of samples.
+A calibrator learns the probability of the +1 side from decision values and their true sides. A
+weight of 2 counts as two samples.
 
-All fits use Platt's targets in place of 0 and 1: (N₊+1)/(N₊+2) on the +1 side and 1/(N₋+2) on the
-−1 side, the posterior means under a uniform prior (Platt 1999). So no map of finite values claims
-certainty that a finite number of samples cannot give, and the logarithmic loss stays finite.
+All fits use Platt's targets instead of 0 and 1: (N₊+1)/(N₊+2) on the +1 side and 1/(N₋+2) on the
+−1 side, the posterior means under a uniform prior (Platt 1999). So no finite decision value gets a
+probability of 0 or 1, which no finite number of samples can justify, and the log-loss is finite.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit
 
 from polytomy.calibration.platt import fit_log_odds, platt_targets
-from polytomy.errors import ArgumentError
+from polytomy.errors import Argument, ArgumentError
 from polytomy.inputs.weights import check_weights
 
 __all__ = [
@@ -31,7 +31,7 @@ __all__ = [
 
 
 class Calibrator(Protocol):
-    """What a calibrator can do."""
+    """The interface of a calibrator."""
 
     def fit(
         self,
@@ -39,7 +39,7 @@ class Calibrator(Protocol):
         target: NDArray[np.bool_],
         sample_weight: NDArray[np.float64] | None = None,
     ) -> Self:
-        """Learn from decision values whether `target`, the +1 side, is true."""
+        """Learn from decision values; `target` is True on the +1 side."""
         ...
 
     def predict(self, decision_values: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -48,7 +48,7 @@ class Calibrator(Protocol):
 
 
 class LogisticMap:
-    """P(+1) = 1 / (1 + exp(−slope_·value − intercept_)); the common form of three calibrators."""
+    """P(+1) = 1 / (1 + exp(−slope_·value − intercept_)), the form of three calibrators."""
 
     slope_: float
     intercept_: float
@@ -63,11 +63,11 @@ class LogisticMap:
 
 
 class UncalibratedMap(LogisticMap):
-    """The logistic function itself, with nothing to learn.
+    """The plain logistic function, which learns nothing.
 
-    It takes decision values for log-odds. That is what they are for logistic regression and
-    boosting; for margins it keeps their order, and says 0.73 at the margin of a support vector
-    machine. Used for ``calibration=None`` and where there are too few samples to calibrate.
+    It treats decision values as log-odds. For logistic regression and boosting, they are; for
+    margins, it keeps their order and gives 0.73 at the margin of a support vector machine. It is
+    used for ``calibration=None`` and when there are too few samples to calibrate.
 
     Examples
     --------
@@ -81,14 +81,14 @@ class UncalibratedMap(LogisticMap):
     def fit(
         self, decision_values: ArrayLike, target: ArrayLike, sample_weight: ArrayLike | None = None
     ) -> Self:
-        """Do nothing: there is nothing to learn."""
+        """Return self; there is nothing to learn."""
         return self
 
 
 class SigmoidCalibrator(LogisticMap):
     """Platt's sigmoid, fitted by Newton's method (Platt 1999; Lin, Lin and Weng 2007).
 
-    It is the map of LIBSVM, whose parameters are A = −slope_ and B = −intercept_.
+    LIBSVM uses the same map; its parameters are A = −slope_ and B = −intercept_.
 
     Attributes
     ----------
@@ -96,7 +96,7 @@ class SigmoidCalibrator(LogisticMap):
 
     Examples
     --------
-    With two values only, the map meets the targets 1/4 and 3/4 of two samples on each side:
+    Two distinct values with two samples each: the map meets their targets, 1/4 and 3/4.
 
     >>> calibrator = SigmoidCalibrator().fit([-1, -1, 1, 1], [False, False, True, True])
     >>> calibrator.predict([-1, 0, 1])
@@ -106,9 +106,9 @@ class SigmoidCalibrator(LogisticMap):
     def fit(
         self, decision_values: ArrayLike, target: ArrayLike, sample_weight: ArrayLike | None = None
     ) -> Self:
-        """Minimise the logarithmic loss against Platt's targets."""
+        """Minimise the log-loss against Platt's targets."""
         values, targets, weight = _fitting_data(decision_values, target, sample_weight)
-        # Newton's steps do not depend on origin and scale, but their rounding errors do.
+        # Newton's steps do not depend on the origin and scale of the values; rounding errors do.
         centre, spread = float(np.mean(values)), float(np.std(values))
         ones = np.ones_like(values)
         if spread <= 1e-12 * abs(centre):
@@ -123,10 +123,10 @@ class SigmoidCalibrator(LogisticMap):
 
 
 class TemperatureCalibrator(LogisticMap):
-    """One positive factor on the decision values and no intercept (after Guo et al. 2017).
+    """One positive factor for all decision values, without intercept (after Guo et al. 2017).
 
-    The sign of a decision value, and so the side it favours, is kept. Where the values favour the
-    wrong side on the whole, the factor is zero and all probabilities are one half.
+    The sign of a decision value, and so the side that it favours, does not change. If the values
+    favour the wrong side overall, the factor is zero and all probabilities are one half.
 
     Attributes
     ----------
@@ -148,13 +148,13 @@ class TemperatureCalibrator(LogisticMap):
 
     @property
     def temperature_(self) -> float:
-        """What the decision values are divided by."""
+        """Divisor of the decision values."""
         return 1.0 / self.slope_ if self.slope_ else float("inf")
 
     def fit(
         self, decision_values: ArrayLike, target: ArrayLike, sample_weight: ArrayLike | None = None
     ) -> Self:
-        """Minimise the logarithmic loss against Platt's targets."""
+        """Minimise the log-loss against Platt's targets."""
         values, targets, weight = _fitting_data(decision_values, target, sample_weight)
         scale = float(np.max(np.abs(values)))
         if scale == 0.0:
@@ -168,8 +168,8 @@ class TemperatureCalibrator(LogisticMap):
 class IsotonicCalibrator:
     """The best non-decreasing map (Zadrozny and Elkan 2002), fitted to Platt's targets.
 
-    Linear between its knots and constant beyond them. Fitted to Platt's targets and not to 0 and
-    1, it stays between 1/(N₋+2) and (N₊+1)/(N₊+2).
+    It is linear between its knots and constant beyond them. Because it is fitted to Platt's
+    targets, it stays between 1/(N₋+2) and (N₊+1)/(N₊+2).
 
     Attributes
     ----------
@@ -189,7 +189,7 @@ class IsotonicCalibrator:
     def fit(
         self, decision_values: ArrayLike, target: ArrayLike, sample_weight: ArrayLike | None = None
     ) -> Self:
-        """Minimise the weighted squares against Platt's targets."""
+        """Minimise the weighted sum of squared differences from Platt's targets."""
         from sklearn.isotonic import IsotonicRegression
 
         values, targets, weight = _fitting_data(decision_values, target, sample_weight)
@@ -210,19 +210,22 @@ class IsotonicCalibrator:
 def _fitting_data(
     decision_values: ArrayLike, target: ArrayLike, sample_weight: ArrayLike | None
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Return decision values, Platt's targets and weights of the samples that weigh anything."""
+    """Return decision values, Platt's targets and weights of the samples of positive weight."""
     values = np.asarray(decision_values, dtype=np.float64)
     is_positive = np.asarray(target, dtype=np.bool_)
     if values.ndim != 1 or values.shape != is_positive.shape:
         raise ArgumentError(
-            f"decision_values of shape {values.shape} and target of shape {is_positive.shape} "
-            "do not go together. Give one value and one side for each sample."
+            Argument("decision_values"),
+            f" has shape {values.shape}, but ",
+            Argument("target"),
+            f" has shape {is_positive.shape}. Give one value and one side for each sample.",
         )
     if not np.all(np.isfinite(values)):
         raise ArgumentError(
             f"{np.count_nonzero(~np.isfinite(values))} of {len(values)} decision values are not "
-            "finite numbers, so they cannot be calibrated. Use calibration=None, or another "
-            "estimator."
+            "finite, so they cannot be calibrated. Use ",
+            Argument("calibration", None),
+            " or another estimator.",
         )
     weight = check_weights(sample_weight, len(values))
     counts = weight > 0

@@ -1,4 +1,4 @@
-"""Folds of a binary problem: which of its samples are held out together."""
+"""Folds of a binary problem: which samples are held out together."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-from polytomy.errors import ArgumentError
+from polytomy.errors import Argument, ArgumentError
 from polytomy.inputs.rows import count_rows, take_rows, take_values
 
 __all__ = [
@@ -27,12 +27,12 @@ __all__ = [
 
 
 class CannotCalibrateError(Exception):
-    """The reason why there are no held-out decision values."""
+    """There can be no held-out decision values; the message is the reason, as a clause."""
 
 
 @dataclass(frozen=True, slots=True)
 class RoutedSplitter:
-    """A splitter, and what its ``split`` takes besides: groups, with a value for each row of X."""
+    """A splitter and further arguments of its ``split``, such as groups, one for each row of X."""
 
     splitter: Any
     parameters: Mapping[str, Any]
@@ -48,18 +48,19 @@ def check_folds(cv: Any) -> None:
     if not is_number and not isinstance(cv, str) and (hasattr(cv, "split") or _is_list(cv)):
         return
     raise ArgumentError(
-        f"cv={cv!r} must be a number of folds, two or more, an object with split(X, y), or a list "
-        "of (training rows, held-out rows)."
+        Argument("cv", cv),
+        " must be a number of folds, two or more, an object with split(X, y), or a list of "
+        "(training rows, held-out rows).",
     )
 
 
 def _is_list(cv: Any) -> bool:
-    # A generator would be used up by the first of many binary problems.
+    # The first of many binary problems would exhaust a generator.
     return isinstance(cv, Iterable) and not isinstance(cv, Iterator)
 
 
 def count_folds(cv: Any, unknown: int) -> int:
-    """Return how many folds `cv` makes at most, or `unknown` where it does not say.
+    """Return the largest number of folds that `cv` makes, or `unknown` if it cannot tell.
 
     Examples
     --------
@@ -79,20 +80,20 @@ def count_folds(cv: Any, unknown: int) -> int:
 def fold_masks(
     rows: NDArray[np.intp], is_positive: NDArray[np.bool_], X: Any, cv: Any, seed: int | None
 ) -> Iterator[tuple[NDArray[np.bool_], NDArray[np.intp]]]:
-    """Yield for each fold which samples of a binary problem to train on, and which to hold out.
+    """Yield for each fold the samples of a binary problem to train on and those to hold out.
 
     Parameters
     ----------
     rows : array of shape (n_samples,)
-        Rows of X that take part in the problem, ascending.
+        Rows of X in the problem, ascending.
     is_positive : bool array of shape (n_samples,)
-        Whether each of them is on the +1 side.
+        Whether each row is on the +1 side.
     X : the whole training data, for splitters that look at it
     cv : int, splitter, RoutedSplitter or list of splits
-        A number of stratified, shuffled folds, at most the number of samples on the smaller side;
-        an object with ``split(X, y)``; or pairs of training and held-out rows of the whole data.
+        A number of stratified, shuffled folds, reduced to the number of samples on the smaller
+        side; an object with ``split(X, y)``; or pairs of training and held-out rows of X.
     seed : int, optional
-        Fixes the folds.
+        Makes the folds reproducible.
 
     Yields
     ------
@@ -114,7 +115,7 @@ def fold_masks(
 def _splits(
     rows: NDArray[np.intp], is_positive: NDArray[np.bool_], X: Any, cv: Any, seed: int | None
 ) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp]]]:
-    """Yield positions among the samples of the problem, to train on and to hold out."""
+    """Yield the positions of the samples to train on and to hold out."""
     n_positive = int(np.count_nonzero(is_positive))
     smaller_side = min(n_positive, len(rows) - n_positive)
     parameters = {}
@@ -124,7 +125,7 @@ def _splits(
         }
         cv = cv.splitter
     if isinstance(cv, int | np.integer):
-        fold_of = _deal(is_positive, min(int(cv), smaller_side), seed)
+        fold_of = _deal_folds(is_positive, min(int(cv), smaller_side), seed)
         for fold in range(fold_of.max() + 1):
             is_held_out = fold_of == fold
             yield np.flatnonzero(~is_held_out), np.flatnonzero(is_held_out)
@@ -140,7 +141,7 @@ def _splits(
         for training, test in splitter.split(data, targets, **parameters):
             if max(np.max(training, initial=-1), np.max(test, initial=-1)) >= len(rows):
                 raise CannotCalibrateError(
-                    "cv splits more samples than it has; give a list of splits of the whole data"
+                    "cv splits more samples than the problem has; give a list of splits of all data"
                 )
             yield training, test
     except ValueError as error:
@@ -148,21 +149,22 @@ def _splits(
 
 
 def row_numbers(rows: Any, n_rows: int) -> NDArray[np.intp]:
-    """Return the rows of a split, given by number or as a mask, as numbers of rows that exist."""
+    """Return the rows of a split, given as numbers or as a mask, as valid row numbers."""
     rows = np.asarray(rows)
     if rows.dtype == np.bool_ and len(rows) == n_rows:
         rows = np.flatnonzero(rows)
     is_whole = rows.dtype.kind in "iu" or not len(rows)
     if not is_whole or np.any((rows < 0) | (rows >= n_rows)):
         raise ArgumentError(
-            f"a split of cv has rows that are none of the {n_rows} of X; give their numbers, from "
-            "0, or a mask"
+            Argument("cv"),
+            f" has a split with rows that X, of {n_rows} rows, does not have. Give row numbers "
+            "from 0, or a mask.",
         )
     return np.asarray(rows, dtype=np.intp)
 
 
 def splits_within(cv: Any, rows: NDArray[np.intp], n_rows: int) -> Any:
-    """Return a list of splits as it is for some rows of the data only; any other `cv` as it is."""
+    """Return a list of splits restricted to some rows; any other `cv` is returned unchanged."""
     if isinstance(cv, int | np.integer) or hasattr(cv, "split"):
         return cv
     place = np.full(n_rows, -1)
@@ -175,15 +177,15 @@ def splits_within(cv: Any, rows: NDArray[np.intp], n_rows: int) -> Any:
 
 
 def _positions(rows: NDArray[np.intp], part: Any, X: Any) -> NDArray[np.intp]:
-    """Return which of the rows are in one part of a split."""
+    """Return the positions of the rows that are in one part of a split."""
     return np.flatnonzero(np.isin(rows, row_numbers(part, count_rows(X))))
 
 
-def _deal(is_positive: NDArray[np.bool_], n_folds: int, seed: int | None) -> NDArray[np.intp]:
-    """Return the fold of each sample, dealt out side after side like cards, and shuffled.
+def _deal_folds(is_positive: NDArray[np.bool_], n_folds: int, seed: int | None) -> NDArray[np.intp]:
+    """Return the fold of each sample: samples are dealt to folds side by side, then shuffled.
 
-    The folds are those of scikit-learn's StratifiedKFold, whose many checks of the data would take
-    longer than a small machine takes to train.
+    These are the folds of scikit-learn's StratifiedKFold. Its many checks of the data would take
+    longer than the training of a small machine.
     """
     generator = check_random_state(seed)
     turns = np.arange(len(is_positive)) % n_folds
@@ -198,8 +200,8 @@ def _deal(is_positive: NDArray[np.bool_], n_folds: int, seed: int | None) -> NDA
 
 
 def _splitter(cv: Any, most_folds: float, seed: int | None) -> Any:
-    """Return a splitter of its own for one problem, with no more folds than it allows."""
-    # A copy, so that a generator within it does not tie partitions to the order of training.
+    """Return a splitter for one problem, with at most `most_folds` folds."""
+    # A copy: if problems shared a random generator, folds would depend on the order of training.
     splitter = copy.deepcopy(cv)
     if getattr(splitter, "random_state", seed) is None:
         splitter.random_state = seed

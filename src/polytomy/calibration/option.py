@@ -1,4 +1,4 @@
-"""The option ``calibration``: from its value to a calibrator, and many calibrators at once."""
+"""The parameter ``calibration``: from its value to a calibrator; many calibrators at once."""
 
 from __future__ import annotations
 
@@ -18,28 +18,28 @@ from polytomy.calibration.calibrators import (
     TemperatureCalibrator,
     UncalibratedMap,
 )
-from polytomy.errors import ArgumentError
+from polytomy.errors import Argument, ArgumentError
 from polytomy.inputs.seeds import seed_all
 
 __all__ = ["Calibration", "ProvidedCalibrator", "calibrate", "make_calibrator"]
 
-#: What the option takes: a name, None, or an object like a Calibrator.
+#: A value of the parameter: a name, None, or an object like a Calibrator.
 Calibration = Any
 
 
 class ProvidedCalibrator:
-    """A calibrator of the user's own, a scikit-learn classifier or regressor for instance.
+    """A calibrator that the user provides, such as a scikit-learn classifier or regressor.
 
-    It needs ``fit(values, target)``, with ``sample_weight`` as well where weights are given, and
-    ``predict_proba`` or ``predict``. The target is 1 on the +1 side and 0 on the other. One with
-    ``predict_proba`` is called as scikit-learn's classifiers are, with values of shape (n, 1), and
-    its last column is the probability; the others get values of shape (n,), and what ``predict``
-    returns is the probability.
+    It needs ``fit(values, target)`` and ``predict_proba`` or ``predict``. If there are weights,
+    ``fit`` also gets ``sample_weight``. The target is 1 on the +1 side and 0 on the other. An
+    object with ``predict_proba`` is called like a scikit-learn classifier: values have shape
+    (n, 1), and the last column of its answer is the probability. Any other object gets values of
+    shape (n,), and ``predict`` returns the probability.
 
     Parameters
     ----------
     calibrator : object
-        It is copied, never fitted itself.
+        It is copied and never fitted itself.
 
     Examples
     --------
@@ -57,13 +57,13 @@ class ProvidedCalibrator:
     ) -> Self:
         """Fit the user's calibrator."""
         weights = {} if sample_weight is None else {"sample_weight": sample_weight}
-        values = self._as_asked(decision_values)
+        values = self._shape_values(decision_values)
         self.calibrator.fit(values, np.asarray(target, dtype=np.int64), **weights)
         return self
 
     def predict(self, decision_values: ArrayLike) -> NDArray[np.float64]:
-        """Return the user's probability of the +1 side, checked to be one."""
-        values = self._as_asked(decision_values)
+        """Return the calibrator's probability of the +1 side, after checking it."""
+        values = self._shape_values(decision_values)
         if hasattr(self.calibrator, "predict_proba"):
             answer = np.asarray(self.calibrator.predict_proba(values), dtype=np.float64)
             answer = answer[:, -1] if answer.ndim == 2 else answer
@@ -71,18 +71,20 @@ class ProvidedCalibrator:
             answer = np.asarray(self.calibrator.predict(values), dtype=np.float64)
         if answer.shape != (len(values),):
             raise ArgumentError(
-                f"calibration={self.calibrator!r} gave probabilities of shape {answer.shape} for "
-                f"{len(values)} decision values. It must give one for each."
+                Argument("calibration", self.calibrator),
+                f" returned probabilities of shape {answer.shape} for {len(values)} decision "
+                "values. It must return one for each.",
             )
         if np.isnan(answer).any():
             raise ArgumentError(
-                f"calibration={self.calibrator!r} gave NaN for the decision value "
-                f"{values.ravel()[np.argmax(np.isnan(answer))]:g}. It must answer for all values; "
-                'an IsotonicRegression does with out_of_bounds="clip".'
+                Argument("calibration", self.calibrator),
+                " returned NaN for the decision value "
+                f"{values.ravel()[np.argmax(np.isnan(answer))]:g}. It must return a number for "
+                'every value; IsotonicRegression does if out_of_bounds="clip".',
             )
         return np.clip(answer, 0.0, 1.0)
 
-    def _as_asked(self, decision_values: ArrayLike) -> NDArray[np.float64]:
+    def _shape_values(self, decision_values: ArrayLike) -> NDArray[np.float64]:
         values = np.asarray(decision_values, dtype=np.float64)
         return values[:, np.newaxis] if hasattr(self.calibrator, "predict_proba") else values
 
@@ -100,14 +102,14 @@ _CALIBRATORS: dict[str | None, type[Calibrator]] = {
 
 
 def make_calibrator(calibration: Calibration, seed: int | None = None) -> Calibrator:
-    """Return a new, unfitted calibrator for the option ``calibration``.
+    """Return a new, unfitted calibrator for a value of ``calibration``.
 
     Parameters
     ----------
     calibration : "auto", "sigmoid", "isotonic", "temperature", None or a calibrator
         "auto" is the sigmoid; a calibrator is copied.
     seed : int, optional
-        Fixes every random_state in a calibrator of the user's.
+        Sets every random_state of a calibrator that the user provides.
 
     Examples
     --------
@@ -118,8 +120,8 @@ def make_calibrator(calibration: Calibration, seed: int | None = None) -> Calibr
         if calibration not in _CALIBRATORS:
             names = ", ".join(f'"{name}"' for name in _CALIBRATORS if name)
             raise ArgumentError(
-                f'calibration="{calibration}" is not known. Use {names}, None, or an object with '
-                "fit and predict."
+                Argument("calibration", calibration),
+                f" is not known. Use {names}, None, or an object with fit and predict.",
             )
         return _CALIBRATORS[calibration]()
     if isinstance(calibration, tuple(_CALIBRATORS.values())):
@@ -127,8 +129,9 @@ def make_calibrator(calibration: Calibration, seed: int | None = None) -> Calibr
     can_predict = hasattr(calibration, "predict") or hasattr(calibration, "predict_proba")
     if isinstance(calibration, type) or not (hasattr(calibration, "fit") and can_predict):
         raise ArgumentError(
-            f"calibration={calibration!r} must be a name, None, or an object (not a class) with "
-            "fit(decision_values, target) and predict(decision_values) or predict_proba."
+            Argument("calibration", calibration),
+            " must be a name, None, or an object (not a class) with fit(decision_values, target) "
+            "and predict(decision_values) or predict_proba.",
         )
     provided = ProvidedCalibrator(calibration)
     if hasattr(provided.calibrator, "get_params"):
@@ -139,9 +142,9 @@ def make_calibrator(calibration: Calibration, seed: int | None = None) -> Calibr
 def calibrate(
     calibrators: Sequence[Calibrator], decision_values: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Return the probabilities of many binaries, each column through its own fitted calibrator.
+    """Return the probabilities of many binaries, each column by its own fitted calibrator.
 
-    All logistic maps are evaluated as one; only the others go column by column.
+    All logistic maps are evaluated together; the other calibrators go column by column.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Platt's targets, and the fit of log-odds to them that the calibrators share."""
+"""Platt's targets, and the fit of log-odds to them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["fit_log_odds", "platt_targets"]
 
 _MOST_STEPS = 100
 _SMALLEST_STEP = 1e-10
-# Of the loss that a step can save: from here on Newton's method doubles its digits.
+# If a step can save no more than this part of the loss, Newton's method converges quadratically.
 _NEAR = 1e-12
 
 
@@ -19,7 +19,7 @@ def platt_targets(
 ) -> NDArray[np.float64]:
     """Return (N₊+1)/(N₊+2) on the +1 side and 1/(N₋+2) on the −1 side (Platt 1999).
 
-    N₊ and N₋ are the sums of the weights on the two sides, so a weight counts as copies.
+    N₊ and N₋ are the sums of the weights on the two sides, so a weight of 2 counts as two samples.
 
     Examples
     --------
@@ -34,15 +34,15 @@ def platt_targets(
 def fit_log_odds(
     columns: NDArray[np.float64], targets: NDArray[np.float64], weight: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Return the coefficients of linear log-odds that have the least logarithmic loss.
+    """Return the coefficients of linear log-odds that minimise the log-loss.
 
-    Newton's method with backtracking, as Lin, Lin and Weng (2007) propose for Platt's sigmoid. The
-    targets lie strictly between zero and one, so the minimum is finite; it is unique where the
+    Uses Newton's method with backtracking, as Lin, Lin and Weng (2007) propose for Platt's sigmoid.
+    The targets lie strictly between zero and one, so the minimum is finite. It is unique if the
     columns are independent.
 
     Parameters
     ----------
-    columns : array of shape (n_samples, n_coefficients), of the order of one
+    columns : array of shape (n_samples, n_coefficients), scaled to about one
     targets : array of shape (n_samples,), in (0, 1)
     weight : array of shape (n_samples,), positive
 
@@ -58,7 +58,7 @@ def fit_log_odds(
     coefficients = np.zeros(columns.shape[1])
     log_odds = columns @ coefficients
     loss = _loss(log_odds, targets, weight)
-    # Keeps the Hessian invertible where all probabilities have saturated.
+    # Keeps the Hessian invertible when all probabilities have saturated.
     ridge = 1e-12 * float(np.sum(weight)) * np.eye(columns.shape[1])
     for _ in range(_MOST_STEPS):
         probability = expit(log_odds)
@@ -68,7 +68,7 @@ def fit_log_odds(
         direction = -np.linalg.solve(hessian, gradient)
         slope = float(gradient @ direction)
         if -slope <= _NEAR * loss:
-            # Here a whole step squares the error, and the loss would no longer show it.
+            # A full step squares the error now, but the change of the loss is lost to rounding.
             return coefficients + direction
         step = 1.0
         while step >= _SMALLEST_STEP:

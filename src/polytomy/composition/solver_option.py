@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from polytomy.errors import Argument, ArgumentError
 from polytomy.scheme import Scheme
-from polytomy.solvers import decode, find_method
+from polytomy.solvers import check_applicable, decode
+from polytomy.solvers.methods import find_method
 
 __all__ = ["Solver", "check_solver", "gives_probabilities", "solve_by"]
 
@@ -22,12 +23,12 @@ _SUM_TOLERANCE = 1e-6
 def check_solver(scheme: Scheme, solver: Solver) -> None:
     """Raise an ArgumentError if a solver does not exist or cannot solve a scheme."""
     if not callable(solver):
-        decode(scheme, np.empty((0, scheme.n_partitions)), solver)
+        check_applicable(solver, scheme, parameter="solver")
 
 
 def gives_probabilities(solver: Solver) -> bool:
     """Return whether a solver gives probabilities; functions of users are assumed to."""
-    return callable(solver) or find_method(solver).gives_probabilities
+    return callable(solver) or find_method(solver, "solver").gives_probabilities
 
 
 def solve_by(solver: Solver, scheme: Scheme, decisions: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -1,1 +1,1 @@
-"""Numerical routines by subject, each as a readable reference and its compiled twin."""
+"""Numerical routines by subject: a readable reference and its compiled twin for each."""

@@ -1,7 +1,30 @@
-"""From the answers of binary classifiers to class probabilities."""
+"""From the answers of binary classifiers to class probabilities or scores.
 
-from polytomy.solvers.methods import METHODS, Method, find_method
+===================== ============= ==============================================================
+method                needs         what it gives
+===================== ============= ==============================================================
+``least-squares``     any code      the probabilities that fit the answers best, by least squares
+``divergence``        any code      the probabilities of least Kullback-Leibler divergence
+``hastie-tibshirani`` one-vs-one    the same for pairs
+``wu-lin-weng-1``     one-vs-one    the stationary distribution of a Markov chain over the classes
+``price``             one-vs-one    probabilities by a closed formula for each class
+``libsvm``            one-vs-one    the probabilities that LIBSVM's ``svm-predict -b 1`` gives
+``voting``            any code      scores: sums of decision values
+``hamming``           any code      scores: answers for a class minus answers against it
+``loss-based``        any code      scores: the negative sum of a class's losses
+``loss-weighted``     any code      scores: the negative mean of a class's losses
+``greedy``            tree          a score for the class at the end of the greedy walk, else zero
+===================== ============= ==============================================================
+
+`solve` returns probabilities, by a method that gives them; `decode` returns the scores of any
+method; `check_applicable` tells beforehand whether a method can do a code or a scheme. METHODS
+describes the methods and LOSSES holds the losses of ``loss-based`` and ``loss-weighted``, both by
+name.
+"""
+
+from polytomy.solvers.applicability import check_applicable
+from polytomy.solvers.methods import METHODS
 from polytomy.solvers.solving import decode, solve
 from polytomy.solvers.voting import LOSSES
 
-__all__ = ["LOSSES", "METHODS", "Method", "decode", "find_method", "solve"]
+__all__ = ["LOSSES", "METHODS", "check_applicable", "decode", "solve"]

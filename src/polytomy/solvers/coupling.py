@@ -1,8 +1,10 @@
 """Pairwise coupling: class probabilities from one-vs-one answers.
 
-μ_ij is the answer of the pair of classes i and j: the share of i, from 0 to 1. A code may hold its
-pairs in any order and with either sign. Where it holds a pair more than once, the mean of the
-answers counts; only in Hastie and Tibshirani's method every partition counts by itself.
+μ_ij is the answer for the pair of classes i and j: the share of i, from 0 to 1. A code may hold its
+pairs in any order and with either sign. If it holds a pair more than once, the mean of its answers
+is used; only Hastie and Tibshirani's method counts each partition separately.
+
+The codes must be one-vs-one; `polytomy.solvers.applicability` checks that.
 """
 
 from __future__ import annotations
@@ -14,7 +16,6 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from polytomy.codes import CodingMatrix
-from polytomy.errors import ArgumentError
 from polytomy.routines.runtime.dispatch import routine
 from polytomy.solvers.decisions import check_decisions
 from polytomy.solvers.divergence import solve_divergence
@@ -29,14 +30,12 @@ __all__ = [
 
 FloatArray = NDArray[np.float64]
 
-# Of LIBSVM: where its iteration ends, and how near to certain an answer can be.
+# LIBSVM's own constants: when its iteration stops, and its bound on a pair's share.
 _LIBSVM_TOLERANCE = 0.005
 _LIBSVM_STEPS = 100
 _LIBSVM_LEAST_SHARE = 1e-7
-# The shares of pairs of so many samples at a time.
+# Size of the shares of pairs that are held at a time; each sample has an n_classes² matrix.
 _BLOCK_BYTES = 2**24
-
-_WORDS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 
 
 class _Pairs(NamedTuple):
@@ -44,7 +43,7 @@ class _Pairs(NamedTuple):
 
     first: NDArray[np.intp]  # (n_pairs,), the lower class of the pair
     second: NDArray[np.intp]  # (n_pairs,), the higher
-    decisions: FloatArray  # (n_samples, n_pairs), +1 for the first class; NaN without an answer
+    decisions: FloatArray  # (n_samples, n_pairs), +1 for the first class; NaN means no answer
 
 
 def solve_hastie_tibshirani(
@@ -52,13 +51,14 @@ def solve_hastie_tibshirani(
 ) -> FloatArray:
     """Return the probabilities of least divergence from one-vs-one answers.
 
-    Minimises Σ w [ μ_ij log(μ_ij/q_ij) + μ_ji log(μ_ji/q_ji) ], q_ij = p_i/(p_i + p_j), the sum
-    over all partitions (Hastie and Tibshirani 1998); their weights are numbers of training samples.
+    Minimises Σ w [ μ_ij log(μ_ij/q_ij) + μ_ji log(μ_ji/q_ji) ], where q_ij = p_i/(p_i + p_j) and
+    the sum is over all partitions (Hastie and Tibshirani 1998). They use the number of training
+    samples of each pair as its weight.
 
     Parameters
     ----------
     code : CodingMatrix, one-vs-one
-    decisions : array of shape (n_samples, n_partitions), in [-1, 1]; NaN is no answer
+    decisions : array of shape (n_samples, n_partitions), in [-1, 1]; NaN means no answer
     weights : array of shape (n_partitions,), default all one
 
     Returns
@@ -71,21 +71,20 @@ def solve_hastie_tibshirani(
     >>> solve_hastie_tibshirani(code, [[1 / 3, 3 / 5, 1 / 3]]).round(4)
     array([[0.5714, 0.2857, 0.1429]])
     """
-    _check_one_vs_one(code, "hastie-tibshirani")
     return solve_divergence(code, decisions, weights)
 
 
 def solve_wu_lin_weng_1(code: CodingMatrix, decisions: ArrayLike) -> FloatArray:
     """Return the probabilities of the first method of Wu, Lin and Weng (2004).
 
-    They solve p_i = Σ_j μ_ij (p_i + p_j)/(n_classes − 1), the sum over the other classes: the
-    stationary distribution of a chain. Without an answer for a pair it leaves the sums of both
-    classes.
+    They solve p_i = Σ_j μ_ij (p_i + p_j)/(n_classes − 1), with the sum over the other classes. This
+    is the stationary distribution of a Markov chain. A pair without an answer is left out of the
+    sums of both its classes.
 
     Parameters
     ----------
     code : CodingMatrix, one-vs-one
-    decisions : array of shape (n_samples, n_partitions), in [-1, 1]; NaN is no answer
+    decisions : array of shape (n_samples, n_partitions), in [-1, 1]; NaN means no answer
 
     Returns
     -------
@@ -97,7 +96,7 @@ def solve_wu_lin_weng_1(code: CodingMatrix, decisions: ArrayLike) -> FloatArray:
     >>> solve_wu_lin_weng_1(code, [[1 / 3, 3 / 5, 1 / 3]]).round(4)
     array([[0.5714, 0.2857, 0.1429]])
     """
-    pairs = _collect_pairs(code, decisions, "wu-lin-weng-1")
+    pairs = _collect_pairs(code, decisions)
     stationary = routine("stationary_distribution", "coupling")
     probabilities: FloatArray = stationary(
         pairs.first, pairs.second, pairs.decisions, code.n_classes
@@ -108,15 +107,15 @@ def solve_wu_lin_weng_1(code: CodingMatrix, decisions: ArrayLike) -> FloatArray:
 def solve_price(code: CodingMatrix, decisions: ArrayLike) -> FloatArray:
     """Return the probabilities of Price, Knerr, Personnaz and Dreyfus (1994).
 
-    p_i = 1 / (Σ_j 1/μ_ij − (n_classes − 2)), the sum over the other classes, divided by their sum.
-    A pair without an answer leaves the sum, and the number taken off is one less. Where every class
-    has an answer μ_ij = 0 the formula gives 0/0; then the limit for these answers going to zero
-    together counts: p_i is in inverse proportion to their number.
+    p_i = 1 / (Σ_j 1/μ_ij − (n_classes − 2)), with the sum over the other classes, normalised to
+    sum to one. A pair without an answer is left out of the sum, and one less is subtracted. If
+    every class has an answer μ_ij = 0, the formula gives 0/0. Its limit is used then, as all these
+    answers go to zero together: p_i is inversely proportional to their number.
 
     Parameters
     ----------
     code : CodingMatrix, one-vs-one
-    decisions : array of shape (n_samples, n_partitions), in [-1, 1]; NaN is no answer
+    decisions : array of shape (n_samples, n_partitions), in [-1, 1]; NaN means no answer
 
     Returns
     -------
@@ -128,7 +127,7 @@ def solve_price(code: CodingMatrix, decisions: ArrayLike) -> FloatArray:
     >>> solve_price(code, [[1 / 3, 3 / 5, 1 / 3]]).round(4)
     array([[0.5714, 0.2857, 0.1429]])
     """
-    pairs = _collect_pairs(code, decisions, "price")
+    pairs = _collect_pairs(code, decisions)
     shape = (len(pairs.decisions), code.n_classes)
     n_opponents, n_lost, inverses = np.zeros(shape), np.zeros(shape), np.zeros(shape)
     for classes, sign in ((pairs.first, 1.0), (pairs.second, -1.0)):
@@ -138,7 +137,7 @@ def solve_price(code: CodingMatrix, decisions: ArrayLike) -> FloatArray:
         n_opponents += ~np.isnan(share) @ members
         n_lost += (share == 0.0) @ members
         inverses += np.divide(1.0, share, out=np.zeros_like(share), where=share > 0.0) @ members
-    # Where an answer is zero its inverse, and so the denominator, is infinite.
+    # If an answer is zero, its inverse is infinite, and so is the denominator.
     masses = np.where(n_lost == 0, 1.0 / np.maximum(inverses - (n_opponents - 1.0), 1.0), 0.0)
     has_none = ~masses.any(axis=1)
     masses[has_none] = 1.0 / n_lost[has_none]
@@ -149,15 +148,16 @@ def solve_price(code: CodingMatrix, decisions: ArrayLike) -> FloatArray:
 def solve_like_libsvm(code: CodingMatrix, decisions: ArrayLike) -> FloatArray:
     """Return the probabilities that LIBSVM's ``svm-predict -b 1`` gives for one-vs-one answers.
 
-    It goes towards the minimum of least squares class by class (Wu, Lin and Weng 2004, algorithm 2)
-    and stops early, when no class is farther than 0.005 / n_classes from the conditions for it. So
-    its probabilities depend on the order of the classes. Samples without some answer, which LIBSVM
-    does not know, and two classes, which need no iteration, have the minimum itself.
+    LIBSVM approaches the minimum of least squares class by class (Wu, Lin and Weng 2004,
+    algorithm 2) and stops early, when no class violates the conditions for a minimum by more than
+    0.005 / n_classes. So its probabilities depend on the order of the classes. Two classes need no
+    iteration; their probabilities are the minimum itself. So are those of samples that lack an
+    answer, which LIBSVM does not allow.
 
     Parameters
     ----------
     code : CodingMatrix, one-vs-one
-    decisions : array of shape (n_samples, n_partitions), in [-1, 1]; NaN is no answer
+    decisions : array of shape (n_samples, n_partitions), in [-1, 1]; NaN means no answer
 
     Returns
     -------
@@ -169,7 +169,7 @@ def solve_like_libsvm(code: CodingMatrix, decisions: ArrayLike) -> FloatArray:
     >>> solve_like_libsvm(code, [[1 / 3, 3 / 5, 1 / 3]]).round(4)
     array([[0.5728, 0.2844, 0.1428]])
     """
-    pairs = _collect_pairs(code, decisions, "libsvm")
+    pairs = _collect_pairs(code, decisions)
     n_classes = code.n_classes
     of_first = np.clip(
         0.5 * (1.0 + pairs.decisions), _LIBSVM_LEAST_SHARE, 1.0 - _LIBSVM_LEAST_SHARE
@@ -179,7 +179,7 @@ def solve_like_libsvm(code: CodingMatrix, decisions: ArrayLike) -> FloatArray:
     probabilities = np.empty((len(of_first), n_classes))
     is_whole = ~np.isnan(of_first).any(axis=1)
     whole = np.flatnonzero(is_whole)
-    # Each sample has matrices of its own, so that only some are done at a time.
+    # Each sample has its own matrices, so work through a limited number of samples at a time.
     size = max(1, _BLOCK_BYTES // (8 * n_classes**2))
     for start in range(0, len(whole), size):
         rows = whole[start : start + size]
@@ -194,7 +194,7 @@ def solve_like_libsvm(code: CodingMatrix, decisions: ArrayLike) -> FloatArray:
 
 
 def _approach_minimum(shares: FloatArray) -> FloatArray:
-    """Minimise pᵀQp of each sample, class by class, until it is near enough."""
+    """Return LIBSVM's p: it minimises pᵀQp class by class and stops when p is near enough."""
     n_samples, n_classes, _ = shares.shape
     matrices = -shares * shares.transpose(0, 2, 1)
     diagonal = np.arange(n_classes)
@@ -223,8 +223,7 @@ def _approach_minimum(shares: FloatArray) -> FloatArray:
     return probabilities
 
 
-def _collect_pairs(code: CodingMatrix, decisions: ArrayLike, method: str) -> _Pairs:
-    _check_one_vs_one(code, method)
+def _collect_pairs(code: CodingMatrix, decisions: ArrayLike) -> _Pairs:
     answers = check_decisions(decisions, code.n_partitions)
     n_classes = code.n_classes
     assert code.pairs is not None
@@ -234,30 +233,10 @@ def _collect_pairs(code: CodingMatrix, decisions: ArrayLike, method: str) -> _Pa
     first, second = np.divmod(keys, n_classes)
     signed = np.where(positive == lower, answers, -answers)
     if len(keys) == code.n_partitions:
-        # Each pair once: the rows need only be put into the order of the pairs.
+        # Each pair occurs once, so only the order of the columns has to change.
         return _Pairs(first, second, np.ascontiguousarray(signed[:, np.argsort(pair_of_row)]))
     totals, counts = np.zeros((len(keys), len(answers))), np.zeros((len(keys), len(answers)))
     np.add.at(totals, pair_of_row, np.nan_to_num(signed.T, nan=0.0))
     np.add.at(counts, pair_of_row, ~np.isnan(signed.T))
     means = np.divide(totals, counts, out=np.full_like(totals, np.nan), where=counts > 0)
     return _Pairs(first, second, np.ascontiguousarray(means.T))
-
-
-def _check_one_vs_one(code: CodingMatrix, method: str) -> None:
-    if code.is_one_vs_one:
-        return
-    sizes = np.count_nonzero(code.matrix, axis=1)
-    wide = np.flatnonzero(sizes != 2)
-    if len(wide):
-        size = int(sizes[wide[0]])
-        reason = f"partition {wide[0]} has {_WORDS[size] if size < len(_WORDS) else size} classes"
-    else:
-        is_compared = np.eye(code.n_classes, dtype=np.bool_)
-        assert code.pairs is not None
-        negative, positive = code.pairs
-        is_compared[negative, positive] = is_compared[positive, negative] = True
-        first, second = np.argwhere(~is_compared)[0]
-        reason = f"no partition compares classes {first} and {second}"
-    raise ArgumentError(
-        f'method="{method}" needs a one-vs-one code; {reason}. Use method="least-squares".'
-    )

@@ -1,10 +1,10 @@
 """Least squares: the probabilities that fit the answers best.
 
-For a code A and decisions r, the p on the simplex that minimises
-Σ_i (Σ_j a_ij p_j − r_i Σ_j |a_ij| p_j)²; of several minima the one of least norm. The structure of
-the code picks the algorithm. Whichever it is, the answer is the same: the kernels prove, case by
-case, that their minimum is the only one, and where it may not be, the sample goes to the active
-set, which finds the shortest.
+For a code A and decisions r, this is the p on the simplex that minimises
+Σ_i (Σ_j a_ij p_j − r_i Σ_j |a_ij| p_j)²; if there are several minima, the one of least norm. The
+structure of the code picks the algorithm, but the answer does not depend on it: the reference
+routines prove that the minimum which a special algorithm finds is the only one. Samples for which
+it may not be the only one go to the active set, which finds the shortest.
 """
 
 from __future__ import annotations
@@ -16,14 +16,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from polytomy.codes import CodingMatrix
-from polytomy.errors import ArgumentError
+from polytomy.errors import Argument, ArgumentError
 from polytomy.routines.runtime.dispatch import routine
 from polytomy.solvers.decisions import check_decisions
-from polytomy.solvers.missing_structure import (
-    why_not_adjacent,
-    why_not_equiangular,
-    why_not_one_vs_one,
-    why_not_tree,
+from polytomy.solvers.structures import (
+    ADJACENT,
+    ANY_CODE,
+    EQUIANGULAR,
+    ONE_VS_ONE,
+    TREE,
+    Structure,
 )
 
 __all__ = ["ALGORITHMS", "algorithms_for", "solve_least_squares"]
@@ -39,9 +41,9 @@ def solve_least_squares(
     Parameters
     ----------
     code : CodingMatrix
-    decisions : array of shape (n_samples, n_partitions), in [-1, 1]; NaN is no answer
+    decisions : array of shape (n_samples, n_partitions), in [-1, 1]; NaN means no answer
     algorithm : str, optional
-        One of `algorithms_for(code)` in place of the first, for comparison.
+        One of `algorithms_for(code)`, to use instead of the first one.
 
     Returns
     -------
@@ -50,7 +52,7 @@ def solve_least_squares(
     Raises
     ------
     ArgumentError
-        For decisions that are none, and for an algorithm that does not exist or does not apply.
+        If `decisions` is invalid, or if the algorithm is not known or does not apply to the code.
 
     Examples
     --------
@@ -58,13 +60,17 @@ def solve_least_squares(
     >>> solve_least_squares(code, [[0.5, 0.0]])
     array([[0.25, 0.25, 0.5 ]])
     """
-    chosen = ALGORITHMS[algorithms_for(code)[0]] if algorithm is None else _find(algorithm, code)
+    chosen = (
+        ALGORITHMS[algorithms_for(code)[0]]
+        if algorithm is None
+        else _find_algorithm(algorithm, code)
+    )
     answers = check_decisions(decisions, code.n_partitions)
     if code.n_classes == 1:
         return np.ones((len(answers), 1))
     if chosen.takes_gaps or not np.isnan(answers.sum()):
         return chosen.solve(code, answers)
-    # Without one of its rows a code may lose its structure, and its only minimum.
+    # Without one of its rows a code may lose its structure, and the minimum may not be unique.
     has_gaps = np.isnan(answers).any(axis=1)
     probabilities = np.empty((len(answers), code.n_classes))
     probabilities[~has_gaps] = chosen.solve(code, answers[~has_gaps])
@@ -73,26 +79,29 @@ def solve_least_squares(
 
 
 def algorithms_for(code: CodingMatrix) -> tuple[str, ...]:
-    """Return the algorithms that apply to a code, the default one first.
+    """Return the algorithms that apply to a code; the first is the default.
 
     Examples
     --------
     >>> algorithms_for(CodingMatrix([[-1, 1, 1], [-1, -1, 1]]))
     ('isotonic', 'active-set')
     """
-    return tuple(name for name, each in ALGORITHMS.items() if each.applies(code))
+    return tuple(name for name, each in ALGORITHMS.items() if each.needs.is_met_by(code))
 
 
-def _find(name: str, code: CodingMatrix) -> Algorithm:
+def _find_algorithm(name: str, code: CodingMatrix) -> Algorithm:
     if name not in ALGORITHMS:
         known = ", ".join(f'"{each}"' for each in ALGORITHMS)
-        raise ArgumentError(f"algorithm={name!r} is not known; there are {known}.")
+        raise ArgumentError(Argument("algorithm", name), f" is not known. Use one of {known}.")
     found = ALGORITHMS[name]
-    if not found.applies(code):
-        others = " or ".join(f'"{each}"' for each in algorithms_for(code))
+    if not found.needs.is_met_by(code):
+        first, *others = algorithms_for(code)
+        alternatives = "".join(f' or "{each}"' for each in others)
         raise ArgumentError(
-            f'algorithm="{name}" needs {found.needs}; {found.why_not(code)}. '
-            f"Use algorithm={others}, or leave the choice to the code."
+            Argument("algorithm", name),
+            f" needs {found.needs.name}; {found.needs.why_not(code)}. Use ",
+            Argument("algorithm", first),
+            f"{alternatives}, or leave the choice to the code.",
         )
     return found
 
@@ -122,7 +131,7 @@ def _search_active_set(code: CodingMatrix, answers: Floats) -> Floats:
     rows, classes = np.nonzero(code.matrix)
     starts = np.searchsorted(rows, np.arange(code.n_partitions + 1))
     signs = code.matrix[rows, classes].astype(np.float64)
-    # Without zeros |Ap − r|² has the same quadratic part for every sample.
+    # If the code has no zeros, |Ap − r|² has the same quadratic part for every sample.
     dense = code.matrix.astype(np.float64) if code.is_strict else np.empty((0, 0))
     gram = dense.T @ dense
     return _run("minimise_on_simplex", answers, starts, classes, signs, gram, code.n_classes)
@@ -134,30 +143,18 @@ def _run(name: str, *arguments: NDArray[np.generic] | int) -> Floats:
 
 
 class Algorithm(NamedTuple):
-    """One way to the minimum, for the codes it applies to."""
+    """One way to compute the minimum, for codes of some structure."""
 
-    needs: str
-    applies: Callable[[CodingMatrix], bool]
-    why_not: Callable[[CodingMatrix], str]
+    needs: Structure
     solve: Callable[[CodingMatrix, Floats], Floats]
     takes_gaps: bool  # whether a sample may lack answers
 
 
 ALGORITHMS: dict[str, Algorithm] = {
-    "product": Algorithm("a tree", lambda code: code.is_tree, why_not_tree, _multiply, True),
-    "isotonic": Algorithm(
-        "an adjacent code", lambda code: code.is_adjacent, why_not_adjacent, _regress, True
-    ),
-    "projection": Algorithm(
-        "an equiangular code",
-        lambda code: code.is_equiangular,
-        why_not_equiangular,
-        _project,
-        False,
-    ),
-    "pairwise": Algorithm(
-        "a one-vs-one code", lambda code: code.is_one_vs_one, why_not_one_vs_one, _couple, False
-    ),
-    "active-set": Algorithm("any code", lambda _: True, str, _search_active_set, True),
+    "product": Algorithm(TREE, _multiply, True),
+    "isotonic": Algorithm(ADJACENT, _regress, True),
+    "projection": Algorithm(EQUIANGULAR, _project, False),
+    "pairwise": Algorithm(ONE_VS_ONE, _couple, False),
+    "active-set": Algorithm(ANY_CODE, _search_active_set, True),
 }
-"""By name, the cheapest first."""
+"""The algorithms by name, the fastest first."""

@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from polytomy.errors import ArgumentError
+from polytomy.errors import Argument, ArgumentError
 from polytomy.solvers.coupling import (
     solve_hastie_tibshirani,
     solve_like_libsvm,
@@ -39,12 +39,12 @@ class Method:
     Attributes
     ----------
     name : as users write it
-    gives_probabilities : whether its results are probabilities, for `solve`; else scores
-    needs : the codes it can do
-    function : of a code, decisions and the options it takes, by name
+    gives_probabilities : whether it gives probabilities, so that `solve` takes it, or scores
+    needs : the structure that a code must have; see `check_applicable`
+    function : function of a code, decisions and, by name, the options
     options : which of algorithm, weights and loss the function takes
     description : what it does, in a line
-    reference : where it comes from
+    reference : the publication it comes from
     """
 
     name: str
@@ -54,6 +54,11 @@ class Method:
     options: frozenset[str]
     description: str
     reference: str
+
+    @property
+    def uses_flat_code(self) -> bool:
+        """Whether a nested scheme is scored by its flat code, not node by node."""
+        return not self.gives_probabilities and self.needs != "tree"
 
 
 METHODS: dict[str, Method] = {
@@ -110,7 +115,7 @@ METHODS: dict[str, Method] = {
             "one-vs-one",
             solve_like_libsvm,
             frozenset(),
-            "what svm-predict gives, which stops short of the least squares of pairs",
+            "the probabilities of LIBSVM, which stops before it reaches the least squares of pairs",
             "Chang and Lin 2011",
         ),
         Method(
@@ -128,7 +133,7 @@ METHODS: dict[str, Method] = {
             "any code",
             score_matches,
             frozenset(),
-            "the number of answers for each class, less those against it",
+            "the number of answers for each class minus the number against it",
             "Dietterich and Bakiri 1995",
         ),
         Method(
@@ -137,7 +142,7 @@ METHODS: dict[str, Method] = {
             "any code",
             score_losses,
             frozenset({"loss"}),
-            "the losses of a class in all partitions",
+            "the negative sum of a class's losses in all partitions",
             "Allwein, Schapire and Singer 2000",
         ),
         Method(
@@ -146,7 +151,7 @@ METHODS: dict[str, Method] = {
             "any code",
             score_weighted_losses,
             frozenset({"loss", "weights"}),
-            "the mean loss of a class in the partitions it takes part in",
+            "the negative mean of a class's losses in the partitions that it takes part in",
             "Escalera, Pujol and Radeva 2010",
         ),
         Method(
@@ -163,8 +168,14 @@ METHODS: dict[str, Method] = {
 """Every method, by name."""
 
 
-def find_method(name: str) -> Method:
+def find_method(name: str, parameter: str = "method") -> Method:
     """Return the method of that name.
+
+    Parameters
+    ----------
+    name : str
+    parameter : str, default="method"
+        What the caller calls the parameter that holds the name; the error names it.
 
     Examples
     --------
@@ -173,12 +184,15 @@ def find_method(name: str) -> Method:
     >>> find_method("least-square")
     Traceback (most recent call last):
         ...
-    polytomy.errors.ArgumentError: method='least-square' is not known; there are least-squares,
-    divergence, hastie-tibshirani, wu-lin-weng-1, price, libsvm, voting, hamming, loss-based,
-    loss-weighted, greedy. Did you mean 'least-squares'?
+    polytomy.errors.ArgumentError: method="least-square" is not known. Did you mean "least-squares"?
+    The methods are least-squares, divergence, hastie-tibshirani, wu-lin-weng-1, price, libsvm,
+    voting, hamming, loss-based, loss-weighted, greedy.
     """
     if isinstance(name, str) and name in METHODS:
         return METHODS[name]
     near = get_close_matches(str(name), METHODS, n=1)
-    hint = f" Did you mean {near[0]!r}?" if near else ""
-    raise ArgumentError(f"method={name!r} is not known; there are {', '.join(METHODS)}.{hint}")
+    hint = f' Did you mean "{near[0]}"?' if near else ""
+    raise ArgumentError(
+        Argument(parameter, name),
+        f" is not known.{hint} The methods are {', '.join(METHODS)}.",
+    )

@@ -1,8 +1,8 @@
-"""Schemes of nested codes: solved node by node, probabilities multiplied down.
+"""Schemes of nested codes: solved node by node, with probabilities multiplied down the tree.
 
-A scheme is walked as its list of nodes in preorder, without recursion, so its depth has no limit.
-Two short cuts keep large schemes fast: two-way nodes that hang together are one tree, multiplied
-out by one kernel, and other nodes with equal codes are solved in one batch.
+The nodes of a scheme are visited as a list in preorder, without recursion, so depth has no limit.
+Two shortcuts keep large schemes fast: connected two-way nodes form one tree, which one routine
+multiplies out, and other nodes with equal codes are solved in one batch.
 """
 
 from __future__ import annotations
@@ -15,10 +15,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polytomy.codes import MAX_ENTRIES, CodingMatrix, TreeShape
-from polytomy.errors import ArgumentError
+from polytomy.errors import Argument, ArgumentError
 from polytomy.routines.runtime.dispatch import routine
 
-__all__ = ["SchemeLike", "flatten_code", "is_scheme", "join_trees", "solve_nested"]
+__all__ = [
+    "SchemeLike",
+    "check_flat_size",
+    "flatten_code",
+    "is_scheme",
+    "join_trees",
+    "solve_nested",
+]
 
 FloatArray = NDArray[np.float64]
 NodeSolver = Callable[[CodingMatrix, FloatArray, FloatArray | None], FloatArray]
@@ -29,11 +36,11 @@ class NodeLike(Protocol):
 
     @property
     def code(self) -> CodingMatrix:
-        """The code, a column for each branch."""
+        """The code, with one column for each branch."""
 
 
 class SchemeLike(Protocol):
-    """What the solvers ask of a scheme."""
+    """The part of a scheme that the solvers use."""
 
     @property
     def classes(self) -> Sequence[Any]:
@@ -41,11 +48,11 @@ class SchemeLike(Protocol):
 
     @property
     def nodes(self) -> Sequence[NodeLike]:
-        """The nodes in preorder; none for a single class."""
+        """The nodes in preorder; empty for a single class."""
 
     @property
     def branch_starts(self) -> Sequence[Sequence[int]]:
-        """For each node, the first class of each branch, then the end of the last."""
+        """For each node, the first class of each branch, then the end of the last branch."""
 
 
 def is_scheme(value: object) -> TypeGuard[SchemeLike]:
@@ -66,7 +73,7 @@ def solve_nested(
     Parameters
     ----------
     scheme : SchemeLike
-    decisions : array of shape (n_samples, n_partitions), checked; NaN is no answer
+    decisions : array of shape (n_samples, n_partitions), checked; NaN means no answer
     weights : array of shape (n_partitions,), or None
     solve_node : function of a code, decisions and weights that returns the branches' probabilities
     multiply_trees : whether two-way nodes may be multiplied out as trees, without `solve_node`
@@ -76,11 +83,11 @@ def solve_nested(
     array of shape (n_samples, n_classes), rows sum to one
     """
     rows = _rows_of_nodes(scheme)
-    blocks = _divide(scheme, multiply_trees)
+    blocks = _divide_into_blocks(scheme, multiply_trees)
     if len(blocks) == 1 and blocks[0].children is not None:
-        # All rows and all classes, both in order already.
+        # The block has all rows and all classes, and both are in order already.
         return _multiply_down(decisions, blocks[0].children)
-    shares = _solve_alone(scheme, rows, blocks, decisions, weights, solve_node)
+    shares = _solve_single_nodes(scheme, rows, blocks, decisions, weights, solve_node)
     probabilities = np.ones((len(decisions), len(scheme.classes)))
     masses = {0: np.ones((len(decisions), 1))}
     for block in blocks:
@@ -103,16 +110,30 @@ def _multiply_down(decisions: FloatArray, children: NDArray[np.intp]) -> FloatAr
     return probabilities
 
 
+def check_flat_size(scheme: SchemeLike, parameter: str = "method") -> None:
+    """Raise an ArgumentError if the scheme's flat code would have too many entries.
+
+    Parameters
+    ----------
+    scheme : SchemeLike
+    parameter : what the caller calls the parameter that holds the method
+    """
+    n_classes = len(scheme.classes)
+    n_partitions = sum(node.code.n_partitions for node in scheme.nodes)
+    if n_partitions * n_classes > MAX_ENTRIES:
+        raise ArgumentError(
+            f"The flat code of the scheme would have {n_partitions:,} partitions of {n_classes:,} "
+            "classes, which is too large. Use ",
+            Argument(parameter, "least-squares"),
+            ", which does not need it.",
+        )
+
+
 def flatten_code(scheme: SchemeLike) -> CodingMatrix:
     """Return the scheme as one code over all classes, rows in the order of the partitions."""
+    check_flat_size(scheme)
     rows = _rows_of_nodes(scheme)
-    shape = (rows[-1].stop if rows else 0, len(scheme.classes))
-    if shape[0] * shape[1] > MAX_ENTRIES:
-        raise ArgumentError(
-            f"the flat code of the scheme would have {shape[0]:,} partitions of {shape[1]:,} "
-            'classes, which is too large. Use method="least-squares", which needs none.'
-        )
-    matrix = np.zeros(shape, dtype=np.int8)
+    matrix = np.zeros((rows[-1].stop if rows else 0, len(scheme.classes)), dtype=np.int8)
     for place, node, starts in zip(rows, scheme.nodes, scheme.branch_starts, strict=True):
         entries = np.repeat(node.code.matrix, np.diff(starts), axis=1)
         matrix[place, starts[0] : starts[-1]] = entries
@@ -120,16 +141,10 @@ def flatten_code(scheme: SchemeLike) -> CodingMatrix:
 
 
 def join_trees(scheme: SchemeLike) -> TreeShape:
-    """Return the tree of all partitions of a scheme whose nodes are trees themselves."""
+    """Return one tree of all partitions of a scheme; the code of each node must be a tree."""
     rows = _rows_of_nodes(scheme)
-    trees = []
-    for position, node in enumerate(scheme.nodes):
-        if node.code.tree is None:
-            raise ArgumentError(
-                f'method="greedy" needs a tree; the partitions of node {position} of the scheme '
-                'are not the splits of one binary tree. Use method="least-squares".'
-            )
-        trees.append(node.code.tree)
+    trees = [node.code.tree for node in scheme.nodes if node.code.tree is not None]
+    assert len(trees) == len(rows)
     roots = [place.start + int(tree.order[0]) for place, tree in zip(rows, trees, strict=True)]
     children = np.empty((rows[-1].stop if rows else 0, 2), dtype=np.intp)
     for place, tree, branches in zip(rows, trees, _branches(scheme), strict=True):
@@ -137,29 +152,30 @@ def join_trees(scheme: SchemeLike) -> TreeShape:
         children[place] = np.where(
             tree.children >= 0, tree.children + place.start, ends[~np.minimum(tree.children, -1)]
         )
-    # Nodes come in preorder, so their trees in a row have parents before children.
+    # Nodes are in preorder, so joining their orders keeps parents before children.
     order = [place.start + tree.order for place, tree in zip(rows, trees, strict=True)]
     return TreeShape(children, np.concatenate(order) if order else np.empty(0, dtype=np.intp))
 
 
 class _Block(NamedTuple):
-    """Nodes whose branches' probabilities are found together."""
+    """Nodes whose branches' probabilities are computed together."""
 
     nodes: list[int]  # the root of the block first
-    leaves: NDArray[np.intp]  # what is below the block: class k as ~k, node k as k
-    children: NDArray[np.intp] | None  # as in TreeShape, for a tree of two-way nodes
+    leaves: NDArray[np.intp]  # what lies below the block: class k as ~k, node k as k
+    children: NDArray[np.intp] | None  # as in TreeShape, if the block is a tree of two-way nodes
 
 
 def _rows_of_nodes(scheme: SchemeLike) -> list[slice]:
-    """Return the places of each node's rows among the partitions."""
+    """Return, for each node, which partitions of the scheme are its rows."""
     ends = accumulate((node.code.n_partitions for node in scheme.nodes), initial=0)
     return [slice(start, end) for start, end in pairwise(ends)]
 
 
 def _branches(scheme: SchemeLike) -> list[list[int]]:
-    """Return for each node what its branches are: class k as ~k, node k as k."""
+    """Return the branches of each node: class k as ~k, node k as k."""
     branches: list[list[int]] = []
-    # Branches of several classes are nodes. In preorder the next node belongs to the last of them.
+    # A branch of several classes is a node. In preorder, the next node is the branch on top of
+    # this stack.
     waiting: list[tuple[int, int]] = []
     for position, starts in enumerate(scheme.branch_starts):
         if waiting:
@@ -174,8 +190,8 @@ def _branches(scheme: SchemeLike) -> list[list[int]]:
     return branches
 
 
-def _divide(scheme: SchemeLike, multiply_trees: bool) -> list[_Block]:
-    """Return the blocks of the scheme, each after the one above it."""
+def _divide_into_blocks(scheme: SchemeLike, multiply_trees: bool) -> list[_Block]:
+    """Return the blocks of the scheme, parents before children."""
     branches = _branches(scheme)
     is_two_way = [multiply_trees and node.code.shape == (1, 2) for node in scheme.nodes]
     members: dict[int, list[int]] = {}
@@ -194,7 +210,7 @@ def _divide(scheme: SchemeLike, multiply_trees: bool) -> list[_Block]:
 
 
 def _join_two_way(scheme: SchemeLike, nodes: list[int], branches: list[list[int]]) -> _Block:
-    """Return the block of two-way nodes; its leaves are numbered in the order of their classes."""
+    """Return a block of two-way nodes, its leaves numbered in the order of their classes."""
     members = set(nodes)
     starts = scheme.branch_starts
     leaf_at = sorted(
@@ -213,7 +229,7 @@ def _join_two_way(scheme: SchemeLike, nodes: list[int], branches: list[list[int]
     return _Block(nodes, leaves, np.array(children, dtype=np.intp))
 
 
-def _solve_alone(
+def _solve_single_nodes(
     scheme: SchemeLike,
     rows: list[slice],
     blocks: list[_Block],
@@ -221,7 +237,7 @@ def _solve_alone(
     weights: FloatArray | None,
     solve_node: NodeSolver,
 ) -> dict[int, FloatArray]:
-    """Return the probabilities of the branches of the nodes that are blocks by themselves."""
+    """Return the probabilities of the branches of each node that is a block of its own."""
     alike: dict[tuple[CodingMatrix, bytes], list[int]] = {}
     for block in blocks:
         if block.children is None:

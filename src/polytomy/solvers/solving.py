@@ -1,4 +1,4 @@
-"""The two functions that apply a method to a code or a scheme."""
+"""`solve` and `decode`, which apply a method to a code or a scheme."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from polytomy.codes import CodingMatrix
-from polytomy.errors import ArgumentError
+from polytomy.errors import Argument, ArgumentError
+from polytomy.solvers.applicability import check_applicable
 from polytomy.solvers.decisions import check_decisions
-from polytomy.solvers.greedy import follow_winners
+from polytomy.solvers.greedy import score_tree_greedily
 from polytomy.solvers.methods import METHODS, Method, find_method
 from polytomy.solvers.nested import SchemeLike, flatten_code, is_scheme, join_trees, solve_nested
 from polytomy.solvers.voting import Loss
@@ -34,17 +35,18 @@ def solve(
     Parameters
     ----------
     code : CodingMatrix, array-like of −1, 0 and 1, or Scheme
-        A nested scheme is solved node by node, and the probabilities are multiplied down.
+        A nested scheme is solved node by node, and probabilities are multiplied down the tree.
     decisions : array of shape (n_samples, n_partitions)
         P(+1) − P(−1) of each binary, in [-1, 1]; columns in the order of the code's rows or of
-        `scheme.partitions`. NaN where a binary gave no answer: that partition is left out for that
-        sample.
+        `scheme.partitions`. NaN means that the binary gave no answer: the partition is left out
+        for that sample.
     method : str, default="least-squares"
         One of METHODS that gives probabilities.
     algorithm : str, optional
-        For least squares: forces the algorithm that the structure of the code would choose.
+        For "least-squares": the algorithm to use instead of the one that the structure of the
+        code suggests.
     weights : array of shape (n_partitions,), optional
-        For the divergences: how much each partition counts.
+        For "divergence" and "hastie-tibshirani": how much each partition counts.
 
     Returns
     -------
@@ -58,8 +60,10 @@ def solve(
     chosen = find_method(method)
     if not chosen.gives_probabilities:
         raise ArgumentError(
-            f'method="{method}" gives scores, not probabilities. Use polytomy.decode for the '
-            'scores, or method="least-squares".'
+            Argument("method", method),
+            " gives scores, not probabilities. Use polytomy.decode for the scores, or ",
+            Argument("method", "least-squares"),
+            ".",
         )
     return _apply(chosen, code, decisions, algorithm=algorithm, weights=weights)
 
@@ -75,9 +79,9 @@ def decode(
 ) -> FloatArray:
     """Return scores of the classes from the answers of binary classifiers, by any method.
 
-    The largest score wins, the first among equals. The scores of a method that gives probabilities
-    are the probabilities; those of different methods do not compare. A nested scheme is scored by
-    its flat code.
+    The class with the largest score wins; the first one wins a tie. If the method gives
+    probabilities, they are the scores. Scores of different methods cannot be compared. The methods
+    that give only scores take a nested scheme as one flat code, except "greedy".
 
     Parameters
     ----------
@@ -85,10 +89,10 @@ def decode(
     method : str, default="least-squares"
         One of METHODS.
     loss : str or callable, optional
-        For "loss-based" and "loss-weighted": one of LOSSES, by default "quadratic", or a function
-        from an array of margins a·r to one of losses.
+        For "loss-based" and "loss-weighted": one of LOSSES ("quadratic" by default) or a function
+        from an array of margins a·r to an array of losses.
     weights : array of shape (n_partitions,), optional
-        As for `solve`. For "loss-weighted" also of shape (n_partitions, n_classes): how often each
+        As for `solve`. "loss-weighted" also takes shape (n_partitions, n_classes): how often each
         binary is right on each class.
 
     Returns
@@ -117,13 +121,16 @@ def _apply(
                 f'"{other.name}"' for other in METHODS.values() if option in other.options
             )
             raise ArgumentError(
-                f'method="{method.name}" takes no {option}. '
-                f"Leave it out, or use one of the methods that do: {takers}."
+                Argument("method", method.name),
+                " takes no ",
+                Argument(option),
+                f". Leave it out, or use a method that takes it: {takers}.",
             )
+    if not is_scheme(code) and not isinstance(code, CodingMatrix):
+        code = CodingMatrix(code)  # type: ignore[arg-type]
+    check_applicable(method.name, code)
     if is_scheme(code):
         return _apply_to_scheme(method, code, decisions, given)
-    if not isinstance(code, CodingMatrix):
-        code = CodingMatrix(code)  # type: ignore[arg-type]
     return method.function(code, decisions, **given)
 
 
@@ -133,8 +140,8 @@ def _apply_to_scheme(
     n_partitions = sum(node.code.n_partitions for node in scheme.nodes)
     answers = check_decisions(decisions, n_partitions)
     if method.needs == "tree":
-        return follow_winners(join_trees(scheme), answers)
-    if not method.gives_probabilities:
+        return score_tree_greedily(join_trees(scheme), answers)
+    if method.uses_flat_code:
         return method.function(flatten_code(scheme), answers, **options)
     weights = options.pop("weights", None)
     if weights is not None:
@@ -148,6 +155,7 @@ def _apply_to_scheme(
             return method.function(code, own_answers, **options)
         return method.function(code, own_answers, weights=own_weights, **options)
 
-    # Every method answers a single question alike; a forced algorithm should still be used.
+    # All methods agree on a two-way node, so its solution is known; but a user who names an
+    # algorithm wants to see that algorithm run.
     multiply_trees = "algorithm" not in options
     return solve_nested(scheme, answers, weights, solve_node, multiply_trees=multiply_trees)

@@ -1,7 +1,7 @@
-"""Decodings: scores of the classes, which rank them but are no probabilities.
+"""Decodings: scores that rank the classes but are not probabilities.
 
-A larger score is better in every one of them, so that the class of the largest score, the first
-among equals, is the decision. A partition without an answer is left out of all sums.
+A larger score is always better: the class with the largest score wins, and the first one wins a
+tie. A partition without an answer is left out of all sums.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from polytomy.codes import CodingMatrix
 from polytomy.codes.structure import row_blocks
-from polytomy.errors import ArgumentError
+from polytomy.errors import Argument, ArgumentError
 from polytomy.solvers.decisions import check_decisions
 from polytomy.solvers.weights import check_weights
 
@@ -42,18 +42,18 @@ LOSSES: dict[str, Loss] = {
     "logit": lambda margin: np.log1p(np.exp(-margin)) / _TWO_LOGS_OF_TWO,
     "binodeviance": lambda margin: np.log1p(np.exp(-2.0 * margin)) / _TWO_LOGS_OF_TWO,
 }
-"""Losses of the margin a·r of a class in a partition, scaled to 1/2 where the margin is zero."""
+"""Losses as functions of the margin a·r of a class in a partition, scaled to 1/2 at zero."""
 
 DEFAULT_LOSS = "quadratic"
 
 
 def score_votes(code: CodingMatrix, decisions: ArrayLike) -> FloatArray:
-    """Return Aᵀr: the sum of the decision values for each class, less that of those against it.
+    """Return Aᵀr: the sum of decision values for each class minus the sum against it.
 
     Parameters
     ----------
     code : CodingMatrix
-    decisions : array of shape (n_samples, n_partitions), in [-1, 1]; NaN is no answer
+    decisions : array of shape (n_samples, n_partitions), in [-1, 1]; NaN means no answer
 
     Returns
     -------
@@ -69,15 +69,15 @@ def score_votes(code: CodingMatrix, decisions: ArrayLike) -> FloatArray:
 
 
 def score_matches(code: CodingMatrix, decisions: ArrayLike) -> FloatArray:
-    """Return Aᵀsign(r): the number of answers for each class, less that of those against it.
+    """Return Aᵀsign(r): the number of answers for each class minus the number against it.
 
-    A decision value of zero takes no side. For a strict code the largest score is the least Hamming
-    distance.
+    A decision value of zero takes no side. In a strict code, the class with the largest score has
+    the smallest Hamming distance.
 
     Parameters
     ----------
     code : CodingMatrix
-    decisions : array of shape (n_samples, n_partitions), in [-1, 1]; NaN is no answer
+    decisions : array of shape (n_samples, n_partitions), in [-1, 1]; NaN means no answer
 
     Returns
     -------
@@ -97,13 +97,13 @@ def score_losses(
 ) -> FloatArray:
     """Return −Σ_i L(a_ij r_i): loss-based decoding of Allwein, Schapire and Singer (2000).
 
-    A class that a partition leaves out has the margin zero there, and the loss L(0).
+    In a partition that leaves it out, a class has margin zero and loss L(0).
 
     Parameters
     ----------
     code : CodingMatrix
-    decisions : array of shape (n_samples, n_partitions), in [-1, 1]; NaN is no answer
-    loss : one of LOSSES, or a function from an array of margins to one of losses of its shape
+    decisions : array of shape (n_samples, n_partitions), in [-1, 1]; NaN means no answer
+    loss : one of LOSSES, or a function from an array of margins to an array of losses
 
     Returns
     -------
@@ -129,16 +129,17 @@ def score_weighted_losses(
     loss: str | Loss = DEFAULT_LOSS,
     weights: ArrayLike | None = None,
 ) -> FloatArray:
-    """Return −Σ_i w_ij |a_ij| L(a_ij r_i) / Σ_i w_ij |a_ij|, the mean loss where a class stands.
+    """Return −Σ_i w_ij |a_ij| L(a_ij r_i) / Σ_i w_ij |a_ij|: a class's mean loss, negated.
 
-    This is the loss-weighted decoding of Escalera, Pujol and Radeva (2010), in which w_ij is how
-    often binary i is right on class j. A class without an answer has the score −L(0).
+    The mean is over the partitions that the class takes part in. This is the loss-weighted decoding
+    of Escalera, Pujol and Radeva (2010), where w_ij is how often binary i is right on class j. A
+    class without any answer gets the score −L(0).
 
     Parameters
     ----------
     code : CodingMatrix
-    decisions : array of shape (n_samples, n_partitions), in [-1, 1]; NaN is no answer
-    loss : one of LOSSES, or a function from an array of margins to one of losses of its shape
+    decisions : array of shape (n_samples, n_partitions), in [-1, 1]; NaN means no answer
+    loss : one of LOSSES, or a function from an array of margins to an array of losses
     weights : array of shape (n_partitions,) or (n_partitions, n_classes), default all one
 
     Returns
@@ -166,7 +167,7 @@ def score_weighted_losses(
 
 
 def _spread_weights(code: CodingMatrix, weights: ArrayLike | None) -> FloatArray:
-    """Return the weights of all entries, or of all rows as a column."""
+    """Return the weights as an array that broadcasts against the code's matrix."""
     if weights is None:
         return np.ones((code.n_partitions, 1))
     if np.ndim(weights) == 2:
@@ -175,7 +176,7 @@ def _spread_weights(code: CodingMatrix, weights: ArrayLike | None) -> FloatArray
 
 
 def _sum_rows(values: FloatArray, entries: NDArray[Any]) -> FloatArray:
-    """Return the product of values and entries, which stay in their small type but for a block."""
+    """Return values @ entries, converting only a block of the small integers at a time."""
     scores = np.zeros((len(values), entries.shape[1]))
     for place, block in row_blocks(entries):
         scores += values[:, place] @ block.astype(np.float64)
@@ -185,7 +186,7 @@ def _sum_rows(values: FloatArray, entries: NDArray[Any]) -> FloatArray:
 def _losses_of_rows(
     answers: FloatArray, loss: str | Loss
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return the losses of a class on the +1 side, the −1 side and neither; 0 if unanswered."""
+    """Return the losses of a class on the +1 side, the −1 side and neither; 0 without an answer."""
     is_answered = ~np.isnan(answers)
     margins = np.where(is_answered, answers, 0.0)
     for_positive, for_negative, for_none = (
@@ -199,14 +200,16 @@ def _evaluate_loss(loss: str | Loss, margins: FloatArray) -> FloatArray:
     losses = np.asarray(_find_loss(loss)(margins), dtype=np.float64)
     if losses.shape != margins.shape:
         raise ArgumentError(
-            f"the loss must return an array of the shape of the margins, {margins.shape}, "
-            f"not {losses.shape}. Compute it element by element."
+            Argument("loss"),
+            f" must return an array of the shape of the margins, {margins.shape}; got "
+            f"{losses.shape}. Compute it element by element.",
         )
     wrong = ~np.isfinite(losses)
     if wrong.any():
         raise ArgumentError(
-            f"the loss at the margin {margins[wrong][0]:g} is {losses[wrong][0]:g}. "
-            "It must be a finite number for every margin in [-1, 1]."
+            Argument("loss"),
+            f" is {losses[wrong][0]:g} at the margin {margins[wrong][0]:g}. "
+            "It must be finite for every margin in [-1, 1].",
         )
     return losses
 
@@ -217,7 +220,8 @@ def _find_loss(loss: str | Loss) -> Loss:
     if loss in LOSSES:
         return LOSSES[loss]
     near = get_close_matches(str(loss), LOSSES, n=1)
-    hint = f" Did you mean {near[0]!r}?" if near else ""
+    hint = f' Did you mean "{near[0]}"?' if near else ""
     raise ArgumentError(
-        f"loss={loss!r} is not known; there are {', '.join(LOSSES)}, or give a function.{hint}"
+        Argument("loss", loss),
+        f" is not known.{hint} Use one of {', '.join(LOSSES)}, or a function.",
     )

@@ -1,4 +1,4 @@
-"""The kernel of an SVC on any part of the data, where its gamma depends on the part."""
+"""The kernel of an SVC on any part of the data, if its gamma depends on the part."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ __all__ = ["KernelFinder"]
 
 _BLOCK_BYTES = 2**22
 
-# Of the mean square: a variance below this part of it has lost half of its digits to rounding.
+# A variance below this fraction of the mean square has lost half of its digits to rounding.
 _CANCELLED = 1e-8
 
 
 class KernelFinder:
-    """Finds the kernels that an SVC has when it is fitted to some rows of the data.
+    """Finds the kernels that an SVC would have if it were fitted to some rows of the data.
 
-    ``gamma="scale"`` is 1 / (n_features · variance of all values of the rows). The sums that it
-    takes are made once for each row, not once for each of the many parts of the data.
+    ``gamma="scale"`` is 1 / (n_features · variance of all values of the rows). The sums for it are
+    computed once for each row, not once for each of the many parts of the data.
 
     Parameters
     ----------
@@ -53,12 +53,12 @@ class KernelFinder:
     def kernels_of(
         self, svc: SVC, rows: NDArray[np.intp], parts: NDArray[np.bool_]
     ) -> list[KernelFunction]:
-        """Return the kernel of the SVC fitted to each of some parts of the rows, which ascend.
+        """Return the kernel that the SVC has on each of several parts of some rows.
 
         Parameters
         ----------
         svc : SVC
-        rows : array of shape (n,)
+        rows : array of shape (n,), ascending
         parts : bool array of shape (n_parts, n)
         """
         if svc.kernel == "linear" or svc.gamma != "scale":
@@ -69,7 +69,7 @@ class KernelFinder:
         kernels = []
         for part, variance, mean_square in zip(parts, variances, mean_squares, strict=True):
             if variance > _CANCELLED * mean_square:
-                with np.errstate(over="ignore"):  # of values too small to be told apart
+                with np.errstate(over="ignore"):  # the values may be almost equal
                     gamma = 1.0 / (self._n_features * variance)
                 kernels.append(KernelFunction(svc.kernel, gamma, svc.degree, svc.coef0))
             else:

@@ -1,4 +1,4 @@
-"""Kernel functions of support vector machines, as values, and whole matrices of them at once."""
+"""Kernel functions of support vector machines, and matrices of their values."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 from scipy.spatial.distance import cdist
 
-from polytomy.errors import ArgumentError
+from polytomy.errors import Argument, ArgumentError
 from polytomy.routines.banks.reference import KINDS
 from polytomy.routines.runtime.dispatch import routine
 
 __all__ = ["LARGEST_EXPONENT", "KernelFunction", "squared_lengths"]
 
 LARGEST_EXPONENT = 256.0
-"""The largest γ|y|² of a vector whose rbf kernel values are as good by products as by differences.
+"""The largest γ|y|² of a vector whose rbf kernel values may be computed from inner products.
 
 By |x|² + |y|² − 2x·y the rounding error of γ|x − y|² is about ε·γ(|x|² + |y|²), here below 1e-13.
-Samples have no such limit: one far longer than all vectors is far from all of them, and its kernel
-values are zero whatever the error.
+Samples have no such limit: a sample far longer than all vectors is far from all of them, so its
+kernel values are zero, whatever the error.
 """
 
 #: The parameters that each kind uses.
@@ -33,13 +33,13 @@ _PARAMETERS: dict[str, tuple[str, ...]] = {
     "sigmoid": ("gamma", "coef0"),
 }
 
-# Where sparse rows have to be compared by differences, so many bytes of them are dense at once.
+# Size of the blocks in which sparse rows are made dense to take differences.
 _DENSE_BYTES = 2**24
 
 
 @dataclass(frozen=True, slots=True)
 class KernelFunction:
-    """A kernel: a value that is equal to another where all its parameters are.
+    """A kernel function; two are equal if they have the same kind and parameters.
 
     The kinds are linear x·y, rbf exp(−γ|x−y|²), poly (γ x·y + coef0)^degree and sigmoid
     tanh(γ x·y + coef0). Parameters that the kind does not use are set to zero.
@@ -67,22 +67,22 @@ class KernelFunction:
     def __post_init__(self) -> None:
         if self.kind not in _PARAMETERS:
             names = ", ".join(f'"{kind}"' for kind in _PARAMETERS)
-            raise ArgumentError(f'kind="{self.kind}" is no kernel that is known. Use {names}.')
+            raise ArgumentError(Argument("kind", self.kind), f" is not known. Use one of {names}.")
         used = _PARAMETERS[self.kind]
         for name, number in (("gamma", float), ("degree", int), ("coef0", float)):
             object.__setattr__(self, name, number(getattr(self, name) if name in used else 0))
 
     @classmethod
     def of(cls, machine: Any) -> Self | None:
-        """Return the kernel of a fitted SVC or NuSVC; None if it is precomputed or a function."""
+        """Return the kernel of a fitted SVC or NuSVC; None if it is precomputed or a callable."""
         return cls._of(machine, lambda: machine._gamma)
 
     @classmethod
     def from_parameters(cls, machine: Any, X: Any) -> Self | None:
-        """Return the kernel that an SVC or NuSVC will have when it is fitted to the rows of X.
+        """Return the kernel that an SVC or NuSVC would have if it were fitted to the rows of X.
 
-        Its ``gamma`` may be "scale", 1 / (n_features · variance of all values of X), or "auto",
-        1 / n_features, as scikit-learn works them out. None if it is precomputed or a function.
+        As in scikit-learn, ``gamma="scale"`` is 1 / (n_features · variance of all values of X) and
+        ``gamma="auto"`` is 1 / n_features. Return None if the kernel is precomputed or a callable.
         """
         return cls._of(machine, lambda: _effective_gamma(machine.gamma, X))
 
@@ -94,7 +94,7 @@ class KernelFunction:
 
     @property
     def code(self) -> tuple[int, float, int, float]:
-        """The kernel as the numbers that compiled code takes."""
+        """The kernel as a tuple of numbers, for routines."""
         return KINDS[self.kind], self.gamma, self.degree, self.coef0
 
     def matrix(
@@ -108,23 +108,23 @@ class KernelFunction:
     ) -> NDArray[Any]:
         """Return the kernel of each row of X with each row of Y, by one matrix product.
 
-        The rbf kernel needs distances. They come out of |x|² + |y|² − 2x·y, whose rounding error
-        is relative to the squared lengths: data far from the origin, such as temperatures in
-        Kelvin, would lose the digits that matter. So the mean of Y's rows is subtracted from X
-        and Y, which changes no distance, and rows of Y that are long even then are compared by
-        differences.
+        The rbf kernel needs distances. They are computed as |x|² + |y|² − 2x·y, whose rounding
+        error is relative to the squared lengths: data far from the origin, such as temperatures in
+        kelvins, would lose the digits that matter. So the mean of Y's rows is subtracted from X
+        and Y, which changes no distance, and for rows of Y that are still long, distances are
+        computed from differences.
 
-        With `x_squares` and `y_squares` nothing of that is done: the rows are taken as they are
-        and in their own precision. It is for callers who need many blocks of one matrix and have
-        centred its rows themselves.
+        If `x_squares` and `y_squares` are given, none of this happens: the rows are used as they
+        are, in their own precision. This is for callers that need many blocks of one matrix and
+        have centred its rows themselves.
 
         Parameters
         ----------
         X, Y : arrays or sparse matrices of shape (n, n_features) and (m, n_features)
         x_squares, y_squares : arrays of shape (n,) and (m,), optional
-            `squared_lengths` of the rows, which only the rbf kernel reads.
+            `squared_lengths` of the rows, which only the rbf kernel uses.
         out : array of shape (n, m), optional
-            Where to write the values.
+            Array to write the values to.
 
         Returns
         -------
@@ -142,7 +142,9 @@ class KernelFunction:
         squares = squared_lengths(moved_y)
         products = _products(moved_x, moved_y, out)
         values = self.from_products(products, squared_lengths(moved_x), squares)
-        self._compare(X, Y, np.flatnonzero(self.gamma * squares > LARGEST_EXPONENT), values)
+        self._set_from_differences(
+            X, Y, np.flatnonzero(self.gamma * squares > LARGEST_EXPONENT), values
+        )
         return values
 
     def from_products(
@@ -157,7 +159,7 @@ class KernelFunction:
         ----------
         products : array of shape (n, m), the inner products x·y
         x_squares, y_squares : arrays of shape (n,) and (m,), |x|² and |y|²
-            Only the rbf kernel needs them.
+            Only the rbf kernel uses them.
 
         Examples
         --------
@@ -171,10 +173,10 @@ class KernelFunction:
             routine("transform_products", "banks")(products, rows, columns, self.code)
         return products
 
-    def _compare(
+    def _set_from_differences(
         self, X: Any, Y: Any, columns: NDArray[np.intp], values: NDArray[np.float64]
     ) -> None:
-        """Set some columns of rbf values from differences."""
+        """Set some columns of rbf values from differences, which are exact."""
         size = max(1, _DENSE_BYTES // (8 * X.shape[1]))
         for first in range(0, X.shape[0] if len(columns) else 0, size):
             rows = slice(first, first + size)
@@ -204,7 +206,7 @@ def _is_sparse(X: Any) -> bool:
 
 
 def _products(X: Any, Y: Any, out: NDArray[Any] | None) -> NDArray[Any]:
-    """Return the inner products of rows, always dense."""
+    """Return the inner products of rows as a dense array."""
     if not (_is_sparse(X) or _is_sparse(Y)):
         return np.asarray(np.dot(X, Y.T, out=out))
     products: Any = X @ Y.T

@@ -1,7 +1,7 @@
-"""The matrix that all problems share: inner products, squared distances or kernel values.
+"""The matrix that all problems use: inner products, squared distances or kernel values.
 
-One that fits in memory is computed at once. Of one that does not, rows are made when they are
-needed: a machine asks only for those of its support vectors, and of some more.
+A matrix that fits in memory is computed at once. The rows of a larger one are computed when they
+are needed: a machine needs only the rows of its support vectors, and a few more.
 """
 
 from __future__ import annotations
@@ -15,24 +15,24 @@ from numpy.typing import NDArray
 
 from polytomy.inputs.sparse import is_sparse
 from polytomy.routines.banks.reference import KINDS
-from polytomy.routines.kernel_rows.reference import FINISHED, RowMaker, nothing_to_make
+from polytomy.routines.kernel_rows.reference import KERNEL_VALUES, RowMaker, nothing_to_make
 from polytomy.routines.runtime.dispatch import routine
 from polytomy.svm.kernel_functions import KernelFunction, squared_lengths
 
-__all__ = ["Matrix", "MatrixRows", "RowsOnDemand", "SharedMatrix", "diagonal_of", "form_of"]
+__all__ = ["Matrix", "MatrixOnDemand", "MatrixRows", "WholeMatrix", "diagonal_of", "entry_form"]
 
 # Rows and columns of a block: its inner products stay in the processor's cache.
 _BLOCK = 384
 
 
 class MatrixRows(NamedTuple):
-    """The rows of a matrix, as compiled code takes them: those there are, and how others are made.
+    """The rows of a matrix, as arguments of routines.
 
     Attributes
     ----------
-    kernel_values : float32 array, without rows where there are entries
-    entries : float64 array, without rows where there are kernel values
-    maker : RowMaker
+    kernel_values : float32 array, empty if the matrix does not hold kernel values
+    entries : float64 array, empty if the matrix holds kernel values
+    maker : RowMaker, which computes the rows that are not there yet
     """
 
     kernel_values: NDArray[np.float32]
@@ -41,17 +41,17 @@ class MatrixRows(NamedTuple):
 
 
 class Matrix(Protocol):
-    """A symmetric matrix from whose entries the kernel values of all problems are made.
+    """A symmetric matrix from which the kernel values of all problems are computed.
 
-    Where all problems have one kernel the entries are its values, in single precision, as are
-    those that LIBSVM keeps. Else the rest is made when it is needed: squared distances serve rbf
-    kernels of any gamma, inner products all other kernels. These are in double precision, so that
-    kernel values are rounded once, as LIBSVM's are, and its steps can be taken.
+    If all problems have the same kernel, the entries are its values, in single precision like
+    LIBSVM's. Otherwise the entries are squared distances, for rbf kernels of any gamma, or inner
+    products, for all other kernels. These are in double precision, so that each kernel value is
+    rounded once, as in LIBSVM, and training takes LIBSVM's steps.
     """
 
     n_rows: int
-    finished: KernelFunction | None
-    """The kernel of all problems, if they have one only."""
+    common_kernel: KernelFunction | None
+    """The kernel of all problems, if they have only one; the entries are its values then."""
     squares: NDArray[np.float64]
     """|x|² of the rows."""
 
@@ -60,38 +60,40 @@ class Matrix(Protocol):
         ...
 
 
-class SharedMatrix:
+class WholeMatrix:
     """A matrix that is computed at once; see `Matrix`.
 
     Parameters
     ----------
     X : float64 array or CSR matrix of shape (n_rows, n_features)
-        The rows of the matrix, in its order.
+        The samples, in the order of the rows of the matrix.
     kind : str
-        Kind of the kernels; those other than "rbf" go together.
-    finished : KernelFunction, optional
-        The kernel of all problems, if they have one only.
+        Kind of the kernels. Kernels of all kinds except "rbf" can use the same matrix.
+    common_kernel : KernelFunction, optional
+        The kernel of all problems, if they have only one.
     n_threads : int, default=1
 
     Examples
     --------
-    >>> SharedMatrix(np.array([[0.0], [1.0], [3.0]]), "rbf").rows().entries
+    >>> WholeMatrix(np.array([[0.0], [1.0], [3.0]]), "rbf").rows().entries
     array([[0., 1., 9.],
            [1., 0., 4.],
            [9., 4., 0.]])
     """
 
     def __init__(
-        self, X: Any, kind: str, finished: KernelFunction | None = None, n_threads: int = 1
+        self, X: Any, kind: str, common_kernel: KernelFunction | None = None, n_threads: int = 1
     ) -> None:
-        self.finished = finished
-        X = _centred(X, kind)
+        self.common_kernel = common_kernel
+        X = _centre(X, kind)
         self.squares = squared_lengths(X)
         self.n_rows = X.shape[0]
-        values, entries = _room(self.n_rows, self.n_rows, is_finished=finished is not None)
+        values, entries = _allocate_rows(
+            self.n_rows, self.n_rows, holds_kernel_values=common_kernel is not None
+        )
         self._rows = MatrixRows(values, entries, nothing_to_make())
-        matrix = entries if finished is None else values
-        how = finished or KernelFunction(kind)
+        matrix = entries if common_kernel is None else values
+        kernel = common_kernel or KernelFunction(kind)
         store = routine("store_products", "kernel_rows", is_serial=True)
 
         def fill(first_row: int) -> None:
@@ -105,8 +107,8 @@ class SharedMatrix:
                     products,
                     self.squares[rows],
                     self.squares[columns],
-                    *how.code,
-                    finished is not None,
+                    *kernel.code,
+                    common_kernel is not None,
                     matrix,
                     first_row,
                     first_column,
@@ -126,40 +128,43 @@ class SharedMatrix:
         return self._rows
 
 
-class RowsOnDemand:
-    """A matrix whose rows are made when they are needed, and kept while there is room.
+class MatrixOnDemand:
+    """A matrix whose rows are computed when they are needed, and kept while there is room.
 
-    Each thread keeps rows of its own. Which of them are there changes no result.
+    Each thread keeps its own rows. Results do not depend on which rows are kept.
 
     Parameters
     ----------
     X : float64 array of shape (n_rows, n_features)
-    kind, finished : as of `SharedMatrix`
+    kind, common_kernel : as for `WholeMatrix`
     n_kept : int
-        How many rows each thread keeps.
+        Number of rows that each thread keeps.
 
     Examples
     --------
-    >>> matrix = RowsOnDemand(np.array([[0.0], [1.0], [3.0]]), "rbf", None, n_kept=2)
+    >>> matrix = MatrixOnDemand(np.array([[0.0], [1.0], [3.0]]), "rbf", None, n_kept=2)
     >>> matrix.rows().entries.shape
     (2, 3)
     """
 
-    def __init__(self, X: Any, kind: str, finished: KernelFunction | None, n_kept: int) -> None:
-        self.finished = finished
-        X = _centred(X, kind)
+    def __init__(
+        self, X: Any, kind: str, common_kernel: KernelFunction | None, n_kept: int
+    ) -> None:
+        self.common_kernel = common_kernel
+        X = _centre(X, kind)
         self.squares = squared_lengths(X)
         self.n_rows = X.shape[0]
         self._features = np.ascontiguousarray(X.T)
-        self._kind = KINDS[kind if finished is None else finished.kind]
+        self._kind = KINDS[kind if common_kernel is None else common_kernel.kind]
         self._n_kept = n_kept
         self._local = threading.local()
 
     def rows(self) -> MatrixRows:
-        """Return the rows that this thread has made so far, and how it makes others."""
+        """Return the rows that this thread has computed so far, and the maker of others."""
         if not hasattr(self._local, "rows"):
-            is_finished = self.finished is not None
-            values, entries = _room(self._n_kept, self.n_rows, is_finished=is_finished)
+            values, entries = _allocate_rows(
+                self._n_kept, self.n_rows, holds_kernel_values=self.common_kernel is not None
+            )
             maker = RowMaker(
                 self._features,
                 self.squares,
@@ -173,9 +178,9 @@ class RowsOnDemand:
         return rows
 
 
-def form_of(matrix: Matrix, function: KernelFunction) -> int:
-    """Return how entries become values of a kernel, as a number for compiled code."""
-    return FINISHED if matrix.finished is not None else KINDS[function.kind]
+def entry_form(matrix: Matrix, function: KernelFunction) -> int:
+    """Return how the matrix's entries become values of a kernel, as a number for routines."""
+    return KERNEL_VALUES if matrix.common_kernel is not None else KINDS[function.kind]
 
 
 def diagonal_of(
@@ -187,17 +192,17 @@ def diagonal_of(
     return function.from_products(matrix.squares[rows][:, np.newaxis])[:, 0]
 
 
-def _centred(X: Any, kind: str) -> Any:
+def _centre(X: Any, kind: str) -> Any:
     if kind == "rbf" and not is_sparse(X):
-        # Changes no distance, but what rounding does to those of data far from the origin.
+        # This changes no distance, but it reduces the rounding error of data far from the origin.
         return X - X.mean(axis=0)
     return X
 
 
-def _room(
-    n_kept: int, n_rows: int, *, is_finished: bool
+def _allocate_rows(
+    n_kept: int, n_rows: int, *, holds_kernel_values: bool
 ) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
-    """Return places for rows of kernel values and of entries, of which only one is used."""
+    """Return arrays for rows of kernel values and of entries; one of them is empty."""
     shapes = [(n_kept, n_rows), (0, 0)]
-    of_values, of_entries = shapes if is_finished else shapes[::-1]
+    of_values, of_entries = shapes if holds_kernel_values else shapes[::-1]
     return np.empty(of_values, dtype=np.float32), np.empty(of_entries)

@@ -1,4 +1,4 @@
-"""Support vector machines as plain data, over vectors that many of them share."""
+"""Support vector machines as plain data, with vectors that several machines may share."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from polytomy.svm.kernel_functions import KernelFunction
 
 __all__ = ["KernelMachine", "VectorPool"]
 
-# The kernel values of a block of samples take at most this many bytes.
+# Largest size of the kernel values of a block of samples.
 _BLOCK_BYTES = 2**25
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class VectorPool:
-    """Vectors that many machines take their support vectors from.
+    """The vectors from which several machines take their support vectors.
 
-    Machines that are pickled together keep sharing it, so it is stored once.
+    Machines that are pickled together share it afterwards too, so it is stored once.
 
     Parameters
     ----------
@@ -46,8 +46,8 @@ class VectorPool:
 class KernelMachine:
     """A trained support vector machine that tells −1 from +1.
 
-    It answers as scikit-learn's SVC does, f(x) = Σ dual_coef_ · K(vector, x) + intercept_, but
-    holds no vectors itself: `support_` says which of a pool are its own.
+    Like scikit-learn's SVC, it computes f(x) = Σ dual_coef_ · K(vector, x) + intercept_, but it
+    holds no vectors itself: `support_` says which vectors of a pool are its support vectors.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ class KernelMachine:
     pool : VectorPool
     support_ : array of int
         The rows of the pool that are its support vectors.
-    dual_coef_ : float64 array, one for each of them
+    dual_coef_ : float64 array, one for each support vector
     intercept_ : float
 
     Examples
@@ -91,7 +91,7 @@ class KernelMachine:
 
     @property
     def support_vectors_(self) -> Any:
-        """Its vectors, a copy of shape (n_support, n_features)."""
+        """Its support vectors, a copy of shape (n_support, n_features)."""
         return self.pool.vectors[self.support_]
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
@@ -109,14 +109,14 @@ class KernelMachine:
         return np.where(self.decision_function(X) > 0, 1, -1)
 
     def to_svc(self) -> SVC:
-        """Return a fitted SVC of scikit-learn that answers the same, with vectors of its own.
+        """Return a fitted scikit-learn SVC that gives the same answers, with its own vectors.
 
-        What does not show in its answers is not known any more: `C`, for instance, has its default.
+        Parameters that do not affect its answers are lost: `C`, for example, has its default.
         """
         svc = SVC(kernel=self.kernel.kind, degree=self.kernel.degree, coef0=self.kernel.coef0)
         if self.kernel.kind != "linear":
             svc.gamma = self.kernel.gamma
-        # LIBSVM wants the support vectors of one class after those of the other.
+        # LIBSVM needs the support vectors of one class before those of the other.
         order = np.argsort(self.dual_coef_ > 0, kind="stable")
         vectors = self.pool.vectors[self.support_[order]]
         coefficients = self.dual_coef_[order][np.newaxis]
@@ -131,7 +131,7 @@ class KernelMachine:
         svc.shape_fit_ = vectors.shape
         svc.n_features_in_ = self.n_features_in_
         svc.n_iter_ = np.zeros(1, dtype=np.int32)
-        # Within, scikit-learn keeps LIBSVM's signs, which are those of the first class.
+        # Its private attributes have LIBSVM's signs: positive for the first class.
         svc._dual_coef_ = -svc.dual_coef_
         svc._intercept_ = -svc.intercept_
         svc._n_support = self.n_support_

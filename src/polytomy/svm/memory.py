@@ -1,4 +1,4 @@
-"""How much memory shared training may take, and how much it does take."""
+"""How much memory training on one kernel matrix may take, and how much it takes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from polytomy.errors import ArgumentError
+from polytomy.errors import Argument, ArgumentError
 from polytomy.inputs.sparse import is_sparse
 
 __all__ = [
@@ -24,15 +24,15 @@ __all__ = [
 ]
 
 CACHE_BYTES = 2**24
-"""Kernel values that each thread keeps. More of them no longer made it faster."""
+"""Size of the kernel values that each thread keeps. A larger cache was not faster."""
 
-# Inner products, while the matrix is filled block by block.
+# Size of the inner products while the matrix is filled block by block.
 _BLOCK_BYTES = 2**22
 
 _SHARE_OF_MEMORY = 4
 _UNKNOWN_MEMORY = 2**33
 
-# Where a container is told its limit, in the two versions of Linux's control groups.
+# Files with the memory limit of a container, in the two versions of Linux's control groups.
 _CONTAINER_LIMITS = (
     Path("/sys/fs/cgroup/memory.max"),
     Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"),
@@ -40,53 +40,56 @@ _CONTAINER_LIMITS = (
 
 
 def default_memory_budget(limit_files: Sequence[Path] = _CONTAINER_LIMITS) -> int:
-    """Return a quarter of the machine's memory, or of what a container may have of it, in bytes.
+    """Return a quarter of the memory of the machine, or of the container, in bytes.
 
     Parameters
     ----------
-    limit_files : files that may hold a limit in bytes; those that do not are passed over
+    limit_files : files that may hold a limit in bytes; others are ignored
     """
     memory = _UNKNOWN_MEMORY
     with suppress(AttributeError, OSError, ValueError):  # not a POSIX system
         memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     for file in limit_files:
-        with suppress(OSError, ValueError):  # there is none, or it says "max"
+        with suppress(OSError, ValueError):  # there is no file, or it says "max"
             memory = min(memory, int(file.read_text()))
     return memory // _SHARE_OF_MEMORY
 
 
 def check_budget(memory_budget: float | None) -> float:
-    """Return the budget in bytes, or raise an ArgumentError."""
+    """Return the budget in bytes; raise an ArgumentError if it is invalid."""
     if memory_budget is None:
         return default_memory_budget()
     is_number = isinstance(memory_budget, int | float | np.number)
     if not is_number or isinstance(memory_budget, bool) or not memory_budget >= 0:
         raise ArgumentError(
-            f"memory_budget={memory_budget!r} must be a number of bytes, zero or more, or None for "
-            "a quarter of the machine's memory."
+            Argument("memory_budget", memory_budget),
+            " must be a number of bytes, zero or more, or None for a quarter of the machine's "
+            "memory.",
         )
     return float(memory_budget)
 
 
-def bytes_of_matrix(n_rows: int, *, is_finished: bool) -> int:
-    """Return the size of a shared matrix: of kernel values, or of entries that become some.
+def bytes_of_matrix(n_rows: int, *, holds_kernel_values: bool) -> int:
+    """Return the size of a matrix, of kernel values or of the entries they are computed from.
 
     Examples
     --------
-    >>> bytes_of_matrix(1000, is_finished=True), bytes_of_matrix(1000, is_finished=False)
-    (4000000, 8000000)
+    >>> bytes_of_matrix(1000, holds_kernel_values=True)
+    4000000
+    >>> bytes_of_matrix(1000, holds_kernel_values=False)
+    8000000
     """
-    return n_rows * n_rows * (4 if is_finished else 8)
+    return n_rows * n_rows * (4 if holds_kernel_values else 8)
 
 
 def bytes_of_rows(numbers: Any, n_rows: int) -> int:
-    """Return the size of copies of some rows: as numbers, in the matrix's order, and centred.
+    """Return the size of three copies of some rows: as numbers, in matrix order, and centred.
 
     Parameters
     ----------
     numbers : float64 array or CSR matrix
     n_rows : int
-        How many of its rows; sparse ones count as if all had the mean size.
+        The number of rows. Sparse rows are assumed to have the mean size.
     """
     if is_sparse(numbers):
         whole = numbers.data.nbytes + numbers.indices.nbytes + numbers.indptr.nbytes
@@ -96,22 +99,22 @@ def bytes_of_rows(numbers: Any, n_rows: int) -> int:
 
 
 def bytes_of_thread(n_samples: int, n_runs: int) -> int:
-    """Return what a thread takes while it trains a problem: its cache, and arrays of numbers.
+    """Return the size of a thread's cache and arrays while it trains a problem.
 
     Parameters
     ----------
-    n_samples : samples of the problem
+    n_samples : number of samples of the problem
     n_runs : one for the problem, and one for each fold of its calibration
     """
-    # For each run bounds, diagonals, coefficients, gradients, values and copies of some of them;
-    # besides, the samples considered, and a gradient of all of them.
+    # Each run has bounds, diagonals, coefficients, gradients, values and copies of some of them.
+    # There are also the considered samples, and a gradient of all samples.
     arrays = 10 * n_runs + 16
     n_cached = max(2, min(CACHE_BYTES // (4 * n_samples), n_samples))
     return _BLOCK_BYTES + n_cached * 4 * n_samples + arrays * 8 * n_samples
 
 
 def size_in_words(n_bytes: float) -> str:
-    """Return a size for people to read.
+    """Return a size with its unit, for people to read.
 
     Examples
     --------

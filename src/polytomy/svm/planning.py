@@ -1,4 +1,4 @@
-"""Which problems share a matrix, how large it is, and the order of its rows."""
+"""Which problems use the same matrix, how large it is, and the order of its rows."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from polytomy.binary.problems import BinaryProblem
 from polytomy.svm.kernel_finder import KernelFinder
 from polytomy.svm.kernel_functions import KernelFunction, squared_lengths
-from polytomy.svm.kernel_matrix import Matrix, RowsOnDemand, SharedMatrix
+from polytomy.svm.kernel_matrix import Matrix, MatrixOnDemand, WholeMatrix
 from polytomy.svm.memory import (
     bytes_of_matrix,
     bytes_of_rows,
@@ -25,7 +25,7 @@ __all__ = [
     "MatrixPlan",
     "Size",
     "TooLargeError",
-    "common_kernel",
+    "find_common_kernel",
     "group_by_matrix",
     "is_better_apart",
     "measure",
@@ -33,109 +33,116 @@ __all__ = [
 ]
 
 
-# Of all rows in the largest problem, and of their pairs in all problems together, where each has a
-# matrix of its own. Pairs of k classes have 2/k of the rows, and 2(k − 1)/k times as many pairs.
+# Problems get their own matrices if the largest has at most this fraction of all rows, and if all
+# of them together have at most this many times the entries of one matrix. In one-vs-one of k
+# classes, a problem has 2/k of the rows, and all have 2(k − 1)/k times the entries.
 _LARGEST_PART = 0.5
 _MOST_PAIRS = 2.0
 
-# Of a matrix that is made row by row. A machine goes back and forth between its support vectors.
+# Smallest useful number of rows to keep if rows are computed on demand: a machine goes back and
+# forth between its support vectors.
 _FEWEST_KEPT_ROWS = 500
 
 
 class TooLargeError(UnsuitableError):
-    """A matrix does not fit in the memory budget."""
+    """A matrix does not fit in the memory budget; the message is the reason, as a clause."""
 
 
 class MatrixPlan(NamedTuple):
-    """A matrix that some problems will share.
+    """The plan of a matrix for some problems.
 
     Attributes
     ----------
-    numbers : float64 array or CSR matrix, the rows of the matrix in its order
-    kind : str, the kind of a kernel of the problems
-    finished : KernelFunction, optional, the kernel that all problems have
-    place : array of shape (n_rows,), which row of the matrix each row of the data is, or −1
+    numbers : float64 array or CSR matrix, the samples in the order of the matrix's rows
+    kind : str, the kind of one problem's kernel
+    common_kernel : KernelFunction, optional, the kernel of all problems if they have only one
+    place : array of shape (n_rows,), the row of the matrix for each row of the data, or −1
     """
 
     numbers: Any
     kind: str
-    finished: KernelFunction | None
+    common_kernel: KernelFunction | None
     place: NDArray[np.intp]
 
     def build(self, n_threads: int) -> Matrix:
         """Compute the matrix."""
-        return SharedMatrix(self.numbers, self.kind, self.finished, n_threads)
+        return WholeMatrix(self.numbers, self.kind, self.common_kernel, n_threads)
 
     def build_on_demand(self, n_kept: int) -> Matrix:
-        """Return the matrix, whose rows are made when they are needed."""
-        return RowsOnDemand(self.numbers, self.kind, self.finished, n_kept)
+        """Return the matrix, whose rows are computed when they are needed."""
+        return MatrixOnDemand(self.numbers, self.kind, self.common_kernel, n_kept)
 
 
 class Size(NamedTuple):
-    """What training some problems on a common matrix takes.
+    """The memory that training some problems on one matrix takes.
 
     Attributes
     ----------
-    n_rows : rows of the matrix
+    n_rows : number of rows of the matrix
     matrix : bytes of the matrix
-    shared : bytes of the matrix and of the samples that are its rows
+    samples : bytes of the samples that are its rows
     by_thread : bytes of each thread
     """
 
     n_rows: int
     matrix: int
-    shared: int
+    samples: int
     by_thread: int
+
+    @property
+    def with_one_thread(self) -> int:
+        """Bytes of everything if there is one thread."""
+        return self.matrix + self.samples + self.by_thread
 
     def count_threads(self, budget: float) -> int:
         """Return how many threads fit in a budget; raise a TooLargeError if not even one does."""
-        least = self.shared + self.by_thread
-        if least > budget:
+        if self.with_one_thread > budget:
             raise TooLargeError(
-                f"a matrix of {self.n_rows} rows takes {size_in_words(least)} with all that goes "
-                f"with it, more than memory_budget, {size_in_words(budget)}"
+                f"training on a matrix of {self.n_rows} rows takes "
+                f"{size_in_words(self.with_one_thread)}, more than memory_budget, "
+                f"{size_in_words(budget)}"
             )
-        return int((budget - self.shared) // self.by_thread)
+        return int((budget - self.matrix - self.samples) // self.by_thread)
 
     def rows_on_demand(self, budget: float, most_threads: int) -> tuple[int, int]:
-        """Return how many threads fit in a budget that keep rows each, and how many rows.
+        """Return how many threads fit in a budget if each keeps some rows, and how many rows.
 
-        Raise a TooLargeError where not even one can keep enough of them.
+        Raise a TooLargeError if not even one thread can keep enough rows.
         """
         row = self.matrix // self.n_rows
-        left = budget - (self.shared - self.matrix)
+        left = budget - self.samples
         least = self.by_thread + row * min(_FEWEST_KEPT_ROWS, self.n_rows)
         if least > left:
             raise TooLargeError(
-                f"memory_budget, {size_in_words(budget)}, is too little for {_FEWEST_KEPT_ROWS} of "
-                f"{self.n_rows} rows of a matrix"
+                f"memory_budget, {size_in_words(budget)}, is too small for {_FEWEST_KEPT_ROWS} of "
+                f"the {self.n_rows} rows of a matrix"
             )
         n_threads = min(most_threads, int(left // least))
         return n_threads, min(self.n_rows, int((left / n_threads - self.by_thread) // row))
 
 
 def measure(
-    numbers: Any, problems: Sequence[BinaryProblem], n_runs: int, *, is_finished: bool
+    numbers: Any, problems: Sequence[BinaryProblem], n_runs: int, *, holds_kernel_values: bool
 ) -> Size:
-    """Return what problems take that share a matrix.
+    """Return the memory that problems on one matrix take.
 
     Parameters
     ----------
     numbers : float64 array or CSR matrix of shape (n_rows, n_features)
     problems : the problems
     n_runs : one for each problem, and one for each fold of its calibration
-    is_finished : whether the matrix is one of kernel values
+    holds_kernel_values : whether the entries of the matrix are kernel values
     """
     is_used = np.zeros(numbers.shape[0], dtype=np.bool_)
     for problem in problems:
         is_used[problem.rows] = True
     n_rows = int(np.count_nonzero(is_used))
-    matrix = bytes_of_matrix(n_rows, is_finished=is_finished)
+    matrix = bytes_of_matrix(n_rows, holds_kernel_values=holds_kernel_values)
     most_samples = max(problem.n_samples for problem in problems)
     return Size(
         n_rows,
         matrix,
-        matrix + bytes_of_rows(numbers, n_rows),
+        bytes_of_rows(numbers, n_rows),
         bytes_of_thread(most_samples, n_runs),
     )
 
@@ -143,8 +150,8 @@ def measure(
 def is_better_apart(problems: Sequence[BinaryProblem], n_rows: int) -> bool:
     """Return whether small matrices, one for each problem, are better than one of all rows.
 
-    So it is with pairs of many classes: twice as many kernel values are computed, but a matrix
-    that stays in the processor's cache is read faster than one that does not, by more than that.
+    This is the case for pairs of many classes: twice as many kernel values are computed, but
+    reading a matrix that stays in the processor's cache saves more time than that costs.
     """
     sizes = [problem.n_samples for problem in problems]
     is_small = len(sizes) > 1 and max(sizes) <= _LARGEST_PART * n_rows
@@ -152,9 +159,14 @@ def is_better_apart(problems: Sequence[BinaryProblem], n_rows: int) -> bool:
 
 
 def group_by_matrix(estimators: Sequence[Any]) -> tuple[list[list[int]], Counter[str]]:
-    """Return the positions of estimators that can share a matrix, and why the others cannot.
+    """Return groups of estimators that can use one matrix, and why the others cannot.
 
-    Rbf kernels share distances, all others inner products.
+    All rbf kernels use distances; all other kernels use inner products.
+
+    Returns
+    -------
+    groups : positions of the estimators of each group
+    reasons : how many estimators cannot use a matrix for each reason
     """
     groups: dict[bool, list[int]] = {}
     reasons: Counter[str] = Counter()
@@ -173,16 +185,16 @@ def group_by_matrix(estimators: Sequence[Any]) -> tuple[list[list[int]], Counter
     return list(groups.values()), reasons
 
 
-def common_kernel(finder: KernelFinder, svcs: Sequence[Any]) -> KernelFunction | None:
-    """Return the kernel that all SVCs have on any part of the data, or None if there is none.
+def find_common_kernel(finder: KernelFinder, svcs: Sequence[Any]) -> KernelFunction | None:
+    """Return the kernel that all SVCs have on any part of the data, or None if they differ.
 
     Examples
     --------
     >>> from sklearn.svm import SVC
     >>> finder = KernelFinder(np.eye(4))
-    >>> common_kernel(finder, [SVC(gamma="auto"), SVC(gamma=0.25)])
+    >>> find_common_kernel(finder, [SVC(gamma="auto"), SVC(gamma=0.25)])
     KernelFunction(kind='rbf', gamma=0.25, degree=0, coef0=0.0)
-    >>> common_kernel(finder, [SVC(gamma="scale")]) is None
+    >>> find_common_kernel(finder, [SVC(gamma="scale")]) is None
     True
     """
     distinct = list({id(svc): svc for svc in svcs}.values())
@@ -196,34 +208,35 @@ def common_kernel(finder: KernelFinder, svcs: Sequence[Any]) -> KernelFunction |
 def plan_matrix(
     numbers: Any, finder: KernelFinder, svcs: Sequence[Any], problems: Sequence[BinaryProblem]
 ) -> MatrixPlan:
-    """Return the plan of a matrix for problems of one group, or raise an UnsuitableError.
+    """Return the plan of a matrix for the problems of one group, or raise an UnsuitableError.
 
     Parameters
     ----------
     numbers : float64 array or CSR matrix of shape (n_rows, n_features)
-    finder : KernelFinder of these
+    finder : KernelFinder of the same numbers
     svcs : SVCs of one group, one for each problem
     problems : the problems
     """
     order = _order_rows(problems, numbers.shape[0])
     in_order = numbers[order]
-    finished = common_kernel(finder, svcs)
-    check_range(finished or KernelFunction("linear"), float(squared_lengths(in_order).max()))
+    common_kernel = find_common_kernel(finder, svcs)
+    check_range(common_kernel or KernelFunction("linear"), float(squared_lengths(in_order).max()))
     place = np.full(numbers.shape[0], -1)
     place[order] = np.arange(len(order))
-    return MatrixPlan(in_order, svcs[0].kernel, finished, place)
+    return MatrixPlan(in_order, svcs[0].kernel, common_kernel, place)
 
 
 def _order_rows(problems: Sequence[BinaryProblem], n_rows: int) -> NDArray[np.intp]:
-    """Return the rows that take part, those that are always on the same side next to each other.
+    """Return the rows that occur in a problem, with rows that are always on the same side adjacent.
 
-    A row of the matrix then has the values that a problem needs in few runs.
+    The entries of a matrix row that a problem needs are then in few runs.
     """
     if len(problems) == 1:
-        # The −1 side first, as LIBSVM has it.
+        # The −1 side first, as in LIBSVM.
         (problem,) = problems
         return problem.rows[np.argsort(problem.is_positive, kind="stable")]
-    # Rows have equal sums of random numbers where they are in the same problems on the same sides.
+    # Each side of each problem has a random number. Rows that are in the same problems, on the same
+    # sides, have the same sum of these numbers.
     keys = np.zeros(n_rows, dtype=np.uint64)
     numbers = np.random.default_rng(0).integers(1, 2**63, size=(len(problems), 2), dtype=np.uint64)
     is_used = np.zeros(n_rows, dtype=np.bool_)

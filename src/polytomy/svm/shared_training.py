@@ -30,7 +30,7 @@ from polytomy.svm.planning import (
     MatrixPlan,
     Size,
     TooLargeError,
-    common_kernel,
+    find_common_kernel,
     group_by_matrix,
     is_better_apart,
     measure,
@@ -217,7 +217,7 @@ class _GroupTrainer:
     ) -> Iterator[MachineData | UnsuitableError]:
         """Train each problem on a matrix of its own, if that one fits: pairs of classes do."""
         sizes = [self._measure(numbers, finder, [task]) for task in tasks]
-        needs = [size.shared + size.by_thread for size in sizes]
+        needs = [size.with_one_thread for size in sizes]
         # Whether a problem fits must not depend on the threads, so these depend on what fits.
         largest = max((need for need in needs if need <= self.budget), default=1)
         n_threads = min(n_threads, int(self.budget // largest))
@@ -237,8 +237,8 @@ class _GroupTrainer:
 
     def _measure(self, numbers: Any, finder: KernelFinder, tasks: Sequence[_Task]) -> Size:
         svcs, problems, _ = zip(*tasks, strict=True)
-        is_finished = common_kernel(finder, svcs) is not None
-        return measure(numbers, problems, self._n_runs, is_finished=is_finished)
+        has_common_kernel = find_common_kernel(finder, svcs) is not None
+        return measure(numbers, problems, self._n_runs, holds_kernel_values=has_common_kernel)
 
     def _plan(self, numbers: Any, finder: KernelFinder, tasks: Sequence[_Task]) -> MatrixPlan:
         svcs, problems, _ = zip(*tasks, strict=True)

@@ -1,4 +1,4 @@
-"""Which estimators and data can be trained on a shared matrix, and why others cannot."""
+"""Which estimators and data can be trained on a common kernel matrix, and why others cannot."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _LARGEST = float(np.finfo(np.float32).max)
 
 
 class UnsuitableError(Exception):
-    """The reason why something cannot be trained on a shared matrix, as part of a sentence."""
+    """Something cannot be trained on a common matrix; the message is the reason, as a clause."""
 
 
 def check_suitable(estimator: Any) -> None:
@@ -33,39 +33,39 @@ def check_suitable(estimator: Any) -> None:
     Traceback (most recent call last):
     polytomy.svm.suitability.UnsuitableError: its kernel is 'precomputed'
     """
-    # A subclass may do anything.
+    # Not isinstance: a subclass may do anything.
     if type(estimator) is not SVC:
-        raise UnsuitableError(f"{type(estimator).__name__} is not SVC")
+        raise UnsuitableError(f"{type(estimator).__name__} is not an SVC")
     if not isinstance(estimator.kernel, str) or estimator.kernel not in KINDS:
         raise UnsuitableError(f"its kernel is {estimator.kernel!r}")
     if estimator.verbose:
-        raise UnsuitableError("its verbose=True is LIBSVM's own report")
+        raise UnsuitableError("verbose=True asks for LIBSVM's own report")
     sides = np.array(side_labels(estimator))
     try:
         estimator._validate_params()
         weights = compute_class_weight(estimator.class_weight, classes=sides, y=sides)
     except ValueError as error:
-        # LIBSVM's way raises it again, where the user expects it.
-        raise UnsuitableError("its parameters are wrong") from error
+        # Training by LIBSVM raises the error again, where the user expects it.
+        raise UnsuitableError("its parameters are invalid") from error
     if not np.all(weights > 0):
-        raise UnsuitableError("its class_weight leaves a side without weight")
+        raise UnsuitableError("class_weight gives a side no weight")
 
 
 def check_compiled() -> None:
-    """Raise an UnsuitableError unless compiled kernels run: the readable ones take too long."""
+    """Raise an UnsuitableError unless compiled routines run: the reference ones are too slow."""
     routine("kernel_values", "kernel_rows", is_serial=True)(np.zeros(1), KINDS["rbf"], 1.0, 0, 0.0)
     if not prefers_compiled():
-        raise UnsuitableError("the compiled kernels are not used")
+        raise UnsuitableError("the compiled routines are not used")
 
 
 def check_range(function: KernelFunction, largest_square: float) -> None:
-    """Raise an UnsuitableError where kernel values may be too large for single precision.
+    """Raise an UnsuitableError if kernel values may be too large for single precision.
 
     Parameters
     ----------
     function : KernelFunction
     largest_square : float
-        The largest |x|² of the data; no inner product is larger.
+        The largest |x|² of the data; inner products are at most as large.
 
     Examples
     --------
@@ -82,12 +82,12 @@ def check_range(function: KernelFunction, largest_square: float) -> None:
 
 
 def as_numbers(X: Any) -> Any:
-    """Return data as SVC takes them: a float64 array or a CSR matrix."""
+    """Return data in the form that SVC uses: a float64 array or a CSR matrix."""
     options: dict[str, Any] = {"dtype": np.float64, "accept_sparse": "csr"}
     try:
         X = check_array(X, order="C", accept_large_sparse=False, **options)
     except (TypeError, ValueError) as error:
-        raise UnsuitableError("the data are not finite numbers") from error
+        raise UnsuitableError("SVC does not accept X as numbers") from error
     if is_sparse(X) and not X.has_canonical_format:
         X = X.copy()
         X.sum_duplicates()

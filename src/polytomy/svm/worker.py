@@ -23,7 +23,7 @@ from polytomy.routines.runtime.dispatch import routine
 from polytomy.routines.smo.reference import FEW_SAMPLES
 from polytomy.svm.kernel_finder import KernelFinder
 from polytomy.svm.kernel_functions import KernelFunction
-from polytomy.svm.kernel_matrix import Matrix, diagonal_of, form_of
+from polytomy.svm.kernel_matrix import Matrix, diagonal_of, entry_form
 from polytomy.svm.memory import CACHE_BYTES
 from polytomy.svm.suitability import UnsuitableError, check_range
 
@@ -87,8 +87,8 @@ class Worker:
                 reason = str(error)
         if len(parts) > self.most_runs:
             raise UnsuitableError(f"cv makes {len(parts) - 1} folds, more than were expected")
-        if self.matrix.finished is not None:
-            kernels = [self.matrix.finished] * len(parts)
+        if self.matrix.common_kernel is not None:
+            kernels = [self.matrix.common_kernel] * len(parts)
         else:
             kernels = self.finder.kernels_of(svc, problem.rows, parts)
             for each in set(kernels):
@@ -102,7 +102,7 @@ class Worker:
             order = np.argsort(place)
         coefficients, values, offsets, steps = routine("train_machines", "smo", is_serial=True)(
             *self.matrix.rows(),
-            form_of(self.matrix, kernels[0]),
+            entry_form(self.matrix, kernels[0]),
             place[order],
             -problem.targets[order].astype(np.float64),
             # In one memory order whatever the shape, or there are two of them to be compiled.

@@ -1,4 +1,4 @@
-"""The compiled kernels of banks, and their reference twins, against sums written out."""
+"""The compiled and the reference routines of banks, against sums written out."""
 
 from __future__ import annotations
 

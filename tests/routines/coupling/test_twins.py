@@ -1,4 +1,4 @@
-"""The compiled kernels of divergence and coupling agree with the reference kernels."""
+"""The compiled routine of the Markov chain agrees with the reference routine."""
 
 from __future__ import annotations
 
@@ -9,78 +9,22 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from polytomy.codes import CodingMatrix
-from polytomy.routines.coupling import compiled as compiled_coupling
-from polytomy.routines.coupling import reference as reference_coupling
-from polytomy.routines.divergence import compiled as compiled_divergence
-from polytomy.routines.divergence import reference as reference_divergence
-from solver_strategies import answers, codes, pair_matrix
+from polytomy.routines.coupling import compiled, reference
+from solver_strategies import answers
 
-DIVERGENCES = [reference_divergence, compiled_divergence]
-COUPLINGS = [reference_coupling, compiled_coupling]
-
-
-def noisy_answers(code: CodingMatrix, rng: np.random.Generator, noise: float) -> np.ndarray:
-    signed = code.matrix.astype(np.float64)
-    p = rng.dirichlet(np.ones(code.n_classes), 30)
-    true = (p @ signed.T) / (p @ np.abs(signed).T)
-    return np.tanh(np.arctanh(true) + noise * rng.normal(size=true.shape))
-
-
-@pytest.mark.parametrize("noise", [0.1, 1.0, 3.0])
-@pytest.mark.parametrize("kind", ["one-vs-rest", "strict", "pairs", "ternary"])
-def test_divergences_agree(kind: str, noise: float) -> None:
-    rng = np.random.default_rng(11)
-    n_classes = 7
-    matrix = {
-        "one-vs-rest": 2 * np.eye(n_classes, dtype=np.int8) - 1,
-        "strict": np.sign(rng.uniform(-1, 1, (14, n_classes))).astype(np.int8),
-        "pairs": pair_matrix(n_classes),
-        "ternary": rng.integers(-1, 2, (30, n_classes)).astype(np.int8),
-    }[kind]
-    code = CodingMatrix(matrix[(matrix.min(axis=1) == -1) & (matrix.max(axis=1) == 1)])
-    assert code.is_determined
-    r = noisy_answers(code, rng, noise)
-    weights = rng.uniform(0.2, 1.0, code.n_partitions)
-    results = [
-        twin.minimise_divergence(code.matrix, r, weights, code.is_strict or code.is_pairwise)
-        for twin in DIVERGENCES
-    ]
-    np.testing.assert_allclose(results[0], results[1], rtol=0, atol=1e-12)
-
-
-@given(st.data())
-@settings(max_examples=50, deadline=None)
-def test_divergences_are_equally_low_whatever_the_answers(data: st.DataObject) -> None:
-    # Where several points are minima the twins may find different ones, but not of other heights.
-    code = data.draw(codes())
-    r = data.draw(answers(code.n_partitions, n_samples=1, hard=True, gaps=True))
-    weights = np.ones(code.n_partitions)
-    heights = []
-    for twin in DIVERGENCES:
-        p = twin.minimise_divergence(code.matrix, r, weights, code.is_strict or code.is_pairwise)[0]
-        assert p.sum() == pytest.approx(1.0, abs=1e-12)
-        made = []
-        for row in np.flatnonzero(~np.isnan(r[0])):
-            positive, negative = p[code.matrix[row] == 1].sum(), p[code.matrix[row] == -1].sum()
-            if positive + negative > 1e-9:
-                for share, mass in ((1 + r[0, row], positive), (1 - r[0, row], negative)):
-                    if share > 0:
-                        made.append(-share / 2 * np.log(max(mass, 1e-300) / (positive + negative)))
-        heights.append(sum(made))
-    assert heights[0] == pytest.approx(heights[1], rel=1e-6, abs=1e-6)
+TWINS = [reference, compiled]
 
 
 @given(st.integers(1, 6), st.data())
 @settings(max_examples=50, deadline=None)
-def test_stationary_distributions_agree(n_classes: int, data: st.DataObject) -> None:
+def test_twins_find_the_same_stationary_distribution(n_classes: int, data: st.DataObject) -> None:
     first, second = np.triu_indices(n_classes, 1)
     r = data.draw(answers(len(first), n_samples=3, hard=True, gaps=True))
-    results = [twin.stationary_distribution(first, second, r, n_classes) for twin in COUPLINGS]
+    results = [twin.stationary_distribution(first, second, r, n_classes) for twin in TWINS]
     np.testing.assert_allclose(results[0], results[1], rtol=0, atol=1e-12)
 
 
-@pytest.mark.parametrize("twin", COUPLINGS)
+@pytest.mark.parametrize("twin", TWINS)
 def test_a_chain_of_two_closed_sets_is_mixed_by_least_norm(twin: ModuleType) -> None:
     # 0 and 1 beat 2 for certain and each other half the time; 3 is compared with none.
     first, second = np.array([0, 0, 1]), np.array([1, 2, 2])
@@ -89,18 +33,19 @@ def test_a_chain_of_two_closed_sets_is_mixed_by_least_norm(twin: ModuleType) -> 
     np.testing.assert_allclose(p, [[1 / 3, 1 / 3, 0, 1 / 3]], atol=1e-15)
 
 
-@pytest.mark.parametrize("twin", DIVERGENCES)
+@pytest.mark.parametrize("twin", TWINS)
+def test_the_distribution_is_stationary(twin: ModuleType) -> None:
+    first, second = np.triu_indices(5, 1)
+    r = np.random.default_rng(0).uniform(-1, 1, (20, len(first)))
+    for p, answered in zip(twin.stationary_distribution(first, second, r, 5), r, strict=True):
+        rates = np.zeros((5, 5))  # from a row's class to a column's
+        rates[second, first] = (1 + answered) / 2
+        rates[first, second] = (1 - answered) / 2
+        np.testing.assert_allclose(p @ rates, p * rates.sum(axis=1), rtol=0, atol=1e-14)
+        assert p.sum() == pytest.approx(1)
+
+
+@pytest.mark.parametrize("twin", TWINS)
 def test_no_samples_give_no_rows(twin: ModuleType) -> None:
-    matrix = CodingMatrix(pair_matrix(3)).matrix
-    assert twin.minimise_divergence(matrix, np.empty((0, 3)), np.ones(3), True).shape == (0, 3)
-
-
-@pytest.mark.parametrize("twin", DIVERGENCES)
-def test_the_arguments_are_not_changed(twin: ModuleType) -> None:
-    rng = np.random.default_rng(0)
-    matrix = CodingMatrix(pair_matrix(4)).matrix
-    r, weights = rng.uniform(-1, 1, (3, 6)), rng.uniform(0, 1, 6)
-    before = r.copy(), weights.copy()
-    twin.minimise_divergence(matrix, r, weights, True)
-    np.testing.assert_array_equal(r, before[0])
-    np.testing.assert_array_equal(weights, before[1])
+    first, second = np.triu_indices(3, 1)
+    assert twin.stationary_distribution(first, second, np.empty((0, 3)), 3).shape == (0, 3)

@@ -1,4 +1,4 @@
-"""The compiled kernels of least squares agree with the reference kernels."""
+"""The compiled routines of least squares agree with the reference routines."""
 
 from __future__ import annotations
 
@@ -15,8 +15,7 @@ from polytomy.routines.least_squares import compiled, reference
 
 law = settings(max_examples=40, deadline=None)
 
-DIRECT = [reference, compiled]
-SYSTEMS = [reference, compiled]
+TWINS = [reference, compiled]
 
 seeds = st.integers(0, 2**32 - 1)
 
@@ -42,17 +41,17 @@ def test_projections_agree(n_classes, spread, seed):
     answers = rng.uniform(-1, 1, (20, 8))
     answers[10:] = np.round(answers[10:])  # ties
     directions = spread * rng.integers(-1, 2, (8, n_classes))
-    assert_agree(*(twin.project_answers(answers, directions) for twin in DIRECT))
+    assert_agree(*(twin.project_answers(answers, directions) for twin in TWINS))
 
 
 def test_projections_of_many_samples_agree():
     rng = np.random.default_rng(1)
     answers, directions = rng.uniform(-1, 1, (3000, 40)), rng.normal(size=(40, 30))
-    assert_agree(*(twin.project_answers(answers, directions) for twin in DIRECT))
+    assert_agree(*(twin.project_answers(answers, directions) for twin in TWINS))
 
 
-@pytest.mark.parametrize("twin", DIRECT)
-def test_no_point_of_the_simplex_is_nearer(twin):
+@pytest.mark.parametrize("twin", TWINS)
+def test_no_point_of_the_simplex_is_nearer_than_the_projection(twin):
     rng = np.random.default_rng(0)
     points = rng.normal(0, 1, (50, 6))
     projected = twin.project_answers(points, np.eye(6))
@@ -63,7 +62,7 @@ def test_no_point_of_the_simplex_is_nearer(twin):
     assert slopes.max() <= 1e-12
 
 
-@pytest.mark.parametrize("twin", DIRECT)
+@pytest.mark.parametrize("twin", TWINS)
 def test_a_point_far_away_loses_no_more_digits_than_it_must(twin):
     near = np.array([[0.2, 0.5, -0.1]])
     far = twin.project_answers(near + 2.0**30, np.eye(3))
@@ -76,10 +75,10 @@ def test_a_point_far_away_loses_no_more_digits_than_it_must(twin):
 def test_isotonic_regressions_agree(problem, has_gaps):
     code, answers = problem
     answers = with_gaps(answers, seed=1) if has_gaps else answers
-    assert_agree(*(twin.regress_isotonic(answers, *code.adjacent) for twin in DIRECT))
+    assert_agree(*(twin.regress_isotonic(answers, *code.adjacent) for twin in TWINS))
 
 
-@pytest.mark.parametrize("twin", DIRECT)
+@pytest.mark.parametrize("twin", TWINS)
 def test_isotonic_regression_minimises_over_rising_levels(twin):
     rng = np.random.default_rng(2)
     targets, cuts = rng.uniform(0, 1, 7), np.array([0, 1, 2, 3, 1, 3, 3])
@@ -100,7 +99,7 @@ def test_isotonic_regression_minimises_over_rising_levels(twin):
 def test_products_agree(problem, has_gaps):
     code, answers = problem
     answers = with_gaps(answers, seed=3) if has_gaps else answers
-    assert_agree(*(twin.multiply_down_tree(answers, *code.tree) for twin in DIRECT))
+    assert_agree(*(twin.multiply_down_tree(answers, *code.tree) for twin in TWINS))
 
 
 @law
@@ -108,7 +107,7 @@ def test_products_agree(problem, has_gaps):
 def test_couplings_agree(problem):
     code, answers = problem
     pairs = pair_of_each_row(code.matrix)
-    assert_agree(*(twin.couple_pairs(answers, *pairs, code.n_classes) for twin in SYSTEMS))
+    assert_agree(*(twin.couple_pairs(answers, *pairs, code.n_classes) for twin in TWINS))
 
 
 @law
@@ -117,7 +116,7 @@ def test_active_sets_agree(problem, has_gaps):
     code, answers = problem
     answers = with_gaps(answers, seed=4) if has_gaps else answers
     lists = row_lists(code)
-    assert_agree(*(twin.minimise_on_simplex(answers, *lists) for twin in SYSTEMS))
+    assert_agree(*(twin.minimise_on_simplex(answers, *lists) for twin in TWINS))
 
 
 @pytest.mark.parametrize("structure", ["strict", "few rows", "ternary"])
@@ -126,10 +125,10 @@ def test_active_sets_agree_on_many_classes(n_classes, structure):
     code = make_code(structure, n_classes, seed=5)
     answers = with_gaps(make_answers("noisy", code, 5, seed=6), seed=7, share=0.05)
     lists = row_lists(code)
-    assert_agree(*(twin.minimise_on_simplex(answers, *lists) for twin in SYSTEMS))
+    assert_agree(*(twin.minimise_on_simplex(answers, *lists) for twin in TWINS))
 
 
-@pytest.mark.parametrize("twin", SYSTEMS)
+@pytest.mark.parametrize("twin", TWINS)
 def test_a_small_pivot_does_not_hide_that_another_class_depends(twin):
     # Three rows leave a line of minima, all of residual zero. The columns of the classes 0, 1 and 2
     # almost depend on each other, which makes the rounding of the last pivot look like a pivot.
@@ -143,7 +142,7 @@ def test_a_small_pivot_does_not_hide_that_another_class_depends(twin):
     np.testing.assert_allclose(p, expected, rtol=0, atol=1e-12)
 
 
-@pytest.mark.parametrize("twin", SYSTEMS)
+@pytest.mark.parametrize("twin", TWINS)
 def test_rounding_does_not_mix_in_a_class(twin):
     # A tree without answers at its root and another node: the least norm, from the leaves up, gives
     # the masses of the pairs (1, 2) and (4, 5) and what is left of them at each node.
@@ -166,10 +165,10 @@ def test_couplings_of_many_classes_agree():
     code = make_code("one-vs-one", 55, seed=8)
     answers = make_answers("noisy", code, 3, seed=9)
     pairs = pair_of_each_row(code.matrix)
-    assert_agree(*(twin.couple_pairs(answers, *pairs, 55) for twin in SYSTEMS))
+    assert_agree(*(twin.couple_pairs(answers, *pairs, 55) for twin in TWINS))
 
 
-@pytest.mark.parametrize("twin", SYSTEMS)
+@pytest.mark.parametrize("twin", TWINS)
 def test_certainty_to_the_last_digit_still_tells_classes_apart(twin):
     # Both winners beat the class in the middle; how surely decides between them. All of this
     # happens in the last digits before one, in columns of Q that are almost zero.

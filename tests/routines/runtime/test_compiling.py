@@ -1,4 +1,4 @@
-"""What the compiled kernels rely on: read-only arguments, and no machine code of older sources."""
+"""Compiled routines see read-only arguments and never run machine code of older sources."""
 
 from __future__ import annotations
 

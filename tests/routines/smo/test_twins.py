@@ -1,7 +1,4 @@
-import math
-import os
-import subprocess
-import sys
+"""The compiled and the reference training take the same steps, which are LIBSVM's."""
 
 import numpy as np
 import pytest
@@ -9,21 +6,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.svm import SVC
 
-from polytomy.routines.kernel_rows import compiled as compiled_kernel_rows
-from polytomy.routines.kernel_rows import reference as reference_kernel_rows
-from polytomy.routines.kernel_rows.reference import FINISHED, LINEAR, POLY, RBF, SIGMOID
-from polytomy.routines.smo import compiled as compiled_smo
-from polytomy.routines.smo import reference as reference_smo
+from kernel_row_cases import KERNELS, entries_of, kernel_matrix
+from polytomy.routines.kernel_rows.reference import (
+    KERNEL_VALUES,
+    RBF,
+    RowMaker,
+    nothing_to_make,
+)
+from polytomy.routines.smo import compiled, reference
 
-TWINS = pytest.mark.parametrize("twin", [reference_smo, compiled_smo])
-ROW_TWINS = pytest.mark.parametrize("twin", [reference_kernel_rows, compiled_kernel_rows])
-
-KERNELS = [
-    (LINEAR, (0.0, 0, 0.0)),
-    (RBF, (0.4, 0, 0.0)),
-    (POLY, (0.3, 3, 1.0)),
-    (SIGMOID, (0.1, 0, -0.2)),
-]
+TWINS = pytest.mark.parametrize("twin", [reference, compiled])
 
 
 def samples(n, *, noise=0.5, duplicates=False, seed=0):
@@ -35,18 +27,6 @@ def samples(n, *, noise=0.5, duplicates=False, seed=0):
     signs = np.where(X[:, 0] + noise * rng.normal(size=n) > 0, 1.0, -1.0)
     signs[:2] = -1.0, 1.0
     return X, signs
-
-
-def entries_of(X, form):
-    if form == RBF:
-        return np.sum((X[:, np.newaxis] - X) ** 2, axis=2)
-    return X @ X.T
-
-
-def kernel_matrix(entries, form, parameters):
-    form = LINEAR if form == FINISHED else form
-    values = reference_kernel_rows.kernel_values(entries.ravel(), form, *parameters)
-    return values.reshape(entries.shape).astype(np.float64)
 
 
 def fold_bounds(bounds, n_folds):
@@ -68,9 +48,9 @@ def train(twin, X, signs, bounds, *, form=RBF, parameters=(0.4, 0, 0.0), **optio
     )
     no_matrix = np.empty((0, 0))
     return twin.train_machines(
-        (entries if form == FINISHED else no_matrix).astype(np.float32),
-        no_matrix if form == FINISHED else entries,
-        reference_kernel_rows.nothing_to_make(),
+        (entries if form == KERNEL_VALUES else no_matrix).astype(np.float32),
+        no_matrix if form == KERNEL_VALUES else entries,
+        nothing_to_make(),
         form,
         options.get("columns", np.arange(len(signs))),
         signs,
@@ -89,73 +69,11 @@ def dual(K, b, signs):
     return 0.5 * b @ K @ b - signs @ b
 
 
-class TestKernelRows:
-    @pytest.mark.parametrize(("form", "parameters"), KERNELS)
-    def test_twins_agree_to_the_last_bit(self, form, parameters):
-        entries = np.random.default_rng(0).exponential(5, 3000)
-        np.testing.assert_array_equal(
-            reference_kernel_rows.kernel_values(entries, form, *parameters),
-            compiled_kernel_rows.kernel_values(entries, form, *parameters),
-        )
-
-    @ROW_TWINS
-    @given(st.lists(st.floats(0, 80), min_size=1, max_size=50))
-    @settings(deadline=None)
-    def test_exponentials_are_rounded_as_exact_ones_are(self, twin, entries):
-        values = twin.kernel_values(np.array(entries), RBF, 1.0, 0, 0.0)
-        exact = [math.exp(-entry) for entry in entries]
-        # A hundred-thousandth more than half a unit in the last place.
-        np.testing.assert_allclose(values, exact, rtol=2.0**-24 * (1 + 1e-5), atol=0)
-
-    @ROW_TWINS
-    def test_a_point_is_as_near_to_itself_as_can_be_and_far_from_infinity(self, twin):
-        values = twin.kernel_values(np.array([0, 1e30]), RBF, 3.0, 0, 0.0)
-        assert values[0] == 1
-        assert values[1] < 1e-37
-
-    @ROW_TWINS
-    @pytest.mark.parametrize("degree", [0, 1, 2, 5])
-    def test_polynomials_and_sigmoids(self, twin, degree):
-        x = np.linspace(-2, 2, 9)
-        values = twin.kernel_values(x, POLY, 0.5, degree, 0.25)
-        np.testing.assert_allclose(values, (0.5 * x + 0.25) ** degree, rtol=1e-6, atol=1e-9)
-        values = twin.kernel_values(x, SIGMOID, 0.5, degree, 0.25)
-        np.testing.assert_allclose(values, np.tanh(0.5 * x + 0.25), rtol=1e-6)
-
-    @ROW_TWINS
-    @pytest.mark.parametrize(("form", "parameters"), KERNELS)
-    @pytest.mark.parametrize("is_finished", [False, True])
-    def test_a_matrix_is_stored_block_by_block(self, twin, form, parameters, is_finished):
-        X = np.random.default_rng(0).normal(size=(70, 4))
-        squares = np.sum(X * X, axis=1)
-        matrix = np.full((70, 70), np.nan, dtype=np.float32 if is_finished else np.float64)
-        for row in range(0, 70, 40):
-            for column in range(row, 70, 40):
-                a, b = slice(row, row + 40), slice(column, column + 40)
-                twin.store_products(
-                    X[a] @ X[b].T,
-                    squares[a],
-                    squares[b],
-                    form,
-                    *parameters,
-                    is_finished,
-                    matrix,
-                    row,
-                    column,
-                )
-        expected = entries_of(X, form)
-        if is_finished:
-            expected = kernel_matrix(expected, form, parameters)
-        np.testing.assert_allclose(matrix, expected, rtol=1e-5, atol=1e-6)
-        np.testing.assert_array_equal(matrix, matrix.T)
-        assert matrix.min() >= 0 or form != RBF
-
-
-class TestTwins:
-    @pytest.mark.parametrize(("form", "parameters"), [*KERNELS, (FINISHED, (0.0, 0, 0.0))])
+class TestAgreement:
+    @pytest.mark.parametrize(("form", "parameters"), [*KERNELS, (KERNEL_VALUES, (0.0, 0, 0.0))])
     @pytest.mark.parametrize("duplicates", [False, True])
     @pytest.mark.parametrize("n", [8, 63, 64, 130])
-    def test_they_take_the_same_steps(self, form, parameters, duplicates, n):
+    def test_twins_take_the_same_steps(self, form, parameters, duplicates, n):
         X, signs = samples(n, duplicates=duplicates, seed=n)
         rng = np.random.default_rng(n)
         bounds = fold_bounds(rng.choice([0.5, 5.0], n), 3)
@@ -163,37 +81,35 @@ class TestTwins:
         by_run = np.array([parameters] * 4)
         by_run[2:, 0] *= 1.01
         options = {"form": form, "parameters": by_run, "most_steps": 3000}
-        expected = train(reference_smo, X, signs, bounds, **options)
+        expected = train(reference, X, signs, bounds, **options)
         for n_cached in 2, n:
-            found = train(compiled_smo, X, signs, bounds, n_cached=n_cached, **options)
+            found = train(compiled, X, signs, bounds, n_cached=n_cached, **options)
             for ours, theirs in zip(found, expected, strict=True):
                 np.testing.assert_allclose(ours, theirs, rtol=0, atol=1e-12)
 
     @pytest.mark.parametrize("shrinks", [False, True])
-    def test_they_take_the_same_steps_on_a_part_of_the_matrix(self, shrinks):
+    def test_twins_take_the_same_steps_on_a_part_of_the_matrix(self, shrinks):
         X, signs = samples(150, noise=1.0)
         columns = np.random.default_rng(1).permutation(150)[:110]
-        for form, parameters in [*KERNELS, (FINISHED, (0.0, 0, 0.0))]:
+        for form, parameters in [*KERNELS, (KERNEL_VALUES, (0.0, 0, 0.0))]:
             bounds = fold_bounds(np.full(110, 20.0), 2)
             options = {"form": form, "parameters": parameters, "shrinks": shrinks}
             options |= {"columns": columns, "entries": entries_of(X, form), "most_steps": 2000}
             first, second = (
-                train(twin, X, signs[columns], bounds, **options)
-                for twin in (reference_smo, compiled_smo)
+                train(twin, X, signs[columns], bounds, **options) for twin in (reference, compiled)
             )
             for ours, theirs in zip(second, first, strict=True):
                 np.testing.assert_allclose(ours, theirs, rtol=0, atol=1e-12)
 
-    def test_they_take_the_same_steps_on_the_whole_matrix_in_another_order(self):
+    def test_twins_take_the_same_steps_on_the_whole_matrix_in_another_order(self):
         X, signs = samples(90, noise=1.0)
         columns = np.random.default_rng(2).permutation(90)
-        for form, parameters in [*KERNELS, (FINISHED, (0.0, 0, 0.0))]:
+        for form, parameters in [*KERNELS, (KERNEL_VALUES, (0.0, 0, 0.0))]:
             bounds = fold_bounds(np.full(90, 20.0), 2)
             options = {"form": form, "parameters": parameters, "most_steps": 2000}
             options |= {"columns": columns, "entries": entries_of(X, form)}
             first, second = (
-                train(twin, X, signs[columns], bounds, **options)
-                for twin in (reference_smo, compiled_smo)
+                train(twin, X, signs[columns], bounds, **options) for twin in (reference, compiled)
             )
             for ours, theirs in zip(second, first, strict=True):
                 np.testing.assert_allclose(ours, theirs, rtol=0, atol=1e-12)
@@ -206,28 +122,13 @@ class TestTwins:
             results = [
                 train(twin, X, signs, np.full(20, bound), tolerance=tolerance)
                 for twin, tolerance in (
-                    (reference_smo, 1e-30),
-                    (compiled_smo, 1e-30),
-                    (compiled_smo, 1e-9),
+                    (reference, 1e-30),
+                    (compiled, 1e-30),
+                    (compiled, 1e-9),
                 )
             ]
             duals = [dual(K, b[0], signs) for b, *_ in results]
             np.testing.assert_allclose(duals, duals[2], rtol=1e-9)
-
-    def test_a_forced_compiled_side_runs_in_many_threads_at_once(self):
-        program = """
-import numpy as np
-from concurrent.futures import ThreadPoolExecutor
-from polytomy.routines.runtime.dispatch import routine
-def work(n):
-    x = np.arange(n, dtype=np.float64)
-    return routine("kernel_values", "kernel_rows", is_serial=True)(x, 1, 0.1, 0, 0.0).sum()
-sizes = [1000 + k for k in range(50)]
-with ThreadPoolExecutor(4) as pool:
-    assert list(pool.map(work, sizes)) == [work(n) for n in sizes]
-"""
-        environment = {**os.environ, "POLYTOMY_ROUTINES": "compiled"}
-        subprocess.run([sys.executable, "-c", program], check=True, env=environment)
 
 
 class TestOptimality:
@@ -241,7 +142,7 @@ class TestOptimality:
         shrinks=st.booleans(),
     )
     @settings(max_examples=40, deadline=None)
-    def test_the_conditions_of_karush_kuhn_and_tucker(
+    def test_the_conditions_of_karush_kuhn_and_tucker_hold(
         self, twin, n, bound, seed, duplicates, is_weighted, shrinks
     ):
         X, signs = samples(n, duplicates=duplicates, seed=seed)
@@ -262,12 +163,12 @@ class TestOptimality:
         assert -rise - 1e-9 <= offsets <= fall + 1e-9 or rise + fall < 1e-3
 
     @TWINS
-    def test_two_points(self, twin):
+    def test_two_points_worked_by_hand(self, twin):
         # By hand: f(±1) = ±1 with K = [[1, -1], [-1, 1]] needs b = ±1/2, if the bound allows it.
         X, signs = np.array([[-1.0], [1.0]]), np.array([-1.0, 1.0])
         for bound, expected in (10.0, 0.5), (0.125, 0.125):
             b, values, offsets, steps = train(
-                twin, X, signs, [bound, bound], form=FINISHED, parameters=(0.0, 0, 0.0)
+                twin, X, signs, [bound, bound], form=KERNEL_VALUES, parameters=(0.0, 0, 0.0)
             )
             np.testing.assert_allclose(b[0], [-expected, expected])
             np.testing.assert_allclose(values[0], [-2 * expected, 2 * expected])
@@ -275,7 +176,7 @@ class TestOptimality:
             assert steps[0] == 1
 
     @TWINS
-    def test_a_limit_of_steps_is_kept(self, twin):
+    def test_the_limit_of_steps_is_respected(self, twin):
         X, signs = samples(60, noise=2.0)
         steps = train(twin, X, signs, fold_bounds(np.full(60, 100.0), 2), most_steps=7)[3]
         np.testing.assert_array_equal(steps, 7)
@@ -298,7 +199,7 @@ class TestAgainstLibsvm:
         svc = SVC(kernel="precomputed", C=bound, shrinking=False, max_iter=1000)
         svc.fit(K, signs, sample_weight=weight)
         options = {"shrinks": False, "most_steps": 1000}
-        b, values, _, steps = train(compiled_smo, X, -signs, bound * weight, **options)
+        b, values, _, steps = train(compiled, X, -signs, bound * weight, **options)
         assert steps[0] == svc.n_iter_[0]
         np.testing.assert_array_equal(np.flatnonzero(b[0]), np.sort(svc.support_))
         np.testing.assert_allclose(-b[0][svc.support_], svc.dual_coef_[0], rtol=1e-9)
@@ -312,7 +213,7 @@ class TestAgainstLibsvm:
         svc = SVC(kernel="precomputed", C=bound).fit(K, signs)
         theirs = np.zeros(300)
         theirs[svc.support_] = svc.dual_coef_[0]
-        ours = train(compiled_smo, X, signs, np.full(300, bound))[0][0]
+        ours = train(compiled, X, signs, np.full(300, bound))[0][0]
         np.testing.assert_allclose(dual(K, ours, signs), dual(K, theirs, signs), rtol=1e-6)
 
 
@@ -323,14 +224,14 @@ class TestFolds:
         X, signs = samples(200, noise=1.0, seed=1)
         bounds = fold_bounds(np.full(200, bound), 2)[:2]
         parameters = np.array([(gamma, 0, 0.0) for gamma in gammas])
-        warm = train(compiled_smo, X, signs, bounds, parameters=parameters)
-        cold = train(compiled_smo, X, signs, bounds[1:], parameters=parameters[1:])
+        warm = train(compiled, X, signs, bounds, parameters=parameters)
+        cold = train(compiled, X, signs, bounds[1:], parameters=parameters[1:])
         K = kernel_matrix(entries_of(X, RBF), RBF, (gammas[1], 0, 0.0))
         warm_dual, cold_dual = (dual(K, b, signs) for b in (warm[0][1], cold[0][0]))
         np.testing.assert_allclose(warm_dual, cold_dual, rtol=1e-6)
         assert np.all(warm[0][1][bounds[1] == 0] == 0)
         assert abs(warm[0][1].sum()) < 1e-9
-        # Samples outside of the fold have their decision values too.
+        # Samples outside the fold have decision values too.
         for b, values, offset in (
             (warm[0][1], warm[1][1], warm[2][1]),
             (cold[0][0], cold[1][0], cold[2][0]),
@@ -348,23 +249,23 @@ class TestFolds:
             for ours, theirs in zip(together, alone, strict=True):
                 np.testing.assert_array_equal(ours[run], theirs[0])
 
-    def test_bounds_that_shrink_are_kept(self):
+    def test_smaller_bounds_of_a_later_run_are_respected(self):
         X, signs = samples(60, noise=1.0)
         bounds = np.vstack([np.full(60, 10.0), np.full(60, 0.1)])
-        b = train(compiled_smo, X, signs, bounds)[0]
+        b = train(compiled, X, signs, bounds)[0]
         assert np.all(np.abs(b[1]) <= 0.1)
         assert np.any(np.abs(b[0]) > 0.1)
-        alone = train(compiled_smo, X, signs, bounds[1:])[0]
+        alone = train(compiled, X, signs, bounds[1:])[0]
         K = kernel_matrix(entries_of(X, RBF), RBF, (0.4, 0, 0.0))
         np.testing.assert_allclose(dual(K, b[1], signs), dual(K, alone[0], signs), rtol=1e-5)
 
 
 class TestRowsOnDemand:
     @pytest.mark.parametrize(("form", "parameters"), KERNELS)
-    @pytest.mark.parametrize("is_finished", [True, False])
+    @pytest.mark.parametrize("holds_kernel_values", [True, False])
     @pytest.mark.parametrize("n_kept", [1, 7, 60])
-    def test_rows_that_are_made_are_those_of_the_matrix(
-        self, form, parameters, is_finished, n_kept
+    def test_rows_computed_on_demand_give_the_same_machines(
+        self, form, parameters, holds_kernel_values, n_kept
     ):
         # Whole numbers, so that no order of additions makes a difference.
         X, signs = samples(60, noise=2.0, seed=3)
@@ -372,22 +273,24 @@ class TestRowsOnDemand:
         bounds = fold_bounds(np.full(60, 4.0), 3)
         columns = np.random.default_rng(1).permutation(60)
         entries = entries_of(X, form)
-        as_matrix = kernel_matrix(entries, form, parameters) if is_finished else entries
-        own_form = FINISHED if is_finished else form
+        as_matrix = kernel_matrix(entries, form, parameters) if holds_kernel_values else entries
+        own_form = KERNEL_VALUES if holds_kernel_values else form
         diagonals = np.diag(kernel_matrix(entries, form, parameters))[columns]
         found = []
-        for twin in reference_smo, compiled_smo:
+        for twin in reference, compiled:
             for is_made in False, True:
-                maker = reference_kernel_rows.nothing_to_make()
+                maker = nothing_to_make()
                 kept = as_matrix
                 if is_made:
                     maker = maker_of(X, form, n_kept)
                     kept = np.full((n_kept, 60), np.nan)
-                values = kept.astype(np.float32) if is_finished else np.empty((0, 0), np.float32)
+                values = (
+                    kept.astype(np.float32) if holds_kernel_values else np.empty((0, 0), np.float32)
+                )
                 found.append(
                     twin.train_machines(
                         values,
-                        np.empty((0, 0)) if is_finished else kept,
+                        np.empty((0, 0)) if holds_kernel_values else kept,
                         maker,
                         own_form,
                         columns,
@@ -408,7 +311,7 @@ class TestRowsOnDemand:
 
 
 def maker_of(X, kind, n_kept):
-    return reference_kernel_rows.RowMaker(
+    return RowMaker(
         np.ascontiguousarray(X.T),
         np.sum(X**2, axis=1),
         kind,

@@ -1,12 +1,12 @@
 """Compiled twin of :mod:`polytomy.routines.banks.reference`.
 
-Samples stand side by side in *lanes*, the last index of every workspace, so that each step is a
-vector operation. Vectors come in slabs of a few: their products with all lanes, the kernel values
-out of those, and at once the sums of all machines that use them. No matrix of kernel values is ever
-held, so memory grows neither with the number of vectors nor, but for the scores, with that of
-samples. Four features of four vectors are taken at a time, which saves three in four loads and
-stores of the products. Workspaces are indexed and never sliced: a slice costs more than the work
-on it.
+Samples are side by side in *lanes*, the last index of every workspace, so that each step is a
+vector operation. Vectors are taken in slabs of a few: first their products with all lanes, then the
+kernel values, which are added to the sums of all machines that use the vectors. No matrix of kernel
+values is ever held, so apart from the scores, memory grows neither with the number of vectors nor
+with the number of samples. Four features of four vectors are taken at a time, which saves three
+in four loads and stores of the products. Workspaces are indexed and never sliced, because a slice
+costs more than the work on it.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def add_dense_scores(
                     for f in range(n_features):
                         slab[k, f] = vectors[row, f] - centre[f]
                 is_rbf, by_products = function[0] == _RBF, len(squares) > 0
-                _compare(slab, lanes, is_rbf and not by_products, products)
+                _compute_products(slab, lanes, is_rbf and not by_products, products)
                 if is_rbf and by_products:
                     for k in range(n_used):
                         slab_squares[k] = squares[start + k]
@@ -104,14 +104,14 @@ def add_sparse_scores(
     weights: Weights,
     scores: NDArray[np.float64],
 ) -> None:
-    """Add the scores of sparse samples; rows are (data, indices, starts), as CSR has them."""
+    """Add the scores of sparse samples; rows are (data, indices, starts), as in CSR."""
     sample_data, sample_indices, sample_starts = samples
     vector_data, vector_indices, vector_starts = vectors
     starts, machines, coefficients = weights
     n_chunks = (len(scores) + _LANES - 1) // _LANES
     n_blocks = min(n_chunks, MOST_BLOCKS)
     for block in prange(n_blocks):
-        # Only the features that a chunk of samples has get a place in `lanes`.
+        # `lanes` has room only for the features that occur in a chunk of samples.
         place = np.full(n_features, -1, np.int32)
         vector_squares = np.zeros(_SLAB, sample_data.dtype)
         sample_squares = np.empty(_LANES, sample_data.dtype)
@@ -191,12 +191,12 @@ def count_pair_votes(
     positive: NDArray[np.intp],
     votes: NDArray[np.float64],
 ) -> None:
-    """Add to each class the pairs that it wins, less those that it loses."""
+    """Add to each class the number of pairs that it wins minus the number that it loses."""
     n_samples, n_machines = scores.shape
     for sample in prange(n_samples):
         for k in range(n_machines):
             odds = slopes[k] * scores[sample, k] + intercepts[k]
-            # Without a branch, which would be guessed wrong half of the time.
+            # No branch, because the processor would mispredict it half of the time.
             side = np.float64(odds > 0.0) - np.float64(odds < 0.0)
             votes[sample, positive[k]] += side
             votes[sample, negative[k]] -= side
@@ -226,8 +226,8 @@ def transform_products(
 
 
 @fused_helper
-def _compare(slab: Floats, lanes: Floats, by_distance: bool, products: Floats) -> None:
-    """Set `products` to |x − y|², or to x·y, of the vectors of a slab with all lanes."""
+def _compute_products(slab: Floats, lanes: Floats, by_distance: bool, products: Floats) -> None:
+    """Set `products` to |x − y|² or x·y for the vectors y of a slab and all lanes x."""
     for i in range(_SLAB):
         for lane in range(_LANES):
             products[i, lane] = 0
@@ -279,7 +279,7 @@ def _compare(slab: Floats, lanes: Floats, by_distance: bool, products: Floats) -
 def _add_squares(
     total: float, a: float, b: float, c: float, d: float, p: float, q: float, r: float, s: float
 ) -> Any:
-    # One after the other: so each becomes a difference and a fused operation.
+    # Added one after the other, so that each term is one difference and one fused operation.
     return total + (a - p) ** 2 + (b - q) ** 2 + (c - r) ** 2 + (d - s) ** 2
 
 

@@ -1,7 +1,7 @@
 """Compiled kernel functions of support vector machines, on small blocks of inner products.
 
-Functions only, for other compiled kernels to call. A block is a two-dimensional array; loops over
-its last index are vector operations.
+These are helpers of other compiled routines. A block is a two-dimensional array; loops over its
+last index are vector operations.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ __all__ = [
 
 _LINEAR, _RBF, _POLY, _SIGMOID = KINDS.values()
 
-# exp(x) = 2^k exp(r) with a whole number k and |r| <= log(2)/2. Adding and subtracting _ROUNDER
-# leaves the nearest whole number, and the lowest bits of the sum are that number.
+# exp(x) = 2^k exp(r) with an integer k and |r| <= log(2)/2. Adding and subtracting _ROUNDER gives
+# the nearest integer, which is also in the lowest bits of the sum.
 _ROUNDER = 1.5 * 2.0**52
 _LEAST_EXPONENT = -708.0
 _LOG2_E = 1.4426950408889634
@@ -36,7 +36,7 @@ def squares_from_products(products: Floats, vector_squares: Floats, sample_squar
     for k in range(n_rows):
         for lane in range(n_lanes):
             square = vector_squares[k] + sample_squares[lane] - 2 * products[k, lane]
-            # Rounding can make the square of a small distance negative.
+            # Rounding can make a small squared distance negative.
             products[k, lane] = max(square, 0)
 
 
@@ -44,7 +44,7 @@ def squares_from_products(products: Floats, vector_squares: Floats, sample_squar
 def kernel_values(
     products: Floats, function: Function, values: NDArray[np.float64], bits: NDArray[np.int64]
 ) -> None:
-    """Set `values` to kernel values, from squared distances for the rbf kernel, else from x·y."""
+    """Set `values` to kernel values, from |x − y|² for the rbf kernel and from x·y for others."""
     n_rows, n_lanes = products.shape
     kind, gamma, degree, coef0 = function
     if kind == _RBF:
@@ -72,7 +72,7 @@ def kernel_values(
 
 @fused_helper
 def _powers(values: NDArray[np.float64], degree: int, bits: NDArray[np.int64]) -> None:
-    """Raise values to a whole power; `bits` is a workspace."""
+    """Raise values to an integer power; `bits` is a workspace."""
     n_rows, n_lanes = values.shape
     base = bits.view(np.float64)
     for k in range(n_rows):
@@ -87,18 +87,18 @@ def _powers(values: NDArray[np.float64], degree: int, bits: NDArray[np.int64]) -
 
 @fused_helper
 def exponentials(values: NDArray[np.float64], bits: NDArray[np.int64]) -> None:
-    """Replace values, none above zero, by their exponentials; `bits` is a workspace."""
+    """Replace values, all at most zero, by their exponentials; `bits` is a workspace."""
     powers = bits.view(np.float64)
     n_rows, n_lanes = values.shape
     for k in range(n_rows):
         for lane in range(n_lanes):
-            # What lies below would give no normal number, and is not missed.
+            # Smaller values would give subnormal numbers, which are not needed.
             x = max(values[k, lane], _LEAST_EXPONENT)
             rounded = x * _LOG2_E + _ROUNDER
             powers[k, lane] = rounded
             whole = rounded - _ROUNDER
             r = (x - whole * _LOG_2_HIGH) - whole * _LOG_2_LOW
-            # Taylor's series; its next term is below the last digit.
+            # Taylor series; its next term is below the last digit.
             e = 1 / 479001600.0
             e = e * r + 1 / 39916800.0
             e = e * r + 1 / 3628800.0

@@ -1,12 +1,12 @@
-"""Decision values of many kernel machines at once: the readable side.
+"""Decision values of many kernel machines at once, in plain NumPy: the oracle of the compiled twin.
 
-All machines share one list of vectors and one kernel function. Machine b answers
+All machines use one list of vectors and one kernel function. For machine b
 
     scores[i, b] += Σ_v coefficient[v, b] · K(vector v, sample i)
 
-and most coefficients are zero: those of vector v are `coefficients[starts[v]:starts[v + 1]]`, for
+Most coefficients are zero. The others of vector v are `coefficients[starts[v]:starts[v + 1]]`, for
 the machines `machines[starts[v]:starts[v + 1]]` (the columns of a CSR matrix). A kernel function is
-the tuple (kind, gamma, degree, coef0), with a kind of `KINDS`. Scores are added in place.
+the tuple (kind, gamma, degree, coef0), where kind is one of `KINDS`. Scores are added in place.
 """
 
 from __future__ import annotations
@@ -56,14 +56,14 @@ def add_dense_scores(
     Parameters
     ----------
     samples : array of shape (n_samples, n_features)
-    vectors : array of shape (at least as many, n_features)
+    vectors : array of shape (n_stored, n_features)
     rows : array of shape (n_vectors,), the rows of `vectors` that are used, each once
     centre : array of shape (n_features,)
-        Subtracted from samples and vectors before they are rounded to its precision, in which
-        distances and inner products are then computed. Zero but for the rbf kernel.
+        Subtracted from samples and vectors, which are then rounded to its precision; distances and
+        inner products are computed in that precision. Zero for kernels other than rbf.
     squares : array of shape (n_vectors,) or (0,)
-        The vectors' squared distances from the centre, for the rbf kernel to get distances out of
-        |x|² + |y|² − 2x·y. Without them it takes differences: slower, and always exact.
+        Squared distances of the vectors from the centre, so that the rbf kernel can compute
+        distances by |x|² + |y|² − 2x·y. If empty, it uses differences: slower, but always exact.
     function : (kind, gamma, degree, coef0)
     weights : (starts, machines, coefficients), see above
     scores : array of shape (n_samples, n_machines)
@@ -89,7 +89,7 @@ def add_sparse_scores(
     weights: Weights,
     scores: NDArray[np.float64],
 ) -> None:
-    """Add the scores of sparse samples; rows are (data, indices, starts), as CSR has them."""
+    """Add the scores of sparse samples; rows are (data, indices, starts), as in CSR."""
     all_samples = csr_array(samples, shape=(len(samples[2]) - 1, n_features))
     used = csr_array(vectors, shape=(len(vectors[2]) - 1, n_features))[rows]
     vector_squares = used.multiply(used).sum(axis=1)
@@ -110,7 +110,7 @@ def transform_products(
     ----------
     products : array of shape (n, m), of either precision
     row_squares, column_squares : arrays of shape (n,) and (m,)
-        Squared lengths, which only the rbf kernel reads.
+        Squared lengths, which only the rbf kernel uses.
     function : (kind, gamma, degree, coef0)
     """
     for block in _blocks(*products.shape):
@@ -142,15 +142,15 @@ def count_pair_votes(
     positive: NDArray[np.intp],
     votes: NDArray[np.float64],
 ) -> None:
-    """Add to each class the pairs that it wins, less those that it loses.
+    """Add to each class the number of pairs that it wins minus the number that it loses.
 
     Parameters
     ----------
     scores : array of shape (n_samples, n_machines)
     slopes, intercepts : arrays of shape (n_machines,)
-        A machine is for its positive class where slope·score + intercept > 0.
+        A machine votes for its positive class if slope·score + intercept > 0.
     negative, positive : arrays of shape (n_machines,), the two classes of each machine
-    votes : array of shape (n_samples, n_classes), added to
+    votes : array of shape (n_samples, n_classes) to add to
     """
     sides = np.nan_to_num(np.sign(slopes * scores + intercepts))
     for machine in range(scores.shape[1]):
@@ -170,7 +170,7 @@ def _kernel_values(
         return products
     if kind == _RBF:
         squares = sample_squares[:, np.newaxis] + vector_squares - 2.0 * products
-        # Rounding can make the square of a small distance negative.
+        # Rounding can make a small squared distance negative.
         return np.asarray(np.exp(-gamma * np.maximum(squares, 0.0)))
     products = gamma * products + coef0
     return np.asarray(np.tanh(products) if kind == _SIGMOID else products**degree)

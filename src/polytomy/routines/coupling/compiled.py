@@ -21,7 +21,7 @@ Indices = NDArray[np.intp]
 def stationary_distribution(
     first: Indices, second: Indices, decisions: Floats, n_classes: int
 ) -> Any:
-    """Return p with p_i Σ_j μ_ji = Σ_j μ_ij p_j, sums over the opponents with an answer."""
+    """Return p with p_i Σ_j μ_ji = Σ_j μ_ij p_j, where sums are over opponents with an answer."""
     n_samples = decisions.shape[0]
     probabilities = np.empty((n_samples, n_classes))
     for sample in prange(n_samples):
@@ -68,7 +68,7 @@ def _reachability(rates: Floats) -> Any:
 
 @helper
 def _is_leader_of_closed_set(reaches: NDArray[np.bool_], state: int) -> bool:
-    """Tell whether a state is reached from all it reaches, and is the first of them."""
+    """Return whether a state is reached from all states it reaches, and is the first of them."""
     for other in range(len(reaches)):
         if reaches[state, other] and (not reaches[other, state] or other < state):
             return False
@@ -77,7 +77,7 @@ def _is_leader_of_closed_set(reaches: NDArray[np.bool_], state: int) -> bool:
 
 @helper
 def _eliminate(rates: Floats) -> Any:
-    """Return the stationary distribution of a chain all of whose states reach each other."""
+    """Return the stationary distribution of an irreducible chain."""
     n = len(rates)
     outflow = np.ones(n)
     for state in range(n - 1, 0, -1):

@@ -1,8 +1,8 @@
-"""The chain of Wu, Lin and Weng in plain NumPy: the oracle of its compiled twin.
+"""The Markov chain of Wu, Lin and Weng in plain NumPy: the oracle of the compiled twin.
 
-Their first method (2004) is the stationary distribution of a chain that moves from class j to class
-i at the rate μ_ij. It is found by the elimination of Grassmann, Taksar and Heyman (1985), which
-subtracts nothing and so keeps the small probabilities exact.
+Their first method (2004) gives the stationary distribution of a chain that moves from class j to
+class i at the rate μ_ij. It is computed by the elimination of Grassmann, Taksar and Heyman (1985),
+which has no subtractions, so that small probabilities stay accurate.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ __all__ = ["stationary_distribution"]
 FloatArray = NDArray[np.float64]
 
 LEAST_OUTFLOW = 1e-300
-"""Stands for the outflow of a class where underflow has left none."""
+"""Replaces the outflow of a class if it has underflowed to zero."""
 
 
 def stationary_distribution(
     first: NDArray[np.intp], second: NDArray[np.intp], decisions: FloatArray, n_classes: int
 ) -> FloatArray:
-    """Return p with p_i Σ_j μ_ji = Σ_j μ_ij p_j, sums over the opponents with an answer.
+    """Return p with p_i Σ_j μ_ji = Σ_j μ_ij p_j, where sums are over opponents with an answer.
 
-    Answers of exactly 0 and 1, or none, may leave several distributions, each on its own set of
-    classes: then their mixture of least norm.
+    If answers are missing or exactly 0 or 1, there may be several stationary distributions, each on
+    its own set of classes. Then this is their mixture of least norm.
 
     Parameters
     ----------
@@ -44,14 +44,14 @@ def stationary_distribution(
         rates[first[known], second[known]] = (1 - answered[known]) / 2
         for members in _closed_sets(rates):
             part = _eliminate(rates[np.ix_(members, members)])
-            # The mixture of least norm weighs each part by the inverse of its squared length.
+            # The mixture of least norm weights each part by the inverse of its squared length.
             probabilities[sample, members] = part / (part @ part)
         probabilities[sample] /= probabilities[sample].sum()
     return probabilities
 
 
 def _closed_sets(rates: FloatArray) -> list[NDArray[np.intp]]:
-    """Return the sets of classes that the chain never leaves and wanders all over."""
+    """Return the closed communicating classes of the chain, as sets of its states."""
     reaches: NDArray[np.bool_] = (rates > 0) | np.eye(len(rates), dtype=np.bool_)
     for middle in range(len(rates)):
         reaches |= np.outer(reaches[:, middle], reaches[middle])
@@ -64,7 +64,7 @@ def _closed_sets(rates: FloatArray) -> list[NDArray[np.intp]]:
 
 
 def _eliminate(rates: FloatArray) -> FloatArray:
-    """Return the stationary distribution of a chain all of whose states reach each other."""
+    """Return the stationary distribution of an irreducible chain."""
     rates = rates.copy()
     outflow = np.ones(len(rates))
     for state in range(len(rates) - 1, 0, -1):
@@ -74,7 +74,7 @@ def _eliminate(rates: FloatArray) -> FloatArray:
     p = np.ones(len(rates))
     for state in range(1, len(rates)):
         p[state] = p[:state] @ rates[:state, state] / outflow[state]
-        # Ratios of neighbours multiply; scaled by the largest they cannot overflow.
+        # Ratios of neighbours multiply; dividing by the largest prevents overflow.
         p[: state + 1] /= p[: state + 1].max()
     stationary: FloatArray = p / p.sum()
     return stationary

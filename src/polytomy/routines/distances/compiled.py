@@ -1,14 +1,14 @@
 """Compiled twin of :mod:`polytomy.routines.distances.reference`.
 
-max_a min_b |a − b| is found without most of the distances: a point a cannot raise the maximum once
-one b is as near to it as the maximum so far, and the rest of the b's need not be looked at (Taha
-and Hanbury 2015). Four habits make that happen early. The points farthest from the mean of their
-own set come first as a, and last as b. The b's that ended the latest searches are tried before all
-others. The second direction starts from the maximum of the first. And a point whose way over the
-mean of its own set to some b is short enough is not looked at in the first place.
+max_a min_b |a − b| does not need most of the distances: once some b is as near to a as the maximum
+so far, a cannot raise the maximum, and the search for its nearest b ends (Taha and Hanbury 2015).
+Four rules make searches end early. Points far from the mean of their own set come first as a, and
+last as b. The points b that ended recent searches are tried first. The second direction starts from
+the maximum of the first. And a point a is skipped if its path through the mean of its own set to
+some b is short enough.
 
-Points stand in blocks of eight with the feature before the point, so that the distances to a whole
-block take hardly longer than one. All are sums of squared differences, so nothing cancels.
+Points are stored in blocks of eight, features before points, so that the distances to a whole block
+take hardly longer than one distance. All are sums of squared differences, so nothing cancels.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from polytomy.routines.runtime.threads import run_in_blocks
 
 __all__ = ["hausdorff_matrix"]
 
-_LEAST_POINTS = 4096  # worth a task of their own
+_LEAST_POINTS = 4096  # points that are worth a task of their own
 _LANES = 8  # points of a block, written out in `_nearest_of_block`
-_LATEST = 2  # blocks of points that ended searches
+_LATEST = 2  # blocks of points that ended recent searches
 _SHELLS = 256
-_SAFE = 1 + 1e-9  # far more than rounding adds to the sum of two distances
+_SAFE = 1 + 1e-9  # far more than rounding can add to the sum of two distances
 
 
 def hausdorff_matrix(rows: NDArray[np.float64], starts: NDArray[np.intp]) -> NDArray[np.float64]:
-    """Return the Euclidean Hausdorff distances of sets of points."""
+    """Return the Euclidean Hausdorff distances between sets of points."""
     n_sets, sizes = len(starts) - 1, np.diff(starts)
     bounds = np.concatenate([[0], np.cumsum(-(-sizes // _LANES))]).astype(np.intp)
     blocks = np.empty((bounds[-1], rows.shape[1], _LANES))
@@ -38,7 +38,7 @@ def hausdorff_matrix(rows: NDArray[np.float64], starts: NDArray[np.intp]) -> NDA
     run_in_blocks(_order_sets, n_sets, rows, starts, bounds, means, blocks, radii, least=least)
     matrix = np.zeros((n_sets, n_sets))
     pairs = np.array(np.tril_indices(n_sets, -1))
-    # Tasks are taken from the end: large pairs first, so that no thread is left with one.
+    # Tasks are taken from the end: large pairs first, so that no thread ends with a large one.
     n_points = sizes[pairs].sum(axis=0)
     pairs = np.ascontiguousarray(pairs[:, np.argsort(n_points, kind="stable")])
     least = _least(int(n_points.sum()), len(n_points))
@@ -63,7 +63,7 @@ def _order_sets(
     first: int,
     last: int,
 ) -> None:
-    """Set the means of some sets, and their points and distances by distance from them."""
+    """Set the means of some sets, and their points and radii in order of distance from the mean."""
     n_features = rows.shape[1]
     for part in range(first, last):
         start, end = starts[part], starts[part + 1]
@@ -75,7 +75,7 @@ def _order_sets(
             for k in range(n_features):
                 distances[i - start] += (rows[i, k] - means[part, k]) ** 2
         distances = np.sqrt(distances)
-        # A rough order will do: points are counted into shells, and the shells put one by one.
+        # A rough order is enough: points are sorted into shells by counting.
         largest = distances.max()
         shells = np.zeros(end - start, np.intp)
         ends = np.zeros(_SHELLS + 1, np.intp)
@@ -91,7 +91,7 @@ def _order_sets(
             radii[start + place] = distances[i]
             for k in range(n_features):
                 blocks[bounds[part] + place // _LANES, k, place % _LANES] = rows[start + i, k]
-        # The last block is filled up with its first point, which changes no distance.
+        # The last block is padded with copies of its first point, which changes no distance.
         final = bounds[part + 1] - 1
         for lane in range((end - start - 1) % _LANES + 1, _LANES):
             blocks[final, :, lane] = blocks[final, :, 0]
@@ -128,9 +128,9 @@ def _directed(
     j: int,
     farthest: float,
 ) -> float:
-    """Return the largest squared distance of a point of set i to its nearest of set j.
+    """Return the largest squared distance from a point of set i to its nearest point of set j.
 
-    `farthest` if that is larger.
+    The result is at least `farthest`.
     """
     a, squares, n_kept = means[i].copy(), np.empty(_LANES), 0
     latest = blocks[np.minimum(bounds[j] + np.arange(_LATEST), bounds[j + 1] - 1)]
@@ -170,7 +170,7 @@ def _nearest_of_block(
 ) -> float:
     """Set |a − b|² for the eight points b of a block, and return the smallest.
 
-    Eight differences and sums, and no loop over them: so they stay in the processor's registers.
+    The eight sums are written out without a loop, so that they stay in registers.
     """
     s0 = s1 = s2 = s3 = s4 = s5 = s6 = s7 = 0.0
     for k in range(len(a)):

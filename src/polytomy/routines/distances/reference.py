@@ -1,4 +1,4 @@
-"""Distances of sets of points, in NumPy. The compiled twin is `compiled_distances`."""
+"""Distances between sets of points, in plain NumPy: the oracle of the compiled twin."""
 
 from __future__ import annotations
 
@@ -14,13 +14,12 @@ _BLOCK_BYTES = 2**24
 
 
 def hausdorff_matrix(rows: NDArray[np.float64], starts: NDArray[np.intp]) -> NDArray[np.float64]:
-    """Return the Euclidean Hausdorff distances of sets of points.
+    """Return the Euclidean Hausdorff distances between sets of points.
 
     Parameters
     ----------
     rows : array of shape (n_points, n_features), one set after the other
-    starts : array of shape (n_sets + 1,); set i has the rows starts[i] to starts[i + 1], one at
-        least
+    starts : array of shape (n_sets + 1,); set i is rows[starts[i]:starts[i + 1]], not empty
 
     Returns
     -------

@@ -31,14 +31,13 @@ Indices = NDArray[np.intp]
 
 
 class _Answers(NamedTuple):
-    """What the answered rows say of one sample; side 0 of a row is its −1 side."""
+    """The answers for one sample; side 0 of a row is its −1 side."""
 
-    members: (
-        Indices  # classes of row i: members[bounds[i, 0]:bounds[i, 2]], side 1 from bounds[i, 1]
-    )
+    # The classes of row i are members[bounds[i, 0]:bounds[i, 2]]; side 1 begins at bounds[i, 1].
+    members: Indices
     bounds: Indices  # (n_rows, 3)
-    shares: Floats  # (n_rows, 2), w·m of each side; zeros leave the row out
-    masses: Floats  # (n_rows, 2), of each side: workspace
+    shares: Floats  # (n_rows, 2), w·m of each side; zeros if the row is left out
+    masses: Floats  # (n_rows, 2), of each side; a workspace
 
 
 @parallel_routine
@@ -99,7 +98,7 @@ def _lowest_minimum(answers: Any, n_classes: int, is_convex: bool) -> Any:
 
 @helper
 def _lean_starts(answers: Any, n_classes: int) -> Any:
-    """Return points that lean towards one class, after the screening steps, and L there."""
+    """Return points that favour one class, after the screening steps, and L there."""
     pull, cost = np.empty(n_classes), np.empty(n_classes)
     starts = np.empty((n_classes, n_classes))
     values = np.empty(n_classes)
@@ -116,7 +115,7 @@ def _lean_starts(answers: Any, n_classes: int) -> Any:
 
 @helper
 def _descend(all_answers: Any, start: Floats) -> Any:
-    """Return the minimum below a starting point, and L there."""
+    """Return the minimum reached from a starting point, and L there."""
     members, bounds, shares, masses = all_answers
     answers = _Answers(members, bounds, shares.copy(), masses)
     n_classes = len(start)
@@ -168,7 +167,7 @@ def _weigh_sides(answers: Any, p: Floats) -> None:
 def _drop_one_sided(answers: Any, p: Floats) -> None:
     _weigh_sides(answers, p)
     for row in range(len(answers.bounds)):
-        # Of a row that is left out already no masses are known, and it stays out.
+        # The masses of a row that was left out before are not known; it stays left out.
         if answers.masses[row, 0] == 0 or answers.masses[row, 1] == 0:
             answers.shares[row] = 0.0
 
@@ -224,7 +223,7 @@ def _majorise_minimise(p: Floats, pull: Floats, cost: Floats) -> None:
 def _newton_step(
     answers: Any, p: Floats, cost: Floats, excess: Floats, curvature: Floats, step: Floats
 ) -> None:
-    """Fill in the relative step s of p ← p (1 + s); zeros if there is no usable one."""
+    """Set the relative step s of p ← p (1 + s), or zeros if there is no usable step."""
     n_classes = len(p)
     scale = np.zeros(n_classes)
     for j in range(n_classes):
@@ -246,9 +245,9 @@ def _newton_step(
 
 @helper
 def _fill_curvature(answers: Any, p: Floats, use_information: bool, curvature: Floats) -> None:
-    """Fill the upper triangle with the Hessian or the information, the sum of p being fixed.
+    """Fill the upper triangle with the Hessian or the information, with the sum of p fixed.
 
-    The masses of the sides are those at p already.
+    The masses of the sides must be those at p.
     """
     members, bounds, shares, masses = answers
     curvature[:] = 0.0
@@ -284,7 +283,7 @@ def _fill_curvature(answers: Any, p: Floats, use_information: bool, curvature: F
 
 @helper
 def _solve_positive_definite(upper: Floats, target: Floats) -> bool:
-    """Solve in place by Cholesky's factors of the upper triangle; False if it has none."""
+    """Solve in place by a Cholesky factor of the upper triangle; return False if there is none."""
     n = len(target)
     for k in range(n):
         if not upper[k, k] > 0:
@@ -309,7 +308,7 @@ def _solve_positive_definite(upper: Floats, target: Floats) -> bool:
 
 @helper
 def _search_along(answers: Any, p: Floats, step: Floats, slope: float, moved: Floats) -> None:
-    """Move p to the first of the points at 1, 1/2, 1/4, ... of the step that is low enough."""
+    """Move p to the first point at 1, 1/2, 1/4, … of the step that is low enough."""
     value = _divergence(answers, p)
     slack = ROUNDING * (answers.shares.sum() + abs(value))
     fraction = 1.0

@@ -1,28 +1,28 @@
-"""The least Kullback-Leibler divergence in plain NumPy: the oracle of its compiled twin.
+"""The least Kullback-Leibler divergence in plain NumPy: the oracle of the compiled twin.
 
-Letters: A is the coding matrix, r the decision values, w the weights of the rows, p the class
-probabilities; P, N and T are the mass of a row's +1 side, of its −1 side and of both.
+A is the coding matrix, r the decision values, w the weights of the rows, and p the class
+probabilities; P, N and T are the masses of a row's +1 side, of its −1 side and of both.
 
-Up to a constant the divergence is
+Up to a constant, the divergence is
 
     L(p) = − Σ_i w_i [ m_i⁺ log(P_i/T_i) + m_i⁻ log(N_i/T_i) ],     m_i^± = (1 ± r_i)/2,
 
 which does not change when p is multiplied by a number. Its gradient is c − g, with the *pull*
-g_j = Σ w m^±/(mass of j's side), over the rows that j stands in, and the *cost* c_j = Σ w/T, over
-the same rows. Two kinds of step alternate:
+g_j = Σ w m^±/(mass of j's side) and the *cost* c_j = Σ w/T, both sums over the rows that contain
+class j. Two kinds of step alternate:
 
-- p_j ← p_j g_j / c_j, the majorise-minimise step of Huang, Weng and Lin (2006): it never increases
-  L, and class by class it finds the scale that probabilities far below one must have;
+- p_j ← p_j g_j / c_j, the majorise-minimise step of Huang, Weng and Lin (2006). It never increases
+  L, and it finds the right scale of probabilities that are far below one;
 - a Newton step in the scaled variables of Coleman and Li (1996), which converges quadratically even
-  where probabilities go to zero. Where the Hessian is not positive definite the Fisher information
-  takes its place; a line search keeps it from increasing L.
+  if probabilities go to zero. If the Hessian is not positive definite, the Fisher information
+  replaces it; a line search prevents an increase of L.
 
-A minimum on the border of the simplex may lie where a row has no mass on either side, and is then
-only approached. So a class whose probability has vanished and is still falling is taken out, with
-the rows that it leaves one-sided: no answer about it can matter any more.
+At a minimum on the boundary of the simplex, both sides of a row may have no mass; such a minimum
+can only be approached. So a class whose probability has vanished and is still falling is removed,
+together with the rows that it leaves one-sided: answers about it no longer matter.
 
 L is convex in p if A is strict, and in log p if A is pairwise. For other codes it may have several
-local minima; then descents start from several places, and the lowest minimum found is the answer.
+local minima; descents then start from several points, and the lowest minimum is the result.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ __all__ = ["minimise_divergence"]
 FloatArray = NDArray[np.float64]
 
 TOLERANCE = 1e-12
-"""Largest |1 − g/c| of a class at the minimum, unless the class has vanished."""
+"""Largest |1 − g/c| of a class at a minimum, unless the class has vanished."""
 
 VANISHED = 1e-16
-"""A probability this low does not change the sum of the others."""
+"""A probability this small does not change the sum of the others."""
 
 MAX_ITERATIONS = 200
 MAX_HALVINGS = 40
@@ -49,24 +49,24 @@ ROUNDING = 1e-14
 """Relative increase of L that counts as rounding in the line search."""
 
 LEAST_FACTOR = 1e-3
-"""A Newton step leaves at least this part of a probability."""
+"""A Newton step leaves at least this fraction of a probability."""
 
 RIDGE = 1e-13
-"""Added to the scaled Hessian: directions that no answer determines are not moved along."""
+"""Added to the scaled Hessian, so that p does not move in directions without any answer."""
 
 LEAN = 0.9
-"""Mass of the favoured class in the starting points beside the uniform one."""
+"""Mass of the favoured class in the starting points other than the uniform one."""
 
 SCREENING_STEPS = 10
 N_SCREENED = 5
-"""From so many of the starting points, the lowest after the screening steps, there is a descent."""
+"""Number of starting points to descend from: the lowest after the screening steps."""
 
 BETTER = 1e-10
-"""Relative decrease of L that makes another local minimum the lower one, not just rounding."""
+"""Relative decrease of L that makes another local minimum lower, beyond rounding."""
 
 
 class Answers(NamedTuple):
-    """What the answered rows say of one sample: members of the sides, and the weight of each."""
+    """The answers for one sample: members and weights of the sides of the answered rows."""
 
     positive: FloatArray
     negative: FloatArray
@@ -89,7 +89,7 @@ def minimise_divergence(
     matrix : int8 array of shape (n_partitions, n_classes)
     decisions : array of shape (n_samples, n_partitions), in [-1, 1]; NaN leaves the row out
     weights : array of shape (n_partitions,); zero leaves the row out
-    is_convex : whether one descent finds the minimum: the code is strict or pairwise
+    is_convex : whether one descent finds the minimum, because the code is strict or pairwise
 
     Returns
     -------
@@ -124,7 +124,7 @@ def _lowest_minimum(answers: Answers, is_convex: bool) -> FloatArray:
 
 
 def _screened_starts(answers: Answers) -> list[FloatArray]:
-    """Return the most promising of the points that lean towards one class."""
+    """Return the most promising of the starting points that favour one class."""
     n_classes = answers.positive.shape[1]
     starts = []
     for favoured in range(n_classes):
@@ -139,7 +139,7 @@ def _screened_starts(answers: Answers) -> list[FloatArray]:
 
 
 def _descend(answers: Answers, start: FloatArray) -> tuple[FloatArray, float]:
-    """Return the minimum below a starting point, and L there."""
+    """Return the minimum reached from a starting point, and L there."""
     p = start
     n_gone = 0
     set_aside = 0.0
@@ -158,7 +158,7 @@ def _descend(answers: Answers, start: FloatArray) -> tuple[FloatArray, float]:
             continue
         step = _newton_step(answers, p, cost, excess)
         if np.abs(excess).max() <= TOLERANCE:
-            # L first: where the last step leaves a row without mass, L no longer counts it.
+            # L before the last step: if that leaves a row without mass, L no longer counts the row.
             return _last_step(p, step), set_aside + _divergence(answers, p)
         p = _search_along(answers, p, step, slope=float(p @ ((cost - pull) * step)))
     return p, set_aside + _divergence(answers, p)
@@ -171,7 +171,7 @@ def _drop_one_sided(answers: Answers, p: FloatArray) -> Answers:
 
 
 def _divergence(answers: Answers, p: FloatArray) -> float:
-    """Return L; a side without mass that was answered for makes it infinite."""
+    """Return L; it is infinite if a side has an answer but no mass."""
     positive, negative = answers.positive @ p, answers.negative @ p
     total = positive + negative
     value = 0.0
@@ -179,7 +179,7 @@ def _divergence(answers: Answers, p: FloatArray) -> float:
         (answers.positive_weights, positive),
         (answers.negative_weights, negative),
     ):
-        # A row without any mass says nothing: its sides can be in any proportion.
+        # A row without any mass does not count: its sides can be in any proportion.
         counted = (weights > 0) & (total > 0)
         if (mass[counted] == 0).any():
             return float("inf")
@@ -193,7 +193,7 @@ def _pull_and_cost(answers: Answers, p: FloatArray) -> tuple[FloatArray, FloatAr
     pull += answers.negative.T @ _ratio(answers.negative_weights, negative)
     members = answers.positive + answers.negative
     cost = members.T @ _ratio(answers.weights, positive + negative)
-    # A class without mass is out of the game, and scaled steps cannot bring it back.
+    # A class without mass is removed for good: scaled steps cannot bring it back.
     return np.where(p > 0, pull, 0.0), np.where(p > 0, cost, 0.0)
 
 
@@ -214,7 +214,7 @@ def _normalise(masses: FloatArray) -> FloatArray:
 def _newton_step(
     answers: Answers, p: FloatArray, cost: FloatArray, excess: FloatArray
 ) -> FloatArray:
-    """Return the relative step s of p ← p (1 + s); zeros if there is no usable one."""
+    """Return the relative step s of p ← p (1 + s), or zeros if there is no usable step."""
     scale = np.sqrt(np.divide(p, cost, out=np.zeros_like(p), where=cost > 0))
     diagonal = np.diag(np.where(scale > 0, np.abs(excess) + RIDGE, 1.0))
     target = -scale * cost * excess
@@ -231,7 +231,7 @@ def _newton_step(
 
 
 def _hessian(answers: Answers, p: FloatArray) -> FloatArray:
-    """Return the Hessian of L; rows that leave classes out add a term that fixes the sum of p."""
+    """Return the Hessian of L; rows that leave out classes add a term that fixes the sum of p."""
     positive, negative = answers.positive @ p, answers.negative @ p
     total = positive + negative
     hessian = _weighted_gram(
@@ -241,7 +241,7 @@ def _hessian(answers: Answers, p: FloatArray) -> FloatArray:
         answers.negative, _ratio(_ratio(answers.negative_weights, negative), negative)
     )
     members = answers.positive + answers.negative
-    # For a row of all classes that have any mass the two terms cancel.
+    # For a row with all classes that have any mass, the two terms cancel.
     partial = ((p > 0) & (members == 0)).any(axis=1)
     weights = np.where(partial, answers.weights, 0.0)
     hessian -= _weighted_gram(members, _ratio(_ratio(weights, total), total))
@@ -249,7 +249,7 @@ def _hessian(answers: Answers, p: FloatArray) -> FloatArray:
 
 
 def _information(answers: Answers, p: FloatArray) -> FloatArray:
-    """Return the Fisher information, which is never negative, with the sum of p fixed."""
+    """Return the Fisher information, which is positive semidefinite, with the sum of p fixed."""
     positive, negative = answers.positive @ p, answers.negative @ p
     total = positive + negative
     weights = answers.weights
@@ -266,7 +266,7 @@ def _weighted_gram(members: FloatArray, weights: FloatArray) -> FloatArray:
 
 
 def _search_along(answers: Answers, p: FloatArray, step: FloatArray, slope: float) -> FloatArray:
-    """Return the first of the points at 1, 1/2, 1/4, ... of the step that is low enough, else p."""
+    """Return the first point at 1, 1/2, 1/4, … of the step that is low enough, or else p."""
     value = _divergence(answers, p)
     slack = ROUNDING * (answers.weights.sum() + abs(value))
     fraction = 1.0
@@ -280,6 +280,6 @@ def _search_along(answers: Answers, p: FloatArray, step: FloatArray, slope: floa
 
 
 def _last_step(p: FloatArray, step: FloatArray) -> FloatArray:
-    """Return the end of the descent; a probability that was still falling to zero is zero."""
+    """Return the end of the descent; probabilities that were still falling to zero are zero."""
     falling = (step < -0.5) & (p < TOLERANCE)
     return _normalise(np.where(falling, 0.0, p * np.maximum(1 + step, 0.0)))

@@ -1,1 +1,1 @@
-"""Rows of kernel values, from the entries of a shared matrix."""
+"""Rows of kernel values, computed from the entries of one matrix for many problems."""

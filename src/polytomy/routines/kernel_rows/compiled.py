@@ -1,8 +1,8 @@
-"""Compiled twin of :mod:`polytomy.routines.kernel_rows.reference`, and a cache of such rows.
+"""Compiled twin of :mod:`polytomy.routines.kernel_rows.reference`, and a cache of its rows.
 
 All loops are written so that the compiler turns them into vector instructions: no loop both
-branches and reduces, and none writes to more than one array. Nor is one slice assigned to another:
-the check that their sizes agree takes longer to compile than all the rest.
+branches and reduces, and none writes to more than one array. Slices are not assigned to slices,
+because the check that their sizes agree takes longer to compile than everything else.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polytomy.routines.kernel_rows.reference import (
-    FINISHED,
+    KERNEL_VALUES,
     LARGEST_EXPONENT,
     LINEAR,
     LN2,
@@ -51,19 +51,19 @@ _T10, _T9, _T8, _T7, _T6, _T5, _T4, _T3, _T2, _T1, _T0 = TAYLOR
 
 
 class KernelRows(NamedTuple):
-    """Kernel values of a problem's samples, made row by row from the shared matrix and kept.
+    """Kernel values of a problem's samples, computed row by row from the matrix and cached.
 
     Attributes
     ----------
     values, entries, maker, form, columns : as `train_machines` takes them
-    is_whole : whether the columns are all those of the matrix, in its order
+    is_whole : whether the problem has all columns of the matrix, in the same order
     kernel : gamma, degree and coef0, float64 array of shape (3,)
-    cache : float32 array of two rows or more, one after the other; a row is the kernel values of
-        one sample with those considered, in their order
-    slot_of : which row of the cache is that of a sample, or −1, shape (m,)
-    sample_in : whose row is in a slot, or −1, shape (m,)
+    cache : float32 array of two or more rows, one after the other; a row holds the kernel values
+        of one sample with the considered samples, in their order
+    slot_of : the row of the cache that belongs to each sample, or −1, shape (m,)
+    sample_in : the sample whose row is in each slot, or −1, shape (m,)
     state : length of a row, number of slots, the slot to fill next
-    scratch : float64 array of shape (3, block)
+    scratch : float64 array of shape (3, block), a workspace
     """
 
     values: Any
@@ -82,7 +82,7 @@ class KernelRows(NamedTuple):
 
 @helper
 def kernel_values(entries: Doubles, form: int, gamma: float, degree: int, coef0: float) -> Any:
-    """Return the kernel values of entries of the shared matrix."""
+    """Return the kernel values of entries of the matrix."""
     values = np.empty(len(entries), np.float32)
     scratch = _new_scratch()
     for first in range(0, len(entries), _BLOCK):
@@ -100,12 +100,12 @@ def store_products(
     gamma: float,
     degree: int,
     coef0: float,
-    is_finished: bool,
+    holds_kernel_values: bool,
     matrix: Any,
     first_row: int,
     first_column: int,
 ) -> None:
-    """Write a block of the shared matrix, and its mirror image, from inner products."""
+    """Write a block of the matrix and its mirror image, from inner products."""
     n_rows, n_columns = products.shape
     scratch = _new_scratch()
     tile = np.empty((_TILE, n_columns), matrix.dtype)
@@ -121,7 +121,7 @@ def store_products(
                     row[j] = square if square > 0.0 else 0.0
             for begin in range(0, n_columns, _BLOCK):
                 end = min(begin + _BLOCK, n_columns)
-                if is_finished:
+                if holds_kernel_values:
                     _transform(row[begin:end], form, gamma, degree, coef0, scratch, values)
                     for j in range(end - begin):
                         entries[begin + j] = values[j]
@@ -132,7 +132,7 @@ def store_products(
                 matrix[first_row + first + i, first_column + j] = entries[j]
         if first_row == first_column:
             continue
-        # Some rows at a time, so that the mirror image is written in runs and not one by one.
+        # Several rows at a time, so that the mirror image is written in runs of entries.
         for j in range(n_columns):
             for i in range(size):
                 matrix[first_column + j, first_row + first + i] = tile[i, j]
@@ -149,7 +149,7 @@ def keep_rows(
     cache: Singles,
 ) -> Any:
     """Return an empty cache of rows."""
-    is_whole = len(columns) == (values.shape[1] if form == FINISHED else entries.shape[1])
+    is_whole = len(columns) == (values.shape[1] if form == KERNEL_VALUES else entries.shape[1])
     for k in range(len(columns)):
         is_whole = is_whole and columns[k] == k
     slot_of = np.empty(len(columns), np.int64)
@@ -176,13 +176,13 @@ def keep_rows(
 
 @helper
 def has_own_rows(rows: KernelRows) -> bool:
-    """Return whether the rows of the matrix are those of the problem, as they are."""
-    return rows.form == FINISHED and rows.is_whole and len(rows.maker.slot_of) == 0
+    """Return whether rows of the matrix can be used as rows of the problem, unchanged."""
+    return rows.form == KERNEL_VALUES and rows.is_whole and len(rows.maker.slot_of) == 0
 
 
 @helper
 def forget_rows(rows: KernelRows, n: int) -> None:
-    """Empty the cache: n samples are considered from now on, or the kernel is another."""
+    """Empty the cache, for rows of n considered samples; call it if they or the kernel change."""
     rows.slot_of[:] = -1
     rows.sample_in[:] = -1
     rows.state[0] = n
@@ -192,10 +192,10 @@ def forget_rows(rows: KernelRows, n: int) -> None:
 
 @helper
 def load_row(rows: KernelRows, sample: int, considered: Any, kept_slot: int) -> Any:
-    """Fill a slot with the kernel values of a sample with those considered, and return it.
+    """Fill a slot with the kernel values of a sample with the considered ones; return the slot.
 
-    To be called where `slot_of` has none: that is seen faster than a function is called. Another
-    slot that is in use can be kept from being filled.
+    Call it only if `slot_of` has no slot for the sample: the caller sees that faster than a
+    function call takes. The slot `kept_slot`, which is in use, is not overwritten.
     """
     n, n_slots, slot = rows.state
     if slot == kept_slot:
@@ -211,20 +211,20 @@ def load_row(rows: KernelRows, sample: int, considered: Any, kept_slot: int) -> 
 
 @helper
 def row_in(rows: KernelRows, slot: int) -> Any:
-    """Return the kernel values in a slot."""
+    """Return the row of kernel values in a slot."""
     n = rows.state[0]
     return rows.cache[slot * n : (slot + 1) * n]
 
 
 @helper
 def fill_row(rows: KernelRows, sample: int, considered: Any, n: int, out: Singles) -> None:
-    """Write the kernel values of a sample with the n considered ones."""
+    """Write the kernel values of a sample with the n considered samples."""
     row = rows.columns[sample]
     if len(rows.maker.slot_of) > 0:
         slot = rows.maker.slot_of[row]
         row = slot if slot >= 0 else _make_row(rows, row)
     is_all = rows.is_whole and n == len(rows.columns)
-    if rows.form == FINISHED:
+    if rows.form == KERNEL_VALUES:
         values = rows.values[row]
         if is_all:
             for k in range(n):
@@ -257,7 +257,7 @@ def fill_row(rows: KernelRows, sample: int, considered: Any, n: int, out: Single
 
 @helper
 def _make_row(rows: KernelRows, row: int) -> int:
-    """Make a row of the matrix, and return the slot that it is kept in."""
+    """Compute a row of the matrix, and return the slot that holds it."""
     maker = rows.maker
     slot = maker.next_slot[0]
     maker.next_slot[0] = (slot + 1) % len(maker.row_in)
@@ -281,7 +281,7 @@ def _make_row(rows: KernelRows, row: int) -> int:
             for k in range(size):
                 distance = square + squares[k] - 2.0 * made[k]
                 made[k] = distance if distance > 0.0 else 0.0
-        if rows.form == FINISHED:
+        if rows.form == KERNEL_VALUES:
             out = rows.values[slot, first : first + size]
             _transform(made[:size], maker.kind, gamma, degree, coef0, rows.scratch, out)
         else:
@@ -333,7 +333,7 @@ def _power(base: float, degree: int) -> float:
 def _exponential(
     entries: Doubles, factor: float, x: Doubles, shifted: Doubles, out: Singles
 ) -> None:
-    """Write exp(factor · entry) of each of a block of entries; see the twin."""
+    """Write exp(factor · entry) of a block of entries; the twin explains how."""
     size = len(entries)
     bits = shifted.view(np.int64)
     for k in range(size):

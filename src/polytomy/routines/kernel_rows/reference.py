@@ -1,9 +1,10 @@
-"""Kernel values made from entries of a shared matrix, in plain NumPy: the oracle of its twin.
+"""Kernel values from the entries of a matrix, in plain NumPy: the oracle of the compiled twin.
 
-The matrix holds what many kernels have in common: inner products, squared distances, or finished
-kernel values where there is one kernel only. Of one that is too large, rows are made when they are
-needed. Kernel values are in single precision, as are those
-that LIBSVM keeps; all else is in double precision, so that they are rounded once, as LIBSVM's are.
+Many problems use one matrix. If they all have the same kernel, its entries are kernel values;
+otherwise they are what the kernels have in common, inner products or squared distances. If the
+matrix is too large, its rows are computed when they are needed. Kernel values are in single
+precision, like LIBSVM's; everything else is in double precision, so that each kernel value is
+rounded once, as in LIBSVM.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 __all__ = [
-    "FINISHED",
+    "KERNEL_VALUES",
     "LARGEST_EXPONENT",
     "LINEAR",
     "LN2",
@@ -32,34 +33,36 @@ __all__ = [
     "store_products",
 ]
 
-LINEAR, RBF, POLY, SIGMOID, FINISHED = range(5)
-"""How an entry becomes a kernel value: as it is; exp(−γx); (γx + coef0)^degree; tanh(γx + coef0).
+LINEAR, RBF, POLY, SIGMOID, KERNEL_VALUES = range(5)
+"""Forms of a matrix, which say how an entry x becomes a kernel value.
 
-The first four are the kinds of `reference_banks`. The last is for kernel values of any kind.
+They are x itself; exp(−γx); (γx + coef0)^degree; tanh(γx + coef0); and x itself again, for a matrix
+whose entries are kernel values already. The first four are KINDS of `routines.banks.reference`.
 """
 
 LARGEST_EXPONENT = 87.0
-"""exp(−87) is nearly the smallest normal number in single precision; beyond, nothing is seen."""
+"""exp(−87) is close to the smallest normal number in single precision; smaller values are not
+needed."""
 
 LN2 = math.log(2)
 LOG2_E = math.log2(math.e)
 ROUNDER = 1.5 * 2**52
-"""Added to a number, it leaves the nearest integer in the lowest bits of the sum."""
+"""Adding it to a number leaves the nearest integer in the lowest bits of the sum."""
 
 TAYLOR = tuple(1 / math.factorial(k) for k in range(10, -1, -1))
-"""1/10! … 1/0!: on [−ln 2 / 2, ln 2 / 2] the terms left out are below 1e-12."""
+"""1/10! … 1/0!: on [−ln 2 / 2, ln 2 / 2] the omitted terms are below 1e-12."""
 
 
 class RowMaker(NamedTuple):
-    """What rows of a matrix are made from when they are needed, and where those are that are made.
+    """Computes rows of a matrix when they are needed, and keeps some of them in slots.
 
     Attributes
     ----------
-    features : float64 array of shape (n_features, n); no columns where all rows are there already
+    features : float64 array of shape (n_features, n); empty if the matrix has all its rows
     squares : float64 array of shape (n,), |x|²
-    kind : LINEAR, RBF, POLY or SIGMOID, the kernel of finished values
-    slot_of : int64 array of shape (n,), where a row is kept, or −1
-    row_in : int64 array of shape (n_slots,), the row that is kept there, or −1
+    kind : LINEAR, RBF, POLY or SIGMOID, the kind of the kernel
+    slot_of : int64 array of shape (n,), the slot that holds a row, or −1
+    row_in : int64 array of shape (n_slots,), the row that a slot holds, or −1
     next_slot : int64 array of shape (1,), the slot to fill next
     """
 
@@ -72,15 +75,15 @@ class RowMaker(NamedTuple):
 
 
 def nothing_to_make() -> RowMaker:
-    """Return the maker of a matrix that has all its rows."""
+    """Return the RowMaker of a matrix that has all its rows."""
     none = np.empty(0, dtype=np.int64)
     return RowMaker(np.empty((0, 0)), np.empty(0), LINEAR, none, none, none)
 
 
 def made_entries(maker: RowMaker, row: int) -> NDArray[np.float64]:
-    """Return the entries of a row of the matrix: inner products or, for the kind RBF, distances."""
+    """Return a row of the matrix: inner products, or squared distances for the kind RBF."""
     entries = np.zeros(maker.features.shape[1])
-    for feature in maker.features:  # in this order, as the twin adds them
+    for feature in maker.features:  # in the order in which the twin adds them
         entries += feature[row] * feature
     if maker.kind == RBF:
         entries = np.maximum(maker.squares[row] + maker.squares - 2.0 * entries, 0.0)
@@ -90,7 +93,7 @@ def made_entries(maker: RowMaker, row: int) -> NDArray[np.float64]:
 def kernel_values(
     entries: NDArray[np.float64], form: int, gamma: float, degree: int, coef0: float
 ) -> NDArray[np.float32]:
-    """Return the kernel values of entries of the shared matrix.
+    """Return the kernel values of entries of the matrix.
 
     Parameters
     ----------
@@ -123,29 +126,29 @@ def store_products(
     gamma: float,
     degree: int,
     coef0: float,
-    is_finished: bool,
+    holds_kernel_values: bool,
     matrix: NDArray[np.floating],
     first_row: int,
     first_column: int,
 ) -> None:
-    """Write a block of the shared matrix, and its mirror image, from inner products.
+    """Write a block of the matrix and its mirror image, from inner products.
 
     Parameters
     ----------
     products : float64 array of shape (n, m), inner products x·y; may be overwritten
     row_squares, column_squares : arrays of shape (n,) and (m,), |x|² and |y|²
-        Read for the form RBF only, where entries are squared distances.
-    form, gamma, degree, coef0 : a kernel
-    is_finished : whether to write its values, or the entries they are made from
-    matrix : array of shape (N, N), float32 for kernel values, else float64; written to
+        Used only for the form RBF, whose entries are squared distances.
+    form, gamma, degree, coef0 : the kernel
+    holds_kernel_values : whether to write kernel values, or the entries they are computed from
+    matrix : array of shape (N, N) to write to, float32 for kernel values, else float64
     first_row, first_column : where the block begins
     """
     entries = products
     if form == RBF:
-        # Rounding can make the square of a small distance negative.
+        # Rounding can make a small squared distance negative.
         entries = np.maximum(row_squares[:, np.newaxis] + column_squares - 2.0 * products, 0.0)
     block: NDArray[np.floating] = entries
-    if is_finished:
+    if holds_kernel_values:
         block = kernel_values(entries, form, gamma, degree, coef0)
     rows = slice(first_row, first_row + block.shape[0])
     columns = slice(first_column, first_column + block.shape[1])
@@ -154,10 +157,10 @@ def store_products(
 
 
 def _exponential(x: NDArray[np.float64]) -> NDArray[np.float32]:
-    """Return exp(x) of numbers up to zero, rounded to single precision as the exact value is.
+    """Return exp(x) for x ≤ 0, rounded to single precision as the exact value would be.
 
-    x = k ln 2 + r; exp(r) is a short Taylor series, 2^k is written into the exponent's bits. The
-    operations are those of the compiled twin, one by one, so that the two agree to the last bit.
+    With x = k ln 2 + r, exp(r) is a short Taylor series, and 2^k is written into the bits of the
+    exponent. The operations are exactly those of the compiled twin, so both agree to the last bit.
     """
     x = np.maximum(x, -LARGEST_EXPONENT)
     shifted = x * LOG2_E + ROUNDER
@@ -165,6 +168,6 @@ def _exponential(x: NDArray[np.float64]) -> NDArray[np.float32]:
     series = np.full_like(x, TAYLOR[0])
     for coefficient in TAYLOR[1:]:
         series = series * r + coefficient
-    # The bits below the exponent's 11 hold k; the shift drops all others.
+    # The lowest bits hold k; the shift moves them into the exponent and drops all others.
     power = ((shifted.view(np.int64) + 1023) << 52).view(np.float64)
     return (series * power).astype(np.float32)

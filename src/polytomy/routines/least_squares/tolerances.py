@@ -1,6 +1,6 @@
-"""Where the kernels draw the line between zero and not, in one place for both twins.
+"""Tolerances that tell zero from other numbers, in one place for both twins.
 
-Each is relative to the scale of the numbers compared, as computed in double precision.
+Each is relative to the scale of the numbers that are compared, in double precision.
 """
 
 from __future__ import annotations
@@ -16,22 +16,22 @@ __all__ = [
 ]
 
 DEPENDENT = 1e-16
-"""Squared distance of a unit column from the span of others, up to which it lies in that span."""
+"""Largest squared distance from a unit column to the span of others that it still lies in."""
 
 DEPENDENT_BY_GRAM = 1e-12
-"""The same where only products of columns are known, and the square is a difference of these."""
+"""The same if only products of columns are known, so that the square is a difference of them."""
 
 ROUNDING = 1e-14
-"""A value or gradient this far on the wrong side of zero is zero."""
+"""A value or gradient that is this far on the wrong side of zero counts as zero."""
 
 FACE = 1e-9
-"""Gradient up to which a class may take part in other minima."""
+"""Largest gradient of a class that may take part in other minima."""
 
 UNCHANGED = 1e-11
-"""Change of the gradient up to which another point is a minimum as well; more is no rounding."""
+"""Largest change of the gradient at another point that is also a minimum; more is not rounding."""
 
 NEGLIGIBLE = 1e-13
-"""Probability that need not be told from zero."""
+"""A probability that need not be distinguished from zero."""
 
 FINE = 1e-2
-"""Square of a column, relative to the mean of all, from which down it is tiny."""
+"""A column is tiny if its square is at most this fraction of the mean of all."""

@@ -1,1 +1,1 @@
-"""What the compiled routines run on: compiling, choosing a twin, threads."""
+"""How routines run: how they are compiled, which twin is used, and threads."""

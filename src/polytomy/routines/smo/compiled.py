@@ -1,10 +1,10 @@
 """Compiled twin of :mod:`polytomy.routines.smo.reference`: the same steps as loops.
 
-No kernel here starts threads, so any number of threads may train machines at the same time.
+No routine here starts threads, so any number of threads can train machines at the same time.
 
-What is shrunk is passed over at once; when a good part of the samples is, the others are moved
-together. What was left out gets its gradient back from the one of the last time when it was
-complete, and from the coefficients that have changed since.
+Shrunk samples are skipped immediately. When enough samples are shrunk, the arrays are compacted to
+the others. The gradient of the samples left out is restored from the last time when it was
+complete, and from the coefficients that have changed since then.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from polytomy.routines.kernel_rows.compiled import (
 from polytomy.routines.kernel_rows.reference import RowMaker
 from polytomy.routines.runtime.compiling import helper
 from polytomy.routines.smo.reference import (
-    CROWDED,
+    COMPACTING_FRACTION,
     FEW_SAMPLES,
     NEAR_THE_END,
     STEPS_BETWEEN_SHRINKS,
@@ -39,8 +39,8 @@ from polytomy.routines.smo.working_set import (
     add_multiples,
     choose_fall,
     choose_rise,
+    compact,
     consider_all,
-    move_together,
     new_considered,
     new_lanes,
     shrink,
@@ -70,7 +70,7 @@ def train_machines(
     starts_warm: bool,
     cache: NDArray[np.float32],
 ) -> Any:
-    """Train several machines on the same samples, each with bounds and a kernel of its own."""
+    """Train several machines on the same samples, each with its own bounds and kernel."""
     n_runs, n_samples = bounds.shape
     coefficients = np.zeros((n_runs, n_samples))
     gradients = np.empty((n_runs, n_samples))
@@ -114,7 +114,7 @@ def _are_equal(first: Floats, second: Floats) -> bool:
 
 @helper
 def _make_feasible(problem: Problem, coefficients: Floats, gradient: Floats) -> None:
-    """Take over another run's coefficients, within the bounds and with a sum of zero."""
+    """Copy another run's coefficients, changed to be within the bounds and to sum to zero."""
     b = problem.coefficients
     n_samples = len(b)
     excess = 0.0
@@ -173,14 +173,14 @@ def _solve(
     most_steps: int,
     shrinks: bool,
 ) -> int:
-    """Take steps until the end, and return their number."""
+    """Take steps until the stopping rule holds; return their number."""
     n_samples = len(problem.gradient)
     consider_all(considered, problem)
     n = n_samples
     whole_gradient = problem.gradient.copy()
     whole_coefficients = problem.coefficients.copy()
     lanes = new_lanes()
-    # The matrix's own rows are the kernel's where nothing is left out and nothing to be computed.
+    # While no sample is left out, rows of a matrix of kernel values can be used without a copy.
     is_direct = has_own_rows(rows)
 
     n_free = 0
@@ -206,8 +206,8 @@ def _solve(
                     rise, fall = steepest(considered, n)
                 n_left = shrink(considered, n, rise, fall)
                 has_shrunk = has_shrunk or n_left < n
-                if n_left < CROWDED * n:
-                    n = move_together(considered, n)
+                if n_left < COMPACTING_FRACTION * n:
+                    n = compact(considered, n)
                     forget_rows(rows, n)
 
         i, rise = choose_rise(considered, n, lanes)
@@ -223,7 +223,8 @@ def _solve(
                     slot_i = load_row(rows, sample_i, considered.samples, -1)
                 row_i = row_in(rows, slot_i)
             j = choose_fall(considered, n, row_i, i, rise, lanes)
-        # The fall that gains most is rarely the steepest, but rarely less steep than it takes.
+        # A cheap test first: the fall that gains most is rarely the steepest one, but usually steep
+        # enough to show that the steps go on.
         is_at_end = j < 0 or rise + considered.gradient[j] < tolerance
         if is_at_end and sum(steepest(considered, n)) < tolerance:
             if not has_shrunk:
@@ -243,10 +244,10 @@ def _solve(
             if slot_j < 0:
                 slot_j = load_row(rows, sample_j, considered.samples, slot_i)
             row_j = row_in(rows, slot_j)
-        change_i, change_j, is_standing = step(problem, considered, i, j, row_i[j])
+        change_i, change_j, is_standstill = step(problem, considered, i, j, row_i[j])
         add_multiples(considered.gradient, row_i, change_i, row_j, change_j, n)
         steps += 1
-        if is_standing:
+        if is_standstill:
             break
 
     _complete_gradient(problem, rows, considered, n, whole_gradient, whole_coefficients)
@@ -262,7 +263,7 @@ def _complete_gradient(
     whole_gradient: Floats,
     whole_coefficients: Floats,
 ) -> None:
-    """Compute the gradient of the samples left out, and consider all again."""
+    """Compute the gradient of the samples left out, and consider all samples again."""
     n_samples = len(problem.gradient)
     if n < n_samples:
         left_out = _complement(considered.samples, n, n_samples)
@@ -276,7 +277,7 @@ def _complete_gradient(
             if change == 0.0:
                 continue
             if is_direct:
-                # To add a whole row of the matrix is faster than to pick from it.
+                # Adding a whole row of the matrix is faster than picking entries from it.
                 add_multiple(whole_gradient, rows.values[t], change, n_samples)
             else:
                 fill_row(rows, t, left_out, len(left_out), row)
@@ -295,7 +296,7 @@ def _complete_gradient(
 
 @helper
 def _complement(samples: NDArray[np.int64], n: int, n_samples: int) -> Any:
-    """Return those of all samples that are not among the first n given ones, which ascend."""
+    """Return the samples that are not among the first n of `samples`, which ascend."""
     others = np.empty(n_samples - n, np.int64)
     place, n_others = 0, 0
     for t in range(n_samples):
@@ -309,7 +310,7 @@ def _complement(samples: NDArray[np.int64], n: int, n_samples: int) -> Any:
 
 @helper
 def _offset(problem: Problem) -> float:
-    """Return ρ: the mean gradient of the free samples, or the middle of what the others allow."""
+    """Return ρ: the mean gradient of the free samples, or else the middle of the possible range."""
     total, n_free = 0.0, 0
     least, greatest = np.inf, NEVER
     for t in range(len(problem.gradient)):

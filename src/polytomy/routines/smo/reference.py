@@ -1,17 +1,18 @@
-"""Support vector machines trained on a shared matrix, in plain NumPy: the oracle of its twin.
+"""Training of support vector machines, in plain NumPy: the oracle of the compiled twin.
 
 A machine is f(x) = Σ_t b_t K(x_t, x) − ρ. The coefficients b = y·α minimise the dual of the C-SVC,
 
     ½ Σ_st b_s b_t K_st − Σ_t y_t b_t   with Σ_t b_t = 0,  0 ≤ y_t b_t ≤ bound_t,
 
-by LIBSVM's sequential minimal optimisation (Chang and Lin 2011). Each step changes two of them: the
-one whose rise lowers the dual most steeply, and of those that may fall the one that promises most
-to second order (Fan, Chen and Lin 2005). It ends where the steepest rise and fall together are
-below the tolerance. A coefficient at its bound that seems to stay there is left out for a while,
-"shrunk" (Joachims 1999).
+by LIBSVM's sequential minimal optimisation (Chang and Lin 2011). Each step changes two
+coefficients. One rises: the one whose rise lowers the dual most steeply. The other falls: among
+those that can, the one that promises the largest gain to second order (Fan, Chen and Lin 2005). The
+steps end when the slopes of the steepest rise and the steepest fall sum to less than the tolerance.
+A coefficient that seems to stay at its bound is left out for a while: it is "shrunk" (Joachims
+1999).
 
-Written in b and the gradient g = K b − y, no formula has signs in it: rises are limited by `upper`
-and falls by `lower`, whatever the side.
+In terms of b and the gradient g = K b − y, the formulas have no signs: `upper` limits rises and
+`lower` limits falls, on both sides.
 """
 
 from __future__ import annotations
@@ -24,11 +25,11 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from polytomy.routines.kernel_rows.reference import FINISHED, RowMaker, made_entries
+from polytomy.routines.kernel_rows.reference import KERNEL_VALUES, RowMaker, made_entries
 from polytomy.routines.kernel_rows.reference import kernel_values as values_of
 
 __all__ = [
-    "CROWDED",
+    "COMPACTING_FRACTION",
     "FEW_SAMPLES",
     "LEAST_CURVATURE",
     "NEAR_THE_END",
@@ -41,21 +42,22 @@ Floats = NDArray[np.float64]
 Row = Callable[[int], Floats]
 
 LEAST_CURVATURE = 1e-12
-"""Stands for the curvature K_ii + K_jj − 2 K_ij of a pair where that is not positive."""
+"""Replaces the curvature K_ii + K_jj − 2 K_ij of a pair if that is not positive."""
 
 STANDSTILL = 4 * float(np.finfo(np.float64).eps)
-"""A free step of no more than this part of the coefficients is rounding: others would follow it
-without end. It is where a tolerance ends that double precision cannot reach."""
+"""A free step of at most this fraction of the coefficients is rounding. Training stops there;
+otherwise it would never end for a tolerance that double precision cannot reach."""
 
 FEW_SAMPLES = 4096
 STEPS_BETWEEN_SHRINKS = 1000, 250
-"""With few samples and with more. The first is LIBSVM's, whose very steps are taken then."""
+"""For up to FEW_SAMPLES samples and for more. The first is LIBSVM's number, so the steps are the
+same as LIBSVM's."""
 
-CROWDED = 0.8
-"""Samples are moved out of the way when fewer than this part of those present is considered."""
+COMPACTING_FRACTION = 0.8
+"""Arrays are compacted when less than this fraction of their samples is still considered."""
 
 NEAR_THE_END = 10.0
-"""Within so many tolerances of the end, all that was shrunk is looked at again, once."""
+"""Within this many tolerances of the end, all shrunk samples are considered again, once."""
 
 
 def train_machines(
@@ -74,39 +76,40 @@ def train_machines(
     starts_warm: bool,
     cache: NDArray[np.float32],
 ) -> tuple[Floats, Floats, Floats, NDArray[np.int64]]:
-    """Train several machines on the same samples, each with bounds and a kernel of its own.
+    """Train several machines on the same samples, each with its own bounds and kernel.
 
-    The first run is the problem; the others are parts of it, such as the folds of a calibration,
-    whose other samples have bounds of zero.
+    The first run is the whole problem. The other runs are parts of it, such as the folds of a
+    calibration; samples outside a part have bounds of zero.
 
     Parameters
     ----------
-    kernel_values : float32 array of shape (n, n), symmetric; of shape (0, 0) where they are not
-        finished
-    entries : float64 array of shape (n, n), symmetric; of shape (0, 0) where values are finished
-    maker : where rows are made when they are needed, what from; kernel values or entries are then
-        the places where the compiled twin keeps some of them, of shape (n_slots, n)
-    form : how entries of the matrix become kernel values; see `reference_kernel_rows`
-    columns : rows and columns of the matrix that are the samples, shape (m,)
-    signs : −1.0 or 1.0, the samples' sides, shape (m,)
+    kernel_values : float32 array of shape (n, n), symmetric, if the form is KERNEL_VALUES, else
+        of shape (0, 0)
+    entries : float64 array of shape (n, n), symmetric, if the form is another one, else of shape
+        (0, 0)
+    maker : RowMaker, if rows are computed when they are needed; `kernel_values` or `entries` then
+        has shape (n_slots, n), and the compiled twin keeps rows in it
+    form : how entries of the matrix become kernel values; see `routines.kernel_rows.reference`
+    columns : rows and columns of the matrix that belong to the samples, shape (m,)
+    signs : −1.0 or 1.0, the sides of the samples, shape (m,)
     bounds : largest |coefficient| of each sample in each run, shape (n_runs, m)
     parameters : gamma, degree and coef0 of each run's kernel, shape (n_runs, 3)
     diagonals : kernel values of the samples with themselves, shape (n_runs, m)
-    tolerance : where to stop
+    tolerance : sum of the steepest slopes below which training stops
     most_steps : largest number of steps of a run; negative for no limit
     shrinks : whether to shrink
-    starts_warm : whether runs after the first start from its coefficients, or from zero
-    cache : float32 array of 2·m numbers or more, where the compiled twin keeps rows
+    starts_warm : whether later runs start from the coefficients of the first run, or from zero
+    cache : float32 array of at least 2·m numbers, where the compiled twin keeps rows
 
     Returns
     -------
     coefficients : array of shape (n_runs, m)
-    values : decision values of all samples, those outside of a run too, shape (n_runs, m)
+    values : decision values of all samples, including those outside a run, shape (n_runs, m)
     offsets : ρ, shape (n_runs,)
     steps : int64 array of shape (n_runs,)
     """
     n_runs, n_samples = bounds.shape
-    matrix = kernel_values if form == FINISHED else entries
+    matrix = kernel_values if form == KERNEL_VALUES else entries
     coefficients, gradients = np.zeros((2, n_runs, n_samples))
     offsets, steps = np.empty(n_runs), np.empty(n_runs, dtype=np.int64)
     for run in range(n_runs):
@@ -157,12 +160,12 @@ def _start_from(
 ) -> None:
     """Start from another run's solution, made feasible.
 
-    What the bounds cut off leaves a sum that is not zero. It is made up by the samples whose
-    change lowers the dual most.
+    Cutting coefficients at their bounds leaves a sum that is not zero. The samples whose change
+    lowers the dual most make up for it.
     """
     b = problem.coefficients
     b[:] = np.clip(coefficients, problem.lower, problem.upper)
-    excess = float(np.add.accumulate(b)[-1])  # in this order, as the twin adds them
+    excess = float(np.add.accumulate(b)[-1])  # in the order in which the twin adds them
     while excess != 0:
         direction = np.sign(excess)
         can_change = problem.may_fall if excess > 0 else problem.may_rise
@@ -175,7 +178,7 @@ def _start_from(
         else:
             b[best] -= excess
             excess = 0.0
-    # With another kernel nothing of the gradient can be kept: it starts at −y.
+    # With another kernel no part of the gradient can be kept: it starts at −y.
     changes = b
     if is_same_kernel:
         problem.gradient[:] = gradient
@@ -185,7 +188,7 @@ def _start_from(
 
 
 def _solve(problem: _Problem, tolerance: float, most_steps: int, shrinks: bool) -> int:
-    """Take steps until the end, and return their number."""
+    """Take steps until the stopping rule holds; return their number."""
     n_free = int(np.count_nonzero(problem.lower < problem.upper))
     has_many = len(problem.gradient) > FEW_SAMPLES
     interval = min(n_free, STEPS_BETWEEN_SHRINKS[has_many])
@@ -214,9 +217,9 @@ def _solve(problem: _Problem, tolerance: float, most_steps: int, shrinks: bool) 
             if rise + fall < tolerance:
                 break
             continue
-        is_standing = _step(problem, samples, rise)
+        is_standstill = _step(problem, samples, rise)
         steps += 1
-        if is_standing:
+        if is_standstill:
             break
     samples.complete(problem)
     return steps
@@ -224,10 +227,11 @@ def _solve(problem: _Problem, tolerance: float, most_steps: int, shrinks: bool) 
 
 @dataclass(slots=True)
 class _Samples:
-    """Which samples the steps consider, and whose gradient is kept up to date.
+    """Which samples the steps consider, and which have an up-to-date gradient ("present").
 
-    The second are more: the compiled twin moves samples out of the way only where that pays. The
-    gradient of the others is made up later, from where and when all of it was last known.
+    More samples are present than considered, because the compiled twin compacts its arrays only
+    when that pays. The gradient of the absent samples is computed later, from the last time when
+    all of it was known.
     """
 
     is_considered: NDArray[np.bool_]
@@ -244,7 +248,9 @@ class _Samples:
 
     def leave_out(self, stays: NDArray[np.bool_]) -> None:
         self.is_considered &= ~stays
-        if np.count_nonzero(self.is_considered) < CROWDED * np.count_nonzero(self.is_present):
+        if np.count_nonzero(self.is_considered) < COMPACTING_FRACTION * np.count_nonzero(
+            self.is_present
+        ):
             self.is_present[:] = self.is_considered
 
     def complete(self, problem: _Problem) -> None:
@@ -269,16 +275,16 @@ def _steepest(problem: _Problem, is_considered: NDArray[np.bool_]) -> tuple[floa
 
 
 def _stays_at_bound(problem: _Problem, rise: float, fall: float) -> NDArray[np.bool_]:
-    """Return which samples are at a bound and would leave it less willingly than any other."""
+    """Return which samples are at a bound and seem to stay there."""
     g, may_rise, may_fall = problem.gradient, problem.may_rise, problem.may_fall
     stays: NDArray[np.bool_] = (~may_rise & (-g > rise)) | (~may_fall & (g > fall))
     return stays | (~may_rise & ~may_fall)
 
 
 def _step(problem: _Problem, samples: _Samples, rise: float) -> bool:
-    """Raise one coefficient and lower another by as much; return whether it is at a standstill."""
+    """Raise one coefficient and lower another equally; return whether that is a standstill."""
     b, g, is_considered = problem.coefficients, problem.gradient, samples.is_considered
-    # Of equals the last, as in LIBSVM.
+    # The last one if several are equal, as in LIBSVM.
     i = int(np.flatnonzero(is_considered & problem.may_rise & (-g == rise))[-1])
     slope = rise + g
     can_gain = is_considered & problem.may_fall & (slope > 0)
@@ -289,10 +295,10 @@ def _step(problem: _Problem, samples: _Samples, rise: float) -> bool:
     room_above, room_below = problem.upper[i] - b[i], b[j] - problem.lower[j]
     size = (g[j] - g[i]) / curvature[j]
     before_i, before_j = b[i], b[j]
-    is_standing = False
+    is_standstill = False
     if size < min(room_above, room_below):
         b[i], b[j] = before_i + size, before_j - size
-        is_standing = bool(size <= STANDSTILL * max(abs(before_i), abs(before_j)))
+        is_standstill = bool(size <= STANDSTILL * max(abs(before_i), abs(before_j)))
     elif room_above < room_below:
         b[i] = problem.upper[i]
         b[j] = max(before_i + before_j - b[i], problem.lower[j])
@@ -301,11 +307,11 @@ def _step(problem: _Problem, samples: _Samples, rise: float) -> bool:
         b[i] = min(before_i + before_j - b[j], problem.upper[i])
     update = problem.row(i) * (b[i] - before_i) + problem.row(j) * (b[j] - before_j)
     np.add(g, update, out=g, where=samples.is_present)
-    return is_standing
+    return is_standstill
 
 
 def _offset(problem: _Problem) -> float:
-    """Return ρ: the mean gradient of the free samples, or the middle of what the others allow."""
+    """Return ρ: the mean gradient of the free samples, or else the middle of the possible range."""
     g = problem.gradient
     may_rise, may_fall = problem.may_rise, problem.may_fall
     is_free = may_rise & may_fall

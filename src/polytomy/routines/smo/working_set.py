@@ -1,7 +1,7 @@
-"""The samples that take part in the steps of :mod:`polytomy.routines.smo.compiled`, and the steps.
+"""The samples that :mod:`polytomy.routines.smo.compiled` considers in its steps, and the steps.
 
-Maxima are the bulk of the work. The compiler makes vector instructions of loops without branches
-that keep many maxima side by side, in lanes; it does not of a loop that keeps a single one.
+Finding maxima is most of the work. The compiler turns a loop into vector instructions if it has no
+branches and keeps many maxima side by side, in lanes; it does not if the loop keeps a single one.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ __all__ = [
     "add_multiples",
     "choose_fall",
     "choose_rise",
+    "compact",
     "consider_all",
-    "move_together",
     "new_considered",
     "new_lanes",
     "shrink",
@@ -36,15 +36,15 @@ Floats = NDArray[np.float64]
 Singles = NDArray[np.float32]
 
 NEVER = -np.inf
-"""The slope of a change that cannot be."""
+"""The slope of a change that is not possible."""
 
 _LANES = 64
 _FEWER_LANES = 32
-"""A power of two, and half of it where a lane has more to keep."""
+"""A power of two, and half as many for loops that keep more numbers in each lane."""
 
 
 class Problem(NamedTuple):
-    """One run. Arrays of shape (m,), in the order of the samples."""
+    """One run: arrays of shape (m,), in the order of the samples."""
 
     diagonal: Any
     lower: Any
@@ -54,10 +54,10 @@ class Problem(NamedTuple):
 
 
 class Considered(NamedTuple):
-    """The samples that take part in the steps, moved together; all arrays are padded to lanes.
+    """The samples considered in the steps, in compact arrays that are padded to whole lanes.
 
-    `rise` is 0 where a coefficient may rise, else −∞, so that rise − gradient is the slope of a
-    rise wherever there can be one; `fall` likewise.
+    `rise` is 0 if a coefficient may rise, else −∞, so that rise − gradient is the slope of its
+    rise, or −∞ if it cannot rise; `fall` likewise.
     """
 
     samples: Any
@@ -69,7 +69,7 @@ class Considered(NamedTuple):
 
 @helper
 def new_considered(n_samples: int) -> Any:
-    """Return room for the samples."""
+    """Return empty arrays for the samples."""
     padded = (n_samples + _LANES - 1) // _LANES * _LANES
     samples = np.zeros(padded, np.int64)
     gradient, diagonal = np.zeros(padded), np.zeros(padded)
@@ -80,7 +80,7 @@ def new_considered(n_samples: int) -> Any:
 
 
 class Lanes(NamedTuple):
-    """Room for the maxima of each lane."""
+    """Workspace for the maxima of each lane."""
 
     slopes: Any
     halves: Any
@@ -90,13 +90,13 @@ class Lanes(NamedTuple):
 
 @helper
 def new_lanes() -> Any:
-    """Return room for the maxima of each lane."""
+    """Return a workspace for the maxima of each lane."""
     return Lanes(np.empty(_LANES), np.empty(_LANES), np.empty(_FEWER_LANES), np.empty(_FEWER_LANES))
 
 
 @helper
 def consider_all(considered: Considered, problem: Problem) -> None:
-    """Let all samples take part."""
+    """Consider all samples."""
     for t in range(len(problem.gradient)):
         considered.samples[t] = t
         considered.gradient[t] = problem.gradient[t]
@@ -122,7 +122,7 @@ def steepest(considered: Considered, n: int) -> Any:
 
 @helper
 def shrink(considered: Considered, n: int, rise: float, fall: float) -> int:
-    """Pass over those that seem to stay at their bounds; return how many are left."""
+    """Mark the samples that seem to stay at their bounds; return how many others there are."""
     n_left = 0
     for k in range(n):
         g = considered.gradient[k]
@@ -139,8 +139,8 @@ def shrink(considered: Considered, n: int, rise: float, fall: float) -> int:
 
 
 @helper
-def move_together(considered: Considered, n: int) -> int:
-    """Drop those that can neither rise nor fall; return how many are left."""
+def compact(considered: Considered, n: int) -> int:
+    """Drop the samples that can neither rise nor fall; return how many are left."""
     left = 0
     for k in range(n):
         if considered.rise[k] == 0.0 or considered.fall[k] == 0.0:
@@ -157,7 +157,7 @@ def move_together(considered: Considered, n: int) -> int:
 
 @helper
 def choose_rise(considered: Considered, n: int, lanes: Lanes) -> Any:
-    """Return the place and slope of the steepest rise; of equals the last."""
+    """Return the place and slope of the steepest rise, the last one if several are equal."""
     gradient, rise, slopes = considered.gradient, considered.rise, lanes.slopes
     n_blocks = (n + _LANES - 1) // _LANES
     for lane in range(_LANES):
@@ -181,7 +181,7 @@ def choose_rise(considered: Considered, n: int, lanes: Lanes) -> Any:
 
 @helper
 def _largest(values: Floats, halves: Floats) -> float:
-    """Return the largest of as many values as there are lanes."""
+    """Return the largest value of all lanes."""
     for k in range(_LANES // 2):
         other = values[k + _LANES // 2]
         halves[k] = values[k] if values[k] > other else other
@@ -198,10 +198,10 @@ def _largest(values: Floats, halves: Floats) -> float:
 def choose_fall(
     considered: Considered, n: int, row: Singles, i: int, rise: float, lanes: Lanes
 ) -> int:
-    """Return the place of the fall that gains most with the rise of i, or −1 where none does.
+    """Return the place of the fall that gains most with the rise of i, or −1 if none gains.
 
-    The gain is slope²/curvature. Lanes keep numerators and denominators of their best and compare
-    by products, which takes less time than a division.
+    The gain is slope²/curvature. Each lane keeps the numerator and denominator of its best gain and
+    compares by multiplication, which is faster than division.
     """
     gradient, fall, diagonal = considered.gradient, considered.fall, considered.diagonal
     numerators, denominators = lanes.numerators, lanes.denominators
@@ -253,9 +253,9 @@ def _gain(considered: Considered, row: Singles, i: int, k: int, rise: float) -> 
 
 @helper
 def step(problem: Problem, considered: Considered, i: int, j: int, kernel_ij: float) -> Any:
-    """Raise coefficient i and lower j by as much.
+    """Raise coefficient i and lower coefficient j equally.
 
-    Return the changes of both, and whether they are at a standstill.
+    Return both changes, and whether the step is a standstill.
     """
     b = problem.coefficients
     sample_i, sample_j = considered.samples[i], considered.samples[j]
@@ -266,10 +266,10 @@ def step(problem: Problem, considered: Considered, i: int, j: int, kernel_ij: fl
     room_below = b[sample_j] - problem.lower[sample_j]
     size = (considered.gradient[j] - considered.gradient[i]) / curvature
     before_i, before_j = b[sample_i], b[sample_j]
-    is_standing = False
+    is_standstill = False
     if size < min(room_above, room_below):
         b[sample_i], b[sample_j] = before_i + size, before_j - size
-        is_standing = size <= STANDSTILL * max(abs(before_i), abs(before_j))
+        is_standstill = size <= STANDSTILL * max(abs(before_i), abs(before_j))
     elif room_above < room_below:
         b[sample_i] = problem.upper[sample_i]
         b[sample_j] = max(before_i + before_j - b[sample_i], problem.lower[sample_j])
@@ -278,12 +278,12 @@ def step(problem: Problem, considered: Considered, i: int, j: int, kernel_ij: fl
         b[sample_i] = min(before_i + before_j - b[sample_j], problem.upper[sample_i])
     _note_freedom(considered, i, problem, sample_i)
     _note_freedom(considered, j, problem, sample_j)
-    return b[sample_i] - before_i, b[sample_j] - before_j, is_standing
+    return b[sample_i] - before_i, b[sample_j] - before_j, is_standstill
 
 
 @helper
 def add_multiple(total: Floats, row: Singles, factor: float, n: int) -> None:
-    """Add a row times a factor."""
+    """Add a multiple of a row to `total`."""
     for k in range(n):
         total[k] += row[k] * factor
 
@@ -297,6 +297,6 @@ def add_multiples(
     other_factor: float,
     n: int,
 ) -> None:
-    """Add two rows, each times its factor."""
+    """Add multiples of two rows to `total`."""
     for k in range(n):
         total[k] += row[k] * factor + other_row[k] * other_factor

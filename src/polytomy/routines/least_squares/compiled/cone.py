@@ -1,11 +1,11 @@
 """Compiled: the minimum of ½xᵀMx − cᵀx over the cone x ≥ 0, for one sample at a time.
 
 Block pivoting (Júdice and Pires 1994) finds the support in a few steps: solve on a guess, then move
-every class of the wrong sign across the border. Where that does not end, or meets dependent
-classes, Lawson and Hanson's active set (1974) does, class by class. Both work with M, a Gram
+every class of the wrong sign into or out of the support. If that does not end, or meets dependent
+classes, Lawson and Hanson's active set (1974) takes over, class by class. Both use M, a Gram
 matrix, and one Cholesky factor, to which members of the support are appended.
 
-Workspaces are made for the largest problem; the first n entries are those in use.
+Workspaces have the size of the largest problem; their first n entries are in use.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ __all__ = [
 ]
 
 _BARELY_INDEPENDENT = 1e-15
-"""DEPENDENT_BY_GRAM for a class whose gradient shows that it does not depend; below is rounding."""
+"""DEPENDENT_BY_GRAM for a class whose gradient shows that it does not depend on others."""
 
 _SWEEPS = 6
 _EXCHANGES = 20
@@ -57,7 +57,7 @@ class Single(NamedTuple):
     inside: Flags  # (n,), the support
     barred: Flags  # (n,)
     members: Indices  # (n,), the support in the order of the factor
-    # What a degenerate sample needs besides.
+    # The rest is only for degenerate samples.
     other_gram: Floats  # (n, n)
     unit: Floats  # (n,), `root` of the first problem
     rest: Floats  # (n,)
@@ -159,7 +159,7 @@ def _list_members(n: int, single: Any) -> int:
 
 @helper
 def _append_support(n: int, gram: Floats, single: Any) -> int:
-    """Factor M on the support, less what depends on others; return how many classes it has."""
+    """Factor M on the support without dependent classes; return how many classes remain."""
     n_members = int(np.intp(0))  # see _descend
     for j in range(n):
         if single.inside[j]:
@@ -186,7 +186,7 @@ def _take_gradient(n: int, n_members: int, gram: Floats, single: Any) -> None:
 
 @helper
 def scale_of_gradient(n: int, single: Any) -> float:
-    """Return the sum of the terms that a gradient is made of, in units of `root`."""
+    """Return the sum of the absolute terms of a gradient, in units of `root`."""
     scale = 0.0
     for j in range(n):
         scale += single.root[j] * abs(single.x[j])
@@ -195,7 +195,7 @@ def scale_of_gradient(n: int, single: Any) -> float:
 
 @helper
 def _exchange(n: int, single: Any) -> int:
-    """Move every class of the wrong sign across the border; return how many there were."""
+    """Move every class of the wrong sign into or out of the support; return how many moved."""
     scale = scale_of_gradient(n, single)
     n_wrong = 0
     for j in range(n):
@@ -218,16 +218,16 @@ def _descend(n: int, gram: Floats, single: Any) -> int:
     x[:n] = 0.0
     inside[:n] = False
     single.barred[:n] = False
-    # Not the literal 0: Numba would compile what it is passed to for that type too.
+    # Not the literal 0, which has another type: Numba would compile the called functions twice.
     k = int(np.intp(0))
     _take_gradient(n, k, gram, single)
-    # Every change makes the objective smaller, so there is an end; but rounding might undo one.
+    # Every change lowers the objective, so this ends; the limit is there because of rounding.
     for _ in range(10 * n + 10):
         new, is_rounding = _steepest(n, single)
         if new < 0:
             break
-        # A class that turns out dependent, or to point uphill, was chosen by rounding alone: it
-        # may not enter again before something else has changed.
+        # If the class turns out to be dependent, or to lead uphill, only rounding chose it: it may
+        # not enter again until something else has changed.
         single.barred[new] = True
         if not append_member(
             new, k, gram, single, DEPENDENT_BY_GRAM if is_rounding else _BARELY_INDEPENDENT
@@ -263,7 +263,7 @@ def _descend(n: int, gram: Floats, single: Any) -> int:
 
 @helper
 def _steepest(n: int, single: Any) -> tuple[int, bool]:
-    """Return the class to enter, or -1, and whether its gradient may be rounding."""
+    """Return the class that enters, or -1, and whether its gradient may be rounding."""
     scale = scale_of_gradient(n, single)
     best, steepest, is_rounding = -1, 0.0, True
     for j in range(n):

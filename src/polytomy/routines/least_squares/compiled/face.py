@@ -1,8 +1,8 @@
 """Compiled: the steps from one minimum on the simplex to the shortest one.
 
-The reference kernels (`reference/systems.py`) say what is solved and why; this
-is the same in terms of Gram matrices. The *face* is a list of classes that may be positive in a
-minimum; those known to be so are *open*. `single.py` takes the steps.
+The reference routines (`reference/systems.py`) say what is solved and why; these functions do the
+same in terms of Gram matrices. The *face* is a list of classes that may be positive in a minimum;
+those that are known to be are *open*. `single.py` calls these functions in order.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ __all__ = [
 ]
 
 _NOTHING = 1e-15
-"""What rounding may leave of a unit column, for each class."""
+"""Rounding error of the squared norm of a unit column, for each class."""
 
 Floats = NDArray[np.float64]
 
 
 @helper
 def list_face(n: int, single: Any) -> int:
-    """List the classes without a gradient, and open those that are positive."""
+    """List the classes whose gradient is zero, and open those that are positive."""
     scale = scale_of_gradient(n, single)
     n_face = 0
     for j in range(n):
@@ -55,10 +55,10 @@ def list_face(n: int, single: Any) -> int:
 
 @helper
 def span_open_classes(n_face: int, single: Any) -> int:
-    """Eliminate the open classes from the Gram matrix on the face; return how many it took.
+    """Eliminate the open classes from the Gram matrix on the face; return the rank.
 
-    The rows of `factor` are then those of Cholesky's factor, largest pivot first, in units of
-    `unit`; `rest` is what is left of the diagonal.
+    The rows of `factor` are then those of the Cholesky factor, largest pivot first, in units of
+    `unit`; `rest` is the remaining diagonal.
     """
     rows, face, rest = single.factor, single.face, single.rest
     rest[:n_face] = 1.0
@@ -79,7 +79,7 @@ def span_open_classes(n_face: int, single: Any) -> int:
                 row[b] -= value * done[b]
         norm = np.sqrt(largest)
         for b in range(n_face):
-            # Earlier pivots are zero but for rounding, which `unit` could make large.
+            # Earlier pivots are zero except for rounding, which `unit` could amplify.
             row[b] = 0.0 if single.barred[b] else row[b] / norm
             rest[b] -= row[b] * row[b]
         single.barred[pivot] = True
@@ -88,7 +88,7 @@ def span_open_classes(n_face: int, single: Any) -> int:
 
 @helper
 def has_doubtful_rest(n_face: int, single: Any) -> bool:
-    """Tell whether something too small to count is left that is more than rounding."""
+    """Return whether a remaining diagonal entry is small, but larger than rounding explains."""
     for b in range(n_face):
         if _NOTHING * n_face < single.rest[b] <= DEPENDENT_BY_GRAM and not single.barred[b]:
             return True
@@ -97,7 +97,7 @@ def has_doubtful_rest(n_face: int, single: Any) -> bool:
 
 @helper
 def open_dependent_classes(n_face: int, single: Any) -> tuple[int, int]:
-    """Open what lies in the span of the open; return how many stay closed and were opened."""
+    """Open classes in the span of the open ones; return how many stay closed, how many opened."""
     n_closed, n_opened = 0, 0
     for b in range(n_face):
         if not single.open[single.face[b]]:
@@ -112,7 +112,7 @@ def open_dependent_classes(n_face: int, single: Any) -> tuple[int, int]:
 
 @helper
 def fill_mixtures(n_closed: int, rank: int, single: Any) -> None:
-    """Set the problem of the shortest mixture of what closed classes have outside the span."""
+    """Set up the problem of the shortest mixture of the closed columns' parts outside the span."""
     rows, face, rest = single.factor, single.face, single.rest
     for u in range(n_closed):
         b = single.closed[u]
@@ -127,10 +127,10 @@ def fill_mixtures(n_closed: int, rank: int, single: Any) -> None:
 
 @helper
 def open_mixture(n_closed: int, single: Any) -> int:
-    """Open the classes of the shortest mixture if it is zero; return how many, -1 for unknown.
+    """Open the classes of the shortest mixture if it is zero; return how many, or -1 if in doubt.
 
-    What little a class has outside the span, `rest`, is a difference of larger numbers: relative to
-    it their rounding is the larger.
+    `rest`, the small part of a class outside the span, is a difference of larger numbers, so its
+    relative rounding error is large.
     """
     total, least = 0.0, 1.0
     for u in range(n_closed):
@@ -161,14 +161,14 @@ def leave_out_closed(n_face: int, single: Any) -> int:
 
 @helper
 def project_on_span(n_face: int, rank: int, single: Any, p: Floats) -> float:
-    """Set the shortest candidate that may be negative; return its least entry."""
+    """Set the shortest candidate, which may have negative entries; return its least entry."""
     rows, face, shortest = single.factor, single.face, single.shortest
     shortest[:n_face] = 0.0
     for t in range(rank):
         row = rows[t]
         for b in range(n_face):
             row[b] *= single.unit[face[b]]
-        for _ in range(2):  # the process of Gram and Schmidt is accurate when done twice
+        for _ in range(2):  # Gram-Schmidt is accurate when done twice
             for s in range(t):
                 product = 0.0
                 for b in range(n_face):
@@ -193,7 +193,7 @@ def project_on_span(n_face: int, rank: int, single: Any, p: Floats) -> float:
 
 @helper
 def fill_dual(n_face: int, rank: int, single: Any) -> None:
-    """Set the dual problem of the shortest candidate that is not negative."""
+    """Set up the dual problem of the shortest candidate without negative entries."""
     rows, gram, shortest = single.factor, single.other_gram, single.shortest
     for b in range(n_face):
         row = gram[b]
@@ -209,12 +209,12 @@ def fill_dual(n_face: int, rank: int, single: Any) -> None:
 
 @helper
 def read_dual(n_face: int, single: Any) -> float:
-    """Set the candidate: the gradient of the dual over its residual's square. Return its least."""
+    """Set the candidate from the solution of the dual problem; return its least entry."""
     square, least = 1.0, 0.0
     for b in range(n_face):
         square += single.shortest[b] * single.x[b]
     if square < 0.4:
-        return -1.0  # in the eyes of rounding the dual has no solution
+        return -1.0  # because of rounding, the dual has no solution
     for b in range(n_face):
         single.candidate[b] = 0.0 if single.inside[b] else single.gradient[b] / square
         least = min(least, single.candidate[b])
@@ -223,7 +223,7 @@ def read_dual(n_face: int, single: Any) -> float:
 
 @helper
 def is_same(n_face: int, other: Floats, single: Any, p: Floats) -> bool:
-    """Tell whether another point of the face has the sum and the gradient of the minimum p."""
+    """Return whether another point of the face has the same sum and gradient as the minimum p."""
     face, scale, total = single.face, 0.0, 0.0
     for b in range(n_face):
         size = max(p[face[b]], abs(other[b]))
@@ -242,7 +242,7 @@ def is_same(n_face: int, other: Floats, single: Any, p: Floats) -> bool:
 
 @helper
 def write_candidate(n_face: int, single: Any, p: Floats) -> None:
-    """Set p to the candidate, without what rounding put below zero."""
+    """Set p to the candidate, with the negative entries that rounding leaves set to zero."""
     total = 0.0
     for b in range(n_face):
         total += max(single.candidate[b], 0.0)
@@ -253,7 +253,7 @@ def write_candidate(n_face: int, single: Any, p: Floats) -> None:
 
 @helper
 def go_to_bound(n_face: int, single: Any, p: Floats) -> None:
-    """Move p towards the shortest candidate up to the first bound, and close the class there."""
+    """Move p towards the shortest candidate up to the first bound; close the class there."""
     face, shortest = single.face, single.shortest
     blocking, step = 0, 1.0
     for b in range(n_face):

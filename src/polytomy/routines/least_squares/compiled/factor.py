@@ -1,7 +1,7 @@
 """Compiled: Cholesky factors of a Gram matrix on the support, for one sample at a time.
 
-The workspace is `cone.Single`: `factor` is an upper triangle whose
-rows and columns are in the order of `members`.
+The workspace is `cone.Single`: `factor` is an upper triangle whose rows and columns are in the
+order of `members`.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from polytomy.routines.runtime.compiling import helper
 __all__ = ["append_member", "factor_members", "solve_support"]
 
 _BLOCK, _STRIP = 16, 512
-"""Rows and columns of the factor that are worked on at a time."""
+"""Numbers of rows and columns of the factor that are updated at a time."""
 
 Floats = NDArray[np.float64]
 
 
 @helper
 def factor_members(k: int, gram: Floats, single: Any, least: float) -> bool:
-    """Factor M on the k members; return False where one may depend on those before it.
+    """Factor M on the k members; return False if one may depend on those before it.
 
-    A small pivot makes the rounding of those after it larger, in proportion, so they must be larger
-    too. Rows are taken in blocks, which read what is above them once, and in strips that stay in
-    the processor's cache.
+    A small pivot amplifies the rounding error of later pivots in proportion, so these must be
+    larger. Rows are updated in blocks, which read the rows above them once, and in strips that stay
+    in the processor's cache.
     """
     factor, members = single.factor, single.members
     smallest = 1.0
@@ -63,7 +63,7 @@ def factor_members(k: int, gram: Floats, single: Any, least: float) -> bool:
 
 @helper
 def append_member(new: int, k: int, gram: Floats, single: Any, least: float) -> bool:
-    """Make class `new` the member k of the support; return False where it depends on the others."""
+    """Make class `new` member k of the support; return False if it depends on the others."""
     factor, column = single.factor, single.column
     for a in range(k):
         column[a] = gram[new, single.members[a]]
@@ -72,7 +72,7 @@ def append_member(new: int, k: int, gram: Floats, single: Any, least: float) -> 
         column[a] /= factor[a, a]
         value = column[a]
         pivot -= value * value
-        # Loops from zero over slices are vectorised; those from a + 1 are not.
+        # Loops from zero over slices are vectorised; loops from a + 1 are not.
         row, rest = factor[a, a + 1 : k], column[a + 1 : k]
         for b in range(len(rest)):
             rest[b] -= row[b] * value
@@ -87,7 +87,7 @@ def append_member(new: int, k: int, gram: Floats, single: Any, least: float) -> 
 
 @helper
 def solve_support(k: int, single: Any, solution: Floats) -> None:
-    """Solve M x = c on the support of k members; other entries are left as they are."""
+    """Solve M x = c on the support of k members; other entries of the solution do not change."""
     factor, members, y = single.factor, single.members, single.column
     for a in range(k):
         y[a] = single.linear[members[a]]

@@ -2,8 +2,8 @@
 
 The sample, or *lane*, is the last index of every array, so each arithmetic step is one vector
 operation over all lanes, whatever their supports are. Supports are found by block pivoting (Júdice
-and Pires 1994): solve on the guess, then move every class of the wrong sign across the border. What
-this leaves open after a few steps is told, for `cone.py` to solve.
+and Pires 1994): solve on the guess, then move every class of the wrong sign into or out of the
+support. Samples that are not settled after a few steps are reported, and `cone.py` solves them.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ class Lanes(NamedTuple):
 
 
 def count_lanes(n: int) -> int:
-    """Return how many samples of n classes to take side by side; 0 where none should be.
+    """Return how many samples of n classes to solve side by side; 0 if that does not pay.
 
-    The loop over lanes should be long, and the matrices stay in the processor's second cache.
+    The loop over lanes should be long, and the matrices should fit in the second-level cache.
     """
     n_lanes = min(64, 2**16 // n**2 // 8 * 8)
     return n_lanes if n_lanes >= 16 else 0
@@ -68,8 +68,7 @@ def solve_lanes(lanes: Any) -> None:
     """Solve M x = 1 on each lane's support, by Cholesky factors; x is zero elsewhere.
 
     A class outside the support, or one that depends on those before it, gets a row of zeros. A
-    small pivot makes the rounding of those after it larger, in proportion, so they must be larger
-    too.
+    small pivot amplifies the rounding error of later pivots in proportion, so these must be larger.
     """
     gram, factor, inverse, x = lanes.gram, lanes.factor, lanes.inverse, lanes.x
     n, n_lanes = gram.shape[0], gram.shape[2]
@@ -119,7 +118,7 @@ def solve_lanes(lanes: Any) -> None:
 
 @helper
 def settle_lanes(lanes: Any, n_steps: int) -> None:
-    """Minimise in every lane; `settled` tells where the minimum was found and is the only one."""
+    """Minimise in every lane; `settled` says where a minimum was found and is the only one."""
     _guess_supports(lanes)
     for _ in range(n_steps):
         solve_lanes(lanes)
@@ -183,7 +182,7 @@ def _take_products(lanes: Any) -> None:
 
 @helper
 def _exchange_in_lanes(lanes: Any) -> int:
-    """Move every class of the wrong sign across the border; return how many there were."""
+    """Move every class of the wrong sign into or out of the support; return how many moved."""
     n, n_lanes = lanes.gram.shape[0], lanes.gram.shape[2]
     scales = lanes.terms[0]
     scales[:] = 0.0

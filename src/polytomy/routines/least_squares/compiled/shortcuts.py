@@ -1,7 +1,7 @@
 """Compiled twins of `reference/shortcuts.py`: least squares without linear systems.
 
-Samples are worked through in blocks, each with a small workspace of its own: memory does not grow
-with the number of samples beyond the result. No kernel changes its arguments.
+Samples are processed in blocks, each with its own small workspace, so memory does not grow with the
+number of samples beyond the result. No routine changes its arguments.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from polytomy.routines.runtime.threads import run_in_blocks
 __all__ = ["multiply_down_tree", "project_answers", "regress_isotonic"]
 
 _LEAST = 256
-"""Samples from which on a block of them is worth the start of a thread."""
+"""Smallest block of samples that is worth a thread."""
 
 _MOST_MULTIPLICATIONS = 2**18
-"""Size of a matrix product up to which OpenBLAS does it on one thread."""
+"""Size of the largest matrix product that OpenBLAS computes on one thread."""
 
 _LEAST_PRODUCT = 16
-"""Samples that a matrix product takes at least, to be worth its start."""
+"""Smallest number of samples that is worth a matrix product."""
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -43,7 +43,7 @@ def project_answers(decisions: Floats, directions: Floats) -> Floats:
             _project_rows(points[part])
 
     if step < _LEAST_PRODUCT:
-        # The product is large enough for the linear algebra library to divide it among threads.
+        # The product is so large that BLAS divides it among threads itself.
         np.matmul(decisions, directions, out=points)
     run_in_blocks(project_block, len(decisions), least=_LEAST)
     return points
@@ -59,9 +59,9 @@ def _project_rows(points: Floats) -> None:
         largest = point[0]
         for j in range(1, n_classes):
             largest = max(largest, point[j])
-        # Coordinates count from the largest, so that large ones do not lose digits. The threshold
-        # is at least -1; from there it rises to the one that fits the coordinates still above it,
-        # until all of these stay (Michelot 1986).
+        # Coordinates are relative to the largest, so that large ones do not lose digits. The
+        # threshold is at least -1. It rises to the value that fits the coordinates still above it,
+        # until all of them stay above it (Michelot 1986).
         n_above, total = 0, 0.0
         for j in range(n_classes):
             value = point[j] - largest
@@ -110,7 +110,7 @@ def _regress_rows(
     n_partitions, n_classes = cuts.shape[0], classes.shape[0]
     total = np.empty(n_classes - 1)
     weight = np.empty(n_classes - 1)
-    # A pool is a run of cuts with one level; pools are kept as a stack.
+    # A pool is a run of cuts with one level; the pools form a stack.
     level = np.empty(n_classes - 1)
     mass = np.empty(n_classes - 1)
     end = np.empty(n_classes - 1, np.intp)
@@ -137,7 +137,7 @@ def _regress_rows(
                 mass[below] = both
                 end[below] = end[here]
                 n_pools -= 1
-        # Inside a pool only the classes before its first answered cut can have mass.
+        # Within a pool, only the classes before its first answered cut can have mass.
         pool, start, reached = 0, 0, 0.0
         for cut in range(n_classes):
             if cut < n_classes - 1 and weight[cut] == 0.0:
@@ -196,7 +196,7 @@ def _multiply_rows(
 
 @helper
 def _balance_open_nodes(children: Indices, order: Indices, answer: Floats, square: Floats) -> None:
-    """Answer for the nodes without an answer, so that the result has the least norm."""
+    """Fill in the answers of unanswered nodes that give the result of least norm."""
     for position in range(order.shape[0] - 1, -1, -1):
         row = order[position]
         left, right = children[row, 0], children[row, 1]

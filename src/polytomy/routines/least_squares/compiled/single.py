@@ -1,7 +1,7 @@
 """Compiled: the minimum on the simplex, for one sample at a time, degenerate or not.
 
-Only `minimise_single` calls `minimise_on_cone`, and hardly anything calls what calls others: each
-level of calls compiles everything below it once more.
+Only `minimise_single` calls `minimise_on_cone`, and calls are nested as little as possible, because
+each level of calls compiles everything below it again.
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ Floats = NDArray[np.float64]
 def minimise_single(single: Any, is_graded: bool, p: Floats) -> bool:
     """Set p to the shortest minimum on the simplex, given the plain Gram matrix QᵀQ.
 
-    Returns False where the matrix lacks the digits for that.
+    Return False if the matrix does not have enough digits for that.
     """
     n = len(p)
     coarse = _mean_shift(n, single)
     shift = coarse
-    while True:  # a minimum, with the finer shift where that helps
+    while True:  # find a minimum, with a finer shift if that helps
         _add_shift(n, shift, single)
         n_members = minimise_on_cone(n, single.gram, single)
         write_normalised(single.x, p)
@@ -55,13 +55,13 @@ def minimise_single(single: Any, is_graded: bool, p: Floats) -> bool:
             is_graded, shift = False, coarse
             continue
         if n_face == n_members:
-            return True  # the members are independent: there is no other minimum
+            return True  # the members are independent, so there is no other minimum
         if is_fine or not is_graded:
             break
         shift = _fine_shift(n, single)
         if shift > FINE * coarse:
             break
-    while True:  # the classes that are positive in some minimum
+    while True:  # find the classes that are positive in some minimum
         rank = span_open_classes(n_face, single)
         if has_doubtful_rest(n_face, single):
             return False
@@ -74,7 +74,7 @@ def minimise_single(single: Any, is_graded: bool, p: Floats) -> bool:
             return False
         if n_opened == 0:
             break
-    while True:  # the shortest minimum
+    while True:  # find the shortest minimum
         n_face = leave_out_closed(n_face, single)
         rank = span_open_classes(n_face, single)
         if rank == n_face:
@@ -102,7 +102,7 @@ def _mean_shift(n: int, single: Any) -> float:
 
 @helper
 def _fine_shift(n: int, single: Any) -> float:
-    """Return the least square of an open class's column, but for columns of zeros."""
+    """Return the least square of an open class's column, without columns of zeros."""
     least = np.inf
     for j in range(n):
         if single.open[j] and single.plain_gram[j, j] > 0.0:
@@ -112,7 +112,7 @@ def _fine_shift(n: int, single: Any) -> float:
 
 @helper
 def _add_shift(n: int, shift: float, single: Any) -> None:
-    """Set the problem on the cone that leads to minima on the simplex."""
+    """Set up the problem on the cone whose solution gives a minimum on the simplex."""
     for j in range(n):
         single.linear[j] = 1.0
         plain, gram = single.plain_gram[j], single.gram[j]
@@ -122,7 +122,7 @@ def _add_shift(n: int, shift: float, single: Any) -> None:
 
 @helper
 def is_stationary(n: int, single: Any, tolerance: float, p: Floats) -> bool:
-    """Tell whether p is a minimum: its gradient is least where it is positive."""
+    """Return whether p is a minimum: the gradient is least where p is positive."""
     slopes, mean, size, scale = single.trial, 0.0, 0.0, 0.0
     for j in range(n):
         row, slope = single.plain_gram[j], 0.0
@@ -131,7 +131,7 @@ def is_stationary(n: int, single: Any, tolerance: float, p: Floats) -> bool:
         slopes[j] = slope
         mean += slope * p[j]
         size += np.sqrt(row[j]) * p[j]
-        # What p is made of may be tiny; then the rounding of p itself counts for more.
+        # If the columns in the support of p are tiny, the rounding of p itself matters more.
         scale += np.sqrt(row[j]) * (tolerance * p[j] + ROUNDING)
     for j in range(n):
         rounding = scale * (np.sqrt(single.plain_gram[j, j]) + size)

@@ -1,7 +1,8 @@
 """Compiled twins of `reference/systems.py`: least squares by linear systems.
 
-Codes of few classes go in lanes, many samples side by side; what the lanes leave open and codes of
-many classes go one sample at a time. The reference kernels say what is solved and why.
+Codes of few classes are solved in lanes, many samples side by side. Codes of many classes, and
+samples that the lanes do not settle, are solved one sample at a time. The reference routines say
+what is solved and why.
 """
 
 from __future__ import annotations
@@ -29,10 +30,10 @@ from polytomy.routines.runtime.threads import run_in_blocks
 __all__ = ["couple_pairs", "minimise_on_simplex"]
 
 _SPARSE = 8
-"""A row with one class in so many is worked through class by class, not as a vector."""
+"""A row with fewer than one in this many classes is processed class by class, not as a vector."""
 
 _ROUNDS = (3, 8)
-"""Steps that lanes get in each round."""
+"""Numbers of steps in the rounds of lanes."""
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -67,7 +68,7 @@ def minimise_on_simplex(
     probabilities = np.empty((len(decisions), n_classes))
     samples = np.arange(len(decisions))
     n_lanes = count_lanes(n_classes)
-    # All lanes wait for the slowest, so those that take many steps go in a round of their own.
+    # All lanes wait for the slowest, so samples that need many steps go in a round of their own.
     for n_steps in _ROUNDS if n_lanes else ():
         settled = np.empty(len(samples), dtype=np.bool_)
         steps_in_lanes = decisions, rows, samples, n_lanes, n_steps, probabilities, settled
@@ -78,7 +79,7 @@ def minimise_on_simplex(
     run_in_blocks(_minimise_singly, len(samples), *one_by_one, least=1)
     samples = samples[~settled]
     if len(samples):
-        # Some are so nearly degenerate that Gram matrices lack the digits to tell.
+        # Some samples are so nearly degenerate that Gram matrices do not have enough digits.
         probabilities[samples] = reference_systems.minimise_on_simplex(
             decisions[samples], *rows, n_classes
         )
@@ -86,7 +87,7 @@ def minimise_on_simplex(
 
 
 class _Rows(NamedTuple):
-    """A code, row by row: the classes and signs of row i are those from starts[i] on."""
+    """A code by rows: the classes and signs of row i are at starts[i] to starts[i + 1]."""
 
     starts: Indices
     classes: Indices
@@ -238,7 +239,7 @@ def _fill_lanes(decisions: Floats, rows: Any, samples: Indices, lanes: Any) -> N
 
 @helper
 def _update_shared_gram(decisions: Floats, rows: Any, samples: Indices, lanes: Any) -> None:
-    """Set each lane's Gram matrix from AᵀA: with Q = A − r1ᵀ they differ by a term of rank two."""
+    """Set each lane's Gram matrix from AᵀA: since Q = A − r1ᵀ, they differ by a rank-two term."""
     gram, products, terms = lanes.gram, lanes.x, lanes.terms
     n, n_lanes = gram.shape[0], gram.shape[2]
     n_partitions = decisions.shape[1]

@@ -1,4 +1,4 @@
-"""Lawson and Hanson's active set in plain NumPy, for the reference kernels."""
+"""Lawson and Hanson's active set in plain NumPy, for the reference routines."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from polytomy.routines.least_squares.tolerances import DEPENDENT, ROUNDING, UNCH
 __all__ = ["minimise_on_cone", "span_columns"]
 
 _BARELY_INDEPENDENT = 1e-26
-"""What DEPENDENT becomes for a class whose gradient shows that it is not."""
+"""Replaces DEPENDENT for a class whose gradient shows that it does not depend on others."""
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -19,19 +19,19 @@ Flags = NDArray[np.bool_]
 def minimise_on_cone(b: Floats, last: float) -> Floats:
     """Return the x ≥ 0 of least |Bx − (0, …, 0, last)|, by Lawson and Hanson's active set (1974).
 
-    Some such x whose support has independent columns, where there are many.
+    If there are several, the columns of the returned x's support are independent.
     """
     n_classes = b.shape[1]
     target = np.zeros(len(b))
     target[-1] = last
-    # In units of the columns' norms all classes have the same say in what is small.
+    # With columns of unit norm, "small" means the same for all classes.
     root = np.linalg.norm(b, axis=0)
     root[root == 0.0] = 1.0
     units = b / root
     x = np.zeros(n_classes)
     support = np.zeros(n_classes, dtype=bool)
     barred = np.zeros(n_classes, dtype=bool)
-    # Every change makes the objective smaller, so there is an end; but rounding might undo one.
+    # Every change lowers the objective, so this ends; the limit is there because of rounding.
     for _ in range(10 * n_classes + 10):
         slopes = units.T @ (units @ x - target)
         slopes[support | barred] = 0.0
@@ -39,8 +39,8 @@ def minimise_on_cone(b: Floats, last: float) -> Floats:
         scale = x.sum() + last
         if slopes[new] >= -ROUNDING * scale:
             break
-        # A class that turns out dependent, or to point uphill, was chosen by rounding alone: it
-        # may not enter again before something else has changed.
+        # If the class turns out to be dependent, or to lead uphill, only rounding chose it: it may
+        # not enter again until something else has changed.
         barred[new] = True
         basis = span_columns(units[:, support], least=0.0)
         outside = units[:, new] - basis.T @ (basis @ units[:, new])
@@ -53,7 +53,7 @@ def minimise_on_cone(b: Floats, last: float) -> Floats:
             support[new] = False
             continue
         while (trial[support] < 0.0).any():
-            # Go towards the trial up to the first bound, and leave the class there.
+            # Move towards the trial up to the first bound, and drop the class that reaches it.
             falling = np.flatnonzero(support & (trial < 0.0))
             steps = x[falling] / (x[falling] - trial[falling])
             x = x + steps.min() * (trial - x)

@@ -1,7 +1,7 @@
 """Least squares without linear systems, in plain NumPy: the oracle of the compiled twins.
 
-r is the array of decisions, one row a sample; p the class probabilities. NaN in r is a binary that
-gave no answer.
+r is the array of decisions, one row per sample, and p the class probabilities. NaN in r means that
+a binary gave no answer.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ Indices = NDArray[np.intp]
 def project_answers(decisions: Floats, directions: Floats) -> Floats:
     """Return the nearest point of the simplex to each row of decisions @ directions.
 
-    For x it is max(x − t, 0) with the threshold t that makes the sum one, found from the
-    coordinates in falling order (Held, Wolfe and Crowder 1974).
+    For x it is max(x − t, 0), with the threshold t that makes the sum one. The threshold is found
+    from the coordinates in descending order (Held, Wolfe and Crowder 1974).
 
-    Where AᵀA = a·I + b·11ᵀ, and directions are A/a, these are the class probabilities: on the plane
-    sum(p) = 1 the objective is |Ap − r|² = a·|p − Aᵀr/a|² + constant. As a > 0 it is strictly
-    convex there, so at every r there is one minimum.
+    If AᵀA = a·I + b·11ᵀ and directions are A/a, these are the class probabilities: on the plane
+    sum(p) = 1 the objective is |Ap − r|² = a·|p − Aᵀr/a|² + constant. Because a > 0, it is strictly
+    convex there, so there is one minimum for every r.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ def project_answers(decisions: Floats, directions: Floats) -> Floats:
     array([[0.375, 0.625, 0.   ]])
     """
     points = decisions @ directions
-    # A multiple of 1 changes nothing; without it large coordinates would lose digits.
+    # Subtracting a multiple of 1 does not change the result; large coordinates would lose digits.
     points -= points.max(axis=1, keepdims=True)
     falling = -np.sort(-points, axis=1)
     n_above = np.arange(1, points.shape[1] + 1)
@@ -56,11 +56,11 @@ def regress_isotonic(
 ) -> Floats:
     """Return the class probabilities of an adjacent code.
 
-    With F_c the probability of the classes up to cut c, a row of sign s says 1 − 2F_c = s·r. So
-    least squares is the isotonic regression of the (1 − s·r)/2 of each cut, weighted by the number
-    of rows there, and p the steps of F. The targets lie in [0, 1], and so do the means that
-    regression takes of them: the bounds 0 ≤ F ≤ 1 hold by themselves. A cut without an answer
-    leaves only the sum of its two neighbours: the least norm shares it out evenly.
+    Let F_c be the probability of the classes up to cut c. A row of sign s says 1 − 2F_c = s·r. So
+    least squares is the isotonic regression of the (1 − s·r)/2 of each cut, weighted by its number
+    of rows, and p are the steps of F. The targets lie in [0, 1], and so do the means that the
+    regression takes of them, so the bounds 0 ≤ F ≤ 1 always hold. A cut without an answer fixes
+    only the sum of its two neighbours; the least norm divides it evenly.
 
     Parameters
     ----------
@@ -101,13 +101,14 @@ def regress_isotonic(
 def multiply_down_tree(decisions: Floats, children: Indices, order: Indices) -> Floats:
     """Return the product of the conditional probabilities down the path to each class.
 
-    This makes every row's residual zero, so it is a minimum of least squares, and the only one:
-    at the root a residual of zero and the sum of one fix the mass of both sides, and so on down.
+    The residual of every row is then zero, so this is a minimum of least squares. It is the only
+    one: at the root, a residual of zero and the sum of one fix the mass of both sides, and so on
+    down the tree.
 
-    A node without an answer may share its mass in any way. Let N be the least sum of squares that
-    unit mass can have below a node; sharing out the mass as (1 − t, t) gives (1 − t)²·N_left +
-    t²·N_right, least at t = N_left/(N_left + N_right). As the least sum of squares of mass m is
-    m²·N, deciding each open node by itself, from the leaves up, is least over all.
+    A node without an answer may divide its mass in any way. Let N be the least sum of squares that
+    unit mass can have below a node. Dividing the mass as (1 − t, t) gives (1 − t)²·N_left +
+    t²·N_right, which is least at t = N_left/(N_left + N_right). Mass m has the least sum of squares
+    m²·N, so deciding open nodes one at a time, from the leaves up, gives the overall minimum.
 
     Parameters
     ----------
@@ -129,8 +130,8 @@ def multiply_down_tree(decisions: Floats, children: Indices, order: Indices) -> 
     """
     n_samples, n_rows = decisions.shape
     answers = decisions.T.copy()
-    # Masses and sums of squares stand at rows 0, 1, … and, counted from the end, at the classes:
-    # so the code of a child, ~k for class k, is its index.
+    # Rows come first, and classes are counted from the end, so that the code of a child, ~k for
+    # class k, is its index.
     square = np.ones((2 * n_rows + 1, n_samples))
     for row in order[::-1]:
         left, right = square[children[row]]

@@ -1,7 +1,7 @@
 """Least squares by linear systems, in plain NumPy: the oracle of the compiled twins.
 
 A is the code, r the decisions of a sample and p its class probabilities. Row i of Q is
-a_i − r_i·|a_i|, so the objective is |Qp|². A binary that gave no answer, NaN in r, has no row.
+a_i − r_i·|a_i|, so the objective is |Qp|². A binary that gave no answer (NaN in r) has no row in Q.
 """
 
 from __future__ import annotations
@@ -34,19 +34,20 @@ Indices = NDArray[np.intp]
 def couple_pairs(decisions: Floats, negative: Indices, positive: Indices, n_classes: int) -> Floats:
     """Return the class probabilities of a code that holds every pair of classes, once or more.
 
-    This is the second method of Wu, Lin and Weng (2004), for rows that may repeat. It leaves p ≥ 0
-    out and solves (QᵀQ + 11ᵀ) x = 1, p = x/sum(x). The proof that this is right at every r:
+    This is the second method of Wu, Lin and Weng (2004), for rows that may repeat. It ignores the
+    constraint p ≥ 0 and solves (QᵀQ + 11ᵀ) x = 1, p = x/sum(x). Proof that this is right for any r:
 
     - The matrix is positive definite. Let Qd = 0 and sum(d) = 0. The row of classes j and k says
-      (1 − r)·d_k = (1 + r)·d_j, with factors that are not negative and not both zero; so d_j and
-      d_k are not of opposite signs. All pairs are there, so no two entries of d are of opposite
-      signs, and as they sum to zero, d = 0.
-    - Hence there is one minimum on the plane sum(p) = 1, where QᵀQp is a multiple of 1, as it is
+      (1 − r)·d_k = (1 + r)·d_j, with factors that are not negative and not both zero, so d_j and
+      d_k do not have opposite signs. The code has all pairs, so no two entries of d have opposite
+      signs. They sum to zero, so d = 0.
+    - Hence there is one minimum on the plane sum(p) = 1. There QᵀQp is a multiple of 1, as it is
       for p = x/sum(x).
-    - It is not negative. Off the diagonal QᵀQ is −(1 − r²) ≤ 0, so |p| has no larger objective
-      than p, and dividing by sum(|p|) ≥ 1 makes it no larger. The minimum being unique, p = |p|.
+    - It is not negative. Off the diagonal QᵀQ is −(1 − r²) ≤ 0, so the objective of |p| is at most
+      that of p, and dividing by sum(|p|) ≥ 1 does not increase it. The minimum is unique, so
+      p = |p|.
 
-    So no sample is degenerate, not even with r at −1 or +1, as long as every pair has an answer.
+    So no sample is degenerate, even if r is −1 or +1, as long as every pair has an answer.
 
     Parameters
     ----------
@@ -89,7 +90,7 @@ def minimise_on_simplex(
 ) -> Floats:
     """Return the class probabilities of any code.
 
-    Of all minima of |Qp|² on the simplex, the one of least norm.
+    This is the minimum of |Qp|² on the simplex; if there are several, the one of least norm.
 
     Parameters
     ----------
@@ -98,7 +99,7 @@ def minimise_on_simplex(
         The classes of row i are ``row_classes[row_starts[i]:row_starts[i + 1]]``, ascending.
     row_classes, row_signs : arrays of shape (n_nonzeros,)
     shared_gram : array of shape (n_classes, n_classes), AᵀA of a code without zeros, else (0, 0)
-        Saves the compiled twin work; not needed here.
+        It saves the compiled twin some work and is not used here.
     n_classes : int
 
     Returns
@@ -107,7 +108,7 @@ def minimise_on_simplex(
 
     Examples
     --------
-    The only row tells class 0 from the others; the least norm shares out what these have.
+    The only row separates class 0 from the others; the least norm divides their mass evenly.
 
     >>> one_row = np.array([0, 3]), np.arange(3), np.array([1.0, -1.0, -1.0])
     >>> minimise_on_simplex(np.array([[0.0]]), *one_row, np.empty((0, 0)), 3)
@@ -132,10 +133,10 @@ def _minimise(q: Floats) -> Floats:
     when divided by sum(x). With B = [Q; √shift·1ᵀ] it is the x ≥ 0 of least
     |Bx − (0, …, 0, 1/√shift)|.
 
-    Any shift leads to the same minima, but it should have the size of the columns of Q that p is
-    made of. Where r is so close to ±1 that several of these are tiny, a much larger shift makes
-    them look alike; a much smaller one hides that others are. So shifts of the least and of the
-    largest of the tiny are tried too, and the shortest of the minima that they lead to counts.
+    Any shift leads to the same minima, but it should have the size of the columns of Q in the
+    support of p. If r is so close to ±1 that several of these columns are tiny, a much larger shift
+    makes them look equal, and a much smaller one hides that others are equal. So the squares of the
+    smallest and the largest tiny column are also tried as shifts, and the shortest minimum wins.
     """
     squares = (q**2).sum(axis=0)
     shift = squares.mean() / len(squares) if squares.any() else 1.0
@@ -152,30 +153,30 @@ def _minimise(q: Floats) -> Floats:
 
 
 class _Minimum(NamedTuple):
-    """A minimum and what it tells about others."""
+    """A minimum, and which other minima there may be."""
 
     p: Floats
     b: Floats
     face: Indices  # classes that may be positive in a minimum
-    is_open: Flags  # which of these are positive in this one
+    is_open: Flags  # which classes of the face are positive in this minimum
     is_only: bool
 
 
 def _minimise_with_shift(q: Floats, shift: float) -> _Minimum:
     b = np.vstack((q, np.full(q.shape[1], np.sqrt(shift))))
     x = minimise_on_cone(b, 1.0 / np.sqrt(shift))
-    # Only classes without a gradient can be positive in a minimum.
+    # Only classes whose gradient is zero can be positive in a minimum.
     root = np.linalg.norm(b, axis=0)
     gradient = b.T @ (b @ x) - 1.0
     face = np.flatnonzero((x > 0.0) | (gradient <= FACE * (root * (root @ x) + 1.0)))
     is_open = (x * root)[face] > ROUNDING * (root @ x)
-    # The support's columns are independent, so it takes more classes for another minimum.
+    # The support's columns are independent, so another minimum needs more classes.
     is_only = len(face) == np.count_nonzero(x)
     return _Minimum(x / x.sum(), b, face, is_open, is_only)
 
 
 def _shorten_minimum(minimum: _Minimum) -> Floats:
-    """Return the shortest minimum that this one leads to."""
+    """Return the shortest minimum on the face of this one."""
     p = minimum.p.copy()
     if not minimum.is_only:
         root = np.linalg.norm(minimum.b, axis=0)
@@ -186,10 +187,10 @@ def _shorten_minimum(minimum: _Minimum) -> Floats:
 
 
 def _is_stationary(q: Floats, p: Floats) -> bool:
-    """Tell whether p is a minimum: its gradient is least where it is positive."""
+    """Return whether p is a minimum: the gradient is least where p is positive."""
     root = np.linalg.norm(q, axis=0)
-    # What p is made of may be tiny; then the rounding of p itself counts for more. The slopes are
-    # compared with their mean, which has a rounding of its own.
+    # If the columns in the support of p are tiny, the rounding of p itself matters more. The slopes
+    # are compared with their mean, which has its own rounding error.
     rounding = (UNCHANGED * (root @ p) + ROUNDING * root.sum()) * (root + root @ p)
     slopes = q.T @ (q @ p)
     slopes -= slopes @ p
@@ -197,12 +198,12 @@ def _is_stationary(q: Floats, p: Floats) -> bool:
 
 
 def _find_open_classes(units: Floats, is_open: Flags) -> Flags:
-    """Return which classes are positive in some minimum, given those that are in one.
+    """Return which classes are positive in some minimum ("open"), given those of one minimum.
 
-    A closed class can be opened if its column lies in the span of the open ones' (they can make
-    room for it), or if a mixture of closed columns does. The mixtures are the convex hull of what
-    the columns have outside that span: if it does not hold zero, the plane that keeps it from zero
-    shows that no closed class can be positive.
+    A closed class can be opened if its column lies in the span of the open columns (the open
+    classes can make room for it), or if a mixture of closed columns does. The mixtures form the
+    convex hull of the parts of the columns outside that span. If the hull does not contain zero,
+    a plane separates it from zero, which shows that no closed class can be positive.
     """
     is_open = is_open.copy()
     while not is_open.all():
@@ -217,7 +218,7 @@ def _find_open_classes(units: Floats, is_open: Flags) -> Flags:
             mixture = hull @ (weights / weights.sum())
             if mixture @ mixture > DEPENDENT:
                 break
-            # The less of a column is outside, the larger is its rounding.
+            # The smaller the part outside is, the larger is its rounding error.
             opened[closed] = weights > ROUNDING * weights.sum() / np.sqrt(square[closed])
         is_open |= opened
     return is_open
@@ -226,12 +227,12 @@ def _find_open_classes(units: Floats, is_open: Flags) -> Flags:
 def _shorten(p: Floats, b: Floats, root: Floats, classes: Indices) -> None:
     """Replace the minimum p by the shortest one that is positive only in the given classes.
 
-    All minima on the simplex have the same Qp, the objective being strictly convex in Qp, and the
-    same sum. So they are p + Nt, with N an orthonormal basis of the null space of B, as far as
-    these are not negative. The shortest without that bound is s, the projection of p on the span of
-    B's rows. Where s is negative somewhere and rounding spoils the shortest within the bound, p
-    goes towards s as far as it can, and the class that stops it is left out. Where even s is no
-    minimum, B was singular in the eyes of rounding only, and p is the answer.
+    All minima on the simplex have the same sum and the same Qp, because the objective is strictly
+    convex in Qp. So they are the non-negative vectors among p + Nt, where N is an orthonormal basis
+    of the null space of B. Without the bound, the shortest is s, the projection of p on the span of
+    B's rows. If s has a negative entry and rounding spoils the shortest vector within the bound, p
+    moves towards s as far as it can, and the class that stops it is left out. If even s is not a
+    minimum, B only looked singular because of rounding, and p is the result.
     """
     while True:
         here = p[classes]
@@ -258,10 +259,10 @@ def _shorten(p: Floats, b: Floats, root: Floats, classes: Indices) -> None:
 
 
 def _span_rows(units: Floats) -> Floats:
-    """Return independent rows that span those of B, in units of its columns' norms.
+    """Return independent rows with the same span as those of B, in units of its columns' norms.
 
-    Row by row, from the column furthest from the span of those before it: so tiny columns do not
-    drown in the rounding of others, as they would in an orthogonal basis.
+    They are found row by row, from the column farthest from the span of the columns before it. So
+    tiny columns are not lost in the rounding of others, as they would be in an orthogonal basis.
     """
     triangle, order = qr(units, mode="r", pivoting=True)
     rank = np.count_nonzero(np.diag(triangle) ** 2 > DEPENDENT)
@@ -271,7 +272,7 @@ def _span_rows(units: Floats) -> Floats:
 
 
 def _is_same(other: Floats, here: Floats, b: Floats, root: Floats, classes: Indices) -> bool:
-    """Tell whether another point has the sum and the gradient of the minimum here."""
+    """Return whether another point has the same sum and gradient as the minimum `here`."""
     change = b.T @ (b[:, classes] @ (other - here))
     size = root[classes] @ (UNCHANGED * np.maximum(here, np.abs(other)) + ROUNDING)
     return bool(abs(other.sum() - 1.0) <= UNCHANGED and (np.abs(change) <= size * root).all())
@@ -280,10 +281,10 @@ def _is_same(other: Floats, here: Floats, b: Floats, root: Floats, classes: Indi
 def _shortest_within_bounds(shortest: Floats, null_space: Floats) -> Floats:
     """Return s + Nt with the least |t| that has Nt ≥ −s.
 
-    By the dual: with the y ≥ 0 of least |[Nᵀ; −sᵀ]y − (0, …, 0, 1)| and its residual (u, v), t is
-    −u/v (Lawson and Hanson 1974, chapter 23). That every class is positive in some minimum gives
-    the problem room inside its bounds; without it, rounding could leave no solution. As −v is
-    1/(1 + |t|²), and s + Nt no longer than 1, a smaller one tells of that; s is returned then.
+    It is found from the dual: with the y ≥ 0 of least |[Nᵀ; −sᵀ]y − (0, …, 0, 1)| and its residual
+    (u, v), t is −u/v (Lawson and Hanson 1974, chapter 23). Every class is positive in some minimum,
+    so the bounds leave room inside; without it, rounding could leave no solution. Since −v is
+    1/(1 + |t|²) and |s + Nt| ≤ 1, a smaller −v shows that there is none; then s is returned.
     """
     dual = np.vstack((null_space.T, -shortest))
     residual = dual @ minimise_on_cone(dual, 1.0)

@@ -1,0 +1,100 @@
+"""Structures that methods and algorithms need of a code, and why a code lacks one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from polytomy.codes import CodingMatrix
+
+__all__ = ["ADJACENT", "ANY_CODE", "EQUIANGULAR", "ONE_VS_ONE", "TREE", "Structure"]
+
+_WORDS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+
+
+class Structure(NamedTuple):
+    """A structure that a code may have.
+
+    Attributes
+    ----------
+    name : what to call a code of this structure, with its article
+    is_met_by : function of a code that tells whether the code has the structure
+    why_not : function of a code without the structure that returns the reason, as a clause
+
+    Examples
+    --------
+    >>> code = CodingMatrix([[-1, 1, 1], [-1, -1, 1], [1, -1, 1]])
+    >>> TREE.is_met_by(code)
+    False
+    >>> print(f"needs {TREE.name}; {TREE.why_not(code)}")
+    needs a tree; 3 partitions are not the 2 splits of a tree over 3 classes
+    """
+
+    name: str
+    is_met_by: Callable[[CodingMatrix], bool]
+    why_not: Callable[[CodingMatrix], str]
+
+
+def _why_not_tree(code: CodingMatrix) -> str:
+    n_splits = code.n_classes - 1
+    if code.n_partitions != n_splits:
+        verb = "is" if code.n_partitions == 1 else "are"
+        return (
+            f"{_count(code.n_partitions, 'partition')} {verb} not the {_count(n_splits, 'split')} "
+            f"of a tree over {code.n_classes} classes"
+        )
+    return "the partitions do not nest, so they are not the splits of one tree"
+
+
+def _why_not_adjacent(code: CodingMatrix) -> str:
+    if not code.is_strict:
+        return _name_left_out_class(code)
+    return "no order of the classes lets every partition cut them into two runs"
+
+
+def _why_not_equiangular(code: CodingMatrix) -> str:
+    if not code.is_strict:
+        return _name_left_out_class(code)
+    matrix = code.matrix.astype(np.int64)
+    gram = matrix.T @ matrix
+    pairs = np.column_stack(np.triu_indices(code.n_classes, 1))
+    agreements = (code.n_partitions + gram[pairs[:, 0], pairs[:, 1]]) // 2
+    other = int(np.argmax(agreements != agreements[0]))
+    (a, b), (c, d) = pairs[0], pairs[other]
+    return (
+        f"classes {a} and {b} agree in {_count(agreements[0], 'partition')}, "
+        f"classes {c} and {d} in {agreements[other]}"
+    )
+
+
+def _why_not_one_vs_one(code: CodingMatrix) -> str:
+    if code.pairs is None:
+        sizes = np.count_nonzero(code.matrix, axis=1)
+        partition = int(np.argmax(sizes != 2))
+        size = int(sizes[partition])
+        return f"partition {partition} has {_WORDS[size] if size < len(_WORDS) else size} classes"
+    negative, positive = code.pairs
+    is_compared = np.eye(code.n_classes, dtype=np.bool_)
+    is_compared[negative, positive] = is_compared[positive, negative] = True
+    first, second = np.argwhere(~is_compared)[0]
+    return f"no partition compares classes {first} and {second}"
+
+
+def _name_left_out_class(code: CodingMatrix) -> str:
+    partition, absent = np.argwhere(code.matrix == 0)[0]
+    return f"partition {partition} leaves class {absent} out"
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
+
+
+ANY_CODE = Structure("any code", lambda _: True, str)
+ONE_VS_ONE = Structure("a one-vs-one code", lambda code: code.is_one_vs_one, _why_not_one_vs_one)
+TREE = Structure("a tree", lambda code: code.is_tree, _why_not_tree)
+ADJACENT = Structure("an adjacent code", lambda code: code.is_adjacent, _why_not_adjacent)
+EQUIANGULAR = Structure(
+    "an equiangular code", lambda code: code.is_equiangular, _why_not_equiangular
+)

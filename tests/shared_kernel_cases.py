@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from polytomy.binary.problems import BinaryProblem
+from polytomy.binary import BinaryProblem, FitArguments, TrainingOptions, train_binary
 from polytomy.svm import train_on_shared_kernel
 
 
@@ -27,9 +27,25 @@ def all_problems(codes):
     return [pair(codes, 0, 1), pair(codes, 0, 2), pair(codes, 1, 2), rest(codes, 2)]
 
 
+def training_options(*, sample_weight=None, **options):
+    return TrainingOptions(arguments=FitArguments(sample_weight), **options)
+
+
+def train_alone(estimator, X, problem, *, warn=True, **options):
+    """Train one problem, without a shared matrix."""
+    return train_binary(estimator, X, problem, training_options(**options), warn=warn)
+
+
+def train_shared(svcs, X, problems, *, seeds=None, listener=None, **options):
+    """Train problems on a shared matrix, as far as they can be."""
+    return train_on_shared_kernel(
+        svcs, X, problems, training_options(**options), seeds=seeds, listener=listener
+    )
+
+
 def share(svc, X, problems, **options):
-    """Train all problems by copies of an SVC, and expect that all of them are."""
+    """Train all problems by clones of an SVC on a shared matrix."""
     svcs = svc if isinstance(svc, list) else [svc] * len(problems)
-    training = train_on_shared_kernel(svcs, X, problems, **options)
+    training = train_shared(svcs, X, problems, **options)
     assert all(binary is not None for binary in training.binaries), training.notes
     return training.binaries

@@ -15,7 +15,7 @@ from sklearn.svm import SVC, LinearSVC, NuSVC
 
 from bank_machines import assert_same_scores, one_vs_one, own_scores, three_classes
 from polytomy.banks import Bank, build_bank
-from polytomy.binary import TrainedBinary, train_binary
+from polytomy.binary import TrainedBinary, TrainingOptions, train_binary
 from polytomy.binary.answers import Output
 from polytomy.binary.problems import BinaryProblem
 from polytomy.errors import ArgumentError
@@ -53,10 +53,11 @@ def test_scores_are_in_the_order_of_the_binaries(chosen, seed, shuffled):
 @pytest.mark.parametrize("calibration", ["sigmoid", "isotonic", "temperature", None])
 def test_decisions_are_calibrated_as_each_binary_would_be(calibration):
     X, y = three_classes(np.random.default_rng(0), 60, 3)
+    options = TrainingOptions(calibration=calibration, random_state=0)
     binaries = []
     for positive, model in enumerate((SVC(), LinearSVC(), GaussianNB())):
         problem = BinaryProblem(str(positive), np.arange(60), y == positive)
-        binaries.append(train_binary(model, X, problem, calibration=calibration, random_state=0))
+        binaries.append(train_binary(model, X, problem, options))
     decisions = build_bank(binaries).decisions(X)
     own = np.column_stack([binary.decisions(X) for binary in binaries])
     assert_same_scores(decisions, own)

@@ -219,7 +219,9 @@ class TestBinariesThatAreNotLinear:
 @pytest.mark.parametrize("estimator", [LogisticRegression(), LinearSVC(), SGDClassifier(alpha=0.1)])
 def test_votes_from_signs_alone_are_those_of_the_answers(estimator):
     X, y = load_iris(return_X_y=True)
-    classifier = PolytomyClassifier(estimator, "one-vs-one", "hamming", random_state=0).fit(X, y)
+    classifier = PolytomyClassifier(estimator, "one-vs-one", solver="hamming", random_state=0).fit(
+        X, y
+    )
     votes = classifier.decision_function(X)
     np.testing.assert_array_equal(
         votes, decode(classifier.scheme_, classifier.decisions(X), "hamming")

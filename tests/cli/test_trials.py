@@ -90,7 +90,7 @@ def test_a_control_text_is_one_scheme(polytomy, data, here):
         ("trials --datasets irs", "Did you mean 'iris'?"),
         ("trials --data nowhere", "nowhere: No such file or directory"),
         ("trials --data data --datasets moon", "data has no dataset 'moon'; it has land, sea"),
-        ("trials --data data --schemes one-vs-on", "Did you mean 'one-vs-one'?"),
+        ("trials --data data --schemes one-vs-on", 'Did you mean "one-vs-one"?'),
         ("trials --data data --solvers gredy", 'Did you mean "greedy"?'),
         ("trials --data data --test 3", "must be between 0 and 1; got 3."),
         ("trials --data data --estimator nosuch", 'Specification "nosuch"'),

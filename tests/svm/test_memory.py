@@ -9,14 +9,14 @@ import scipy.sparse
 from sklearn.svm import SVC
 
 from polytomy.errors import ArgumentError
-from polytomy.svm import default_memory_budget, train_on_shared_kernel
+from polytomy.svm import default_memory_budget
 from polytomy.svm.memory import (
     bytes_of_matrix,
     bytes_of_rows,
     bytes_of_thread,
     size_in_words,
 )
-from shared_kernel_cases import clouds, pair, rest, share
+from shared_kernel_cases import clouds, pair, rest, share, train_shared
 
 
 def need(X, n_rows, n_runs, holds_kernel_values=False):
@@ -50,15 +50,13 @@ class TestMemory:
         problems = [rest(codes, 1), pair(codes, 0, 2), rest(codes, 2)]
         options = {"seeds": [1, 2, 3], "n_jobs": 1}
         needed = need(X, 900, n_runs=6, holds_kernel_values=holds_kernel_values)
-        whole = train_on_shared_kernel([svc] * 3, X, problems, memory_budget=needed, **options)
+        whole = train_shared([svc] * 3, X, problems, memory_budget=needed, **options)
         row = bytes_of_matrix(900, holds_kernel_values=holds_kernel_values) // 900
         for n_kept in 899, 500:
             budget = needed - (900 - n_kept) * row
-            training = train_on_shared_kernel(
-                [svc] * 3, X, problems, memory_budget=budget, **options
-            )
+            training = train_shared([svc] * 3, X, problems, memory_budget=budget, **options)
             assert training.notes == [
-                "3 of the binaries are trained on one matrix of 900 rows, of which up to "
+                "3 binaries are trained on one matrix of 900 rows, of which up to "
                 f"{n_kept} are kept at a time."
             ]
             for one, other in zip(training.binaries, whole.binaries, strict=True):
@@ -72,16 +70,14 @@ class TestMemory:
             need(X, 900, n_runs=1) - bytes_of_matrix(900, holds_kernel_values=False) + 500 * 8 * 900
         )
         options = {"calibration": None}
-        training = train_on_shared_kernel([SVC()] * 2, X, problems, memory_budget=needed, **options)
+        training = train_shared([SVC()] * 2, X, problems, memory_budget=needed, **options)
         assert all(training.binaries)
-        training = train_on_shared_kernel(
-            [SVC()] * 2, X, problems, memory_budget=needed - 1, **options
-        )
+        training = train_shared([SVC()] * 2, X, problems, memory_budget=needed - 1, **options)
         assert training.binaries == [None, None]
         whole, given = size_in_words(need(X, 900, n_runs=1)), size_in_words(needed)
         assert training.notes == [
-            "The kernel matrix of all problems is too large; each has one of its own.",
-            f"2 of the binaries are trained one by one: training on a matrix of 900 rows takes "
+            "The kernel matrix of all problems is too large; each problem has its own.",
+            f"2 binaries are trained one by one: training on a matrix of 900 rows takes "
             f"{whole}, more than memory_budget, {given}.",
         ]
 
@@ -90,9 +86,7 @@ class TestMemory:
         X = scipy.sparse.csr_array(np.where(np.abs(X) > 1, X, 0.0))
         problems = [rest(codes, 1), rest(codes, 2)]
         budget = need(X, 600, n_runs=1) - 1
-        training = train_on_shared_kernel(
-            [SVC()] * 2, X, problems, memory_budget=budget, calibration=None
-        )
+        training = train_shared([SVC()] * 2, X, problems, memory_budget=budget, calibration=None)
         assert training.binaries == [None, None]
 
     def test_each_problem_has_its_own_matrix_if_one_of_all_does_not_fit(self):
@@ -100,7 +94,7 @@ class TestMemory:
         svc = SVC(gamma=0.1)
         problems = [pair(codes, 0, 1), rest(codes, 2), pair(codes, 1, 2)]
         options = {"seeds": [1, 2, 3], "n_jobs": 1}
-        training = train_on_shared_kernel(
+        training = train_shared(
             [svc] * 3,
             X,
             problems,
@@ -112,21 +106,19 @@ class TestMemory:
         for k in 0, 2:
             np.testing.assert_array_equal(training.binaries[k].scores(X), together[k].scores(X))
         assert training.notes[1].startswith(
-            "1 of the binaries are trained one by one: training on a matrix of 600 rows"
+            "1 binaries are trained one by one: training on a matrix of 600 rows"
         )
 
     def test_rows_that_no_problem_needs_take_no_memory(self):
         X, codes = clouds(600)
-        training = train_on_shared_kernel(
+        training = train_shared(
             [SVC()],
             X,
             [pair(codes, 0, 1)],
             memory_budget=need(X, 400, n_runs=1),
             calibration=None,
         )
-        assert training.notes == [
-            "1 of the binaries are trained on one matrix of 400 rows, 1.28 MB."
-        ]
+        assert training.notes == ["1 binaries are trained on one matrix of 400 rows, 1.28 MB."]
 
     @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="asks Linux for the peak")
     def test_the_peak_of_memory_is_within_the_budget(self):
@@ -135,13 +127,14 @@ class TestMemory:
 from pathlib import Path
 import numpy as np
 from sklearn.svm import SVC
-from polytomy.binary.problems import BinaryProblem
+from polytomy.binary import BinaryProblem, TrainingOptions
 from polytomy.svm import train_on_shared_kernel
 
 def train(n, budget=None):
     X = np.random.default_rng(0).normal(size=(n, 20))
     halves = [BinaryProblem(str(k), np.arange(n), X[:, k] > 0) for k in range(3)]
-    training = train_on_shared_kernel([SVC()] * 3, X, halves, memory_budget=budget, n_jobs=2)
+    options = TrainingOptions(memory_budget=budget, n_jobs=2)
+    training = train_on_shared_kernel([SVC()] * 3, X, halves, options)
     assert all(training.binaries) or budget is not None
     status = Path("/proc/self/status").read_text()
     return 1024 * int(status.split("VmHWM:")[1].split()[0])
@@ -166,4 +159,4 @@ print(before, train(4000), train(6000, 1e8))
         with pytest.raises(
             ArgumentError, match=r"memory_budget=.* must be a number of bytes, zero or more"
         ):
-            train_on_shared_kernel([], np.zeros((1, 1)), [], memory_budget=budget)
+            train_shared([], np.zeros((1, 1)), [], memory_budget=budget)

@@ -8,7 +8,7 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.model_selection import LeaveOneOut, ShuffleSplit, StratifiedKFold
 from sklearn.svm import SVC
 
-from polytomy.binary import train_binary
+from polytomy.binary import TrainingListener
 from polytomy.binary.answers import Output
 from polytomy.binary.problems import BinaryProblem, balance_sides
 from polytomy.calibration.calibrators import (
@@ -17,9 +17,18 @@ from polytomy.calibration.calibrators import (
     TemperatureCalibrator,
     UncalibratedMap,
 )
-from polytomy.svm import train_on_shared_kernel
 from polytomy.svm.planning import measure
-from shared_kernel_cases import all_problems, clouds, pair, rest, share
+from shared_kernel_cases import all_problems, clouds, pair, rest, share, train_alone, train_shared
+
+
+class Listener(TrainingListener):
+    """Keeps the names of the partitions it hears of."""
+
+    def __init__(self):
+        self.names = []
+
+    def trained(self, partition):
+        self.names.append(partition)
 
 
 class TestAgainstTrainBinary:
@@ -42,7 +51,7 @@ class TestAgainstTrainBinary:
         problems = all_problems(codes)
         binaries = share(svc, X, problems, seeds=[3, 4, 5, 6], sample_weight=weight)
         for seed, problem, binary in zip([3, 4, 5, 6], problems, binaries, strict=True):
-            other = train_binary(svc, X, problem, random_state=seed, sample_weight=weight)
+            other = train_alone(svc, X, problem, random_state=seed, sample_weight=weight)
             assert (binary.name, binary.output) == (other.name, other.output)
             assert type(binary.calibrator) is type(other.calibrator) is SigmoidCalibrator
             # The sigmoid is no positive definite kernel: there are several solutions.
@@ -69,7 +78,7 @@ class TestAgainstTrainBinary:
         problem = pair(codes, 0, 1)
         options = {"calibration": calibration, "cv": cv}
         (binary,) = share(SVC(), X, [problem], seeds=[1], **options)
-        other = train_binary(SVC(), X, problem, random_state=1, **options)
+        other = train_alone(SVC(), X, problem, random_state=1, **options)
         assert type(binary.calibrator) is type(other.calibrator) is kind
         np.testing.assert_allclose(binary.decisions(X), other.decisions(X), rtol=0, atol=0.02)
 
@@ -77,9 +86,9 @@ class TestAgainstTrainBinary:
         X, codes = clouds(200, 5, spread=2.0)
         problem = rest(codes, 3)
         weight = np.random.default_rng(0).uniform(0.5, 2, 200)
-        (binary,) = share(SVC(), X, [problem], seeds=[0], sample_weight=weight, balance=True)
+        (binary,) = share(SVC(), X, [problem], seeds=[0], sample_weight=weight, balances_sides=True)
         balanced = balance_sides(problem, weight, 200)
-        other = train_binary(SVC(), X, problem, random_state=0, sample_weight=balanced)
+        other = train_alone(SVC(), X, problem, random_state=0, sample_weight=balanced)
         np.testing.assert_allclose(binary.decisions(X), other.decisions(X), rtol=0, atol=0.01)
 
     @pytest.mark.parametrize(
@@ -104,7 +113,7 @@ class TestAgainstTrainBinary:
         X, _ = clouds(30, 2)
         problem = BinaryProblem("p", np.arange(30), np.arange(30) < n_positive)
         (binary,) = share(SVC(), X, [problem], seeds=[0])
-        other = train_binary(SVC(), X, problem, random_state=0, warn=False)
+        other = train_alone(SVC(), X, problem, random_state=0, warn=False)
         assert binary.shortcoming == other.shortcoming
         assert bool(binary.shortcoming) is (n_positive == 1)
         assert type(binary.calibrator) is type(other.calibrator)
@@ -115,7 +124,7 @@ class TestAgainstTrainBinary:
         cv = [(np.flatnonzero(codes == 1), np.flatnonzero(codes == 0))]
         problem = rest(codes, 1)
         (binary,) = share(SVC(), X, [problem], cv=cv)
-        other = train_binary(SVC(), X, problem, cv=cv, warn=False)
+        other = train_alone(SVC(), X, problem, cv=cv, warn=False)
         assert binary.shortcoming == other.shortcoming
         assert "cv holds out no samples" in binary.shortcoming
 
@@ -124,15 +133,15 @@ class TestAgainstTrainBinary:
         calibrator = RandomForestClassifier(5)
         problem = rest(codes, 1)
         (binary,) = share(SVC(), X, [problem], seeds=[3], calibration=calibrator)
-        other = train_binary(SVC(), X, problem, random_state=3, calibration=calibrator)
+        other = train_alone(SVC(), X, problem, random_state=3, calibration=calibrator)
         assert binary.calibrator.calibrator.random_state == other.calibrator.calibrator.random_state
 
     def test_more_folds_than_expected_go_the_other_way(self):
         X, codes = clouds(30, 2)
-        training = train_on_shared_kernel([SVC()], X, [rest(codes, 1)], cv=LeaveOneOut())
+        training = train_shared([SVC()], X, [rest(codes, 1)], cv=LeaveOneOut())
         assert training.binaries == [None]
         assert training.notes[1] == (
-            "1 of the binaries are trained one by one: cv makes 30 folds, more than were expected."
+            "1 binaries are trained one by one: cv makes 30 folds, more than were expected."
         )
 
 
@@ -196,7 +205,7 @@ class TestSharing:
             size = measure(X, subset, n_runs=6, holds_kernel_values=False)
             budget = size.with_one_thread
             one, two = (
-                train_on_shared_kernel(
+                train_shared(
                     [SVC()] * 3, X, problems, seeds=[0, 1, 2], memory_budget=budget, n_jobs=n_jobs
                 )
                 for n_jobs in (1, 2)
@@ -210,7 +219,7 @@ class TestSharing:
     def test_values_too_large_for_one_machine_leave_the_others(self):
         X, codes = clouds(60)
         svcs = [SVC(kernel="linear"), SVC(kernel="poly", gamma=1e4, degree=12)]
-        training = train_on_shared_kernel(svcs, X, [rest(codes, 1)] * 2)
+        training = train_shared(svcs, X, [rest(codes, 1)] * 2)
         assert training.binaries[0] is not None
         assert training.binaries[1] is None
         assert "too large for single precision" in training.notes[1]
@@ -238,7 +247,7 @@ class TestSharing:
         X, codes = clouds(120)
         svcs = [SVC(), SVC(kernel="linear"), SVC(kernel="poly"), SVC(kernel="sigmoid")]
         problem = pair(codes, 0, 1)
-        training = train_on_shared_kernel(svcs, X, [problem] * 4, seeds=[0] * 4)
+        training = train_shared(svcs, X, [problem] * 4, seeds=[0] * 4)
         for svc, binary in zip(svcs, training.binaries, strict=True):
             (alone,) = share(svc, X, [problem], seeds=[0])
             np.testing.assert_allclose(binary.decisions(X), alone.decisions(X), rtol=0, atol=1e-6)
@@ -257,10 +266,10 @@ class TestSharing:
 
     def test_progress_is_reported_for_every_problem(self):
         X, codes = clouds()
-        reported = []
+        listener = Listener()
         problems = [*all_problems(codes), BinaryProblem("none", np.arange(0), np.zeros(0, bool))]
-        share(SVC(), X, problems, on_trained=reported.append, n_jobs=2)
-        assert sorted(reported) == [0, 1, 2, 3, 4]
+        share(SVC(), X, problems, listener=listener, n_jobs=2)
+        assert sorted(listener.names) == sorted(problem.name for problem in problems)
 
     def test_the_given_estimators_are_not_fitted(self):
         X, codes = clouds()

@@ -4,7 +4,6 @@ import scipy.sparse
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import SVC, LinearSVC, NuSVC
 
-from polytomy.svm import train_on_shared_kernel
 from polytomy.svm.kernel_functions import KernelFunction
 from polytomy.svm.machines import KernelMachine
 from polytomy.svm.suitability import (
@@ -14,7 +13,7 @@ from polytomy.svm.suitability import (
     check_range,
     check_suitable,
 )
-from shared_kernel_cases import clouds, rest
+from shared_kernel_cases import clouds, rest, train_shared
 
 
 class OwnSVC(SVC):
@@ -57,11 +56,11 @@ def test_other_estimators_are_not_suitable(estimator, reason):
 def test_an_unsuitable_estimator_is_left_to_others_with_the_reason(estimator, reason):
     X, codes = clouds()
     problems = [rest(codes, 1), rest(codes, 2)]
-    training = train_on_shared_kernel([estimator, SVC()], X, problems)
+    training = train_shared([estimator, SVC()], X, problems)
     assert training.binaries[0] is None
     assert isinstance(training.binaries[1].estimator, KernelMachine)
-    assert training.notes[0] == "1 of the binaries are trained on one matrix of 90 rows, 64.8 kB."
-    assert training.notes[1].startswith(f"1 of the binaries are trained one by one: {reason}")
+    assert training.notes[0] == "1 binaries are trained on one matrix of 90 rows, 64.8 kB."
+    assert training.notes[1].startswith(f"1 binaries are trained one by one: {reason}")
 
 
 @pytest.mark.parametrize("X", [[["a"], ["b"]], [[np.nan], [0.0]], [[np.inf], [0.0]]])
@@ -109,6 +108,6 @@ def test_values_beyond_single_precision_are_refused(kernel, largest_square):
 
 def test_a_gamma_too_large_for_single_precision_is_left_to_others():
     X, codes = clouds(30, 2)
-    training = train_on_shared_kernel([SVC()], 1e-160 * X, [rest(codes, 1)])
+    training = train_shared([SVC()], 1e-160 * X, [rest(codes, 1)])
     assert training.binaries == [None]
     assert "its kernel values are too large for single precision" in training.notes[-1]

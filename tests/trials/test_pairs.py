@@ -70,7 +70,7 @@ def test_equal_schemes_have_equal_descriptions():
 @pytest.mark.parametrize(
     ("schemes", "solvers", "error", "words"),
     [
-        (["one-vs-on"], None, ArgumentError, "Did you mean 'one-vs-one'?"),
+        (["one-vs-on"], None, ArgumentError, 'Did you mean "one-vs-one"?'),
         (["m {a"], None, ControlError, "'{' is not closed"),
         (["tree"], ["gredy"], ArgumentError, 'Did you mean "greedy"?'),
         (

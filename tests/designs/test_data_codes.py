@@ -49,7 +49,7 @@ def test_no_row_was_more_worth_its_cost_than_the_one_that_was_taken_before_it(se
     for row in rows:
         sides = frozenset(np.flatnonzero(row < 0)), frozenset(np.flatnonzero(row > 0))
         above = (1 + judge.answers(*sides)) / 2
-        means = np.array([above[samples.codes == i].mean() for i in range(6)])
+        means = np.array([above[samples.class_indices == i].mean() for i in range(6)])
         same_side = np.outer(means, means) + np.outer(1 - means, 1 - means)
         left_by.append(np.where(np.outer(row, row) < 0, np.minimum(1, 2 * same_side), 1))
     doubt = 1 - np.eye(6)

@@ -38,7 +38,7 @@ def test_the_sides_can_be_exchanged_and_are_trained_once(estimator):
 
 def test_the_loss_of_a_tree_is_that_of_its_probabilities():
     dichotomies = Dichotomies(corners(spread=2), random_state=0)
-    codes = dichotomies.samples.codes
+    codes = dichotomies.samples.class_indices
     for seed in range(3):
         tree = random_tree(4, random_state=seed)
         right = np.ones(len(codes))
@@ -57,7 +57,7 @@ def test_the_shared_sums_give_the_regression_on_the_rows_themselves():
     dichotomies = Dichotomies(samples, random_state=0)
     scores = dichotomies.scores(frozenset([0]), frozenset([2, 3]), frozenset(range(4)))
     model = dichotomies._model
-    features, folds, codes = model._features, model._folds, samples.codes
+    features, folds, codes = model._features, model._folds, samples.class_indices
     for fold in range(3):
         train = (folds != fold) & (codes != 1)
         A, target = features[train], np.where(codes[train] == 0, -1, 1)

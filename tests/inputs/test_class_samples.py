@@ -14,7 +14,9 @@ def test_rows_stand_class_after_class_and_remember_where_they_were():
     assert samples.classes == ("a", "b", "c")
     assert samples.counts.tolist() == [2, 3, 1]
     assert (samples.rows == X[samples.order]).all()
-    assert [samples.classes[code] for code in samples.codes] == [y[i] for i in samples.order]
+    assert [samples.classes[code] for code in samples.class_indices] == [
+        y[i] for i in samples.order
+    ]
     assert (samples.of_class(1) == X[[0, 4, 5]]).all()
 
 

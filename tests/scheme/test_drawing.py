@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 
 from polytomy import designs
-from polytomy.scheme import Binary, ClassRef, Node, Scheme, parse
+from polytomy.scheme import BinaryName, ClassRef, Node, Scheme, parse
 from polytomy.scheme.layout import TWO_WAY
 from strategies import schemes
 
@@ -40,7 +40,8 @@ def test_words_are_drawn_as_they_are_written():
 
 def test_what_moves_a_cursor_is_marked():
     scheme = Scheme(
-        ["a\x1b[2J", "b\nc"], [Node((Binary("\t\x07", True),), TWO_WAY, (ClassRef(0), ClassRef(1)))]
+        ["a\x1b[2J", "b\nc"],
+        [Node((BinaryName("\t\x07", True),), TWO_WAY, (ClassRef(0), ClassRef(1)))],
     )
     assert scheme.draw().split("\n") == ['"\\t\ufffd"', '├── "a\ufffd[2J"', '└── "b\\nc"']
 

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from polytomy.codes import MAX_ENTRIES
 from polytomy.errors import ControlError, ControlWarning
-from polytomy.scheme import Binary, parse
+from polytomy.scheme import BinaryName, parse
 from strategies import near_texts
 
 
@@ -67,7 +67,7 @@ def test_a_dot_repeats_the_specification_of_the_sibling_else_of_the_parent():
 
 def test_the_empty_specification_is_one_to_repeat():
     scheme = parse('"" { "." {a b} c }')
-    assert scheme.nodes[1].binaries == (Binary("", is_specification=True),)
+    assert scheme.nodes[1].binaries == (BinaryName("", is_specification=True),)
 
 
 def test_a_design_expands_into_plain_grammar():

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from polytomy import designs
 from polytomy.codes import CodingMatrix
 from polytomy.errors import ControlWarning, SchemeError
-from polytomy.scheme import Binary, ClassRef, Node, NodeRef, Scheme, parse
+from polytomy.scheme import BinaryName, ClassRef, Node, NodeRef, Scheme, parse
 from polytomy.scheme.expand import SHORT_FORMS
 from strategies import schemes
 
@@ -140,18 +140,22 @@ PAIR = (ClassRef(0), ClassRef(1))
     ("classes", "nodes", "words"),
     [
         ([], [], "a scheme needs a class or more"),
-        (["a", "a"], [Node((Binary("m"),), TWO, PAIR)], "class 'a' is given twice"),
-        (["a", None], [Node((Binary("m"),), TWO, PAIR)], "None of type NoneType cannot be a class"),
+        (["a", "a"], [Node((BinaryName("m"),), TWO, PAIR)], "class 'a' is given twice"),
+        (
+            ["a", None],
+            [Node((BinaryName("m"),), TWO, PAIR)],
+            "None of type NoneType cannot be a class",
+        ),
         (["a", "b"], [], "not one tree in preorder"),
-        (["a"], [Node((Binary("m"),), TWO, PAIR)], "not one tree in preorder"),
-        (["a", "b"], [Node((Binary("m"),), TWO, (ClassRef(1), ClassRef(0)))], "not one tree"),
-        (["a", "b"], [Node((Binary("m"),), TWO, (ClassRef(0), NodeRef(0)))], "not one tree"),
-        (["a"], [Node((Binary("m"),), TWO, (ClassRef(0),))], "1 branches for 2 columns"),
+        (["a"], [Node((BinaryName("m"),), TWO, PAIR)], "not one tree in preorder"),
+        (["a", "b"], [Node((BinaryName("m"),), TWO, (ClassRef(1), ClassRef(0)))], "not one tree"),
+        (["a", "b"], [Node((BinaryName("m"),), TWO, (ClassRef(0), NodeRef(0)))], "not one tree"),
+        (["a"], [Node((BinaryName("m"),), TWO, (ClassRef(0),))], "1 branches for 2 columns"),
         (["a", "b"], [Node((), TWO, PAIR)], "0 binaries for 1 partitions"),
-        (["a", "b"], [Node((Binary("m n"),), TWO, PAIR)], "a binary named 'm n'"),
-        (["a", "b"], [Node((Binary("7"),), TWO, PAIR)], "a binary named '7'"),
-        (["a", "b"], [Node((Binary(".", True),), TWO, PAIR)], 'the specification "."'),
-        ("ab", [Node((Binary("m"),), TWO, PAIR)], "is one text; give a list of labels"),
+        (["a", "b"], [Node((BinaryName("m n"),), TWO, PAIR)], "a binary named 'm n'"),
+        (["a", "b"], [Node((BinaryName("7"),), TWO, PAIR)], "a binary named '7'"),
+        (["a", "b"], [Node((BinaryName(".", True),), TWO, PAIR)], 'the specification "."'),
+        ("ab", [Node((BinaryName("m"),), TWO, PAIR)], "is one text; give a list of labels"),
     ],
 )
 def test_what_is_no_scheme_is_refused(classes, nodes, words):
@@ -161,7 +165,7 @@ def test_what_is_no_scheme_is_refused(classes, nodes, words):
 
 def test_from_code_needs_a_class_for_every_column():
     with pytest.raises(SchemeError, match="3 classes are given for 2 columns"):
-        Scheme.from_code(TWO, ["a", "b", "c"], [Binary("m")])
+        Scheme.from_code(TWO, ["a", "b", "c"], [BinaryName("m")])
 
 
 def test_a_chain_of_any_depth_can_be_compared_copied_and_printed():

@@ -19,7 +19,7 @@ from polytomy.composition.dichotomies import Dichotomy, check_models, dichotomie
 from polytomy.composition.tree_walk import follow_winners, is_walk_cheaper
 from polytomy.errors import ArgumentError, SchemeError
 from polytomy.inputs.rows import count_rows
-from polytomy.scheme import Binary, Scheme
+from polytomy.scheme import BinaryName, Scheme
 from polytomy.solvers import decode, find_method
 
 __all__ = [
@@ -183,7 +183,7 @@ def arrange(
     check_models(schemes, models)
     wanted: list[Dichotomy] = []
     known: dict[tuple[frozenset[int], frozenset[int], int, int], int] = {}
-    specified: dict[Binary, Any] = {}
+    specified: dict[BinaryName, Any] = {}
     arrangements = []
     for scheme in schemes:
         positions = bind_classes(scheme, classes)
@@ -220,7 +220,7 @@ def rearrange(
 
     Each partition must be that of a binary, the sides in either order, or SchemeError names it.
     """
-    by_sides: dict[tuple[frozenset[int], frozenset[int]], dict[Binary, int]] = {}
+    by_sides: dict[tuple[frozenset[int], frozenset[int]], dict[BinaryName, int]] = {}
     for column, each in enumerate(trained):
         names = by_sides.setdefault((frozenset(each.negative), frozenset(each.positive)), {})
         names.setdefault(each.binary, column)

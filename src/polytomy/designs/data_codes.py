@@ -72,7 +72,7 @@ def data_driven_code(
 def _candidates(samples: ClassSamples, random: np.random.Generator) -> Iterator[NDArray[np.int8]]:
     """Yield distinct rows of −1, 0 and 1, the first class that takes part being −1."""
     scaled = samples.scaled()
-    X, y, n_classes = scaled.rows, scaled.codes, len(samples.classes)
+    X, y, n_classes = scaled.rows, scaled.class_indices, len(samples.classes)
     sources = [codes.one_vs_rest(n_classes), codes.random_strict(n_classes, random_state=random)]
     for tree in (empirical_tree(X, y), furthest_centroid_tree(X, y)):
         flat = tree.flatten()

@@ -68,7 +68,7 @@ class Dichotomies:
         random = as_generator(random_state)
         self.samples, class_weights = _thinned(samples, random)
         folds = self.samples.drawn_ranks(random) % n_folds
-        self.weights: NDArray[np.float64] = class_weights[self.samples.codes]
+        self.weights: NDArray[np.float64] = class_weights[self.samples.class_indices]
         self._model: _Model
         if estimator is None:
             self._model = _SharedRidge(self.samples, folds, n_folds, class_weights, random)
@@ -121,7 +121,10 @@ class Dichotomies:
         from polytomy.calibration.calibrators import SigmoidCalibrator  # imports scikit-learn
 
         scores = self.scores(negative, positive, asked)
-        codes, weights = self.samples.codes[self._rows(asked)], self.weights[self._rows(asked)]
+        codes, weights = (
+            self.samples.class_indices[self._rows(asked)],
+            self.weights[self._rows(asked)],
+        )
         takes_part = np.isin(codes, sorted(negative | positive))
         is_positive = np.isin(codes, sorted(positive))
         calibrator = SigmoidCalibrator().fit(
@@ -134,7 +137,7 @@ class Dichotomies:
         scores, probability = self._calibrated(negative, positive, both)
         rows = self._rows(both)
         p = probability.predict(scores)
-        is_positive = np.isin(self.samples.codes[rows], sorted(positive))
+        is_positive = np.isin(self.samples.class_indices[rows], sorted(positive))
         right = np.maximum(np.where(is_positive, p, 1 - p), np.finfo(np.float64).tiny)
         return float(-(self.weights[rows] * np.log(right)).sum())
 

@@ -67,7 +67,7 @@ def empirical_tree(
         return from_tree(samples.classes[0], name=name)
     if is_recomputed:
         codes = np.empty(len(samples.order), dtype=np.intp)
-        codes[samples.order] = samples.codes
+        codes[samples.order] = samples.class_indices
         nested = _join_samples(X, codes, list(samples.classes), distance)
     else:
         matrix = distances_from(distance, X, y).matrix

@@ -156,7 +156,7 @@ def _distances_along(distance: DistanceArgument, X: Any, y: ArrayLike) -> NDArra
     if not isinstance(distance, str) or distance != "separability":
         return matrix
     samples = group_samples(X, y)
-    means = centroid(samples.scaled().rows, samples.codes).matrix
+    means = centroid(samples.scaled().rows, samples.class_indices).matrix
     return matrix + _SHARE_OF_MEANS * means / (means.max() or 1.0)
 
 

@@ -138,7 +138,7 @@ def _second(pair: tuple[_Tree, float]) -> float:
 def _good_guesses(samples: ClassSamples) -> list[Scheme]:
     """Return trees over 0, 1, … that are found without a search."""
     scaled = samples.scaled()
-    X, y = scaled.rows, scaled.codes
+    X, y = scaled.rows, scaled.class_indices
     by_separability = empirical_tree(X, y, distance="separability", linkage="average")
     return [furthest_centroid_tree(X, y), empirical_tree(X, y), by_separability]
 

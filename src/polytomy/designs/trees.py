@@ -10,7 +10,7 @@ import numpy as np
 from polytomy.designs.classes import class_labels
 from polytomy.errors import ArgumentError
 from polytomy.inputs.random_states import RandomState, as_generator
-from polytomy.scheme import Binary, ClassRef, Node, NodeRef, Scheme
+from polytomy.scheme import BinaryName, ClassRef, Node, NodeRef, Scheme
 from polytomy.scheme.expand import SHORT_FORMS
 from polytomy.scheme.layout import TWO_WAY, BranchRef
 from polytomy.scheme.naming import branch_base, numbered_binaries
@@ -58,7 +58,7 @@ def from_tree(nested: Nested, *, name: str = "tree", wide: str = "one-vs-one") -
             )
         base = name if above is None else branch_base(above, position, len(nodes))
         if len(item) == 2:
-            node = Node((Binary(base),), TWO_WAY, ())
+            node = Node((BinaryName(base),), TWO_WAY, ())
         else:
             code = SHORT_FORMS[wide].expand(len(item))
             node = Node(numbered_binaries(base, code.n_partitions), code, ())

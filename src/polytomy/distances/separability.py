@@ -79,7 +79,7 @@ def _doubt(proba: NDArray[np.float64], own: int) -> NDArray[np.float64]:
 def _held_out_probabilities(
     samples: ClassSamples, estimator: Any, n_folds: int, random: np.random.Generator
 ) -> NDArray[np.float64]:
-    codes = samples.codes
+    codes = samples.class_indices
     fold = samples.drawn_ranks(random) % n_folds
     is_alone = (samples.counts == 1)[codes]
     proba = np.zeros((len(codes), len(samples.classes)))

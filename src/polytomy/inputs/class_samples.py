@@ -50,8 +50,8 @@ class ClassSamples:
         return np.diff(self.starts)
 
     @property
-    def codes(self) -> NDArray[np.intp]:
-        """Position of each row's class."""
+    def class_indices(self) -> NDArray[np.intp]:
+        """Index of each row's class in `classes`."""
         return np.repeat(np.arange(len(self.classes)), self.counts)
 
     def of_class(self, index: int) -> Rows:
@@ -74,9 +74,9 @@ class ClassSamples:
         are renamed.
         """
         draws = random.permutation(int(self.order.max()) + 1)[self.order]
-        by_class = np.lexsort((draws, self.codes))
+        by_class = np.lexsort((draws, self.class_indices))
         ranks = np.empty(len(draws), dtype=np.intp)
-        ranks[by_class] = np.arange(len(draws)) - self.starts[self.codes[by_class]]
+        ranks[by_class] = np.arange(len(draws)) - self.starts[self.class_indices[by_class]]
         return ranks
 
     def take(self, rows: NDArray[np.intp]) -> ClassSamples:

@@ -14,10 +14,10 @@ from polytomy.codes import CodingMatrix
 from polytomy.language.lexer import escape_quoted
 from polytomy.scheme.labels import Label
 
-__all__ = ["TWO_WAY", "Binary", "BranchRef", "ClassRef", "Layout", "Node", "NodeRef"]
+__all__ = ["TWO_WAY", "BinaryName", "BranchRef", "ClassRef", "Layout", "Node", "NodeRef"]
 
 
-class Binary(NamedTuple):
+class BinaryName(NamedTuple):
     """The binary classifier of a partition: a name, or the specification of a new one."""
 
     text: str
@@ -47,7 +47,7 @@ BranchRef: TypeAlias = ClassRef | NodeRef
 class Node(NamedTuple):
     """One model: a code over its branches, with a binary for every row."""
 
-    binaries: tuple[Binary, ...]
+    binaries: tuple[BinaryName, ...]
     code: CodingMatrix
     branches: tuple[BranchRef, ...]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from polytomy.scheme.layout import Binary
+from polytomy.scheme.layout import BinaryName
 
 __all__ = ["DEFAULT_BASE", "branch_base", "numbered_binaries", "own_base", "partition_name"]
 
@@ -31,12 +31,12 @@ def branch_base(base: str, branch: int, node_position: int) -> str:
     return name if len(name) <= _LONGEST_PATH else f"node{node_position:05d}"
 
 
-def numbered_binaries(base: str, count: int) -> tuple[Binary, ...]:
+def numbered_binaries(base: str, count: int) -> tuple[BinaryName, ...]:
     """Return the binaries of a code of `count` rows, numbered under a base name."""
-    return tuple([Binary(partition_name(base, row)) for row in range(count)])
+    return tuple([BinaryName(partition_name(base, row)) for row in range(count)])
 
 
-def own_base(binaries: tuple[Binary, ...], inherited: str) -> str:
+def own_base(binaries: tuple[BinaryName, ...], inherited: str) -> str:
     """Return the base name for what is below a node with these binaries.
 
     That is the name of its only binary, or the one its binaries are numbered under; else the name

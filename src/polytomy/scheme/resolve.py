@@ -15,7 +15,7 @@ from polytomy.language.nodes import Branch, Coded, Designed, Leaf, Partition, Tw
 from polytomy.language.span import Report, Source, Span
 from polytomy.scheme.expand import SHORT_FORMS
 from polytomy.scheme.labels import Label, label_of_word
-from polytomy.scheme.layout import TWO_WAY, Binary, BranchRef, ClassRef, Layout, Node, NodeRef
+from polytomy.scheme.layout import TWO_WAY, BinaryName, BranchRef, ClassRef, Layout, Node, NodeRef
 from polytomy.scheme.naming import DEFAULT_BASE, branch_base, numbered_binaries, own_base
 
 __all__ = ["Resolution", "resolve"]
@@ -58,7 +58,7 @@ class _Resolver:
         self.report = Report(source)
         self.warnings: list[Problem] = []
         self.places: dict[Label, int] = {}  # of the classes, in order of appearance
-        self.codes: list[tuple[tuple[Binary, ...], CodingMatrix, _Level]] = []
+        self.codes: list[tuple[tuple[BinaryName, ...], CodingMatrix, _Level]] = []
         self.entries = 0  # of all codes together
 
     def resolve(self, root: Branch) -> Resolution:
@@ -93,7 +93,7 @@ class _Resolver:
         inherited = DEFAULT_BASE
         if level.base is not None:
             inherited = branch_base(level.base, position, number)
-        binaries: tuple[Binary, ...]
+        binaries: tuple[BinaryName, ...]
         if isinstance(branch, TwoWay):
             binaries, code = (self._binary(branch.binary, level),), self._two_way(branch)
         elif isinstance(branch, Coded):
@@ -112,19 +112,19 @@ class _Resolver:
 
     # -- binaries -------------------------------------------------------------------------------
 
-    def _binary(self, word: Word, level: _Level) -> Binary:
+    def _binary(self, word: Word, level: _Level) -> BinaryName:
         if not word.quoted:
-            return Binary(word.text)
+            return BinaryName(word.text)
         if word.text != _REPEAT:
             level.specification = word.text
         elif level.specification is None:
             message = 'no specification stands before "."; write it out, or "" for the default one'
             self.report.add(word.span, message)
-        return Binary(level.specification or "", is_specification=True)
+        return BinaryName(level.specification or "", is_specification=True)
 
     def _designed_binaries(
         self, branch: Designed, level: _Level, count: int, base: str
-    ) -> tuple[Binary, ...]:
+    ) -> tuple[BinaryName, ...]:
         if branch.binary is None:
             return numbered_binaries(base, count)
         binary = self._binary(branch.binary, level)

@@ -16,8 +16,8 @@ from polytomy.language.lexer import find_half_character, is_name
 from polytomy.scheme.drawing import draw_matrix, draw_tree
 from polytomy.scheme.flatten import flatten_layout, unfold_layout
 from polytomy.scheme.labels import Label, normal_labels
-from polytomy.scheme.layout import Binary, ClassRef, Layout, Node, NodeRef
-from polytomy.scheme.writing import express
+from polytomy.scheme.layout import BinaryName, ClassRef, Layout, Node, NodeRef
+from polytomy.scheme.writing import layout_to_syntax
 
 __all__ = ["Partition", "Scheme"]
 
@@ -27,7 +27,7 @@ class Partition:
 
     Attributes
     ----------
-    binary : Binary, its name or specification
+    binary : BinaryName, its name or specification
     negative, positive : positions in `scheme.classes` on the −1 and on the +1 side
     negative_classes, positive_classes : the same as labels
     node, row : the node of the scheme and the row of its code that this is
@@ -39,7 +39,7 @@ class Partition:
         self._scheme = scheme
         self.node = node
         self.row = row
-        self.binary: Binary = scheme.nodes[node].binaries[row]
+        self.binary: BinaryName = scheme.nodes[node].binaries[row]
 
     def _side(self, value: int) -> tuple[int, ...]:
         starts = self._scheme.branch_starts[self.node]
@@ -113,7 +113,7 @@ class Scheme:
 
     @classmethod
     def from_code(
-        cls, code: CodingMatrix, classes: Iterable[Any], binaries: Iterable[Binary]
+        cls, code: CodingMatrix, classes: Iterable[Any], binaries: Iterable[BinaryName]
     ) -> Scheme:
         """Return the flat scheme of a code: a class for every column, a binary for every row."""
         classes = tuple(classes)
@@ -189,11 +189,11 @@ class Scheme:
         return self._of(unfold_layout(self._layout))
 
     def __str__(self) -> str:
-        return print_text(express(self._layout))
+        return print_text(layout_to_syntax(self._layout))
 
     def compact(self) -> str:
         """Return the control text with designs in place of the codes they stand for."""
-        return print_text(express(self._layout, compact=True))
+        return print_text(layout_to_syntax(self._layout, compact=True))
 
     def draw(self, *, matrix: bool = False) -> str:
         """Return a drawing for the terminal: the tree of nodes, or the coding matrix."""

@@ -9,15 +9,15 @@ from polytomy.language.nodes import Branch, Coded, Designed, Leaf, Partition, Tw
 from polytomy.language.span import Span
 from polytomy.scheme.expand import matching_short_form
 from polytomy.scheme.labels import word_of_label
-from polytomy.scheme.layout import Binary, ClassRef, Layout, Node, NodeRef
+from polytomy.scheme.layout import BinaryName, ClassRef, Layout, Node, NodeRef
 from polytomy.scheme.naming import DEFAULT_BASE, branch_base, own_base
 
-__all__ = ["express"]
+__all__ = ["layout_to_syntax"]
 
 _NOWHERE = Span(0, 0)
 
 
-def express(layout: Layout, *, compact: bool = False) -> Branch:
+def layout_to_syntax(layout: Layout, *, compact: bool = False) -> Branch:
     """Return the syntax tree of a layout, in plain grammar or with designs where they fit."""
     leaves = [Leaf(word_of_label(label)) for label in layout.classes]
     if not layout.nodes:
@@ -36,13 +36,15 @@ def express(layout: Layout, *, compact: bool = False) -> Branch:
                 assert child is not None
                 branches.append(child)
                 written[branch.index] = None
-        written[position] = _express_node(node, tuple(branches), bases[position] if bases else None)
+        written[position] = _node_to_syntax(
+            node, tuple(branches), bases[position] if bases else None
+        )
     root = written[0]
     assert root is not None
     return root
 
 
-def _express_node(node: Node, branches: tuple[Branch, ...], base: str | None) -> Branch:
+def _node_to_syntax(node: Node, branches: tuple[Branch, ...], base: str | None) -> Branch:
     if node.is_two_way:
         return TwoWay(_word(node.binaries[0]), branches, _NOWHERE)
     if base is not None:
@@ -85,5 +87,5 @@ def _inherited_bases(layout: Layout) -> list[str]:
     return bases
 
 
-def _word(binary: Binary) -> Word:
+def _word(binary: BinaryName) -> Word:
     return Word(binary.text, binary.is_specification, 0, 0)

@@ -25,7 +25,7 @@ from polytomy.composition import (
 from polytomy.errors import ModelFileError, PolytomyWarning
 from polytomy.persistence.own.fields import Fields
 from polytomy.persistence.own.number_arrays import NumberReader, NumberWriter
-from polytomy.scheme import Binary, Scheme
+from polytomy.scheme import BinaryName, Scheme
 from polytomy.scheme.ensemble import SchemeEnsemble
 
 __all__ = [
@@ -60,7 +60,7 @@ class Sides(NamedTuple):
     model : the name of the estimator that was given for it, if any
     """
 
-    binary: Binary
+    binary: BinaryName
     negative: tuple[int, ...]
     positive: tuple[int, ...]
     model: str | None = None
@@ -106,7 +106,7 @@ def read_composition(
     parts = [tuple(part.tolist()) for part in np.split(classes, ends)[:-1]]
     sides = [
         Sides(
-            Binary(name, k in specifications),
+            BinaryName(name, k in specifications),
             parts[2 * k],
             parts[2 * k + 1],
             models.text(str(k)) if str(k) in models else None,

@@ -27,7 +27,7 @@ def test_an_old_name_works_and_warns_of_the_new_one():
 def test_a_name_that_changed_its_meaning_keeps_the_old_one_where_the_new_is_missing():
     with pytest.warns(DeprecationWarning, match=r"Use design=\.\.\. instead"):
         assert make(name="tree", classes=3) == ("tree", 3, "default")
-    with pytest.warns(DeprecationWarning) as found:
+    with pytest.warns(DeprecationWarning, match="is deprecated") as found:
         assert make(name="tree", base="land") == ("tree", None, "land")
     assert len(found) == 2
 

@@ -113,7 +113,8 @@ def _check_n_partitions(
         if n_rows > most:
             raise ArgumentError(
                 argument,
-                f" is too many; {n_classes} classes have only {most}. Use {most} or fewer.",
+                f" is too many; {n_classes} classes have only {most} partitions. "
+                f"Use {most} or fewer.",
             )
         if n_rows < fewest:
             raise ArgumentError(

@@ -3,8 +3,8 @@
 A floating-point rank needs a tolerance, and none suits all codes. The triangular matrix with −1 on
 and 1 above the diagonal, which is part of every chain of dichotomies, has determinant ±1 but a
 singular value that shrinks like 2⁻ⁿ: with sixty classes or more it looks singular. So all
-arithmetic here is modulo the prime 2³¹ − 1. A rank modulo a prime never exceeds the true rank. It is
-smaller only if the prime divides every largest non-zero minor, which has a probability of about
+arithmetic here is modulo the prime 2³¹ − 1. A rank modulo a prime never exceeds the true rank. It
+is smaller only if the prime divides every largest non-zero minor, which has a probability of about
 1 in 2·10⁹ for a code that was not constructed to do so.
 
 Only rows that add to the rank are eliminated. If a random vector is orthogonal to the rows so far,

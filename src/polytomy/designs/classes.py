@@ -8,7 +8,7 @@ from typing import Any
 
 from polytomy.errors import Argument, ArgumentError
 from polytomy.scheme import Label
-from polytomy.scheme.labels import normal_labels
+from polytomy.scheme.labels import normalize_labels
 
 __all__ = ["class_labels"]
 
@@ -41,7 +41,7 @@ def class_labels(classes: Iterable[Any] | int) -> tuple[Label, ...]:
             Argument("classes"),
             f" must be a list of labels or a number of classes; got {type(classes).__name__}.",
         )
-    labels = normal_labels(classes)
+    labels = normalize_labels(classes)
     if not labels:
         raise ArgumentError(Argument("classes"), " is empty. Give at least one class.")
     return labels

@@ -14,7 +14,7 @@ from polytomy.errors import Argument, ArgumentError
 from polytomy.inputs.random_states import RandomState
 from polytomy.inputs.renamed import renamed_arguments
 from polytomy.scheme import Scheme
-from polytomy.scheme.naming import numbered_binaries
+from polytomy.scheme.naming import number_binaries
 
 __all__ = [
     "adjacent",
@@ -29,7 +29,7 @@ __all__ = [
 
 
 def _numbered(code: CodingMatrix, labels: Sequence[Any], name: str) -> Scheme:
-    return Scheme.from_code(code, labels, numbered_binaries(name, code.n_partitions))
+    return Scheme.from_code(code, labels, number_binaries(name, code.n_partitions))
 
 
 def one_vs_one(classes: Iterable[Any] | int, *, name: str = "one-vs-one") -> Scheme:

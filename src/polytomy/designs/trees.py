@@ -13,7 +13,7 @@ from polytomy.inputs.random_states import RandomState, as_generator
 from polytomy.scheme import BinaryName, ClassRef, Node, NodeRef, Scheme
 from polytomy.scheme.expand import SHORT_FORMS
 from polytomy.scheme.layout import TWO_WAY, BranchRef
-from polytomy.scheme.naming import branch_base, numbered_binaries
+from polytomy.scheme.naming import branch_base, number_binaries
 
 __all__ = ["balanced_tree", "from_tree", "random_tree"]
 
@@ -61,7 +61,7 @@ def from_tree(nested: Nested, *, name: str = "tree", wide: str = "one-vs-one") -
             node = Node((BinaryName(base),), TWO_WAY, ())
         else:
             code = SHORT_FORMS[wide].expand(len(item))
-            node = Node(numbered_binaries(base, code.n_partitions), code, ())
+            node = Node(number_binaries(base, code.n_partitions), code, ())
         below: list[BranchRef] = []
         siblings.append(NodeRef(len(nodes)))
         nodes.append((node, below))

@@ -1,4 +1,4 @@
-"""Layout to syntax tree: how a scheme is written down."""
+"""Layout to syntax tree, to write a scheme as text."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import numpy as np
 from polytomy.codes import CodingMatrix
 from polytomy.language.nodes import Branch, Coded, Designed, Leaf, Partition, TwoWay, Word
 from polytomy.language.span import Span
-from polytomy.scheme.expand import matching_short_form
-from polytomy.scheme.labels import word_of_label
+from polytomy.scheme.expand import find_short_form
+from polytomy.scheme.labels import label_to_word
 from polytomy.scheme.layout import BinaryName, ClassRef, Layout, Node, NodeRef
 from polytomy.scheme.naming import DEFAULT_BASE, branch_base, own_base
 
@@ -18,13 +18,13 @@ _NOWHERE = Span(0, 0)
 
 
 def layout_to_syntax(layout: Layout, *, compact: bool = False) -> Branch:
-    """Return the syntax tree of a layout, in plain grammar or with designs where they fit."""
-    leaves = [Leaf(word_of_label(label)) for label in layout.classes]
+    """Return the syntax tree of a layout; `compact` writes codes as designs where possible."""
+    leaves = [Leaf(label_to_word(label)) for label in layout.classes]
     if not layout.nodes:
         return leaves[0]
     bases = _inherited_bases(layout) if compact else []
     written: list[Branch | None] = [None] * len(layout.nodes)
-    # Children come after their parents, so backwards every branch is there when it is needed.
+    # Children come after their parents, so in reverse order every branch is ready when needed.
     for position in range(len(layout.nodes) - 1, -1, -1):
         node = layout.nodes[position]
         branches: list[Branch] = []
@@ -48,7 +48,7 @@ def _node_to_syntax(node: Node, branches: tuple[Branch, ...], base: str | None) 
     if node.is_two_way:
         return TwoWay(_word(node.binaries[0]), branches, _NOWHERE)
     if base is not None:
-        name = matching_short_form(node.code)
+        name = find_short_form(node.code)
         if name is not None:
             if len(set(node.binaries)) == 1 and node.binaries[0].is_specification:
                 return Designed(name, _word(node.binaries[0]), branches, _NOWHERE)
@@ -62,7 +62,7 @@ def _node_to_syntax(node: Node, branches: tuple[Branch, ...], base: str | None) 
 
 
 def _sides(code: CodingMatrix) -> tuple[list[tuple[int, ...]], list[tuple[int, ...]]]:
-    """Return the branches on the −1 and on the +1 side of each row."""
+    """Return the branches on the −1 side and on the +1 side of each row."""
     sides = []
     for value in (-1, 1):
         rows, columns = np.nonzero(code.matrix == value)
@@ -76,7 +76,7 @@ def _sides(code: CodingMatrix) -> tuple[list[tuple[int, ...]], list[tuple[int, .
 
 
 def _inherited_bases(layout: Layout) -> list[str]:
-    """Return the base name each node inherits when its text is read; empty for the root."""
+    """Return the base name that each node inherits when the text is read; empty for the root."""
     bases = [""] * len(layout.nodes)
     for position, node in enumerate(layout.nodes):
         below = [(i, b.index) for i, b in enumerate(node.branches) if isinstance(b, NodeRef)]

@@ -46,10 +46,10 @@ def problems_as_found(matrix):
             sides = {"-1": [-1], "+1": [1], "either": [-1, 1]}[problem.message.split()[-2]]
             assert f"partition {row} has no class on" in problem.message
             empty_sides |= {(row, side) for side in sides}
-        elif "stands in no partition" in problem.message:
+        elif "is in no partition" in problem.message:
             absent |= set(problem.columns)
         else:
-            assert "have equal columns: nothing tells them apart" in problem.message
+            assert "have equal columns: no partition separates them" in problem.message
             equal |= set(combinations(problem.columns, 2))
     return empty_sides, absent, equal
 
@@ -78,17 +78,17 @@ def test_a_matrix_is_made_exactly_if_it_has_no_problem(matrix):
         ([[-1, 1], [-1, -1]], CodeProblem("partition 1 has no class on its +1 side", rows=(1,))),
         ([[-1, 1], [0, 1]], CodeProblem("partition 1 has no class on its -1 side", rows=(1,))),
         ([[-1, 1], [0, 0]], CodeProblem("partition 1 has no class on either side", rows=(1,))),
-        ([[-1, 1, 0]], CodeProblem("class 2 stands in no partition", columns=(2,))),
+        ([[-1, 1, 0]], CodeProblem("class 2 is in no partition", columns=(2,))),
         (
             [[-1, 1, 1]],
             CodeProblem(
-                "classes 1 and 2 have equal columns: nothing tells them apart", columns=(1, 2)
+                "classes 1 and 2 have equal columns: no partition separates them", columns=(1, 2)
             ),
         ),
         (
             [[-1, 1, -1, 0, -1], [1, 0, 1, -1, 1]],
             CodeProblem(
-                "classes 0, 2 and 4 have equal columns: nothing tells them apart",
+                "classes 0, 2 and 4 have equal columns: no partition separates them",
                 columns=(0, 2, 4),
             ),
         ),
@@ -127,7 +127,7 @@ def test_many_equal_columns_are_named_up_to_ten():
     matrix[0, 0] = -1
     assert messages(matrix) == [
         "classes 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 and 3 more have equal columns: "
-        "nothing tells them apart"
+        "no partition separates them"
     ]
     assert find_problems(matrix)[0].columns == tuple(range(1, 14))
 
@@ -141,10 +141,10 @@ def test_all_problems_are_reported_together():
     assert messages(matrix) == [
         "partition 0 gives class 4 the value 7, not -1, 0 or 1",
         "partition 1 has no class on its -1 side",
-        "class 3 stands in no partition",
-        "classes 1 and 2 have equal columns: nothing tells them apart",
+        "class 3 is in no partition",
+        "classes 1 and 2 have equal columns: no partition separates them",
     ]
-    with pytest.raises(CodeError, match="its -1 side; class 3 stands in no partition; classes 1"):
+    with pytest.raises(CodeError, match="its -1 side; class 3 is in no partition; classes 1"):
         CodingMatrix(matrix)
 
 
@@ -172,12 +172,12 @@ def test_entries_that_are_not_numbers_are_refused_by_their_type(matrix, kind):
 
 @pytest.mark.parametrize("matrix", [None, "one-vs-one", {}, sp.csr_array([[-1, 1]])])
 def test_what_is_no_matrix_at_all_is_a_code_error(matrix):
-    with pytest.raises(CodeError, match="two dimensions, partitions and classes; this has 0"):
+    with pytest.raises(CodeError, match="two dimensions, partitions and classes; this one has 0"):
         CodingMatrix(matrix)
 
 
 def test_rows_of_different_length_are_a_code_error_in_our_words():
-    with pytest.raises(CodeError, match="a rectangle of numbers, with rows of one length"):
+    with pytest.raises(CodeError, match="a table of numbers whose rows have the same length"):
         CodingMatrix([[-1, 1], [1]])
 
 

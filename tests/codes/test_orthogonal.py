@@ -95,5 +95,5 @@ def test_arguments_are_checked():
         orthogonal(0)
     with pytest.raises(ArgumentError, match="an orthogonal code of 30,000 classes"):
         orthogonal(30_000)
-    with pytest.raises(ArgumentError, match="random_state='x' is no source of randomness"):
+    with pytest.raises(ArgumentError, match='random_state="x" must be a whole number'):
         orthogonal(3, random_state="x")

@@ -3,7 +3,7 @@ import pytest
 from scipy.sparse import csc_matrix
 from sklearn.linear_model import LogisticRegression
 
-from polytomy.designs import data_driven_code, decoc
+from polytomy.designs import data_driven_code
 from polytomy.designs.dichotomies import Dichotomies
 from polytomy.errors import ArgumentError
 from polytomy.inputs.class_samples import group_samples
@@ -15,27 +15,25 @@ def on_a_line(places, each=20, noise=0.1, seed=0):
     return (np.array(places, dtype=float)[y] + noise * random.normal(size=len(y)))[:, np.newaxis], y
 
 
-@pytest.mark.parametrize("make", [decoc, data_driven_code])
 @pytest.mark.parametrize("n_classes", [1, 2, 3, 5, 12])
-def test_it_is_a_code_over_all_classes(make, n_classes):
+def test_it_is_a_code_over_all_classes(n_classes):
     X, y = on_a_line(range(n_classes), each=6)
     names = np.array(list("lkjihgfedcba"))
-    scheme = make(X, names[y], random_state=0, name="land")
+    scheme = data_driven_code(X, names[y], random_state=0, name="land")
     assert scheme.is_flat
     assert sorted(scheme.classes) == sorted(names[:n_classes])
     assert n_classes == 1 or scheme.code.is_determined
     assert n_classes == 1 or scheme.nodes[0].binaries[0].text == "land-00"
 
 
-@pytest.mark.parametrize("make", [decoc, data_driven_code])
-def test_sparse_data_classes_of_one_sample_and_seeds(make):
+def test_sparse_data_classes_of_one_sample_and_seeds():
     X, y = on_a_line(range(5), each=6)
     X = np.column_stack([X, X**2])
     keep = np.r_[0, 6:30]
     for data in (X[keep], csc_matrix(X[keep])):
-        scheme = make(data, y[keep], random_state=1)
+        scheme = data_driven_code(data, y[keep], random_state=1)
         assert sorted(scheme.classes) == list(range(5))
-        assert scheme == make(data, y[keep], random_state=1)
+        assert scheme == data_driven_code(data, y[keep], random_state=1)
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -58,25 +56,6 @@ def test_no_row_was_more_worth_its_cost_than_the_one_that_was_taken_before_it(se
                  for i in range(step, len(rows))]  # fmt: skip
         assert worth[0] >= max(worth) * (1 - 1e-12)
         doubt *= left_by[step]
-
-
-def test_decoc_has_one_row_less_than_classes_and_is_a_tree():
-    X, y = on_a_line([0, 1, 5, 6, 20, 21, 25])
-    code = decoc(X, y).code
-    assert code.n_partitions == 6
-    assert code.is_tree
-
-
-def test_decoc_halves_what_is_far_apart_first():
-    X, y = on_a_line([0, 30, 1, 31])
-    assert decoc(X, y).code.matrix[0].tolist() == [-1, 1, -1, 1]
-
-
-def test_climbing_finds_the_half_that_is_there_past_ten_classes():
-    X, y = on_a_line([*range(6), *range(100, 106)])
-    first = decoc(X, y, random_state=0).code.matrix[0]
-    assert abs(first.sum()) == 0
-    assert len(set(first[:6])) == 1
 
 
 def test_the_number_of_partitions_is_as_asked_or_as_many_as_are_needed():

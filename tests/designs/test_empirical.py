@@ -142,15 +142,15 @@ def test_many_classes_make_a_deep_tree():
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"linkage": "ward"}, "linkage='ward' is not one of single, complete, average, recomputed"),
+        ({"linkage": "ward"}, 'linkage="ward" is not one of single, complete, average, recomputed'),
         ({"distance": "hausdorf"}, r"Did you mean 'hausdorff'\?"),
         (
             {"distance": np.zeros((6, 6)), "linkage": "recomputed"},
-            'linkage="recomputed" needs a distance that can be worked out again',
+            'linkage="recomputed" needs a distance that can be computed again',
         ),
         (
             {"distance": ClassDistances(range(6), np.zeros((6, 6))), "linkage": "recomputed"},
-            "Give its name or a function",
+            "Give distance as a name or a function",
         ),
     ],
 )

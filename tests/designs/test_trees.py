@@ -102,11 +102,14 @@ def single_lists(depth):
 @pytest.mark.parametrize(
     ("nested", "words"),
     [
-        ([], "a list of 0 at branch 0 of tree cannot be divided; give it two members or more"),
-        (["a"], "a list of 1 at branch 0 of tree cannot be divided"),
-        ([["a", "b"], ["c"]], "a list of 1 at branch 1 of tree cannot be divided"),
-        ([["a", ["b"]], "c"], "a list of 1 at branch 1 of tree.00 cannot be divided"),
-        (single_lists(5000), "or write a label in its place"),
+        (
+            [],
+            "branch 0 of tree is a list of 0, which cannot be divided. Give it two members or more",
+        ),
+        (["a"], "branch 0 of tree is a list of 1, which cannot be divided"),
+        ([["a", "b"], ["c"]], "branch 1 of tree is a list of 1, which cannot be divided"),
+        ([["a", ["b"]], "c"], "branch 1 of tree.00 is a list of 1, which cannot be divided"),
+        (single_lists(5000), "or put a label in its place"),
     ],
     ids=["none", "one", "inner", "deeper", "deepest"],
 )
@@ -117,7 +120,7 @@ def test_a_list_that_cannot_be_divided_is_named(nested, words):
 
 @pytest.mark.parametrize("nested", [["a", ["b", "a"]], [["a", "b"], ["c", "b"]]])
 def test_a_label_has_one_place(nested):
-    with pytest.raises(SchemeError, match="is given twice; give each class one place"):
+    with pytest.raises(SchemeError, match="is given twice; list each class once"):
         designs.from_tree(nested)
 
 
@@ -129,7 +132,7 @@ def test_what_is_no_list_and_no_label_is_refused():
 
 
 def test_an_unknown_design_for_long_lists_is_refused_with_those_there_are():
-    with pytest.raises(ArgumentError, match=r"wide='tree' is not one of one-vs-one, one-vs-rest"):
+    with pytest.raises(ArgumentError, match='wide="tree" is not one of one-vs-one, one-vs-rest'):
         designs.from_tree(["a", "b"], wide="tree")
 
 

@@ -18,7 +18,9 @@ def test_it_is_asked_by_labels_in_either_order():
 
 @pytest.mark.parametrize("pair", [("corn", "pine"), "corn", 7])
 def test_what_is_no_pair_of_classes_is_a_key_error(pair):
-    with pytest.raises(KeyError, match=r"is no pair of classes; there are 'corn', 'oak', 7"):
+    with pytest.raises(
+        KeyError, match=r"is not a pair of classes; the classes are 'corn', 'oak', 7"
+    ):
         D[pair]
 
 
@@ -28,7 +30,7 @@ def test_numpy_takes_it_for_its_matrix():
     copy = np.array(D)
     copy[0, 1] = 9
     assert D["corn", "oak"] == 3.0
-    with pytest.raises(ValueError, match="without a copy"):
+    with pytest.raises(ValueError, match="float32 needs a copy"):
         np.array(D, dtype=np.float32, copy=False)
 
 
@@ -49,7 +51,7 @@ def test_another_order_moves_the_entries():
     other = D.reordered([7, "corn"])
     assert other.classes == (7, "corn")
     assert other.matrix.tolist() == [[0, 1], [1, 0]]
-    with pytest.raises(ArgumentError, match="'pine' is no class of these distances"):
+    with pytest.raises(ArgumentError, match="class 'pine' is not in these distances"):
         D.reordered(["pine"])
 
 
@@ -77,14 +79,18 @@ def test_a_large_one_is_printed_in_part():
 @pytest.mark.parametrize(
     ("classes", "matrix", "words"),
     [
-        ("ab", [[0, 1], [2, 0]], "the distance of 'a' and 'b' is 1.0; it must be the same in both"),
+        (
+            "ab",
+            [[0, 1], [2, 0]],
+            "the distance between 'a' and 'b' is 1.0; it must be the same in both",
+        ),
         ("ab", [[0, -1], [-1, 0]], "'b' is -1.0; it must not be negative"),
         ("ab", [[0, np.nan], [1, 0]], "'b' is nan; it must be a finite number"),
         ("ab", [[0, np.inf], [np.inf, 0]], "'b' is inf; it must be a finite number"),
-        ("ab", [[0, 1], [1, 2]], "the distance of 'b' and 'b' is 2.0; it must be 0 on the"),
+        ("ab", [[0, 1], [1, 2]], "the distance between 'b' and 'b' is 2.0; it must be 0 on the"),
         ("abc", [[0, 1], [1, 0]], r"has shape \(2, 2\); 3 classes need \(3, 3\)"),
         ("aa", [[0, 1], [1, 0]], "classes has a label twice"),
-        ("ab", [["x", "y"], ["z", "w"]], "entries that are no numbers"),
+        ("ab", [["x", "y"], ["z", "w"]], "entries that are not numbers"),
     ],
 )
 def test_what_is_no_matrix_of_distances_is_refused(classes, matrix, words):

@@ -48,8 +48,8 @@ def test_what_a_text_is_made_of(text, expected):
         ('"a\nb', "a quote is not closed on its line"),
         ('"a\\', "a quote is not closed on its line"),
         (r'"\q"', r"\q is not an escape; write \\ for a backslash"),
-        ("a \x00 b", r"character '\x00' cannot stand in a word"),
-        ("\x7f", r"character '\x7f' cannot stand in a word"),
+        ("a \x00 b", r"character '\x00' is not allowed in a word"),
+        ("\x7f", r"character '\x7f' is not allowed in a word"),
     ],
 )
 def test_what_is_no_token_is_reported(text, words):

@@ -1,3 +1,5 @@
+import re
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -5,7 +7,7 @@ from hypothesis import strategies as st
 from sklearn.calibration import calibration_curve
 
 from polytomy import metrics
-from polytomy.errors import ArgumentError
+from polytomy.errors import Argument, ArgumentError
 
 
 def binary_samples(seed, n_samples=60):
@@ -88,7 +90,8 @@ def test_a_weight_is_that_many_copies(seed):
 @pytest.mark.parametrize("bins", [0, -1, 2.5, True, "auto"])
 def test_bins_must_be_a_whole_number(bins):
     with pytest.raises(
-        ArgumentError, match=rf"bins={bins!r} must be a whole number, one or more\."
+        ArgumentError,
+        match=re.escape(f"{Argument('bins', bins)} is not a whole number of 1 or more."),
     ):
         metrics.reliability_table([0, 1], np.eye(2), bins=bins)
 

@@ -40,12 +40,12 @@ def test_bytes_that_are_no_text_have_a_place(tmp_path):
 def test_half_a_character_is_a_problem_with_its_place(text):
     _, line, column, message = problem_of(lambda: parse(text))
     assert (line, column) == (2, 2)
-    assert message == "half a character stands here, so this is no text; decode the file as UTF-8"
+    assert message == "a lone surrogate is not a character; decode the file as UTF-8"
 
 
 def test_a_file_over_the_limit_is_refused():
     data = bytes(4 * MAX_CHARACTERS + 1)
-    words = "the file is larger than 67,108,864 bytes, which is the limit"
+    words = "the file is larger than the limit of 67,108,864 bytes"
     assert problem_of(lambda: decode_text(data, "f")) == ("f", 1, 1, words)
 
 
@@ -56,5 +56,7 @@ def test_a_file_that_is_not_there_is_the_usual_error(tmp_path):
 
 @pytest.mark.parametrize("text", [None, b"m {a b}", 7])
 def test_what_is_no_text_is_a_type_error(text):
-    with pytest.raises(TypeError, match=r"a control text is a str, not .*; pt.read reads a file"):
+    with pytest.raises(
+        TypeError, match=r"a control text must be a str; got .*\. Use pt\.read to read a file"
+    ):
         parse(text)

@@ -182,9 +182,7 @@ def _placed(problem: Problem) -> dict[str, Any]:
 
 def show(
     file: ControlFile,
-    matrix: Annotated[
-        bool, typer.Option("--matrix", help="Draw the coding matrix.")
-    ] = False,
+    matrix: Annotated[bool, typer.Option("--matrix", help="Draw the coding matrix.")] = False,
 ) -> None:
     """Draw a scheme in the terminal, as a tree or as a coding matrix.
 
@@ -234,9 +232,7 @@ def _split_labels(text: str) -> list[Label]:
         elif bare:
             labels.append(word_to_label(Word(bare, False, 0, 0)))
         else:
-            raise ArgumentError(
-                f"--labels {text!r} has an empty label; write a,b,c"
-            )
+            raise ArgumentError(f"--labels {text!r} has an empty label; write a,b,c")
         if not comma:
             break
     return labels

@@ -237,9 +237,10 @@ class _Parser:
         self._finish_words(end)
         if self.frames:
             count = len(self.frames)
-            times = f" {count} times" if count > 1 else ""
-            more = f", and neither are {count - 1} inside it" if count > 1 else ""
-            self._complain(self.frames[0].opened, f"'{{' is not closed{more}; add '}}'{times}")
+            message = "'{' is not closed; add '}'"
+            if count > 1:
+                message = f"{count} braces from here on are not closed; add '}}' for each"
+            self._complain(self.frames[0].opened, message)
         elif len(self.top) > 1:
             message = (
                 "unexpected text after the first branch; to combine branches, put them in braces "

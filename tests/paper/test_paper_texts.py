@@ -9,7 +9,7 @@ from polytomy import designs
 from polytomy.errors import ControlError
 from polytomy.scheme import parse, read
 
-PAPER = Path(__file__).parents[1] / "paper"
+PAPER = Path(__file__).parent
 TEXTS = sorted(PAPER.glob("*.control"))
 
 EIGHT_CLASS_MATRIX = [

@@ -99,21 +99,22 @@ def test_a_matrix_is_made_exactly_if_it_has_no_problem(matrix):
         (
             [[-1, 0.5], [np.nan, 1]],
             CodeProblem(
-                "partition 0 gives class 1 the value 0.5, not -1, 0 or 1 (1 more are not)",
+                "partition 0 gives class 1 the value 0.5, not -1, 0 or 1 "
+                "(2 values are wrong in total)",
                 (0,),
                 (1,),
             ),
         ),
-        (np.empty((0, 3)), CodeProblem("no partition tells the 3 classes apart")),
+        (np.empty((0, 3)), CodeProblem("no partition separates the 3 classes")),
         (
             np.empty((2, 0)),
-            CodeProblem("a coding matrix has one class at least; this has none"),
+            CodeProblem("a coding matrix has at least one class; this one has none"),
         ),
         (
             [-1, 1],
             CodeProblem(
                 "a coding matrix has two dimensions, partitions and classes; "
-                "this has 1, of shape (2,)"
+                "this one has 1, with shape (2,)"
             ),
         ),
     ],
@@ -150,7 +151,7 @@ def test_all_problems_are_reported_together():
 
 def test_a_column_with_a_value_out_of_range_equals_no_other():
     assert messages([[-1, 5, 5], [-1, 1, 1]]) == [
-        "partition 0 gives class 1 the value 5, not -1, 0 or 1 (1 more are not)"
+        "partition 0 gives class 1 the value 5, not -1, 0 or 1 (2 values are wrong in total)"
     ]
 
 
@@ -166,7 +167,7 @@ def test_a_column_with_a_value_out_of_range_equals_no_other():
 )
 def test_entries_that_are_not_numbers_are_refused_by_their_type(matrix, kind):
     assert messages(matrix) == [
-        f"a coding matrix holds the numbers -1, 0 and 1; this holds values of type {kind}"
+        f"a coding matrix has the values -1, 0 and 1; this one has values of type {kind}"
     ]
 
 

@@ -97,7 +97,7 @@ def test_exhaustive_past_twenty_classes_names_the_count_it_would_need(n_classes)
     needed = f"{2 ** (n_classes - 1) - 1:,}"
     with pytest.raises(ArgumentError, match=f"{n_classes} classes has {needed} partitions") as e:
         exhaustive(n_classes)
-    assert "at most 20 classes (524,287)" in str(e.value)
+    assert "the limit is 20 classes (524,287 partitions)" in str(e.value)
     assert "Use an orthogonal or a random code." in str(e.value)
 
 

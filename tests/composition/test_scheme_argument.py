@@ -50,7 +50,7 @@ def test_text_path_scheme_matrix_and_callable(tmp_path):
         (3, ArgumentError, "scheme=3 is none of"),
         ([1, -1], ArgumentError, "a coding matrix of two dimensions"),
         ([[1, 2, 3]], CodeError, "2"),
-        ([[1, -1]], ArgumentError, "3 classes are given for the 2 columns"),
+        ([[1, -1]], ArgumentError, "the matrix has 2 columns, but there are 3"),
         (lambda X, y: None, ArgumentError, "scheme=None is none of"),
         (lambda X, y: len, ArgumentError, "which is no scheme"),
     ],

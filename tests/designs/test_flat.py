@@ -214,7 +214,7 @@ def test_a_matrix_that_means_nothing_is_refused(matrix, words):
 
 
 def test_from_matrix_needs_a_label_for_every_column():
-    with pytest.raises(ArgumentError, match="classes has 1 labels; the matrix has 2 columns"):
+    with pytest.raises(ArgumentError, match="the matrix has 2 columns, but there are 1 classes"):
         designs.from_matrix(CodingMatrix([[-1, 1]]), ["a"])
 
 

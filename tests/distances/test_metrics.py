@@ -68,9 +68,7 @@ def test_blocks_do_not_change_the_answer(monkeypatch):
 
 @pytest.mark.parametrize("distance", [hausdorff, robust_hausdorff])
 def test_an_unknown_metric_is_refused_with_the_near_one(distance):
-    with pytest.raises(
-        ArgumentError, match=r'metric="euclid" is not one of .*Did you mean .euclidean'
-    ):
+    with pytest.raises(ArgumentError, match=r'metric="euclid" is not .*Did you mean .euclidean'):
         distance([[0.0], [1.0]], [0, 1], metric="euclid")
 
 

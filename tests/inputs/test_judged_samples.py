@@ -72,7 +72,7 @@ def test_the_confidence_is_that_of_the_most_probable_class_and_ties_go_to_the_fi
         ),
         (
             {"y": ["a", 1, "b"]},
-            r"The labels of y cannot be sorted\. Pass the label of each column of proba as classes\.",
+            r"The labels of y cannot be sorted\. Pass the label of each column of proba as class",
         ),
         (
             {"y": [["a"], ["b"], ["b"]]},

@@ -95,7 +95,7 @@ def test_a_quoted_number_can_be_a_binary():
         ("@ {a b}", 1, 1, "'@' must be followed by the name of a design"),
         ("@one-vs-one", 1, 1, "a design must be followed by its branches in braces"),
         ("m {@one-vs-one}", 1, 4, "a design must be followed by its branches in braces"),
-        ("@one-vs-one; {a b}", 1, 12, "a design must be followed by its branches in braces, not by ';'"),
+        ("@one-vs-one; {a b}", 1, 12, "followed by its branches in braces, not by ';'"),
         ("@one-vs-one x y {a b}", 1, 15, "unexpected y between a design and its braces"),
         ("@one-vs-one 1 {a b}", 1, 13, "unexpected 1 between a design and its braces"),
     ],

@@ -20,7 +20,7 @@ def problems(text):
     ("text", "line", "column", "words"),
     [
         ("x {2 y {3 z {2 4}}}", 1, 14, "class 2 is already used at 1:4; use each class once"),
-        ("m 0 / 2; {a b}", 1, 7, "there is no branch 2; the model has 2 branches, counted from 0 to 1"),
+        ("m 0 / 2; {a b}", 1, 7, "there is no branch 2; the model has 2 branches, counted"),
         ("m 0 / 0 1; {a b}", 1, 7, "branch 0 is already in this partition, at 1:3"),
         ("m 0 0 / 1; {a b}", 1, 5, "branch 0 is already in this partition, at 1:3"),
         ("m 0 / 1; {a b c}", 1, 15, "class c is in no partition; add its index to one"),

@@ -90,7 +90,7 @@ def _copy_values(array: NDArray[Any]) -> tuple[CodeArray, list[CodeProblem]]:
     if n_wrong == 0:
         return values, []
     row, column = first
-    more = "" if n_wrong == 1 else f" ({n_wrong - 1:,} more values are wrong)"
+    more = "" if n_wrong == 1 else f" ({n_wrong:,} values are wrong in total)"
     message = f"partition {row} gives class {column} the value {array[first]}, not -1, 0 or 1"
     return values, [CodeProblem(message + more, (row,), (column,))]
 

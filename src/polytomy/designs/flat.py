@@ -10,7 +10,7 @@ import numpy.typing as npt
 from polytomy import codes
 from polytomy.codes import CodingMatrix
 from polytomy.designs.classes import class_labels
-from polytomy.errors import Argument, ArgumentError
+from polytomy.errors import ArgumentError
 from polytomy.inputs.random_states import RandomState
 from polytomy.inputs.renamed import renamed_arguments
 from polytomy.scheme import Scheme
@@ -224,7 +224,6 @@ def from_matrix(
     labels = class_labels(code.n_classes if classes is None else classes)
     if len(labels) != code.n_classes:
         raise ArgumentError(
-            Argument("classes"),
-            f" has {len(labels)} labels; the matrix has {code.n_classes} columns.",
+            f"the matrix has {code.n_classes} columns, but there are {len(labels)} classes."
         )
     return _numbered(code, labels, name)

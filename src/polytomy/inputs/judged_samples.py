@@ -117,7 +117,7 @@ def _columns(
         twice = next(label for column, label in enumerate(names) if columns[label] != column)
         raise ArgumentError(
             Argument("classes"),
-            f" has the label {twice!r} twice. Pass a different one for each column.",
+            f" has the label {twice!r} twice. Pass a different label for each column.",
         )
     return columns
 

@@ -33,7 +33,7 @@ LIMIT = "the file is larger than the limit of 67,108,864 bytes"
         (["design", "tree", "-n", 10**15], "is too many. The limit is 1,048,576"),
         (["design", "one-vs-one", "-n", 10**5], "a coding matrix has at most 536,870,912"),
         (["design", "exhaustive", "-n", 21], "has 1,048,575 partitions; the limit is 20 classes"),
-        (["design", "random", "-n", 9, "--partitions", 3], "--partitions 3 is too few to separate 9"),
+        (["design", "random", "-n", 9, "--partitions", 3], "--partitions 3 is too few to"),
         (["show", "nothing.control"], "nothing.control: No such file or directory"),
         (["show", "."], ".: Is a directory"),
         (["show", "bad.control"], "bad.control:1:1: m decides between two branches and has 3"),

@@ -62,7 +62,7 @@ def test_the_problems_are_those_of_the_definition_whatever_the_blocks(matrix, bl
 
 
 @given(any_signs)
-def test_a_matrix_is_made_exactly_if_it_has_no_problem(matrix):
+def test_a_matrix_without_problems_is_a_code_and_no_other_is(matrix):
     problems = find_problems(matrix)
     if not problems:
         assert np.array_equal(CodingMatrix(matrix).matrix, matrix)
@@ -172,12 +172,12 @@ def test_entries_that_are_not_numbers_are_refused_by_their_type(matrix, kind):
 
 
 @pytest.mark.parametrize("matrix", [None, "one-vs-one", {}, sp.csr_array([[-1, 1]])])
-def test_what_is_no_matrix_at_all_is_a_code_error(matrix):
+def test_values_that_are_not_a_matrix_are_a_code_error(matrix):
     with pytest.raises(CodeError, match="two dimensions, partitions and classes; this one has 0"):
         CodingMatrix(matrix)
 
 
-def test_rows_of_different_length_are_a_code_error_in_our_words():
+def test_rows_of_different_length_are_a_code_error():
     with pytest.raises(CodeError, match="a table of numbers whose rows have the same length"):
         CodingMatrix([[-1, 1], [1]])
 

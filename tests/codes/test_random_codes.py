@@ -69,7 +69,7 @@ def test_the_tightest_lengths_do_not_fail(design, n_classes, rows):
 
 
 @pytest.mark.parametrize(("design", "rows_a_bit"), [(random_strict, 10), (random_ternary, 15)])
-def test_the_default_length_is_that_of_the_literature_or_all_there_are(design, rows_a_bit):
+def test_the_default_length_is_that_of_the_literature_or_all_partitions(design, rows_a_bit):
     for n_classes in range(2, 20):
         longest = count_partitions(design, n_classes) if n_classes < 9 else 10**9
         expected = min(ceil(rows_a_bit * log2(n_classes)), longest)
@@ -85,7 +85,7 @@ def test_a_code_of_all_strict_partitions_is_the_exhaustive_one():
 
 @pytest.mark.parametrize("design", DESIGNS)
 @pytest.mark.parametrize("n_classes", [3, 5, 10, 30])
-def test_codes_are_determined_where_so_many_rows_can_be(design, n_classes):
+def test_codes_with_enough_rows_are_determined(design, n_classes):
     assert design(n_classes, n_partitions=n_classes - 1, random_state=2).is_determined
     assert design(n_classes, random_state=2).is_determined
 
@@ -125,7 +125,7 @@ def test_the_same_seed_gives_the_same_code(design):
 
 
 @pytest.mark.parametrize("design", DESIGNS)
-def test_no_seed_gives_another_code_each_time(design):
+def test_no_seed_gives_a_different_code_each_time(design):
     assert design(12, n_partitions=30) != design(12, n_partitions=30)
 
 
@@ -161,7 +161,7 @@ def test_a_single_class_gets_no_partition(design):
         (random_ternary, 10**4, 10**5, "a random code of 10,000 classes has 100,000 partitions"),
     ],
 )
-def test_lengths_that_cannot_be_are_refused_with_the_bound(design, n_classes, rows, words):
+def test_impossible_lengths_are_refused_with_the_bound(design, n_classes, rows, words):
     with pytest.raises(ArgumentError, match=re.escape(words)):
         design(n_classes, n_partitions=rows, random_state=0)
 
@@ -171,3 +171,9 @@ def test_large_codes_are_drawn_too(design):
     code = design(700, random_state=0)
     assert code.n_partitions == ceil((10 if design is random_strict else 15) * log2(700))
     assert code.minimum_distance > code.n_partitions / 5
+
+
+@pytest.mark.parametrize("design", [random_strict, random_ternary])
+def test_the_old_name_of_the_number_of_partitions_still_works_and_warns(design):
+    with pytest.warns(DeprecationWarning, match=r"Use n_partitions=\.\.\. instead"):
+        assert design(6, rows=9, random_state=0) == design(6, n_partitions=9, random_state=0)

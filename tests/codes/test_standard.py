@@ -53,7 +53,7 @@ def test_adjacent_of_seven_is_the_paper_s():
 
 
 @pytest.mark.parametrize("n_classes", range(2, 30))
-def test_one_vs_one_holds_each_pair_once_in_dictionary_order(n_classes):
+def test_one_vs_one_has_each_pair_once_in_lexicographic_order(n_classes):
     matrix = one_vs_one(n_classes).matrix
     pairs = [(row.tolist().index(-1), row.tolist().index(1)) for row in matrix]
     assert pairs == list(combinations(range(n_classes), 2))
@@ -61,7 +61,7 @@ def test_one_vs_one_holds_each_pair_once_in_dictionary_order(n_classes):
 
 
 @pytest.mark.parametrize("n_classes", range(1, 12))
-def test_exhaustive_holds_each_partition_once(n_classes):
+def test_exhaustive_has_each_partition_once(n_classes):
     code = exhaustive(n_classes)
     assert code.n_partitions == 2 ** (n_classes - 1) - 1
     assert code.is_strict
@@ -87,7 +87,7 @@ def test_too_few_classes_are_refused(design, n_classes):
 
 @pytest.mark.parametrize("design", DESIGNS)
 @pytest.mark.parametrize("n_classes", [4.0, "4", None, True, [4]])
-def test_what_is_no_whole_number_is_refused(design, n_classes):
+def test_numbers_of_classes_that_are_not_whole_are_refused(design, n_classes):
     with pytest.raises(ArgumentError, match=r"is not a whole number\. Use 1 or more\."):
         design(n_classes)
 

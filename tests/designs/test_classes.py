@@ -68,7 +68,7 @@ def test_one_class_needs_no_binary(name):
 
 
 @pytest.mark.parametrize("name", ALL)
-def test_two_classes_are_told_apart_by_each_binary(name):
+def test_each_binary_separates_two_classes(name):
     scheme = designs.design(name, ["corn", "oak"])
     assert scheme.n_partitions == (2 if name == "one-vs-rest" else 1)
     for partition in scheme.partitions:
@@ -102,7 +102,7 @@ def test_two_classes_are_told_apart_by_each_binary(name):
         (["a", "\ud800"], SchemeError, "is not valid text: it has a lone surrogate"),
     ],
 )  # fmt: skip
-def test_what_is_no_list_of_classes_is_refused(name, classes, error, words):
+def test_invalid_classes_are_refused(name, classes, error, words):
     with pytest.raises(error, match=words) as caught:
         designs.design(name, classes)
     assert isinstance(caught.value, PolytomyError)

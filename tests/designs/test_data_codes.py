@@ -26,7 +26,7 @@ def test_it_is_a_code_over_all_classes(n_classes):
     assert n_classes == 1 or scheme.nodes[0].binaries[0].text == "land-00"
 
 
-def test_sparse_data_classes_of_one_sample_and_seeds():
+def test_sparse_data_and_classes_of_one_sample_are_accepted():
     X, y = on_a_line(range(5), each=6)
     X = np.column_stack([X, X**2])
     keep = np.r_[0, 6:30]
@@ -37,7 +37,7 @@ def test_sparse_data_classes_of_one_sample_and_seeds():
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_no_row_was_more_worth_its_cost_than_the_one_that_was_taken_before_it(seed):
+def test_each_row_is_worth_at_least_as_much_as_those_chosen_later(seed):
     random = np.random.default_rng(seed)
     X, y = on_a_line(random.permutation(6), each=8, noise=0.8, seed=seed)
     rows = data_driven_code(X, y, n_partitions=12, random_state=seed).code.matrix
@@ -58,7 +58,7 @@ def test_no_row_was_more_worth_its_cost_than_the_one_that_was_taken_before_it(se
         doubt *= left_by[step]
 
 
-def test_the_number_of_partitions_is_as_asked_or_as_many_as_are_needed():
+def test_there_are_n_partitions_or_as_many_as_separate_the_classes():
     X, y = on_a_line(range(6))
     assert data_driven_code(X, y, random_state=0).n_partitions == 12
     assert data_driven_code(X, y, n_partitions=7, random_state=0).n_partitions == 7
@@ -66,19 +66,19 @@ def test_the_number_of_partitions_is_as_asked_or_as_many_as_are_needed():
     assert 3 <= few.n_partitions < 12  # six columns that differ
 
 
-def test_what_tells_apart_is_preferred_to_noise():
+def test_separable_classes_are_split_before_inseparable_ones():
     # Classes 0 to 2 and 3 to 5 lie far apart; whether a class is even shows nowhere.
     X, y = on_a_line([0, 0.05, 0.1, 9, 9.05, 9.1], noise=1.0, each=40)
     first = data_driven_code(X, y, random_state=0).code.matrix[0]
     assert first.tolist() in ([-1, -1, -1, 1, 1, 1], [1, 1, 1, -1, -1, -1])
 
 
-def test_any_binary_classifier_can_judge():
+def test_any_binary_classifier_can_be_used():
     X, y = on_a_line(range(4), each=10)
     scheme = data_driven_code(X, y, estimator=LogisticRegression(), random_state=0)
     assert scheme.code.is_determined
 
 
-def test_a_partition_is_needed():
+def test_at_least_one_partition_is_needed():
     with pytest.raises(ArgumentError, match="n_partitions=0 is too few"):
         data_driven_code(*on_a_line(range(4)), n_partitions=0)

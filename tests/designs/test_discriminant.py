@@ -22,7 +22,7 @@ def test_it_is_a_code_over_all_classes(n_classes):
     assert n_classes == 1 or scheme.nodes[0].binaries[0].text == "land-00"
 
 
-def test_sparse_data_classes_of_one_sample_and_seeds():
+def test_sparse_data_and_classes_of_one_sample_are_accepted():
     X, y = on_a_line(range(5), each=6)
     X = np.column_stack([X, X**2])
     keep = np.r_[0, 6:30]
@@ -39,12 +39,12 @@ def test_decoc_has_one_row_less_than_classes_and_is_a_tree():
     assert code.is_tree
 
 
-def test_decoc_halves_what_is_far_apart_first():
+def test_decoc_separates_distant_classes_first():
     X, y = on_a_line([0, 30, 1, 31])
     assert decoc(X, y).code.matrix[0].tolist() == [-1, 1, -1, 1]
 
 
-def test_climbing_finds_the_half_that_is_there_past_ten_classes():
+def test_the_local_search_finds_two_distant_groups_of_many_classes():
     X, y = on_a_line([*range(6), *range(100, 106)])
     first = decoc(X, y, random_state=0).code.matrix[0]
     assert abs(first.sum()) == 0

@@ -30,7 +30,7 @@ def test_a_classifier_averages_the_members_and_trains_what_they_share_once(solve
     np.testing.assert_allclose(one.decisions(X), alone[1].decisions(X), atol=1e-12)
 
 
-def test_trees_can_be_followed_to_their_winners():
+def test_an_ensemble_of_trees_can_be_solved_greedily():
     X, y = load_iris(return_X_y=True)
     ensemble = tree_ensemble(3, 5, random_state=0)
     classifier = PolytomyClassifier(GaussianNB(), ensemble, "greedy").fit(X, y)
@@ -48,7 +48,7 @@ def test_one_class_needs_no_binaries():
 
 
 @pytest.mark.parametrize("name", designs.ENSEMBLES)
-def test_a_classifier_takes_the_name(name):
+def test_a_classifier_accepts_the_name_of_an_ensemble(name):
     X, y = load_iris(return_X_y=True)
     classifier = pt.PolytomyClassifier(LogisticRegression(max_iter=500), name, random_state=0)
     classifier.fit(X, y)
@@ -65,7 +65,7 @@ def test_a_classifier_takes_the_name(name):
     np.testing.assert_allclose(classifier.predict_proba(X), np.mean(members, axis=0), atol=1e-9)
 
 
-def test_random_pair_trees_look_at_the_data():
+def test_random_pair_trees_share_more_dichotomies_than_random_ones():
     # Two pairs of classes far from each other: every tree tells them apart first, but those whose
     # first two classes come from the same pair.
     X = np.repeat([0.0, 1.0, 100.0, 101.0], 10)[:, np.newaxis]
@@ -90,3 +90,8 @@ def test_trees_come_from_any_function():
 def test_trees_are_needed():
     with pytest.raises(ArgumentError, match="n_trees=0 is too few"):
         tree_ensemble(3, 0)
+
+
+def test_random_trees_are_a_tree_ensemble_over_the_classes_of_the_data():
+    found = designs.random_trees([[0.0], [1.0], [2.0]], ["b", "a", "c"], 4, random_state=0)
+    assert found == tree_ensemble(["a", "b", "c"], 4, random_state=0)

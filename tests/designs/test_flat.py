@@ -26,7 +26,7 @@ def matrix_of(scheme):
 
 
 @pytest.mark.parametrize("n_classes", [2, 3, 4, 7, 30])
-def test_one_vs_one_has_every_pair_once_the_first_class_left(n_classes):
+def test_one_vs_one_has_every_pair_once_with_the_first_class_negative(n_classes):
     scheme = designs.one_vs_one(n_classes)
     sides = [(partition.negative, partition.positive) for partition in scheme.partitions]
     assert sides == [((i,), (j,)) for i, j in combinations(range(n_classes), 2)]
@@ -147,7 +147,7 @@ def test_orthogonal_without_a_seed_is_always_the_same():
 @pytest.mark.parametrize(
     ("seed", "words"), [(-1, "random_state=-1 is negative"), ("x", "must be a whole number")]
 )
-def test_a_seed_that_is_none_is_refused(draw, seed, words):
+def test_invalid_seeds_are_refused(draw, seed, words):
     with pytest.raises(ArgumentError, match=words):
         draw(5, random_state=seed)
 
@@ -221,3 +221,15 @@ def test_from_matrix_needs_a_label_for_every_column():
 def test_a_code_over_the_limit_is_refused_before_it_is_made():
     with pytest.raises(ArgumentError, match=r"499,999,500,000 partitions.*Divide the classes"):
         designs.one_vs_one(10**6)
+
+
+def test_a_random_ternary_code_is_a_random_code_with_zeros():
+    scheme = designs.random_ternary(6, n_partitions=9, random_state=2, name="land")
+    expected = designs.random_code(6, n_partitions=9, ternary=True, random_state=2, name="land")
+    assert scheme == expected
+    assert not scheme.code.is_strict
+
+
+def test_the_old_name_of_the_number_of_partitions_still_works_and_warns():
+    with pytest.warns(DeprecationWarning, match=r"random_code\(rows=\.\.\.\) is deprecated"):
+        assert designs.random_code(6, rows=9).n_partitions == 9

@@ -43,7 +43,7 @@ def test_it_is_a_tree_over_all_classes(make, options, n_classes):
 
 
 @pytest.mark.parametrize(("make", "options"), ALL)
-def test_classes_of_one_sample_and_sparse_data_are_taken(make, options):
+def test_classes_of_one_sample_and_sparse_data_are_accepted(make, options):
     X, y = pairs(each=6)
     keep = np.r_[0, 6, 12:48]
     for data in (X[keep], csc_matrix(X[keep])):
@@ -64,7 +64,7 @@ def test_other_seeds_give_other_trees(make, options):
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_the_farthest_means_are_told_apart_first(seed):
+def test_the_furthest_means_are_separated_first(seed):
     X, y = pairs(seed)
     tree = furthest_centroid_tree(X, y)
     Z = X / X.std(axis=0)
@@ -82,7 +82,7 @@ def test_the_farthest_means_are_told_apart_first(seed):
             )
 
 
-def test_equal_means_are_still_told_apart():
+def test_classes_with_equal_means_are_still_separated():
     assert furthest_centroid_tree(np.zeros((4, 1)), range(4)).n_partitions == 3
 
 
@@ -92,7 +92,7 @@ def test_balanced_trees_are_as_shallow_as_can_be(n_classes):
     assert tree.depth == int(np.ceil(np.log2(n_classes)))
 
 
-def test_samples_are_balanced_where_that_is_asked_for():
+def test_samples_can_be_balanced_instead_of_classes():
     y = np.repeat([0, 1, 2, 3], [100, 30, 40, 30])
     for seed in range(5):
         tree = class_balanced_tree(np.zeros((200, 1)), y, by="samples", random_state=seed)

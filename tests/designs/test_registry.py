@@ -21,7 +21,7 @@ def test_every_name_is_a_public_function_with_underscores(name):
     assert getattr(designs, function) is expected
 
 
-def test_every_name_stands_for_one_design_that_says_what_it_is():
+def test_every_name_is_one_design_with_its_own_summary():
     assert len(set(designs.SCHEME_NAMES)) == len(designs.SCHEME_NAMES)
     assert len({entry.summary for entry in ALL.values()}) == len(ALL)
     assert all(designs.find_design(name) == entry for name, entry in ALL.items())

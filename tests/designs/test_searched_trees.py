@@ -37,7 +37,7 @@ def test_it_is_a_tree_over_all_classes(make, options, n_classes):
 
 
 @pytest.mark.parametrize(("make", "options"), ALL)
-def test_classes_of_one_sample_and_sparse_data_are_taken(make, options):
+def test_classes_of_one_sample_and_sparse_data_are_accepted(make, options):
     X, y = pairs(each=6)
     keep = np.r_[0, 6, 12:48]
     for data in (X[keep], csc_matrix(X[keep])):
@@ -61,7 +61,7 @@ def test_the_best_is_the_least_loss_of_those_drawn():
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_evolution_ends_no_worse_than_it_starts_and_better_than_chance(seed):
+def test_evolved_trees_are_better_than_most_random_ones(seed):
     X, y = pairs(seed)
     X = X + np.random.default_rng(seed).normal(0, 0.6, X.shape)
     judge = Dichotomies(group_samples(X, y), random_state=77)
@@ -70,7 +70,7 @@ def test_evolution_ends_no_worse_than_it_starts_and_better_than_chance(seed):
     assert evolved < np.quantile(by_chance, 0.1)
 
 
-def test_more_generations_lose_no_more():
+def test_more_generations_never_increase_the_loss():
     X, y = pairs(5)
     X = X + np.random.default_rng(0).normal(0, 0.6, X.shape)
     losses = []
@@ -81,7 +81,7 @@ def test_more_generations_lose_no_more():
     assert losses == sorted(losses, reverse=True)
 
 
-def test_any_binary_classifier_can_judge():
+def test_any_binary_classifier_can_be_used():
     X, y = pairs(each=8)
     for make, options in ((best_random_tree, {"n_trees": 2}), (evolved_tree, QUICK)):
         tree = make(X, y, estimator=LogisticRegression(), random_state=0, **options)
@@ -118,6 +118,6 @@ def test_a_search_over_too_many_classes_is_refused():
         (evolved_tree, {"random_state": "x"}, 'random_state="x" must be a whole number'),
     ],
 )
-def test_what_cannot_be_is_refused(make, options, words):
+def test_invalid_arguments_are_refused(make, options, words):
     with pytest.raises(ArgumentError, match=words):
         make(*pairs(each=3), **options)

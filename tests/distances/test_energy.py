@@ -21,7 +21,7 @@ def test_a_sample_of_each_class_does_not_depend_on_the_names_of_the_classes():
     np.testing.assert_allclose(found.matrix, energy(X, y, max_samples=50).matrix, rtol=1e-12)
 
 
-def test_in_one_dimension_it_is_that_of_scipy():
+def test_in_one_dimension_it_equals_that_of_scipy():
     X, y = made(5, n_features=1)
     found = energy(X, y)
     for i in range(3):
@@ -35,7 +35,7 @@ def test_equal_samples_have_no_energy_between_them():
     assert energy(np.concatenate([X, X]), [0] * 40 + [1] * 40)[0, 1] == pytest.approx(0, abs=1e-7)
 
 
-def test_some_of_the_samples_say_nearly_the_same():
+def test_a_subsample_gives_nearly_the_same_distance():
     X, y = made(6, sizes=(400, 300))
     whole, part = energy(X, y, max_samples=None), energy(X, y, max_samples=150)
     assert part[0, 1] != whole[0, 1]
@@ -43,11 +43,11 @@ def test_some_of_the_samples_say_nearly_the_same():
     assert energy(X, y, max_samples=150)[0, 1] == part[0, 1]
 
 
-def test_numbers_of_samples_are_whole():
+def test_max_samples_must_be_a_whole_number():
     with pytest.raises(ArgumentError, match=r"max_samples=1\.5 is not a whole number"):
         energy([[0.0], [1.0]], [0, 1], max_samples=1.5)
 
 
-def test_samples_are_needed():
+def test_at_least_one_sample_is_needed():
     with pytest.raises(ArgumentError, match=r"max_samples=0 is too few\. Use 1 or more"):
         energy([[0.0], [1.0]], [0, 1], max_samples=0)

@@ -35,7 +35,7 @@ def joined(parts):
 @pytest.mark.parametrize("twin", TWINS)
 @pytest.mark.parametrize("n_features", [1, 2, 3, 4, 5, 16, 33])
 @pytest.mark.parametrize("seed", range(3))
-def test_it_is_that_of_scipy(twin, n_features, seed):
+def test_the_distance_equals_that_of_scipy(twin, n_features, seed):
     parts = clouds(seed, n_features=n_features)
     X, y = joined(parts)
     starts = np.searchsorted(y, np.arange(len(parts) + 1))
@@ -64,7 +64,7 @@ def test_twins_are_equal_to_the_definition(twin, X, data):
     np.testing.assert_allclose(found, [[0, expected], [expected, 0]], rtol=1e-13, atol=1e-150)
 
 
-def test_the_compiled_kernel_answers_large_data():
+def test_the_compiled_routine_computes_large_data():
     random = np.random.default_rng(0)
     sizes = [5000, 4000, 10, 1]
     X = np.concatenate([random.normal(i, 1, (size, 12)) for i, size in enumerate(sizes)])
@@ -77,7 +77,7 @@ def test_the_compiled_kernel_answers_large_data():
 
 @pytest.mark.parametrize("twin", TWINS)
 @pytest.mark.parametrize("n_features", [1, 3, 8])
-def test_sets_of_every_size_around_a_block_of_points(twin, n_features):
+def test_sets_of_every_size_around_a_block_agree_with_scipy(twin, n_features):
     random = np.random.default_rng(n_features)
     parts = [random.normal(size=(size, n_features)) for size in (*range(1, 18), 65)]
     X, y = joined(parts)
@@ -86,7 +86,7 @@ def test_sets_of_every_size_around_a_block_of_points(twin, n_features):
 
 
 @pytest.mark.parametrize("twin", TWINS)
-def test_points_in_a_row_of_clusters(twin):
+def test_clusters_in_a_row_agree_with_scipy(twin):
     # The points that ended searches are of use for one cluster only, and then for another.
     random = np.random.default_rng(3)
     parts = [
@@ -113,7 +113,7 @@ def test_equal_sets_are_at_distance_zero():
 
 
 @given(st.integers(0, 10**6))
-def test_the_order_of_samples_and_the_names_of_classes_do_not_count(seed):
+def test_the_order_of_samples_and_the_names_of_classes_do_not_matter(seed):
     X, y = joined(clouds(seed, most=8))
     random = np.random.default_rng(seed)
     order, names = random.permutation(len(X)), random.permutation(["p", "q", "r", "s"])
@@ -121,7 +121,7 @@ def test_the_order_of_samples_and_the_names_of_classes_do_not_count(seed):
     assert (other.reordered(names).matrix == D.matrix).all()
 
 
-def test_motions_leave_it_as_it_is_and_scales_multiply_it():
+def test_motions_do_not_change_it_and_scales_multiply_it():
     X, y = joined(clouds(3))
     turn = np.linalg.qr(np.random.default_rng(0).normal(size=(3, 3)))[0]
     D = hausdorff(X, y).matrix
@@ -147,13 +147,13 @@ def test_with_all_samples_the_robust_distance_is_the_hausdorff_distance(seed):
 
 
 @given(st.integers(0, 10**6), st.floats(0.01, 1), st.floats(0.01, 1))
-def test_a_larger_quantile_is_no_smaller_distance(seed, one, other):
+def test_a_larger_quantile_never_gives_a_smaller_distance(seed, one, other):
     X, y = joined(clouds(seed, most=8))
     low, high = (robust_hausdorff(X, y, quantile=q).matrix for q in sorted([one, other]))
     assert (low <= high * (1 + 1e-12)).all()
 
 
-def test_an_outlier_decides_hausdorff_but_not_its_robust_form():
+def test_an_outlier_determines_the_hausdorff_distance_but_not_the_robust_one():
     random = np.random.default_rng(0)
     X, y = random.random((200, 2)), np.repeat([0, 1], 100)
     without = robust_hausdorff(X, y)[0, 1]
@@ -172,6 +172,6 @@ def test_one_class_has_no_distances(distance):
 
 
 @pytest.mark.parametrize("quantile", [0, -1, 1.5, float("nan"), "0.5", None])
-def test_a_quantile_is_a_part_of_the_samples(quantile):
+def test_invalid_quantiles_are_refused(quantile):
     with pytest.raises(ArgumentError, match="is not above 0 and at most 1"):
         robust_hausdorff([[0.0], [1.0]], [0, 1], quantile=quantile)

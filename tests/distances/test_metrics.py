@@ -26,7 +26,7 @@ def joined(parts):
 
 
 @pytest.mark.parametrize("metric", METRICS)
-def test_every_metric_of_scipy_is_known(metric):
+def test_every_metric_equals_that_of_scipy(metric):
     random = np.random.default_rng(1)
     X = random.random((30, 4)) + 0.1
     if metric in {"dice", "jaccard", "rogerstanimoto", "russellrao", "sokalsneath", "yule"}:
@@ -67,12 +67,12 @@ def test_blocks_do_not_change_the_answer(monkeypatch):
 
 
 @pytest.mark.parametrize("distance", [hausdorff, robust_hausdorff])
-def test_an_unknown_metric_is_refused_with_the_near_one(distance):
+def test_an_unknown_metric_is_refused_with_a_similar_one(distance):
     with pytest.raises(ArgumentError, match=r'metric="euclid" is not .*Did you mean .euclidean'):
         distance([[0.0], [1.0]], [0, 1], metric="euclid")
 
 
-def test_a_metric_that_has_no_answer_is_refused():
+def test_a_metric_that_is_not_defined_for_the_samples_is_refused():
     with pytest.raises(DataError, match='metric="cosine" is not defined for some of these'):
         hausdorff([[0.0, 0.0], [1.0, 1.0]], [0, 1], metric="cosine")
 

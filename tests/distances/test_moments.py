@@ -24,7 +24,7 @@ def test_the_centroid_distance_is_the_papers_formula():
             assert found[i, j] == pytest.approx(length / np.sqrt(spreads[i] * spreads[j]))
 
 
-def test_a_single_sample_is_given_the_spread_within_the_classes():
+def test_a_single_sample_has_the_pooled_spread():
     # Within: two of four deviate by 1, two by 3; 20 / (3 − 1 + 1 − 1 …) by hand.
     X = [[-1.0], [1.0], [7.0], [13.0], [20.0]]
     y = ["a", "a", "b", "b", "c"]
@@ -33,12 +33,12 @@ def test_a_single_sample_is_given_the_spread_within_the_classes():
     assert centroid(X, y)["a", "c"] == pytest.approx(20 / np.sqrt(spread_a * within))
 
 
-def test_without_any_spread_it_is_the_distance_of_the_means():
+def test_without_any_spread_it_is_the_distance_between_the_means():
     assert centroid([[0.0, 0.0], [3.0, 4.0]], [0, 1])[0, 1] == pytest.approx(5)
 
 
 @pytest.mark.parametrize("kind", [np.asarray, csr_array])
-def test_equal_samples_have_no_spread_whatever_rounding_makes_of_their_mean(kind):
+def test_equal_samples_have_no_spread_despite_rounding(kind):
     # The mean of three times 0.1 is not 0.1; of one sample it is.
     others = [[0.0], [2.0]]
     three = centroid(kind([[0.1]] * 3 + others), [0, 0, 0, 1, 1])

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
+from polytomy import distances
 from polytomy.distances import (
     DISTANCES,
     ClassDistances,
@@ -22,7 +23,7 @@ def made(seed=0, n_features=3, sizes=(20, 30, 25)):
 
 
 @pytest.mark.parametrize("name", DISTANCES)
-def test_every_measure_is_symmetric_and_zero_on_its_diagonal(name):
+def test_every_distance_is_symmetric_and_zero_on_its_diagonal(name):
     X, y = made()
     found = DISTANCES[name](X, y)
     assert found.classes == (0, 1, 2)
@@ -32,7 +33,7 @@ def test_every_measure_is_symmetric_and_zero_on_its_diagonal(name):
 
 
 @pytest.mark.parametrize("name", DISTANCES)
-def test_the_names_of_classes_do_not_count(name):
+def test_the_names_of_classes_do_not_matter(name):
     X, y = made(1)
     names = np.array(["q", "p", "r"])
     found = DISTANCES[name](X, names[y]).reordered(names)
@@ -40,7 +41,7 @@ def test_the_names_of_classes_do_not_count(name):
 
 
 @pytest.mark.parametrize("name", sorted(DISTANCES.keys() - {"separability"}))
-def test_the_order_of_samples_does_not_count(name):
+def test_the_order_of_samples_does_not_matter(name):
     X, y = made(1)
     order = np.random.default_rng(2).permutation(len(X))
     found = DISTANCES[name](X[order], y[order])
@@ -68,7 +69,7 @@ def test_sparse_data_has_the_same_distances(name):
 
 
 @pytest.mark.parametrize("measure", [energy, separability])
-def test_seeds_are_those_of_the_other_functions(measure):
+def test_random_states_are_generators_too(measure):
     X, y = made(2)
     one, other = (measure(X, y, random_state=np.random.default_rng(5)) for _ in range(2))
     assert (one.matrix == other.matrix).all()
@@ -76,7 +77,7 @@ def test_seeds_are_those_of_the_other_functions(measure):
         measure(X, y, random_state="a")
 
 
-def test_a_distance_is_given_by_name_value_matrix_or_function():
+def test_a_distance_can_be_a_name_a_value_a_matrix_or_a_function():
     X, y = made()
     expected = hausdorff_distance(X, y)
     for argument in ("hausdorff", expected, expected.matrix, hausdorff_distance,
@@ -86,7 +87,7 @@ def test_a_distance_is_given_by_name_value_matrix_or_function():
         assert (found.matrix == expected.matrix).all()
 
 
-def test_distances_of_more_classes_are_cut_to_those_of_the_data():
+def test_distances_of_more_classes_are_reduced_to_those_of_the_data():
     known = ClassDistances("cab", [[0, 1, 2], [1, 0, 3], [2, 3, 0]])
     assert compute_distances(known, None, ["b", "a", "b"]).matrix.tolist() == [[0, 3], [3, 0]]
 
@@ -99,6 +100,17 @@ def test_distances_of_more_classes_are_cut_to_those_of_the_data():
         (lambda X, y: len, "returned .*, not distances between classes"),
     ],
 )
-def test_what_is_no_distance_is_refused(argument, words):
+def test_invalid_distances_are_refused(argument, words):
     with pytest.raises(ArgumentError, match=words):
         compute_distances(argument, *made())
+
+
+def test_the_old_name_of_the_function_and_of_its_argument_still_work_and_warn():
+    X, y = made()
+    with pytest.warns(
+        DeprecationWarning, match=r"Use polytomy\.distances\.compute_distances instead"
+    ):
+        function = distances.distances_from
+    with pytest.warns(DeprecationWarning, match=r"Use distance=\.\.\. instead"):
+        found = function(argument="centroid", X=X, y=y)
+    assert (found.matrix == compute_distances("centroid", X, y).matrix).all()

@@ -17,7 +17,7 @@ def made(seed=0, n_features=3, sizes=(20, 30, 25)):
     return X, np.repeat(np.arange(len(sizes)), sizes)
 
 
-def test_classes_without_difference_are_not_told_apart():
+def test_equal_classes_are_not_separable():
     random = np.random.default_rng(0)
     X, y = random.normal(size=(600, 2)), np.repeat([0, 1, 2], 200)
     X[y == 2] += 8
@@ -27,7 +27,7 @@ def test_classes_without_difference_are_not_told_apart():
 
 
 @pytest.mark.parametrize("estimator", [LinearDiscriminantAnalysis(), LogisticRegression()])
-def test_any_classifier_can_be_asked(estimator):
+def test_any_classifier_can_be_used(estimator):
     X, y = made(8, sizes=(150, 150, 150))
     by_default, by_other = separability(X, y), separability(X, y, estimator=estimator)
     np.testing.assert_allclose(by_default.matrix, by_other.matrix, atol=0.03)
@@ -40,7 +40,7 @@ def test_a_classifier_without_probabilities_counts_its_confusions():
     assert found == pytest.approx(1 - 2 * 0.159, abs=0.1)
 
 
-def test_a_constant_feature_does_no_harm():
+def test_a_constant_feature_changes_nothing():
     X, y = made(10)
     with_constant = np.column_stack([X, np.full(len(X), 3.0)])
     np.testing.assert_allclose(
@@ -59,12 +59,12 @@ def test_sparse_data_is_projected_or_left_to_the_estimator():
         assert found[0, 2] > 0.75
 
 
-def test_more_folds_than_samples_hold_out_one_by_one():
+def test_more_folds_than_samples_leave_one_out():
     X, y = made(12, sizes=(4, 5))
     assert separability(X, y, cv=50).matrix.tolist() == separability(X, y, cv=5).matrix.tolist()
 
 
-def test_rounding_in_constant_features_decides_nothing():
+def test_rounding_in_constant_features_has_no_effect():
     # The second feature is 0.1 but for one sample: where that one is held out, all differences from
     # the class means are rounding.
     X, y = made(5, sizes=(30, 20, 7))
@@ -74,11 +74,11 @@ def test_rounding_in_constant_features_decides_nothing():
     assert np.abs(separability(X, y).matrix - without).max() < 0.1
 
 
-def test_folds_are_a_whole_number():
+def test_cv_must_be_a_whole_number():
     with pytest.raises(ArgumentError, match=r"cv=2\.5 is not a whole number"):
         separability([[0.0], [1.0]], [0, 1], cv=2.5)
 
 
-def test_two_folds_are_needed():
+def test_at_least_two_folds_are_needed():
     with pytest.raises(ArgumentError, match=r"cv=1 is too few\. Use 2 or more"):
         separability([[0.0], [1.0]], [0, 1], cv=1)

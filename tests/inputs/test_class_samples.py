@@ -7,7 +7,7 @@ from polytomy.errors import DataError
 from polytomy.inputs.class_samples import group_samples
 
 
-def test_rows_stand_class_after_class_and_remember_where_they_were():
+def test_rows_are_sorted_by_class_and_know_their_original_position():
     X = np.arange(12.0).reshape(6, 2)
     y = ["b", "a", "c", "a", "b", "b"]
     samples = group_samples(X, y)
@@ -35,7 +35,7 @@ def test_labels_of_any_kind_are_kept(y, classes):
     assert group_samples(np.zeros((3, 1)), y).classes == classes
 
 
-def test_frames_and_sparse_data_are_taken():
+def test_frames_and_sparse_data_are_accepted():
     X = np.arange(6.0).reshape(3, 2)
     for kind in (pd.DataFrame, csr_array):
         samples = group_samples(kind(X), [1, 0, 1])
@@ -52,7 +52,7 @@ def test_entries_that_a_sparse_matrix_has_twice_are_added():
     assert twice.nnz == 3  # what was given is left as it is
 
 
-def test_zeros_only_are_data():
+def test_data_of_zeros_only_is_accepted():
     assert group_samples(csr_array((2, 3)), [0, 1]).rows.shape == (2, 3)
 
 

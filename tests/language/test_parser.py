@@ -22,7 +22,7 @@ def labels(branches):
     return [branch.label.text for branch in branches]
 
 
-def test_a_class_alone_is_a_text():
+def test_a_single_class_is_a_text():
     branch = parsed(" corn ")
     assert isinstance(branch, Leaf)
     assert branch.label.text == "corn"
@@ -110,11 +110,11 @@ def test_a_problem_has_its_place_and_words(text, line, column, words):
     "text",
     ["m 0 / 1 {a b}", "m 0/1; n 1/2 {a b c}", "m {a b};", "m 0/1;; {a b}", "m {a n 0/1 {b c}}"],
 )
-def test_a_slip_is_one_problem(text):
+def test_one_mistake_is_one_problem(text):
     assert len(problems(text)) == 1
 
 
-def test_problems_that_can_be_found_together_are():
+def test_problems_are_found_together():
     text = 'top {\n  m 0 1 {a b}\n  x 0 / y;\n  n 0 / ; {c d}\n  "open\n}'
     assert [(line, column) for line, column, _ in problems(text)] == [
         (2, 7),

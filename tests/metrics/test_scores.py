@@ -74,7 +74,7 @@ class TestUncertaintyCoefficient:
             metrics.uncertainty_coefficient([0, 1], [0, 1, 1])
 
 
-def test_hand_worked_brier_scores():
+def test_brier_scores_equal_those_worked_by_hand():
     y, proba, classes = ["a", "c"], [[0.7, 0.2, 0.1], [0.6, 0.2, 0.2]], ["a", "b", "c"]
     # 0.3² + 0.2² + 0.1² = 0.14 for the first sample, 0.6² + 0.2² + 0.8² = 1.04 for the second.
     assert metrics.brier_score(y, proba, classes) == pytest.approx(math.sqrt((0.14 + 1.04) / 6))
@@ -86,20 +86,20 @@ def test_hand_worked_brier_scores():
     )
 
 
-def test_hand_worked_winner_brier_score():
+def test_the_winner_brier_score_equals_one_worked_by_hand():
     # The first winner is right with 0.7, the second wrong with 0.6.
     y, proba = ["a", "c"], [[0.7, 0.2, 0.1], [0.6, 0.2, 0.2]]
     score = metrics.winner_brier_score(y, proba, ["a", "b", "c"])
     assert score == pytest.approx(math.sqrt((0.3**2 + 0.6**2) / 2))
 
 
-def test_a_tie_is_won_by_the_first_class():
+def test_ties_go_to_the_first_class():
     assert metrics.winner_brier_score([0], [[0.5, 0.5]], [0, 1]) == pytest.approx(0.5)
     assert metrics.winner_brier_score([1], [[0.5, 0.5]], [0, 1]) == pytest.approx(0.5)
     assert metrics.winner_brier_score([1], [[0.4, 0.4, 0.2]], [0, 1, 2]) == pytest.approx(0.4)
 
 
-def test_a_zero_probability_costs_much_but_not_all():
+def test_a_zero_probability_has_a_large_but_finite_loss():
     assert metrics.log_loss([0, 1], [[0.0, 1.0], [0.0, 1.0]]) == pytest.approx(
         -math.log(2.0**-52) / 2
     )

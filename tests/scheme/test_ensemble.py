@@ -22,12 +22,12 @@ def test_dichotomies_are_counted_once(seed, n_classes, n_trees):
     assert ensemble.n_dichotomies == len(found)
 
 
-def test_it_prints_as_the_texts_of_its_schemes():
+def test_an_ensemble_prints_as_the_texts_of_its_schemes():
     one, other = parse("m {a b}"), parse("n {b a}")
     assert str(SchemeEnsemble([one, other])) == "# 1\nm {a b}\n\n# 2\nn {b a}"
 
 
-def test_it_is_a_value_that_cannot_be_changed():
+def test_an_ensemble_is_an_immutable_value():
     ensemble = tree_ensemble(4, 3, random_state=0)
     for other in (copy.deepcopy(ensemble), pickle.loads(pickle.dumps(ensemble))):
         assert other == ensemble
@@ -53,6 +53,6 @@ def test_it_is_a_value_that_cannot_be_changed():
         ),
     ],
 )
-def test_what_is_no_ensemble_is_refused(schemes, words):
+def test_invalid_ensembles_are_refused(schemes, words):
     with pytest.raises(SchemeError, match=words):
         SchemeEnsemble(schemes)

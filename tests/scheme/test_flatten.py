@@ -39,7 +39,7 @@ def test_a_tree_comes_back_from_its_flat_code(n_classes, seed):
     assert Scheme.from_code(code, flat.classes, binaries).to_tree() == tree
 
 
-def test_a_code_that_is_no_tree_says_so():
+def test_a_code_that_is_not_a_tree_cannot_become_one():
     with pytest.raises(SchemeError, match="is not a tree: its partitions are not the splits"):
         designs.one_vs_one(3).to_tree()
 

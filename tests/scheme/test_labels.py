@@ -54,6 +54,6 @@ def test_numpy_scalars_become_plain_values(value, label):
     "value",
     [None, (1, 2), b"a", float("nan"), float("inf"), 2**64, 1j, "\ud800", np.datetime64("2020")],
 )
-def test_what_cannot_be_a_label_is_refused(value):
+def test_invalid_labels_are_refused(value):
     with pytest.raises(SchemeError, match=r"cannot be a class label|is not valid text"):
         normalize_label(value)

@@ -76,7 +76,7 @@ def test_a_design_expands_into_plain_grammar():
     )
 
 
-def test_names_of_designs_follow_the_place_and_the_given_name():
+def test_binaries_of_designs_are_named_by_their_path_or_the_given_name():
     text = "top { @adjacent {a b c} @one-vs-one given {d e @adjacent {f g h}} }"
     names = [[b.text for b in node.binaries] for node in parse(text).nodes]
     assert names == [
@@ -96,7 +96,7 @@ def test_a_name_may_stand_at_several_partitions():
     assert len(set(parse("m 0/1; m 0/2; m 1/2; {a b c}").nodes[0].binaries)) == 1
 
 
-def test_a_code_that_leaves_probabilities_open_is_warned_of():
+def test_an_undetermined_code_gives_a_warning():
     with pytest.warns(ControlWarning, match=r"f:1:3: .* class a, class b, class c and class d;"):
         parse("  m 0/1; n 2/3; {a b c d}", "f")
 
@@ -113,7 +113,7 @@ def test_many_branches_are_named_in_part():
     )
 
 
-def test_a_code_of_thousands_of_branches_is_not_searched_for_what_it_leaves_open():
+def test_a_code_of_thousands_of_branches_is_not_checked_for_determinedness():
     # The search takes time and memory that a short text could use up.
     pairs = "".join(f"m {2 * i}/{2 * i + 1};" for i in range(1501))
     with warnings.catch_warnings():
@@ -121,7 +121,7 @@ def test_a_code_of_thousands_of_branches_is_not_searched_for_what_it_leaves_open
         parse(f"{pairs} {{{' '.join(map(str, range(3002)))}}}")
 
 
-def test_a_determined_code_is_not_warned_of():
+def test_a_determined_code_gives_no_warning():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         parse("m 0/1; n 1/2; o 2/3; {a b c d}")

@@ -99,7 +99,7 @@ PAIR = (ClassRef(0), ClassRef(1))
         ("ab", [Node((BinaryName("m"),), TWO, PAIR)], "is a single string. Use a list of labels"),
     ],
 )
-def test_what_is_no_scheme_is_refused(classes, nodes, words):
+def test_invalid_schemes_are_refused(classes, nodes, words):
     with pytest.raises(SchemeError, match=words):
         Scheme(classes, nodes)
 

@@ -24,7 +24,7 @@ def test_printing_then_parsing_returns_the_same_scheme(scheme):
     assert parse_quietly(scheme.compact()) == scheme
 
 
-def test_short_forms_are_found_where_the_code_and_the_names_are_theirs():
+def test_codes_are_written_as_designs_if_rows_and_names_match():
     designs = '  @adjacent {a b c}\n  @orthogonal "svc" {d e f g}\n  @one-vs-rest x {h i j}\n'
     text = "@one-vs-one {\n" + designs + "}"
     assert parse(text).compact() == text

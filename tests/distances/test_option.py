@@ -107,9 +107,7 @@ def test_invalid_distances_are_refused(argument, words):
 
 def test_the_old_name_of_the_function_and_of_its_argument_still_work_and_warn():
     X, y = made()
-    with pytest.warns(
-        DeprecationWarning, match=r"Use polytomy\.distances\.compute_distances instead"
-    ):
+    with pytest.warns(DeprecationWarning, match=r"Use polytomy\.distances\.compute_dist"):
         function = distances.distances_from
     with pytest.warns(DeprecationWarning, match=r"Use distance=\.\.\. instead"):
         found = function(argument="centroid", X=X, y=y)

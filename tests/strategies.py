@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from polytomy.codes import CodingMatrix
-from polytomy.scheme import Binary, ClassRef, Node, NodeRef, Scheme
+from polytomy.scheme import BinaryName, ClassRef, Node, NodeRef, Scheme
 
 NAME_CHARACTERS = "abcXYZ_.-+019/é漢@\\"
 
@@ -17,7 +17,7 @@ names = st.text(NAME_CHARACTERS, min_size=1, max_size=6).filter(
 )
 specifications = st.text(max_size=12).filter(lambda text: text != ".")
 binaries = st.one_of(
-    names.map(Binary), specifications.map(lambda text: Binary(text, is_specification=True))
+    names.map(BinaryName), specifications.map(lambda text: BinaryName(text, is_specification=True))
 )
 labels = st.one_of(
     st.integers(-(2**63), 2**64 - 1),

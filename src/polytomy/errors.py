@@ -255,7 +255,7 @@ class RoutineWarning(PolytomyWarning):
     """Compiled routines cannot be used; the slower reference routines are used instead."""
 
 
-def warn_caller(message: str | PolytomyWarning, category: type[PolytomyWarning]) -> None:
+def warn_caller(message: str | Warning, category: type[Warning]) -> None:
     """Warn, pointing to the line outside this package, and outside scikit-learn, that led here."""
     level, frame = 1, sys._getframe()
     while frame.f_back is not None and _is_inside(frame.f_code.co_filename):

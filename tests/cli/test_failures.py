@@ -11,29 +11,29 @@ import pytest
 
 from polytomy import designs
 
-LIMIT = "the file is larger than 67,108,864 bytes, which is the limit"
+LIMIT = "the file is larger than the limit of 67,108,864 bytes"
 
 
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["design", "tree"], "give either --classes or --labels, such as --labels corn,wheat,oak"),
-        (["design", "tree", "-n", 3, "-l", "a,b"], "give either --classes or --labels"),
+        (["design", "tree"], "pass either --classes or --labels, such as --labels corn,wheat,oak"),
+        (["design", "tree", "-n", 3, "-l", "a,b"], "pass either --classes or --labels"),
         (["design", "tree", "-l", "a,,b"], "--labels 'a,,b' has an empty label; write a,b,c"),
         (["design", "tree", "-l", "a,b,"], "--labels 'a,b,' has an empty label"),
         (["design", "tree", "-l", ""], "--labels '' has an empty label"),
-        (["design", "tree", "-l", "a,b,a"], "class 'a' is given twice; give each class one place"),
+        (["design", "tree", "-l", "a,b,a"], "class 'a' is given twice; list each class once"),
         (["design", "tree", "-l", r'"a\x"'], r"--labels:1:3: \x is not an escape"),
-        (["design", "tree", "-l", "a\udcff"], "is not valid text: it holds half a character"),
-        (["design", "trees", "-n", 3], "'trees' is not a design; there are one-vs-one"),
+        (["design", "tree", "-l", "a\udcff"], "is not valid text: it has a lone surrogate"),
+        (["design", "trees", "-n", 3], "'trees' is not a design. Use one of one-vs-one"),
         (["design", "trees", "-n", 3], "Did you mean 'tree'?"),
         (["design", "tree", "-n", 3, "--name", "a b"], "node 0 has a binary named 'a b'; a name"),
         (["design", "tree", "-n", 3, "--name", "\udcff"], "that is not valid text"),
-        (["design", "tree", "-n", 3, "--seed", 1], "--seed 1 means nothing to 'tree'"),
-        (["design", "tree", "-n", 10**15], "is too many; the limit is 1,048,576"),
+        (["design", "tree", "-n", 3, "--seed", 1], "--seed 1 does not apply to 'tree'"),
+        (["design", "tree", "-n", 10**15], "is too many. The limit is 1,048,576"),
         (["design", "one-vs-one", "-n", 10**5], "a coding matrix has at most 536,870,912"),
-        (["design", "exhaustive", "-n", 21], "needs 1,048,575 partitions; at most 20 classes"),
-        (["design", "random", "-n", 9, "--rows", 3], "--rows 3 is too few to tell 9 classes apart"),
+        (["design", "exhaustive", "-n", 21], "has 1,048,575 partitions; the limit is 20 classes"),
+        (["design", "random", "-n", 9, "--partitions", 3], "--partitions 3 is too few to"),
         (["show", "nothing.control"], "nothing.control: No such file or directory"),
         (["show", "."], ".: Is a directory"),
         (["show", "bad.control"], "bad.control:1:1: m decides between two branches and has 3"),

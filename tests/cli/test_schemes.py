@@ -5,10 +5,10 @@ import json
 import pytest
 
 from polytomy import designs, parse, read
-from polytomy.designs import DESIGNS
+from polytomy.designs import DATA_DESIGNS, DESIGNS
 
 OPEN = b"m 0/1; n 2/3; {a b c d}"
-UNDECIDED = "the partitions leave open how probability is shared among class a, class b, class c"
+UNDECIDED = "the partitions do not determine how probability is shared among class a, class b"
 
 
 # -- design -----------------------------------------------------------------------------------
@@ -57,15 +57,16 @@ def test_compact_is_the_short_form(polytomy):
     assert outcome.out == "@exhaustive {0 1 2 3}\n"
 
 
-def test_rows_is_the_length_of_a_random_code(polytomy):
-    text = polytomy("design", "random", "-n", 6, "--rows", 9, "--seed", 0).out
-    assert parse(text).n_partitions == 9
+@pytest.mark.parametrize("option", ["--partitions", "--rows"])
+def test_the_number_of_partitions_is_that_of_a_random_code(polytomy, option):
+    text = polytomy("design", "random", "-n", 6, option, 9, "--seed", 0).out
+    assert parse(text) == designs.random_code(6, n_partitions=9, random_state=0)
 
 
 # -- check ------------------------------------------------------------------------------------
 
 
-def test_check_says_what_a_good_file_is(polytomy, here):
+def test_check_describes_a_valid_file(polytomy, here):
     outcome = polytomy("check", "land.control")
     assert outcome == (0, "land.control: tree, 4 classes, 3 partitions\n", "")
 
@@ -96,7 +97,7 @@ def test_check_shows_every_problem_with_its_place(polytomy, here):
     assert lines[4:] == ["    a", "    ^"]
 
 
-def test_check_looks_at_all_files(polytomy, here):
+def test_check_reads_all_files(polytomy, here):
     outcome = polytomy("check", "bad.control", "land.control", "bad.control")
     assert outcome.code == 1
     assert [line.split(":")[0] for line in outcome.out.splitlines() if "control:" in line] == [
@@ -106,7 +107,7 @@ def test_check_looks_at_all_files(polytomy, here):
     ]
 
 
-def test_check_goes_on_after_a_file_that_cannot_be_read(polytomy, here):
+def test_check_continues_after_a_file_that_cannot_be_read(polytomy, here):
     outcome = polytomy("check", "nothing.control", ".", "bad.control", "land.control")
     assert outcome.code == 2
     assert outcome.err == (
@@ -116,7 +117,7 @@ def test_check_goes_on_after_a_file_that_cannot_be_read(polytomy, here):
     assert outcome.out.endswith("land.control: tree, 4 classes, 3 partitions\n")
 
 
-def test_what_is_open_is_a_warning_and_with_strict_a_problem(polytomy):
+def test_an_undetermined_code_is_a_warning_and_with_strict_a_problem(polytomy):
     outcome = polytomy("check", "-", typed=OPEN)
     assert outcome.code == 0
     assert outcome.out.startswith(f"warning: <standard input>:1:1: {UNDECIDED}")
@@ -132,7 +133,7 @@ def test_other_commands_warn_on_standard_error(polytomy, command):
     assert "warning" not in outcome.out
 
 
-def test_bytes_that_are_no_text_are_shown_with_their_place(polytomy, here):
+def test_bytes_that_are_not_text_are_shown_with_their_place(polytomy, here):
     (here / "latin.control").write_bytes("m {grün\n rötlich}".encode("latin-1"))
     words = "byte 0xfc is not UTF-8 text; save the file as UTF-8\n"
     assert polytomy("check", "latin.control") == (1, f"latin.control:1:6: {words}", "")
@@ -159,7 +160,7 @@ def test_flatten_and_tree_undo_each_other(polytomy, here):
     assert polytomy("tree", "-", typed=flat.out.encode()).out == (here / "land.control").read_text()
 
 
-def test_flatten_may_write_the_short_form(polytomy):
+def test_flatten_can_write_the_short_form(polytomy):
     typed = b"@one-vs-rest {a b c}"
     assert polytomy("flatten", "--compact", "-", typed=typed).out == typed.decode() + "\n"
 
@@ -182,10 +183,20 @@ def test_help_names_every_command(polytomy, option):
 
 def test_help_on_designs_names_every_design(polytomy):
     words = " ".join(polytomy("design", "--help").out.replace("│", "").split())
-    assert all(f"{name}" in words for name in DESIGNS)
+    assert all(name in words for name in (*DESIGNS, *DATA_DESIGNS))
 
 
-def test_a_program_reads_what_is_wrong(polytomy, here):
+@pytest.mark.parametrize(
+    ("command", "option", "alias"),
+    [("design", "--partitions", "--rows"), ("distances", "--distance", "--measure")],
+)
+def test_help_shows_the_option_and_not_its_old_name(polytomy, command, option, alias):
+    text = polytomy(command, "--help").out
+    assert option in text
+    assert alias not in text
+
+
+def test_check_reports_problems_as_json(polytomy, here):
     outcome = polytomy("check", "land.control", "bad.control", "--json")
     assert outcome.code == 1
     good, bad = json.loads(outcome.out)

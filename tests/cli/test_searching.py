@@ -31,8 +31,9 @@ def test_distances_are_those_of_the_library_on_scaled_data(polytomy, iris):
     np.testing.assert_allclose(np.array([row[1:] for row in rows[1:]], float), expected.matrix)
 
 
-def test_distances_are_printed_for_people(polytomy, iris):
-    outcome = polytomy("distances", "iris.csv", "--measure", "centroid", "--scale", "none")
+@pytest.mark.parametrize("option", ["--distance", "--measure"])
+def test_distances_are_printed_as_a_table(polytomy, iris, option):
+    outcome = polytomy("distances", "iris.csv", option, "centroid", "--scale", "none")
     assert outcome.out.splitlines()[0].split() == ["centroid", "setosa", "versicolor", "virginica"]
 
 
@@ -48,7 +49,7 @@ def test_a_search_prints_a_table_and_writes_the_scheme(polytomy, iris):
     outcome = polytomy(*line.split(), "--score", "accuracy", "-o", "best.control")
     assert (outcome.code, outcome.err) == (0, "")
     assert "one-vs-one, voting" in outcome.out
-    assert "* chosen" in outcome.out
+    assert "*: chosen" in outcome.out
     assert set(pt.read("best.control").classes) == {"setosa", "versicolor", "virginica"}
     outcome = polytomy(*line.split(), "--score", "accuracy", "--json")
     answer = json.loads(outcome.out)
@@ -57,7 +58,7 @@ def test_a_search_prints_a_table_and_writes_the_scheme(polytomy, iris):
 
 
 @pytest.mark.parametrize("command", ["distances", "search"])
-def test_pictures_are_files_of_their_kind(polytomy, iris, command):
+def test_plots_are_files_of_the_kind_that_their_name_says(polytomy, iris, command):
     options = ["--estimator", "gaussian-nb", "-c", "tree", "--folds", "2"] * (command == "search")
     outcome = polytomy(command, "iris.csv", *options, "--plot", "picture.png")
     assert outcome.code == 0
@@ -65,16 +66,16 @@ def test_pictures_are_files_of_their_kind(polytomy, iris, command):
         assert file.read(4) == b"\x89PNG"
     outcome = polytomy(command, "iris.csv", *options, "--plot", "picture.docx")
     assert outcome.code == 2
-    assert "the name must end in one of" in outcome.err
+    assert "the file name must end in one of" in outcome.err
 
 
 @pytest.mark.parametrize(
     ("line", "words"),
     [
-        ("design empirical-tree", "'empirical-tree' is made from data; give a file"),
+        ("design empirical-tree", "'empirical-tree' is made from data; pass a data file"),
         ("design tree iris.csv -n 3", "leave out --classes and --labels"),
         ("distances iris.csv --scale log", "--scale log is not known"),
-        ("distances iris.csv --measure far", "--measure far is not one of"),
+        ("distances iris.csv --distance far", "--distance far is not one of"),
         ("distances iris.csv --target colour", "colour"),
         ("distances nothing.csv", "nothing.csv: No such file"),
         ("search iris.csv --estimator nosuch", 'Specification "nosuch"'),
@@ -82,7 +83,7 @@ def test_pictures_are_files_of_their_kind(polytomy, iris, command):
         ("search iris.csv -s nosuch", "--score nosuch is not known"),
     ],
 )
-def test_mistakes_are_named(polytomy, here, line, words):
+def test_mistakes_are_explained(polytomy, here, line, words):
     outcome = polytomy(*line.split())
     assert outcome.code == 2
     assert words in outcome.err

@@ -46,10 +46,10 @@ def problems_as_found(matrix):
             sides = {"-1": [-1], "+1": [1], "either": [-1, 1]}[problem.message.split()[-2]]
             assert f"partition {row} has no class on" in problem.message
             empty_sides |= {(row, side) for side in sides}
-        elif "stands in no partition" in problem.message:
+        elif "is in no partition" in problem.message:
             absent |= set(problem.columns)
         else:
-            assert "have equal columns: nothing tells them apart" in problem.message
+            assert "have equal columns: no partition separates them" in problem.message
             equal |= set(combinations(problem.columns, 2))
     return empty_sides, absent, equal
 
@@ -62,7 +62,7 @@ def test_the_problems_are_those_of_the_definition_whatever_the_blocks(matrix, bl
 
 
 @given(any_signs)
-def test_a_matrix_is_made_exactly_if_it_has_no_problem(matrix):
+def test_a_matrix_without_problems_is_a_code_and_no_other_is(matrix):
     problems = find_problems(matrix)
     if not problems:
         assert np.array_equal(CodingMatrix(matrix).matrix, matrix)
@@ -78,17 +78,17 @@ def test_a_matrix_is_made_exactly_if_it_has_no_problem(matrix):
         ([[-1, 1], [-1, -1]], CodeProblem("partition 1 has no class on its +1 side", rows=(1,))),
         ([[-1, 1], [0, 1]], CodeProblem("partition 1 has no class on its -1 side", rows=(1,))),
         ([[-1, 1], [0, 0]], CodeProblem("partition 1 has no class on either side", rows=(1,))),
-        ([[-1, 1, 0]], CodeProblem("class 2 stands in no partition", columns=(2,))),
+        ([[-1, 1, 0]], CodeProblem("class 2 is in no partition", columns=(2,))),
         (
             [[-1, 1, 1]],
             CodeProblem(
-                "classes 1 and 2 have equal columns: nothing tells them apart", columns=(1, 2)
+                "classes 1 and 2 have equal columns: no partition separates them", columns=(1, 2)
             ),
         ),
         (
             [[-1, 1, -1, 0, -1], [1, 0, 1, -1, 1]],
             CodeProblem(
-                "classes 0, 2 and 4 have equal columns: nothing tells them apart",
+                "classes 0, 2 and 4 have equal columns: no partition separates them",
                 columns=(0, 2, 4),
             ),
         ),
@@ -99,21 +99,22 @@ def test_a_matrix_is_made_exactly_if_it_has_no_problem(matrix):
         (
             [[-1, 0.5], [np.nan, 1]],
             CodeProblem(
-                "partition 0 gives class 1 the value 0.5, not -1, 0 or 1 (1 more are not)",
+                "partition 0 gives class 1 the value 0.5, not -1, 0 or 1 "
+                "(2 values are wrong in total)",
                 (0,),
                 (1,),
             ),
         ),
-        (np.empty((0, 3)), CodeProblem("no partition tells the 3 classes apart")),
+        (np.empty((0, 3)), CodeProblem("no partition separates the 3 classes")),
         (
             np.empty((2, 0)),
-            CodeProblem("a coding matrix has one class at least; this has none"),
+            CodeProblem("a coding matrix has at least one class; this one has none"),
         ),
         (
             [-1, 1],
             CodeProblem(
                 "a coding matrix has two dimensions, partitions and classes; "
-                "this has 1, of shape (2,)"
+                "this one has 1, with shape (2,)"
             ),
         ),
     ],
@@ -127,7 +128,7 @@ def test_many_equal_columns_are_named_up_to_ten():
     matrix[0, 0] = -1
     assert messages(matrix) == [
         "classes 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 and 3 more have equal columns: "
-        "nothing tells them apart"
+        "no partition separates them"
     ]
     assert find_problems(matrix)[0].columns == tuple(range(1, 14))
 
@@ -141,16 +142,16 @@ def test_all_problems_are_reported_together():
     assert messages(matrix) == [
         "partition 0 gives class 4 the value 7, not -1, 0 or 1",
         "partition 1 has no class on its -1 side",
-        "class 3 stands in no partition",
-        "classes 1 and 2 have equal columns: nothing tells them apart",
+        "class 3 is in no partition",
+        "classes 1 and 2 have equal columns: no partition separates them",
     ]
-    with pytest.raises(CodeError, match="its -1 side; class 3 stands in no partition; classes 1"):
+    with pytest.raises(CodeError, match="its -1 side; class 3 is in no partition; classes 1"):
         CodingMatrix(matrix)
 
 
 def test_a_column_with_a_value_out_of_range_equals_no_other():
     assert messages([[-1, 5, 5], [-1, 1, 1]]) == [
-        "partition 0 gives class 1 the value 5, not -1, 0 or 1 (1 more are not)"
+        "partition 0 gives class 1 the value 5, not -1, 0 or 1 (2 values are wrong in total)"
     ]
 
 
@@ -166,18 +167,18 @@ def test_a_column_with_a_value_out_of_range_equals_no_other():
 )
 def test_entries_that_are_not_numbers_are_refused_by_their_type(matrix, kind):
     assert messages(matrix) == [
-        f"a coding matrix holds the numbers -1, 0 and 1; this holds values of type {kind}"
+        f"a coding matrix has the values -1, 0 and 1; this one has values of type {kind}"
     ]
 
 
 @pytest.mark.parametrize("matrix", [None, "one-vs-one", {}, sp.csr_array([[-1, 1]])])
-def test_what_is_no_matrix_at_all_is_a_code_error(matrix):
-    with pytest.raises(CodeError, match="two dimensions, partitions and classes; this has 0"):
+def test_values_that_are_not_a_matrix_are_a_code_error(matrix):
+    with pytest.raises(CodeError, match="two dimensions, partitions and classes; this one has 0"):
         CodingMatrix(matrix)
 
 
-def test_rows_of_different_length_are_a_code_error_in_our_words():
-    with pytest.raises(CodeError, match="a rectangle of numbers, with rows of one length"):
+def test_rows_of_different_length_are_a_code_error():
+    with pytest.raises(CodeError, match="a table of numbers whose rows have the same length"):
         CodingMatrix([[-1, 1], [1]])
 
 

@@ -51,7 +51,7 @@ def test_shape_and_counts_agree():
 
 
 @given(codes, codes)
-def test_codes_are_equal_and_hash_alike_exactly_if_their_matrices_are_the_same(one, other):
+def test_codes_are_equal_exactly_if_their_matrices_are(one, other):
     same = one.matrix.tolist() == other.matrix.tolist()
     assert (one == other) is same
     assert one == CodingMatrix(one.matrix.astype(float))
@@ -78,7 +78,7 @@ def test_the_representation_is_short():
     assert repr(one_vs_one(1)) == "CodingMatrix(0 partitions, 1 class)"
 
 
-def test_numpy_functions_take_a_code():
+def test_numpy_functions_accept_a_code():
     code = CodingMatrix([[-1, 1, 0], [0, -1, 1]])
     assert np.asarray(code) is code.matrix
     assert np.array(code).flags.writeable
@@ -90,7 +90,7 @@ def test_numpy_functions_take_a_code():
     assert CodingMatrix(code) == code
 
 
-def test_a_single_class_has_every_structure_there_is():
+def test_a_single_class_has_every_structure():
     code = CodingMatrix(np.empty((0, 1)))
     assert code.shape == (0, 1)
     assert code.is_strict
@@ -123,7 +123,7 @@ def test_two_classes_have_every_structure():
     assert code.minimum_distance == code.mean_distance == 1.0
 
 
-def test_two_classes_told_apart_twice_are_no_tree():
+def test_two_classes_separated_twice_are_not_a_tree():
     code = CodingMatrix([[-1, 1], [1, -1]])
     assert code.is_one_vs_one
     assert code.equiangular == (4, -2)
@@ -157,7 +157,7 @@ def test_the_paper_counts_an_orthogonal_code_as_full_rank():
     assert orthogonal(12).rank == 12
 
 
-def test_pairs_in_two_groups_leave_every_class_open():
+def test_pairs_in_two_groups_determine_no_class():
     # Each group is a triangle: answers that contradict each other would hide that it is open.
     triangle = one_vs_one(3).matrix
     nothing = np.zeros_like(triangle)

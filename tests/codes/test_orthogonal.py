@@ -22,14 +22,14 @@ def test_columns_are_orthogonal_and_no_row_is_constant_or_repeated(n_classes):
     assert code.n_partitions == next(m for m in [*ORDERS, 132] if m >= n_classes)
 
 
-def test_two_and_three_classes_get_the_partitions_that_are_left():
+def test_two_and_three_classes_get_the_hadamard_matrix_without_its_constant_row():
     assert orthogonal(1) == one_vs_one(1)
     assert orthogonal(2) == one_vs_one(2)
     assert orthogonal(3) == one_vs_rest(3)
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_the_remainders_are_a_hadamard_matrix_without_its_constant_row(n_classes):
+def test_codes_of_two_and_three_classes_complete_to_hadamard_matrices(n_classes):
     columns = hadamard(hadamard_order(n_classes))[:, :n_classes].astype(int)
     kept = columns[abs(columns.sum(axis=1)) < n_classes]
     code = orthogonal(n_classes)
@@ -85,7 +85,7 @@ def test_other_orders_do_not_exist(order):
         hadamard(order)
 
 
-def test_orders_are_the_smallest_there_are():
+def test_orders_are_the_smallest_that_can_be_built():
     for at_least in range(1, 129):
         assert hadamard_order(at_least) == next(order for order in ORDERS if order >= at_least)
 
@@ -95,5 +95,5 @@ def test_arguments_are_checked():
         orthogonal(0)
     with pytest.raises(ArgumentError, match="an orthogonal code of 30,000 classes"):
         orthogonal(30_000)
-    with pytest.raises(ArgumentError, match="random_state='x' is no source of randomness"):
+    with pytest.raises(ArgumentError, match='random_state="x" must be a whole number'):
         orthogonal(3, random_state="x")

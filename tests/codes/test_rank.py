@@ -72,7 +72,7 @@ def test_undetermined_classes_are_those_of_the_exact_system_at_random_probabilit
     assert find_undetermined(matrix) == undetermined_exactly(matrix, probabilities)
 
 
-def test_a_class_apart_is_determined_where_the_others_are_not():
+def test_a_class_can_be_determined_when_others_are_not():
     # Class 0 against all others is known; nothing tells 1 and 2 from 3 and 4 apart any further.
     matrix = np.array([[-1, 1, 1, 1, 1], [0, -1, 1, 0, 0], [0, 0, 0, -1, 1]], dtype=np.int8)
     assert find_undetermined(matrix) == (1, 2, 3, 4)

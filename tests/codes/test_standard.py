@@ -53,7 +53,7 @@ def test_adjacent_of_seven_is_the_paper_s():
 
 
 @pytest.mark.parametrize("n_classes", range(2, 30))
-def test_one_vs_one_holds_each_pair_once_in_dictionary_order(n_classes):
+def test_one_vs_one_has_each_pair_once_in_lexicographic_order(n_classes):
     matrix = one_vs_one(n_classes).matrix
     pairs = [(row.tolist().index(-1), row.tolist().index(1)) for row in matrix]
     assert pairs == list(combinations(range(n_classes), 2))
@@ -61,7 +61,7 @@ def test_one_vs_one_holds_each_pair_once_in_dictionary_order(n_classes):
 
 
 @pytest.mark.parametrize("n_classes", range(1, 12))
-def test_exhaustive_holds_each_partition_once(n_classes):
+def test_exhaustive_has_each_partition_once(n_classes):
     code = exhaustive(n_classes)
     assert code.n_partitions == 2 ** (n_classes - 1) - 1
     assert code.is_strict
@@ -81,28 +81,28 @@ def test_numpy_integers_count_too(design):
 @pytest.mark.parametrize("design", DESIGNS)
 @pytest.mark.parametrize("n_classes", [0, -3])
 def test_too_few_classes_are_refused(design, n_classes):
-    with pytest.raises(ArgumentError, match=rf"n_classes={n_classes} is too few. Give 1 or more."):
+    with pytest.raises(ArgumentError, match=rf"n_classes={n_classes} is too few. Use 1 or more."):
         design(n_classes)
 
 
 @pytest.mark.parametrize("design", DESIGNS)
 @pytest.mark.parametrize("n_classes", [4.0, "4", None, True, [4]])
-def test_what_is_no_whole_number_is_refused(design, n_classes):
-    with pytest.raises(ArgumentError, match=r"is not a whole number\. Give 1 or more\."):
+def test_numbers_of_classes_that_are_not_whole_are_refused(design, n_classes):
+    with pytest.raises(ArgumentError, match=r"is not a whole number\. Use 1 or more\."):
         design(n_classes)
 
 
 @pytest.mark.parametrize("n_classes", [21, 64])
 def test_exhaustive_past_twenty_classes_names_the_count_it_would_need(n_classes):
     needed = f"{2 ** (n_classes - 1) - 1:,}"
-    with pytest.raises(ArgumentError, match=f"{n_classes} classes needs {needed} partitions") as e:
+    with pytest.raises(ArgumentError, match=f"{n_classes} classes has {needed} partitions") as e:
         exhaustive(n_classes)
-    assert "at most 20 classes (524,287)" in str(e.value)
+    assert "the limit is 20 classes (524,287 partitions)" in str(e.value)
     assert "Use an orthogonal or a random code." in str(e.value)
 
 
 def test_a_count_too_long_to_print_is_a_power():
-    with pytest.raises(ArgumentError, match=r"1000 classes needs 2\*\*999 - 1 partitions"):
+    with pytest.raises(ArgumentError, match=r"1000 classes has 2\*\*999 - 1 partitions"):
         exhaustive(1000)
 
 

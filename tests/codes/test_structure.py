@@ -217,7 +217,7 @@ def test_the_adjacent_code_of_the_paper_has_its_own_order():
     assert found.signs.tolist() == [1] * 6
 
 
-def test_one_cut_that_is_none_is_enough_to_be_not_adjacent():
+def test_one_row_that_is_not_a_cut_makes_a_code_not_adjacent():
     row = [[-1, 1, -1, 1, 1]]
     assert not CodingMatrix(np.vstack([adjacent(5).matrix, row])).is_adjacent
 
@@ -240,7 +240,7 @@ def path_answers(shape, row):
 
 
 @given(trees())
-def test_a_tree_is_found_in_any_order_of_its_rows_and_stands_for_them(matrix):
+def test_a_tree_is_found_in_any_order_of_its_rows(matrix):
     shape = CodingMatrix(matrix).tree
     for row, entries in enumerate(matrix):
         assert path_answers(shape, row) == {j: a for j, a in enumerate(entries.tolist()) if a}
@@ -315,7 +315,7 @@ def test_a_tree_needs_one_row_less_than_classes():
     assert not CodingMatrix(np.vstack([chain(4), chain(4)[-1:]])).is_tree
 
 
-def test_as_many_rows_as_a_tree_has_are_not_always_one():
+def test_as_many_rows_as_a_tree_has_are_not_always_a_tree():
     # Two rows divide all classes, so neither is below the other.
     assert not CodingMatrix([[-1, -1, 1, 1], [-1, 1, 0, 0], [1, -1, 1, -1]]).is_tree
     # The second row takes a part of either side of the first.

@@ -50,7 +50,7 @@ def test_text_path_scheme_matrix_and_callable(tmp_path):
         (3, ArgumentError, "coding matrix or a callable; got 3"),
         ([1, -1], ArgumentError, "a two-dimensional coding matrix"),
         ([[1, 2, 3]], CodeError, "2"),
-        ([[1, -1]], ArgumentError, "3 classes are given for the 2 columns"),
+        ([[1, -1]], ArgumentError, "the matrix has 2 columns, but there are 3"),
         (lambda X, y: None, ArgumentError, "coding matrix or a callable; got None"),
         (lambda X, y: len, ArgumentError, "which is not a scheme"),
     ],

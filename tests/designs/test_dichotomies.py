@@ -18,7 +18,7 @@ def corners(seed=0, n_classes=4, each=40, spread=0.5):
 
 
 @pytest.mark.parametrize("estimator", [None, LogisticRegression(), LinearSVC()])
-def test_what_is_easy_loses_little_and_what_is_impossible_one_bit(estimator):
+def test_easy_dichotomies_lose_little_and_impossible_ones_one_bit(estimator):
     random = np.random.default_rng(1)
     X, y = random.normal(size=(400, 3)), np.arange(400) % 2
     hard = Dichotomies(group_samples(X, y), estimator, random_state=0).loss([0], [1]) / 400
@@ -38,7 +38,7 @@ def test_the_sides_can_be_exchanged_and_are_trained_once(estimator):
 
 def test_the_loss_of_a_tree_is_that_of_its_probabilities():
     dichotomies = Dichotomies(corners(spread=2), random_state=0)
-    codes = dichotomies.samples.codes
+    codes = dichotomies.samples.class_indices
     for seed in range(3):
         tree = random_tree(4, random_state=seed)
         right = np.ones(len(codes))
@@ -57,7 +57,7 @@ def test_the_shared_sums_give_the_regression_on_the_rows_themselves():
     dichotomies = Dichotomies(samples, random_state=0)
     scores = dichotomies.scores(frozenset([0]), frozenset([2, 3]), frozenset(range(4)))
     model = dichotomies._model
-    features, folds, codes = model._features, model._folds, samples.codes
+    features, folds, codes = model._features, model._folds, samples.class_indices
     for fold in range(3):
         train = (folds != fold) & (codes != 1)
         A, target = features[train], np.where(codes[train] == 0, -1, 1)
@@ -76,7 +76,7 @@ def test_thinned_samples_stand_for_all_of_them(monkeypatch):
     assert thin.loss([0, 1], [2, 3]) == pytest.approx(whole, rel=0.3)
 
 
-def test_sparse_data_and_classes_of_one_sample_are_taken():
+def test_sparse_data_and_classes_of_one_sample_are_accepted():
     random = np.random.default_rng(0)
     X = random.random((30, 6)) * (random.random((30, 6)) < 0.5)
     y = np.r_[0, 1, np.arange(28) % 2 + 2]

@@ -6,8 +6,8 @@ from scipy.cluster.hierarchy import linkage as scipy_linkage
 from scipy.sparse import csr_array
 from scipy.spatial.distance import squareform
 
-from polytomy.designs import empirical_tree
-from polytomy.distances import ClassDistances, hausdorff
+from polytomy.designs import empirical_tree, separability_tree
+from polytomy.distances import ClassDistances, hausdorff, separability
 from polytomy.errors import ArgumentError, DataError
 from polytomy.scheme import parse
 
@@ -46,14 +46,14 @@ def test_it_joins_what_scipy_joins(linkage, seed, n_classes):
 
 
 @given(st.integers(0, 10**6))
-def test_the_side_of_more_classes_is_on_the_left_and_else_the_later_class(seed):
+def test_the_larger_side_is_left_and_ties_go_to_the_later_class(seed):
     for partition in empirical_tree(*clouds(seed)).partitions:
         left, right = partition.negative_classes, partition.positive_classes
         assert (len(left), left[0]) > (len(right), right[0])
 
 
 @pytest.mark.parametrize("linkage", ["single", "complete", "average", "recomputed"])
-def test_the_order_of_samples_does_not_count(linkage):
+def test_the_order_of_samples_does_not_matter(linkage):
     X, y = clouds(1)
     order = np.random.default_rng(0).permutation(len(X))
     assert empirical_tree(X[order], y[order], linkage=linkage) == empirical_tree(
@@ -62,7 +62,7 @@ def test_the_order_of_samples_does_not_count(linkage):
 
 
 @given(st.integers(0, 10**6))
-def test_the_names_of_the_classes_do_not_count(seed):
+def test_the_names_of_the_classes_do_not_matter(seed):
     X, y = clouds(seed)
     names = np.random.default_rng(seed).permutation(list("abcdef"))
     renamed = {frozenset(names[list(group)]) for group in subtrees(empirical_tree(X, y))}
@@ -78,7 +78,7 @@ def test_recomputed_distances_are_those_of_the_samples_put_together():
     assert {frozenset("ab"), frozenset("cd")} <= subtrees(recomputed)
 
 
-def test_recomputed_takes_any_measure():
+def test_recomputed_works_with_any_distance():
     X, y = clouds(3, most=9)
     for distance in ("centroid", "energy", hausdorff):
         tree = empirical_tree(X, y, distance=distance, linkage="recomputed")
@@ -112,7 +112,7 @@ def test_the_printed_tree_of_shuttle_follows_from_its_distances():
     assert empirical_tree(X, y, distance=squareform(upper), name="shuttle_emp") == printed
 
 
-def test_distances_are_given_in_every_way():
+def test_a_distance_can_be_a_value_a_matrix_or_a_function():
     X, y = clouds(5)
     known = hausdorff(X, y)
     expected = empirical_tree(X, y)
@@ -120,7 +120,7 @@ def test_distances_are_given_in_every_way():
         assert empirical_tree(X, y, distance=distance) == expected
 
 
-def test_sparse_data_and_labels_of_any_kind_are_taken():
+def test_sparse_data_and_labels_of_any_kind_are_accepted():
     X, y = clouds(6)
     assert empirical_tree(csr_array(X), y) == empirical_tree(X, y)
     labels = ["red soil", 7, "7", 2.5, True, "x"]
@@ -142,23 +142,29 @@ def test_many_classes_make_a_deep_tree():
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"linkage": "ward"}, "linkage='ward' is not one of single, complete, average, recomputed"),
+        ({"linkage": "ward"}, 'linkage="ward" is not one of single, complete, average, recomputed'),
         ({"distance": "hausdorf"}, r"Did you mean 'hausdorff'\?"),
         (
             {"distance": np.zeros((6, 6)), "linkage": "recomputed"},
-            'linkage="recomputed" needs a distance that can be worked out again',
+            'linkage="recomputed" needs a distance that can be computed again',
         ),
         (
             {"distance": ClassDistances(range(6), np.zeros((6, 6))), "linkage": "recomputed"},
-            "Give its name or a function",
+            "Give distance as a name or a function",
         ),
     ],
 )
-def test_what_cannot_be_is_refused(options, words):
+def test_invalid_arguments_are_refused(options, words):
     with pytest.raises(ArgumentError, match=words):
         empirical_tree(*clouds(0), **options)
 
 
-def test_missing_values_are_named():
+def test_missing_values_are_refused_with_their_position():
     with pytest.raises(DataError, match="X has nan in row 1, column 0"):
         empirical_tree([[0.0], [np.nan]], [0, 1])
+
+
+def test_the_separability_tree_is_the_average_linkage_of_separabilities():
+    X, y = clouds(4, most=12)
+    expected = empirical_tree(X, y, distance=separability(X, y), linkage="average", name="land")
+    assert separability_tree(X, y, name="land") == expected

@@ -1,28 +1,15 @@
-import copy
-import pickle
-
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from sklearn.datasets import load_iris
+from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 
-from polytomy import PolytomyClassifier
+import polytomy as pt
+from polytomy import PolytomyClassifier, designs
 from polytomy.designs import one_vs_one, random_tree, tree_ensemble
-from polytomy.errors import ArgumentError, SchemeError
+from polytomy.errors import ArgumentError
 from polytomy.scheme import parse
 from polytomy.scheme.ensemble import SchemeEnsemble
-
-
-@given(st.integers(0, 10**6), st.integers(2, 7), st.integers(1, 8))
-def test_dichotomies_are_counted_once(seed, n_classes, n_trees):
-    ensemble = tree_ensemble(n_classes, n_trees, random_state=seed)
-    found = set()
-    for tree in ensemble.schemes:
-        for row in tree.flatten().code.matrix[:, np.argsort(tree.flatten().classes)]:
-            found.add(frozenset([tuple(row.tolist()), tuple((-row).tolist())]))
-    assert ensemble.n_dichotomies == len(found)
 
 
 @pytest.mark.parametrize("solver", ["least-squares", "voting"])
@@ -43,7 +30,7 @@ def test_a_classifier_averages_the_members_and_trains_what_they_share_once(solve
     np.testing.assert_allclose(one.decisions(X), alone[1].decisions(X), atol=1e-12)
 
 
-def test_trees_can_be_followed_to_their_winners():
+def test_an_ensemble_of_trees_can_be_solved_greedily():
     X, y = load_iris(return_X_y=True)
     ensemble = tree_ensemble(3, 5, random_state=0)
     classifier = PolytomyClassifier(GaussianNB(), ensemble, "greedy").fit(X, y)
@@ -60,24 +47,33 @@ def test_one_class_needs_no_binaries():
     assert PolytomyClassifier(GaussianNB(), ensemble).fit([[1.0]], ["a"]).predict([[2.0]]) == ["a"]
 
 
-def test_it_prints_as_the_texts_of_its_schemes():
-    one, other = parse("m {a b}"), parse("n {b a}")
-    assert str(SchemeEnsemble([one, other])) == "# 1\nm {a b}\n\n# 2\nn {b a}"
+@pytest.mark.parametrize("name", designs.ENSEMBLES)
+def test_a_classifier_accepts_the_name_of_an_ensemble(name):
+    X, y = load_iris(return_X_y=True)
+    classifier = pt.PolytomyClassifier(LogisticRegression(max_iter=500), name, random_state=0)
+    classifier.fit(X, y)
+    assert isinstance(classifier.scheme_, pt.SchemeEnsemble)
+    assert len(classifier.scheme_) == 10
+    again = designs.ENSEMBLES[name](X, y, random_state=0)
+    assert classifier.scheme_ == again
+    members = [
+        pt.PolytomyClassifier(LogisticRegression(max_iter=500), scheme, random_state=0)
+        .fit(X, y)
+        .predict_proba(X)
+        for scheme in again.schemes
+    ]
+    np.testing.assert_allclose(classifier.predict_proba(X), np.mean(members, axis=0), atol=1e-9)
 
 
-def test_it_is_a_value_that_cannot_be_changed():
-    ensemble = tree_ensemble(4, 3, random_state=0)
-    for other in (copy.deepcopy(ensemble), pickle.loads(pickle.dumps(ensemble))):
-        assert other == ensemble
-        assert hash(other) == hash(ensemble)
-    assert len(ensemble) == 3
-    assert ensemble.classes == ensemble.schemes[0].classes
-    assert ensemble != tree_ensemble(4, 3, random_state=1)
-    assert ensemble != 3
-    with pytest.raises(AttributeError, match="an ensemble cannot be changed: schemes"):
-        ensemble.schemes = ()
-    with pytest.raises(AttributeError, match="an ensemble cannot be changed: schemes"):
-        del ensemble.schemes
+def test_random_pair_trees_share_more_dichotomies_than_random_ones():
+    # Two pairs of classes far from each other: every tree tells them apart first, but those whose
+    # first two classes come from the same pair.
+    X = np.repeat([0.0, 1.0, 100.0, 101.0], 10)[:, np.newaxis]
+    y = np.repeat(["a", "b", "c", "d"], 10)
+    trees = designs.random_pair_trees(X, y, 12, random_state=0)
+    assert (
+        trees.n_dichotomies < designs.tree_ensemble(list("abcd"), 12, random_state=0).n_dichotomies
+    )
 
 
 def test_trees_come_from_any_function():
@@ -91,19 +87,11 @@ def test_trees_come_from_any_function():
     assert calls == [("a", "b", "c")] * 3
 
 
-@pytest.mark.parametrize(
-    ("schemes", "words"),
-    [
-        ([], "an ensemble needs a scheme or more"),
-        (["tree"], "member 0 of the ensemble is 'tree', not a scheme"),
-        ([parse("m {a b}"), parse("m {a c}")], r"member 1 .* has other classes .*: 'b', 'c'"),
-    ],
-)
-def test_what_is_no_ensemble_is_refused(schemes, words):
-    with pytest.raises(SchemeError, match=words):
-        SchemeEnsemble(schemes)
-
-
 def test_trees_are_needed():
     with pytest.raises(ArgumentError, match="n_trees=0 is too few"):
         tree_ensemble(3, 0)
+
+
+def test_random_trees_are_a_tree_ensemble_over_the_classes_of_the_data():
+    found = designs.random_trees([[0.0], [1.0], [2.0]], ["b", "a", "c"], 4, random_state=0)
+    assert found == tree_ensemble(["a", "b", "c"], 4, random_state=0)

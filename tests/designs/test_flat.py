@@ -26,7 +26,7 @@ def matrix_of(scheme):
 
 
 @pytest.mark.parametrize("n_classes", [2, 3, 4, 7, 30])
-def test_one_vs_one_has_every_pair_once_the_first_class_left(n_classes):
+def test_one_vs_one_has_every_pair_once_with_the_first_class_negative(n_classes):
     scheme = designs.one_vs_one(n_classes)
     sides = [(partition.negative, partition.positive) for partition in scheme.partitions]
     assert sides == [((i,), (j,)) for i, j in combinations(range(n_classes), 2)]
@@ -55,13 +55,14 @@ def test_exhaustive_has_every_dichotomy_once(n_classes):
 
 @pytest.mark.parametrize(
     ("n_classes", "words"),
-    [(21, "21 classes needs 1,048,575 partitions"), (1000, r"1000 classes needs 2\*\*999 - 1")],
+    [(21, "21 classes has 1,048,575 partitions"), (1000, r"1000 classes has 2\*\*999 - 1")],
 )
 def test_an_exhaustive_code_that_is_too_large_says_how_large(n_classes, words):
     with pytest.raises(ArgumentError, match=words) as caught:
         designs.exhaustive(n_classes)
-    assert "at most 20 classes (524,287) are allowed. Use an orthogonal or a random code." in str(
-        caught.value
+    assert (
+        "the limit is 20 classes (524,287 partitions). Use an orthogonal or a random code."
+        in str(caught.value)
     )
 
 
@@ -106,7 +107,7 @@ def test_a_random_code_of_any_length_tells_all_classes_apart(n_classes, seed, te
     fewest = (n_classes - 1).bit_length()
     most = 2 ** (n_classes - 1) - 1
     rows = data.draw(st.integers(fewest, min(most, 20)))
-    scheme = designs.random_code(n_classes, rows=rows, ternary=ternary, random_state=seed)
+    scheme = designs.random_code(n_classes, n_partitions=rows, ternary=ternary, random_state=seed)
     columns = {tuple(column) for column in scheme.code.matrix.T.tolist()}
     assert (scheme.n_partitions, len(columns)) == (rows, n_classes)
     assert scheme.code.repeated_rows == ()
@@ -115,14 +116,17 @@ def test_a_random_code_of_any_length_tells_all_classes_apart(n_classes, seed, te
 @pytest.mark.parametrize(
     ("rows", "words"),
     [
-        (2, "rows=2 is too few to tell 8 classes apart. Ask for 3 at least."),
-        (128, "rows=128 is more than all 127 partitions that 8 classes have. Ask for 127 at most."),
-        (2.5, "rows=2.5 is not a whole number"),
+        (2, "n_partitions=2 is too few to separate 8 classes. Use 3 or more."),
+        (
+            128,
+            "n_partitions=128 is too many; 8 classes have only 127 partitions. Use 127 or fewer.",
+        ),
+        (2.5, "n_partitions=2.5 is not a whole number"),
     ],
 )
 def test_a_random_code_of_impossible_length_is_refused(rows, words):
     with pytest.raises(ArgumentError, match=words):
-        designs.random_code(8, rows=rows)
+        designs.random_code(8, n_partitions=rows)
 
 
 @pytest.mark.parametrize("draw", SEEDED.values(), ids=SEEDED)
@@ -141,9 +145,9 @@ def test_orthogonal_without_a_seed_is_always_the_same():
 
 @pytest.mark.parametrize("draw", SEEDED.values(), ids=SEEDED)
 @pytest.mark.parametrize(
-    ("seed", "words"), [(-1, "random_state=-1 is negative"), ("x", "no source of randomness")]
+    ("seed", "words"), [(-1, "random_state=-1 is negative"), ("x", "must be a whole number")]
 )
-def test_a_seed_that_is_none_is_refused(draw, seed, words):
+def test_invalid_seeds_are_refused(draw, seed, words):
     with pytest.raises(ArgumentError, match=words):
         draw(5, random_state=seed)
 
@@ -199,7 +203,7 @@ def test_from_matrix_of_one_class_has_no_partition():
     [
         ([[-1, 1, 1]], "classes 1 and 2 have equal columns"),
         ([[1, 1]], "partition 0 has no class on its -1 side"),
-        ([[-1, 1, 0]], "class 2 stands in no partition"),
+        ([[-1, 1, 0]], "class 2 is in no partition"),
         ([[-1, 2]], "partition 0 gives class 1 the value 2, not -1, 0 or 1"),
         ([-1, 1], "a coding matrix has two dimensions"),
     ],
@@ -210,10 +214,22 @@ def test_a_matrix_that_means_nothing_is_refused(matrix, words):
 
 
 def test_from_matrix_needs_a_label_for_every_column():
-    with pytest.raises(ArgumentError, match="1 classes are given for the 2 columns of the matrix"):
+    with pytest.raises(ArgumentError, match="the matrix has 2 columns, but there are 1 classes"):
         designs.from_matrix(CodingMatrix([[-1, 1]]), ["a"])
 
 
 def test_a_code_over_the_limit_is_refused_before_it_is_made():
     with pytest.raises(ArgumentError, match=r"499,999,500,000 partitions.*Divide the classes"):
         designs.one_vs_one(10**6)
+
+
+def test_a_random_ternary_code_is_a_random_code_with_zeros():
+    scheme = designs.random_ternary(6, n_partitions=9, random_state=2, name="land")
+    expected = designs.random_code(6, n_partitions=9, ternary=True, random_state=2, name="land")
+    assert scheme == expected
+    assert not scheme.code.is_strict
+
+
+def test_the_old_name_of_the_number_of_partitions_still_works_and_warns():
+    with pytest.warns(DeprecationWarning, match=r"random_code\(rows=\.\.\.\) is deprecated"):
+        assert designs.random_code(6, rows=9).n_partitions == 9

@@ -33,7 +33,7 @@ def test_the_order_of_bins_is_found_whatever_they_are_called(distance, method):
 
 
 @pytest.mark.parametrize("n_classes", [7, 12, 26, 100])
-def test_the_order_of_classes_without_any_doubt_between_them_is_found(n_classes):
+def test_the_order_of_perfectly_separated_classes_is_found(n_classes):
     random = np.random.default_rng(n_classes)
     places = random.permutation(n_classes)
     y = np.repeat(np.arange(n_classes), 12)
@@ -45,7 +45,7 @@ def test_the_order_of_classes_without_any_doubt_between_them_is_found(n_classes)
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_far_clusters_without_an_order_are_not_found_to_be_ordered(seed):
+def test_distant_clusters_without_an_order_are_not_ordered(seed):
     random = np.random.default_rng(seed)
     y = np.repeat(np.arange(8), 12)
     X = random.normal(0, 50, (8, 4))[y] + random.normal(size=(len(y), 4))
@@ -53,7 +53,7 @@ def test_far_clusters_without_an_order_are_not_found_to_be_ordered(seed):
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_bins_are_found_to_be_ordered(seed):
+def test_bins_of_a_number_are_ordered(seed):
     found = detect_order(*bins_of_a_number(seed))
     assert found.is_ordered
     assert found.order == tuple(range(8))
@@ -61,7 +61,7 @@ def test_bins_are_found_to_be_ordered(seed):
 
 
 @pytest.mark.parametrize("seed", range(10))
-def test_random_places_are_not_found_to_be_ordered(seed):
+def test_random_places_are_not_ordered(seed):
     found = detect_order(*corners(seed))
     assert not found.is_ordered
     assert str(found).startswith("not ordered")
@@ -69,7 +69,7 @@ def test_random_places_are_not_found_to_be_ordered(seed):
 
 @settings(max_examples=10)
 @given(st.integers(0, 10**6), st.booleans())
-def test_names_do_not_count(seed, is_ordered):
+def test_the_names_of_classes_do_not_matter(seed, is_ordered):
     X, y = (bins_of_a_number if is_ordered else corners)(1, n=400)
     names = np.random.default_rng(seed).permutation(list("abcdefgh"))
     one, other = detect_order(X, y), detect_order(X, names[y])
@@ -81,7 +81,7 @@ def test_names_do_not_count(seed, is_ordered):
 
 
 @pytest.mark.parametrize("n_classes", [2, 3, 4])
-def test_few_classes_are_too_few_to_tell(n_classes):
+def test_four_classes_or_fewer_are_never_ordered(n_classes):
     found = detect_order(*bins_of_a_number(0, n_classes=n_classes))
     assert not found.is_ordered
     assert sorted(found.order) == list(range(n_classes))
@@ -92,13 +92,13 @@ def test_one_class_has_no_order():
     assert ordered_adjacent([[0.0], [1.0]], ["a", "a"]).n_partitions == 0
 
 
-def test_distances_all_alike_are_no_order():
+def test_equal_distances_are_not_an_order():
     found = detect_order(np.zeros((6, 1)), range(6), distance=np.ones((6, 6)) - np.eye(6))
     assert not found.is_ordered
     assert found.p_value == 1
 
 
-def test_many_classes_are_looked_at_in_part():
+def test_the_order_of_many_classes_is_found_from_a_sample_of_triples():
     random = np.random.default_rng(0)
     places = random.permutation(100) * 1.0
     X = np.repeat(places, 2)[:, np.newaxis] + random.normal(0, 0.1, (200, 1))
@@ -112,6 +112,6 @@ def test_the_same_seed_gives_the_same_answer():
     assert detect_order(X, y, random_state=5) == detect_order(X, y, random_state=5)
 
 
-def test_it_must_be_shuffled_once_at_least():
+def test_at_least_one_permutation_is_needed():
     with pytest.raises(ArgumentError, match="n_permutations=0 is too few"):
         detect_order(*corners(0), n_permutations=0)

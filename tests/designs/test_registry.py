@@ -1,64 +1,121 @@
+import numpy as np
 import pytest
 
 from polytomy import designs
 from polytomy.errors import ArgumentError
 
-
-@pytest.mark.parametrize(
-    ("name", "make"),
-    [
-        ("one-vs-one", designs.one_vs_one),
-        ("one-vs-rest", designs.one_vs_rest),
-        ("exhaustive", designs.exhaustive),
-        ("adjacent", designs.adjacent),
-        ("orthogonal", designs.orthogonal),
-        ("tree", designs.balanced_tree),
-    ],
-)
-def test_a_design_by_name_is_that_of_its_function(name, make):
-    assert designs.design(name, 5) == make(5)
-    assert designs.design(name, list("abc"), base="land") == make(list("abc"), name="land")
+ALL = designs.DESIGNS | designs.DATA_DESIGNS
 
 
-@pytest.mark.parametrize(
-    ("name", "make", "options"),
-    [
-        ("orthogonal", designs.orthogonal, {}),
-        ("random", designs.random_code, {}),
-        ("random-ternary", designs.random_code, {"ternary": True}),
-        ("random-tree", designs.random_tree, {}),
-    ],
-)
-def test_a_seed_reaches_the_designs_that_draw(name, make, options):
-    for seed in range(3):
-        assert designs.design(name, 6, random_state=seed) == make(6, random_state=seed, **options)
+def made():
+    random = np.random.default_rng(0)
+    y = np.repeat(list("abcd"), 10)
+    return random.normal(size=(40, 3)) + (y == "a")[:, np.newaxis], y
+
+
+@pytest.mark.parametrize("name", designs.SCHEME_NAMES)
+def test_every_name_is_a_public_function_with_underscores(name):
+    function = name.replace("-", "_")
+    assert function in designs.__all__
+    expected = ALL[name].make if name in ALL else designs.ENSEMBLES[name]
+    assert getattr(designs, function) is expected
+
+
+def test_every_name_is_one_design_with_its_own_summary():
+    assert len(set(designs.SCHEME_NAMES)) == len(designs.SCHEME_NAMES)
+    assert len({entry.summary for entry in ALL.values()}) == len(ALL)
+    assert all(designs.find_design(name) == entry for name, entry in ALL.items())
+
+
+@pytest.mark.parametrize("name", designs.DESIGNS)
+def test_a_design_is_made_from_classes_by_its_name(name):
+    entry = designs.find_design(name)
+    assert not entry.needs_data
+    options = {"random_state": 3} if "random_state" in entry.options else {}
+    assert designs.design(name, 5, **options) == entry.make(5, **options)
+    scheme = designs.design(name, list("abc"), name="land", **options)
+    assert scheme == entry.make(list("abc"), name="land", **options)
+    assert str(scheme.partitions[0].binary).startswith("land")
+
+
+@pytest.mark.parametrize("name", designs.DATA_DESIGNS)
+def test_a_design_is_made_from_data_by_its_name(name):
+    X, y = made()
+    entry = designs.find_design(name)
+    assert entry.needs_data
+    options = {"random_state": 0} if "random_state" in entry.options else {}
+    scheme = designs.design(name, X=X, y=y, name="land", **options)
+    assert scheme == entry.make(X, y, name="land", **options)
+    assert sorted(scheme.classes) == list("abcd")
+    assert str(scheme.partitions[0].binary).startswith("land")
 
 
 @pytest.mark.parametrize(("name", "ternary"), [("random", False), ("random-ternary", True)])
-def test_rows_reach_the_random_codes(name, ternary):
-    scheme = designs.design(name, 6, rows=9, random_state=1)
-    assert scheme == designs.random_code(6, rows=9, ternary=ternary, random_state=1)
+def test_the_number_of_partitions_reaches_the_random_codes(name, ternary):
+    scheme = designs.design(name, 6, n_partitions=9, random_state=1)
+    assert scheme.n_partitions == 9
+    assert scheme == designs.random_code(6, n_partitions=9, ternary=ternary, random_state=1)
+
+
+def test_the_number_of_partitions_reaches_the_data_driven_code():
+    X, y = made()
+    assert designs.design("data-driven", X=X, y=y, n_partitions=5).n_partitions == 5
 
 
 @pytest.mark.parametrize("name", ["one-vs-one", "one-vs-rest", "exhaustive", "adjacent", "tree"])
-def test_an_option_that_means_nothing_is_refused_with_those_it_is_for(name):
-    takers = "it is for orthogonal, random, random-ternary, random-tree"
-    with pytest.raises(ArgumentError, match=f"random_state=3 means nothing to '{name}'; {takers}"):
+def test_an_option_that_does_not_apply_is_refused_with_the_designs_it_is_for(name):
+    words = f"random_state=3 does not apply to '{name}'; it is for orthogonal, random, random-tern"
+    with pytest.raises(ArgumentError, match=words) as caught:
         designs.design(name, 4, random_state=3)
-    with pytest.raises(ArgumentError, match=f"rows=3 means nothing to '{name}'; it is for random,"):
-        designs.design(name, 4, rows=3)
+    assert caught.value.parameter == "random_state"
+    words = f"n_partitions=3 does not apply to '{name}'; it is for random, random-ternary."
+    with pytest.raises(ArgumentError, match=words):
+        designs.design(name, 4, n_partitions=3)
+
+
+@pytest.mark.parametrize(
+    ("option", "takers"),
+    [({"random_state": 1}, "class-balanced-tree, "), ({"n_partitions": 3}, "data-driven")],
+)
+def test_designs_from_data_refuse_options_too(option, takers):
+    words = f"=. does not apply to 'empirical-tree'; it is for {takers}"
+    with pytest.raises(ArgumentError, match=words):
+        designs.design("empirical-tree", X=[[0.0], [1.0]], y=[0, 1], **option)
+
+
+@pytest.mark.parametrize("given", [{}, {"X": [[0.0]]}, {"y": [0]}])
+def test_designs_from_data_need_data(given):
+    words = "'empirical-tree' is made from training data. Pass X and y."
+    with pytest.raises(ArgumentError, match=words):
+        designs.design("empirical-tree", **given)
 
 
 @pytest.mark.parametrize("name", [3, None, ["tree"], "", "tree-of-life"])
-def test_what_is_no_design_is_refused_with_those_there_are(name):
-    with pytest.raises(ArgumentError, match=r"is not a design; there are one-vs-one, one-vs-rest,"):
+def test_an_unknown_name_is_refused_with_all_designs(name):
+    with pytest.raises(
+        ArgumentError, match=r"is not a design\. Use one of one-vs-one, one-vs-rest"
+    ):
         designs.design(name, 3)
 
 
-def test_a_slip_of_the_finger_is_guessed():
-    with pytest.raises(ArgumentError, match=r"Did you mean 'one-vs-rest'\?"):
-        designs.design("one-vs-ret", 3)
+@pytest.mark.parametrize(
+    ("typed", "meant"), [("one-vs-ret", "one-vs-rest"), ("emprical-tree", "empirical-tree")]
+)
+def test_a_similar_name_is_suggested(typed, meant):
+    with pytest.raises(ArgumentError, match=rf"Did you mean '{meant}'\?"):
+        designs.design(typed, 3)
 
 
-def test_every_design_says_what_it_is():
-    assert all(entry.summary for entry in designs.DESIGNS.values())
+@pytest.mark.parametrize("name", designs.ENSEMBLES)
+def test_an_ensemble_is_not_a_single_scheme(name):
+    with pytest.raises(ArgumentError, match=f"'{name}' is an ensemble of several schemes"):
+        designs.design(name, 4)
+
+
+def test_the_old_names_of_arguments_still_work_and_warn():
+    with pytest.warns(DeprecationWarning, match=r"Use name=\.\.\. instead"):
+        assert designs.design("adjacent", 3, base="land") == designs.adjacent(3, name="land")
+    with pytest.warns(DeprecationWarning, match=r"Use design=\.\.\. instead"):
+        assert designs.design(name="adjacent", classes=3) == designs.adjacent(3)
+    with pytest.warns(DeprecationWarning, match=r"Use n_partitions=\.\.\. instead"):
+        assert designs.design("random", 6, rows=7).n_partitions == 7

@@ -55,12 +55,12 @@ def test_the_scheme_has_the_shape_of_the_lists(nested):
         assert len(node.binaries) == comb(len(node.branches), 2)
 
 
-def test_the_first_member_is_left():
+def test_the_first_member_is_on_the_negative_side():
     (partition,) = designs.from_tree(["corn", "oak"]).partitions
     assert (partition.negative_classes, partition.positive_classes) == (("corn",), ("oak",))
 
 
-def test_a_long_list_gets_the_design_that_is_asked_for():
+def test_a_long_list_gets_the_design_of_wide():
     nested = [["a", "b", "c"], "d"]
     assert designs.from_tree(nested).nodes[1].code.is_one_vs_one
     rest = designs.from_tree(nested, wide="one-vs-rest", name="land")
@@ -102,34 +102,37 @@ def single_lists(depth):
 @pytest.mark.parametrize(
     ("nested", "words"),
     [
-        ([], "a list of 0 at branch 0 of tree cannot be divided; give it two members or more"),
-        (["a"], "a list of 1 at branch 0 of tree cannot be divided"),
-        ([["a", "b"], ["c"]], "a list of 1 at branch 1 of tree cannot be divided"),
-        ([["a", ["b"]], "c"], "a list of 1 at branch 1 of tree.00 cannot be divided"),
-        (single_lists(5000), "or write a label in its place"),
+        (
+            [],
+            "branch 0 of tree is a list of 0, which cannot be divided. Give it two members or more",
+        ),
+        (["a"], "branch 0 of tree is a list of 1, which cannot be divided"),
+        ([["a", "b"], ["c"]], "branch 1 of tree is a list of 1, which cannot be divided"),
+        ([["a", ["b"]], "c"], "branch 1 of tree.00 is a list of 1, which cannot be divided"),
+        (single_lists(5000), "or put a label in its place"),
     ],
     ids=["none", "one", "inner", "deeper", "deepest"],
 )
-def test_a_list_that_cannot_be_divided_is_named(nested, words):
+def test_a_list_that_cannot_be_divided_is_refused_with_its_position(nested, words):
     with pytest.raises(ArgumentError, match=words):
         designs.from_tree(nested)
 
 
 @pytest.mark.parametrize("nested", [["a", ["b", "a"]], [["a", "b"], ["c", "b"]]])
-def test_a_label_has_one_place(nested):
-    with pytest.raises(SchemeError, match="is given twice; give each class one place"):
+def test_a_repeated_label_is_refused(nested):
+    with pytest.raises(SchemeError, match="is given twice; list each class once"):
         designs.from_tree(nested)
 
 
-def test_what_is_no_list_and_no_label_is_refused():
+def test_values_that_are_neither_lists_nor_labels_are_refused():
     with pytest.raises(SchemeError, match="of type ndarray cannot be a class label"):
         designs.from_tree(np.array([["a", "b"], ["c", "d"]]))
     with pytest.raises(SchemeError, match="of type dict cannot be a class label"):
         designs.from_tree([{"a": 1}, "b"])
 
 
-def test_an_unknown_design_for_long_lists_is_refused_with_those_there_are():
-    with pytest.raises(ArgumentError, match=r"wide='tree' is not one of one-vs-one, one-vs-rest"):
+def test_an_unknown_design_for_long_lists_is_refused():
+    with pytest.raises(ArgumentError, match='wide="tree" is not one of one-vs-one, one-vs-rest'):
         designs.from_tree(["a", "b"], wide="tree")
 
 
@@ -185,5 +188,5 @@ def test_random_trees_differ_without_a_seed():
     assert len({designs.random_tree(20) for _ in range(5)}) > 1
 
 
-def test_a_random_tree_has_the_name_that_is_given():
+def test_a_random_tree_has_the_given_name():
     assert names_of(designs.random_tree(2, random_state=0, name="own")) == ["own"]

@@ -2,10 +2,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.sparse import csc_matrix, csr_array
-from scipy.spatial.distance import cdist, directed_hausdorff
+from scipy.spatial.distance import directed_hausdorff
 
-from polytomy.distances import METRICS, hausdorff, robust_hausdorff
+from polytomy.distances import hausdorff, robust_hausdorff
 from polytomy.errors import ArgumentError, DataError
 
 
@@ -54,7 +53,7 @@ def test_equal_sets_are_at_distance_zero():
 
 
 @given(st.integers(0, 10**6))
-def test_the_order_of_samples_and_the_names_of_classes_do_not_count(seed):
+def test_the_order_of_samples_and_the_names_of_classes_do_not_matter(seed):
     X, y = joined(clouds(seed, most=8))
     random = np.random.default_rng(seed)
     order, names = random.permutation(len(X)), random.permutation(["p", "q", "r", "s"])
@@ -62,7 +61,7 @@ def test_the_order_of_samples_and_the_names_of_classes_do_not_count(seed):
     assert (other.reordered(names).matrix == D.matrix).all()
 
 
-def test_motions_leave_it_as_it_is_and_scales_multiply_it():
+def test_motions_do_not_change_it_and_scales_multiply_it():
     X, y = joined(clouds(3))
     turn = np.linalg.qr(np.random.default_rng(0).normal(size=(3, 3)))[0]
     D = hausdorff(X, y).matrix
@@ -70,51 +69,10 @@ def test_motions_leave_it_as_it_is_and_scales_multiply_it():
     np.testing.assert_allclose(hausdorff(-3 * X, y).matrix, 3 * D, rtol=1e-12)
 
 
-@pytest.mark.parametrize("metric", METRICS)
-def test_every_metric_of_scipy_is_known(metric):
-    random = np.random.default_rng(1)
-    X = random.random((30, 4)) + 0.1
-    if metric in {"dice", "jaccard", "rogerstanimoto", "russellrao", "sokalsneath", "yule"}:
-        X = X > 0.5
-        X[:, :2] = [True, False]
-    y = random.integers(3, size=30)
-    options = {}
-    if metric == "seuclidean":
-        options["V"] = X.var(axis=0, ddof=1)
-    if metric == "mahalanobis":
-        options["VI"] = np.linalg.inv(np.cov(X.T))
-    found = hausdorff(X, y, metric=metric)
-    for i in range(3):
-        for j in range(i):
-            far = cdist(X[y == i], X[y == j], metric=metric, **options)
-            expected = max(far.min(axis=1).max(), far.min(axis=0).max())
-            assert found[i, j] == pytest.approx(expected, rel=1e-9)
-
-
 def test_the_default_is_the_euclidean_metric_of_scipy():
     X, y = joined(clouds(11))
     again = hausdorff(X, y, metric="minkowski")
     np.testing.assert_allclose(hausdorff(X, y).matrix, again.matrix, rtol=1e-13)
-
-
-@pytest.mark.parametrize("offset", [0.0, 1e5])
-@pytest.mark.parametrize("kind", [csr_array, csc_matrix])
-def test_sparse_data_has_the_same_distances(kind, offset):
-    random = np.random.default_rng(2)
-    X = random.random((60, 20)) * (random.random((60, 20)) < 0.2) + offset
-    X[7] = X[3]
-    y = random.integers(4, size=60)
-    expected = hausdorff(X, y).matrix
-    np.testing.assert_allclose(hausdorff(kind(X), y).matrix, expected, rtol=1e-11)
-
-
-def test_blocks_do_not_change_the_answer(monkeypatch):
-    X, y = joined(clouds(5))
-    before = hausdorff(X, y, metric="cityblock"), hausdorff(csr_array(X), y)
-    monkeypatch.setattr("polytomy.distances.metrics._BLOCK_BYTES", 64)
-    after = hausdorff(X, y, metric="cityblock"), hausdorff(csr_array(X), y)
-    for a, b in zip(before, after, strict=True):
-        np.testing.assert_allclose(a.matrix, b.matrix, rtol=1e-13)
 
 
 # -- with a quantile ----------------------------------------------------------------------------
@@ -129,13 +87,13 @@ def test_with_all_samples_the_robust_distance_is_the_hausdorff_distance(seed):
 
 
 @given(st.integers(0, 10**6), st.floats(0.01, 1), st.floats(0.01, 1))
-def test_a_larger_quantile_is_no_smaller_distance(seed, one, other):
+def test_a_larger_quantile_never_gives_a_smaller_distance(seed, one, other):
     X, y = joined(clouds(seed, most=8))
     low, high = (robust_hausdorff(X, y, quantile=q).matrix for q in sorted([one, other]))
     assert (low <= high * (1 + 1e-12)).all()
 
 
-def test_an_outlier_decides_hausdorff_but_not_its_robust_form():
+def test_an_outlier_determines_the_hausdorff_distance_but_not_the_robust_one():
     random = np.random.default_rng(0)
     X, y = random.random((200, 2)), np.repeat([0, 1], 100)
     without = robust_hausdorff(X, y)[0, 1]
@@ -149,27 +107,11 @@ def test_an_outlier_decides_hausdorff_but_not_its_robust_form():
 
 @pytest.mark.parametrize("distance", [hausdorff, robust_hausdorff])
 def test_one_class_has_no_distances(distance):
-    with pytest.raises(DataError, match="y has one class, 'a'; distances are between two or more"):
+    with pytest.raises(DataError, match="y has only one class, 'a'; distances need at least two"):
         distance([[0.0], [1.0]], ["a", "a"])
 
 
-@pytest.mark.parametrize("distance", [hausdorff, robust_hausdorff])
-def test_an_unknown_metric_is_refused_with_the_near_one(distance):
-    with pytest.raises(ArgumentError, match=r"metric='euclid' is not one of .*Did you mean 'eucl"):
-        distance([[0.0], [1.0]], [0, 1], metric="euclid")
-
-
-def test_a_metric_that_has_no_answer_is_refused():
-    with pytest.raises(DataError, match="metric='cosine' has no distance for some of these"):
-        hausdorff([[0.0, 0.0], [1.0, 1.0]], [0, 1], metric="cosine")
-
-
-def test_sparse_data_has_one_metric_only():
-    with pytest.raises(ArgumentError, match="metric='cityblock' needs dense data"):
-        hausdorff(csr_array(np.eye(2)), [0, 1], metric="cityblock")
-
-
 @pytest.mark.parametrize("quantile", [0, -1, 1.5, float("nan"), "0.5", None])
-def test_a_quantile_is_a_part_of_the_samples(quantile):
+def test_invalid_quantiles_are_refused(quantile):
     with pytest.raises(ArgumentError, match="is not above 0 and at most 1"):
         robust_hausdorff([[0.0], [1.0]], [0, 1], quantile=quantile)

@@ -7,14 +7,16 @@ from polytomy.errors import DataError
 from polytomy.inputs.class_samples import group_samples
 
 
-def test_rows_stand_class_after_class_and_remember_where_they_were():
+def test_rows_are_sorted_by_class_and_know_their_original_position():
     X = np.arange(12.0).reshape(6, 2)
     y = ["b", "a", "c", "a", "b", "b"]
     samples = group_samples(X, y)
     assert samples.classes == ("a", "b", "c")
     assert samples.counts.tolist() == [2, 3, 1]
     assert (samples.rows == X[samples.order]).all()
-    assert [samples.classes[code] for code in samples.codes] == [y[i] for i in samples.order]
+    assert [samples.classes[code] for code in samples.class_indices] == [
+        y[i] for i in samples.order
+    ]
     assert (samples.of_class(1) == X[[0, 4, 5]]).all()
 
 
@@ -33,7 +35,7 @@ def test_labels_of_any_kind_are_kept(y, classes):
     assert group_samples(np.zeros((3, 1)), y).classes == classes
 
 
-def test_frames_and_sparse_data_are_taken():
+def test_frames_and_sparse_data_are_accepted():
     X = np.arange(6.0).reshape(3, 2)
     for kind in (pd.DataFrame, csr_array):
         samples = group_samples(kind(X), [1, 0, 1])
@@ -50,19 +52,19 @@ def test_entries_that_a_sparse_matrix_has_twice_are_added():
     assert twice.nnz == 3  # what was given is left as it is
 
 
-def test_zeros_only_are_data():
+def test_data_of_zeros_only_is_accepted():
     assert group_samples(csr_array((2, 3)), [0, 1]).rows.shape == (2, 3)
 
 
 def test_ranks_are_a_random_order_within_each_class():
     y = np.random.default_rng(0).integers(3, size=60)
     samples = group_samples(np.zeros((60, 1)), y)
-    ranks = samples.drawn_ranks(np.random.default_rng(1))
+    ranks = samples.draw_ranks(np.random.default_rng(1))
     for part in np.split(ranks, samples.starts[1:-1]):
         assert sorted(part) == list(range(len(part)))
     # They belong to the rows, not to the names of the classes.
     renamed = group_samples(np.zeros((60, 1)), np.array(["b", "c", "a"])[y])
-    again = renamed.drawn_ranks(np.random.default_rng(1))
+    again = renamed.draw_ranks(np.random.default_rng(1))
     assert (ranks[np.argsort(samples.order)] == again[np.argsort(renamed.order)]).all()
 
 
@@ -89,20 +91,20 @@ def test_scaled_features_have_unit_variance_and_constant_ones_stay():
     ("X", "y", "words"),
     [
         ([["a"], ["b"]], [0, 1], "values that are not numbers"),
-        ([1.0, 2.0], [0, 1], r"X has shape \(2,\); give a row for each sample"),
-        (np.zeros((0, 2)), [], r"X has shape \(0, 2\); give a sample and a feature"),
+        ([1.0, 2.0], [0, 1], r"X has shape \(2,\); it needs one row for each sample"),
+        (np.zeros((0, 2)), [], r"X has shape \(0, 2\); it needs at least one sample"),
         (np.zeros((2, 0)), [0, 1], r"X has shape \(2, 0\)"),
         ([[0.0, 1.0], [2.0, np.nan]], [0, 1], "X has nan in row 1, column 1"),
         (csr_array([[0.0, np.inf], [2.0, 0.0]]), [0, 1], "X has inf in row 0, column 1"),
-        ([[0.0], [1.0]], [0, 1, 1], "X has 2 rows and y has 3 labels"),
-        ([[0.0], [1.0]], [[0], [1]], r"y has shape \(2, 1\); give one label for each sample"),
+        ([[0.0], [1.0]], [0, 1, 1], "X has 2 rows, but y has 3 labels"),
+        ([[0.0], [1.0]], [[0], [1]], r"y has shape \(2, 1\); it needs one label for each sample"),
         ([[0.0], [1.0]], [0.0, np.nan], "y has the label nan"),
         ([[0.0], [1.0]], ["a", None], "y has the label None"),
         ([[0.0], [1.0]], pd.array(["a", None], dtype="string"), "y has the label <NA>"),
         ([[0.0, 1.0], [2.0]], [0, 1], "values that are not numbers"),
         ([[1j], [2.0]], [0, 1], "values that are not numbers"),
         (csr_array([[1j], [2.0]]), [0, 1], "values that are not numbers"),
-        ([[-1e200], [2.0]], [0, 1], r"values up to 1e\+200, whose squares are not in the range"),
+        ([[-1e200], [2.0]], [0, 1], r"values up to 1e\+200, whose squares overflow or underflow"),
         ([[1e-200], [0.0]], [0, 1], r"values up to 1e-200, .* Scale the features"),
     ],
 )

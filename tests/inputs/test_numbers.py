@@ -1,36 +1,25 @@
 import numpy as np
 import pytest
 
-from polytomy.codes import as_generator
 from polytomy.errors import ArgumentError
+from polytomy.inputs.numbers import as_count
 
 
-def test_a_seed_of_any_integer_type_is_the_same_seed():
-    assert as_generator(3).random() == as_generator(np.uint8(3)).random()
+@pytest.mark.parametrize("value", [3, np.int64(3), np.uint8(3)])
+def test_whole_numbers_of_any_type_become_ints(value):
+    count = as_count("n_trees", value)
+    assert count == 3
+    assert type(count) is int
 
 
-def test_a_generator_is_handed_back_itself():
-    generator = np.random.default_rng()
-    assert as_generator(generator) is generator
+@pytest.mark.parametrize("value", [2.5, 3.0, "3", None, True, np.bool_(True), [3]])
+def test_values_that_are_not_whole_numbers_are_refused(value):
+    with pytest.raises(ArgumentError, match=r"^n_trees=.* is not a whole number\. Use 1 or more\."):
+        as_count("n_trees", value)
 
 
-def test_a_legacy_generator_moves_on():
-    legacy = np.random.RandomState(0)
-    assert as_generator(legacy).random() != as_generator(legacy).random()
-    again = np.random.RandomState(0)
-    assert as_generator(again).random() == as_generator(np.random.RandomState(0)).random()
-
-
-def test_none_is_fresh_randomness():
-    assert as_generator(None).random() != as_generator(None).random()
-
-
-@pytest.mark.parametrize("random_state", [1.5, "1", True, [1]])
-def test_what_is_no_source_of_randomness_is_refused(random_state):
-    with pytest.raises(ArgumentError, match=r"Give a whole number, a numpy\.random\.Generator"):
-        as_generator(random_state)
-
-
-def test_a_negative_seed_is_refused():
-    with pytest.raises(ArgumentError, match=r"random_state=-2 is negative\. Give 0 or more\."):
-        as_generator(-2)
+def test_numbers_below_the_least_are_refused():
+    assert as_count("cv", 2, at_least=2) == 2
+    with pytest.raises(ArgumentError, match=r"^cv=1 is too few\. Use 2 or more\.$") as caught:
+        as_count("cv", 1, at_least=2)
+    assert caught.value.parameter == "cv"

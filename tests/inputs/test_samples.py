@@ -15,7 +15,7 @@ class Machine:
     """A model that is none of scikit-learn's."""
 
 
-def test_numbers_are_doubles_in_rows_and_made_once():
+def test_numbers_are_contiguous_doubles_and_converted_once():
     samples = Samples(X.astype(np.float32))
     numbers = samples.as_numbers(SVC().fit(X, [0, 1, 1]), 2)
     assert numbers.dtype == np.float64
@@ -30,7 +30,7 @@ def test_sparse_samples_become_csr():
     np.testing.assert_array_equal(numbers.toarray(), X)
 
 
-def test_a_frame_is_converted_for_a_model_that_knows_its_names():
+def test_a_frame_is_converted_for_a_model_fitted_with_its_names():
     numbers = Samples(FRAME).as_numbers(SVC().fit(FRAME, [0, 1, 1]), 2)
     np.testing.assert_array_equal(numbers, X)
 
@@ -41,13 +41,13 @@ def test_names_in_another_order_are_refused_as_the_model_does():
         Samples(FRAME[["b", "a"]]).as_numbers(model, 2)
 
 
-def test_models_of_other_names_do_not_share():
+def test_models_with_different_feature_names_have_different_keys():
     named = SVC().fit(FRAME, [0, 1, 1])
     assert input_key(named, 2) == (2, ("a", "b"))
     assert input_key(SVC().fit(X, [0, 1, 1]), 2) == (2, None)
 
 
-def test_a_wrong_number_of_features_is_told():
+def test_a_wrong_number_of_features_is_refused():
     with pytest.raises(DataError) as error:
         Samples(X).as_numbers(Machine(), 3)
     assert str(error.value) == "X has 2 features; the binaries were fitted to 3."

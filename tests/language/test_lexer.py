@@ -38,7 +38,7 @@ def tokens(text):
         ("a\u00a0b\u3000c", [("WORD", "a"), ("WORD", "b"), ("WORD", "c")]),
     ],
 )
-def test_what_a_text_is_made_of(text, expected):
+def test_a_text_is_split_into_tokens(text, expected):
     assert tokens(text) == (expected, [])
 
 
@@ -48,11 +48,11 @@ def test_what_a_text_is_made_of(text, expected):
         ('"a\nb', "a quote is not closed on its line"),
         ('"a\\', "a quote is not closed on its line"),
         (r'"\q"', r"\q is not an escape; write \\ for a backslash"),
-        ("a \x00 b", r"character '\x00' cannot stand in a word"),
-        ("\x7f", r"character '\x7f' cannot stand in a word"),
+        ("a \x00 b", r"character '\x00' is not allowed in a word"),
+        ("\x7f", r"character '\x7f' is not allowed in a word"),
     ],
 )
-def test_what_is_no_token_is_reported(text, words):
+def test_invalid_text_is_reported(text, words):
     (message,) = tokens(text)[1]
     assert words in message
 
@@ -64,7 +64,7 @@ def test_a_token_knows_its_place():
         assert piece == (f'"{token.text}"' if token.kind is Kind.QUOTED else token.text)
 
 
-def test_noise_is_not_read_to_its_end():
+def test_reading_stops_after_too_many_problems():
     with pytest.raises(Exception, match="the rest is not read") as caught:
         list(tokenize(Report(Source("\x00 " * 10_000))))
     assert len(caught.value.problems) == MAX_PROBLEMS + 1
@@ -83,7 +83,7 @@ def test_a_bare_word_is_one_word_token(text):
 
 
 @given(st.text())
-def test_tokens_and_what_is_between_them_make_up_the_text(text):
+def test_tokens_are_in_order_and_do_not_overlap(text):
     end = 0
     for token in tokenize(Report(Source(text))):
         assert end <= token.start <= token.end <= len(text)

@@ -69,12 +69,12 @@ class TestUncertaintyCoefficient:
     def test_unequal_lengths(self):
         with pytest.raises(
             ArgumentError,
-            match=r"y has 2 labels and predicted has 3. Give one prediction for each sample\.",
+            match=r"y has 2 labels, but predicted has 3\. Pass one prediction for each sample\.",
         ):
             metrics.uncertainty_coefficient([0, 1], [0, 1, 1])
 
 
-def test_hand_worked_brier_scores():
+def test_brier_scores_equal_those_worked_by_hand():
     y, proba, classes = ["a", "c"], [[0.7, 0.2, 0.1], [0.6, 0.2, 0.2]], ["a", "b", "c"]
     # 0.3² + 0.2² + 0.1² = 0.14 for the first sample, 0.6² + 0.2² + 0.8² = 1.04 for the second.
     assert metrics.brier_score(y, proba, classes) == pytest.approx(math.sqrt((0.14 + 1.04) / 6))
@@ -86,20 +86,20 @@ def test_hand_worked_brier_scores():
     )
 
 
-def test_hand_worked_winner_brier_score():
+def test_the_winner_brier_score_equals_one_worked_by_hand():
     # The first winner is right with 0.7, the second wrong with 0.6.
     y, proba = ["a", "c"], [[0.7, 0.2, 0.1], [0.6, 0.2, 0.2]]
     score = metrics.winner_brier_score(y, proba, ["a", "b", "c"])
     assert score == pytest.approx(math.sqrt((0.3**2 + 0.6**2) / 2))
 
 
-def test_a_tie_is_won_by_the_first_class():
+def test_ties_go_to_the_first_class():
     assert metrics.winner_brier_score([0], [[0.5, 0.5]], [0, 1]) == pytest.approx(0.5)
     assert metrics.winner_brier_score([1], [[0.5, 0.5]], [0, 1]) == pytest.approx(0.5)
     assert metrics.winner_brier_score([1], [[0.4, 0.4, 0.2]], [0, 1, 2]) == pytest.approx(0.4)
 
 
-def test_a_zero_probability_costs_much_but_not_all():
+def test_a_zero_probability_has_a_large_but_finite_loss():
     assert metrics.log_loss([0, 1], [[0.0, 1.0], [0.0, 1.0]]) == pytest.approx(
         -math.log(2.0**-52) / 2
     )
@@ -143,121 +143,17 @@ def test_permuting_classes_with_their_columns_changes_nothing(score, samples, se
     assert score(y, proba[:, order], order) == pytest.approx(score(y, proba))
 
 
-@pytest.mark.parametrize(
-    "labels",
-    [
-        np.array(["b", "a"]),
-        np.array([True, False]),
-        np.array([2.5, -1.0]),
-        np.array(["b", "a"], dtype=object),
-        [7, 3],
-    ],
-)
-def test_labels_of_any_kind(labels):
-    # The larger label is first in y, so it is the second column.
-    assert metrics.log_loss(labels, [[0.5, 0.5], [0.25, 0.75]]) == pytest.approx(math.log(8) / 2)
-
-
-def test_mixed_labels_keep_their_kind():
-    assert metrics.log_loss([1, "1"], [[0.5, 0.5], [0.75, 0.25]], [1, "1"]) == pytest.approx(
-        math.log(8) / 2
-    )
-
-
-def test_frames_are_taken():
-    pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
-    y, proba = ["a", "b"], [[0.5, 0.5], [0.75, 0.25]]
-    for library in pandas, polars:
-        frame = library.DataFrame(np.array(proba))
-        assert metrics.log_loss(library.Series(y), frame) == metrics.log_loss(y, proba)
-
-
+@pytest.mark.parametrize("score", SCORES_OF_PROBABILITIES)
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (
-            {"y": ["a", "b", "z"], "classes": ["a", "b"]},
-            r"Label 'z' of y is not among the classes \('a', 'b'\)\. "
-            r"Give classes the labels of all columns of proba\.",
-        ),
-        (
-            {"y": ["a", "b", "c"]},
-            r"proba has 2 columns but y has 3 different labels\. "
-            r"Give classes the label of each column\.",
-        ),
-        (
-            {"classes": ["a", "b", "c"]},
-            r"proba has 2 columns but classes names 3\. Give one label for each column\.",
-        ),
-        (
-            {"classes": ["a", "a"]},
-            r"classes has the label 'a' twice\. Give each column its own\.",
-        ),
-        (
-            {"y": ["a", 1, "b"]},
-            r"The labels of y cannot be sorted\. Give classes the label of each column of proba\.",
-        ),
-        (
-            {"y": [["a"], ["b"], ["b"]]},
-            r"y has shape \(3, 1\); it must be one label for each sample\. "
-            r"Take np\.ravel of a column, or np\.argmax of indicators\.",
-        ),
-        ({"y": []}, r"y is empty; at least one label is needed\."),
-        (
-            {"proba": [0.1, 0.2, 0.3]},
-            r"proba has shape \(3,\); it must have a row for each sample and a column for each "
-            r"class\. Of two classes, give np\.column_stack\(\[1 - p, p\]\)\.",
-        ),
-        ({"proba": [["x", "y"]]}, r"proba cannot be read as an array of numbers: could not"),
-        ({"proba": [[0.5, 0.5]]}, r"proba has 1 rows but y has 3 labels\."),
-        (
-            {"proba": [[0.5, 0.5], [np.nan, 0.5], [0.5, 0.5]]},
-            r"Row 1 of proba has NaN\. Leave such samples out\.",
-        ),
-        (
-            {"proba": [[0.5, 0.5], [0.5, 0.5], [1.5, -0.5]]},
-            r"Row 2 of proba has 1\.5, which is no probability\. "
-            r"Give predict_proba, not decision values\.",
-        ),
-        (
-            {"proba": [[0.5, 0.6], [0.5, 0.5], [0.5, 0.5]]},
-            r"Row 0 of proba sums to 1\.1, not to one\. Divide each row by its sum\.",
-        ),
-        (
-            {"sample_weight": [1, 1]},
-            r"sample_weight has shape \(2,\); 3 samples need \(3,\)\.",
-        ),
-        (
-            {"sample_weight": [1, -2, 1]},
-            r"sample_weight\[1\] is -2; weights must be finite and not negative\.",
-        ),
-        (
-            {"sample_weight": [1, 1, np.inf]},
-            r"sample_weight\[2\] is inf; weights must be finite and not negative\.",
-        ),
-        (
-            {"sample_weight": ["a", "b", "c"]},
-            r"sample_weight cannot be read as an array of numbers: could not",
-        ),
-        (
-            {"sample_weight": [0, 0, 0]},
-            r"sample_weight is zero for all samples; at least one must count\.",
-        ),
+        ({"y": ["a", "b", "z"], "classes": ["a", "b"]}, "Label 'z' of y is not one of the classes"),
+        ({"proba": [[0.5, 0.6], [0.5, 0.5], [0.5, 0.5]]}, "Row 0 of proba sums to 1.1, not to one"),
+        ({"sample_weight": [1, -2, 1]}, "weights must be finite and not negative"),
     ],
 )
-@pytest.mark.parametrize("score", [*SCORES_OF_PROBABILITIES, metrics.classwise_calibration_error])
-def test_bad_input_is_named(score, arguments, words):
+def test_every_score_checks_its_input(score, arguments, words):
     good = {"y": ["a", "b", "b"], "proba": [[0.5, 0.5], [0.1, 0.9], [1.0, 0.0]]}
-    score(**good)
+    assert score(**good) > 0
     with pytest.raises(ArgumentError, match=words):
         score(**(good | arguments))
-
-
-def test_probabilities_printed_with_six_digits_are_taken():
-    metrics.brier_score([0, 1, 2], np.round(np.full((3, 3), 1 / 3), 6))
-
-
-@pytest.mark.parametrize("label", [float("nan"), None])
-def test_a_missing_label_is_refused(label):
-    with pytest.raises(ArgumentError, match=r"y\[1\] is (nan|None), which is no label"):
-        metrics.log_loss([0.0, label], [[0.5, 0.5], [0.5, 0.5]])

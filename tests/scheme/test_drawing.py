@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 
 from polytomy import designs
-from polytomy.scheme import Binary, ClassRef, Node, Scheme, parse
+from polytomy.scheme import BinaryName, ClassRef, Node, Scheme, parse
 from polytomy.scheme.layout import TWO_WAY
 from strategies import schemes
 
@@ -38,9 +38,10 @@ def test_words_are_drawn_as_they_are_written():
     ]
 
 
-def test_what_moves_a_cursor_is_marked():
+def test_control_characters_are_replaced():
     scheme = Scheme(
-        ["a\x1b[2J", "b\nc"], [Node((Binary("\t\x07", True),), TWO_WAY, (ClassRef(0), ClassRef(1)))]
+        ["a\x1b[2J", "b\nc"],
+        [Node((BinaryName("\t\x07", True),), TWO_WAY, (ClassRef(0), ClassRef(1)))],
     )
     assert scheme.draw().split("\n") == ['"\\t\ufffd"', '├── "a\ufffd[2J"', '└── "b\\nc"']
 
@@ -62,7 +63,7 @@ def test_a_long_chain_is_cut_before_its_lines_fill_the_memory():
     assert drawing.endswith(f"\n… cut after {n_lines:,} lines")
 
 
-def test_many_branches_are_cut_after_so_many_lines():
+def test_a_drawing_of_many_branches_is_cut():
     drawing = designs.adjacent(12_000).draw()
     assert drawing.count("\n") == 10_000
     assert drawing.endswith("\n… cut after 10,000 lines")

@@ -5,7 +5,7 @@ from hypothesis import given
 from polytomy.errors import SchemeError
 from polytomy.language.nodes import Word
 from polytomy.scheme import parse
-from polytomy.scheme.labels import label_of_word, normal_label, word_of_label
+from polytomy.scheme.labels import label_to_word, normalize_label, word_to_label
 from strategies import labels
 
 
@@ -20,14 +20,14 @@ from strategies import labels
     ],
 )  # fmt: skip
 def test_an_unquoted_word_is_the_value_it_usually_spells(text, label):
-    value = label_of_word(Word(text, False, 0, 0))
+    value = word_to_label(Word(text, False, 0, 0))
     assert value == label
     assert type(value) is type(label)
 
 
 @given(labels)
 def test_every_label_reads_back_as_itself(label):
-    back = label_of_word(word_of_label(label))
+    back = word_to_label(label_to_word(label))
     assert back == label
     assert type(back) is type(label)
 
@@ -46,14 +46,14 @@ def test_numbers_that_are_equal_are_one_class():
     [(np.int8(3), 3), (np.float32(0.5), 0.5), (np.bool_(True), True), (np.str_("a"), "a")],
 )
 def test_numpy_scalars_become_plain_values(value, label):
-    assert normal_label(value) == label
-    assert type(normal_label(value)) is type(label)
+    assert normalize_label(value) == label
+    assert type(normalize_label(value)) is type(label)
 
 
 @pytest.mark.parametrize(
     "value",
     [None, (1, 2), b"a", float("nan"), float("inf"), 2**64, 1j, "\ud800", np.datetime64("2020")],
 )
-def test_what_cannot_be_a_label_is_refused(value):
+def test_invalid_labels_are_refused(value):
     with pytest.raises(SchemeError, match=r"cannot be a class label|is not valid text"):
-        normal_label(value)
+        normalize_label(value)

@@ -26,7 +26,7 @@ def test_a_file_may_start_with_a_byte_order_mark_and_have_any_line_ends(tmp_path
     assert read(path) == read(str(path)) == parse("m {é b}")
 
 
-def test_bytes_that_are_no_text_have_a_place(tmp_path):
+def test_bytes_that_are_not_utf8_have_a_position(tmp_path):
     path = tmp_path / "land.control"
     path.write_bytes("m {é\n é".encode() + b"\xff}")
     assert problem_of(lambda: read(path))[1:] == (
@@ -37,15 +37,15 @@ def test_bytes_that_are_no_text_have_a_place(tmp_path):
 
 
 @pytest.mark.parametrize("text", ["m {\n \ud800 b}", 'm {\n"\udfff" b}'])
-def test_half_a_character_is_a_problem_with_its_place(text):
+def test_a_lone_surrogate_is_a_problem_with_its_position(text):
     _, line, column, message = problem_of(lambda: parse(text))
     assert (line, column) == (2, 2)
-    assert message == "half a character stands here, so this is no text; decode the file as UTF-8"
+    assert message == "a lone surrogate is not a character; decode the file as UTF-8"
 
 
 def test_a_file_over_the_limit_is_refused():
     data = bytes(4 * MAX_CHARACTERS + 1)
-    words = "the file is larger than 67,108,864 bytes, which is the limit"
+    words = "the file is larger than the limit of 67,108,864 bytes"
     assert problem_of(lambda: decode_text(data, "f")) == ("f", 1, 1, words)
 
 
@@ -55,6 +55,8 @@ def test_a_file_that_is_not_there_is_the_usual_error(tmp_path):
 
 
 @pytest.mark.parametrize("text", [None, b"m {a b}", 7])
-def test_what_is_no_text_is_a_type_error(text):
-    with pytest.raises(TypeError, match=r"a control text is a str, not .*; pt.read reads a file"):
+def test_values_that_are_not_text_are_a_type_error(text):
+    with pytest.raises(
+        TypeError, match=r"a control text must be a str; got .*\. Use pt\.read to read a file"
+    ):
         parse(text)

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from polytomy.codes import MAX_ENTRIES
 from polytomy.errors import ControlError, ControlWarning
-from polytomy.scheme import Binary, parse
+from polytomy.scheme import BinaryName, parse
 from strategies import near_texts
 
 
@@ -19,21 +19,21 @@ def problems(text):
 @pytest.mark.parametrize(
     ("text", "line", "column", "words"),
     [
-        ("x {2 y {3 z {2 4}}}", 1, 14, "class 2 is already used at 1:4; give each class one place"),
-        ("m 0 / 2; {a b}", 1, 7, "there is no branch 2: the model has 2, counted from 0 to 1"),
-        ("m 0 / 0 1; {a b}", 1, 7, "branch 0 stands in this partition already, at 1:3"),
-        ("m 0 0 / 1; {a b}", 1, 5, "branch 0 stands in this partition already, at 1:3"),
-        ("m 0 / 1; {a b c}", 1, 15, "class c stands in no partition; add its index to one"),
-        ("m 0 / 1 2; {a b c}", 1, 17, "nothing tells class b and class c apart"),
-        ("m 0 / 1 2; {a b n {c d}}", 1, 17, "nothing tells class b and branch 2 apart"),
+        ("x {2 y {3 z {2 4}}}", 1, 14, "class 2 is already used at 1:4; use each class once"),
+        ("m 0 / 2; {a b}", 1, 7, "there is no branch 2; the model has 2 branches, counted"),
+        ("m 0 / 0 1; {a b}", 1, 7, "branch 0 is already in this partition, at 1:3"),
+        ("m 0 0 / 1; {a b}", 1, 5, "branch 0 is already in this partition, at 1:3"),
+        ("m 0 / 1; {a b c}", 1, 15, "class c is in no partition; add its index to one"),
+        ("m 0 / 1 2; {a b c}", 1, 17, "no partition separates class b and class c"),
+        ("m 0 / 1 2; {a b n {c d}}", 1, 17, "no partition separates class b and branch 2"),
         ("m {a b c}", 1, 1, "m decides between two branches and has 3"),
         ("m {a}", 1, 1, "m decides between two branches and has 1"),
         ('"svc" {a b c}', 1, 1, '"svc" decides between two branches and has 3'),
         ("@one-vs-two {a b}", 1, 1, "@one-vs-two is not a design; the designs are @one-vs-one"),
-        ("@one-vs-one {a}", 1, 1, "a design needs two branches or more"),
+        ("@one-vs-one {a}", 1, 1, "a design needs at least two branches"),
         ("@exhaustive {" + " ".join(map(str, range(21))) + "}", 1, 1, "1,048,575"),
-        ('"." {a b}', 1, 1, 'no specification stands before "."'),
-        ('m 0/1; "." 0/2; n 1/2; {a b c}', 1, 8, 'no specification stands before "."'),
+        ('"." {a b}', 1, 1, 'there is no specification before "."'),
+        ('m 0/1; "." 0/2; n 1/2; {a b c}', 1, 8, 'there is no specification before "."'),
     ],
 )  # fmt: skip
 def test_a_problem_has_its_place_and_words(text, line, column, words):
@@ -67,7 +67,7 @@ def test_a_dot_repeats_the_specification_of_the_sibling_else_of_the_parent():
 
 def test_the_empty_specification_is_one_to_repeat():
     scheme = parse('"" { "." {a b} c }')
-    assert scheme.nodes[1].binaries == (Binary("", is_specification=True),)
+    assert scheme.nodes[1].binaries == (BinaryName("", is_specification=True),)
 
 
 def test_a_design_expands_into_plain_grammar():
@@ -76,7 +76,7 @@ def test_a_design_expands_into_plain_grammar():
     )
 
 
-def test_names_of_designs_follow_the_place_and_the_given_name():
+def test_binaries_of_designs_are_named_by_their_path_or_the_given_name():
     text = "top { @adjacent {a b c} @one-vs-one given {d e @adjacent {f g h}} }"
     names = [[b.text for b in node.binaries] for node in parse(text).nodes]
     assert names == [
@@ -96,7 +96,7 @@ def test_a_name_may_stand_at_several_partitions():
     assert len(set(parse("m 0/1; m 0/2; m 1/2; {a b c}").nodes[0].binaries)) == 1
 
 
-def test_a_code_that_leaves_probabilities_open_is_warned_of():
+def test_an_undetermined_code_gives_a_warning():
     with pytest.warns(ControlWarning, match=r"f:1:3: .* class a, class b, class c and class d;"):
         parse("  m 0/1; n 2/3; {a b c d}", "f")
 
@@ -107,10 +107,13 @@ def test_many_branches_are_named_in_part():
         parse(f"{pairs} {{{' '.join(f'c{i}' for i in range(40))}}}")
     alike = " ".join(f"c{i}" for i in range(1, 40))
     indices = " ".join(map(str, range(1, 40)))
-    assert "class c10 and 29 more apart" in problems(f"m 0 / {indices}; {{c0 {alike}}}")[0][2]
+    assert (
+        "class c10 and 29 more; add one that does"
+        in problems(f"m 0 / {indices}; {{c0 {alike}}}")[0][2]
+    )
 
 
-def test_a_code_of_thousands_of_branches_is_not_searched_for_what_it_leaves_open():
+def test_a_code_of_thousands_of_branches_is_not_checked_for_determinedness():
     # The search takes time and memory that a short text could use up.
     pairs = "".join(f"m {2 * i}/{2 * i + 1};" for i in range(1501))
     with warnings.catch_warnings():
@@ -118,7 +121,7 @@ def test_a_code_of_thousands_of_branches_is_not_searched_for_what_it_leaves_open
         parse(f"{pairs} {{{' '.join(map(str, range(3002)))}}}")
 
 
-def test_a_determined_code_is_not_warned_of():
+def test_a_determined_code_gives_no_warning():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         parse("m 0/1; n 1/2; o 2/3; {a b c d}")
@@ -130,7 +133,9 @@ def test_codes_that_would_fill_the_memory_are_refused():
     many = " ".join(
         f"@one-vs-one {{{' '.join(f'c{k}_{i}' for i in range(700))}}}" for k in range(4)
     )
-    assert f"more than {MAX_ENTRIES:,} entries" in problems(f"@one-vs-one {{{many}}}")[0][2]
+    assert (
+        f"exceed the limit of {MAX_ENTRIES:,} entries" in problems(f"@one-vs-one {{{many}}}")[0][2]
+    )
 
 
 @given(st.one_of(st.text(), near_texts))

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from polytomy.codes import CodingMatrix
 from polytomy.errors import ArgumentError
-from polytomy.scheme import Binary, ClassRef, Node, NodeRef, Scheme, parse
+from polytomy.scheme import BinaryName, ClassRef, Node, NodeRef, Scheme, parse
 from polytomy.solvers import decode, solve
 from polytomy.solvers.nested import flatten_code, join_trees
 from polytomy.solvers.voting import score_votes
@@ -54,7 +54,7 @@ def chain(n_classes: int, code: CodingMatrix) -> Scheme:
         below: ClassRef | NodeRef = (
             ClassRef(last + 1) if position == last else NodeRef(position + 1)
         )
-        nodes.append(Node((Binary("b"),), code, (ClassRef(position), below)))
+        nodes.append(Node((BinaryName("b"),), code, (ClassRef(position), below)))
     return Scheme(range(n_classes), nodes)
 
 
@@ -174,7 +174,7 @@ def test_depth_has_no_limit(n_classes: int) -> None:
 def test_depth_has_no_limit_for_wide_nodes_either() -> None:
     depth = 2000
     code = CodingMatrix(pair_matrix(3))
-    names = (Binary("a"), Binary("b"), Binary("c"))
+    names = (BinaryName("a"), BinaryName("b"), BinaryName("c"))
     nodes = []
     for position in range(depth):
         rest = ClassRef(2 * depth) if position == depth - 1 else NodeRef(position + 1)

@@ -33,7 +33,7 @@ from polytomy.errors import ArgumentError, ControlError, Problem
 from polytomy.language import Source, parse_text
 from polytomy.language.nodes import Leaf, Word
 from polytomy.scheme import Label, Scheme, parse
-from polytomy.scheme.labels import label_of_word
+from polytomy.scheme.labels import word_to_label
 from polytomy.scheme.reading import parse_with_warnings
 
 __all__ = ["register"]
@@ -44,10 +44,10 @@ ControlFile = Annotated[
 ]
 Output = Annotated[
     Path | None,
-    typer.Option("-o", "--output", metavar="FILE", help="Write there instead of printing."),
+    typer.Option("-o", "--output", metavar="FILE", help="Write to this file instead of printing."),
 ]
 Compact = Annotated[
-    bool, typer.Option("--compact", help="Write designs in short form, @one-vs-one.")
+    bool, typer.Option("--compact", help="Write codes as designs where possible: @one-vs-one.")
 ]
 
 
@@ -65,23 +65,28 @@ def design(
         str,
         typer.Argument(
             metavar="NAME",
-            help=f"One of {', '.join(DESIGNS)}; or, made from data, {', '.join(DATA_DESIGNS)}.",
+            help=f"One of {', '.join(DESIGNS)}; or, from data, {', '.join(DATA_DESIGNS)}.",
         ),
     ],
     data: Annotated[
-        str | None, typer.Argument(metavar="[DATA]", help="Data file, for designs made from data.")
+        str | None,
+        typer.Argument(metavar="[DATA]", help="Data file; required by designs made from data."),
     ] = None,
     *,
     classes: Annotated[
         int | None, typer.Option("--classes", "-n", min=1, help="Number of classes: 0, 1, 2, …")
     ] = None,
     labels: Annotated[
-        str | None, typer.Option("--labels", "-l", help="Class labels, with commas between.")
+        str | None, typer.Option("--labels", "-l", help="Class labels, separated by commas.")
     ] = None,
-    seed: Annotated[int | None, typer.Option(min=0, help="Fixes what is drawn at random.")] = None,
-    rows: Annotated[
-        int | None, typer.Option(min=1, help="Number of partitions of a random code.")
+    seed: Annotated[
+        int | None, typer.Option(min=0, help="Random seed, for designs that use one.")
     ] = None,
+    n_partitions: Annotated[
+        int | None,
+        typer.Option("--partitions", min=1, help="Number of partitions, for designs that vary it."),
+    ] = None,
+    rows: Annotated[int | None, typer.Option("--rows", min=1, hidden=True)] = None,
     base: Annotated[str | None, typer.Option("--name", help="Base of the binaries' names.")] = None,
     target: Target = "-1",
     scale: Scale = "standard",
@@ -91,16 +96,20 @@ def design(
     compact: Compact = False,
     output: Output = None,
 ) -> None:
-    """Write the control text of a design, of given classes or made from data.
+    """Write the control text of a design, for given classes or for a data file.
 
     Example: `polytomy design one-vs-one --labels corn,wheat,oak`
 
     Example: `polytomy design empirical-tree iris.csv`
     """
-    options: dict[str, Any] = {"random_state": seed, "rows": rows, "base": base}
+    options: dict[str, Any] = {
+        "random_state": seed,
+        "n_partitions": rows if n_partitions is None else n_partitions,
+        "name": base,
+    }
     if data is not None:
         if classes is not None or labels is not None:
-            raise ArgumentError("the data has the classes; leave out --classes and --labels")
+            raise ArgumentError("the classes come from the data; leave out --classes and --labels")
         check_place(output, data)
         X, y = read_scaled(
             data, target=target, scale=scale, format=format, header=header, one_hot=one_hot
@@ -111,10 +120,12 @@ def design(
             scheme = make_design(name, sorted(set(y.tolist())), **options)
     else:
         if find_design(name).needs_data:
-            raise ArgumentError(f"{name!r} is made from data; give a file: design {name} DATA")
+            raise ArgumentError(
+                f"{name!r} is made from data; pass a data file: polytomy design {name} DATA"
+            )
         if (classes is None) == (labels is None):
             raise ArgumentError(
-                "give either --classes or --labels, such as --labels corn,wheat,oak"
+                "pass either --classes or --labels, such as --labels corn,wheat,oak"
             )
         chosen = _split_labels(labels) if labels is not None else classes or 0
         scheme = make_design(name, chosen, **options)
@@ -125,22 +136,24 @@ def check(
     files: Annotated[
         list[str], typer.Argument(metavar="FILE...", help="Control files; - reads standard input.")
     ],
-    strict: Annotated[bool, typer.Option("--strict", help="Count warnings as problems.")] = False,
+    strict: Annotated[bool, typer.Option("--strict", help="Treat warnings as problems.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """List the problems of control files; exit code 1 if there are any, 2 if one is unreadable.
+    """Report the problems of control files.
+
+    The exit code is 1 if there are problems, and 2 if a file cannot be read.
 
     Example: `polytomy check land.control`
     """
     worst = 0
-    found: list[dict[str, Any]] = []
+    results: list[dict[str, Any]] = []
     for file in files:
-        judged: dict[str, Any] = {"file": file, "problems": [], "warnings": []}
+        result: dict[str, Any] = {"file": file, "problems": [], "warnings": []}
         try:
             text, name = read_control(file)
             scheme, warnings = parse_with_warnings(text, name)
         except ControlError as error:
-            judged["problems"] = [_placed(problem) for problem in error.problems]
+            result["problems"] = [_placed(problem) for problem in error.problems]
             worst = max(worst, 1)
             if not as_json:
                 print_text(str(error))
@@ -149,16 +162,16 @@ def check(
             print(f"polytomy: {explain_failure(error)}", file=sys.stderr)
             continue
         else:
-            judged["warnings"] = [_placed(warning) for warning in warnings]
-            judged["scheme"] = _described(scheme)
+            result["warnings"] = [_placed(warning) for warning in warnings]
+            result["scheme"] = _described(scheme)
             worst = max(worst, int(strict and bool(warnings)))
             if not as_json:
                 for warning in warnings:
                     print_text(f"warning: {warning}")
                 print_text(f"{name}: {_summary(scheme)}")
-        found.append(judged)
+        results.append(result)
     if as_json:
-        print_text(to_json(found))
+        print_text(to_json(results))
     if worst:
         raise typer.Exit(worst)
 
@@ -171,7 +184,7 @@ def show(
     file: ControlFile,
     matrix: Annotated[bool, typer.Option("--matrix", help="Draw the coding matrix.")] = False,
 ) -> None:
-    """Draw the tree of a scheme, or its coding matrix, in the terminal.
+    """Draw a scheme in the terminal, as a tree or as a coding matrix.
 
     Example: `polytomy show land.control --matrix`
     """
@@ -181,7 +194,7 @@ def show(
 
 
 def flatten(file: ControlFile, compact: Compact = False, output: Output = None) -> None:
-    """Write a nested scheme as one code over all classes, with the same binaries.
+    """Convert a nested scheme to one code over all classes, with the same binaries.
 
     Example: `polytomy flatten land.control`
     """
@@ -189,7 +202,7 @@ def flatten(file: ControlFile, compact: Compact = False, output: Output = None) 
 
 
 def tree(file: ControlFile, output: Output = None) -> None:
-    """Write the tree that a code stands for: the reverse of flatten.
+    """Convert a code to the tree with the same partitions: the reverse of flatten.
 
     Example: `polytomy flatten land.control | polytomy tree -`
     """
@@ -204,7 +217,7 @@ def _text(scheme: Scheme, compact: bool) -> str:
     return scheme.compact() if compact else str(scheme)
 
 
-# A label in quotes, or all up to a comma; and then the comma or the end.
+# A label in quotes, or everything up to a comma, followed by a comma or the end.
 _LABEL = re.compile(r'\s*(?:("(?:[^"\\]|\\.)*")|([^,]*?))\s*(,|\Z)')
 
 
@@ -215,9 +228,9 @@ def _split_labels(text: str) -> list[Label]:
         if quoted:
             leaf = parse_text(Source(quoted, "--labels"))
             assert isinstance(leaf, Leaf)
-            labels.append(label_of_word(leaf.label))
+            labels.append(word_to_label(leaf.label))
         elif bare:
-            labels.append(label_of_word(Word(bare, False, 0, 0)))
+            labels.append(word_to_label(Word(bare, False, 0, 0)))
         else:
             raise ArgumentError(f"--labels {text!r} has an empty label; write a,b,c")
         if not comma:
@@ -248,7 +261,7 @@ def _has_colours() -> bool:
 
 
 def _coloured(drawing: str, *, matrix: bool) -> str:
-    """Return a drawing with colours: the signs of a matrix, or the lines of a tree."""
+    """Return a drawing with coloured signs (matrix) or dimmed lines (tree)."""
     if not matrix:
         return re.sub(r"^[│├└─ ]+", lambda m: _DIM + m[0] + _PLAIN, drawing, flags=re.MULTILINE)
     colours = {"-": _RED, "+": _GREEN, ".": _DIM}

@@ -1,4 +1,4 @@
-"""Commands that look for a scheme in the data: distances, search."""
+"""Commands that help to choose a scheme for the data: distances, search."""
 
 from __future__ import annotations
 
@@ -26,13 +26,11 @@ from polytomy.errors import ArgumentError
 
 __all__ = ["register"]
 
-Output = Annotated[
-    Path | None, typer.Option("-o", "--output", metavar="FILE", help="Write there as well.")
-]
 Estimator = Annotated[
     str,
     typer.Option(
-        metavar="SPEC", help='The binary classifier, as "svc C=10" or "-t 2 -c 10" of LIBSVM.'
+        metavar="SPEC",
+        help='Binary classifier, such as "svc C=10", or LIBSVM options such as "-t 2 -c 10".',
     ),
 ]
 
@@ -45,9 +43,13 @@ def register(app: typer.Typer) -> None:
 
 def distances(
     data: DataFile,
-    measure: Annotated[
-        str, typer.Option(help="hausdorff, robust-hausdorff, centroid, energy or separability.")
+    distance: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME", help="hausdorff, robust-hausdorff, centroid, energy or separability."
+        ),
     ] = "hausdorff",
+    measure: Annotated[str | None, typer.Option("--measure", hidden=True)] = None,
     target: Target = "-1",
     scale: Scale = "standard",
     format: Format = None,
@@ -55,23 +57,25 @@ def distances(
     one_hot: OneHot = False,
     as_json: AsJson = False,
     plot: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Draw them beside their dendrogram.")
+        Path | None,
+        typer.Option(metavar="FILE", help="Plot the distances and their dendrogram to this file."),
     ] = None,
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", metavar="FILE", help="Write a CSV table there.")
+        Path | None,
+        typer.Option("-o", "--output", metavar="FILE", help="Write a CSV table to this file."),
     ] = None,
 ) -> None:
-    """Print how far apart the classes of the data are.
+    """Print the distances between the classes of the data.
 
-    Example: `polytomy distances iris.csv --measure centroid`
+    Example: `polytomy distances iris.csv --distance centroid`
     """
-    from polytomy.distances import distances_from
+    from polytomy.distances import compute_distances
 
     check_place(output, data)
     X, y = read_scaled(
         data, target=target, scale=scale, format=format, header=header, one_hot=one_hot
     )
-    found = distances_from(measure, X, y)
+    found = compute_distances(measure or distance, X, y)
     if plot is not None:
         _draw_distances(found, plot)
     if as_json:
@@ -93,16 +97,18 @@ def search(
             "--candidate",
             "-c",
             metavar="SCHEME",
-            help="A design, control file or text to try, or SCHEME,SOLVER; again for each.",
+            help="Design, control file or control text to compare, or SCHEME,SOLVER (repeatable).",
         ),
     ] = None,
     score: Annotated[
         list[str] | None,
-        typer.Option("--score", "-s", help="What is measured; the first one decides."),
+        typer.Option(
+            "--score", "-s", metavar="NAME", help="Score to report (repeatable); the first decides."
+        ),
     ] = None,
-    folds: Annotated[int, typer.Option(min=2, help="Folds to compare on.")] = 5,
+    folds: Annotated[int, typer.Option(min=2, help="Number of cross-validation folds.")] = 5,
     budget: Annotated[
-        float | None, typer.Option(min=0, help="Seconds after which no fold is begun.")
+        float | None, typer.Option(min=0, help="Start no new fold after this many seconds.")
     ] = None,
     target: Target = "-1",
     scale: Scale = "standard",
@@ -113,14 +119,17 @@ def search(
     seed: Seed = 0,
     as_json: AsJson = False,
     plot: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Draw the candidates, good against dear.")
+        Path | None,
+        typer.Option(metavar="FILE", help="Plot the candidates' scores against their cost."),
     ] = None,
     output: Annotated[
         Path | None,
-        typer.Option("-o", "--output", metavar="FILE", help="Write the chosen scheme there."),
+        typer.Option(
+            "-o", "--output", metavar="FILE", help="Write the chosen scheme to this control file."
+        ),
     ] = None,
 ) -> None:
-    """Compare schemes on the data and print the table; the chosen one can be written.
+    """Compare schemes by cross-validation and choose one.
 
     Example: `polytomy search iris.csv --estimator "svc C=10" -o iris.control`
     """
@@ -184,7 +193,7 @@ def _table(found: Any) -> str:
         for name, reason in zip(results["candidate"], results["reason"], strict=True)
         if reason
     ]
-    legend = "* chosen, p: none is better in one column without being worse in another"
+    legend = "*: chosen; p: no candidate is better in one column without being worse in another"
     return "\n".join([*lines, "", legend, *reasons])
 
 
@@ -220,7 +229,7 @@ def _save(figure: Any, path: Path) -> None:
     kind = path.suffix.lstrip(".").lower()
     if kind not in known:
         raise ArgumentError(
-            f"--plot {path}: the name must end in one of {', '.join(sorted(known))}"
+            f"--plot {path}: the file name must end in one of {', '.join(sorted(known))}"
         )
     with writing_whole(path) as file:
         figure.savefig(file, format=kind, dpi=150)

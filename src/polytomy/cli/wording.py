@@ -17,7 +17,7 @@ _OPTIONS = {
     "categories": "--one-hot",
     "class_weight": "--class-weight",
     "cv": "--folds",
-    "distance": "--measure",
+    "distance": "--distance",
     "dtype": "--dtype",
     "estimator": "--estimator",
     "features": "--features",
@@ -28,7 +28,7 @@ _OPTIONS = {
     "n_jobs": "--jobs",
     "random_state": "--seed",
     "range_file": "--range",
-    "rows": "--rows",
+    "n_partitions": "--partitions",
     "scheme": "scheme",  # called --candidate by the search
     "scoring": "--score",
     "seed": "--seed",

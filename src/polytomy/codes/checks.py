@@ -1,4 +1,4 @@
-"""What makes a matrix a coding matrix, and what is wrong where it is none."""
+"""What makes a matrix a coding matrix, and the reasons why one is not."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from polytomy.errors import ArgumentError, CodeProblem
 __all__ = ["MAX_ENTRIES", "check_entries", "find_problems", "read_matrix"]
 
 MAX_ENTRIES = 2**29
-"""The most entries a coding matrix may have: 512 MiB, room for one-vs-one of 1024 classes."""
+"""Maximum number of entries of a coding matrix: 512 MiB, enough for one-vs-one of 1024 classes."""
 
 _OUT_OF_RANGE = np.int8(2)
-"""Stands for a value other than −1, 0 and 1 while the rest of the matrix is being checked."""
+"""Replaces values other than −1, 0 and 1 while the rest of the matrix is checked."""
 
 _MOST_NAMED = 10
 
@@ -29,19 +29,19 @@ def find_problems(matrix: ArrayLike) -> tuple[CodeProblem, ...]:
     --------
     >>> find_problems([[-1, 1, 0], [0, 1, 0]])
     (CodeProblem(message='partition 1 has no class on its -1 side', rows=(1,), columns=()),
-     CodeProblem(message='class 2 stands in no partition', rows=(), columns=(2,)))
+     CodeProblem(message='class 2 is in no partition', rows=(), columns=(2,)))
     """
     return read_matrix(matrix)[1]
 
 
 def read_matrix(matrix: ArrayLike) -> tuple[CodeArray, tuple[CodeProblem, ...]]:
-    """Return an int8 copy and the problems found; the copy is of use only if there are none."""
+    """Return an int8 copy and the problems found; the copy is valid only if there are none."""
     nothing = np.empty((0, 0), dtype=np.int8)
     try:
         array = np.asarray(matrix)
     except (TypeError, ValueError):
-        # NumPy's own words speak of sequences and inhomogeneous shapes.
-        reason = "a coding matrix is a rectangle of numbers, with rows of one length; this is none"
+        # NumPy's own message is about sequences and inhomogeneous shapes.
+        reason = "a coding matrix is a table of numbers whose rows have the same length"
         return nothing, (CodeProblem(reason),)
     problems = tuple(_problems_of_form(array))
     if problems:
@@ -54,22 +54,22 @@ def _problems_of_form(array: NDArray[Any]) -> Iterator[CodeProblem]:
     if array.dtype.kind not in "iuf":
         kind = array.dtype.type.__name__.rstrip("_")
         yield CodeProblem(
-            f"a coding matrix holds the numbers -1, 0 and 1; this holds values of type {kind}"
+            f"a coding matrix has the values -1, 0 and 1; this one has values of type {kind}"
         )
     if array.ndim != 2:
         yield CodeProblem(
             "a coding matrix has two dimensions, partitions and classes; "
-            f"this has {array.ndim}, of shape {array.shape}"
+            f"this one has {array.ndim}, with shape {array.shape}"
         )
     elif array.size > MAX_ENTRIES:
         yield CodeProblem(
             f"a coding matrix has at most {MAX_ENTRIES:,} entries; "
-            f"{array.shape[0]:,} partitions of {array.shape[1]:,} classes are {array.size:,}"
+            f"{array.shape[0]:,} partitions of {array.shape[1]:,} classes have {array.size:,}"
         )
     elif array.shape[1] == 0:
-        yield CodeProblem("a coding matrix has one class at least; this has none")
+        yield CodeProblem("a coding matrix has at least one class; this one has none")
     elif array.shape[0] == 0 and array.shape[1] > 1:
-        yield CodeProblem(f"no partition tells the {array.shape[1]} classes apart")
+        yield CodeProblem(f"no partition separates the {array.shape[1]} classes")
 
 
 def _copy_values(array: NDArray[Any]) -> tuple[CodeArray, list[CodeProblem]]:
@@ -90,15 +90,15 @@ def _copy_values(array: NDArray[Any]) -> tuple[CodeArray, list[CodeProblem]]:
     if n_wrong == 0:
         return values, []
     row, column = first
-    others = "" if n_wrong == 1 else f" ({n_wrong - 1:,} more are not)"
+    more = "" if n_wrong == 1 else f" ({n_wrong:,} values are wrong in total)"
     message = f"partition {row} gives class {column} the value {array[first]}, not -1, 0 or 1"
-    return values, [CodeProblem(message + others, (row,), (column,))]
+    return values, [CodeProblem(message + more, (row,), (column,))]
 
 
 def _problems_of_rows(values: CodeArray) -> Iterator[CodeProblem]:
     for place, block in row_blocks(values):
         lowest, highest = block.min(axis=1), block.max(axis=1)
-        # A row with a value out of range has been reported; its sides are anyone's guess.
+        # A row with a value out of range is already reported, and its sides are unknown.
         suspects = ((lowest != -1) | (highest != 1)) & (highest != _OUT_OF_RANGE)
         for row in np.flatnonzero(suspects).tolist():
             has_negative, has_positive = lowest[row] == -1, highest[row] == 1
@@ -116,10 +116,10 @@ def _problems_of_columns(values: CodeArray) -> Iterator[CodeProblem]:
         seen |= np.bitwise_or.reduce(block, axis=0)
         spoilt |= block.max(axis=0) == _OUT_OF_RANGE
     for column in np.flatnonzero(seen == 0).tolist():
-        yield CodeProblem(f"class {column} stands in no partition", columns=(column,))
+        yield CodeProblem(f"class {column} is in no partition", columns=(column,))
     for columns in _find_equal_columns(values, np.flatnonzero((seen != 0) & ~spoilt).tolist()):
         yield CodeProblem(
-            f"classes {_enumerate(columns)} have equal columns: nothing tells them apart",
+            f"classes {_enumerate(columns)} have equal columns: no partition separates them",
             columns=tuple(columns),
         )
 
@@ -127,8 +127,8 @@ def _problems_of_columns(values: CodeArray) -> Iterator[CodeProblem]:
 def _find_equal_columns(values: CodeArray, columns: list[int]) -> list[list[int]]:
     """Return the groups of equal columns among those given, each in ascending order.
 
-    Columns are compared a block of rows at a time, and those already told apart from all others
-    are left out of the next block: most codes are done after the first.
+    Columns are compared a block of rows at a time. A column that differs from all others is left
+    out of the next block, so most codes are done after the first block.
     """
     groups = [columns]
     for _, block in row_blocks(values):
@@ -152,10 +152,10 @@ def _enumerate(classes: Iterable[int]) -> str:
 
 
 def check_entries(design: str, n_partitions: int, n_classes: int) -> None:
-    """Raise ArgumentError if a code would be too large, before anything is allocated for it."""
+    """Raise ArgumentError if a code would be too large, before memory is allocated for it."""
     if n_partitions * n_classes > MAX_ENTRIES:
         raise ArgumentError(
-            f"{design} of {n_classes:,} classes has {n_partitions:,} partitions, "
+            f"{design} of {n_classes:,} classes has {n_partitions:,} partitions and "
             f"{n_partitions * n_classes:,} entries; a coding matrix has at most "
             f"{MAX_ENTRIES:,}. Divide the classes with a tree first."
         )

@@ -1,4 +1,4 @@
-"""Coding matrices: checked once, when made, and frozen from then on."""
+"""Coding matrices: checked when made, and frozen."""
 
 from __future__ import annotations
 
@@ -20,15 +20,14 @@ __all__ = ["MAX_ENTRIES", "CodingMatrix", "find_problems"]
 class CodingMatrix:
     """A coding matrix: one row for each partition, one column for each class.
 
-    An entry is −1 or +1 where the class stands on that side of the partition, and 0 where the
-    partition leaves the class out. (This is the paper's layout; much of the literature transposes
-    it.) A matrix that means nothing cannot be made, and one that is made cannot be changed. What
-    its structure is gets worked out when first asked for, once.
+    An entry is −1 or +1 if the class is on that side of the partition, and 0 if the partition
+    leaves out the class. (Much of the literature uses the transpose.) A matrix is checked when made
+    and cannot be changed. Its structure is computed once, when it is first needed.
 
     Parameters
     ----------
     matrix : array-like of shape (n_partitions, n_classes)
-        Values −1, 0 and 1, of any integer or floating type. It is copied. A single class has no
+        Values −1, 0 and 1, of any integer or floating type; copied. A single class has no
         partitions: shape (0, 1).
 
     Attributes
@@ -38,20 +37,20 @@ class CodingMatrix:
     Raises
     ------
     CodeError
-        With every problem there is: a value other than −1, 0 and 1, a partition with an empty
-        side, a class that stands in no partition, classes with equal columns.
+        With every problem found: a value other than −1, 0 and 1, a partition with an empty side, a
+        class in no partition, classes with equal columns.
 
     Examples
     --------
     >>> code = CodingMatrix([[-1, 1, 0], [-1, 0, 1], [0, -1, 1]])
     >>> code
     CodingMatrix(3 partitions, 3 classes)
-    >>> code.is_one_vs_one, code.rank, code.minimum_distance
-    (True, 2, 2.0)
+    >>> code.rank, code.minimum_distance
+    (2, 2.0)
     >>> CodingMatrix([[-1, 1, 1]])
     Traceback (most recent call last):
         ...
-    polytomy.errors.CodeError: classes 1 and 2 have equal columns: nothing tells them apart
+    polytomy.errors.CodeError: classes 1 and 2 have equal columns: no partition separates them
     """
 
     matrix: CodeArray
@@ -61,7 +60,7 @@ class CodingMatrix:
         if problems:
             raise CodeError(problems)
         values.flags.writeable = False
-        # A view, because an array that owns its values can be made writeable again.
+        # A view, because an array that owns its data could be made writeable again.
         self.__dict__["matrix"] = values.view()
 
     @property
@@ -87,7 +86,7 @@ class CodingMatrix:
 
     @cached_property
     def is_pairwise(self) -> bool:
-        """Whether every partition sets one class against one other."""
+        """Whether every partition separates one class from one other class."""
         return structure.is_pairwise(self.matrix)
 
     @cached_property
@@ -102,7 +101,7 @@ class CodingMatrix:
 
     @cached_property
     def is_one_vs_one(self) -> bool:
-        """Whether the code is pairwise and holds every pair of classes, once or more."""
+        """Whether the code is pairwise and has every pair of classes."""
         return structure.is_one_vs_one(self.matrix)
 
     @property
@@ -112,7 +111,7 @@ class CodingMatrix:
 
     @property
     def is_adjacent(self) -> bool:
-        """Whether every partition is a cut of one line of classes."""
+        """Whether every partition is a cut of the same order of classes."""
         return self.adjacent is not None
 
     @property
@@ -127,7 +126,7 @@ class CodingMatrix:
 
     @cached_property
     def adjacent(self) -> AdjacentOrder | None:
-        """The line of classes that every partition cuts, if there is one."""
+        """The order of classes that every partition cuts, if there is one."""
         return structure.find_adjacent_order(self.matrix)
 
     @cached_property
@@ -137,7 +136,7 @@ class CodingMatrix:
 
     @cached_property
     def rank(self) -> int:
-        """Rank of the matrix, exact."""
+        """Exact rank of the matrix."""
         if self.is_pairwise:
             return self.n_classes - self._n_components
         if self.is_tree or self.is_adjacent:
@@ -154,14 +153,14 @@ class CodingMatrix:
 
     @property
     def is_determined(self) -> bool:
-        """Whether consistent answers of all partitions leave one vector of probabilities."""
+        """Whether consistent answers of all partitions determine the class probabilities."""
         return not self.undetermined
 
     @cached_property
     def undetermined(self) -> tuple[int, ...]:
-        """Classes whose probability stays open even when all partitions answer consistently."""
+        """Classes whose probability consistent answers of all partitions do not determine."""
         if self.is_pairwise:
-            # Nothing compares the classes of one component with those of another.
+            # No partition compares the classes of one component with those of another.
             return () if self._n_components == 1 else tuple(range(self.n_classes))
         if self.is_tree or self.is_adjacent or self.is_equiangular:
             return ()
@@ -169,12 +168,12 @@ class CodingMatrix:
 
     @property
     def minimum_distance(self) -> float:
-        """Least Hamming distance between two columns, a zero counting one half."""
+        """Minimum Hamming distance between two columns; a zero counts one half."""
         return self._distances[0]
 
     @property
     def mean_distance(self) -> float:
-        """Mean Hamming distance between two columns, a zero counting one half."""
+        """Mean Hamming distance between two columns; a zero counts one half."""
         return self._distances[1]
 
     @cached_property
@@ -183,7 +182,7 @@ class CodingMatrix:
 
     @cached_property
     def repeated_rows(self) -> tuple[tuple[int, ...], ...]:
-        """Groups of rows that are equal or complementary: the same partition more than once."""
+        """Groups of rows that are the same partition: equal or opposite."""
         return structure.find_repeated_rows(self.matrix)
 
     def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NDArray[Any]:

@@ -22,25 +22,24 @@ __all__ = ["hadamard", "hadamard_order", "orthogonal"]
 def orthogonal(n_classes: int, random_state: RandomState = None) -> CodingMatrix:
     """Return a strict code with orthogonal columns: AᵀA = n_partitions·I.
 
-    Some columns of a Hadamard matrix of the smallest order that can be built, some of them with
-    their sign changed, chosen anew until no row is constant. There is always such a choice for
-    four classes and more: over all choices of signs, a row of n signs is constant 2 times in 2ⁿ,
-    and the order m is below 2ⁿ⁻¹, so that on average fewer than one row is constant. Nor is a
-    partition ever there twice: two rows of the Hadamard matrix agree in m/2 of its columns, and
-    the code has more than m/2 of them.
+    The columns are random columns, with random signs, of the smallest Hadamard matrix that can be
+    built. Signs are drawn until no row is constant. With four classes or more, such signs exist:
+    over all signs, a row of n entries is constant 2 times in 2ⁿ, and the order m is below 2ⁿ⁻¹, so
+    the mean number of constant rows is below one. No partition occurs twice: two rows of the
+    Hadamard matrix agree in m/2 of its columns, and the code has more than m/2 columns.
 
-    Two and three classes cannot have one. The squares of the row sums add up to
-    1ᵀAᵀA1 = n_partitions·n_classes, but a row that is not constant has the sum 0 of two signs and
-    ±1 of three, which is too little. These get what is left of the Hadamard matrix without
-    its constant row: one partition for two classes, one-vs-rest for three. Both have
-    AᵀA = a·I + b·11ᵀ, and are solved in the same way.
+    For two and three classes there is no such code. The squares of the row sums add up to
+    1ᵀAᵀA1 = n_partitions·n_classes, but the sum of a row that is not constant is 0 for two classes
+    and ±1 for three, which is too small. They get the Hadamard matrix without its constant row: one
+    partition for two classes, one-vs-rest for three. Both have AᵀA = a·I + b·11ᵀ and are solved in
+    the same way.
 
     Parameters
     ----------
     n_classes : int
     random_state : int, Generator, RandomState or None
-        Picks the columns and the signs. None is the same as 0, so that a design written without a
-        seed always stands for the same code.
+        Selects the columns and the signs. None is the same as 0, so that a design without a seed
+        always gives the same code.
 
     Examples
     --------
@@ -67,7 +66,7 @@ def orthogonal(n_classes: int, random_state: RandomState = None) -> CodingMatrix
 
 
 def hadamard_order(at_least: int) -> int:
-    """Return the smallest order not below the given one that :func:`hadamard` can build.
+    """Return the smallest order of at least `at_least` that :func:`hadamard` can build.
 
     Examples
     --------
@@ -79,12 +78,11 @@ def hadamard_order(at_least: int) -> int:
 
 
 def hadamard(order: int) -> NDArray[np.int8]:
-    """Return a Hadamard matrix: entries ±1, all rows orthogonal and all columns too.
+    """Return a Hadamard matrix: entries ±1, orthogonal rows and orthogonal columns.
 
-    Orders that are a power of two come from doubling (Sylvester 1867); q + 1 for a prime
-    q ≡ 3 (mod 4) and 2(q + 1) for a prime q ≡ 1 (mod 4) from quadratic residues (Paley 1933); and
-    products of these from Kronecker products. The first order that should exist but is missing
-    here is 52.
+    Powers of two are built by doubling (Sylvester 1867), orders q + 1 for a prime q ≡ 3 (mod 4) and
+    2(q + 1) for a prime q ≡ 1 (mod 4) from quadratic residues (Paley 1933), and products of these
+    orders by Kronecker products. The first multiple of four that cannot be built so is 52.
 
     Examples
     --------

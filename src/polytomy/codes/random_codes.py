@@ -1,4 +1,4 @@
-"""Random codes: the best of many draws, never a degenerate one."""
+"""Random codes: the best of many draws, never degenerate."""
 
 from __future__ import annotations
 
@@ -11,104 +11,114 @@ from numpy.typing import NDArray
 from polytomy.codes.checks import check_entries, find_problems
 from polytomy.codes.coding_matrix import CodingMatrix
 from polytomy.codes.structure import CodeArray, column_distances, find_repeated_rows
-from polytomy.errors import ArgumentError
+from polytomy.errors import Argument, ArgumentError
 from polytomy.inputs.numbers import as_count
 from polytomy.inputs.random_states import RandomState, as_generator
+from polytomy.inputs.renamed import renamed_arguments
 
 __all__ = ["random_strict", "random_ternary"]
 
 _MOST_DRAWS = 200
 
 _MOST_WORK = 2**31
-"""Multiplications that all draws of a large code may spend on comparing its columns."""
+"""Multiplications that all draws together may use to compare the columns of a large code."""
 
 _BATCH_ENTRIES = 2**22
 """Entries drawn at a time."""
 
-# An entry is one of these by chance, so that a ternary one is zero half of the time.
+# Entries are drawn uniformly from these, so that a ternary entry is zero half of the time.
 _STRICT: CodeArray = np.array([-1, 1], dtype=np.int8)
 _TERNARY: CodeArray = np.array([-1, 0, 0, 1], dtype=np.int8)
 
 
+@renamed_arguments(rows="n_partitions")
 def random_strict(
-    n_classes: int, rows: int | None = None, random_state: RandomState = None
+    n_classes: int, n_partitions: int | None = None, random_state: RandomState = None
 ) -> CodingMatrix:
     """Return a random code without zeros: every partition divides all the classes.
 
-    Of up to 200 draws (fewer for large codes) the best is kept: one that determines the class
-    probabilities, if so many rows can; then the one with the largest distance between its closest
-    two columns; then the largest mean distance. No partition comes twice.
+    It is the best of up to 200 draws (fewer for large codes). Codes that determine the class
+    probabilities come first, then those with the largest minimum distance between columns, then
+    those with the largest mean distance. No partition occurs twice.
 
     Parameters
     ----------
     n_classes : int
-    rows : int, optional
-        Number of partitions, from ⌈log₂ n⌉, the fewest that tell n classes apart, to 2ⁿ⁻¹ − 1, all
-        there are. The default is ⌈10 log₂ n⌉ (Allwein, Schapire and Singer 2000), or all.
+    n_partitions : int, optional
+        From ⌈log₂ n⌉, the fewest that separate n classes, to 2ⁿ⁻¹ − 1, all there are. The default
+        is ⌈10 log₂ n⌉ (Allwein, Schapire and Singer 2000), or all.
     random_state : int, Generator, RandomState or None
-        None draws another code each time.
+        None gives a different code each time.
 
     Examples
     --------
-    >>> code = random_strict(6, random_state=0)
-    >>> code.shape, code.is_strict, code.is_determined
-    ((26, 6), True, True)
+    >>> random_strict(4, n_partitions=3, random_state=0).matrix
+    array([[-1, -1,  1,  1],
+           [-1,  1,  1, -1],
+           [-1,  1, -1,  1]], dtype=int8)
+    >>> random_strict(6, random_state=0)
+    CodingMatrix(26 partitions, 6 classes)
     """
     n_classes = as_count("n_classes", n_classes)
     fewest = (n_classes - 1).bit_length()
     most = 2 ** (n_classes - 1) - 1
-    n_rows = _choose_length(n_classes, rows, 10, fewest, most)
+    n_rows = _check_n_partitions(n_partitions, n_classes, 10, fewest, most)
     return _draw_best(n_classes, n_rows, most, _STRICT, as_generator(random_state))
 
 
+@renamed_arguments(rows="n_partitions")
 def random_ternary(
-    n_classes: int, rows: int | None = None, random_state: RandomState = None
+    n_classes: int, n_partitions: int | None = None, random_state: RandomState = None
 ) -> CodingMatrix:
-    """Return a random code in which a partition leaves about half of the classes out.
+    """Return a random code in which each partition leaves out about half of the classes.
 
-    Draws are judged as by :func:`random_strict`, a zero counting one half in the distances.
+    Draws are compared as in :func:`random_strict`; a zero counts one half in the distances.
 
     Parameters
     ----------
     n_classes : int
-    rows : int, optional
-        Number of partitions, from ⌈log₃(n + 1)⌉, the fewest that tell n classes apart, to
-        (3ⁿ − 2ⁿ⁺¹ + 1)/2, all there are. The default is ⌈15 log₂ n⌉ (Allwein, Schapire and
-        Singer 2000), or all.
+    n_partitions : int, optional
+        From ⌈log₃(n + 1)⌉, the fewest that separate n classes, to (3ⁿ − 2ⁿ⁺¹ + 1)/2, all there are.
+        The default is ⌈15 log₂ n⌉ (Allwein, Schapire and Singer 2000), or all.
     random_state : int, Generator, RandomState or None
-        None draws another code each time.
+        None gives a different code each time.
 
     Examples
     --------
-    >>> code = random_ternary(6, random_state=0)
-    >>> code.shape, code.is_strict, code.is_determined
-    ((39, 6), False, True)
+    >>> random_ternary(4, n_partitions=3, random_state=0).matrix
+    array([[ 1, -1, -1,  0],
+           [ 0, -1,  0,  1],
+           [-1,  1, -1,  1]], dtype=int8)
+    >>> random_ternary(6, random_state=0)
+    CodingMatrix(39 partitions, 6 classes)
     """
     n_classes = as_count("n_classes", n_classes)
     fewest = 0
     while n_classes > 1 and 3**fewest <= n_classes:
         fewest += 1
     most = (3**n_classes - 2 ** (n_classes + 1) + 1) // 2
-    n_rows = _choose_length(n_classes, rows, 15, fewest, most)
+    n_rows = _check_n_partitions(n_partitions, n_classes, 15, fewest, most)
     return _draw_best(n_classes, n_rows, most, _TERNARY, as_generator(random_state))
 
 
-def _choose_length(
-    n_classes: int, rows: int | None, rows_a_bit: int, fewest: int, most: int
+def _check_n_partitions(
+    n_partitions: int | None, n_classes: int, default_per_bit: int, fewest: int, most: int
 ) -> int:
-    if rows is None:
-        n_rows = min(math.ceil(rows_a_bit * math.log2(n_classes)), most)
+    """Return the number of rows of a random code, the default if none is given."""
+    if n_partitions is None:
+        n_rows = min(math.ceil(default_per_bit * math.log2(n_classes)), most)
     else:
-        n_rows = as_count("rows", rows, at_least=0)
+        n_rows = as_count("n_partitions", n_partitions, at_least=0)
+        argument = Argument("n_partitions", n_rows)
         if n_rows > most:
             raise ArgumentError(
-                f"rows={n_rows} is more than all {most} partitions that {n_classes} classes have. "
-                f"Ask for {most} at most."
+                argument,
+                f" is too many; {n_classes} classes have only {most} partitions. "
+                f"Use {most} or fewer.",
             )
         if n_rows < fewest:
             raise ArgumentError(
-                f"rows={n_rows} is too few to tell {n_classes} classes apart. "
-                f"Ask for {fewest} at least."
+                argument, f" is too few to separate {n_classes} classes. Use {fewest} or more."
             )
     check_entries("a random code", n_rows, n_classes)
     return n_rows
@@ -117,10 +127,10 @@ def _choose_length(
 def _draw_best(
     n_classes: int, n_rows: int, most: int, entries: CodeArray, generator: np.random.Generator
 ) -> CodingMatrix:
-    """Return the best of many draws by determinedness, least distance and mean distance."""
+    """Return the best of many draws: determined, then by minimum and by mean distance."""
     if n_classes == 1:
         return CodingMatrix(np.empty((0, 1), dtype=np.int8))
-    # The normalisation is one more equation: n − 1 rows may determine n probabilities.
+    # Probabilities sum to one, so n − 1 rows may determine n of them.
     may_be_determined = n_rows >= n_classes - 1
     draw = _make_drawer(n_classes, n_rows, most, entries, generator)
     best = CodingMatrix(draw())
@@ -131,7 +141,7 @@ def _draw_best(
     for _ in range(1, min(n_draws, _MOST_DRAWS)):
         matrix = draw()
         distances = column_distances(matrix)
-        # Determinedness takes longest, so it is asked for only where all depends on it.
+        # Whether a code is determined takes longest to compute, so it is checked last.
         if (may_be_determined, *distances) > best_merit:
             code = CodingMatrix(matrix)
             merit = (code.is_determined, *distances)
@@ -143,10 +153,10 @@ def _draw_best(
 def _make_drawer(
     n_classes: int, n_rows: int, most: int, entries: CodeArray, generator: np.random.Generator
 ) -> Callable[[], CodeArray]:
-    """Return a function that draws codes without problems and without a partition twice.
+    """Return a function that draws valid codes in which no partition occurs twice.
 
-    Whatever is scarcer, rows or columns, is drawn without repetition; the other then seldom
-    repeats, and where it does the draw is thrown away.
+    Rows or columns, whichever are scarcer, are drawn without repetition. The others then rarely
+    repeat; if they do, the draw is rejected.
     """
     by_rows = n_rows >= n_classes - 1
     if by_rows:
@@ -164,7 +174,7 @@ def _make_drawer(
                 if every is not None
                 else _collect(count, length, entries, belongs, generator)
             )
-            # Each partition has been drawn with one of its two signs only.
+            # Each partition is drawn with only one of its two signs.
             signs = generator.choice(_STRICT, size=(n_rows, 1))
             matrix: CodeArray = signs * (vectors if by_rows else vectors.T)
             if not find_problems(matrix) and (by_rows or not find_repeated_rows(matrix)):
@@ -174,14 +184,14 @@ def _make_drawer(
 
 
 def _is_partition(vectors: CodeArray) -> NDArray[np.bool_]:
-    """Say which vectors have both sides; of two with opposite signs only one is let pass."""
+    """Return which vectors have both sides; of two opposite vectors only one passes."""
     first = np.take_along_axis(vectors, (vectors != 0).argmax(axis=1)[:, None], axis=1)[:, 0]
     passes: NDArray[np.bool_] = (first == -1) & (vectors == 1).any(axis=1)
     return passes
 
 
 def _is_column(vectors: CodeArray) -> NDArray[np.bool_]:
-    """Say which vectors are not all zero."""
+    """Return which vectors are not all zero."""
     passes: NDArray[np.bool_] = (vectors != 0).any(axis=1)
     return passes
 
@@ -189,7 +199,7 @@ def _is_column(vectors: CodeArray) -> NDArray[np.bool_]:
 def _list_vectors(
     length: int, entries: CodeArray, belongs: Callable[[CodeArray], NDArray[np.bool_]]
 ) -> CodeArray:
-    """Return all vectors of the given length that belong."""
+    """Return all vectors of the given length that pass the test `belongs`."""
     values = np.unique(entries)
     numbers = np.arange(len(values) ** length)
     vectors = np.empty((len(numbers), length), dtype=np.int8)
@@ -200,11 +210,11 @@ def _list_vectors(
 
 
 def _pick(every: CodeArray, count: int, generator: np.random.Generator) -> CodeArray:
-    """Return some of the vectors, the likelier the more zeros they have.
+    """Return a random sample of the vectors; more zeros make a vector more likely.
 
-    This is the law of `_collect`: with zero drawn twice as often as either sign, each zero doubles
-    a vector's chance. The smallest of exponential variates divided by the chances are a weighted
-    sample without repetition (Efraimidis and Spirakis 2006).
+    This is the distribution of `_collect`: zero is drawn twice as often as either sign, so each
+    zero doubles a vector's probability. The smallest of exponential variates divided by these
+    weights are a weighted sample without replacement (Efraimidis and Spirakis 2006).
     """
     n_zeros = np.count_nonzero(every == 0, axis=1)
     arrivals = generator.exponential(size=len(every)) / 2.0**n_zeros
@@ -218,7 +228,7 @@ def _collect(
     belongs: Callable[[CodeArray], NDArray[np.bool_]],
     generator: np.random.Generator,
 ) -> CodeArray:
-    """Return the first vectors drawn that belong and have not been drawn before."""
+    """Return distinct random vectors that pass the test `belongs`."""
     found: dict[bytes, CodeArray] = {}
     while len(found) < count:
         n_wanted = min(2 * (count - len(found)) + 8, max(1, _BATCH_ENTRIES // length))

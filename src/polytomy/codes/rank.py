@@ -1,15 +1,15 @@
-"""Rank of a code, and whether it determines the class probabilities: exact, not floating.
+"""Exact rank of a code, and whether it determines the class probabilities.
 
-A floating-point rank needs a tolerance, and none suits all codes. The triangle with −1 on and 1
-above its diagonal, a part of every chain of dichotomies, has determinant ±1 but a singular value
-that shrinks like 2⁻ⁿ: from sixty classes on it looks singular. So all arithmetic here is that of
-the integers modulo the prime 2³¹ − 1. A rank modulo a prime is never above the true one, and below
-it only where the prime divides every largest non-zero minor: for a code that was not made to
-deceive, with a chance of about one in two thousand million.
+A floating-point rank needs a tolerance, and none suits all codes. The triangular matrix with −1 on
+and 1 above the diagonal, which is part of every chain of dichotomies, has determinant ±1 but a
+singular value that shrinks like 2⁻ⁿ: with sixty classes or more it looks singular. So all
+arithmetic here is modulo the prime 2³¹ − 1. A rank modulo a prime never exceeds the true rank. It
+is smaller only if the prime divides every largest non-zero minor, which has a probability of about
+1 in 2·10⁹ for a code that was not constructed to do so.
 
-Only the rows that matter are eliminated. A random vector that the rows taken so far send to zero
-is sent to zero by another row only if that row adds nothing (but for the same small chance), so
-one product with the whole matrix finds the rows still missing, or that none is.
+Only rows that add to the rank are eliminated. If a random vector is orthogonal to the rows so far,
+another row is orthogonal to it only if it adds nothing (except with the same small probability). So
+one product with the whole matrix finds rows that are still missing, or shows that there are none.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from polytomy.codes.structure import CodeArray, pair_of_each_row, row_blocks
 __all__ = ["count_components", "find_undetermined", "matrix_rank"]
 
 _PRIME = 2**31 - 1
-_SEED = 20_010_101  # any will do; fixed, so that an answer never changes
+_SEED = 20_010_101  # arbitrary, but fixed, so that results never change
 
 Residues = NDArray[np.int64]
 
 
 class _SideWeights(NamedTuple):
-    """For each row, the value that stands for +1 in it and the one whose negative stands for −1."""
+    """For each row, the value that replaces +1 and the one whose negative replaces −1."""
 
     positive: Residues
     negative: Residues
@@ -48,22 +48,21 @@ def matrix_rank(matrix: CodeArray) -> int:
     """
     ones = np.ones(len(matrix), dtype=np.int64)
     no_rows = np.empty((0, matrix.shape[1]), dtype=np.int64)
-    _, rank = _find_kernel_vector(matrix, _SideWeights(ones, ones), no_rows)
+    _, rank = _find_null_vector(matrix, _SideWeights(ones, ones), no_rows)
     return rank
 
 
 def find_undetermined(matrix: CodeArray) -> tuple[int, ...]:
-    """Return the classes whose probability a code leaves open, in ascending order.
+    """Return the classes whose probability a code does not determine, in ascending order.
 
-    Take any class probabilities p, all of them positive, and let each partition answer as they
-    demand: r_i = (P_i − N_i)/(P_i + N_i), with P_i and N_i the sums of p over the two sides. The
-    code is determined if these answers lead back to p alone, that is if the system
-    (A − diag(r)|A|)p = 0 with 1·p = 1 has no other solution. Row i of that system, multiplied by
-    (P_i + N_i)/2, is N_i where a_ij = 1 and −P_i where a_ij = −1. Whether it has full column rank
-    depends on the code and not on p, but for a few special p; so one random p decides.
+    Take positive class probabilities p, and let each partition answer accordingly:
+    r_i = (P_i − N_i)/(P_i + N_i), with P_i and N_i the sums of p over the two sides. The code is
+    determined if p is the only solution of (A − diag(r)|A|)p = 0 with 1·p = 1. Row i of this
+    system, multiplied by (P_i + N_i)/2, has N_i where a_ij = 1 and −P_i where a_ij = −1. Its column
+    rank is the same for almost all p, so one random p decides.
 
-    The answers must agree with some p. For answers that contradict each other the system can have
-    full rank although nothing in the code ties two groups of classes together.
+    The answers must be consistent with some p. For contradictory answers the system can have full
+    rank even if no partition connects two groups of classes.
 
     Examples
     --------
@@ -75,13 +74,13 @@ def find_undetermined(matrix: CodeArray) -> tuple[int, ...]:
     on_positive, on_negative = _side_sums(matrix, probabilities)
     ones = np.ones((1, matrix.shape[1]), dtype=np.int64)
     weights = _SideWeights(positive=on_negative, negative=on_positive)
-    kernel_vector, _ = _find_kernel_vector(matrix, weights, ones)
-    # A random vector of the kernel is zero only where every vector of the kernel is.
-    return tuple(np.flatnonzero(kernel_vector).tolist())
+    null_vector, _ = _find_null_vector(matrix, weights, ones)
+    # A random vector of the null space is zero only where all of its vectors are.
+    return tuple(np.flatnonzero(null_vector).tolist())
 
 
 def count_components(matrix: CodeArray) -> int:
-    """Return the number of parts of the graph whose edges are the pairs of a pairwise code.
+    """Return the number of components of the graph whose edges are the pairs of a pairwise code.
 
     Examples
     --------
@@ -97,10 +96,10 @@ def count_components(matrix: CodeArray) -> int:
     return int(n_components)
 
 
-def _find_kernel_vector(
+def _find_null_vector(
     matrix: CodeArray, weights: _SideWeights, first_rows: Residues
 ) -> tuple[Residues, int]:
-    """Return a random vector that all rows send to zero, and the rank of those rows.
+    """Return a random vector of the null space of all rows, and their rank.
 
     The rows are `first_rows` and those of `matrix` under its weights.
     """
@@ -108,11 +107,11 @@ def _find_kernel_vector(
     generator = np.random.default_rng(_SEED)
     echelon, pivots = _eliminate(first_rows)
     while True:
-        kernel_vector = _draw_kernel_vector(echelon, pivots, generator)
+        null_vector = _draw_null_vector(echelon, pivots, generator)
         n_missing = n_columns - len(echelon)
         if n_missing == 0:
             break
-        on_positive, on_negative = _side_sums(matrix, kernel_vector)
+        on_positive, on_negative = _side_sums(matrix, null_vector)
         products = weights.positive * on_positive - weights.negative * on_negative
         adding = np.flatnonzero(products % _PRIME)
         if adding.size == 0:
@@ -122,7 +121,7 @@ def _find_kernel_vector(
         rows += (matrix[taken] > 0) * weights.positive[taken, None]
         rows -= (matrix[taken] < 0) * weights.negative[taken, None]
         echelon, pivots = _eliminate(np.vstack((echelon, rows % _PRIME)))
-    return kernel_vector, len(echelon)
+    return null_vector, len(echelon)
 
 
 def _side_sums(matrix: CodeArray, vector: Residues) -> tuple[Residues, Residues]:
@@ -136,9 +135,9 @@ def _side_sums(matrix: CodeArray, vector: Residues) -> tuple[Residues, Residues]
 
 
 def _eliminate(rows: Residues) -> tuple[Residues, list[int]]:
-    """Return the rows in echelon form, each scaled to begin with one, and where each begins.
+    """Return the rows in echelon form with leading ones, and the columns of these ones.
 
-    Products of two residues stay below 2⁶², so that int64 holds every step.
+    Products of two residues are below 2⁶², so int64 is enough.
     """
     rows = rows.copy()
     pivots: list[int] = []
@@ -159,7 +158,7 @@ def _eliminate(rows: Residues) -> tuple[Residues, list[int]]:
     return rows[: len(pivots)], pivots
 
 
-def _draw_kernel_vector(
+def _draw_null_vector(
     echelon: Residues, pivots: list[int], generator: np.random.Generator
 ) -> Residues:
     vector = generator.integers(0, _PRIME, size=(echelon.shape[1],))

@@ -1,6 +1,6 @@
-"""The patterned codes of the literature, with the signs and the row order of the paper.
+"""The standard codes of the literature, with the signs and the row order of Mills (2019).
 
-Each is a function of the number of classes. A single class needs no partition and gets no row.
+Each is a function of the number of classes. A single class has no partitions.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ MAX_EXHAUSTIVE_CLASSES = 20
 def one_vs_one(n_classes: int) -> CodingMatrix:
     """Return the code of all pairs of classes (Hastie and Tibshirani 1998).
 
-    The pairs come in dictionary order, the first class of each on the −1 side.
+    The pairs are in lexicographic order, with the first class of each on the −1 side.
 
     Examples
     --------
@@ -42,7 +42,7 @@ def one_vs_one(n_classes: int) -> CodingMatrix:
 def one_vs_rest(n_classes: int) -> CodingMatrix:
     """Return the code of each class, on the +1 side, against all others.
 
-    Of two classes it asks the same question twice, with the sides exchanged.
+    With two classes, both rows are the same partition with its sides exchanged.
 
     Examples
     --------
@@ -63,8 +63,8 @@ def one_vs_rest(n_classes: int) -> CodingMatrix:
 def exhaustive(n_classes: int) -> CodingMatrix:
     """Return the code of every way to divide all the classes (Dietterich and Bakiri 1995).
 
-    Row i counts in binary from one: class j is −1 where bit j of the count is set. The last class
-    is always +1, so that no partition comes twice. More than 20 classes are refused.
+    Rows count in binary from one: class j is −1 if bit j of the count is set. The last class is
+    always +1, so that no partition occurs twice. At most 20 classes are allowed.
 
     Examples
     --------
@@ -76,9 +76,9 @@ def exhaustive(n_classes: int) -> CodingMatrix:
     n_classes = as_count("n_classes", n_classes)
     if n_classes > MAX_EXHAUSTIVE_CLASSES:
         raise ArgumentError(
-            f"an exhaustive code of {n_classes} classes needs "
-            f"{_count_exhaustive(n_classes)} partitions; at most {MAX_EXHAUSTIVE_CLASSES} classes "
-            f"({2 ** (MAX_EXHAUSTIVE_CLASSES - 1) - 1:,}) are allowed. "
+            f"an exhaustive code of {n_classes} classes has "
+            f"{_count_exhaustive(n_classes)} partitions; the limit is {MAX_EXHAUSTIVE_CLASSES} "
+            f"classes ({2 ** (MAX_EXHAUSTIVE_CLASSES - 1) - 1:,} partitions). "
             "Use an orthogonal or a random code."
         )
     counts = np.arange(1, 2 ** (n_classes - 1))
@@ -95,9 +95,9 @@ def _count_exhaustive(n_classes: int) -> str:
 
 
 def adjacent(n_classes: int) -> CodingMatrix:
-    """Return the code of all cuts of the classes in their order (Frank and Hall 2001).
+    """Return the code of all cuts of the ordered classes (Frank and Hall 2001).
 
-    Row i has the classes up to i on the −1 side and those after it on the +1 side.
+    Row i has the classes up to i on the −1 side and those after i on the +1 side.
 
     Examples
     --------

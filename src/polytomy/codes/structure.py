@@ -1,12 +1,10 @@
-"""The structures that let a coding matrix be solved by a short cut.
+"""Structures of coding matrices that have faster solvers.
 
-Pure functions on int8 arrays of −1, 0 and 1; their rows are partitions, their columns classes.
-They take for granted what `CodingMatrix` checks: no row has an empty
-side and no two columns are equal. Large matrices are worked through in blocks of rows, to need
-little memory beside them.
+Pure functions of int8 arrays of −1, 0 and 1, with a row for each partition and a column for each
+class. They rely on what `CodingMatrix` checks: no row has an empty side, and no two columns are
+equal. Large matrices are processed in blocks of rows, to save memory.
 
-A matrix without rows stands for a single class; it has every structure, for want of a row that
-could contradict it.
+A matrix without rows stands for a single class, and has every structure.
 """
 
 from __future__ import annotations
@@ -40,13 +38,13 @@ CodeArray = NDArray[np.int8]
 _Scalar = TypeVar("_Scalar", bound=np.generic)
 
 _BLOCK_ENTRIES = 2**20
-"""Entries of a block of rows: it and its temporaries stay in the processor's cache."""
+"""Entries of a block of rows, such that it and its temporaries fit in the processor's cache."""
 
 _GRAM_ENTRIES = 2**24
-"""Entries of the part of the Gram matrix held at a time."""
+"""Entries of the part of the Gram matrix that is in memory at a time."""
 
 _SPARSE_DENSITY = 0.05
-"""Share of non-zeros below which sparse products beat dense ones."""
+"""Share of non-zeros below which sparse products are faster than dense ones."""
 
 
 class Equiangular(NamedTuple):
@@ -57,11 +55,11 @@ class Equiangular(NamedTuple):
 
 
 class AdjacentOrder(NamedTuple):
-    """A line of classes of which every partition is a cut.
+    """An order of the classes that every partition cuts.
 
     Attributes
     ----------
-    classes : intp array of shape (n_classes,), from the end with the lower class index to the other
+    classes : intp array of shape (n_classes,), starting from the end with the smaller class index
     cuts : intp array of shape (n_partitions,); row i cuts between ``classes[cuts[i]]`` and the next
     signs : int8 array of shape (n_partitions,); +1 where the row is −1 before its cut, −1 where it
         is +1 before its cut
@@ -88,7 +86,7 @@ class TreeShape(NamedTuple):
 
 
 def row_blocks(matrix: NDArray[Any]) -> Iterator[tuple[slice, NDArray[Any]]]:
-    """Yield the rows in blocks small enough for the processor's cache, each with its place."""
+    """Yield the rows in blocks small enough for the processor's cache, each with its slice."""
     n_rows, n_columns = matrix.shape
     step = max(1, _BLOCK_ENTRIES // max(1, n_columns))
     for start in range(0, n_rows, step):
@@ -97,19 +95,19 @@ def row_blocks(matrix: NDArray[Any]) -> Iterator[tuple[slice, NDArray[Any]]]:
 
 
 def is_strict(matrix: CodeArray) -> bool:
-    """Say whether every partition divides all the classes: the matrix has no zero."""
+    """Return whether every partition divides all the classes: the matrix has no zeros."""
     return all(bool(block.all()) for _, block in row_blocks(matrix))
 
 
 def is_pairwise(matrix: CodeArray) -> bool:
-    """Say whether every partition sets one class against one other."""
+    """Return whether every partition separates one class from one other class."""
     return all(
         bool((np.count_nonzero(block, axis=1) == 2).all()) for _, block in row_blocks(matrix)
     )
 
 
 def is_one_vs_one(matrix: CodeArray) -> bool:
-    """Say whether the code is pairwise and holds every pair of classes, once or more."""
+    """Return whether the code is pairwise and has every pair of classes."""
     n_partitions, n_classes = matrix.shape
     n_pairs = n_classes * (n_classes - 1) // 2
     if n_partitions < n_pairs or not is_pairwise(matrix):
@@ -130,9 +128,9 @@ def pair_of_each_row(matrix: CodeArray) -> tuple[NDArray[np.intp], NDArray[np.in
 
 
 def find_equiangular(matrix: CodeArray) -> Equiangular | None:
-    """Return a and b where the code is strict and AᵀA = a·I + b·11ᵀ, else None.
+    """Return a and b if the code is strict and AᵀA = a·I + b·11ᵀ, else None.
 
-    A single class fits any a = −b; it gets a = 1, so that solvers may always divide by a.
+    A single class fits any a = −b; it gets a = 1, so that solvers can always divide by a.
 
     Examples
     --------
@@ -155,10 +153,11 @@ def find_equiangular(matrix: CodeArray) -> Equiangular | None:
 
 
 def find_adjacent_order(matrix: CodeArray) -> AdjacentOrder | None:
-    """Return the line of classes that every partition cuts once, or None where there is none.
+    """Return the order of classes that every partition cuts once, or None if there is none.
 
-    On such a line the Hamming distance of two columns is the number of cuts between their classes.
-    So the class farthest from any other is an end, and the distances from that end are the order.
+    In such an order, the Hamming distance between two columns is the number of cuts between their
+    classes. So the class furthest from any other is an end, and the distances from that end give
+    the order.
 
     Examples
     --------
@@ -183,10 +182,10 @@ def find_adjacent_order(matrix: CodeArray) -> AdjacentOrder | None:
 
 
 def find_tree(matrix: CodeArray) -> TreeShape | None:
-    """Return the binary tree whose splits are the rows, or None where they are not one tree's.
+    """Return the binary tree whose splits are the rows, or None if there is none.
 
-    The tree is grown from its leaves. A split is larger than those below it, so with the rows in
-    order of size each must join exactly two of the groups there are so far.
+    The tree is grown from its leaves. A split is larger than those below it, so in order of size
+    each row must join exactly two of the groups so far.
 
     Examples
     --------
@@ -198,7 +197,7 @@ def find_tree(matrix: CodeArray) -> TreeShape | None:
     if n_partitions != n_classes - 1:
         return None
     children = np.empty((n_partitions, 2), dtype=np.intp)
-    group_of = ~np.arange(n_classes)  # a class, then the topmost row so far that holds it
+    group_of = ~np.arange(n_classes)  # a class, then the topmost row so far that has it
     size_of_row = np.count_nonzero(matrix, axis=1)
     for row in np.argsort(size_of_row, kind="stable"):
         for side, sign in enumerate((-1, 1)):
@@ -226,13 +225,13 @@ def _preorder(children: NDArray[np.intp], root: int) -> NDArray[np.intp]:
 
 
 def find_repeated_rows(matrix: CodeArray) -> tuple[tuple[int, ...], ...]:
-    """Return the groups of rows that are the same partition, up to the names of its two sides."""
+    """Return the groups of rows that are the same partition, up to the order of its sides."""
     rows_of: dict[bytes, list[int]] = {}
     for place, block in row_blocks(matrix):
-        # Two bits an entry: which classes take part, and which of them side with the first of them.
-        taking_part = block != 0
-        first = np.take_along_axis(block, taking_part.argmax(axis=1)[:, None], axis=1)
-        keys = np.hstack((np.packbits(taking_part, axis=1), np.packbits(block == first, axis=1)))
+        # Two bits for each entry: whether it is non-zero, and whether it equals the first of those.
+        is_nonzero = block != 0
+        first = np.take_along_axis(block, is_nonzero.argmax(axis=1)[:, None], axis=1)
+        keys = np.hstack((np.packbits(is_nonzero, axis=1), np.packbits(block == first, axis=1)))
         for row, key in enumerate(keys, start=place.start):
             rows_of.setdefault(key.tobytes(), []).append(row)
     return tuple(tuple(rows) for rows in rows_of.values() if len(rows) > 1)
@@ -241,8 +240,8 @@ def find_repeated_rows(matrix: CodeArray) -> tuple[tuple[int, ...], ...]:
 def column_distances(matrix: CodeArray) -> tuple[float, float]:
     """Return the minimum and the mean Hamming distance between two columns.
 
-    A zero in either column counts one half (Allwein, Schapire and Singer 2000), so the distance of
-    columns u and v is (n_partitions − u·v)/2. Both are 0 for a single class, which has no pair.
+    A zero in either column counts one half (Allwein, Schapire and Singer 2000), so the distance
+    between columns u and v is (n_partitions − u·v)/2. Both are 0 for a single class.
 
     Examples
     --------
@@ -275,14 +274,14 @@ def _gram_blocks(matrix: CodeArray) -> Iterator[tuple[int, NDArray[np.int64]]]:
             continue
         products = np.zeros((part.stop - start, n_classes), dtype=np.int64)
         for _, block in row_blocks(matrix):
-            # Single precision is exact here: a block has fewer than 2²⁴ rows.
+            # Single precision is exact here, because a block has fewer than 2²⁴ rows.
             values = block.astype(np.float32)
             products += (values[:, part].T @ values).astype(np.int64)
         yield start, products
 
 
 def _hamming_distances(matrix: CodeArray, column: int) -> NDArray[np.int64]:
-    """Return how many rows tell each class from the given one, in a strict code."""
+    """Return how many rows separate each class from the given one, in a strict code."""
     distances = np.zeros(matrix.shape[1], dtype=np.int64)
     for _, block in row_blocks(matrix):
         distances += np.count_nonzero(block != block[:, column, None], axis=0)

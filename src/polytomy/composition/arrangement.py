@@ -14,7 +14,7 @@ from polytomy.composition.dichotomies import Dichotomy
 from polytomy.composition.solver_option import Solver, gives_probabilities, solve_by
 from polytomy.composition.tree_walk import walk_down_tree
 from polytomy.errors import SchemeError
-from polytomy.scheme import Binary, Scheme
+from polytomy.scheme import BinaryName, Scheme
 
 __all__ = ["Arrangement", "ClassTranslation", "arrange_trained"]
 
@@ -94,7 +94,7 @@ def arrange_trained(
     Each partition must be that of a binary, with its sides in either order; SchemeError names one
     that is not.
     """
-    by_sides: dict[tuple[frozenset[int], frozenset[int]], dict[Binary, int]] = {}
+    by_sides: dict[tuple[frozenset[int], frozenset[int]], dict[BinaryName, int]] = {}
     for column, each in enumerate(trained):
         names = by_sides.setdefault((frozenset(each.negative), frozenset(each.positive)), {})
         names.setdefault(each.binary, column)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from polytomy.errors import ControlWarning, SchemeError, warn_caller
 from polytomy.scheme import Label, Scheme
-from polytomy.scheme.labels import normal_labels
+from polytomy.scheme.labels import normalize_labels
 
 __all__ = ["bind_classes"]
 
@@ -35,7 +35,7 @@ def bind_classes(scheme: Scheme, classes: Iterable[Any]) -> NDArray[np.intp]:
     by_text: dict[str, list[int]] = {}
     for i, label in enumerate(scheme.classes):
         by_text.setdefault(str(label), []).append(i)
-    labels = normal_labels(classes)
+    labels = normalize_labels(classes)
     bound, missing = [], []
     for label in labels:
         same_text = by_text.get(str(label), [])

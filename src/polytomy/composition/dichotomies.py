@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from polytomy.binary import TrainedBinary, adopt_fitted, estimator_from, is_fitted
 from polytomy.errors import Argument, ArgumentError, SchemeError
-from polytomy.scheme import Binary, Partition, Scheme
+from polytomy.scheme import BinaryName, Partition, Scheme
 
 __all__ = ["Dichotomy", "check_models", "dichotomies", "names_in"]
 
@@ -28,7 +28,7 @@ class Dichotomy(NamedTuple):
     name: str
     negative: tuple[int, ...]
     positive: tuple[int, ...]
-    binary: Binary
+    binary: BinaryName
     estimator: Any
     trained: TrainedBinary | None = None
     model: str | None = None
@@ -38,7 +38,7 @@ def dichotomies(
     scheme: Scheme,
     default: Any,
     models: Mapping[str, Any] | None,
-    estimators: dict[Binary, Any] | None = None,
+    estimators: dict[BinaryName, Any] | None = None,
 ) -> list[Dichotomy]:
     """Return the dichotomy of each partition of the scheme.
 

@@ -18,7 +18,7 @@ from polytomy.composition.composition import Composition
 from polytomy.composition.dichotomies import Dichotomy, check_models, dichotomies
 from polytomy.composition.scheme_argument import members_of
 from polytomy.composition.solver_option import Solver
-from polytomy.scheme import Binary, Scheme
+from polytomy.scheme import BinaryName, Scheme
 from polytomy.scheme.ensemble import SchemeEnsemble
 
 __all__ = ["TrainingPlan", "plan_training"]
@@ -109,7 +109,7 @@ class _Collector:
     ) -> None:
         self._classes, self._estimator, self._models = classes, estimator, models
         self._known: dict[tuple[frozenset[int], frozenset[int], int, int], int] = {}
-        self._specified: dict[Binary, Any] = {}
+        self._specified: dict[BinaryName, Any] = {}
         self.needed: list[Dichotomy] = []
 
     def arrange(self, scheme: Scheme) -> Arrangement:

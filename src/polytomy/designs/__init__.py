@@ -1,9 +1,13 @@
-"""Schemes from classes, matrices, hierarchies and data."""
+"""Schemes from classes, matrices, hierarchies and data.
+
+Every design is a function of its name, with underscores for hyphens: ``one_vs_one`` is the design
+"one-vs-one".
+"""
 
 from polytomy.designs.data_codes import data_driven_code
 from polytomy.designs.discriminant import decoc
-from polytomy.designs.empirical import empirical_tree
-from polytomy.designs.ensembles import random_pair_trees, tree_ensemble
+from polytomy.designs.empirical import empirical_tree, separability_tree
+from polytomy.designs.ensembles import random_pair_trees, random_trees, tree_ensemble
 from polytomy.designs.flat import (
     adjacent,
     exhaustive,
@@ -12,6 +16,7 @@ from polytomy.designs.flat import (
     one_vs_rest,
     orthogonal,
     random_code,
+    random_ternary,
 )
 from polytomy.designs.nested_dichotomies import (
     class_balanced_tree,
@@ -30,6 +35,12 @@ from polytomy.designs.registry import (
 from polytomy.designs.searched_trees import best_random_tree, evolved_tree
 from polytomy.designs.trees import balanced_tree, from_tree, random_tree
 
+# These four functions are also known by the shorter names of their designs.
+random = random_code
+tree = balanced_tree
+centroid_tree = furthest_centroid_tree
+data_driven = data_driven_code
+
 __all__ = [
     "DATA_DESIGNS",
     "DESIGNS",
@@ -39,7 +50,9 @@ __all__ = [
     "adjacent",
     "balanced_tree",
     "best_random_tree",
+    "centroid_tree",
     "class_balanced_tree",
+    "data_driven",
     "data_driven_code",
     "decoc",
     "design",
@@ -55,9 +68,14 @@ __all__ = [
     "one_vs_rest",
     "ordered_adjacent",
     "orthogonal",
+    "random",
     "random_code",
     "random_pair_tree",
     "random_pair_trees",
+    "random_ternary",
     "random_tree",
+    "random_trees",
+    "separability_tree",
+    "tree",
     "tree_ensemble",
 ]

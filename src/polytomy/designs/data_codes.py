@@ -1,4 +1,4 @@
-"""A code whose dichotomies are chosen by what they tell apart in the data."""
+"""A code of the dichotomies that separate the classes best in the data."""
 
 from __future__ import annotations
 
@@ -32,47 +32,52 @@ def data_driven_code(
     random_state: RandomState = None,
     name: str = "data",
 ) -> Scheme:
-    """Return a code of the dichotomies that are worth most, cross-validated, for what they cost.
+    """Return a code of the dichotomies that separate the classes best for their cost.
 
-    Candidates are the nodes of trees, one-vs-rest and random dichotomies. One after the other that
-    is taken which removes most of the doubt left between pairs of classes, for each sample it is
-    trained on. Zhou, Peng and Suen (2008) choose dichotomies from data like this. It ends when
-    `n_partitions` are taken and no two classes have equal columns.
+    The candidates are the nodes of trees, one-vs-rest and random dichotomies. They are added
+    greedily: each time the one that removes the most doubt between pairs of classes, by
+    cross-validation, for each sample it is trained on. Zhou, Peng and Suen (2008) choose
+    dichotomies from data in a similar way. The code is complete when it has `n_partitions` rows and
+    no two classes have equal columns.
 
     Parameters
     ----------
     X : array, sparse matrix or frame of shape (n_samples, n_features)
     y : array of shape (n_samples,), labels of any kind
-    n_partitions : how many are taken; twice the number of classes if None, and more where classes
-        are not told apart otherwise
-    estimator : binary classifier; if None, ridge regression on random Fourier features
+    n_partitions : number of dichotomies, or more if the classes would otherwise not be separated;
+        by default twice the number of classes
+    estimator : binary classifier; by default ridge regression on random Fourier features
     cv : number of folds
-    random_state : int, generator or None for another code each time
-    name : base of the names of its binaries
+    random_state : int, generator or None for a different code each time
+    name : base of the binaries' names
 
     Examples
     --------
     >>> random = np.random.default_rng(0)
     >>> y = np.repeat(["a", "b", "c", "d"], 20)
     >>> X = np.repeat([0.0, 1.0, 6.0, 9.0], 20)[:, np.newaxis] + random.normal(0, 0.3, (80, 1))
-    >>> data_driven_code(X, y, n_partitions=4, random_state=0)
-    <Scheme: code, 4 classes, 4 partitions>
+    >>> print(data_driven_code(X, y, n_partitions=4, random_state=0))
+    data-00 0 1 / 2 3;
+    data-01 0 2 / 1 3;
+    data-02 0 3 / 1 2;
+    data-03 0 / 1;
+    {a b c d}
     """
     samples = group_samples(X, y)
     n_classes = len(samples.classes)
-    wanted = 2 * n_classes if n_partitions is None else as_count("n_partitions", n_partitions)
+    n_wanted = 2 * n_classes if n_partitions is None else as_count("n_partitions", n_partitions)
     if n_classes < 3:
         return from_matrix(codes.adjacent(n_classes), samples.classes, name=name)
     random = as_generator(random_state)
     dichotomies = Dichotomies(samples, estimator, cv=cv, random_state=random)
-    matrix = _choose(list(_candidates(samples, random)), dichotomies, wanted)
+    matrix = _choose_rows(list(_candidates(samples, random)), dichotomies, n_wanted)
     return from_matrix(matrix, samples.classes, name=name)
 
 
 def _candidates(samples: ClassSamples, random: np.random.Generator) -> Iterator[NDArray[np.int8]]:
-    """Yield distinct rows of −1, 0 and 1, the first class that takes part being −1."""
+    """Yield distinct rows of −1, 0 and 1 whose first non-zero entry is −1."""
     scaled = samples.scaled()
-    X, y, n_classes = scaled.rows, scaled.codes, len(samples.classes)
+    X, y, n_classes = scaled.rows, scaled.class_indices, len(samples.classes)
     sources = [codes.one_vs_rest(n_classes), codes.random_strict(n_classes, random_state=random)]
     for tree in (empirical_tree(X, y), furthest_centroid_tree(X, y)):
         flat = tree.flatten()
@@ -90,56 +95,58 @@ def _candidates(samples: ClassSamples, random: np.random.Generator) -> Iterator[
 
 
 class _Split(NamedTuple):
-    """A candidate: its two sides, and the part of the doubt between their classes it leaves."""
+    """A candidate: its two sides, and the share of doubt that remains between their classes."""
 
     negative: NDArray[np.intp]
     positive: NDArray[np.intp]
-    left: NDArray[np.float64]  # (n_negative, n_positive)
+    remaining: NDArray[np.float64]  # (n_negative, n_positive)
 
     def removed_from(self, doubt: NDArray[np.float64]) -> float:
-        """Return how much of the doubt between classes the split removes."""
-        return float((doubt[np.ix_(self.negative, self.positive)] * (1 - self.left)).sum())
+        """Return how much doubt between classes the split removes."""
+        return float((doubt[np.ix_(self.negative, self.positive)] * (1 - self.remaining)).sum())
 
 
-def _choose(
-    candidates: list[NDArray[np.int8]], dichotomies: Dichotomies, wanted: int
+def _choose_rows(
+    candidates: list[NDArray[np.int8]], dichotomies: Dichotomies, n_wanted: int
 ) -> NDArray[np.int8]:
-    """Return the rows that are taken, the most worth its cost first."""
+    """Return the chosen rows, in the order in which they were chosen."""
     counts = dichotomies.samples.counts
     splits = [_split(row, dichotomies) for row in candidates]
     costs = [counts[row != 0].sum() for row in candidates]
-    doubt = np.ones((len(counts), len(counts)))  # between two classes, after what is taken so far
-    taken: list[int] = []
-    # Doubt only falls, and so does what a row is worth: an old worth is at least the new one.
-    # So only those are worked out again whose old worth is the largest.
+    doubt = np.ones((len(counts), len(counts)))  # between two classes, given the rows chosen so far
+    chosen: list[int] = []
+    # Doubt only decreases, and with it the worth of a row: an old worth is an upper bound. So only
+    # the row with the largest worth is ever evaluated again.
     worth, is_new = np.full(len(candidates), np.inf), np.zeros(len(candidates), dtype=bool)
-    while len(taken) < len(candidates) and (len(taken) < wanted or not _is_code(candidates, taken)):
+    while len(chosen) < len(candidates) and (
+        len(chosen) < n_wanted or not _is_code(candidates, chosen)
+    ):
         best = int(np.argmax(worth))
         if not is_new[best]:
             worth[best] = splits[best].removed_from(doubt) / costs[best]
             is_new[best] = True
             continue
-        negative, positive, left = splits[best]
-        doubt[np.ix_(negative, positive)] *= left
-        doubt[np.ix_(positive, negative)] *= left.T
+        negative, positive, remaining = splits[best]
+        doubt[np.ix_(negative, positive)] *= remaining
+        doubt[np.ix_(positive, negative)] *= remaining.T
         worth[best] = -np.inf
         is_new[:] = False
-        taken.append(best)
-    return np.array([candidates[i] for i in taken])
+        chosen.append(best)
+    return np.array([candidates[i] for i in chosen])
 
 
-def _is_code(candidates: list[NDArray[np.int8]], taken: list[int]) -> bool:
-    """Return whether every class stands in a row, and no two have equal columns."""
-    matrix = np.array([candidates[i] for i in taken])
+def _is_code(candidates: list[NDArray[np.int8]], chosen: list[int]) -> bool:
+    """Return whether every class is in some row, and no two have equal columns."""
+    matrix = np.array([candidates[i] for i in chosen])
     n_distinct = np.unique(matrix, axis=1).shape[1]
     return bool(matrix.any(axis=0).all()) and n_distinct == matrix.shape[1]
 
 
 def _split(row: NDArray[np.int8], dichotomies: Dichotomies) -> _Split:
-    """Return the two sides of a row, and the doubt between each two classes that it leaves.
+    """Return the two sides of a row, and the doubt that remains between their classes.
 
-    Two samples, one of each class, are put on the same side with some probability. It is one half
-    where the answers tell nothing, and all doubt is left; it is zero where they are certain.
+    It is twice the probability that two samples, one from each class, are put on the same side:
+    one if the answers are guesses, zero if they are certain and right.
     """
     negative, positive = np.flatnonzero(row < 0), np.flatnonzero(row > 0)
     sides: tuple[Side, Side] = frozenset(negative.tolist()), frozenset(positive.tolist())

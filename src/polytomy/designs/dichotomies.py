@@ -1,4 +1,4 @@
-"""What dichotomies of the classes are worth: their held-out loss, each worked out once."""
+"""Cross-validated losses of dichotomies, each computed once."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from polytomy.scheme import Scheme
 
 __all__ = ["Dichotomies", "Side"]
 
-Side: TypeAlias = frozenset[int]  # positions of classes
+Side: TypeAlias = frozenset[int]  # class indices
 
-# More samples make the choice among dichotomies slower, and hardly better.
+# More samples make the comparison of dichotomies slower and hardly better.
 _MOST_SAMPLES = 8_000
 _LEAST_OF_A_CLASS = 20
 _FOURIER_FEATURES = 200
@@ -27,12 +27,12 @@ _RIDGE = 0.1
 
 
 class _Model(Protocol):
-    """A kind of binary classifier that answers for samples it was not trained on."""
+    """A kind of binary classifier that scores samples it was not trained on."""
 
     def held_out(
         self, negative: Side, positive: Side, rows: NDArray[np.intp]
     ) -> NDArray[np.float64]:
-        """Return scores of rows, positive for the +1 side, by models that have not seen them."""
+        """Return held-out scores of rows, positive for the +1 side."""
         ...
 
 
@@ -40,20 +40,21 @@ class Dichotomies:
     """Cross-validated answers of binary classifiers, for any two sets of classes.
 
     The loss of a tree is the sum of the losses of its dichotomies, so a search over trees trains
-    only what no tree before had.
+    only dichotomies that no earlier tree had.
 
     Parameters
     ----------
     samples : ClassSamples
-    estimator : binary classifier; None for ridge regression on random Fourier features, whose
-        sums over each class and fold are kept, so that a dichotomy costs one small linear system
+    estimator : binary classifier; by default ridge regression on random Fourier features, with
+        sums kept for each class and fold, so that a dichotomy costs one small linear system
     cv : number of folds, at least 2
-    random_state : of the folds, the features, and of the samples where there are too many
+    random_state : int, generator or None, for the folds, the Fourier features and the subsample
 
     Attributes
     ----------
-    n_trained : number of dichotomies that were trained
-    weights : array of shape (n_samples,), how many samples each one that is used stands for
+    n_trained : number of dichotomies trained so far
+    weights : array of shape (n_samples,), number of samples that each sample of the subsample
+        stands for
     """
 
     def __init__(
@@ -66,14 +67,14 @@ class Dichotomies:
     ) -> None:
         n_folds = as_count("cv", cv, at_least=2)
         random = as_generator(random_state)
-        self.samples, class_weights = _thinned(samples, random)
-        folds = self.samples.drawn_ranks(random) % n_folds
-        self.weights: NDArray[np.float64] = class_weights[self.samples.codes]
+        self.samples, class_weights = _subsample(samples, random)
+        folds = self.samples.draw_ranks(random) % n_folds
+        self.weights: NDArray[np.float64] = class_weights[self.samples.class_indices]
         self._model: _Model
         if estimator is None:
             self._model = _SharedRidge(self.samples, folds, n_folds, class_weights, random)
         else:
-            self._model = _Trained(self.samples, folds, n_folds, estimator)
+            self._model = _FoldModels(self.samples, folds, n_folds, estimator)
         self._blas = _blas_threads()
         self._losses: dict[tuple[Side, Side], float] = {}
         self.n_trained = 0
@@ -98,34 +99,34 @@ class Dichotomies:
         )
 
     def answers(self, negative: Side, positive: Side) -> NDArray[np.float64]:
-        """Return r = P(+1) − P(−1) for all samples, those of other classes too."""
+        """Return r = P(+1) − P(−1) for all samples, including those of other classes."""
         every = frozenset(range(len(self.samples.classes)))
         scores, probability = self._calibrated(negative, positive, every)
         r: NDArray[np.float64] = 2 * probability.predict(scores) - 1
         return r
 
-    def scores(self, negative: Side, positive: Side, asked: Side) -> NDArray[np.float64]:
+    def scores(self, negative: Side, positive: Side, of_classes: Side) -> NDArray[np.float64]:
         """Return the scores of the samples of some classes, in the order of the classes."""
         self.n_trained += 1
-        # Systems this small are slower on several threads, much so on a busy machine.
+        # Systems this small are slower on several threads, above all on a busy machine.
         with self._blas.limit(limits=1, user_api="blas"):
-            return self._model.held_out(negative, positive, self._rows(asked))
+            return self._model.held_out(negative, positive, self._rows(of_classes))
 
     def _rows(self, classes: Side) -> NDArray[np.intp]:
         starts = self.samples.starts
         return np.concatenate([np.arange(starts[i], starts[i + 1]) for i in sorted(classes)])
 
     def _calibrated(
-        self, negative: Side, positive: Side, asked: Side
+        self, negative: Side, positive: Side, of_classes: Side
     ) -> tuple[NDArray[np.float64], Any]:
         from polytomy.calibration.calibrators import SigmoidCalibrator  # imports scikit-learn
 
-        scores = self.scores(negative, positive, asked)
-        codes, weights = self.samples.codes[self._rows(asked)], self.weights[self._rows(asked)]
-        takes_part = np.isin(codes, sorted(negative | positive))
-        is_positive = np.isin(codes, sorted(positive))
+        scores, rows = self.scores(negative, positive, of_classes), self._rows(of_classes)
+        class_indices, weights = self.samples.class_indices[rows], self.weights[rows]
+        is_inside = np.isin(class_indices, sorted(negative | positive))
+        is_positive = np.isin(class_indices, sorted(positive))
         calibrator = SigmoidCalibrator().fit(
-            scores[takes_part], is_positive[takes_part], weights[takes_part]
+            scores[is_inside], is_positive[is_inside], weights[is_inside]
         )
         return scores, calibrator
 
@@ -134,32 +135,33 @@ class Dichotomies:
         scores, probability = self._calibrated(negative, positive, both)
         rows = self._rows(both)
         p = probability.predict(scores)
-        is_positive = np.isin(self.samples.codes[rows], sorted(positive))
+        is_positive = np.isin(self.samples.class_indices[rows], sorted(positive))
         right = np.maximum(np.where(is_positive, p, 1 - p), np.finfo(np.float64).tiny)
         return float(-(self.weights[rows] * np.log(right)).sum())
 
 
 def _blas_threads() -> Any:
-    """Return what sets the number of threads of linear algebra; it comes with scikit-learn."""
+    """Return a controller of the threads of linear algebra."""
     return importlib.import_module("threadpoolctl").ThreadpoolController()
 
 
-def _thinned(
+def _subsample(
     samples: ClassSamples, random: np.random.Generator
 ) -> tuple[ClassSamples, NDArray[np.float64]]:
-    """Return at most so many samples, and how many each of a class stands for."""
+    """Return at most _MOST_SAMPLES samples, and how many each sample of a class stands for."""
     counts = samples.counts
     if counts.sum() <= _MOST_SAMPLES:
         return samples, np.ones(len(counts))
     most = max(_LEAST_OF_A_CLASS, _MOST_SAMPLES // len(counts))
-    thin = samples.take(np.flatnonzero(samples.drawn_ranks(random) < most))
-    return thin, counts / thin.counts
+    few = samples.take(np.flatnonzero(samples.draw_ranks(random) < most))
+    return few, counts / few.counts
 
 
 class _SharedRidge:
     """Ridge regression to −1 and +1 on random Fourier features (Rahimi and Recht 2007).
 
-    The normal equations of a dichotomy are sums over its classes, kept for each class and fold.
+    The normal equations of a dichotomy are sums over its classes; the sums of each class and fold
+    are computed once.
     """
 
     def __init__(
@@ -172,7 +174,7 @@ class _SharedRidge:
     ) -> None:
         scaled = samples.scaled().rows
         n_features = scaled.shape[1]
-        # An RBF kernel of gamma = 1 / n_features, the default of LIBSVM.
+        # These features approximate an RBF kernel with gamma = 1 / n_features, LIBSVM's default.
         waves = random.normal(0, np.sqrt(2 / n_features), (n_features, _FOURIER_FEATURES))
         phases = random.uniform(0, 2 * np.pi, _FOURIER_FEATURES)
         features = np.cos(scaled @ waves + phases) * np.sqrt(2 / _FOURIER_FEATURES)
@@ -206,8 +208,8 @@ class _SharedRidge:
         return scores
 
 
-class _Trained:
-    """Copies of any binary classifier, one for each fold."""
+class _FoldModels:
+    """Clones of any binary classifier, one for each fold."""
 
     def __init__(
         self, samples: ClassSamples, folds: NDArray[np.intp], n_folds: int, estimator: Any

@@ -1,4 +1,4 @@
-"""The discriminant code: halves of the classes about which the features tell most."""
+"""The discriminant code: splits with the most mutual information."""
 
 from __future__ import annotations
 
@@ -14,28 +14,28 @@ from polytomy.scheme import Scheme
 
 __all__ = ["decoc"]
 
-# Of features of unit variance. Without it a class without spread would be worth any sum.
+# For features of unit variance. Without it, a class without spread would have infinite information.
 _LEAST_VARIANCE = 1e-2
-_EXHAUSTIVE = 10  # classes, of which all 511 halves are looked at
+_EXHAUSTIVE = 10  # with this many classes, all 511 splits are compared
 _STARTS = 8
 _LEAST_GAIN = 1e-12
 
 
 def decoc(X: Any, y: ArrayLike, *, random_state: RandomState = 0, name: str = "decoc") -> Scheme:
-    """Return the discriminant code of n−1 dichotomies, each as informative as can be.
+    """Return the discriminant code: n−1 dichotomies, each as informative as possible.
 
-    The classes are halved again and again such that the mutual information of features and sides
-    is the largest (Pujol, Radeva and Vitrià 2006); the nodes of that tree are the rows of a ternary
-    code. The information is that of normal distributions, one for each side, and the mean over the
-    features. All halves of up to ten classes are looked at; of more, those that moving one class
-    after the other leads to.
+    The classes are split repeatedly so that the mutual information between features and sides is
+    largest (Pujol, Radeva and Vitrià 2006); the nodes of this tree are the rows of a ternary code.
+    Each side is modelled by a normal distribution for each feature, and the information is averaged
+    over the features. Up to ten classes, all splits are compared; beyond that, a local search moves
+    one class at a time.
 
     Parameters
     ----------
     X : array, sparse matrix or frame of shape (n_samples, n_features)
     y : array of shape (n_samples,), labels of any kind
-    random_state : of the halves at which the search starts, past ten classes
-    name : base of the names of its binaries
+    random_state : int, generator or None, for the start of the local search
+    name : base of the binaries' names
 
     Examples
     --------
@@ -66,7 +66,7 @@ def decoc(X: Any, y: ArrayLike, *, random_state: RandomState = 0, name: str = "d
 
 
 class _Moments(NamedTuple):
-    """Numbers of samples, sums and sums of squares, of classes or of sets of classes."""
+    """Counts, sums and sums of squares of the samples of classes, or of sets of classes."""
 
     counts: NDArray[np.float64]  # (n,)
     sums: NDArray[np.float64]  # (n, n_features)
@@ -76,7 +76,7 @@ class _Moments(NamedTuple):
         return _Moments(*(moment[members] for moment in self))
 
     def entropy(self) -> NDArray[np.float64]:
-        """Return the mean entropy of a feature, as of normal ones, but for a constant."""
+        """Return the mean entropy of the features, taken as normal, up to a constant."""
         counts = self.counts[:, np.newaxis]
         variances = self.squares / counts - (self.sums / counts) ** 2
         entropy: NDArray[np.float64] = np.log(np.maximum(variances, _LEAST_VARIANCE)).mean(axis=1)
@@ -84,7 +84,7 @@ class _Moments(NamedTuple):
 
 
 def _moments(samples: ClassSamples) -> _Moments:
-    # Features of unit variance about zero, so that their squares cancel nothing.
+    # Features are centred and scaled, so that the sums of squares lose no digits.
     scaled = samples.scaled()
     sums = [np.asarray(part.sum(axis=0)).ravel() for part in scaled]
     squares = [np.asarray((part * part).sum(axis=0)).ravel() for part in scaled]
@@ -92,7 +92,7 @@ def _moments(samples: ClassSamples) -> _Moments:
 
 
 def _information(positive: _Moments, every: _Moments) -> NDArray[np.float64]:
-    """Return the mean information of features about the sides, for each +1 side."""
+    """Return the mean information of the features about the sides, for each +1 side."""
     negative = _Moments(*(whole - part for whole, part in zip(every, positive, strict=True)))
     sides = [side.counts / every.counts * side.entropy() for side in (negative, positive)]
     information: NDArray[np.float64] = every.entropy() - sides[0] - sides[1]
@@ -100,33 +100,35 @@ def _information(positive: _Moments, every: _Moments) -> NDArray[np.float64]:
 
 
 def _most_informative(moments: _Moments, random: np.random.Generator) -> NDArray[np.bool_]:
-    """Return which classes are on the +1 side of the most informative half of them all."""
+    """Return which classes are on the +1 side of the most informative split."""
     n = len(moments.counts)
     every = _Moments(*(moment.sum(axis=0, keepdims=True) for moment in moments))
     if n <= _EXHAUSTIVE:
-        # The first class is on the −1 side, or each half would come twice.
-        halves = (np.arange(1, 1 << (n - 1))[:, np.newaxis] >> np.arange(n - 1) & 1).astype(bool)
-        halves = np.column_stack([np.zeros(len(halves), dtype=bool), halves])
-        values = _information(_Moments(*(halves.astype(float) @ m for m in moments)), every)
-        best: NDArray[np.bool_] = halves[np.argmax(values)]
+        # The first class is always on the −1 side, so that no split occurs twice.
+        splits = (np.arange(1, 1 << (n - 1))[:, np.newaxis] >> np.arange(n - 1) & 1).astype(bool)
+        splits = np.column_stack([np.zeros(len(splits), dtype=bool), splits])
+        values = _information(_Moments(*(splits.astype(float) @ m for m in moments)), every)
+        best: NDArray[np.bool_] = splits[np.argmax(values)]
         return best
     found = [_climb(random.permutation(n) < n // 2, moments, every) for _ in range(_STARTS)]
     return max(found, key=lambda pair: pair[1])[0]
 
 
 def _climb(
-    half: NDArray[np.bool_], moments: _Moments, every: _Moments
+    is_positive: NDArray[np.bool_], moments: _Moments, every: _Moments
 ) -> tuple[NDArray[np.bool_], float]:
-    """Return the half that moving single classes to the other side leads to, and its value."""
+    """Return the split reached by moving one class at a time, and its information."""
     value = -np.inf
     while True:
-        # To move a class adds its moments to the +1 side, or takes them away.
-        signs = np.where(half, -1.0, 1.0)
-        can_move = np.where(half, half.sum() > 1, (~half).sum() > 1)
-        moved = _Moments(*((half.astype(float) @ m + (signs * m.T).T)[can_move] for m in moments))
+        # Moving a class adds its moments to the +1 side, or subtracts them.
+        signs = np.where(is_positive, -1.0, 1.0)
+        can_move = np.where(is_positive, is_positive.sum() > 1, (~is_positive).sum() > 1)
+        moved = _Moments(
+            *((is_positive.astype(float) @ m + (signs * m.T).T)[can_move] for m in moments)
+        )
         values = _information(moved, every)
         if values.max() <= value + _LEAST_GAIN:
-            return half, value
+            return is_positive, value
         value = float(values.max())
-        half = half.copy()
-        half[np.flatnonzero(can_move)[np.argmax(values)]] ^= True
+        is_positive = is_positive.copy()
+        is_positive[np.flatnonzero(can_move)[np.argmax(values)]] ^= True

@@ -1,4 +1,4 @@
-"""Trees from the distances of classes: what is near is told apart last."""
+"""Trees from distances between classes: near classes are separated last."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from polytomy.designs.trees import Nested, from_tree
-from polytomy.distances.option import DistanceArgument, distances_from
-from polytomy.errors import ArgumentError
+from polytomy.distances.option import DistanceArgument, compute_distances
+from polytomy.errors import Argument, ArgumentError
 from polytomy.inputs.class_samples import group_samples
 from polytomy.scheme import Scheme
 
-__all__ = ["LINKAGES", "empirical_tree"]
+__all__ = ["LINKAGES", "empirical_tree", "separability_tree"]
 
 LINKAGES = ("single", "complete", "average", "recomputed")
 
@@ -28,22 +28,21 @@ def empirical_tree(
 ) -> Scheme:
     """Return the dendrogram of the classes as a tree of binaries.
 
-    The two nearest classes are joined, then the two nearest of what is left, and so on
-    (Benabdeslem and Bennani 2006). With its defaults it is the empirical tree of Mills (2019):
-    Hausdorff distances, single linkage; the side of more classes is on the left, and of two equal
-    ones that of the later class. Hausdorff distances depend on the scales of the features, so
-    standardise X first.
+    The two nearest groups of classes are joined until one group is left (Benabdeslem and Bennani
+    2006). The defaults give the empirical tree of Mills (2019): Hausdorff distances and single
+    linkage. The larger side goes left; if both have the same size, the one with the later class.
+    Hausdorff distances depend on the scales of the features, so standardise X first.
 
     Parameters
     ----------
     X : array, sparse matrix or frame of shape (n_samples, n_features)
     y : array of shape (n_samples,), labels of any kind
-    distance : name of a measure in `polytomy.distances`, ClassDistances, a matrix in the order of
+    distance : name of a distance in `polytomy.distances`, ClassDistances, a matrix in the order of
         the sorted labels, or a function of (X, y) that returns one of these
     linkage : {"single", "complete", "average", "recomputed"}
-        The distance of joined classes: the smallest, largest or mean one of their members, or that
-        of their samples put together
-    name : base of the names of its binaries
+        Distance between groups of classes: the smallest, largest or mean distance of their
+        members, or the distance between their pooled samples
+    name : base of the binaries' names
 
     Examples
     --------
@@ -55,28 +54,57 @@ def empirical_tree(
     }
     """
     if linkage not in LINKAGES:
-        raise ArgumentError(f"linkage={linkage!r} is not one of {', '.join(LINKAGES)}")
+        raise ArgumentError(Argument("linkage", linkage), f" is not one of {', '.join(LINKAGES)}.")
     is_recomputed = linkage == "recomputed"
     if is_recomputed and not (isinstance(distance, str) or callable(distance)):
         raise ArgumentError(
-            'linkage="recomputed" needs a distance that can be worked out again. Give its name or '
-            'a function, or use linkage="average".'
+            Argument("linkage", "recomputed"),
+            " needs a distance that can be computed again. Give ",
+            Argument("distance"),
+            " as a name or a function, or use ",
+            Argument("linkage", "average"),
+            ".",
         )
     samples = group_samples(X, y)
     if len(samples.classes) == 1:
         return from_tree(samples.classes[0], name=name)
     if is_recomputed:
-        codes = np.empty(len(samples.order), dtype=np.intp)
-        codes[samples.order] = samples.codes
-        nested = _join_samples(X, codes, list(samples.classes), distance)
+        class_indices = np.empty(len(samples.order), dtype=np.intp)
+        class_indices[samples.order] = samples.class_indices
+        nested = _join_samples(X, class_indices, list(samples.classes), distance)
     else:
-        matrix = distances_from(distance, X, y).matrix
+        matrix = compute_distances(distance, X, y).matrix
         nested = _join_by_linkage(matrix, list(samples.classes), linkage)
     return from_tree(nested, name=name)
 
 
+def separability_tree(X: Any, y: ArrayLike, *, name: str = "empirical") -> Scheme:
+    """Return the dendrogram of how well a linear model separates the classes.
+
+    It is `empirical_tree` with ``distance="separability"`` and ``linkage="average"``, and does not
+    depend on the scales of the features.
+
+    Parameters
+    ----------
+    X : array, sparse matrix or frame of shape (n_samples, n_features)
+    y : array of shape (n_samples,), labels of any kind
+    name : base of the binaries' names
+
+    Examples
+    --------
+    >>> noise = np.random.default_rng(0).normal(0, 1.0, 80)
+    >>> X = (np.repeat([0.0, 1.0, 8.0, 9.0], 20) + noise)[:, np.newaxis]
+    >>> print(separability_tree(X, np.repeat(["corn", "wheat", "pine", "oak"], 20)))
+    empirical {
+      empirical.00 {wheat corn}
+      empirical.01 {pine oak}
+    }
+    """
+    return empirical_tree(X, y, distance="separability", linkage="average", name=name)
+
+
 class _Forest:
-    """What is joined so far: subtrees, each with its number of classes and its first class."""
+    """The subtrees joined so far, each with its number of classes and its first class."""
 
     def __init__(self, classes: list[Any]) -> None:
         self.trees: list[Nested] = list(classes)
@@ -84,7 +112,7 @@ class _Forest:
         self.firsts = list(range(len(classes)))
 
     def join(self, one: int, other: int) -> None:
-        """Put two subtrees together in the place of the first; the other is no more."""
+        """Replace the first of two subtrees by both joined; the other is not used any more."""
         ranks = [(self.sizes[i], self.firsts[i]) for i in (one, other)]
         left, right = (one, other) if ranks[0] > ranks[1] else (other, one)
         self.trees[one] = [self.trees[left], self.trees[right]]
@@ -113,16 +141,16 @@ def _join_by_linkage(matrix: NDArray[np.float64], classes: list[Any], linkage: s
 
 
 def _join_samples(
-    X: Any, codes: NDArray[np.intp], classes: list[Any], distance: DistanceArgument
+    X: Any, class_indices: NDArray[np.intp], classes: list[Any], distance: DistanceArgument
 ) -> Nested:
     forest = _Forest(classes)
-    codes = codes.copy()
+    group_of = class_indices.copy()
     for _ in range(len(classes) - 1):
-        distances = distances_from(distance, X, codes)
+        distances = compute_distances(distance, X, group_of)
         between = np.array(distances)
         np.fill_diagonal(between, np.inf)
         pair = divmod(int(np.argmin(between)), len(between))
         one, other = sorted(distances.classes[i] for i in pair)
-        codes[codes == other] = one
+        group_of[group_of == other] = one
         forest.join(one, other)
     return forest.trees[0]

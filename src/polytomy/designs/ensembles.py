@@ -16,7 +16,7 @@ from polytomy.inputs.random_states import RandomState, as_generator
 from polytomy.scheme import Scheme
 from polytomy.scheme.ensemble import SchemeEnsemble
 
-__all__ = ["random_pair_trees", "tree_ensemble"]
+__all__ = ["random_pair_trees", "random_trees", "tree_ensemble"]
 
 
 def tree_ensemble(
@@ -26,17 +26,17 @@ def tree_ensemble(
     make: Callable[..., Scheme] = random_tree,
     random_state: RandomState = None,
 ) -> SchemeEnsemble:
-    """Return nested dichotomies whose probabilities are averaged (Frank and Kramer 2004).
+    """Return an ensemble of nested dichotomies (Frank and Kramer 2004).
 
-    A dichotomy that occurs in several trees is trained once.
+    Their probabilities are averaged. A dichotomy that occurs in several trees is trained once.
 
     Parameters
     ----------
     classes : labels, or a number of classes
-    n_trees : how many
-    make : function of the classes and ``random_state=`` that returns a tree; for one that looks at
-        the data, ``lambda classes, random_state: random_pair_tree(X, y, random_state=…)``
-    random_state : int, generator or None for other trees each time
+    n_trees : number of trees
+    make : function of the classes and ``random_state=`` that returns a tree; to use data, pass
+        ``lambda classes, random_state: random_pair_tree(X, y, random_state=random_state)``
+    random_state : int, generator or None for different trees each time
 
     Examples
     --------
@@ -49,27 +49,47 @@ def tree_ensemble(
     return SchemeEnsemble([make(labels, random_state=random) for _ in range(n_trees)])
 
 
+def random_trees(
+    X: Any, y: ArrayLike, n_trees: int = 10, *, random_state: RandomState = None
+) -> SchemeEnsemble:
+    """Return an ensemble of random trees over the classes of the data (Frank and Kramer 2004).
+
+    Parameters
+    ----------
+    X : array, sparse matrix or frame of shape (n_samples, n_features); its values do not matter
+    y : array of shape (n_samples,), labels of any kind
+    n_trees : number of trees
+    random_state : int, generator or None for different trees each time
+
+    Examples
+    --------
+    >>> random_trees([[0.0], [1.0], [2.0]], ["a", "b", "c"], random_state=0)
+    <SchemeEnsemble: 10 schemes, 3 classes, 6 different dichotomies>
+    """
+    return tree_ensemble(group_samples(X, y).classes, n_trees, random_state=random_state)
+
+
 def random_pair_trees(
     X: Any, y: ArrayLike, n_trees: int = 10, *, random_state: RandomState = None
 ) -> SchemeEnsemble:
-    """Return an ensemble of trees whose sides gather around classes drawn at random.
+    """Return an ensemble of trees that split around pairs of random classes.
 
-    Trees that look at the data share more dichotomies than random ones, and are better one by one
-    (Leathart, Pfahringer and Frank 2016).
+    These trees share more dichotomies than random trees, and each is better (Leathart, Pfahringer
+    and Frank 2016).
 
     Parameters
     ----------
     X : array, sparse matrix or frame of shape (n_samples, n_features)
     y : array of shape (n_samples,), labels of any kind
-    n_trees : how many
-    random_state : int, generator or None for other trees each time
+    n_trees : number of trees
+    random_state : int, generator or None for different trees each time
 
     Examples
     --------
     >>> import numpy as np
     >>> X = np.repeat([0.0, 1.0, 6.0, 9.0], 5)[:, np.newaxis]
-    >>> len(random_pair_trees(X, np.repeat(["a", "b", "c", "d"], 5), random_state=0))
-    10
+    >>> random_pair_trees(X, np.repeat(["a", "b", "c", "d"], 5), random_state=0)
+    <SchemeEnsemble: 10 schemes, 4 classes, 6 different dichotomies>
     """
 
     def make(classes: Any, random_state: RandomState) -> Scheme:

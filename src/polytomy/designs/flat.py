@@ -1,4 +1,4 @@
-"""Schemes that are one code, made from the number of classes alone."""
+"""Schemes of one code, made from the number of classes alone."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ from polytomy.codes import CodingMatrix
 from polytomy.designs.classes import class_labels
 from polytomy.errors import ArgumentError
 from polytomy.inputs.random_states import RandomState
+from polytomy.inputs.renamed import renamed_arguments
 from polytomy.scheme import Scheme
-from polytomy.scheme.naming import numbered_binaries
+from polytomy.scheme.naming import number_binaries
 
 __all__ = [
     "adjacent",
@@ -23,22 +24,24 @@ __all__ = [
     "one_vs_rest",
     "orthogonal",
     "random_code",
+    "random_ternary",
 ]
 
 
 def _numbered(code: CodingMatrix, labels: Sequence[Any], name: str) -> Scheme:
-    return Scheme.from_code(code, labels, numbered_binaries(name, code.n_partitions))
+    return Scheme.from_code(code, labels, number_binaries(name, code.n_partitions))
 
 
 def one_vs_one(classes: Iterable[Any] | int, *, name: str = "one-vs-one") -> Scheme:
-    """Return the scheme that has a binary for every pair of classes (Hastie and Tibshirani 1998).
+    """Return the scheme with one binary for each pair of classes (Hastie and Tibshirani 1998).
 
-    n(n−1)/2 small binary problems; the usual choice for support vector machines (Hsu and Lin 2002).
+    It has n(n−1)/2 small binary problems: the usual choice for support vector machines (Hsu and
+    Lin 2002).
 
     Parameters
     ----------
     classes : labels, or a number of classes
-    name : base of the names of its binaries
+    name : base of the binaries' names
 
     Examples
     --------
@@ -53,38 +56,57 @@ def one_vs_one(classes: Iterable[Any] | int, *, name: str = "one-vs-one") -> Sch
 
 
 def one_vs_rest(classes: Iterable[Any] | int, *, name: str = "one-vs-rest") -> Scheme:
-    """Return the scheme that has a binary for every class against all others.
+    """Return the scheme with one binary for each class against all others.
 
-    n binary problems, each on all the data (Rifkin and Klautau 2004 defend it).
+    It has n binary problems, each on all the data (Rifkin and Klautau 2004 defend it).
+
+    Parameters
+    ----------
+    classes : labels, or a number of classes
+    name : base of the binaries' names
 
     Examples
     --------
-    >>> one_vs_rest(4).code.matrix.tolist()[0]
-    [1, -1, -1, -1]
+    >>> print(one_vs_rest(["corn", "pine", "oak"]))
+    one-vs-rest-00 1 2 / 0;
+    one-vs-rest-01 0 2 / 1;
+    one-vs-rest-02 0 1 / 2;
+    {corn pine oak}
     """
     labels = class_labels(classes)
     return _numbered(codes.one_vs_rest(len(labels)), labels, name)
 
 
 def exhaustive(classes: Iterable[Any] | int, *, name: str = "exhaustive") -> Scheme:
-    """Return the scheme of all 2^(n−1) − 1 dichotomies (Dietterich and Bakiri 1995).
+    """Return the scheme with all 2^(n−1) − 1 dichotomies (Dietterich and Bakiri 1995).
 
-    Refused past 20 classes.
+    Parameters
+    ----------
+    classes : labels, or a number of classes, at most 20
+    name : base of the binaries' names
 
     Examples
     --------
-    >>> exhaustive(4).n_partitions
-    7
+    >>> print(exhaustive(["corn", "pine", "oak"]))
+    exhaustive-00 0 / 1 2;
+    exhaustive-01 1 / 0 2;
+    exhaustive-02 0 1 / 2;
+    {corn pine oak}
     """
     labels = class_labels(classes)
     return _numbered(codes.exhaustive(len(labels)), labels, name)
 
 
 def adjacent(classes: Iterable[Any] | int, *, name: str = "adjacent") -> Scheme:
-    """Return the scheme that cuts the given order of classes at every place.
+    """Return the scheme with one binary for each cut of the ordered classes.
 
-    For ordered classes (Frank and Hall 2001; Mills calls it adjacent partitioning): n−1 binaries,
-    each telling the classes before a cut from those after it.
+    Each of its n−1 binaries separates the classes before a cut from those after it (Frank and Hall
+    2001; Mills calls it adjacent partitioning).
+
+    Parameters
+    ----------
+    classes : labels in their order, or a number of classes
+    name : base of the binaries' names
 
     Examples
     --------
@@ -102,29 +124,33 @@ def orthogonal(
 ) -> Scheme:
     """Return a scheme whose code has orthogonal columns, from a Hadamard matrix (Mills 2019).
 
-    For 2 and 3 classes, where that cannot be, its columns are equiangular.
+    Two or three classes have no such code; theirs has equiangular columns.
 
     Parameters
     ----------
     classes : labels, or a number of classes
-    random_state : picks among the orthogonal codes; None is one and the same code always
-    name : base of the names of its binaries
+    random_state : int, generator or None; None always gives the same code
+    name : base of the binaries' names
 
     Examples
     --------
-    >>> import numpy as np
-    >>> matrix = orthogonal(7).code.matrix.astype(int)
-    >>> (matrix.T @ matrix == 8 * np.eye(7)).all()
-    np.True_
+    >>> matrix = orthogonal(5).code.matrix.astype(int)
+    >>> matrix.T @ matrix
+    array([[8, 0, 0, 0, 0],
+           [0, 8, 0, 0, 0],
+           [0, 0, 8, 0, 0],
+           [0, 0, 0, 8, 0],
+           [0, 0, 0, 0, 8]])
     """
     labels = class_labels(classes)
     return _numbered(codes.orthogonal(len(labels), random_state=random_state), labels, name)
 
 
+@renamed_arguments(rows="n_partitions")
 def random_code(
     classes: Iterable[Any] | int,
     *,
-    rows: int | None = None,
+    n_partitions: int | None = None,
     ternary: bool = False,
     random_state: RandomState = None,
     name: str = "random",
@@ -134,19 +160,43 @@ def random_code(
     Parameters
     ----------
     classes : labels, or a number of classes
-    rows : number of binaries; 10·log2(n) of a strict and 15·log2(n) of a ternary code if None
-    ternary : whether a partition leaves classes out, each with probability one half
-    random_state : int, generator or None for another code each time
-    name : base of the names of its binaries
+    n_partitions : number of binaries; by default 10·log2(n), or 15·log2(n) for a ternary code
+    ternary : whether partitions leave out classes, each with probability one half
+    random_state : int, generator or None for a different code each time
+    name : base of the binaries' names
 
     Examples
     --------
-    >>> random_code(10, random_state=0).n_partitions
-    34
+    >>> random_code(10, random_state=0)
+    <Scheme: code, 10 classes, 34 partitions>
     """
     labels = class_labels(classes)
     draw = codes.random_ternary if ternary else codes.random_strict
-    return _numbered(draw(len(labels), rows=rows, random_state=random_state), labels, name)
+    code = draw(len(labels), n_partitions=n_partitions, random_state=random_state)
+    return _numbered(code, labels, name)
+
+
+def random_ternary(
+    classes: Iterable[Any] | int,
+    *,
+    n_partitions: int | None = None,
+    random_state: RandomState = None,
+    name: str = "random",
+) -> Scheme:
+    """Return a scheme with a random ternary code: `random_code` with ``ternary=True``.
+
+    Parameters
+    ----------
+    classes, n_partitions, random_state, name : see `random_code`
+
+    Examples
+    --------
+    >>> random_ternary(10, random_state=0)
+    <Scheme: code, 10 classes, 50 partitions>
+    """
+    return random_code(
+        classes, n_partitions=n_partitions, ternary=True, random_state=random_state, name=name
+    )
 
 
 def from_matrix(
@@ -155,13 +205,13 @@ def from_matrix(
     *,
     name: str = "code",
 ) -> Scheme:
-    """Return the scheme of any coding matrix, partitions by classes, of −1, 0 and 1.
+    """Return the scheme of a coding matrix.
 
     Parameters
     ----------
-    matrix : CodingMatrix or array; CodeError says what is wrong with it
-    classes : labels of the columns; 0, 1, … if None
-    name : base of the names of its binaries
+    matrix : CodingMatrix, or array of −1, 0 and 1 of shape (n_partitions, n_classes)
+    classes : labels of the columns; by default 0, 1, …
+    name : base of the binaries' names
 
     Examples
     --------
@@ -174,6 +224,6 @@ def from_matrix(
     labels = class_labels(code.n_classes if classes is None else classes)
     if len(labels) != code.n_classes:
         raise ArgumentError(
-            f"{len(labels)} classes are given for the {code.n_classes} columns of the matrix"
+            f"the matrix has {code.n_classes} columns, but there are {len(labels)} classes."
         )
     return _numbered(code, labels, name)

@@ -1,4 +1,4 @@
-"""Trees that divide the classes from the top, by a rule that looks at the data."""
+"""Trees grown from the root, by a rule that splits each node's classes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from scipy.spatial.distance import cdist
 
 from polytomy.designs.dichotomies import Dichotomies
 from polytomy.designs.trees import Nested, from_tree
-from polytomy.errors import ArgumentError
+from polytomy.errors import Argument, ArgumentError
 from polytomy.inputs.class_samples import group_samples
 from polytomy.inputs.random_states import RandomState, as_generator
 from polytomy.scheme import Scheme
@@ -22,17 +22,17 @@ _Split: TypeAlias = Callable[[list[int]], tuple[list[int], list[int]]]
 
 
 def furthest_centroid_tree(X: Any, y: ArrayLike, *, name: str = "centroids") -> Scheme:
-    """Return a tree whose sides gather around the two classes with the farthest means.
+    """Return a tree that splits around the two classes with the furthest means.
 
-    At each node the two classes whose means are farthest apart go to different sides, and every
-    other class to the side whose mean is nearer (Duarte-Villaseñor et al. 2012). Features are
+    At each node, the two classes whose means are furthest apart go to different sides, and every
+    other class joins the one with the nearer mean (Duarte-Villaseñor et al. 2012). Features are
     scaled to unit variance first.
 
     Parameters
     ----------
     X : array, sparse matrix or frame of shape (n_samples, n_features)
     y : array of shape (n_samples,), labels of any kind
-    name : base of the names of its binaries
+    name : base of the binaries' names
 
     Examples
     --------
@@ -50,7 +50,7 @@ def furthest_centroid_tree(X: Any, y: ArrayLike, *, name: str = "centroids") -> 
     def split(members: list[int]) -> tuple[list[int], list[int]]:
         among = between[np.ix_(members, members)]
         one, other = divmod(int(np.argmax(among)), len(members))
-        # Two classes with equal means are told apart all the same.
+        # Classes whose means are all equal still have to be split.
         one, other = (one, other) if one != other else (0, 1)
         is_nearer = among[one] < among[other]
         is_nearer[[one, other]] = True, False
@@ -67,33 +67,32 @@ def class_balanced_tree(
     random_state: RandomState = None,
     name: str = "balanced",
 ) -> Scheme:
-    """Return a random tree that is as shallow as it can be (Dong, Frank and Kramer 2005).
+    """Return a balanced random tree (Dong, Frank and Kramer 2005).
 
     Parameters
     ----------
-    X : array, sparse matrix or frame of shape (n_samples, n_features); only its rows count
+    X : array, sparse matrix or frame of shape (n_samples, n_features); its values do not matter
     y : array of shape (n_samples,), labels of any kind
     by : {"classes", "samples"}
-        Whether the two sides of each node have equally many classes, or nearly so many samples
-    random_state : int, generator or None for another tree each time
-    name : base of the names of its binaries
+        What each node divides evenly between its two sides; "classes" gives the shallowest tree
+    random_state : int, generator or None for a different tree each time
+    name : base of the binaries' names
 
     Examples
     --------
     >>> import numpy as np
-    >>> tree = class_balanced_tree(np.zeros((8, 1)), range(8), random_state=0)
-    >>> tree.depth
+    >>> class_balanced_tree(np.zeros((8, 1)), range(8), random_state=0).depth
     3
     """
     if by not in ("classes", "samples"):
-        raise ArgumentError(f'by={by!r} is not "classes" or "samples"')
+        raise ArgumentError(Argument("by", by), ' is not one of "classes" and "samples".')
     samples = group_samples(X, y)
     random = as_generator(random_state)
     sizes = samples.counts if by == "samples" else np.ones(len(samples.classes), dtype=np.intp)
 
     def split(members: list[int]) -> tuple[list[int], list[int]]:
         shuffled = random.permutation(members)
-        # The first classes, up to the place where the halves are most alike.
+        # Cut where the two sides are most equal in size.
         total = np.cumsum(sizes[shuffled])[:-1]
         cut = int(np.argmin(np.abs(2 * total - sizes[shuffled].sum()))) + 1
         return shuffled[:cut].tolist(), shuffled[cut:].tolist()
@@ -109,27 +108,30 @@ def random_pair_tree(
     random_state: RandomState = None,
     name: str = "pairs",
 ) -> Scheme:
-    """Return a tree whose sides gather around two classes drawn at random.
+    """Return a tree that splits around pairs of random classes.
 
-    At each node a binary classifier is trained on two classes drawn at random, and every other
-    class goes to the side on which it puts most of the class's samples (Leathart, Pfahringer and
-    Frank 2016).
+    At each node, a binary classifier is trained on two random classes, and every other class goes
+    to the side that the classifier predicts for most of its samples (Leathart, Pfahringer and Frank
+    2016).
 
     Parameters
     ----------
     X : array, sparse matrix or frame of shape (n_samples, n_features)
     y : array of shape (n_samples,), labels of any kind
-    estimator : binary classifier; if None, ridge regression on random Fourier features
-    random_state : int, generator or None for another tree each time
-    name : base of the names of its binaries
+    estimator : binary classifier; by default ridge regression on random Fourier features
+    random_state : int, generator or None for a different tree each time
+    name : base of the binaries' names
 
     Examples
     --------
     >>> import numpy as np
-    >>> X = np.repeat([0.0, 1.0, 6.0, 9.0], 5)[:, np.newaxis]
-    >>> tree = random_pair_tree(X, np.repeat(["a", "b", "c", "d"], 5), random_state=0)
-    >>> sorted(tree.classes)
-    ['a', 'b', 'c', 'd']
+    >>> noise = np.random.default_rng(0).normal(0, 0.3, 80)
+    >>> X = (np.repeat([0.0, 1.0, 6.0, 9.0], 20) + noise)[:, np.newaxis]
+    >>> print(random_pair_tree(X, np.repeat(["a", "b", "c", "d"], 20), random_state=0))
+    pairs {
+      pairs.00 {a b}
+      pairs.01 {d c}
+    }
     """
     samples = group_samples(X, y)
     random = as_generator(random_state)
@@ -138,7 +140,7 @@ def random_pair_tree(
     def split(members: list[int]) -> tuple[list[int], list[int]]:
         one, other = random.choice(len(members), 2, replace=False)
         pair = frozenset([members[one]]), frozenset([members[other]])
-        scores = dichotomies.scores(*pair, asked=frozenset(members))
+        scores = dichotomies.scores(*pair, of_classes=frozenset(members))
         counts = dichotomies.samples.counts[sorted(members)]
         by_class = np.split(scores < 0, np.cumsum(counts)[:-1])
         share = dict(zip(sorted(members), (part.mean() for part in by_class), strict=True))
@@ -156,7 +158,7 @@ def _divided(members: Sequence[int], is_left: Any) -> tuple[list[int], list[int]
 
 
 def _divide_down(classes: Sequence[Any], split: _Split) -> Nested:
-    """Return nested lists of classes, each list divided by the rule."""
+    """Return nested lists of classes, split from the root down."""
     top: list[Nested] = [None]
     waiting: list[tuple[list[int], list[Nested], int]] = [(list(range(len(classes))), top, 0)]
     while waiting:

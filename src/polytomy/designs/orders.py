@@ -1,4 +1,4 @@
-"""Orders of classes that the data shows, and codes for ordered classes."""
+"""Orders of classes found in the data, and codes for ordered classes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from scipy.spatial.distance import squareform
 from polytomy.designs.flat import adjacent
 from polytomy.designs.seriation import seriate, without_noise
 from polytomy.distances.moments import centroid
-from polytomy.distances.option import DistanceArgument, distances_from
+from polytomy.distances.option import DistanceArgument, compute_distances
 from polytomy.inputs.class_samples import group_samples
 from polytomy.inputs.numbers import as_count
 from polytomy.inputs.random_states import RandomState, as_generator
@@ -21,12 +21,12 @@ from polytomy.scheme import Scheme
 
 __all__ = ["ClassOrder", "detect_order", "ordered_adjacent"]
 
-# On all data tried, classes that are bins of a number had 0.77 and more, others 0.70 at most.
+# On all data tried, classes that are bins of a number had at least 0.77, others at most 0.70.
 _STRONG = 0.75
 _SIGNIFICANT = 0.05
-# What separability leaves open: one sample in doubt among a thousand, and less.
+# Below what separability can resolve: one doubtful sample in a thousand.
 _SHARE_OF_MEANS = 1e-3
-# All triples of so many classes; of more, as many are drawn.
+# If there are more triples of classes than this, a sample of this size is drawn.
 _MOST_TRIPLES = 100_000
 
 
@@ -38,20 +38,20 @@ def ordered_adjacent(
     method: str = "auto",
     name: str = "adjacent",
 ) -> Scheme:
-    """Return the adjacent code of the classes in the order that the data shows.
+    """Return the adjacent code of the classes, in the order found in the data.
 
-    The classes are put in an order in which neighbours are near, and cut at each place. Classes
-    that a linear model tells apart without doubt are near if their means are.
+    The order puts near classes next to each other. Classes that a linear model separates perfectly
+    are compared by the distance between their means.
 
     Parameters
     ----------
     X : array, sparse matrix or frame of shape (n_samples, n_features)
     y : array of shape (n_samples,), labels of any kind
-    distance : name of a measure in `polytomy.distances`, ClassDistances, a matrix in the order of
+    distance : name of a distance in `polytomy.distances`, ClassDistances, a matrix in the order of
         the sorted labels, or a function of (X, y) that returns one of these
     method : {"auto", "exact", "optimal-leaf", "spectral"}
-        "exact" is the shortest path, up to 12 classes; "auto" is that, or what is quick enough
-    name : base of the names of its binaries
+        "exact" finds the shortest path, for up to 12 classes; "auto" uses it where it can
+    name : base of the binaries' names
 
     Examples
     --------
@@ -71,14 +71,14 @@ def ordered_adjacent(
 
 @dataclass(frozen=True, slots=True)
 class ClassOrder:
-    """What the data says about an order of the classes.
+    """The best order of the classes found in the data, and how clear it is.
 
     Attributes
     ----------
     order : tuple of labels, from one end to the other
-    strength : 1 where distances grow along the order without exception, 0 where they do as much
-        as shuffled distances would in their best order; it can be negative
-    p_value : how often shuffled distances do as well, or better
+    strength : 1 if distances always grow along the order, 0 if they do so no more often than
+        shuffled distances in their best order; can be negative
+    p_value : how often shuffled distances do at least as well
     """
 
     order: tuple[Any, ...]
@@ -87,7 +87,7 @@ class ClassOrder:
 
     @property
     def is_ordered(self) -> bool:
-        """Whether the order is strong (0.75) and no accident (p at most 0.05)."""
+        """Whether the order is strong (at least 0.75) and significant (p at most 0.05)."""
         return self.strength >= _STRONG and self.p_value <= _SIGNIFICANT
 
     def __str__(self) -> str:
@@ -105,18 +105,19 @@ def detect_order(
     n_permutations: int = 99,
     random_state: RandomState = 0,
 ) -> ClassOrder:
-    """Return whether the classes look ordered, how strongly, and in which order.
+    """Return the best order of the classes, and whether they look ordered at all.
 
-    In an order, of three classes the outer two are farther apart than either is from the middle
-    one: the matrix of distances is Robinsonian (Robinson 1951). The share of these inequalities
-    that hold, in the best order found, is compared with that of shuffled distances in *their* best
-    order. The names of the classes do not count. Four classes or fewer are too few to tell.
+    If classes are ordered, the outer two of any three are further apart than either is from the
+    middle one: the matrix of distances is Robinsonian (Robinson 1951). The share of these
+    inequalities that hold in the best order is compared with the same share for shuffled distances
+    in *their* best order. The names of the classes do not matter. With four classes or fewer, no
+    order is significant.
 
     Parameters
     ----------
     X, y, distance, method : see `ordered_adjacent`
-    n_permutations : how often the distances are shuffled
-    random_state : of the shuffling
+    n_permutations : how many times the distances are shuffled
+    random_state : int, generator or None, for the shuffling
 
     Examples
     --------
@@ -124,9 +125,8 @@ def detect_order(
     >>> humidity = random.random(800)
     >>> X = np.column_stack([humidity, humidity**2]) + random.normal(0, 0.05, (800, 2))
     >>> words = np.array(["dry", "low", "fair", "damp", "wet", "flooded"])
-    >>> found = detect_order(X, words[(6 * humidity).astype(int)])
-    >>> found.is_ordered, found.order
-    (True, ('dry', 'low', 'fair', 'damp', 'wet', 'flooded'))
+    >>> print(detect_order(X, words[(6 * humidity).astype(int)]))
+    ordered (strength 1.00, p = 0.01): dry low fair damp wet flooded
     """
     n_permutations = as_count("n_permutations", n_permutations)
     classes = group_samples(X, y).classes
@@ -137,7 +137,7 @@ def detect_order(
     order = seriate(matrix, method)
     triples = _triples(len(classes), random)
     share = _robinson_share(matrix[np.ix_(order, order)], triples)
-    # Sorted, so that what is drawn does not depend on the names of the classes.
+    # Sorted, so that the shuffles do not depend on the names of the classes.
     condensed = np.sort(squareform(matrix, checks=False))
     by_chance = np.empty(n_permutations)
     for k in range(n_permutations):
@@ -151,17 +151,17 @@ def detect_order(
 
 
 def _distances_along(distance: DistanceArgument, X: Any, y: ArrayLike) -> NDArray[np.float64]:
-    """Return the distances of the classes; where all are told apart, those of means decide."""
-    matrix = distances_from(distance, X, y).matrix
+    """Return the distances between classes; those between means break ties of separability."""
+    matrix = compute_distances(distance, X, y).matrix
     if not isinstance(distance, str) or distance != "separability":
         return matrix
     samples = group_samples(X, y)
-    means = centroid(samples.scaled().rows, samples.codes).matrix
+    means = centroid(samples.scaled().rows, samples.class_indices).matrix
     return matrix + _SHARE_OF_MEANS * means / (means.max() or 1.0)
 
 
 def _triples(n: int, random: np.random.Generator) -> NDArray[np.intp]:
-    """Return triples of places, each ascending, of shape (3, n_triples)."""
+    """Return triples of positions, each ascending, as an array of shape (3, n_triples)."""
     if n * (n - 1) * (n - 2) // 6 <= _MOST_TRIPLES:
         return np.array(list(combinations(range(n), 3)), dtype=np.intp).T
     drawn = np.sort(random.integers(n, size=(_MOST_TRIPLES, 3)), axis=1)

@@ -1,4 +1,4 @@
-"""Trees that are searched for: the one whose binaries, cross-validated, lose the least."""
+"""Trees found by searching for the least cross-validated loss."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from polytomy.designs.dichotomies import Dichotomies
-from polytomy.designs.empirical import empirical_tree
+from polytomy.designs.empirical import empirical_tree, separability_tree
 from polytomy.designs.nested_dichotomies import furthest_centroid_tree
 from polytomy.designs.trees import Nested, from_tree, random_tree
 from polytomy.errors import ArgumentError
@@ -19,10 +19,10 @@ from polytomy.scheme import ClassRef, Scheme
 
 __all__ = ["best_random_tree", "evolved_tree"]
 
-_Tree: TypeAlias = Any  # a position of a class, or a tuple of two trees
+_Tree: TypeAlias = Any  # a class index, or a tuple of two trees
 
 _TOURNAMENT = 3
-# A tree of so many can be as deep, and each level below is one call inside another.
+# A tree can be as deep as it has classes, and the functions below recurse over its levels.
 _MOST_CLASSES = 500
 
 
@@ -44,20 +44,23 @@ def best_random_tree(
     ----------
     X : array, sparse matrix or frame of shape (n_samples, n_features)
     y : array of shape (n_samples,), labels of any kind
-    estimator : binary classifier; if None, ridge regression on random Fourier features
-        (Rahimi and Recht 2007), of which a hundred or more are judged in a second
-    n_trees : how many are drawn
+    estimator : binary classifier; by default ridge regression on random Fourier features
+        (Rahimi and Recht 2007), which evaluates a hundred dichotomies or more in a second
+    n_trees : number of random trees to compare
     cv : number of folds
-    random_state : int, generator or None for another tree each time
-    name : base of the names of its binaries
+    random_state : int, generator or None for a different tree each time
+    name : base of the binaries' names
 
     Examples
     --------
     >>> import numpy as np
     >>> y = np.repeat(["a", "b", "c"], 20)
     >>> X = np.repeat([0.0, 1.0, 9.0], 20) + np.random.default_rng(0).normal(0, 0.5, 60)
-    >>> best_random_tree(X[:, np.newaxis], y, random_state=0)
-    <Scheme: tree, 3 classes, 2 partitions>
+    >>> print(best_random_tree(X[:, np.newaxis], y, random_state=0))
+    tree {
+      c
+      tree.01 {b a}
+    }
     """
     n_trees = as_count("n_trees", n_trees)
     samples = group_samples(X, y)
@@ -80,21 +83,21 @@ def evolved_tree(
 ) -> Scheme:
     """Return a tree found by genetic search for the least cross-validated logarithmic loss.
 
-    Random, empirical and furthest-centroid trees are crossed (a subtree of one takes the place of
-    its classes in the other) and changed (a subtree is moved, or two classes exchanged); the better
-    ones live on. Lee and Oh (2003) search so for trees of support vector machines. A dichotomy
-    that occurs in several trees is trained once for each fold.
+    The search starts from random, empirical and furthest-centroid trees. It crosses trees (a
+    subtree of one replaces its classes in the other) and mutates them (a subtree moves, or two
+    classes swap places), and keeps the best. Lee and Oh (2003) search for trees of support vector
+    machines in this way. A dichotomy that occurs in several trees is trained once for each fold.
 
     Parameters
     ----------
     X : array, sparse matrix or frame of shape (n_samples, n_features)
     y : array of shape (n_samples,), labels of any kind
-    estimator : binary classifier; if None, ridge regression on random Fourier features
-    population : how many trees live at a time
-    generations : how often they are replaced by their better half and its children
+    estimator : binary classifier; by default ridge regression on random Fourier features
+    population : number of trees kept in each generation
+    generations : number of generations
     cv : number of folds
-    random_state : int, generator or None for another tree each time
-    name : base of the names of its binaries
+    random_state : int, generator or None for a different tree each time
+    name : base of the binaries' names
 
     Examples
     --------
@@ -103,8 +106,11 @@ def evolved_tree(
     >>> centres = np.repeat([[0, 0], [0, 1], [9, 0], [9, 1]], 20, axis=0)
     >>> X = centres + np.random.default_rng(0).normal(0, 0.4, (80, 2))
     >>> tree = evolved_tree(X, y, generations=5, random_state=0)
-    >>> sorted(map(sorted, [tree.classes[:2], tree.classes[2:]]))  # what the root tells apart
-    [['a', 'b'], ['c', 'd']]
+    >>> print(tree)
+    evolved {
+      evolved.00 {a b}
+      evolved.01 {c d}
+    }
     """
     population = as_count("population", population, at_least=2)
     generations = as_count("generations", generations, at_least=0)
@@ -112,8 +118,8 @@ def evolved_tree(
     n_classes = len(samples.classes)
     if n_classes > _MOST_CLASSES:
         raise ArgumentError(
-            f"evolved_tree searches trees of {_MOST_CLASSES} classes at most, not of {n_classes}. "
-            'Use empirical_tree(X, y, distance="separability", linkage="average").'
+            f"evolved_tree takes at most {_MOST_CLASSES} classes; got {n_classes}. "
+            "Use separability_tree instead."
         )
     random = as_generator(random_state)
     dichotomies = Dichotomies(samples, estimator, cv=cv, random_state=random)
@@ -136,15 +142,14 @@ def _second(pair: tuple[_Tree, float]) -> float:
 
 
 def _good_guesses(samples: ClassSamples) -> list[Scheme]:
-    """Return trees over 0, 1, … that are found without a search."""
+    """Return trees over 0, 1, … that need no search."""
     scaled = samples.scaled()
-    X, y = scaled.rows, scaled.codes
-    by_separability = empirical_tree(X, y, distance="separability", linkage="average")
-    return [furthest_centroid_tree(X, y), empirical_tree(X, y), by_separability]
+    X, y = scaled.rows, scaled.class_indices
+    return [furthest_centroid_tree(X, y), empirical_tree(X, y), separability_tree(X, y)]
 
 
 def _tree_of(scheme: Scheme) -> _Tree:
-    """Return a tree scheme over 0, 1, … as tuples inside tuples."""
+    """Return a tree over 0, 1, … as nested tuples."""
     built: dict[int, _Tree] = {}
     for position in range(len(scheme.nodes) - 1, -1, -1):
         built[position] = tuple(
@@ -196,7 +201,7 @@ def _child(living: list[tuple[_Tree, float]], random: np.random.Generator) -> _T
 
 
 def _parent(living: list[tuple[_Tree, float]], random: np.random.Generator) -> _Tree:
-    """Return the best of a few drawn at random; the living stand in order of their losses."""
+    """Return the best of a few random trees; `living` is sorted by loss."""
     return living[int(random.integers(len(living), size=_TOURNAMENT).min())][0]
 
 
@@ -206,14 +211,14 @@ def _drawn_subtree(tree: _Tree, random: np.random.Generator) -> _Tree:
 
 
 def _graft(tree: _Tree, branch: _Tree, random: np.random.Generator) -> _Tree:
-    """Return the tree with the classes of a branch taken out and the branch put in anywhere."""
+    """Return the tree with the classes of a branch removed and the branch added anywhere."""
     rest = _without(tree, set(_members(branch)))
     places = _subtrees(rest)
     return _joined_at(rest, places[random.integers(len(places))], branch)
 
 
 def _without(tree: _Tree, gone: set[int]) -> _Tree:
-    """Return a tree without some of its classes; None where nothing is left."""
+    """Return a tree without some of its classes; None if no class is left."""
     if not isinstance(tree, tuple):
         return None if tree in gone else tree
     left, right = _without(tree[0], gone), _without(tree[1], gone)

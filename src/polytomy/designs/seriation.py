@@ -1,4 +1,4 @@
-"""Seriation: the order of classes in which neighbours are near."""
+"""Seriation: an order of the classes that puts near ones next to each other."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from scipy.cluster.hierarchy import leaves_list, linkage, optimal_leaf_ordering
 from scipy.linalg import eigh
 from scipy.spatial.distance import squareform
 
-from polytomy.errors import ArgumentError
+from polytomy.errors import Argument, ArgumentError
 
 __all__ = ["METHODS", "path_length", "seriate", "without_noise"]
 
@@ -20,21 +20,20 @@ _DIGITS = 10
 
 
 def seriate(matrix: NDArray[np.float64], method: str = "auto") -> NDArray[np.intp]:
-    """Return an order of the rows of a distance matrix in which neighbours are near.
+    """Return an order of the rows of a distance matrix that puts near ones next to each other.
 
     Parameters
     ----------
     matrix : symmetric array of shape (n, n)
     method : {"auto", "exact", "optimal-leaf", "spectral"}
-        "exact" is the shortest path through all, up to 12 (Held and Karp 1962); "optimal-leaf" the
-        best order of the leaves of an average-linkage dendrogram (Bar-Joseph, Gifford and Jaakkola
-        2001); "spectral" the order of the Fiedler vector (Atkins, Boman and Hendrickson 1998);
-        "auto" the first of them that the number of classes allows
+        "exact" is the shortest path through all rows, for up to 12 (Held and Karp 1962);
+        "optimal-leaf" the best leaf order of an average-linkage dendrogram (Bar-Joseph, Gifford
+        and Jaakkola 2001); "spectral" the order of the Fiedler vector (Atkins, Boman and
+        Hendrickson 1998); "auto" is the first of these that is fast enough
 
     Returns
     -------
-    array of shape (n,), a permutation; of the two directions the one whose first row is before
-    its last
+    array of shape (n,), a permutation in the direction that starts with the smaller index
 
     Examples
     --------
@@ -43,12 +42,14 @@ def seriate(matrix: NDArray[np.float64], method: str = "auto") -> NDArray[np.int
     array([0, 2, 1])
     """
     if method not in METHODS:
-        raise ArgumentError(f"method={method!r} is not one of {', '.join(METHODS)}")
+        raise ArgumentError(Argument("method", method), f" is not one of {', '.join(METHODS)}.")
     n = len(matrix)
     if method == "exact" and n > _MOST_EXACT:
         raise ArgumentError(
-            f'method="exact" takes too long for {n} classes; {_MOST_EXACT} are the most. Use '
-            'method="optimal-leaf".'
+            Argument("method", "exact"),
+            f" takes at most {_MOST_EXACT} classes; got {n}. Use ",
+            Argument("method", "optimal-leaf"),
+            ".",
         )
     if method == "auto":
         method = (
@@ -59,8 +60,8 @@ def seriate(matrix: NDArray[np.float64], method: str = "auto") -> NDArray[np.int
     if n <= 2:
         return np.arange(n)
     search = {"exact": _shortest_path, "optimal-leaf": _best_leaves, "spectral": _fiedler}[method]
-    # Ties are broken by the place of rows. From the most central one outwards that place does not
-    # depend on how the rows came to stand.
+    # Ties are broken by the position of the rows. Sorted from the most central row outwards, that
+    # position does not depend on the order of the input.
     matrix = without_noise(matrix)
     from_centre = np.argsort(matrix.sum(axis=0).round(_DIGITS), kind="stable")
     order: NDArray[np.intp] = from_centre[search(matrix[np.ix_(from_centre, from_centre)])]
@@ -68,22 +69,22 @@ def seriate(matrix: NDArray[np.float64], method: str = "auto") -> NDArray[np.int
 
 
 def without_noise(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return a matrix over its largest entry, without the digits that rounding can change."""
+    """Return the matrix divided by its largest entry, rounded to digits free of noise."""
     scaled: NDArray[np.float64] = matrix / (matrix.max() or 1.0)
     return scaled.round(_DIGITS)
 
 
 def path_length(matrix: NDArray[np.float64], order: NDArray[np.intp]) -> float:
-    """Return the sum of the distances of neighbours in an order."""
+    """Return the sum of the distances between neighbours in an order."""
     return float(matrix[order[:-1], order[1:]].sum())
 
 
 def _shortest_path(matrix: NDArray[np.float64]) -> NDArray[np.intp]:
-    """Return the shortest path by dynamic programming over sets, which are the bits of a number."""
+    """Return the shortest path by dynamic programming over sets, stored as the bits of an int."""
     n = len(matrix)
     sets = np.arange(1 << n)
     sizes = sum((sets >> i) & 1 for i in range(n))
-    shortest = np.full((1 << n, n), np.inf)  # of the paths through a set that end at a row
+    shortest = np.full((1 << n, n), np.inf)  # path through a set that ends at a row
     shortest[1 << np.arange(n), np.arange(n)] = 0
     for size in range(1, n):
         of_size = sets[sizes == size]

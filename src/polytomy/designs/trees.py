@@ -1,4 +1,4 @@
-"""Schemes that are trees, made from the classes alone."""
+"""Trees made from the classes alone."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from polytomy.designs.classes import class_labels
-from polytomy.errors import ArgumentError
+from polytomy.errors import Argument, ArgumentError
 from polytomy.inputs.random_states import RandomState, as_generator
-from polytomy.scheme import Binary, ClassRef, Node, NodeRef, Scheme
+from polytomy.scheme import BinaryName, ClassRef, Node, NodeRef, Scheme
 from polytomy.scheme.expand import SHORT_FORMS
 from polytomy.scheme.layout import TWO_WAY, BranchRef
-from polytomy.scheme.naming import branch_base, numbered_binaries
+from polytomy.scheme.naming import branch_base, number_binaries
 
 __all__ = ["balanced_tree", "from_tree", "random_tree"]
 
@@ -21,14 +21,14 @@ Nested: TypeAlias = Any  # a label, or a list or tuple of Nested
 
 
 def from_tree(nested: Nested, *, name: str = "tree", wide: str = "one-vs-one") -> Scheme:
-    """Return the scheme of a hierarchy of classes, given as lists inside lists.
+    """Return the scheme of a hierarchy of classes, given as nested lists.
 
-    A list of two is told apart by one binary; a list of more by a code.
+    One binary separates the members of a list of two; a code those of a longer list.
 
     Parameters
     ----------
-    nested : list (or tuple) of labels and lists
-    name : base of the names of the binaries: branch i of `name` is `name.00`
+    nested : list or tuple of labels and of further lists
+    name : base of the binaries' names: the first branch of `name` is `name.00`
     wide : design for lists of more than two, such as "one-vs-rest"
 
     Examples
@@ -40,7 +40,7 @@ def from_tree(nested: Nested, *, name: str = "tree", wide: str = "one-vs-one") -
     }
     """
     if wide not in SHORT_FORMS:
-        raise ArgumentError(f"wide={wide!r} is not one of {', '.join(SHORT_FORMS)}")
+        raise ArgumentError(Argument("wide", wide), f" is not one of {', '.join(SHORT_FORMS)}.")
     labels: list[Any] = []
     nodes: list[tuple[Node, list[BranchRef]]] = []
     top: list[BranchRef] = []
@@ -53,15 +53,15 @@ def from_tree(nested: Nested, *, name: str = "tree", wide: str = "one-vs-one") -
             continue
         if len(item) < 2:
             raise ArgumentError(
-                f"a list of {len(item)} at branch {position} of {above or name} cannot be divided; "
-                "give it two members or more, or write a label in its place"
+                f"branch {position} of {above or name} is a list of {len(item)}, which cannot be "
+                "divided. Give it two members or more, or put a label in its place."
             )
         base = name if above is None else branch_base(above, position, len(nodes))
         if len(item) == 2:
-            node = Node((Binary(base),), TWO_WAY, ())
+            node = Node((BinaryName(base),), TWO_WAY, ())
         else:
             code = SHORT_FORMS[wide].expand(len(item))
-            node = Node(numbered_binaries(base, code.n_partitions), code, ())
+            node = Node(number_binaries(base, code.n_partitions), code, ())
         below: list[BranchRef] = []
         siblings.append(NodeRef(len(nodes)))
         nodes.append((node, below))
@@ -71,9 +71,15 @@ def from_tree(nested: Nested, *, name: str = "tree", wide: str = "one-vs-one") -
 
 
 def balanced_tree(classes: Iterable[Any] | int, *, name: str = "tree") -> Scheme:
-    """Return the tree that halves the given order of classes again and again.
+    """Return the tree that repeatedly halves the ordered classes.
 
-    The paper's "hierarchical" configuration: n−1 binaries, log2(n) of them on the way to a class.
+    This is the "hierarchical" configuration of Mills (2019): n−1 binaries, about log2(n) of them on
+    the path to each class.
+
+    Parameters
+    ----------
+    classes : labels in their order, or a number of classes
+    name : base of the binaries' names
 
     Examples
     --------
@@ -96,28 +102,34 @@ def _halved(labels: Sequence[Any]) -> Nested:
 def random_tree(
     classes: Iterable[Any] | int, *, random_state: RandomState = None, name: str = "tree"
 ) -> Scheme:
-    """Return a tree drawn at random, each of the (2n−3)!! trees alike (Frank and Kramer 2004).
+    """Return a random tree; all (2n−3)!! trees are equally likely (Frank and Kramer 2004).
 
     Parameters
     ----------
     classes : labels, or a number of classes
-    random_state : int, generator or None for another tree each time
-    name : base of the names of its binaries
+    random_state : int, generator or None for a different tree each time
+    name : base of the binaries' names
 
     Examples
     --------
-    >>> random_tree(4, random_state=0) == random_tree(4, random_state=0)
-    True
+    >>> print(random_tree(4, random_state=0))
+    tree {
+      tree.00 {
+        3
+        tree.00.01 {0 2}
+      }
+      1
+    }
     """
     labels = class_labels(classes)
     return from_tree(_drawn(labels, as_generator(random_state)), name=name)
 
 
 def _drawn(labels: Sequence[Any], random: np.random.Generator) -> Nested:
-    """Return nested lists grown leaf by leaf, each time at one of all the places there are.
+    """Return nested lists, grown by adding one leaf at a time at a random place.
 
-    A place is a leaf, an inner list or the root; dividing it into itself and the new leaf, on
-    either side, makes every tree over the leaves so far equally likely.
+    A place is a leaf, an inner list or the root. Replacing it by the pair of itself and the new
+    leaf, in either order, keeps every tree over the leaves so far equally likely.
     """
     root: list[Any] = [labels[0]]
     places: list[tuple[list[Any], int]] = [(root, 0)]  # every subtree, by its list and position
@@ -127,6 +139,6 @@ def _drawn(labels: Sequence[Any], random: np.random.Generator) -> Nested:
         pair = [label, label]
         pair[1 - side] = holder[position]
         holder[position] = pair
-        # The place now holds the pair; what it held and the new leaf are places inside the pair.
+        # The place now holds the pair; its old content and the new leaf are places in the pair.
         places.extend([(pair, 0), (pair, 1)])
     return root[0]

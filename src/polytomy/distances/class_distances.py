@@ -1,4 +1,4 @@
-"""The distances of classes: a labelled, symmetric matrix."""
+"""Distances between classes: a labelled, symmetric matrix."""
 
 from __future__ import annotations
 
@@ -9,26 +9,26 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from polytomy.errors import ArgumentError
+from polytomy.errors import Argument, ArgumentError
 
 __all__ = ["ClassDistances"]
 
-# Of the largest entry: what the order of additions can change.
+# Relative to the largest entry: differences that rounding can cause.
 _ASYMMETRY = 1e-9
 _SHOWN_CLASSES = 12
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ClassDistances:
-    """How far apart classes are: a symmetric matrix with labels, zero on its diagonal.
+    """Distances between classes: a labelled, symmetric matrix with a zero diagonal.
 
-    It is checked when made, and cannot be changed. NumPy takes it for its matrix.
+    It is checked when made and cannot be changed. NumPy functions accept it as an array.
 
     Parameters
     ----------
-    classes : labels of the rows and columns, in their order
+    classes : labels of the rows and columns
     matrix : array of shape (n_classes, n_classes), not negative
-    name : of the measure
+    name : name of the distance
 
     Examples
     --------
@@ -48,22 +48,22 @@ class ClassDistances:
     def __init__(self, classes: Iterable[Any], matrix: ArrayLike, name: str = "distance") -> None:
         labels = tuple(classes)
         if len(set(labels)) < len(labels):
-            raise ArgumentError("classes has a label twice; give each class one place")
+            raise ArgumentError(Argument("classes"), " has a label twice. List each class once.")
         try:
             values = np.array(matrix, dtype=np.float64)
         except (TypeError, ValueError):
-            raise ArgumentError("the matrix of distances has entries that are no numbers") from None
+            raise ArgumentError("the distance matrix has entries that are not numbers") from None
         if values.shape != (len(labels), len(labels)):
             raise ArgumentError(
-                f"the matrix of distances has shape {values.shape}; {len(labels)} classes need "
+                f"the distance matrix has shape {values.shape}; {len(labels)} classes need "
                 f"{(len(labels), len(labels))}"
             )
         problem = _problem(values)
         if problem is not None:
             reason, row, column = problem
             raise ArgumentError(
-                f"the distance of {labels[row]!r} and {labels[column]!r} is {values[row, column]}; "
-                f"{reason}"
+                f"the distance between {labels[row]!r} and {labels[column]!r} is "
+                f"{values[row, column]}; {reason}"
             )
         values = (values + values.T) / 2
         values.flags.writeable = False
@@ -77,7 +77,8 @@ class ClassDistances:
             return float(self.matrix[self.classes.index(first), self.classes.index(second)])
         except (TypeError, ValueError):
             raise KeyError(
-                f"{pair!r} is no pair of classes; there are {', '.join(map(repr, self.classes))}"
+                f"{pair!r} is not a pair of classes; the classes are "
+                f"{', '.join(map(repr, self.classes))}"
             ) from None
 
     def __len__(self) -> int:
@@ -87,16 +88,16 @@ class ClassDistances:
         if dtype is None or np.dtype(dtype) == self.matrix.dtype:
             return self.matrix.copy() if copy else self.matrix
         if copy is False:
-            raise ValueError(f"the distances cannot be had as {np.dtype(dtype)} without a copy")
+            raise ValueError(f"distances are float64; {np.dtype(dtype)} needs a copy")
         return self.matrix.astype(dtype)
 
     def reordered(self, classes: Iterable[Any]) -> ClassDistances:
-        """Return the distances with the classes in another order; leaving out some is fine."""
+        """Return the distances between some or all of the classes, in the given order."""
         chosen = tuple(classes)
         position = {label: index for index, label in enumerate(self.classes)}
         missing = [label for label in chosen if label not in position]
         if missing:
-            raise ArgumentError(f"{missing[0]!r} is no class of these distances")
+            raise ArgumentError(f"class {missing[0]!r} is not in these distances")
         indices = [position[label] for label in chosen]
         return ClassDistances(chosen, self.matrix[np.ix_(indices, indices)], self.name)
 
@@ -126,7 +127,7 @@ class ClassDistances:
 
 
 def _problem(values: NDArray[np.float64]) -> tuple[str, int, int] | None:
-    """Return what is wrong with a matrix of distances, and where; None if it is one."""
+    """Return what is wrong with a distance matrix, and where; None if nothing is."""
     with np.errstate(invalid="ignore"):
         scale = np.abs(values).max(initial=0.0)
         checks = {

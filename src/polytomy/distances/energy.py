@@ -1,4 +1,4 @@
-"""Energy distances of classes: how much farther samples are from the other class than own ones."""
+"""Energy distances between classes."""
 
 from __future__ import annotations
 
@@ -24,18 +24,19 @@ def energy(
     max_samples: int | None = 1000,
     random_state: RandomState = 0,
 ) -> ClassDistances:
-    """Return the energy distances of the classes (Székely and Rizzo 2013).
+    """Return the energy distances between the classes (Székely and Rizzo 2013).
 
-    The root of 2 E|a − b| − E|a − a'| − E|b − b'|, means over all pairs of samples. It compares
-    whole distributions: it is zero only where they are the same.
+    The energy distance is the square root of 2 E|a − b| − E|a − a'| − E|b − b'|, with means over
+    all pairs of samples. It compares whole distributions, and is zero only if they are equal.
 
     Parameters
     ----------
     X : array, sparse matrix or frame of shape (n_samples, n_features)
     y : array of shape (n_samples,), labels of any kind
-    metric : name of a metric of scipy.spatial.distance.cdist; the root is taken of what is positive
-    max_samples : so many of each class at most, drawn at random: the work grows with their square
-    random_state : seed of that draw
+    metric : name of a metric of scipy.spatial.distance.cdist; a negative sum counts as zero
+    max_samples : size of the random subsample of each class, or None to use all samples; the work
+        grows with its square
+    random_state : int, generator or None, for the subsample
 
     Examples
     --------
@@ -47,7 +48,7 @@ def energy(
     samples = check_two_classes(group_samples(X, y))
     random = as_generator(random_state)
     if most is not None:
-        samples = samples.take(np.flatnonzero(samples.drawn_ranks(random) < most))
+        samples = samples.take(np.flatnonzero(samples.draw_ranks(random) < most))
     parts = list(samples)
     distance = SampleMetric(metric, samples)
     means = np.array([[_mean_distance(distance, a, b) if j <= i else 0.0

@@ -1,4 +1,4 @@
-"""Hausdorff distances of classes: how far the farthest sample is from the other class."""
+"""Hausdorff distances between classes."""
 
 from __future__ import annotations
 
@@ -11,27 +11,27 @@ from numpy.typing import ArrayLike, NDArray
 
 from polytomy.distances.class_distances import ClassDistances
 from polytomy.distances.metrics import SampleMetric, check_metric
-from polytomy.errors import ArgumentError
+from polytomy.errors import Argument, ArgumentError
 from polytomy.inputs.class_samples import ClassSamples, Rows, check_two_classes, group_samples
 from polytomy.routines.distances.reference import hausdorff_matrix as small_hausdorff_matrix
 from polytomy.routines.runtime.dispatch import routine
 
 __all__ = ["hausdorff", "robust_hausdorff"]
 
-# Pairs of samples times features. For fewer it is not worth loading the compiled kernels.
+# Pairs of samples times features. Less work than this does not justify loading compiled routines.
 _LEAST_WORK = 2 * 10**7
 
 
 def hausdorff(X: Any, y: ArrayLike, *, metric: str = "euclidean") -> ClassDistances:
-    """Return the Hausdorff distances of the classes, exact and symmetric.
+    """Return the Hausdorff distances between the classes, exact and symmetric.
 
-    That of two classes is the largest distance of a sample of either class to the nearest sample
-    of the other one: max(max_a min_b d(a, b), max_b min_a d(a, b)).
+    It is the largest distance from a sample of either class to the nearest sample of the other:
+    max(max_a min_b d(a, b), max_b min_a d(a, b)).
 
     Parameters
     ----------
     X : array, sparse matrix or frame of shape (n_samples, n_features)
-        Sparse data has the Euclidean distance only.
+        Sparse data needs the Euclidean metric.
     y : array of shape (n_samples,), labels of any kind
     metric : name of a metric of scipy.spatial.distance.cdist
 
@@ -57,13 +57,13 @@ def robust_hausdorff(
 ) -> ClassDistances:
     """Return Hausdorff distances with a quantile in place of the outer maximum.
 
-    A few outliers then do not decide alone (Huttenlocher, Klanderman and Rucklidge 1993). With
-    ``quantile=1`` it is the Hausdorff distance.
+    A few outliers then do not determine the distance (Huttenlocher, Klanderman and Rucklidge 1993).
+    ``quantile=1`` gives the Hausdorff distance.
 
     Parameters
     ----------
     X, y, metric : see `hausdorff`
-    quantile : of the samples' distances to the other class, above 0 and at most 1
+    quantile : quantile of the samples' distances to the other class, above 0 and at most 1
 
     Examples
     --------
@@ -72,7 +72,12 @@ def robust_hausdorff(
     2.5
     """
     if not (isinstance(quantile, Real) and 0 < quantile <= 1):
-        raise ArgumentError(f"quantile={quantile!r} is not above 0 and at most 1. Use 0.95.")
+        raise ArgumentError(
+            Argument("quantile", quantile),
+            " is not above 0 and at most 1. Use ",
+            Argument("quantile", 0.95),
+            ".",
+        )
     check_metric(metric)
     samples = check_two_classes(group_samples(X, y))
     return ClassDistances(

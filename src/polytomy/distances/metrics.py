@@ -1,4 +1,4 @@
-"""Distances of samples, block by block: any metric of SciPy, Euclidean also for sparse data."""
+"""Distances between samples, in blocks: SciPy's metrics, and Euclidean for sparse data."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 from scipy.spatial.distance import cdist
 
-from polytomy.errors import ArgumentError, DataError
+from polytomy.errors import Argument, ArgumentError, DataError, PythonOnly
 from polytomy.inputs.class_samples import ClassSamples, Rows
 
 __all__ = ["METRICS", "SampleMetric", "check_metric"]
@@ -25,25 +25,27 @@ METRICS = (
 _ON_TRUTH_VALUES = {"dice", "jaccard", "rogerstanimoto", "russellrao", "sokalsneath", "yule"}
 
 _BLOCK_BYTES = 2**24
-# |x|² + |y|² − 2xy loses digits where it is small beside |x|² + |y|²; below this part of it the
-# distance is worked out from x − y instead.
+# |x|² + |y|² − 2xy loses digits where it is small compared with |x|² + |y|². Below this fraction,
+# the distance is computed from x − y instead.
 _CANCELLED = 1e-3
 
 
 def check_metric(metric: str) -> str:
-    """Return the name of a metric, or raise ArgumentError with those that are near."""
+    """Return the name of a metric, or raise ArgumentError that suggests a similar one."""
     if not isinstance(metric, str) or metric not in METRICS:
         near = get_close_matches(str(metric), METRICS, n=1)
         hint = f" Did you mean {near[0]!r}?" if near else ""
-        raise ArgumentError(f"metric={metric!r} is not one of {', '.join(METRICS)}.{hint}")
+        raise ArgumentError(
+            Argument("metric", metric), f" is not one of {', '.join(METRICS)}.{hint}"
+        )
     return metric
 
 
 class SampleMetric:
-    """A metric of samples, with what it learns from all of them.
+    """A metric between samples, with its parameters estimated from all samples.
 
-    Variances ("seuclidean") and covariances ("mahalanobis") are those of all the data, not of the
-    two classes at hand, so that the distances of different pairs can be compared.
+    Variances ("seuclidean") and covariances ("mahalanobis") are estimated from all classes, so that
+    the distances between different pairs of classes can be compared.
     """
 
     def __init__(self, metric: str, samples: ClassSamples) -> None:
@@ -53,19 +55,22 @@ class SampleMetric:
         if samples.is_sparse:
             if metric != "euclidean":
                 raise ArgumentError(
-                    f'metric={metric!r} needs dense data; sparse data has "euclidean" only. Use '
-                    "X.toarray() if it fits in memory."
+                    Argument("metric", metric),
+                    " needs dense data. Use ",
+                    Argument("metric", "euclidean"),
+                    PythonOnly(", or X.toarray() if it fits in memory"),
+                    ".",
                 )
         elif metric == "seuclidean":
             variances = samples.rows.var(axis=0, ddof=1) if len(samples.rows) > 1 else 1.0
-            # A constant feature has no distances to be scaled.
+            # A constant feature adds nothing to a distance, whatever its scale.
             self._parameters["V"] = np.where(variances > 0, variances, 1.0)
         elif metric == "mahalanobis":
             covariance = np.atleast_2d(np.cov(samples.rows, rowvar=False))
             self._parameters["VI"] = np.linalg.pinv(covariance, hermitian=True)
 
     def blocks(self, A: Rows, B: Rows) -> Iterator[tuple[slice, NDArray[np.float64]]]:
-        """Yield runs of rows of A with their distances to all rows of B, in bounded memory."""
+        """Yield blocks of rows of A with their distances to all rows of B, in bounded memory."""
         n_rows, n_columns = A.shape[0], B.shape[0]
         step = max(1, _BLOCK_BYTES // (8 * n_columns))
         for start in range(0, n_rows, step):
@@ -73,8 +78,10 @@ class SampleMetric:
             distances = self._between(A[block], B)
             if not np.isfinite(distances).all():
                 raise DataError(
-                    f"metric={self.name!r} has no distance for some of these samples, as those of "
-                    'zeros only. Use metric="euclidean".'
+                    Argument("metric", self.name),
+                    " is not defined for some of these samples, such as all zeros. Use ",
+                    Argument("metric", "euclidean"),
+                    ".",
                 )
             yield block, distances
 

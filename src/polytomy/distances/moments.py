@@ -1,4 +1,4 @@
-"""Distances of classes from their means and spreads alone."""
+"""Distances between classes from their means and spreads alone."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ __all__ = ["centroid"]
 
 
 def centroid(X: Any, y: ArrayLike) -> ClassDistances:
-    """Return the distances of the class means over the geometric mean of the two spreads.
+    """Return the distances between class means, relative to the spreads of the classes.
 
-    |μ_i − μ_j| / sqrt(σ_i σ_j) with σ² = Σ|x − μ|² / (n − 1) (Mills 2019). A class without spread,
-    such as one of a single sample, is given the spread within all classes; if there is none in any
-    class, the distances are those of the means.
+    It is |μ_i − μ_j| / sqrt(σ_i σ_j) with σ² = Σ|x − μ|² / (n − 1) (Mills 2019). A class without
+    spread, such as a single sample, gets the pooled spread of all classes. If no class has spread,
+    the distances are those between the means.
 
     Parameters
     ----------
@@ -49,12 +49,12 @@ def _spreads(samples: ClassSamples, means: NDArray[np.float64]) -> NDArray[np.fl
 
 
 def _squares_about(rows: Rows, mean: NDArray[np.float64]) -> float:
-    """Return Σ|x − μ|²; zero for equal rows, even where rounding made their mean another."""
+    """Return Σ|x − μ|²; exactly zero for equal rows, whatever the rounding of their mean."""
     if not (rows.max(axis=0) != rows.min(axis=0)).sum():
         return 0.0
     if isinstance(rows, np.ndarray):
         return float(((rows - mean) ** 2).sum())
-    # From the entries that are there, and for the others from the mean.
-    there = np.bincount(rows.indices, minlength=len(mean))
+    # Stored entries deviate by x − μ, entries that are not stored by μ.
+    n_stored = np.bincount(rows.indices, minlength=len(mean))
     deviations = rows.data - mean[rows.indices]
-    return float((deviations**2).sum() + ((rows.shape[0] - there) * mean**2).sum())
+    return float((deviations**2).sum() + ((rows.shape[0] - n_stored) * mean**2).sum())

@@ -1,4 +1,4 @@
-"""The option ``distance``: from its value to distances of classes."""
+"""The option ``distance``: computing the distances between classes that its value stands for."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ from polytomy.distances.energy import energy
 from polytomy.distances.hausdorff import hausdorff, robust_hausdorff
 from polytomy.distances.moments import centroid
 from polytomy.distances.separability import separability
-from polytomy.errors import ArgumentError
+from polytomy.errors import Argument, ArgumentError
 from polytomy.inputs.class_samples import group_samples
+from polytomy.inputs.renamed import renamed_arguments
 
-__all__ = ["DISTANCES", "DistanceArgument", "distances_from"]
+__all__ = ["DISTANCES", "DistanceArgument", "compute_distances"]
 
 DistanceArgument: TypeAlias = str | ClassDistances | ArrayLike | Callable[[Any, Any], Any]
 
@@ -30,39 +31,47 @@ DISTANCES: dict[str, Callable[..., ClassDistances]] = {
 }
 
 
-def distances_from(argument: DistanceArgument, X: Any, y: ArrayLike) -> ClassDistances:
-    """Return the distances that the value of the option ``distance`` describes.
+@renamed_arguments(argument="distance")
+def compute_distances(distance: DistanceArgument, X: Any, y: ArrayLike) -> ClassDistances:
+    """Return the distances between the classes of the data.
 
     Parameters
     ----------
-    argument : name of a measure, ClassDistances, matrix or callable
-        A matrix has the classes in the order of the sorted labels. A callable gets X and y and
+    distance : one of DISTANCES, ClassDistances, matrix or function
+        A matrix has the classes in the order of the sorted labels. A function takes X and y and
         returns any of the others.
-    X, y : the data; with ClassDistances, y chooses among their classes
+    X, y : the data; of ClassDistances, only the classes in `y` are kept
 
     Examples
     --------
-    >>> distances_from("centroid", [[0.0], [2.0], [7.0], [9.0]], [0, 0, 1, 1])
-    <ClassDistances: centroid, 2 classes>
-    >>> distances_from([[0, 3], [3, 0]], None, ["a", "b", "a"])["a", "b"]
-    3.0
+    >>> print(compute_distances("hausdorff", [[0.0], [2.0], [7.0], [9.0]], ["a", "a", "b", "b"]))
+    hausdorff  a  b
+            a  0  7
+            b  7  0
+    >>> print(compute_distances([[0, 3], [3, 0]], None, ["a", "b", "a"]))
+    distance  a  b
+           a  0  3
+           b  3  0
     """
-    if isinstance(argument, str):
-        if argument not in DISTANCES:
-            near = get_close_matches(argument, DISTANCES, n=1)
+    if isinstance(distance, str):
+        if distance not in DISTANCES:
+            near = get_close_matches(distance, DISTANCES, n=1)
             hint = f" Did you mean {near[0]!r}?" if near else ""
             raise ArgumentError(
-                f"distance={argument!r} is not one of {', '.join(DISTANCES)}.{hint}"
+                Argument("distance", distance), f" is not one of {', '.join(DISTANCES)}.{hint}"
             )
-        return DISTANCES[argument](X, y)
-    if callable(argument) and not isinstance(argument, ClassDistances):
-        answer = argument(X, y)
-        if callable(answer) and not isinstance(answer, ClassDistances):
-            raise ArgumentError(f"distance={argument!r} returned {answer!r}, which is no distances")
-        return distances_from(answer, X, y)
-    # Only the labels count from here on.
+        return DISTANCES[distance](X, y)
+    if callable(distance) and not isinstance(distance, ClassDistances):
+        found = distance(X, y)
+        if callable(found) and not isinstance(found, ClassDistances):
+            raise ArgumentError(
+                Argument("distance", distance),
+                f" returned {found!r}, not distances between classes.",
+            )
+        return compute_distances(found, X, y)
+    # From here on only the labels matter.
     labels = np.asarray(y, dtype=object if isinstance(y, list | tuple) else None)
     classes = group_samples(np.zeros((len(labels), 1)), y).classes
-    if isinstance(argument, ClassDistances):
-        return argument.reordered(classes)
-    return ClassDistances(classes, argument)
+    if isinstance(distance, ClassDistances):
+        return distance.reordered(classes)
+    return ClassDistances(classes, distance)

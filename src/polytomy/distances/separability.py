@@ -1,4 +1,4 @@
-"""How well a linear model tells each two classes apart, on samples that it has not seen."""
+"""How well a linear model separates each pair of classes, on held-out samples."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from polytomy.inputs.random_states import RandomState, as_generator
 
 __all__ = ["separability"]
 
-# Of the mean variance, added to all of them: a covariance that can be inverted.
+# Relative to the mean variance; added to every variance, so that the covariance can be inverted.
 _RIDGE = 1e-2
 _DIRECTIONS = 100
 
@@ -24,27 +24,29 @@ _DIRECTIONS = 100
 def separability(
     X: Any, y: ArrayLike, *, estimator: Any = None, cv: int = 5, random_state: RandomState = 0
 ) -> ClassDistances:
-    """Return how well each two classes are told apart: 1 is without doubt, 0 is not at all.
+    """Return how well each pair of classes can be separated: from 0, not at all, to 1, perfectly.
 
-    One minus the doubt that a cross-validated model of all classes leaves between two of them: the
-    probability of the wrong one of the two, p_j / (p_i + p_j), averaged over the samples of i and
-    over those of j, and the two averages added. A class of a single sample is never held out.
+    It is one minus the doubt that a cross-validated model of all classes has between two of them:
+    the probability of the wrong class of the two, p_j / (p_i + p_j), averaged over the samples of
+    each class and added. A class of a single sample is never held out.
 
     Parameters
     ----------
     X : array, sparse matrix or frame of shape (n_samples, n_features)
     y : array of shape (n_samples,), labels of any kind
-    estimator : classifier with predict_proba, or else predict; a linear discriminant with ridge
-        (Fisher 1936; Friedman 1989) if None, which costs one small matrix inverse a fold; of sparse
-        data it sees a projection on 100 random directions (Johnson and Lindenstrauss 1984)
-    cv : number of folds, stratified
-    random_state : seed of the folds and of the projection
+    estimator : classifier, preferably with predict_proba; by default a linear discriminant with
+        ridge (Fisher 1936; Friedman 1989), which costs one small matrix inverse a fold, and on
+        sparse data uses a projection to 100 random directions (Johnson and Lindenstrauss 1984)
+    cv : number of stratified folds
+    random_state : int, generator or None, for the folds and the projection
 
     Examples
     --------
     >>> X = [[0.0], [0.1], [0.2], [5.0], [5.1], [5.2]]
-    >>> separability(X, [0, 0, 0, 1, 1, 1], cv=3)[0, 1] > 0.99
-    True
+    >>> print(separability(X, [0, 0, 0, 1, 1, 1], cv=3))
+    separability  0  1
+               0  0  1
+               1  1  0
     """
     n_folds = as_count("cv", cv, at_least=2)
     samples = check_two_classes(group_samples(X, y))
@@ -59,7 +61,7 @@ def separability(
 
 
 def _projected(samples: ClassSamples, random: np.random.Generator) -> ClassSamples:
-    """Return dense samples in a few random directions; distances stay nearly what they are."""
+    """Return dense samples projected to random directions, which nearly preserves distances."""
     directions = random.normal(size=(samples.rows.shape[1], _DIRECTIONS)) / np.sqrt(_DIRECTIONS)
     return replace(samples, rows=samples.rows @ directions)
 
@@ -79,37 +81,37 @@ def _doubt(proba: NDArray[np.float64], own: int) -> NDArray[np.float64]:
 def _held_out_probabilities(
     samples: ClassSamples, estimator: Any, n_folds: int, random: np.random.Generator
 ) -> NDArray[np.float64]:
-    codes = samples.codes
-    fold = samples.drawn_ranks(random) % n_folds
-    is_alone = (samples.counts == 1)[codes]
-    proba = np.zeros((len(codes), len(samples.classes)))
+    class_indices = samples.class_indices
+    fold = samples.draw_ranks(random) % n_folds
+    is_alone = (samples.counts == 1)[class_indices]
+    proba = np.zeros((len(class_indices), len(samples.classes)))
     for held_out in range(n_folds):
         test = fold == held_out
         if not test.any():
             continue
         train = ~test | is_alone
         fit = _fit_discriminant if estimator is None else _fit_estimator
-        proba[test] = fit(samples.rows[train], codes[train], samples.rows[test], estimator,
-                          len(samples.classes))  # fmt: skip
+        proba[test] = fit(samples.rows[train], class_indices[train], samples.rows[test],
+                          len(samples.classes), estimator)  # fmt: skip
     return proba
 
 
 def _fit_discriminant(
     rows: NDArray[np.float64],
-    codes: NDArray[np.intp],
-    asked: NDArray[np.float64],
-    _: None,
+    class_indices: NDArray[np.intp],
+    test_rows: NDArray[np.float64],
     n_classes: int,
+    _: None,
 ) -> NDArray[np.float64]:
-    """Return probabilities of normal distributions with means of their own and one covariance."""
-    counts = np.bincount(codes, minlength=n_classes)
+    """Return the probabilities of normal distributions with one shared covariance."""
+    counts = np.bincount(class_indices, minlength=n_classes)
     means = np.zeros((n_classes, rows.shape[1]))
-    np.add.at(means, codes, rows)
+    np.add.at(means, class_indices, rows)
     means /= np.maximum(1, counts)[:, np.newaxis]
-    residuals = rows - means[codes]
+    residuals = rows - means[class_indices]
     scale = residuals.std(axis=0)
-    # Of a feature that is constant within the classes only rounding is left: not to be blown up.
-    firsts, places = np.unique(codes, return_index=True, return_inverse=True)[1:]
+    # A feature that is constant within each class has only rounding errors, not to be scaled up.
+    firsts, places = np.unique(class_indices, return_index=True, return_inverse=True)[1:]
     is_constant = (rows == rows[firsts[places]]).all(axis=0)
     scale = np.where(is_constant, 1, scale)
     covariance = (residuals / scale).T @ (residuals / scale) / len(rows)
@@ -117,19 +119,19 @@ def _fit_discriminant(
     slopes = np.linalg.solve(covariance, (means / scale).T) / scale[:, np.newaxis]
     offsets = -0.5 * np.einsum("cf,fc->c", means, slopes)
     with np.errstate(divide="ignore"):
-        scores = asked @ slopes + offsets + np.log(counts / counts.sum())
+        scores = test_rows @ slopes + offsets + np.log(counts / counts.sum())
     return np.asarray(softmax(scores, axis=1))
 
 
 def _fit_estimator(
-    rows: Any, codes: NDArray[np.intp], asked: Any, estimator: Any, n_classes: int
+    rows: Any, class_indices: NDArray[np.intp], test_rows: Any, n_classes: int, estimator: Any
 ) -> NDArray[np.float64]:
-    from sklearn.base import clone  # takes longer to import than all the rest
+    from sklearn.base import clone  # slow to import
 
-    model = clone(estimator).fit(rows, codes)
-    proba = np.zeros((asked.shape[0], n_classes))
+    model = clone(estimator).fit(rows, class_indices)
+    proba = np.zeros((test_rows.shape[0], n_classes))
     if hasattr(model, "predict_proba"):
-        proba[:, model.classes_] = model.predict_proba(asked)
+        proba[:, model.classes_] = model.predict_proba(test_rows)
     else:
-        proba[np.arange(asked.shape[0]), model.predict(asked)] = 1.0
+        proba[np.arange(test_rows.shape[0]), model.predict(test_rows)] = 1.0
     return proba

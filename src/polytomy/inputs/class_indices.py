@@ -1,4 +1,4 @@
-"""The index of each sample's class, and the rows of each class."""
+"""The rows of each class."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 __all__ = ["group_rows"]
 
 
-def group_rows(codes: NDArray[np.integer], n_classes: int) -> tuple[NDArray[np.intp], ...]:
-    """Return the rows of each class, found once for all the partitions of a scheme.
+def group_rows(class_indices: NDArray[np.integer], n_classes: int) -> tuple[NDArray[np.intp], ...]:
+    """Return the rows of each class.
 
     Parameters
     ----------
-    codes : array of shape (n_samples,)
+    class_indices : array of shape (n_samples,)
         Index of each sample's class; −1 for a sample whose class is not in the scheme.
     n_classes : int
 
@@ -29,6 +29,6 @@ def group_rows(codes: NDArray[np.integer], n_classes: int) -> tuple[NDArray[np.i
     (array([1]), array([0, 2]), array([], dtype=int64))
     """
     # A stable sort keeps the rows of each class in ascending order.
-    by_class = np.argsort(codes, kind="stable")
-    starts = np.searchsorted(codes[by_class], np.arange(n_classes + 1))
+    by_class = np.argsort(class_indices, kind="stable")
+    starts = np.searchsorted(class_indices[by_class], np.arange(n_classes + 1))
     return tuple(by_class[a:b] for a, b in pairwise(starts))

@@ -1,4 +1,4 @@
-"""Training data as the distances and the designs take it: checked once, grouped by class."""
+"""Training data for distances and designs: checked once, grouped by class."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ __all__ = ["ClassSamples", "Rows", "check_two_classes", "group_samples"]
 
 Rows: TypeAlias = Any  # float64 array of shape (n_samples, n_features), or sparse, in rows
 
-# Sums of squares of such numbers stay below the largest one there is.
+# Sums of squares of numbers up to this do not overflow.
 _LARGEST = 1e140
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ClassSamples:
-    """Samples in the order of their classes.
+    """Samples sorted by class.
 
     Attributes
     ----------
-    classes : tuple of labels, sorted where they can be, else in order of appearance
-    rows : array or sparse matrix of shape (n_samples, n_features), class after class
+    classes : tuple of labels, sorted if possible, otherwise in order of appearance
+    rows : array or sparse matrix of shape (n_samples, n_features), one class after another
     starts : array of shape (n_classes + 1,); class i has rows starts[i] to starts[i + 1]
-    order : array of shape (n_samples,), where in the given data each row comes from
+    order : array of shape (n_samples,), index of each row in the original data
     """
 
     classes: tuple[Any, ...]
@@ -50,8 +50,8 @@ class ClassSamples:
         return np.diff(self.starts)
 
     @property
-    def codes(self) -> NDArray[np.intp]:
-        """Position of each row's class."""
+    def class_indices(self) -> NDArray[np.intp]:
+        """Index of each row's class in `classes`."""
         return np.repeat(np.arange(len(self.classes)), self.counts)
 
     def of_class(self, index: int) -> Rows:
@@ -67,25 +67,25 @@ class ClassSamples:
             return np.array([np.asarray(part.mean(axis=0)).ravel() for part in self])
         return np.array([part.mean(axis=0) for part in self])
 
-    def drawn_ranks(self, random: np.random.Generator) -> NDArray[np.intp]:
-        """Return for each row its place in a random order of the rows of its class.
+    def draw_ranks(self, random: np.random.Generator) -> NDArray[np.intp]:
+        """Return the rank of each row in a random order of the rows of its class.
 
-        What is drawn belongs to the rows of the given data, so that it stays the same when classes
-        are renamed.
+        The random numbers belong to the rows of the original data, so that renaming classes does
+        not change the ranks.
         """
         draws = random.permutation(int(self.order.max()) + 1)[self.order]
-        by_class = np.lexsort((draws, self.codes))
+        by_class = np.lexsort((draws, self.class_indices))
         ranks = np.empty(len(draws), dtype=np.intp)
-        ranks[by_class] = np.arange(len(draws)) - self.starts[self.codes[by_class]]
+        ranks[by_class] = np.arange(len(draws)) - self.starts[self.class_indices[by_class]]
         return ranks
 
     def take(self, rows: NDArray[np.intp]) -> ClassSamples:
-        """Return some of the samples, one of each class at least; `rows` ascend."""
+        """Return some of the samples, at least one of each class; `rows` must be ascending."""
         starts = np.searchsorted(rows, self.starts).astype(np.intp)
         return ClassSamples(self.classes, self.rows[rows], starts, self.order[rows])
 
     def scaled(self) -> ClassSamples:
-        """Return the samples with features of unit variance; dense ones are also centred."""
+        """Return the samples with features scaled to unit variance; dense ones also centred."""
         if self.is_sparse:
             squares = self.rows.multiply(self.rows).mean(axis=0)
             scale = np.sqrt(np.asarray(squares).ravel())
@@ -98,7 +98,7 @@ class ClassSamples:
 
 
 def group_samples(X: Any, y: ArrayLike) -> ClassSamples:
-    """Return data grouped by class, or raise DataError with what is wrong with it.
+    """Return data grouped by class, or raise DataError if it cannot be used.
 
     Parameters
     ----------
@@ -118,16 +118,16 @@ def group_samples(X: Any, y: ArrayLike) -> ClassSamples:
     kinds = list(number)
     missing = [label for label in kinds if _is_missing(label)]
     if missing:
-        raise DataError(f"y has the label {missing[0]}. Leave out samples without a label.")
+        raise DataError(f"y has the label {missing[0]}. Remove the samples without a label.")
     if len(labels) != rows.shape[0]:
-        raise DataError(f"X has {rows.shape[0]} rows and y has {len(labels)} labels")
+        raise DataError(f"X has {rows.shape[0]} rows, but y has {len(labels)} labels.")
     classes = _sorted_if_possible(kinds)
     place = {label: index for index, label in enumerate(classes)}
-    codes = np.array([place[label] for label in kinds], dtype=np.intp)[numbers]
+    class_indices = np.array([place[label] for label in kinds], dtype=np.intp)[numbers]
     # Small integers are sorted by counting.
     small = np.int16 if len(classes) < np.iinfo(np.int16).max else np.intp
-    order = np.argsort(codes.astype(small), kind="stable")
-    starts = np.concatenate([[0], np.cumsum(np.bincount(codes, minlength=len(classes)))])
+    order = np.argsort(class_indices.astype(small), kind="stable")
+    starts = np.concatenate([[0], np.cumsum(np.bincount(class_indices, minlength=len(classes)))])
     return ClassSamples(tuple(classes), rows[order], starts.astype(np.intp), order)
 
 
@@ -135,7 +135,7 @@ def check_two_classes(samples: ClassSamples) -> ClassSamples:
     """Return samples of two classes or more, or raise DataError."""
     if len(samples.classes) < 2:
         raise DataError(
-            f"y has one class, {samples.classes[0]!r}; distances are between two or more"
+            f"y has only one class, {samples.classes[0]!r}; distances need at least two."
         )
     return samples
 
@@ -153,40 +153,42 @@ def _features(X: Any) -> Rows:
         rows = rows.astype(np.float64, copy=False)
     except (TypeError, ValueError):
         raise DataError(
-            "X has values that are not numbers. Encode its categories and texts as numbers first."
+            "X has values that are not numbers. Encode categories and text as numbers first."
         ) from None
     if rows.ndim != 2:
-        raise DataError(f"X has shape {rows.shape}; give a row for each sample and a column for "
-                        "each feature")  # fmt: skip
+        raise DataError(
+            f"X has shape {rows.shape}; it needs one row for each sample and one column for each "
+            "feature."
+        )
     if 0 in rows.shape:
-        raise DataError(f"X has shape {rows.shape}; give a sample and a feature or more")
+        raise DataError(f"X has shape {rows.shape}; it needs at least one sample and one feature.")
     largest = max(rows.max(), -rows.min())
     if not np.isfinite(largest):
-        raise DataError(_name_first_hole(rows))
+        raise DataError(_describe_first_missing(rows))
     if largest > _LARGEST or 0 < largest < 1 / _LARGEST:
         raise DataError(
-            f"X has values up to {largest:.3g}, whose squares are not in the range of numbers. "
+            f"X has values up to {largest:.3g}, whose squares overflow or underflow. "
             "Scale the features."
         )
     return rows
 
 
-def _name_first_hole(rows: Rows) -> str:
+def _describe_first_missing(rows: Rows) -> str:
     if isinstance(rows, np.ndarray):
         row, column = np.argwhere(~np.isfinite(rows))[0]
         value = rows[row, column]
     else:
         table = rows.tocoo()
-        hole = np.flatnonzero(~np.isfinite(table.data))[0]
-        row, column, value = table.row[hole], table.col[hole], table.data[hole]
-    return f"X has {value} in row {row}, column {column}. Fill in or leave out what is missing."
+        first = np.flatnonzero(~np.isfinite(table.data))[0]
+        row, column, value = table.row[first], table.col[first], table.data[first]
+    return f"X has {value} in row {row}, column {column}. Impute or remove missing values."
 
 
 def _labels(y: ArrayLike) -> list[Any]:
-    # A list stays one: as an array, mixed labels such as 1 and "a" would all become text.
+    # An object array keeps mixed labels such as 1 and "a"; otherwise all would become text.
     array = np.asarray(y, dtype=object if isinstance(y, list | tuple) else None)
     if array.ndim != 1:
-        raise DataError(f"y has shape {array.shape}; give one label for each sample")
+        raise DataError(f"y has shape {array.shape}; it needs one label for each sample.")
     labels: list[Any] = array.tolist()
     return labels
 

@@ -1,4 +1,4 @@
-"""Labels, probabilities and weights as the metrics need them, checked once."""
+"""True labels, probabilities and weights for the metrics, checked once."""
 
 from __future__ import annotations
 
@@ -8,28 +8,28 @@ from typing import NamedTuple, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from polytomy.errors import ArgumentError
+from polytomy.errors import Argument, ArgumentError
 from polytomy.inputs.weights import check_weights
 
-# Wide enough for probabilities printed with six digits, far below any forgotten normalisation.
+# Accepts probabilities printed with few digits; rows that were not normalised are far beyond it.
 _SUM_TOLERANCE = 1e-3
-# What floating-point arithmetic leaves below zero or above one.
+# Accepts rounding errors below zero or above one.
 _RANGE_TOLERANCE = 1e-9
 
 
 class JudgedSamples(NamedTuple):
-    """Checked input: column of each sample's true class, probabilities, weights."""
+    """Checked input: the column of each sample's true class, probabilities and weights."""
 
     truth: NDArray[np.intp]
     proba: NDArray[np.float64]
     weight: NDArray[np.float64]
 
     @property
-    def happened(self) -> NDArray[np.float64]:
+    def indicators(self) -> NDArray[np.float64]:
         """One in the column of the true class, zero elsewhere."""
-        indicator = np.zeros_like(self.proba)
-        indicator[np.arange(len(self.truth)), self.truth] = 1.0
-        return indicator
+        indicators = np.zeros_like(self.proba)
+        indicators[np.arange(len(self.truth)), self.truth] = 1.0
+        return indicators
 
     def confidence(self) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
         """Return the winner's probability and whether it is right; ties go to the first class."""
@@ -43,7 +43,7 @@ def check_judged_samples(
     classes: ArrayLike | None,
     sample_weight: ArrayLike | None,
 ) -> JudgedSamples:
-    """Return the arguments that all metrics of probabilities share, or say what is wrong."""
+    """Return the checked arguments of a metric of probabilities, or raise ArgumentError."""
     labels = check_labels(y, "y")
     probabilities = _probabilities(proba, len(labels))
     columns = _columns(labels, classes, probabilities.shape[1])
@@ -51,20 +51,22 @@ def check_judged_samples(
         truth = np.array([columns[label] for label in labels], dtype=np.intp)
     except KeyError as error:
         raise ArgumentError(
-            f"Label {error.args[0]!r} of y is not among the classes "
-            f"({', '.join(map(repr, columns))}). Give classes the labels of all columns of proba."
+            f"Label {error.args[0]!r} of y is not one of the classes "
+            f"({', '.join(map(repr, columns))}). Pass the labels of all columns of proba as ",
+            Argument("classes"),
+            ".",
         ) from None
     return JudgedSamples(truth, probabilities, check_weights(sample_weight, len(labels)))
 
 
 def check_labels(labels: ArrayLike, name: str) -> list[Hashable]:
-    """Return the labels as Python objects; `name` is the argument's, for messages."""
-    # A plain list stays one: as an array, mixed labels such as 1 and "a" would all become text.
+    """Return the labels as Python objects; messages call the argument `name`."""
+    # An object array keeps mixed labels such as 1 and "a"; otherwise all would become text.
     array = np.asarray(labels, dtype=object if isinstance(labels, list | tuple) else None)
     if array.ndim != 1:
         raise ArgumentError(
-            f"{name} has shape {array.shape}; it must be one label for each sample. "
-            "Take np.ravel of a column, or np.argmax of indicators."
+            f"{name} has shape {array.shape}; it needs one label for each sample. "
+            "Use np.ravel for a column, or np.argmax for indicators."
         )
     if not len(array):
         raise ArgumentError(f"{name} is empty; at least one label is needed.")
@@ -72,7 +74,7 @@ def check_labels(labels: ArrayLike, name: str) -> list[Hashable]:
     unknown = [i for i, value in enumerate(values) if _is_missing(value)]
     if unknown:
         raise ArgumentError(
-            f"{name}[{unknown[0]}] is {values[unknown[0]]}, which is no label. Leave it out."
+            f"{name}[{unknown[0]}] is {values[unknown[0]]}, which is not a label. Remove it."
         )
     return cast(list[Hashable], values)
 
@@ -91,24 +93,32 @@ def _columns(
             names = sorted(set(labels))  # type: ignore[type-var]
         except TypeError:
             raise ArgumentError(
-                "The labels of y cannot be sorted. Give classes the label of each column of proba."
+                "The labels of y cannot be sorted. Pass the label of each column of proba as ",
+                Argument("classes"),
+                ".",
             ) from None
         if len(names) != n_columns:
             raise ArgumentError(
-                f"proba has {n_columns} columns but y has {len(names)} different labels. "
-                "Give classes the label of each column."
+                f"proba has {n_columns} columns, but y has {len(names)} different labels. "
+                "Pass the label of each column as ",
+                Argument("classes"),
+                ".",
             )
     else:
         names = check_labels(classes, "classes")
         if len(names) != n_columns:
             raise ArgumentError(
-                f"proba has {n_columns} columns but classes names {len(names)}. "
-                "Give one label for each column."
+                f"proba has {n_columns} columns, but ",
+                Argument("classes"),
+                f" has {len(names)} labels. Pass one label for each column.",
             )
     columns = {label: column for column, label in enumerate(names)}
     if len(columns) != len(names):
         twice = next(label for column, label in enumerate(names) if columns[label] != column)
-        raise ArgumentError(f"classes has the label {twice!r} twice. Give each column its own.")
+        raise ArgumentError(
+            Argument("classes"),
+            f" has the label {twice!r} twice. Pass a different label for each column.",
+        )
     return columns
 
 
@@ -119,19 +129,19 @@ def _probabilities(proba: ArrayLike, n_samples: int) -> NDArray[np.float64]:
         raise ArgumentError(f"proba cannot be read as an array of numbers: {error}.") from None
     if array.ndim != 2:
         raise ArgumentError(
-            f"proba has shape {array.shape}; it must have a row for each sample and a column for "
-            "each class. Of two classes, give np.column_stack([1 - p, p])."
+            f"proba has shape {array.shape}; it needs one row for each sample and one column for "
+            "each class. For two classes, use np.column_stack([1 - p, p])."
         )
     if len(array) != n_samples:
-        raise ArgumentError(f"proba has {len(array)} rows but y has {n_samples} labels.")
+        raise ArgumentError(f"proba has {len(array)} rows, but y has {n_samples} labels.")
     if np.any(bad := np.any(np.isnan(array), axis=1)):
-        raise ArgumentError(f"Row {_first(bad)} of proba has NaN. Leave such samples out.")
+        raise ArgumentError(f"Row {_first(bad)} of proba has NaN. Remove such samples.")
     outside = (array < -_RANGE_TOLERANCE) | (array > 1 + _RANGE_TOLERANCE)
     if np.any(bad := np.any(outside, axis=1)):
         row = _first(bad)
         raise ArgumentError(
-            f"Row {row} of proba has {array[row][outside[row]][0]:g}, which is no probability. "
-            "Give predict_proba, not decision values."
+            f"Row {row} of proba has {array[row][outside[row]][0]:g}, which is not a probability. "
+            "Use the output of predict_proba, not of decision_function."
         )
     if np.any(bad := np.abs(array.sum(axis=1) - 1) > _SUM_TOLERANCE):
         row = _first(bad)

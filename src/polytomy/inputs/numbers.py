@@ -1,4 +1,4 @@
-"""Whole numbers that users pass as arguments."""
+"""Arguments that are whole numbers."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import operator
 
 import numpy as np
 
-from polytomy.errors import ArgumentError
+from polytomy.errors import Argument, ArgumentError
 
 __all__ = ["as_count"]
 
 
 def as_count(name: str, value: object, at_least: int = 1) -> int:
-    """Return a whole number of at least so many as an int, or raise ArgumentError.
+    """Return a whole number as an int, or raise ArgumentError if it is not one or is too small.
 
     Examples
     --------
@@ -21,7 +21,7 @@ def as_count(name: str, value: object, at_least: int = 1) -> int:
     >>> as_count("n_classes", 2.5)
     Traceback (most recent call last):
         ...
-    polytomy.errors.ArgumentError: n_classes=2.5 is not a whole number. Give 1 or more.
+    polytomy.errors.ArgumentError: n_classes=2.5 is not a whole number. Use 1 or more.
     """
     try:
         if isinstance(value, bool | np.bool_):
@@ -29,8 +29,8 @@ def as_count(name: str, value: object, at_least: int = 1) -> int:
         count = operator.index(value)  # type: ignore[arg-type]
     except TypeError:
         raise ArgumentError(
-            f"{name}={value!r} is not a whole number. Give {at_least} or more."
+            Argument(name, value), f" is not a whole number. Use {at_least} or more."
         ) from None
     if count < at_least:
-        raise ArgumentError(f"{name}={count} is too few. Give {at_least} or more.")
+        raise ArgumentError(Argument(name, count), f" is too few. Use {at_least} or more.")
     return count

@@ -1,10 +1,10 @@
-"""Generators of random numbers, from what users pass as ``random_state``."""
+"""The argument ``random_state``: random generators from its values."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from polytomy.errors import ArgumentError
+from polytomy.errors import Argument, ArgumentError
 
 __all__ = ["RandomState", "as_generator"]
 
@@ -12,14 +12,14 @@ RandomState = int | np.random.Generator | np.random.RandomState | None
 
 
 def as_generator(random_state: RandomState) -> np.random.Generator:
-    """Return a generator from a seed, a generator or scikit-learn's legacy generator.
+    """Return a generator from a seed, a generator, NumPy's legacy generator or None.
 
-    None draws fresh randomness from the system, as it does in scikit-learn.
+    None gives different numbers each time, as in scikit-learn.
 
     Examples
     --------
-    >>> as_generator(7).random() == as_generator(7).random()
-    True
+    >>> as_generator(7).integers(100, size=4)
+    array([94, 62, 68, 89])
     """
     if isinstance(random_state, np.random.Generator):
         return random_state
@@ -29,9 +29,11 @@ def as_generator(random_state: RandomState) -> np.random.Generator:
         return np.random.default_rng()
     if isinstance(random_state, int | np.integer) and not isinstance(random_state, bool):
         if random_state < 0:
-            raise ArgumentError(f"random_state={random_state} is negative. Give 0 or more.")
+            raise ArgumentError(
+                Argument("random_state", int(random_state)), " is negative. Use 0 or more."
+            )
         return np.random.default_rng(int(random_state))
     raise ArgumentError(
-        f"random_state={random_state!r} is no source of randomness. "
-        "Give a whole number, a numpy.random.Generator, a RandomState or None."
+        Argument("random_state", random_state),
+        " must be a whole number, a numpy.random.Generator, a RandomState or None.",
     )

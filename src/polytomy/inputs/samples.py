@@ -1,4 +1,4 @@
-"""Samples to be scored by many models: checked and converted once."""
+"""Samples that many models score: checked and converted once."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["Samples", "blocks_of", "input_key"]
 
 
 class Samples:
-    """Samples in the form they were given, and as numbers for models that take numbers.
+    """Samples as given, and converted to numbers for models that need numbers.
 
     Parameters
     ----------
@@ -35,10 +35,10 @@ class Samples:
         self._as_numbers: dict[Hashable, Any] = {}
 
     def as_numbers(self, model: Any, n_features: int) -> Any:
-        """Return the samples as a double precision array or CSR matrix, as the model checks them.
+        """Return the samples as a float64 array or CSR matrix, checked as the model checks them.
 
-        Names and number of features are compared with those the model was fitted to. Models of
-        equal `input_key` share the result.
+        Feature names and number are compared with those the model was fitted with. Models with the
+        same `input_key` share the result.
         """
         key = input_key(model, n_features)
         if key not in self._as_numbers:
@@ -47,13 +47,13 @@ class Samples:
 
 
 def input_key(model: Any, n_features: int) -> Hashable:
-    """Return what must be equal for two models to take the same samples: number and names."""
+    """Return the number and names of a model's features; models with equal keys share samples."""
     names = getattr(model, "feature_names_in_", None)
     return n_features, None if names is None else tuple(names)
 
 
 def blocks_of(n_rows: int, bytes_of_row: int, most_bytes: int) -> Iterator[slice]:
-    """Yield slices of rows whose temporary arrays take no more than so many bytes.
+    """Yield slices of rows whose temporary arrays take at most `most_bytes`.
 
     Examples
     --------

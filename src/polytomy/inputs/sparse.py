@@ -1,4 +1,4 @@
-"""Sparse data."""
+"""Sparse matrices."""
 
 from __future__ import annotations
 
@@ -10,5 +10,5 @@ __all__ = ["is_sparse"]
 
 
 def is_sparse(X: Any) -> bool:
-    """Return whether X is a sparse matrix or array of scipy."""
+    """Return whether X is a sparse matrix or array of SciPy."""
     return bool(issparse(X))

@@ -1,4 +1,4 @@
-"""Weights of samples and of classes."""
+"""Sample weights and class weights."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from polytomy.errors import ArgumentError
+from polytomy.errors import Argument, ArgumentError
 
 __all__ = ["check_weights", "class_weights"]
 
@@ -33,43 +33,46 @@ def check_weights(sample_weight: ArrayLike | None, n_samples: int) -> NDArray[np
             "weights must be finite and not negative."
         )
     if not weight.any():
-        raise ArgumentError("sample_weight is zero for all samples; at least one must count.")
+        raise ArgumentError("sample_weight is zero for all samples; at least one must be positive.")
     return weight
 
 
 def class_weights(
     class_weight: Mapping[Any, float] | str | None,
     classes: NDArray[Any],
-    codes: NDArray[np.intp],
+    class_indices: NDArray[np.intp],
     sample_weight: ArrayLike | None,
 ) -> NDArray[np.float64] | None:
-    """Return the weights of the samples times those of their classes; None where all are one.
+    """Return the weights of the samples times those of their classes; None if all are one.
 
     Examples
     --------
     >>> class_weights({"a": 2}, np.array(["a", "b"]), np.array([0, 1, 1]), None)
     array([2., 1., 1.])
     """
-    weight = None if sample_weight is None else check_weights(sample_weight, len(codes))
+    weight = None if sample_weight is None else check_weights(sample_weight, len(class_indices))
     is_text = isinstance(class_weight, str)
     if class_weight is None or (is_text and class_weight == "balanced-per-partition"):
         return weight
     if not isinstance(class_weight, Mapping) and not (is_text and class_weight == "balanced"):
         raise ArgumentError(
-            f"class_weight={class_weight!r} is not known. Use a dict of labels and weights, "
-            '"balanced", "balanced-per-partition" or None.'
+            Argument("class_weight", class_weight),
+            ' is not known. Use a dict of labels and weights, "balanced", "balanced-per-partition" '
+            "or None.",
         )
     if isinstance(class_weight, Mapping):
         unknown = [label for label in class_weight if label not in classes.tolist()]
         if unknown:
-            raise ArgumentError(f"class_weight has {unknown[0]!r}, which is no class of the data")
+            raise ArgumentError(
+                Argument("class_weight"), f" has {unknown[0]!r}, which is not a class of the data."
+            )
         by_class = np.array([class_weight.get(label, 1.0) for label in classes.tolist()])
-        of_class = by_class[codes].astype(np.float64)
+        of_class = by_class[class_indices].astype(np.float64)
     else:
-        totals = np.bincount(codes, weight, len(classes))
+        totals = np.bincount(class_indices, weight, len(classes))
         with np.errstate(divide="ignore"):
-            of_class = (totals.sum() / (len(classes) * totals))[codes]
-        of_class[~np.isfinite(of_class)] = 0.0  # of a class without weight
+            of_class = (totals.sum() / (len(classes) * totals))[class_indices]
+        of_class[~np.isfinite(of_class)] = 0.0  # samples of a class without weight
     return of_class if weight is None else of_class * weight
 
 

@@ -1,4 +1,4 @@
-"""Control text to syntax tree and back; what it means is the business of `polytomy.scheme`."""
+"""Control text to syntax tree and back; `polytomy.scheme` gives it meaning."""
 
 from polytomy.language.parser import MAX_CHARACTERS, parse_text
 from polytomy.language.printer import print_text

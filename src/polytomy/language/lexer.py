@@ -1,8 +1,8 @@
 """Control text to tokens.
 
-A word is a run of characters that are neither white space nor one of ``{ } ; " #``. The slash
-is the separator of a partition when it stands alone or among integers only (``0 1/2 3``); inside
-any other word it belongs to the word, so that a name can be a path (``models/corn.model``).
+A word is a run of characters other than white space and ``{ } ; " #``. A slash separates the sides
+of a partition if it is alone or among integers only (``0 1/2 3``). In any other word it is part of
+the word, so that a name can be a path (``models/corn.model``).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ __all__ = [
     "Kind",
     "Token",
     "escape_quoted",
-    "find_half_character",
+    "find_lone_surrogate",
     "is_bare_word",
     "is_name",
     "tokenize",
@@ -26,7 +26,7 @@ __all__ = [
 
 
 class Kind(IntEnum):
-    """What a token is."""
+    """Kind of a token."""
 
     WORD = 1
     INTEGER = 2
@@ -40,7 +40,7 @@ class Kind(IntEnum):
 
 
 class Token(NamedTuple):
-    """One token: `text` is what it says, without quotes, escapes or the sign of a design."""
+    """One token; `text` has no quotes, escapes or ``@``."""
 
     kind: Kind
     text: str
@@ -49,7 +49,7 @@ class Token(NamedTuple):
 
     @property
     def span(self) -> Span:
-        """The place of the token."""
+        """Position of the token."""
         return Span(self.start, self.end)
 
 
@@ -57,8 +57,8 @@ _SINGLE = {"/": Kind.SLASH, ";": Kind.SEMICOLON, "{": Kind.OPEN, "}": Kind.CLOSE
 _ESCAPES = {"n": "\n", "r": "\r", "t": "\t", '"': '"', "\\": "\\"}
 _TO_ESCAPE = {value: "\\" + letter for letter, value in _ESCAPES.items()}
 
-# The alternatives are in the order of how often they occur. Control characters, that are not white
-# space, stand in none but the last one, which is an error.
+# The most frequent alternatives come first. Control characters other than white space match only
+# `strange`, which is an error.
 _TOKEN = re.compile(
     r"""
     \s* (?:
@@ -75,46 +75,47 @@ _TOKEN = re.compile(
     )""",
     re.VERBOSE | re.DOTALL,
 )
-# Longer runs of digits are words: no index and no number of 64 bits needs them.
+# Longer runs of digits are words; no branch index is that long.
 _INTEGER = re.compile(r"[0-9]{1,18}")
 _COUNT_PIECE = re.compile(r"/|[^/]+")
 _ESCAPED = re.compile(r"\\(.)")
 _BARE = re.compile(r"""[^\s;{}"\#@\x00-\x1f\x7f-\x9f][^\s;{}"\#\x00-\x1f\x7f-\x9f]*""")
 _COUNTS_ONLY = re.compile(r"[-+0-9/]*/[-+0-9/]*")
-_HALF_CHARACTER = re.compile("[\ud800-\udfff]")
+_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def is_bare_word(text: str) -> bool:
-    """Tell whether a text reads as one word when it stands without quotes."""
+    """Return whether a text is read as one word without quotes."""
     return _BARE.fullmatch(text) is not None and _COUNTS_ONLY.fullmatch(text) is None
 
 
 def is_name(text: str) -> bool:
-    """Tell whether a text can name a binary: a word that is not an integer."""
+    """Return whether a text can name a binary: a word that is not an integer."""
     return is_bare_word(text) and _INTEGER.fullmatch(text) is None
 
 
-def find_half_character(text: str) -> int:
-    """Return the place of the first lone surrogate, or -1.
+def find_lone_surrogate(text: str) -> int:
+    """Return the position of the first lone surrogate, or -1.
 
-    Python makes them of bytes in another encoding than it was told; no file can hold them.
+    Python produces lone surrogates when it decodes bytes with the wrong encoding. They cannot be
+    written to a file.
     """
-    match = None if text.isascii() else _HALF_CHARACTER.search(text)
+    match = None if text.isascii() else _LONE_SURROGATE.search(text)
     return -1 if match is None else match.start()
 
 
 def escape_quoted(text: str) -> str:
-    """Return a text in double quotes, escaped so that it reads back as itself."""
+    """Return a text in double quotes, escaped so that it is read back unchanged."""
     return '"' + "".join(_TO_ESCAPE.get(character, character) for character in text) + '"'
 
 
 def tokenize(report: Report) -> Iterator[Token]:
-    """Yield the tokens of the report's source, the last of kind END.
+    """Yield the tokens of the report's source; the last has the kind END.
 
-    What cannot be a token is skipped and reported, so that one run finds all of it.
+    Invalid text is reported and skipped, so that one run finds every problem.
     """
     source = report.source.text
-    # Most of the time of reading a large text is spent here; hence the local names.
+    # Reading a large text spends most of its time here, hence the local names.
     make, integer, word, single = Token._make, Kind.INTEGER, Kind.WORD, _SINGLE
     for match in _TOKEN.finditer(source):
         group = match.lastgroup
@@ -144,7 +145,7 @@ def tokenize(report: Report) -> Iterator[Token]:
             yield Token(Kind.QUOTED, text[1:], start, stop)
         elif group == "strange":
             message = (
-                f"character {text[0]!r} cannot stand in a word; put the label or name in quotes"
+                f"character {text[0]!r} is not allowed in a word; put the label or name in quotes"
             )
             report.add(Span(start, stop), message)
     yield Token(Kind.END, "", len(source), len(source))

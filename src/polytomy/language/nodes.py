@@ -1,6 +1,6 @@
-"""The syntax tree of a control text: what stands where, not yet what it means.
+"""The syntax tree of a control text.
 
-Nodes are immutable tuples. They know their place only by offset; lines and columns are worked out
+Nodes are immutable tuples. They store their position as offsets; lines and columns are computed
 when a message needs them.
 """
 
@@ -25,12 +25,12 @@ class Word(NamedTuple):
 
     @property
     def span(self) -> Span:
-        """The place of the word."""
+        """Position of the word."""
         return Span(self.start, self.end)
 
     @property
     def shown(self) -> str:
-        """The word as messages show it: with its quotes, and a very long one in part."""
+        """The word as messages show it: with its quotes, and cut if it is very long."""
         text = self.text
         if len(text) > _LONGEST_SHOWN:
             text = text[: _LONGEST_SHOWN - 1] + "…"
@@ -44,7 +44,7 @@ class Leaf(NamedTuple):
 
     @property
     def span(self) -> Span:
-        """The place of the label."""
+        """Position of the label."""
         return self.label.span
 
 
@@ -59,12 +59,12 @@ class Partition(NamedTuple):
 
     @property
     def span(self) -> Span:
-        """The place of the partition, from its binary to its semicolon."""
+        """Position of the partition, from its binary to its semicolon."""
         return Span(self.start, self.end)
 
 
 class TwoWay(NamedTuple):
-    """A binary classifier that decides between its branches: ``name {a b}``."""
+    """A binary classifier that decides between two branches: ``name {a b}``."""
 
     binary: Word
     branches: tuple[Branch, ...]
@@ -72,7 +72,7 @@ class TwoWay(NamedTuple):
 
 
 class Coded(NamedTuple):
-    """Partitions solved together for the branches: ``a 0/1; b 1/2; {x y z}``."""
+    """Partitions that together decide between branches: ``a 0/1; b 1/2; {x y z}``."""
 
     partitions: tuple[Partition, ...]
     branches: tuple[Branch, ...]
@@ -80,10 +80,9 @@ class Coded(NamedTuple):
 
 
 class Designed(NamedTuple):
-    """A design in place of a partition list: ``@one-vs-one {x y z}``.
+    """A design in place of a list of partitions: ``@one-vs-one {x y z}``.
 
-    `binary`, if given, is the specification of all its binaries, or the name they are numbered
-    under.
+    `binary` is the specification of all its binaries, the base of their numbered names, or None.
     """
 
     design: str

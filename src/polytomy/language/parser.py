@@ -6,26 +6,25 @@
     model       := TWOCLASS | partition+ | "@" DESIGN [TWOCLASS]
     partition   := TWOCLASS CLASS+ "/" CLASS+ ";"
 
-Inside braces the words ``a b m 0 / 1;`` could be read in more than one way. They mean the classes
-``a`` and ``b`` followed by a partition named ``m``: going back from the slash, the integers are the
-partition's, the word before them is its binary, and what stands before that are classes. A binary
-is therefore never an unquoted integer.
+Inside braces, ``a b m 0 / 1;`` is ambiguous. It means the classes ``a`` and ``b`` followed by a
+partition named ``m``: going back from the slash, integers are branch indices, the word before them
+is the binary, and the words before that are classes. So a binary is never an unquoted integer.
 
-The parser keeps its own stack, so nesting is limited by memory alone. After a problem it goes on at
-the next ``;``, ``{`` or ``}`` and so finds the other problems of the text.
+The parser has its own stack, so that only memory limits nesting. After a problem it continues at
+the next ``;``, ``{`` or ``}``, to find the other problems of the text.
 """
 
 from __future__ import annotations
 
 from polytomy.errors import ControlError, Problem
-from polytomy.language.lexer import Kind, Token, find_half_character, tokenize
+from polytomy.language.lexer import Kind, Token, find_lone_surrogate, tokenize
 from polytomy.language.nodes import Branch, Coded, Designed, Leaf, Partition, TwoWay, Word
 from polytomy.language.span import Report, Source, Span
 
 __all__ = ["MAX_CHARACTERS", "parse_text"]
 
-# One-vs-one of 1000 classes is about 14 million characters; reading a text of this size takes
-# less than 3 GB of memory, whatever the text is.
+# One-vs-one of 1000 classes takes about 14 million characters. Reading any text of this size takes
+# less than 3 GB of memory.
 MAX_CHARACTERS = 16 * 2**20
 
 
@@ -34,13 +33,13 @@ def parse_text(source: Source) -> Branch:
     if len(source.text) > MAX_CHARACTERS:
         message = (
             f"the text has {len(source.text):,} characters; the limit is {MAX_CHARACTERS:,}. "
-            "Write designs in short form, for example @one-vs-one {...}"
+            "Use designs in short form, such as @one-vs-one {...}"
         )
         raise ControlError((Problem(source.name, 1, 1, message),))
-    half = find_half_character(source.text)
-    if half >= 0:
-        message = "half a character stands here, so this is no text; decode the file as UTF-8"
-        raise ControlError((source.problem(Span(half, half + 1), message),))
+    surrogate = find_lone_surrogate(source.text)
+    if surrogate >= 0:
+        message = "a lone surrogate is not a character; decode the file as UTF-8"
+        raise ControlError((source.problem(Span(surrogate, surrogate + 1), message),))
     report = Report(source)
     branches = _Parser(report).parse()
     report.raise_if_any()
@@ -48,7 +47,7 @@ def parse_text(source: Source) -> Branch:
 
 
 class _Frame:
-    """An open brace: what stands before it, and the branches read so far."""
+    """An open brace: the model before it, and the branches read so far."""
 
     __slots__ = ("branches", "head", "n_problems", "opened")
 
@@ -62,7 +61,7 @@ class _Frame:
 
 
 class _Design:
-    """A design that waits for its brace."""
+    """A design whose brace has not been read yet."""
 
     __slots__ = ("binary", "name")
 
@@ -76,14 +75,14 @@ class _Parser:
         self.report = report
         self.frames: list[_Frame] = []
         self.top: list[Branch] = []
-        self.branches = self.top  # of the innermost open brace
+        self.branches = self.top  # those of the innermost open brace
         self.words: list[Token] = []  # not yet known to be classes, a binary or indices
         self.slashes: list[tuple[int, Token]] = []  # number of words before each
         self.partitions: list[Partition] = []  # waiting for their brace
         self.design: _Design | None = None  # waiting for its brace
 
     def parse(self) -> list[Branch]:
-        """Return the branches at the top: just one, if there is no problem."""
+        """Return the branches at the top level: exactly one if there is no problem."""
         word, integer, quoted = Kind.WORD, Kind.INTEGER, Kind.QUOTED
         for token in tokenize(self.report):
             kind = token[0]
@@ -109,19 +108,20 @@ class _Parser:
     def _complain(self, token: Token | Word, message: str) -> None:
         self.report.add(token.span, message)
 
-    # -- what a token does ------------------------------------------------------------------
+    # -- tokens -----------------------------------------------------------------------------
 
     def _end_partition(self, semicolon: Token) -> None:
         if self.design is not None:
-            self._complain(semicolon, "a design is followed by its branches in braces, not by ';'")
+            message = "a design must be followed by its branches in braces, not by ';'"
+            self._complain(semicolon, message)
             return
         words, slashes = self.words, self.slashes
         self.words, self.slashes = [], []
         if not words and not slashes:
-            self._complain(semicolon, "';' ends a partition, and none stands before it; remove it")
+            self._complain(semicolon, "there is no partition before ';'; remove it")
             return
         partition = self._read_partition(words, slashes, semicolon)
-        # A partition with a problem still counts as one, or its braces would be a second problem.
+        # A partition with a problem still counts, or its braces would be reported as well.
         self.partitions.append(partition or _BROKEN_PARTITION)
 
     def _read_partition(
@@ -132,7 +132,7 @@ class _Parser:
             self._complain(words[0], message)
             return None
         if len(slashes) > 1:
-            self._complain(slashes[1][1], "a partition has one '/'; end it with ';'")
+            self._complain(slashes[1][1], "a partition has only one '/'; end it with ';'")
             return None
         cut, slash = slashes[0]
         first = cut  # of the indices left of the slash
@@ -140,25 +140,22 @@ class _Parser:
             first -= 1
         if first == 0:
             message = (
-                "a partition starts with the name of its binary, or with a specification in "
-                'quotes, "" for the default one'
+                "a partition starts with the name of its binary or with a specification in quotes "
+                '("" for the default)'
             )
             self._complain(words[0] if cut else slash, message)
             return None
-        strangers = [word for word in words[cut:] if word.kind is not Kind.INTEGER]
+        unexpected = [word for word in words[cut:] if word.kind is not Kind.INTEGER]
         if first == cut > 1:
-            strangers.insert(0, words[cut - 1])
-        for word in strangers:
-            message = (
-                f"{_word(word).shown} stands where the index of a branch is expected; a partition "
-                "counts the branches of its model from 0"
-            )
+            unexpected.insert(0, words[cut - 1])
+        for word in unexpected:
+            message = f"expected the index of a branch, counted from 0; got {_word(word).shown}"
             self._complain(word, message)
-        if strangers:
+        if unexpected:
             return None
         if first == cut or cut == len(words):
             side, place = ("left", slash) if first == cut else ("right", semicolon)
-            message = f"nothing stands {side} of '/'; each side names a branch or more"
+            message = f"the {side} side of '/' is empty; each side needs at least one branch"
             self._complain(place, message)
             return None
         self._add_leaves(words[: first - 1])
@@ -172,7 +169,7 @@ class _Parser:
 
     def _open(self, brace: Token) -> None:
         if self.slashes and self.design is None:
-            # A partition without ';' still counts as one, or its words would be more problems.
+            # A partition without ';' still counts, or its words would be reported as well.
             self.words = []
             self.partitions.append(_BROKEN_PARTITION)
         self._drop_slashes()
@@ -187,14 +184,14 @@ class _Parser:
             binary = words.pop()
             if binary.kind is Kind.INTEGER:
                 message = (
-                    f"{binary.text} cannot name a binary: a number is a class. Write a word, or a "
+                    f"{binary.text} cannot name a binary, because it is a number; use a word, or a "
                     "specification in quotes"
                 )
                 self._complain(binary, message)
             self._add_leaves(words)
             head = _word(binary)
         else:
-            message = 'a brace follows a binary, partitions or a design: name {a b}, or "" {a b}'
+            message = "'{' must follow a binary, partitions or a design: name {a b}, or \"\" {a b}"
             self._complain(brace, message)
         self.frames.append(_Frame(head, brace, len(self.report.problems)))
         self.branches = self.frames[-1].branches
@@ -202,12 +199,12 @@ class _Parser:
     def _close(self, brace: Token) -> None:
         self._finish_words(brace)
         if not self.frames:
-            self._complain(brace, "'}' closes nothing")
+            self._complain(brace, "'}' has no matching '{'")
             return
         frame = self.frames.pop()
         self.branches = self.frames[-1].branches if self.frames else self.top
         if not frame.branches and frame.n_problems == len(self.report.problems):
-            self._complain(frame.opened, "these braces are empty; write the branches in them")
+            self._complain(frame.opened, "these braces are empty; put the branches inside")
         branches = tuple(frame.branches)
         if isinstance(frame.head, Word):
             span = Span(frame.head.start, brace.end)
@@ -223,27 +220,30 @@ class _Parser:
     def _start_design(self, token: Token) -> None:
         self._finish_words(token)
         if not token.text:
-            self._complain(token, "'@' is followed by the name of a design: @one-vs-one {a b c}")
+            message = "'@' must be followed by the name of a design: @one-vs-one {a b c}"
+            self._complain(token, message)
         self.design = _Design(token)
 
     def _name_design(self, token: Token) -> None:
         assert self.design is not None
         if self.design.binary is not None or token.kind is Kind.INTEGER:
             message = (
-                f"{_word(token).shown} stands between a design and its braces; only a name or a "
+                f"unexpected {_word(token).shown} between a design and its braces; only one name "
             )
-            self._complain(token, message + "specification may")
+            self._complain(token, message + "or specification is allowed there")
         self.design.binary = _word(token)
 
     def _end(self, end: Token) -> None:
         self._finish_words(end)
         if self.frames:
             count = len(self.frames)
-            more = f", and {count - 1} more inside it are not" if count > 1 else ""
-            self._complain(self.frames[0].opened, f"'{{' is not closed{more}; add '}}'")
+            message = "'{' is not closed; add '}'"
+            if count > 1:
+                message = f"{count} braces from here on are not closed; add '}}' for each"
+            self._complain(self.frames[0].opened, message)
         elif len(self.top) > 1:
             message = (
-                "the text ends with its first branch, yet more follows; put the branches in braces "
+                "unexpected text after the first branch; to combine branches, put them in braces "
                 "after a binary or partitions"
             )
             self.report.add(self.top[1].span, message)
@@ -254,16 +254,17 @@ class _Parser:
     # -- words that turn out to be classes ----------------------------------------------------
 
     def _finish_words(self, following: Token) -> None:
-        """Take the waiting words as classes; nothing else may wait."""
+        """Make classes of the waiting words, and report anything else that waits."""
         self._drop_slashes()
         words, self.words = self.words, []
         if self.design is not None:
-            self._complain(self.design.name, "a design is followed by its branches in braces")
+            message = "a design must be followed by its branches in braces"
+            self._complain(self.design.name, message)
             self.design = None
         if self.partitions:
             self._refuse_between(words)
             if not words:
-                message = "partitions are followed by the branches they divide: {a b c}"
+                message = "partitions must be followed by their branches in braces: {a b c}"
                 self._complain(following, message)
             self.partitions = []
         else:
@@ -278,14 +279,15 @@ class _Parser:
     def _refuse_between(self, words: list[Token]) -> None:
         if words:
             message = (
-                f"{_word(words[0]).shown} stands between partitions and their branches; the "
-                "branches go in braces right after the last ';'"
+                f"unexpected {_word(words[0]).shown} between partitions and their branches; put "
+                "the branches in braces right after the last ';'"
             )
             self._complain(words[0], message)
 
     def _drop_slashes(self) -> None:
         for _, slash in self.slashes[:1]:
-            self._complain(slash, "'/' belongs in a partition that ends with ';': name 0 / 1;")
+            message = "'/' is only allowed in a partition, which ends with ';': name 0 / 1;"
+            self._complain(slash, message)
         self.slashes = []
 
 

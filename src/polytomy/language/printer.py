@@ -7,14 +7,14 @@ from polytomy.language.nodes import Branch, Coded, Designed, Leaf, TwoWay, Word
 
 __all__ = ["print_text", "print_word"]
 
-# Deeper levels are not indented further, or the text of a chain would grow with its square.
+# Deeper levels are not indented further, or the text of a chain would grow quadratically.
 _DEEPEST_INDENT = 20
 
 
 def print_text(branch: Branch) -> str:
-    """Return the control text of a syntax tree, without a line break at its end.
+    """Return the control text of a syntax tree, without a line break at the end.
 
-    A model whose branches are all classes keeps them on one line; others give each branch its own.
+    If all branches of a model are classes, they share a line; otherwise each branch has its own.
     """
     lines: list[str] = []
     waiting: list[tuple[Branch | str, int]] = [(branch, 0)]
@@ -49,5 +49,5 @@ def print_text(branch: Branch) -> str:
 
 
 def print_word(word: Word) -> str:
-    """Return a name, specification or label as it is written, in quotes where it has them."""
+    """Return a name, specification or label as it is written, with its quotes if it has any."""
     return escape_quoted(word.text) if word.quoted else word.text

@@ -1,4 +1,4 @@
-"""Places in a control text."""
+"""Positions in a control text, and problems at them."""
 
 from __future__ import annotations
 
@@ -10,23 +10,22 @@ from polytomy.errors import ControlError, Problem
 
 __all__ = ["MAX_PROBLEMS", "Report", "Source", "Span", "printable"]
 
-# A text with more problems than this is not a control text; the rest is not looked for.
+# A text with more problems than this is not a control text; the search stops.
 MAX_PROBLEMS = 50
 
-# A line longer than this is shown in part, so that one problem in a file without line breaks does
-# not print the file.
+# A longer line is cut, so that a problem in a file without line breaks does not print the file.
 _WIDEST_EXCERPT = 120
 
 
 class Span(NamedTuple):
-    """A stretch of the text: offsets of its first character and of the one after its last."""
+    """A range of the text: the offsets of its first character and after its last."""
 
     start: int
     end: int
 
 
 class Source:
-    """A control text with its name, able to say where an offset stands.
+    """A control text with its name; converts offsets to lines and columns.
 
     Examples
     --------
@@ -53,17 +52,17 @@ class Source:
         return starts
 
     def place(self, offset: int) -> tuple[int, int]:
-        """Return the line and the column of an offset, both counted from one."""
+        """Return the line and column of an offset, both counted from one."""
         line = bisect_right(self._line_starts, offset)
         return line, offset - self._line_starts[line - 1] + 1
 
     def place_text(self, offset: int) -> str:
-        """Return the place as `line:column`, as messages name a second place of the same file."""
+        """Return the position as `line:column`."""
         line, column = self.place(offset)
         return f"{line}:{column}"
 
     def problem(self, span: Span, message: str) -> Problem:
-        """Return a problem at the start of a span, with the line it stands in."""
+        """Return a problem at the start of a span, with its line of the text."""
         line, column = self.place(span.start)
         first = self._line_starts[line - 1]
         following = self._line_starts[line] if line < len(self._line_starts) else len(self.text) + 1
@@ -78,30 +77,30 @@ class Source:
 
 
 def printable(text: str) -> str:
-    """Return the text with a mark for what would move a terminal's cursor or colours."""
+    """Return the text with control characters, which could change a terminal, replaced."""
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() or c == "\t" else "\ufffd" for c in text)
 
 
 class Report:
-    """The problems of one text, gathered so that one run shows all of them."""
+    """The problems of one text, collected so that all are reported together."""
 
     def __init__(self, source: Source) -> None:
         self.source = source
         self.problems: list[Problem] = []
 
     def add(self, span: Span, message: str) -> None:
-        """Note a problem; past MAX_PROBLEMS of them raise what is there."""
+        """Add a problem; raise ControlError when there are MAX_PROBLEMS."""
         self.problems.append(self.source.problem(span, message))
         if len(self.problems) == MAX_PROBLEMS:
             self.problems.append(
-                self.source.problem(span, f"{MAX_PROBLEMS} problems so far; the rest is not read")
+                self.source.problem(span, f"{MAX_PROBLEMS} problems found; the rest is not read")
             )
             self.raise_if_any()
 
     def raise_if_any(self) -> None:
-        """Raise ControlError with the problems in the order of the text, if there are any."""
+        """Raise ControlError with all problems, in the order of the text, if there are any."""
         if self.problems:
             self.problems.sort(key=lambda problem: (problem.line, problem.column))
             raise ControlError(tuple(self.problems))

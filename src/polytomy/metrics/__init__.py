@@ -1,8 +1,8 @@
-"""How good the classes and the probabilities of a multi-class classifier are.
+"""Metrics of predicted classes and class probabilities.
 
-Each function takes the true labels, what was said of them, and optional sample weights. A weight
-counts as that many copies of its sample. Columns of ``proba`` are in the order of ``classes``, by
-default the sorted labels of ``y``.
+Each function takes the true labels, the predictions and optional sample weights. A weight counts as
+that many copies of its sample. The columns of ``proba`` are in the order of ``classes``, by default
+the sorted labels of ``y``.
 """
 
 from polytomy.metrics.reliability import (

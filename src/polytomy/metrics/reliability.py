@@ -1,4 +1,4 @@
-"""Whether what is given a probability happens that often."""
+"""Calibration: whether predicted probabilities match observed frequencies."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from polytomy.errors import ArgumentError
+from polytomy.errors import Argument, ArgumentError
 from polytomy.inputs.judged_samples import check_judged_samples
 
 _RELIABILITY_BIN = np.dtype(
@@ -29,11 +29,11 @@ def classwise_calibration_error(
     bins: int = 15,
     sample_weight: ArrayLike | None = None,
 ) -> float:
-    """Return how far the probabilities of each class are from its frequency, on average.
+    """Return the classwise expected calibration error (Kull et al. 2019).
 
-    The classwise expected calibration error (Kull et al. 2019): for each class the samples are
-    binned by its probability; the distance of mean probability and observed frequency is averaged
-    over the bins by their weight, then over the classes.
+    For each class, samples are binned by the probability of the class. The difference between mean
+    probability and observed frequency is averaged over the bins, weighted by their samples, and
+    then over the classes.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ def classwise_calibration_error(
 
     Examples
     --------
-    Class 1 is given 0.3 and happens half of the time, so both classes are off by 0.2:
+    Class 1 has probability 0.3 but frequency 0.5, so both classes are off by 0.2:
 
     >>> round(classwise_calibration_error([0, 1], [[0.7, 0.3], [0.7, 0.3]]), 6)
     0.2
@@ -65,9 +65,10 @@ def confidence_calibration_error(
     bins: int = 15,
     sample_weight: ArrayLike | None = None,
 ) -> float:
-    """Return how far the winning class's probability is from the accuracy, on average.
+    """Return the expected calibration error of the prediction's confidence (Guo et al. 2017).
 
-    The expected calibration error of the prediction's confidence (Guo et al. 2017).
+    Samples are binned by the probability of the predicted class, and the difference between that
+    probability and the accuracy is averaged over the bins.
 
     Parameters
     ----------
@@ -80,7 +81,7 @@ def confidence_calibration_error(
 
     Examples
     --------
-    Confidence 0.7, right half of the time:
+    The confidence is 0.7, the accuracy 0.5:
 
     >>> round(confidence_calibration_error([0, 1], [[0.7, 0.3], [0.7, 0.3]]), 6)
     0.2
@@ -98,21 +99,21 @@ def reliability_table(
     bins: int = 10,
     sample_weight: ArrayLike | None = None,
 ) -> NDArray[np.void]:
-    """Return, for each class and each bin of its probability, what was said and what happened.
+    """Return the mean probability and the frequency of each class, in bins of its probability.
 
     Parameters
     ----------
     y, proba, classes, sample_weight
         As in :func:`brier_score`.
     bins : int, default=10
-        Number of bins of equal width. A bin holds its lower edge; the last one holds both edges.
+        Number of bins of equal width. A bin includes its lower edge, the last bin both edges.
 
     Returns
     -------
     structured array of shape (n_classes, bins)
         Fields: ``lower`` and ``upper``, the edges; ``predicted``, the mean probability;
-        ``observed``, the frequency of the class; ``weight``, the sum of sample weights. Empty bins
-        have weight zero, and NaN for the means.
+        ``observed``, the frequency of the class; ``weight``, the sum of sample weights. An empty
+        bin has weight zero and NaN for both means.
 
     Examples
     --------
@@ -129,25 +130,27 @@ def reliability_table(
     """
     judged = check_judged_samples(y, proba, classes, sample_weight)
     edges = _bin_edges(bins)
-    columns = zip(judged.proba.T, judged.happened.T, strict=True)
-    return np.stack([_reliability(said, did, judged.weight, edges) for said, did in columns])
+    columns = zip(judged.proba.T, judged.indicators.T, strict=True)
+    return np.stack(
+        [_reliability(proba, is_class, judged.weight, edges) for proba, is_class in columns]
+    )
 
 
 def _reliability(
-    said: NDArray[np.float64],
-    happened: NDArray[Any],
+    predicted: NDArray[np.float64],
+    observed: NDArray[Any],
     weight: NDArray[np.float64],
     edges: NDArray[np.float64],
 ) -> NDArray[np.void]:
     n_bins = len(edges) - 1
-    place = np.clip(np.searchsorted(edges, said, side="right") - 1, 0, n_bins - 1)
+    place = np.clip(np.searchsorted(edges, predicted, side="right") - 1, 0, n_bins - 1)
     table = np.zeros(n_bins, dtype=_RELIABILITY_BIN)
     table["lower"], table["upper"] = edges[:-1], edges[1:]
     total = np.bincount(place, weight, n_bins)
     table["weight"] = total
     with np.errstate(invalid="ignore"):  # 0 / 0 is the NaN of an empty bin
-        table["predicted"] = np.bincount(place, weight * said, n_bins) / total
-        table["observed"] = np.bincount(place, weight * happened, n_bins) / total
+        table["predicted"] = np.bincount(place, weight * predicted, n_bins) / total
+        table["observed"] = np.bincount(place, weight * observed, n_bins) / total
     return table
 
 
@@ -159,6 +162,6 @@ def _calibration_error(table: NDArray[np.void]) -> float:
 
 def _bin_edges(bins: int) -> NDArray[np.float64]:
     if isinstance(bins, bool) or not isinstance(bins, int | np.integer) or bins < 1:
-        raise ArgumentError(f"bins={bins!r} must be a whole number, one or more.")
-    # Divided and not added up, so that the edge at 0.3 is the number that is written so.
+        raise ArgumentError(Argument("bins", bins), " is not a whole number of 1 or more.")
+    # Division makes the edge at 0.3 equal to the literal 0.3; repeated addition would not.
     return np.arange(int(bins) + 1) / int(bins)

@@ -15,17 +15,17 @@ from polytomy.inputs.weights import check_weights
 def uncertainty_coefficient(
     y: ArrayLike, predicted: ArrayLike, *, sample_weight: ArrayLike | None = None
 ) -> float:
-    """Return the share of the uncertainty about the true class that the predictions take away.
+    """Return the share of the uncertainty about the true class that the predictions remove.
 
-    It is I(y; predicted) / H(y): mutual information over the entropy of the truth (Shannon 1948;
-    Press et al. 1992). Zero means that the predictions tell nothing, one that they tell all. It
-    asks only for information, so a classifier that swaps two classes always scores as well as one
-    that never does. Where only one true class occurs, nothing is uncertain, and it is one.
+    It is I(y; predicted) / H(y), the mutual information over the entropy of the true classes
+    (Shannon 1948; Press et al. 1992): zero if the predictions carry no information, one if they
+    determine the class. A classifier that always swaps two classes scores as well as one that never
+    does. If there is only one true class, the score is one.
 
     Parameters
     ----------
     y, predicted : arrays of shape (n_samples,)
-        True and predicted labels; the two need not have the same set of labels.
+        True and predicted labels; their sets of labels may differ.
     sample_weight : array of shape (n_samples,), optional
 
     Returns
@@ -34,21 +34,21 @@ def uncertainty_coefficient(
 
     Examples
     --------
-    Knowing the prediction halves the possibilities, from four classes to two:
+    Each prediction reduces four possible classes to two:
 
     >>> round(uncertainty_coefficient(["a", "b", "c", "d"], ["a", "a", "c", "c"]), 6)
     0.5
     """
-    true_labels, given_labels = check_labels(y, "y"), check_labels(predicted, "predicted")
-    if len(true_labels) != len(given_labels):
+    true_labels, predicted_labels = check_labels(y, "y"), check_labels(predicted, "predicted")
+    if len(true_labels) != len(predicted_labels):
         raise ArgumentError(
-            f"y has {len(true_labels)} labels and predicted has {len(given_labels)}. "
-            "Give one prediction for each sample."
+            f"y has {len(true_labels)} labels, but predicted has {len(predicted_labels)}. "
+            "Pass one prediction for each sample."
         )
     weight = check_weights(sample_weight, len(true_labels))
-    truth, given = _enumerate(true_labels), _enumerate(given_labels)
-    joint = np.zeros((truth.max() + 1, given.max() + 1))
-    np.add.at(joint, (truth, given), weight / weight.sum())
+    rows, columns = _enumerate(true_labels), _enumerate(predicted_labels)
+    joint = np.zeros((rows.max() + 1, columns.max() + 1))
+    np.add.at(joint, (rows, columns), weight / weight.sum())
     of_truth = joint.sum(axis=1)
     if np.count_nonzero(of_truth) == 1:
         return 1.0
@@ -72,11 +72,11 @@ def brier_score(
     y : array of shape (n_samples,)
         True labels.
     proba : array of shape (n_samples, n_classes)
-        Probabilities, rows sum to one.
+        Probabilities; rows sum to one.
     classes : array of shape (n_classes,), optional
         Labels of the columns; the sorted labels of `y` by default.
     per_class : bool, default=True
-        Whether the mean goes over samples and classes, or over samples only, which is
+        Whether to average over samples and classes, or over samples only, which gives a score
         sqrt(n_classes) times as large.
     sample_weight : array of shape (n_samples,), optional
 
@@ -94,7 +94,7 @@ def brier_score(
     0.8
     """
     judged = check_judged_samples(y, proba, classes, sample_weight)
-    squares = np.sum((judged.proba - judged.happened) ** 2, axis=1)
+    squares = np.sum((judged.proba - judged.indicators) ** 2, axis=1)
     if per_class:
         squares /= judged.proba.shape[1]
     return float(np.sqrt(np.average(squares, weights=judged.weight)))
@@ -107,10 +107,10 @@ def winner_brier_score(
     *,
     sample_weight: ArrayLike | None = None,
 ) -> float:
-    """Return the root-mean-square error of the winning class's probability alone.
+    """Return the root-mean-square error of the predicted class's probability.
 
-    It is sqrt(mean (p_winner − [the winner is right])²): how far the confidence of the prediction
-    can be trusted. Ties go to the first class.
+    It is sqrt(mean (p_winner − [the winner is right])²), the error of the prediction's confidence.
+    Ties go to the first class.
 
     Parameters
     ----------
@@ -143,7 +143,7 @@ def log_loss(
     """Return the mean of −log(probability of the true class).
 
     A probability of zero counts as 2.2e-16, the spacing of floating-point numbers at one, so that
-    one such sample costs 36 and not infinity.
+    such a sample costs 36 instead of infinity.
 
     Parameters
     ----------

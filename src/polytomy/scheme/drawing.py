@@ -1,15 +1,15 @@
-"""Schemes drawn for a terminal."""
+"""Drawings of schemes for the terminal."""
 
 from __future__ import annotations
 
 from polytomy.language.printer import print_word
 from polytomy.language.span import printable
-from polytomy.scheme.labels import Label, word_of_label
+from polytomy.scheme.labels import Label, label_to_word
 from polytomy.scheme.layout import ClassRef, Layout, Node, NodeRef
 
 __all__ = ["draw_matrix", "draw_tree"]
 
-# Beyond these a drawing is no longer looked at; the control text has the rest.
+# A larger drawing would be of no use; the control text has everything.
 _MOST_LINES = 10_000
 _MOST_CHARACTERS = 2**22
 _MOST_COLUMNS = 500
@@ -18,7 +18,7 @@ _SIGNS = {-1: "-", 0: ".", 1: "+"}
 
 
 def draw_tree(layout: Layout) -> str:
-    """Return the nodes and classes of a layout as a tree of lines.
+    """Return a drawing of the nodes and classes as a tree.
 
     >>> from polytomy.scheme import parse
     >>> print(parse("m 0/1; n 0/2; o 1/2; {a b left_or_right {c d}}").draw())
@@ -30,7 +30,7 @@ def draw_tree(layout: Layout) -> str:
         └── d
     """
     lines: list[str] = []
-    n_characters = 0  # the lines of a long chain grow with their number
+    n_characters = 0  # bounded too, because the lines of a chain get longer and longer
     waiting = [(NodeRef(0) if layout.nodes else ClassRef(0), "", "")]
     while waiting and len(lines) < _MOST_LINES and n_characters < _MOST_CHARACTERS:
         branch, lead, below = waiting.pop()
@@ -64,7 +64,7 @@ def _headline(node: Node) -> str:
 
 
 def draw_matrix(layout: Layout) -> str:
-    """Return the coding matrix of a flat layout, a row a partition and a column a class.
+    """Return a drawing of the coding matrix of a flat layout: a row for each partition.
 
     >>> from polytomy.scheme import parse
     >>> print(parse("m 0/1; n 0/2; o 1/2; {corn oak pine}").draw(matrix=True))
@@ -92,9 +92,9 @@ def draw_matrix(layout: Layout) -> str:
 
 
 def _drawn_label(label: Label) -> str:
-    return _drawn(print_word(word_of_label(label)))
+    return _drawn(print_word(label_to_word(label)))
 
 
 def _drawn(written: str) -> str:
-    """Return a word of a control text such that it keeps to its line."""
+    """Return a word of a control text without line breaks, and cut if it is very long."""
     return printable(written if len(written) <= _LONGEST_WORD else written[:_LONGEST_WORD] + "…")

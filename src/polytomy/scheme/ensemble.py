@@ -1,4 +1,4 @@
-"""Several schemes over the same classes, whose probabilities are averaged."""
+"""Ensembles of schemes over the same classes."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ __all__ = ["SchemeEnsemble"]
 
 
 class SchemeEnsemble:
-    """Schemes over the same classes, as one `scheme=` of a classifier.
+    """Several schemes over the same classes, to be used as the `scheme` of a classifier.
 
-    The classifier trains a dichotomy that occurs in several of them once, and its probabilities are
-    the mean of theirs. An ensemble is immutable, and prints as the control texts of its schemes.
+    The classifier averages the probabilities of the schemes, and trains a dichotomy that occurs in
+    several of them once. An ensemble is immutable, and prints as the control texts of its schemes.
 
     Parameters
     ----------
-    schemes : one scheme or more, of the same classes in any order
+    schemes : one or more schemes over the same classes, in any order
 
     Attributes
     ----------
@@ -39,15 +39,15 @@ class SchemeEnsemble:
     def __init__(self, schemes: Iterable[Scheme]) -> None:
         members = tuple(schemes)
         if not members:
-            raise SchemeError("an ensemble needs a scheme or more")
+            raise SchemeError("an ensemble needs at least one scheme")
         for position, scheme in enumerate(members):
             if not isinstance(scheme, Scheme):
                 raise SchemeError(f"member {position} of the ensemble is {scheme!r}, not a scheme")
             strange = set(scheme.classes) ^ set(members[0].classes)
             if strange:
                 raise SchemeError(
-                    f"member {position} of the ensemble has other classes than the first: "
-                    f"{', '.join(sorted(map(repr, strange)))}"
+                    f"member {position} of the ensemble does not have the classes of the first; "
+                    f"they differ in {', '.join(sorted(map(repr, strange)))}"
                 )
         self.__dict__["schemes"] = members
 
@@ -58,7 +58,7 @@ class SchemeEnsemble:
 
     @property
     def n_dichotomies(self) -> int:
-        """Number of different divisions of the classes, the sides in either order."""
+        """Number of different dichotomies; the order of the sides does not matter."""
         sides = {
             frozenset([frozenset(each.negative_classes), frozenset(each.positive_classes)])
             for scheme in self.schemes

@@ -1,7 +1,7 @@
-"""Designs that can stand in for a partition list: ``@one-vs-one {a b c}``.
+"""Designs that can replace a list of partitions: ``@one-vs-one {a b c}``.
 
-They are codes that depend on the number of branches alone; the random ones are drawn from a fixed
-seed, so that a text always means the same scheme.
+Their codes depend only on the number of branches. Random codes have a fixed seed, so that a text
+always means the same scheme.
 """
 
 from __future__ import annotations
@@ -24,35 +24,35 @@ from polytomy.codes import (
 )
 from polytomy.errors import ArgumentError
 
-__all__ = ["SHORT_FORMS", "ShortForm", "matching_short_form"]
+__all__ = ["SHORT_FORMS", "ShortForm", "find_short_form"]
 
 
 class ShortForm(NamedTuple):
-    """A code known by name: how it is made, and how many rows it has for n branches."""
+    """A named code: functions that make it, and count its partitions, for n branches."""
 
     make: Callable[[int], CodingMatrix]
-    count_rows: Callable[[int], int]
+    count_partitions: Callable[[int], int]
 
     def expand(self, n_branches: int) -> CodingMatrix:
-        """Return the code over so many branches, or raise ArgumentError if there is none."""
+        """Return the code over n branches, or raise ArgumentError if there is none."""
         if n_branches < 2:
-            raise ArgumentError("a design needs two branches or more")
+            raise ArgumentError("a design needs at least two branches")
         return self.make(n_branches)
 
 
 def _count_strict(n_branches: int) -> int:
-    """Return the number of all partitions without zeros, or of 64 branches where it is more."""
+    """Return the number of all partitions without zeros; more branches count as 64."""
     return (1 << min(n_branches, 64) - 1) - 1
 
 
 def _count_ternary(n_branches: int) -> int:
-    """Return the number of all partitions, or of 64 branches where it is more."""
+    """Return the number of all partitions; more branches count as 64."""
     n_branches = min(n_branches, 64)
     return int(3**n_branches - 2 ** (n_branches + 1) + 1) // 2
 
 
 def _count_orthogonal(n_branches: int) -> int:
-    """Return the order of the Hadamard matrix; two and three branches have none."""
+    """Return the order of the Hadamard matrix, except for two and three branches."""
     return {2: 1, 3: 3}.get(n_branches) or hadamard_order(n_branches)
 
 
@@ -72,15 +72,15 @@ SHORT_FORMS: dict[str, ShortForm] = {
 }
 
 
-def matching_short_form(code: CodingMatrix) -> str | None:
-    """Return the name of the design whose expansion is this code, if there is one."""
+def find_short_form(code: CodingMatrix) -> str | None:
+    """Return the name of the design that expands to this code, or None."""
     for name, form in SHORT_FORMS.items():
-        # Drawing a random code, only to find that it is another one, takes its time.
-        if form.count_rows(code.n_classes) != code.n_partitions:
+        # Comparing sizes first avoids drawing random codes, which is slow.
+        if form.count_partitions(code.n_classes) != code.n_partitions:
             continue
         try:
             expansion = form.expand(code.n_classes)
-        except ArgumentError:  # exhaustive has a limit of its own
+        except ArgumentError:  # too many branches for an exhaustive code
             continue
         if expansion == code:
             return name

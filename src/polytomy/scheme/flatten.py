@@ -1,4 +1,4 @@
-"""Nested schemes to one code, and codes to the trees they stand for."""
+"""Nested schemes to one code, and codes to trees."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ __all__ = ["flatten_layout", "unfold_layout"]
 def flatten_layout(layout: Layout) -> Layout:
     """Return the layout as one code over all classes, with the same binaries in the same order.
 
-    A partition of a node covers all classes below each branch; classes that are not below the node
-    are left out of its partitions (zero).
+    A branch in a partition becomes all classes below it. Classes that are not below the node are
+    left out of its partitions (zero).
     """
     if len(layout.nodes) <= 1:
         return layout
@@ -24,7 +24,7 @@ def flatten_layout(layout: Layout) -> Layout:
     if n_partitions * n_classes > MAX_ENTRIES:
         raise SchemeError(
             f"the flat code would have {n_partitions:,} partitions of {n_classes:,} classes, over "
-            f"the limit of {MAX_ENTRIES:,} entries; use the scheme as it is"
+            f"the limit of {MAX_ENTRIES:,} entries; use the nested scheme"
         )
     matrix = np.zeros((n_partitions, n_classes), dtype=np.int8)
     row = 0
@@ -40,15 +40,14 @@ def flatten_layout(layout: Layout) -> Layout:
 
 
 def unfold_layout(layout: Layout) -> Layout:
-    """Return the layout with each code that is laminar replaced by the tree it stands for.
+    """Return the layout with each code replaced by the tree that has the same partitions.
 
-    Classes get the order in which the tree names them. Raises SchemeError for a code that no tree
-    stands for.
+    Classes are in the order of the tree. Raises SchemeError for a code that is not a tree.
     """
     classes: list[int] = []
     nodes: list[tuple[Node, list[BranchRef]]] = []
     top: list[BranchRef] = []
-    # What is still to be placed: a branch of the old layout, or row k of the code of its node n.
+    # Still to be placed: a branch of the old layout, or the pair (node, row of its code).
     waiting: list[tuple[BranchRef | tuple[int, int], list[BranchRef]]] = []
     waiting.append((NodeRef(0) if layout.nodes else ClassRef(0), top))
     while waiting:

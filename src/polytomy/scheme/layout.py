@@ -1,7 +1,7 @@
-"""The shape of a scheme: codes over branches, kept as flat tuples.
+"""The data of a scheme: codes over branches, stored as flat tuples.
 
-A nested scheme is stored as the list of its nodes in preorder, which refer to each other by
-position. So nothing here recurses: comparing, hashing, copying and pickling work at any depth.
+A nested scheme is a list of nodes in preorder, which refer to each other by position. So nothing
+recurses: comparing, hashing, copying and pickling work at any depth.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from polytomy.codes import CodingMatrix
 from polytomy.language.lexer import escape_quoted
 from polytomy.scheme.labels import Label
 
-__all__ = ["TWO_WAY", "Binary", "BranchRef", "ClassRef", "Layout", "Node", "NodeRef"]
+__all__ = ["TWO_WAY", "BinaryName", "BranchRef", "ClassRef", "Layout", "Node", "NodeRef"]
 
 
-class Binary(NamedTuple):
-    """The binary classifier of a partition: a name, or the specification of a new one."""
+class BinaryName(NamedTuple):
+    """What a scheme says about the binary of a partition: its name, or its specification."""
 
     text: str
     is_specification: bool = False
@@ -29,14 +29,14 @@ class Binary(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ClassRef:
-    """A branch that is a class: its position in the classes of the scheme."""
+    """A branch that is a class, given by its position in the classes of the scheme."""
 
     index: int
 
 
 @dataclass(frozen=True, slots=True)
 class NodeRef:
-    """A branch that is a model of its own: its position in the nodes of the scheme."""
+    """A branch that is a node, given by its position in the nodes of the scheme."""
 
     index: int
 
@@ -45,15 +45,15 @@ BranchRef: TypeAlias = ClassRef | NodeRef
 
 
 class Node(NamedTuple):
-    """One model: a code over its branches, with a binary for every row."""
+    """A code over branches, with a binary for each row."""
 
-    binaries: tuple[Binary, ...]
+    binaries: tuple[BinaryName, ...]
     code: CodingMatrix
     branches: tuple[BranchRef, ...]
 
     @property
     def is_two_way(self) -> bool:
-        """Whether the node is one binary that decides between two branches, −1 the first."""
+        """Whether the node is one binary with its first branch on the −1 side."""
         return self.code is TWO_WAY or self.code == TWO_WAY
 
 
@@ -63,7 +63,7 @@ TWO_WAY = CodingMatrix([[-1, 1]])
 class Layout(NamedTuple):
     """Classes in order of appearance, and nodes in preorder; no nodes for a single class.
 
-    Because of these orders the classes below a node are always a run of consecutive positions.
+    Because of these orders, the classes below a node have consecutive positions.
     """
 
     classes: tuple[Label, ...]
@@ -77,7 +77,7 @@ class Layout(NamedTuple):
         return counts
 
     def branch_starts(self) -> list[tuple[int, ...]]:
-        """Return for each node where the classes of each branch start, and after the last, end."""
+        """Return, for each node, where the classes of each branch start and the last ones end."""
         counts = self.class_counts()
         starts: list[tuple[int, ...]] = [()] * len(self.nodes)
         first = [0] * len(self.nodes)

@@ -22,25 +22,28 @@ def parse(text: str, name: str = "<text>") -> Scheme:
     Parameters
     ----------
     text : the control text, at most 16 Mi characters
-    name : what messages call the text, such as its file
+    name : name of the text in messages, such as its file
 
     Raises
     ------
     ControlError
-        With every problem of the text and its place.
+        With every problem of the text and its position.
 
     Warns
     -----
     ControlWarning
-        For a code that leaves probabilities open.
+        For a code that does not determine the class probabilities.
 
     Examples
     --------
     >>> scheme = parse("FieldVsForest {CornVsWheat {corn wheat} PineVsOak {pine oak}}")
     >>> scheme.classes
     ('corn', 'wheat', 'pine', 'oak')
-    >>> parse(str(scheme)) == scheme
-    True
+    >>> print(scheme)
+    FieldVsForest {
+      CornVsWheat {corn wheat}
+      PineVsOak {pine oak}
+    }
     """
     scheme, problems = parse_with_warnings(text, name)
     for problem in problems:
@@ -49,9 +52,10 @@ def parse(text: str, name: str = "<text>") -> Scheme:
 
 
 def parse_with_warnings(text: str, name: str = "<text>") -> tuple[Scheme, tuple[Problem, ...]]:
-    """Return the scheme of a text together with what `parse` would warn of."""
+    """Return the scheme of a text, and the problems that `parse` would warn about."""
     if not isinstance(text, str):
-        raise TypeError(f"a control text is a str, not {type(text).__name__}; pt.read reads a file")
+        kind = type(text).__name__
+        raise TypeError(f"a control text must be a str; got {kind}. Use pt.read to read a file.")
     source = Source(text, name)
     resolution: Resolution = resolve(parse_text(source), source)
     return Scheme(resolution.layout.classes, resolution.layout.nodes), resolution.warnings
@@ -60,14 +64,14 @@ def parse_with_warnings(text: str, name: str = "<text>") -> tuple[Scheme, tuple[
 def read(path: str | os.PathLike[str]) -> Scheme:
     """Return the scheme that a control file describes; see `parse`.
 
-    The file is UTF-8 text. Raises ControlError for what is in the file and OSError where it cannot
-    be opened.
+    The file must be UTF-8 text. Raises ControlError if its text is invalid, and OSError if it
+    cannot be opened.
     """
     return parse(read_text(path), os.fspath(path))
 
 
 def read_text(path: str | os.PathLike[str]) -> str:
-    """Return the text of a control file, or raise ControlError if it is no text or too long."""
+    """Return the text of a control file, or raise ControlError if it is too long or not text."""
     name = os.fspath(path)
     with Path(path).open("rb") as file:
         data = file.read(_MAX_BYTES + 1)
@@ -75,9 +79,9 @@ def read_text(path: str | os.PathLike[str]) -> str:
 
 
 def decode_text(data: bytes, name: str) -> str:
-    """Return control text from bytes, or raise ControlError if they are no text or too many."""
+    """Return the text of bytes, or raise ControlError if they are too many or not text."""
     if len(data) > _MAX_BYTES:
-        message = f"the file is larger than {_MAX_BYTES:,} bytes, which is the limit"
+        message = f"the file is larger than the limit of {_MAX_BYTES:,} bytes"
         raise ControlError((Problem(name, 1, 1, message),))
     try:
         return data.decode("utf-8-sig")

@@ -1,4 +1,4 @@
-"""Syntax tree to layout: what a control text means, and whether it means anything."""
+"""Syntax tree to layout: the meaning of a control text."""
 
 from __future__ import annotations
 
@@ -14,41 +14,41 @@ from polytomy.language.lexer import Kind, tokenize
 from polytomy.language.nodes import Branch, Coded, Designed, Leaf, Partition, TwoWay, Word
 from polytomy.language.span import Report, Source, Span
 from polytomy.scheme.expand import SHORT_FORMS
-from polytomy.scheme.labels import Label, label_of_word
-from polytomy.scheme.layout import TWO_WAY, Binary, BranchRef, ClassRef, Layout, Node, NodeRef
-from polytomy.scheme.naming import DEFAULT_BASE, branch_base, numbered_binaries, own_base
+from polytomy.scheme.labels import Label, word_to_label
+from polytomy.scheme.layout import TWO_WAY, BinaryName, BranchRef, ClassRef, Layout, Node, NodeRef
+from polytomy.scheme.naming import DEFAULT_BASE, branch_base, number_binaries, own_base
 
 __all__ = ["Resolution", "resolve"]
 
 _REPEAT = "."
 
-# Whether probabilities stay open takes time that grows with the cube of the branches, and the
-# square of them in memory; beyond these it is not looked for.
-_MOST_BRANCHES_JUDGED = 3000
+# Checking whether a code determines the probabilities takes cubic time and quadratic memory in the
+# number of branches; codes with more branches are not checked.
+_MOST_BRANCHES_CHECKED = 3000
 
 _MOST_NAMED = 10
 
 
 class Resolution(NamedTuple):
-    """A layout, and what a reader of its text should be warned of."""
+    """A layout, and the warnings about its text."""
 
     layout: Layout
     warnings: tuple[Problem, ...]
 
 
 def resolve(branch: Branch, source: Source) -> Resolution:
-    """Return the layout a syntax tree stands for, or raise ControlError with all its problems."""
+    """Return the layout of a syntax tree, or raise ControlError with all its problems."""
     return _Resolver(source).resolve(branch)
 
 
 class _Level:
-    """What the branches inside one pair of braces inherit and share."""
+    """State shared by the branches inside one pair of braces."""
 
     __slots__ = ("base", "branches", "specification")
 
     def __init__(self, base: str | None, specification: str | None) -> None:
-        self.base = base  # of the model the braces belong to
-        self.specification = specification  # what "." repeats
+        self.base = base  # base name of the model that the braces belong to
+        self.specification = specification  # repeated by "."
         self.branches: list[BranchRef] = []
 
 
@@ -57,9 +57,9 @@ class _Resolver:
         self.source = source
         self.report = Report(source)
         self.warnings: list[Problem] = []
-        self.places: dict[Label, int] = {}  # of the classes, in order of appearance
-        self.codes: list[tuple[tuple[Binary, ...], CodingMatrix, _Level]] = []
-        self.entries = 0  # of all codes together
+        self.places: dict[Label, int] = {}  # offset of each class, in order of appearance
+        self.codes: list[tuple[tuple[BinaryName, ...], CodingMatrix, _Level]] = []
+        self.entries = 0  # total number of entries of all codes
 
     def resolve(self, root: Branch) -> Resolution:
         top = _Level(None, None)
@@ -79,10 +79,10 @@ class _Resolver:
         return Resolution(Layout(tuple(self.places), tuple(nodes)), tuple(self.warnings))
 
     def _add_class(self, word: Word, level: _Level) -> None:
-        label = label_of_word(word)
+        label = word_to_label(word)
         if label in self.places:
             place = self.source.place_text(self.places[label])
-            message = f"class {word.shown} is already used at {place}; give each class one place"
+            message = f"class {word.shown} is already used at {place}; use each class once"
             self.report.add(word.span, message)
             return
         level.branches.append(ClassRef(len(self.places)))
@@ -93,7 +93,7 @@ class _Resolver:
         inherited = DEFAULT_BASE
         if level.base is not None:
             inherited = branch_base(level.base, position, number)
-        binaries: tuple[Binary, ...]
+        binaries: tuple[BinaryName, ...]
         if isinstance(branch, TwoWay):
             binaries, code = (self._binary(branch.binary, level),), self._two_way(branch)
         elif isinstance(branch, Coded):
@@ -112,25 +112,25 @@ class _Resolver:
 
     # -- binaries -------------------------------------------------------------------------------
 
-    def _binary(self, word: Word, level: _Level) -> Binary:
+    def _binary(self, word: Word, level: _Level) -> BinaryName:
         if not word.quoted:
-            return Binary(word.text)
+            return BinaryName(word.text)
         if word.text != _REPEAT:
             level.specification = word.text
         elif level.specification is None:
-            message = 'no specification stands before "."; write it out, or "" for the default one'
+            message = 'there is no specification before "."; write it out, or "" for the default'
             self.report.add(word.span, message)
-        return Binary(level.specification or "", is_specification=True)
+        return BinaryName(level.specification or "", is_specification=True)
 
     def _designed_binaries(
         self, branch: Designed, level: _Level, count: int, base: str
-    ) -> tuple[Binary, ...]:
+    ) -> tuple[BinaryName, ...]:
         if branch.binary is None:
-            return numbered_binaries(base, count)
+            return number_binaries(base, count)
         binary = self._binary(branch.binary, level)
         if binary.is_specification:
             return (binary,) * count
-        return numbered_binaries(binary.text, count)
+        return number_binaries(binary.text, count)
 
     # -- codes ----------------------------------------------------------------------------------
 
@@ -138,8 +138,8 @@ class _Resolver:
         count = len(branch.branches)
         if count != 2:
             message = (
-                f"{branch.binary.shown} decides between two branches and has {count}; write "
-                "partitions or a design, such as @one-vs-one, for more"
+                f"{branch.binary.shown} decides between two branches and has {count}; for more, "
+                "use partitions or a design such as @one-vs-one"
             )
             self.report.add(branch.binary.span, message)
         return TWO_WAY
@@ -150,7 +150,7 @@ class _Resolver:
                 known = ", ".join(f"@{name}" for name in SHORT_FORMS)
                 raise ArgumentError(
                     f"@{Word(branch.design, False, 0, 0).shown} is not a design; the designs are "
-                    f"{known}. A tree is written with braces inside braces"
+                    f"{known}. To write a tree, nest braces"
                 )
             code = SHORT_FORMS[branch.design].expand(len(branch.branches))
         except ArgumentError as error:
@@ -168,17 +168,17 @@ class _Resolver:
         except CodeError as error:
             self._translate(error, branch)
             return TWO_WAY
-        if code.n_classes <= _MOST_BRANCHES_JUDGED and not code.is_determined:
+        if code.n_classes <= _MOST_BRANCHES_CHECKED and not code.is_determined:
             names = _listed([_shown(branch.branches[i], i) for i in code.undetermined])
             message = (
-                f"the partitions leave open how probability is shared among {names}; add "
-                "partitions that divide them"
+                f"the partitions do not determine how probability is shared among {names}; add "
+                "partitions that separate them"
             )
             self.warnings.append(self.source.problem(branch.span, message))
         return code
 
     def _matrix(self, branch: Coded) -> npt.NDArray[np.int8] | None:
-        """Return the coding matrix as written, or None where the indices make none."""
+        """Return the coding matrix as written, or None if an index is wrong."""
         partitions, n_branches = branch.partitions, len(branch.branches)
         self._count_entries(len(partitions) * n_branches, branch.span)
         rows = np.arange(len(partitions))
@@ -203,45 +203,40 @@ class _Resolver:
     def _count_entries(self, count: int, span: Span) -> None:
         self.entries += count
         if self.entries > MAX_ENTRIES:
-            # Nothing is made of the rest: its codes alone could fill the memory.
-            message = (
-                f"the codes up to here have more than {MAX_ENTRIES:,} entries, which is the limit"
-            )
+            # Stop here: the remaining codes could fill the memory.
+            message = f"the codes up to here exceed the limit of {MAX_ENTRIES:,} entries"
             self.report.add(span, message)
             self.report.raise_if_any()
 
     def _report_indices(self, branch: Coded) -> None:
-        """Report every index that is out of range or stands in its partition twice."""
+        """Report every index that is out of range or repeated in its partition."""
         last = len(branch.branches) - 1
         for partition in branch.partitions:
             seen: dict[int, Span] = {}
             for index, span in _index_places(self.source, partition):
                 if index > last:
                     message = (
-                        f"there is no branch {index}: the model has {last + 1}, counted from 0 to "
-                        f"{last}"
+                        f"there is no branch {index}; the model has {last + 1} branches, counted "
+                        f"from 0 to {last}"
                     )
                     self.report.add(span, message)
                 elif index in seen:
                     place = self.source.place_text(seen[index].start)
-                    message = f"branch {index} stands in this partition already, at {place}"
-                    self.report.add(span, f"{message}; name it once")
+                    message = f"branch {index} is already in this partition, at {place}"
+                    self.report.add(span, f"{message}; list it once")
                 else:
                     seen[index] = span
 
     def _translate(self, error: CodeError, branch: Coded) -> None:
-        """Report what is wrong with a code at the branches and partitions it concerns."""
+        """Report the problems of a code at the branches and partitions they concern."""
         for problem in error.problems:
             if problem.columns:
                 names = [_shown(branch.branches[i], i) for i in problem.columns]
                 span = branch.branches[problem.columns[-1]].span
                 if len(names) == 1:
-                    message = f"{names[0]} stands in no partition; add its index to one"
+                    message = f"{names[0]} is in no partition; add its index to one"
                 else:
-                    message = (
-                        f"nothing tells {_listed(names)} apart: every partition treats them alike; "
-                        "add a partition that divides them"
-                    )
+                    message = f"no partition separates {_listed(names)}; add one that does"
                 self.report.add(span, message)
             else:
                 row = problem.rows[0] if problem.rows else 0
@@ -249,9 +244,10 @@ class _Resolver:
 
 
 def _index_places(source: Source, partition: Partition) -> list[tuple[int, Span]]:
-    """Return the indices of a partition with their places.
+    """Return the indices of a partition with their positions.
 
-    The syntax tree keeps no place for an index, as nearly all are right; so they are read again.
+    The syntax tree does not store the positions of indices, because nearly all are right. So the
+    partition is read again.
     """
     offset = partition.binary.end
     piece = Report(Source(source.text[offset : partition.end]))

@@ -12,12 +12,12 @@ import numpy as np
 from polytomy.codes import CodingMatrix
 from polytomy.errors import SchemeError
 from polytomy.language import print_text
-from polytomy.language.lexer import find_half_character, is_name
+from polytomy.language.lexer import find_lone_surrogate, is_name
 from polytomy.scheme.drawing import draw_matrix, draw_tree
 from polytomy.scheme.flatten import flatten_layout, unfold_layout
-from polytomy.scheme.labels import Label, normal_labels
-from polytomy.scheme.layout import Binary, ClassRef, Layout, Node, NodeRef
-from polytomy.scheme.writing import express
+from polytomy.scheme.labels import Label, normalize_labels
+from polytomy.scheme.layout import BinaryName, ClassRef, Layout, Node, NodeRef
+from polytomy.scheme.writing import layout_to_syntax
 
 __all__ = ["Partition", "Scheme"]
 
@@ -27,10 +27,10 @@ class Partition:
 
     Attributes
     ----------
-    binary : Binary, its name or specification
-    negative, positive : positions in `scheme.classes` on the −1 and on the +1 side
-    negative_classes, positive_classes : the same as labels
-    node, row : the node of the scheme and the row of its code that this is
+    binary : BinaryName, its name or specification
+    negative, positive : positions in `scheme.classes` of the classes on the −1 and +1 sides
+    negative_classes, positive_classes : labels of the classes on the −1 and +1 sides
+    node, row : position of the node in the scheme, and row of its code
     """
 
     __slots__ = ("_scheme", "binary", "node", "row")
@@ -39,7 +39,7 @@ class Partition:
         self._scheme = scheme
         self.node = node
         self.row = row
-        self.binary: Binary = scheme.nodes[node].binaries[row]
+        self.binary: BinaryName = scheme.nodes[node].binaries[row]
 
     def _side(self, value: int) -> tuple[int, ...]:
         starts = self._scheme.branch_starts[self.node]
@@ -50,22 +50,22 @@ class Partition:
 
     @property
     def negative(self) -> tuple[int, ...]:
-        """Positions in `scheme.classes` on the −1 side."""
+        """Positions in `scheme.classes` of the classes on the −1 side."""
         return self._side(-1)
 
     @property
     def positive(self) -> tuple[int, ...]:
-        """Positions in `scheme.classes` on the +1 side."""
+        """Positions in `scheme.classes` of the classes on the +1 side."""
         return self._side(1)
 
     @property
     def negative_classes(self) -> tuple[Label, ...]:
-        """Labels on the −1 side."""
+        """Labels of the classes on the −1 side."""
         return tuple([self._scheme.classes[index] for index in self.negative])
 
     @property
     def positive_classes(self) -> tuple[Label, ...]:
-        """Labels on the +1 side."""
+        """Labels of the classes on the +1 side."""
         return tuple([self._scheme.classes[index] for index in self.positive])
 
     def __repr__(self) -> str:
@@ -76,10 +76,10 @@ class Partition:
 
 
 class Scheme:
-    """A partitioning of classes into binary problems, and how their answers are put together.
+    """A division of classes into binary problems, and how their answers are combined.
 
-    A scheme is a tree of codes over class labels. It is immutable; two schemes are equal if they
-    have the same classes, codes and binaries in the same places. Schemes come from `parse`,
+    A scheme is a tree of codes over class labels. It is immutable. Two schemes are equal if they
+    have the same classes, codes and binaries in the same places. Schemes are made by `parse`,
     `read` and the functions of `designs`.
 
     Attributes
@@ -105,7 +105,7 @@ class Scheme:
     nodes: tuple[Node, ...]
 
     def __init__(self, classes: Iterable[Any], nodes: Iterable[Node]) -> None:
-        layout = Layout(normal_labels(classes), tuple(nodes))
+        layout = Layout(normalize_labels(classes), tuple(nodes))
         _check(layout)
         self.__dict__["_layout"] = layout
         self.__dict__["classes"] = layout.classes
@@ -113,22 +113,24 @@ class Scheme:
 
     @classmethod
     def from_code(
-        cls, code: CodingMatrix, classes: Iterable[Any], binaries: Iterable[Binary]
+        cls, code: CodingMatrix, classes: Iterable[Any], binaries: Iterable[BinaryName]
     ) -> Scheme:
-        """Return the flat scheme of a code: a class for every column, a binary for every row."""
+        """Return the flat scheme of a code: classes for its columns, binaries for its rows."""
         classes = tuple(classes)
         if len(classes) != code.n_classes:
-            raise SchemeError(f"{len(classes)} classes are given for {code.n_classes} columns")
+            raise SchemeError(
+                f"{len(classes)} classes do not fit a code of {code.n_classes} columns"
+            )
         if code.n_classes == 1:
             return cls(classes, ())
         branches = tuple([ClassRef(index) for index in range(code.n_classes)])
         return cls(classes, (Node(tuple(binaries), code, branches),))
 
-    # -- its parts ------------------------------------------------------------------------------
+    # -- parts ----------------------------------------------------------------------------------
 
     @cached_property
     def branch_starts(self) -> list[tuple[int, ...]]:
-        """For each node, the position of the first class of each branch, then their end."""
+        """For each node, where the classes of each branch start and the last ones end."""
         return self._layout.branch_starts()
 
     @cached_property
@@ -144,7 +146,7 @@ class Scheme:
 
     @property
     def n_partitions(self) -> int:
-        """The number of binary classifiers."""
+        """Number of binary classifiers."""
         return sum(len(node.binaries) for node in self.nodes)
 
     @property
@@ -159,7 +161,7 @@ class Scheme:
 
     @cached_property
     def depth(self) -> int:
-        """The number of nodes on the longest way from the root to a class."""
+        """Number of nodes on the longest path from the root to a class."""
         depths = [1] * len(self.nodes)
         for position, node in enumerate(self.nodes):
             for branch in node.branches:
@@ -175,31 +177,31 @@ class Scheme:
             raise SchemeError(message)
         return self.nodes[0].code if self.nodes else CodingMatrix(np.zeros((0, 1), dtype=np.int8))
 
-    # -- other forms of it ----------------------------------------------------------------------
+    # -- other forms ----------------------------------------------------------------------------
 
     def flatten(self) -> Scheme:
         """Return the scheme as one code over all classes, with the same binaries."""
         return self._of(flatten_layout(self._layout))
 
     def to_tree(self) -> Scheme:
-        """Return the tree that a laminar code stands for: the reverse of flattening a tree.
+        """Return the tree with the same partitions as the code: the reverse of flattening a tree.
 
         Raises SchemeError if there is none.
         """
         return self._of(unfold_layout(self._layout))
 
     def __str__(self) -> str:
-        return print_text(express(self._layout))
+        return print_text(layout_to_syntax(self._layout))
 
     def compact(self) -> str:
-        """Return the control text with designs in place of the codes they stand for."""
-        return print_text(express(self._layout, compact=True))
+        """Return the control text with codes written as designs, such as ``@one-vs-one``."""
+        return print_text(layout_to_syntax(self._layout, compact=True))
 
     def draw(self, *, matrix: bool = False) -> str:
         """Return a drawing for the terminal: the tree of nodes, or the coding matrix."""
         return draw_matrix(flatten_layout(self._layout)) if matrix else draw_tree(self._layout)
 
-    # -- a value like any other -----------------------------------------------------------------
+    # -- comparing, copying, printing -------------------------------------------------------------
 
     def __repr__(self) -> str:
         kind = "tree" if self.is_tree else "code" if self.is_flat else "mixture"
@@ -231,11 +233,11 @@ class Scheme:
 
 
 def _check(layout: Layout) -> None:
-    """Raise SchemeError unless the nodes are one tree over all classes and well named."""
+    """Raise SchemeError unless the nodes are one tree over all classes with valid names."""
     if not layout.classes:
-        raise SchemeError("a scheme needs a class or more")
+        raise SchemeError("a scheme needs at least one class")
     if not _is_one_tree(layout):
-        raise SchemeError("the nodes and classes are not one tree in preorder, each named once")
+        raise SchemeError("the nodes and classes are not one tree in preorder, each in one branch")
     for position, node in enumerate(layout.nodes):
         where, rows, columns = f"node {position}", node.code.n_partitions, node.code.n_classes
         if len(node.branches) != columns:
@@ -243,19 +245,19 @@ def _check(layout: Layout) -> None:
         if len(node.binaries) != rows:
             raise SchemeError(f"{where} has {len(node.binaries)} binaries for {rows} partitions")
         for binary in node.binaries:
-            if find_half_character(binary.text) >= 0:
+            if find_lone_surrogate(binary.text) >= 0:
                 raise SchemeError(f"{where} has a binary {binary.text!r} that is not valid text")
             if binary.is_specification and binary.text == ".":
-                raise SchemeError(f'{where} has the specification "."; write out what it repeats')
+                raise SchemeError(f'{where} has the specification "."; write it out')
             if not binary.is_specification and not is_name(binary.text):
                 raise SchemeError(
                     f"{where} has a binary named {binary.text!r}; a name is one word that is not a "
-                    'number, without white space and { } ; " #, and without @ at its start'
+                    'number, does not contain white space or { } ; " #, and does not start with @'
                 )
 
 
 def _is_one_tree(layout: Layout) -> bool:
-    """Tell whether a walk from the root meets every class and every node once, in its turn."""
+    """Return whether a walk from the root meets every class and every node once, in order."""
     n_classes = n_nodes = 0
     waiting: list[ClassRef | NodeRef] = [NodeRef(0) if layout.nodes else ClassRef(0)]
     while waiting:

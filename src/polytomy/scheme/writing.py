@@ -1,4 +1,4 @@
-"""Layout to syntax tree: how a scheme is written down."""
+"""Layout to syntax tree, to write a scheme as text."""
 
 from __future__ import annotations
 
@@ -7,24 +7,24 @@ import numpy as np
 from polytomy.codes import CodingMatrix
 from polytomy.language.nodes import Branch, Coded, Designed, Leaf, Partition, TwoWay, Word
 from polytomy.language.span import Span
-from polytomy.scheme.expand import matching_short_form
-from polytomy.scheme.labels import word_of_label
-from polytomy.scheme.layout import Binary, ClassRef, Layout, Node, NodeRef
+from polytomy.scheme.expand import find_short_form
+from polytomy.scheme.labels import label_to_word
+from polytomy.scheme.layout import BinaryName, ClassRef, Layout, Node, NodeRef
 from polytomy.scheme.naming import DEFAULT_BASE, branch_base, own_base
 
-__all__ = ["express"]
+__all__ = ["layout_to_syntax"]
 
 _NOWHERE = Span(0, 0)
 
 
-def express(layout: Layout, *, compact: bool = False) -> Branch:
-    """Return the syntax tree of a layout, in plain grammar or with designs where they fit."""
-    leaves = [Leaf(word_of_label(label)) for label in layout.classes]
+def layout_to_syntax(layout: Layout, *, compact: bool = False) -> Branch:
+    """Return the syntax tree of a layout; `compact` writes codes as designs where possible."""
+    leaves = [Leaf(label_to_word(label)) for label in layout.classes]
     if not layout.nodes:
         return leaves[0]
     bases = _inherited_bases(layout) if compact else []
     written: list[Branch | None] = [None] * len(layout.nodes)
-    # Children come after their parents, so backwards every branch is there when it is needed.
+    # Children come after their parents, so in reverse order every branch is ready when needed.
     for position in range(len(layout.nodes) - 1, -1, -1):
         node = layout.nodes[position]
         branches: list[Branch] = []
@@ -36,17 +36,19 @@ def express(layout: Layout, *, compact: bool = False) -> Branch:
                 assert child is not None
                 branches.append(child)
                 written[branch.index] = None
-        written[position] = _express_node(node, tuple(branches), bases[position] if bases else None)
+        written[position] = _node_to_syntax(
+            node, tuple(branches), bases[position] if bases else None
+        )
     root = written[0]
     assert root is not None
     return root
 
 
-def _express_node(node: Node, branches: tuple[Branch, ...], base: str | None) -> Branch:
+def _node_to_syntax(node: Node, branches: tuple[Branch, ...], base: str | None) -> Branch:
     if node.is_two_way:
         return TwoWay(_word(node.binaries[0]), branches, _NOWHERE)
     if base is not None:
-        name = matching_short_form(node.code)
+        name = find_short_form(node.code)
         if name is not None:
             if len(set(node.binaries)) == 1 and node.binaries[0].is_specification:
                 return Designed(name, _word(node.binaries[0]), branches, _NOWHERE)
@@ -60,7 +62,7 @@ def _express_node(node: Node, branches: tuple[Branch, ...], base: str | None) ->
 
 
 def _sides(code: CodingMatrix) -> tuple[list[tuple[int, ...]], list[tuple[int, ...]]]:
-    """Return the branches on the −1 and on the +1 side of each row."""
+    """Return the branches on the −1 side and on the +1 side of each row."""
     sides = []
     for value in (-1, 1):
         rows, columns = np.nonzero(code.matrix == value)
@@ -74,7 +76,7 @@ def _sides(code: CodingMatrix) -> tuple[list[tuple[int, ...]], list[tuple[int, .
 
 
 def _inherited_bases(layout: Layout) -> list[str]:
-    """Return the base name each node inherits when its text is read; empty for the root."""
+    """Return the base name that each node inherits when the text is read; empty for the root."""
     bases = [""] * len(layout.nodes)
     for position, node in enumerate(layout.nodes):
         below = [(i, b.index) for i, b in enumerate(node.branches) if isinstance(b, NodeRef)]
@@ -85,5 +87,5 @@ def _inherited_bases(layout: Layout) -> list[str]:
     return bases
 
 
-def _word(binary: Binary) -> Word:
+def _word(binary: BinaryName) -> Word:
     return Word(binary.text, binary.is_specification, 0, 0)

@@ -30,7 +30,7 @@ from polytomy.persistence.fitted import (
 from polytomy.persistence.libsvm.model_text import parse_libsvm
 from polytomy.persistence.libsvm.models import COUPLED, VOTES, binary_of_pair, pool_of
 from polytomy.persistence.own.binaries import logistic_calibrator
-from polytomy.scheme import Binary, Partition, Scheme, read
+from polytomy.scheme import BinaryName, Partition, Scheme, read
 from polytomy.svm.machines import VectorPool
 
 __all__ = ["load_control"]
@@ -56,7 +56,7 @@ def load_control(
     """
     scheme = read(path)
     folder = Path(path).parent
-    models: dict[Binary, _Model] = {}
+    models: dict[BinaryName, _Model] = {}
     for partition in scheme.partitions:
         if partition.binary not in models:
             models[partition.binary] = _read_model(partition.binary, folder, os.fspath(path))
@@ -106,7 +106,7 @@ class _Model(Protocol):
         ...
 
 
-def _read_model(binary: Binary, folder: Path, source: str) -> _Model:
+def _read_model(binary: BinaryName, folder: Path, source: str) -> _Model:
     if binary.is_specification:
         raise ModelFileError(
             f"{source}: {binary} is a binary still to be trained, not the name of a model file. "

@@ -15,7 +15,7 @@ from polytomy.errors import ModelFileError
 from polytomy.persistence.fitted import arrange_in_order, compose_trained, order_in_scheme
 from polytomy.persistence.own.fields import Fields
 from polytomy.persistence.own.number_arrays import NumberReader, NumberWriter
-from polytomy.scheme import Binary, Scheme
+from polytomy.scheme import BinaryName, Scheme
 from polytomy.scheme.ensemble import SchemeEnsemble
 
 __all__ = ["read_composition", "write_composition"]
@@ -136,7 +136,7 @@ def _read_dichotomies(
     set_of_specifications = set(specifications)
     dichotomies = []
     for k, (name, binary) in enumerate(zip(names, binaries, strict=True)):
-        reference = Binary(name, k in set_of_specifications)
+        reference = BinaryName(name, k in set_of_specifications)
         model = models.text(str(k)) if str(k) in models else None
         estimator, trained = _estimator_of(binary, reference, model, parameters)
         dichotomies.append(
@@ -148,7 +148,7 @@ def _read_dichotomies(
 
 
 def _estimator_of(
-    binary: TrainedBinary, reference: Binary, model: str | None, parameters: Mapping[str, Any]
+    binary: TrainedBinary, reference: BinaryName, model: str | None, parameters: Mapping[str, Any]
 ) -> tuple[Any, TrainedBinary | None]:
     """Return the estimator that new samples would train, and the binary if it was given trained."""
     default = resolve_estimator(parameters.get("estimator"))

@@ -9,7 +9,7 @@ from polytomy import designs
 from polytomy.errors import ControlError
 from polytomy.scheme import parse, read
 
-PAPER = Path(__file__).parents[1] / "paper"
+PAPER = Path(__file__).parent
 TEXTS = sorted(PAPER.glob("*.control"))
 
 EIGHT_CLASS_MATRIX = [
@@ -74,7 +74,7 @@ def test_one_vs_one_and_one_vs_rest_of_four_have_the_printed_matrices():
     assert rest.tolist() == (2 * np.eye(4, dtype=int) - 1).tolist()
 
 
-def test_the_surface_tree_is_told_apart_as_drawn():
+def test_the_surface_tree_has_the_printed_partitions():
     scheme = paper("surface_tree")
     assert [str(p.binary) for p in scheme.partitions] == [
         "TreeVsField",
@@ -127,7 +127,7 @@ def test_the_flattened_shuttle_tree_has_the_printed_partitions():
     assert printed.code.is_tree
 
 
-def test_the_adjacent_text_has_the_printed_matrix_though_one_name_stands_everywhere():
+def test_the_adjacent_text_has_the_printed_matrix_and_one_name_for_all_partitions():
     scheme = paper("shuttle_adj")
     assert scheme.code.matrix.tolist() == ADJACENT_OF_SEVEN
     assert scheme.code == designs.adjacent(7).code

@@ -1,4 +1,4 @@
-"""Messages of errors and warnings: their parts, how they are shown, and that they survive copies."""
+"""Messages of errors and warnings: their parts, their wording, and that they survive copies."""
 
 import ast
 import copy

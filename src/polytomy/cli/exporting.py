@@ -39,14 +39,14 @@ def export(
     Example: `polytomy train iris.csv -o m.polytomy && polytomy export m.polytomy -o m.onnx`
     """
     from polytomy.export import to_onnx
-    from polytomy.files import writing_whole
+    from polytomy.files import open_atomically
     from polytomy.persistence import load
 
     if not onnx and output.suffix != _ENDING:
         raise ArgumentError(f"{output}: the name must end in {_ENDING}, or give --onnx")
     exported = to_onnx(load(model, trusted=tuple(trusted or ()), n_features=features), dtype=dtype)
     content = exported.SerializeToString()
-    with writing_whole(output) as file:
+    with open_atomically(output) as file:
         file.write(content)
     (samples,), outputs = exported.graph.input, [each.name for each in exported.graph.output]
     summary = {

@@ -163,7 +163,7 @@ def _drawn(table: Any, labels: list[Any]) -> list[str]:
 @contextmanager
 def _rows_of_csv(output: Path | None) -> Iterator[Any]:
     """Yield a function that writes rows, to standard output or to a file that appears whole."""
-    from polytomy.files import writing_whole
+    from polytomy.files import open_atomically
 
     def encoded(rows: list[list[Any]]) -> str:
         text = io.StringIO()
@@ -173,7 +173,7 @@ def _rows_of_csv(output: Path | None) -> Iterator[Any]:
     if output is None:
         yield lambda rows: print_text(encoded(rows).rstrip("\n"))
         return
-    with writing_whole(output) as file:
+    with open_atomically(output) as file:
         yield lambda rows: file.write(encoded(rows).encode())
 
 

@@ -214,7 +214,7 @@ def _draw_candidates(found: Any, path: Path) -> None:
 
 
 def _save(figure: Any, path: Path) -> None:
-    from polytomy.files import writing_whole
+    from polytomy.files import open_atomically
 
     known = figure.canvas.get_supported_filetypes()
     kind = path.suffix.lstrip(".").lower()
@@ -222,5 +222,5 @@ def _save(figure: Any, path: Path) -> None:
         raise ArgumentError(
             f"--plot {path}: the name must end in one of {', '.join(sorted(known))}"
         )
-    with writing_whole(path) as file:
+    with open_atomically(path) as file:
         figure.savefig(file, format=kind, dpi=150)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from polytomy.errors import ArgumentError
-from polytomy.files import writing_whole
+from polytomy.files import open_atomically
 from polytomy.language import MAX_CHARACTERS
 from polytomy.scheme.reading import decode_text, read_text
 
@@ -66,7 +66,7 @@ def write_text(text: str, output: Path | None) -> None:
     if output is None:
         print_text(text)
         return
-    with writing_whole(output) as file:
+    with open_atomically(output) as file:
         file.write(f"{text}\n".encode())
 
 

@@ -27,7 +27,7 @@ from urllib.parse import quote
 from uuid import uuid4
 
 from polytomy.errors import ArgumentError, DataError, PolytomyWarning
-from polytomy.files import writing_whole
+from polytomy.files import open_atomically
 
 __all__ = [
     "FORMAT",
@@ -167,7 +167,7 @@ def holding_tables(folder: str | os.PathLike[str]) -> Iterator[None]:
 def write_content(path: Path, content: bytes) -> None:
     """Write a file that appears whole or not at all; an error tells which file it was."""
     try:
-        with writing_whole(path) as file:
+        with open_atomically(path) as file:
             file.write(content)
     except OSError as error:
         # Writing, unlike opening, does not tell.
@@ -238,7 +238,7 @@ def _read_trial(path: Path) -> dict[str, Any]:
 def _write_first(path: Path, content: Mapping[str, Any]) -> bool:
     """Write a file that is not there yet, and return whether it was so."""
     temporary = path.with_name(f".{uuid4().hex}")
-    with writing_whole(temporary) as file:
+    with open_atomically(temporary) as file:
         file.write(_to_bytes(content))
     try:
         # Unlike a move, a link is refused if another run was quicker.

@@ -21,7 +21,7 @@ from polytomy.cli.data_options import (
     read_scaled,
     to_json,
 )
-from polytomy.cli.text_files import check_place, print_text, write_text
+from polytomy.cli.text_files import check_output, print_text, write_text
 from polytomy.errors import ArgumentError
 
 __all__ = ["register"]
@@ -67,7 +67,7 @@ def distances(
     """
     from polytomy.distances import distances_from
 
-    check_place(output, data)
+    check_output(output, data)
     X, y = read_scaled(
         data, target=target, scale=scale, format=format, header=header, one_hot=one_hot
     )
@@ -129,7 +129,7 @@ def search(
     from polytomy.binary import estimator_from
     from polytomy.search import SchemeSearchCV
 
-    check_place(output, data)
+    check_output(output, data)
     X, y = read_scaled(
         data, target=target, scale=scale, format=format, header=header, one_hot=one_hot
     )

@@ -73,7 +73,7 @@ def test_pictures_are_files_of_their_kind(polytomy, iris, command):
     [
         ("design empirical-tree", "'empirical-tree' is made from data; give a file"),
         ("design tree iris.csv -n 3", "leave out --classes and --labels"),
-        ("distances iris.csv --scale log", "--scale log is not known"),
+        ("distances iris.csv --scale log", "--scale must be standard, minmax or none"),
         ("distances iris.csv --measure far", "--measure far is not one of"),
         ("distances iris.csv --target colour", "colour"),
         ("distances nothing.csv", "nothing.csv: No such file"),

@@ -66,7 +66,8 @@ Format = Annotated[
     typer.Option(
         "--format",
         metavar="NAME",
-        help="csv, tsv, svmlight, parquet, npz, lvq, agf or kernel; detected by default.",
+        help="File format: csv, tsv, svmlight, parquet, npz, lvq, agf or kernel; detected by "
+        "default.",
     ),
 ]
 Header = Annotated[
@@ -87,12 +88,13 @@ ModelFile = Annotated[
         help="Model written by train, LIBSVM model, or control file that names trained binaries.",
     ),
 ]
-Features = Annotated[int | None, typer.Option(min=1, help="Number of features, for LIBSVM models.")]
+Features = Annotated[
+    int | None, typer.Option(min=1, metavar="N", help="Number of features, for LIBSVM models.")
+]
 Trusted = Annotated[
     list[str] | None,
     typer.Option("--trust", metavar="TYPE", help="Type to trust when loading (repeatable)."),
 ]
-Seed = Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Random seed.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
@@ -102,12 +104,24 @@ def _check_jobs(jobs: int | None) -> int | None:
     return jobs
 
 
+def _check_seed(seed: int) -> int:
+    # Not min and max of the option: the help would show them, and take half of its width.
+    if not 0 <= seed < 2**32:
+        raise typer.BadParameter(f"{seed} is not between 0 and {2**32 - 1}")
+    return seed
+
+
 Jobs = Annotated[
     int | None,
     typer.Option(
-        "--jobs", "-j", callback=_check_jobs, help="Number of parallel jobs; -1 for all cores."
+        "--jobs",
+        "-j",
+        callback=_check_jobs,
+        metavar="N",
+        help="Number of parallel jobs; -1 for all cores.",
     ),
 ]
+Seed = Annotated[int, typer.Option(callback=_check_seed, metavar="N", help="Random seed.")]
 
 
 def open_data(path: str) -> Source:
@@ -148,7 +162,7 @@ def read_samples(
         if fractions:
             place = repr(column) if data.label_name is None else f'"{data.label_name}"'
             raise DataError(
-                f"{os.fspath(source)}, column {place}: the labels are not classes; {fractions[0]:g} "
+                f"{os.fspath(source)}, column {place}: labels must be classes; {fractions[0]:g} "
                 "is neither a word nor an integer. Set ",
                 Argument("target"),
                 " to the label column.",

@@ -16,7 +16,7 @@ from polytomy.errors import Argument
 
 __all__ = ["OPTIONS", "find_command", "show_option"]
 
-#: Parameters of the library and the options that set them; a command has one of the options.
+#: Parameters of the library and the options that set them; a command has at most one of these.
 OPTIONS: dict[str, tuple[str, ...]] = {
     "accept_other_values": ("--accept-other-values",),
     "base": ("--name",),
@@ -29,7 +29,7 @@ OPTIONS: dict[str, tuple[str, ...]] = {
     "cv": ("--folds",),
     "data": ("--data",),
     "datasets": ("--datasets",),
-    "distance": ("--measure",),
+    "distance": ("--distance", "--measure"),
     "dtype": ("--dtype",),
     "estimator": ("--estimator",),
     "features": ("--features",),
@@ -39,6 +39,8 @@ OPTIONS: dict[str, tuple[str, ...]] = {
     "method": ("--solver", "--solvers"),
     "n_features": ("--features",),
     "n_jobs": ("--jobs",),
+    "n_partitions": ("--partitions", "--rows"),
+    "name": ("--name",),
     "random_state": ("--seed",),
     "range_file": ("--range",),
     "repeats": ("--repeats",),

@@ -30,7 +30,9 @@ def register(app: typer.Typer) -> None:
 
 def split(
     data: DataFile,
-    test: Annotated[float, typer.Option(help="Fraction of each class to hold out.")] = 0.3,
+    test: Annotated[
+        float, typer.Option(metavar="FRACTION", help="Fraction of each class to hold out.")
+    ] = 0.3,
     target: Target = "-1",
     format: Format = None,
     header: Header = None,
@@ -38,12 +40,12 @@ def split(
     training_file: Annotated[
         Path | None,
         typer.Option(
-            "--train-file", metavar="FILE", help="Training set; DATA.train.csv by default."
+            "--train-file", metavar="FILE", help="Training set; NAME.train.csv by default."
         ),
     ] = None,
     test_file: Annotated[
         Path | None,
-        typer.Option("--test-file", metavar="FILE", help="Test set; DATA.test.csv by default."),
+        typer.Option("--test-file", metavar="FILE", help="Test set; NAME.test.csv by default."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:

@@ -51,7 +51,7 @@ def train(
         ),
     ],
     scheme: Annotated[
-        str, typer.Option(metavar="SCHEME", help="Design, control file or control text.")
+        str, typer.Option(metavar="SCHEME", help='Design, "auto", control file or control text.')
     ] = "one-vs-one",
     estimator: Annotated[
         str,
@@ -74,7 +74,9 @@ def train(
             help=f"Calibration of the binary classifiers: {join_choices(_CALIBRATIONS)}.",
         ),
     ] = "auto",
-    folds: Annotated[int, typer.Option(min=2, help="Number of folds for calibration.")] = 5,
+    folds: Annotated[
+        int, typer.Option(min=2, metavar="N", help="Number of folds for calibration.")
+    ] = 5,
     class_weight: Annotated[
         str | None,
         typer.Option(metavar="NAME", help=f"Class weights: {join_choices(_CLASS_WEIGHTS)}."),
@@ -86,7 +88,9 @@ def train(
     one_hot: OneHot = False,
     features: Annotated[
         int | None,
-        typer.Option(min=1, help="Number of features, if LIBSVM data to predict may have more."),
+        typer.Option(
+            min=1, metavar="N", help="Number of features, if LIBSVM data to predict may have more."
+        ),
     ] = None,
     jobs: Jobs = None,
     seed: Seed = 0,

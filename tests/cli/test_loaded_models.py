@@ -123,3 +123,39 @@ def test_rows_of_kernel_values_are_read_as_svm_predict_reads_them(polytomy, flow
     n_samples = str(len(flowers))
     assert polytomy("convert", "precomputed.model", "-o", "p.polytomy", "--features", n_samples)
     assert answers(polytomy("predict", "p.polytomy", "kernel.svm")) == expected
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        (
+            "predict precomputed.model flowers.svm",
+            "flowers.svm, line 1: a row of kernel values must be label 0:number 1:value 2:value",
+        ),
+        ("predict precomputed.model iris.csv", "iris.csv, line 1: label: "),
+        (
+            "predict precomputed.model iris.csv --format csv",
+            "--format csv cannot be used: the kernel of the model is precomputed, so samples must "
+            "be rows of kernel values. Use --format kernel.\n",
+        ),
+        (
+            "predict rbf.model kernel.svm",
+            'If these are rows of kernel values ("label 0:number 1:value 2:value"), use --format '
+            "kernel; otherwise number the features from 1.\n",
+        ),
+        (
+            "predict rbf.model kernel.svm --format kernel",
+            "--format kernel is only for models with a precomputed kernel\n",
+        ),
+        ("convert precomputed.model -o p.polytomy", "--features"),
+        (
+            "distances kernel.svm --format kernel",
+            "--format kernel has no features; only train, predict and evaluate can use it\n",
+        ),
+    ],
+)
+def test_features_are_never_taken_for_kernel_values(polytomy, flowers, line, words):
+    outcome = polytomy(*line.split())
+    assert (outcome.code, outcome.out) == (2, "")
+    assert words in outcome.err
+    assert not Path("p.polytomy").exists()

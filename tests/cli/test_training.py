@@ -139,25 +139,10 @@ def test_training_on_a_precomputed_kernel(polytomy, flowers):
 
 
 @pytest.mark.parametrize(
-    ("line", "words"),
-    [
-        ("predict precomputed.model flowers.svm", "a row of kernel values must be label 0:number"),
-        ("predict precomputed.model iris.csv", "iris.csv, line 1: label:"),
-        (
-            "predict precomputed.model iris.csv --format csv",
-            "--format csv cannot be used: the kernel",
-        ),
-        ("predict rbf.model kernel.svm", 'If these are rows of kernel values ("label 0:number'),
-        ("convert precomputed.model -o p.polytomy", "--features"),
-        (
-            "train kernel.svm --format kernel -o p.polytomy",
-            "and --format kernel must be used together",
-        ),
-        ("distances kernel.svm --format kernel", "--format kernel has no features"),
-    ],
+    "options", [["--format", "kernel"], ["--estimator", "svc kernel=precomputed"]]
 )
-def test_features_are_never_taken_for_kernel_values(polytomy, flowers, line, words):
-    outcome = polytomy(*line.split())
-    assert (outcome.code, outcome.out) == (2, "")
-    assert words in outcome.err
+def test_a_precomputed_kernel_and_kernel_values_need_each_other(polytomy, flowers, options):
+    outcome = polytomy("train", "kernel.svm", "-o", "p.polytomy", "--scale", "none", *options)
+    words = '--estimator "svc kernel=precomputed" and --format kernel must be used together'
+    assert outcome == (2, "", f"polytomy: {words}\n")
     assert not Path("p.polytomy").exists()

@@ -122,6 +122,8 @@ class LoadedModel:
                     "so samples must be rows of kernel values. Use --format kernel."
                 )
             format = "kernel"
+        elif format == "kernel":
+            raise ArgumentError("--format kernel is only for models with a precomputed kernel")
         return open_blocks(
             data, target=target, format=format, header=header, classes=classes, **self._options
         )

@@ -273,7 +273,7 @@ class RoutineWarning(PolytomyWarning):
     """Compiled routines are unavailable; the slower reference routines are used instead."""
 
 
-def warn_caller(message: str | PolytomyWarning, category: type[PolytomyWarning]) -> None:
+def warn_caller(message: str | Warning, category: type[Warning]) -> None:
     """Warn at the line that called this package, skipping frames of scikit-learn in between."""
     level, frame = 1, sys._getframe()
     while frame.f_back is not None and _is_inside(frame.f_code.co_filename):

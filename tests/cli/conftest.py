@@ -66,6 +66,13 @@ def here(tmp_path, monkeypatch):
 
 
 @pytest.fixture
+def model(polytomy, here):
+    """Train a model on iris.csv; return the name of its file."""
+    assert polytomy("train", "iris.csv", "--estimator", "svc C=10", "-o", "iris.polytomy").code == 0
+    return "iris.polytomy"
+
+
+@pytest.fixture
 def flowers(here):
     """Return the lines of flowers.svm, in a directory with models of LIBSVM and wider data."""
     for file in LIBSVM_FILES.iterdir():

@@ -19,12 +19,6 @@ from polytomy.datasets import FORMATS, read_data
 from polytomy.errors import ArgumentError
 
 
-@pytest.fixture
-def model(polytomy, here):
-    assert polytomy("train", "iris.csv", "--estimator", "svc C=10", "-o", "iris.polytomy").code == 0
-    return "iris.polytomy"
-
-
 def test_every_command_reads_standard_input(polytomy, model):
     content = Path("iris.csv").read_bytes()
     for line in ("predict iris.polytomy", "evaluate iris.polytomy", "distances", "design tree"):

@@ -12,12 +12,6 @@ has_libsvm = pytest.mark.skipif(
 )
 
 
-@pytest.fixture
-def model(polytomy, here):
-    assert polytomy("train", "iris.csv", "--estimator", "svc C=10", "-o", "iris.polytomy").code == 0
-    return "iris.polytomy"
-
-
 def test_data_to_predict_may_have_labels_or_none(polytomy, model):
     lines = Path("iris.csv").read_text().splitlines()
     Path("new.csv").write_text("\n".join(line.rpartition(",")[0] for line in lines) + "\n")

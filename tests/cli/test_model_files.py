@@ -17,12 +17,6 @@ has_libsvm = pytest.mark.skipif(
 )
 
 
-@pytest.fixture
-def model(polytomy, here):
-    assert polytomy("train", "iris.csv", "--estimator", "svc C=10", "-o", "iris.polytomy").code == 0
-    return "iris.polytomy"
-
-
 def rows_of(text):
     return list(csv.reader(text.splitlines()))
 

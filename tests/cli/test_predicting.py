@@ -11,12 +11,6 @@ import polytomy as pt
 from polytomy.datasets import read_data
 
 
-@pytest.fixture
-def model(polytomy, here):
-    assert polytomy("train", "iris.csv", "--estimator", "svc C=10", "-o", "iris.polytomy").code == 0
-    return "iris.polytomy"
-
-
 def rows_of(text):
     return list(csv.reader(text.splitlines()))
 

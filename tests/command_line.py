@@ -1,4 +1,4 @@
-"""The command line called in this process: starting another takes longer than all that it does."""
+"""The command line, called in this process, which is much faster than starting another."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["Outcome", "call_main", "search_path"]
 
 
 class Outcome(NamedTuple):
-    """What a command leaves behind."""
+    """Exit code and output of a command."""
 
     code: int
     out: str
@@ -24,7 +24,7 @@ class Outcome(NamedTuple):
 
 
 def call_main(arguments: list[str], typed: bytes = b"", *, together: bool = False) -> Outcome:
-    """Run `polytomy` with arguments and standard input; `together` puts all output into `out`."""
+    """Run `polytomy` with arguments and standard input; `together` merges stderr into `out`."""
     out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True) for _ in range(2))
     code = 0
     with (
@@ -47,5 +47,5 @@ def call_main(arguments: list[str], typed: bytes = b"", *, together: bool = Fals
 
 
 def search_path() -> str:
-    """Return a search path on which `python` and `polytomy` are those of this interpreter."""
+    """Return a search path that starts with `python` and `polytomy` of this interpreter."""
     return f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"

@@ -1,29 +1,30 @@
-"""Everything that polytomy raises or warns of.
+"""Errors and warnings of polytomy.
 
 ::
 
     PolytomyError
-    ├── ControlError       a control text that cannot be read, with every problem and its place
-    ├── CodeError          a coding matrix that means nothing
-    ├── SchemeError        a scheme asked for what it cannot be or do
-    ├── ArgumentError      an argument of the wrong kind or value
-    ├── DataError          data that cannot be used, with its place
-    └── ModelFileError     a saved model that cannot be trusted or read
+    ├── ControlError       an invalid control text: every problem, with its position
+    ├── CodeError          an invalid coding matrix
+    ├── SchemeError        an invalid scheme, or an operation that it does not support
+    ├── ArgumentError      an argument of the wrong type or value
+    ├── DataError          data that cannot be used, with its position in the file
+    └── ModelFileError     a model file that is damaged, unsupported or not trusted
 
     PolytomyWarning
-    ├── ControlWarning     a control text that is legal but leaves something open
-    ├── CalibrationWarning a binary problem too small to calibrate
-    └── RoutineWarning     compiled routines cannot be used; the slower ones are used instead
+    ├── ControlWarning     a valid control text that leaves something undetermined
+    ├── CalibrationWarning a binary problem that is too small to calibrate
+    └── RoutineWarning     compiled routines are unavailable; slower ones are used instead
 
-Every error is also the built-in error a caller would expect (`ValueError`, mostly), so code that
-knows nothing of polytomy can catch it.
+Every error is also the built-in error that a caller would expect (usually `ValueError`), so code
+that does not know polytomy can catch it.
 
-A message that mentions an argument is made of parts, text and `Argument`s::
+A message that mentions an argument is made of parts, text and `Argument`::
 
     raise ArgumentError(Argument("cv", 1), " is too few. Use ", Argument("cv", 2), " or more.")
 
-In Python it reads ``cv=1 is too few. Use cv=2 or more.``; the command line shows its own options in
-place of the arguments (`--folds 1`), because `Message.worded` lets it.
+In Python it reads ``cv=1 is too few. Use cv=2 or more.``. The command line passes its own way of
+showing arguments to `Message.worded`, and the same message reads ``--folds 1 is too few. Use
+--folds 2 or more.``
 """
 
 from __future__ import annotations
@@ -60,12 +61,17 @@ _PACKAGE = str(Path(__file__).parent) + os.sep
 
 
 class _NoValue:
-    """Stands for the value of an argument that is mentioned without one."""
+    """Stands for the value of an argument that is mentioned by name only."""
 
 
 @dataclass(frozen=True, slots=True)
 class Argument:
-    """An argument that a message mentions: its name, and a value where there is one.
+    """An argument that a message mentions, with or without a value.
+
+    Parameters
+    ----------
+    name : name of the parameter
+    value : its value; leave it out to mention the parameter by name only
 
     Examples
     --------
@@ -78,7 +84,7 @@ class Argument:
 
     @property
     def has_value(self) -> bool:
-        """Whether the message gives a value."""
+        """Whether the argument has a value."""
         return self.value is not _NoValue
 
     def __str__(self) -> str:
@@ -91,23 +97,30 @@ class Argument:
 
 
 class PythonOnly(str):
-    """A part of a message that is of no use on the command line, which leaves it out."""
+    """Part of a message that applies to Python only; the command line leaves it out."""
 
     __slots__ = ()
 
 
 class Message:
-    """What an error or warning says, made of text and of the arguments it is about."""
+    """Message of an error or warning, made of text, `Argument` and `PythonOnly` parts."""
 
     args: tuple[Any, ...]
 
     @property
     def parameter(self) -> str | None:
-        """Name of the argument that the message is about: the first it mentions, or None."""
+        """Name of the first argument that the message mentions; None if it mentions none."""
         return next((part.name for part in self.args if isinstance(part, Argument)), None)
 
     def worded(self, show: Callable[[Argument], str]) -> str:
-        """Return the message with arguments shown in another way, and nothing for Python only."""
+        """Return the message with its arguments shown by `show`, without `PythonOnly` parts.
+
+        Examples
+        --------
+        >>> error = ArgumentError(Argument("cv", 1), " is too few", PythonOnly(" for cross_val"))
+        >>> error.worded(lambda argument: f"--{argument.name} {argument.value}")
+        '--cv 1 is too few'
+        """
         return "".join(
             show(part) if isinstance(part, Argument) else str(part)
             for part in self.args
@@ -119,19 +132,24 @@ class Message:
 
 
 class PolytomyError(Message, Exception):
-    """Root of all errors of polytomy."""
+    """Base class of all errors of polytomy."""
 
 
 class PolytomyWarning(Message, UserWarning):
-    """Root of all warnings of polytomy."""
+    """Base class of all warnings of polytomy."""
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One thing wrong at one place of a control text.
+    """One problem at one position of a control text.
 
-    `line` and `column` count from one; `excerpt` is the source line, or the part of a very long one
-    around the place, and `caret` the position in it; `message` says what is wrong and the way out.
+    Attributes
+    ----------
+    file : name of the file
+    line, column : position, both counted from one
+    message : what is wrong and how to fix it
+    excerpt : the source line, or the part of a very long line around the position
+    caret : index of the position in `excerpt`
     """
 
     file: str
@@ -145,18 +163,18 @@ class Problem:
         head = f"{self.file}:{self.line}:{self.column}: {self.message}"
         if not self.excerpt.strip():
             return head
-        # A tab is kept as a tab under the source line, so that the caret stays below its character.
+        # Tabs stay tabs, so that the caret is below its character.
         margin = "".join("\t" if c == "\t" else " " for c in self.excerpt[: self.caret])
         return f"{head}\n  {self.excerpt}\n  {margin}^"
 
 
 class ControlError(PolytomyError, ValueError):
-    """A control text that cannot be read.
+    """An invalid control text.
 
     Attributes
     ----------
     problems : tuple of Problem, in the order of the text
-    file, line, column, message : those of the first problem
+    file, line, column, message : the attributes of the first problem
     """
 
     def __init__(self, problems: tuple[Problem, ...]) -> None:
@@ -170,34 +188,34 @@ class ControlError(PolytomyError, ValueError):
 
     @property
     def line(self) -> int:
-        """Line of the first problem, from one."""
+        """Line of the first problem, counted from one."""
         return self.problems[0].line
 
     @property
     def column(self) -> int:
-        """Column of the first problem, from one."""
+        """Column of the first problem, counted from one."""
         return self.problems[0].column
 
     @property
     def message(self) -> str:
-        """What the first problem is."""
+        """Message of the first problem."""
         return self.problems[0].message
 
     def __str__(self) -> str:
         return "\n".join(str(problem) for problem in self.problems)
 
     def worded(self, show: Callable[[Argument], str]) -> str:
-        """Return the message, which mentions no arguments."""
+        """Return the message, which never mentions arguments."""
         return str(self)
 
 
 class ControlWarning(PolytomyWarning):
-    """A control text that is legal but leaves something open."""
+    """A valid control text that leaves something undetermined."""
 
 
 @dataclass(frozen=True, slots=True)
 class CodeProblem:
-    """One reason why a coding matrix means nothing, with the rows and columns it concerns."""
+    """One reason why a coding matrix is invalid, with the rows and columns concerned."""
 
     message: str
     rows: tuple[int, ...] = ()
@@ -208,7 +226,7 @@ class CodeProblem:
 
 
 class CodeError(PolytomyError, ValueError):
-    """A coding matrix that means nothing.
+    """An invalid coding matrix.
 
     Attributes
     ----------
@@ -227,16 +245,16 @@ class CodeError(PolytomyError, ValueError):
         return f"{shown}; and {left} more" if left > 0 else shown
 
     def worded(self, show: Callable[[Argument], str]) -> str:
-        """Return the message, which mentions no arguments."""
+        """Return the message, which never mentions arguments."""
         return str(self)
 
 
 class SchemeError(PolytomyError, ValueError):
-    """A scheme asked for what it cannot be or do."""
+    """An invalid scheme, or an operation that a scheme does not support."""
 
 
 class ArgumentError(PolytomyError, ValueError):
-    """An argument of the wrong kind or value."""
+    """An argument of the wrong type or value."""
 
 
 class DataError(PolytomyError, ValueError):
@@ -244,19 +262,19 @@ class DataError(PolytomyError, ValueError):
 
 
 class ModelFileError(PolytomyError, ValueError):
-    """A saved model that cannot be trusted or read."""
+    """A model file that is damaged, unsupported or not trusted."""
 
 
 class CalibrationWarning(PolytomyWarning):
-    """A binary problem too small to calibrate."""
+    """A binary problem that is too small to calibrate."""
 
 
 class RoutineWarning(PolytomyWarning):
-    """Compiled routines cannot be used; the slower reference routines are used instead."""
+    """Compiled routines are unavailable; the slower reference routines are used instead."""
 
 
 def warn_caller(message: str | Warning, category: type[Warning]) -> None:
-    """Warn, pointing to the line outside this package, and outside scikit-learn, that led here."""
+    """Warn at the line that called this package, skipping frames of scikit-learn in between."""
     level, frame = 1, sys._getframe()
     while frame.f_back is not None and _is_inside(frame.f_code.co_filename):
         level, frame = level + 1, frame.f_back
@@ -264,6 +282,17 @@ def warn_caller(message: str | Warning, category: type[Warning]) -> None:
 
 
 def _is_inside(filename: str) -> bool:
-    # scikit-learn's decorators, and contextlib's, stand between a user's line and ours.
+    # Decorators of scikit-learn and contextlib lie between the user's line and this package.
     is_between = "sklearn" in Path(filename).parts or filename.endswith("contextlib.py")
     return is_between or filename.startswith(_PACKAGE)
+
+
+def __getattr__(name: str) -> Any:
+    if name == "KernelWarning":
+        warnings.warn(
+            "polytomy.errors.KernelWarning is now called RoutineWarning",
+            DeprecationWarning,
+            stacklevel=2,
+        )
+        return RoutineWarning
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

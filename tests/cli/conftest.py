@@ -1,14 +1,18 @@
-"""The command line, called in this process or started as a user starts it."""
+"""The command line, called in this process or started in another."""
 
 import os
+import shutil
 import subprocess
+from pathlib import Path
 
 import numpy as np
 import pytest
 from sklearn.datasets import load_iris
 
 from command_line import Outcome, call_main, search_path
+from polytomy.datasets import read_data
 
+LIBSVM_FILES = Path(__file__).parent.parent / "persistence" / "libsvm"
 LAND = "FieldVsForest {\n  CornVsWheat {corn wheat}\n  PineVsOak {pine oak}\n}\n"
 
 
@@ -24,7 +28,7 @@ def polytomy():
 
 @pytest.fixture
 def start():
-    """Return a function that starts a process: `polytomy` with arguments, or a line of shell."""
+    """Return a function that starts `polytomy` with arguments, or a shell command."""
 
     def run(*arguments, shell=None, variables=None, **options):
         command = ["polytomy", *map(str, arguments)] if shell is None else ["sh", "-c", shell]
@@ -37,7 +41,7 @@ def start():
 
 @pytest.fixture
 def finish(start):
-    """Return a function that runs a process to its end."""
+    """Return a function that runs a process and returns its outcome."""
 
     def run(*arguments, **options):
         with start(*arguments, **options) as process:
@@ -49,7 +53,7 @@ def finish(start):
 
 @pytest.fixture
 def here(tmp_path, monkeypatch):
-    """Return a directory of its own with two control files and some data, and work in it."""
+    """Change to a new directory with two control files and a data file; return its path."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "land.control").write_text(LAND)
     (tmp_path / "bad.control").write_text("m {a b c}\n")
@@ -59,3 +63,28 @@ def here(tmp_path, monkeypatch):
     header = "sepal_length,sepal_width,petal_length,petal_width,species"
     (tmp_path / "iris.csv").write_text("\n".join([header, *lines, ""]))
     return tmp_path
+
+
+@pytest.fixture
+def model(polytomy, here):
+    """Train a model on iris.csv; return the name of its file."""
+    assert polytomy("train", "iris.csv", "--estimator", "svc C=10", "-o", "iris.polytomy").code == 0
+    return "iris.polytomy"
+
+
+@pytest.fixture
+def flowers(here):
+    """Return the lines of flowers.svm, in a directory with models of LIBSVM and wider data."""
+    for file in LIBSVM_FILES.iterdir():
+        shutil.copy(file, here)
+    lines = Path("flowers.svm").read_text().splitlines()
+    # Features that some support vectors do not have.
+    wide = [f"{line} {6 + i % 3}:{0.5 * (i % 4)}" for i, line in enumerate(lines)]
+    Path("wide.svm").write_text("\n".join(wide) + "\n")
+    X = read_data("flowers.svm").X.toarray()
+    rows = [
+        f"{line.split()[0]} 0:{i} " + " ".join(f"{k}:{value!r}" for k, value in enumerate(row, 1))
+        for i, (line, row) in enumerate(zip(lines, (X @ X.T).tolist(), strict=True), 1)
+    ]
+    Path("kernel.svm").write_text("\n".join(rows) + "\n")
+    return lines

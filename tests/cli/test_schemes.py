@@ -1,12 +1,16 @@
 """What the commands print, and their exit codes."""
 
 import json
+import os
+import pty
+import re
 
 import pytest
 
 from polytomy import designs, parse, read
 from polytomy.designs import DATA_DESIGNS, DESIGNS
 
+ESCAPE = "\x1b["
 OPEN = b"m 0/1; n 2/3; {a b c d}"
 UNDECIDED = "the partitions do not determine how probability is shared among class a, class b"
 
@@ -213,3 +217,39 @@ def test_check_reports_problems_as_json(polytomy, here):
     assert polytomy("check", "land.control", "--json").code == 0
     outcome = polytomy("check", "nothing.control", "--json")
     assert (outcome.code, json.loads(outcome.out)) == (2, [])
+
+
+def typed_on_terminal(start, *arguments, **variables):
+    """Return what a command prints on a terminal."""
+    terminal, end = pty.openpty()
+    with start(*arguments, stdout=end, variables=variables):
+        os.close(end)
+        printed = b""
+        try:
+            while piece := os.read(terminal, 4096):
+                printed += piece
+        except OSError:  # Linux's way to say that the other end is closed
+            pass
+    os.close(terminal)
+    return printed.decode().replace("\r\n", "\n")
+
+
+@pytest.mark.parametrize("matrix", [(), ("--matrix",)])
+def test_colours_are_for_terminals(start, finish, here, matrix):
+    plain = finish("show", "land.control", *matrix).out
+    assert ESCAPE not in plain
+    coloured = typed_on_terminal(start, "show", "land.control", *matrix, NO_COLOR="")
+    assert ESCAPE in coloured
+    assert re.sub(r"\x1b\[[0-9;]*m", "", coloured) == plain
+    assert typed_on_terminal(start, "show", "land.control", *matrix, NO_COLOR="1") == plain
+
+
+def test_a_matrix_has_red_minus_and_green_plus(start, here):
+    lines = typed_on_terminal(start, "show", "land.control", "--matrix", NO_COLOR="").splitlines()
+    assert lines[-1] == (
+        "PineVsOak     \x1b[2m.\x1b[0m \x1b[2m.\x1b[0m \x1b[31m-\x1b[0m \x1b[32m+\x1b[0m"
+    )
+
+
+def test_control_text_has_no_colours_even_on_a_terminal(start, here):
+    assert ESCAPE not in typed_on_terminal(start, "flatten", "land.control", NO_COLOR="")

@@ -74,7 +74,7 @@ def test_plots_are_files_of_the_kind_that_their_name_says(polytomy, iris, comman
     [
         ("design empirical-tree", "'empirical-tree' is made from data; pass a data file"),
         ("design tree iris.csv -n 3", "leave out --classes and --labels"),
-        ("distances iris.csv --scale log", "--scale log is not known"),
+        ("distances iris.csv --scale log", "--scale must be standard, minmax or none"),
         ("distances iris.csv --distance far", "--distance far is not one of"),
         ("distances iris.csv --target colour", "colour"),
         ("distances nothing.csv", "nothing.csv: No such file"),

@@ -1,4 +1,4 @@
-"""Data that come once: pipes, and what is typed or sent to standard input."""
+"""Data that can be read only once, from pipes and standard input."""
 
 import gzip
 import io
@@ -16,7 +16,7 @@ from polytomy.errors import DataError
 
 
 class _Once(io.RawIOBase):
-    """A pipe: it gives a few bytes at a time, and cannot go back."""
+    """A pipe: it gives a few bytes at a time and cannot go back."""
 
     def __init__(self, content, step=7):
         self._content, self._step, self._at = content, step, 0
@@ -36,7 +36,7 @@ def _stream(content, **options):
 
 
 @given(st.lists(st.integers(0, 40), max_size=5), st.binary(max_size=100), st.integers(1, 9))
-def test_every_reader_begins_where_the_stream_began(lengths, content, step):
+def test_every_reader_starts_at_the_start_of_the_stream(lengths, content, step):
     stream = _stream(content, step=step)
     for length in lengths:
         assert stream.reader().read(length) == content[:length]
@@ -76,7 +76,7 @@ def test_a_named_pipe_is_opened_once(tmp_path):
 
 
 def test_a_pipe_takes_memory_for_its_blocks_only(monkeypatch):
-    monkeypatch.setattr("polytomy.datasets.lines._CHUNK", 2**16)
+    monkeypatch.setattr("polytomy.datasets.text_lines._CHUNK", 2**16)
     content = b"0.123456789,0.987654321,a\n" * 200_000
     stream = Stream(io.BytesIO(content), "<pipe>")
     tracemalloc.start()
@@ -93,6 +93,6 @@ def test_mistakes_name_the_stream():
     with pytest.raises(DataError, match=r'<pipe>, line 2, column 1: "two" is not a number'):
         read_data(_stream(b"1,oak\ntwo,elm\n"))
     for kind in ("npz", "agf", "parquet"):
-        words = rf"<pipe>: the format {kind} is read here and there, which a pipe does not allow"
+        words = rf"<pipe>: the {kind} format cannot be read from a pipe"
         with pytest.raises(DataError, match=words):
             read_data(_stream(b"PK"), format=kind)

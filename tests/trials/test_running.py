@@ -174,14 +174,14 @@ def test_damaged_trials_are_run_again(whole, tmp_path):
 
 def test_a_full_disk_loses_only_the_trial_that_could_not_be_written(whole, tmp_path, monkeypatch):
     with monkeypatch.context() as patch:
-        writing = store.writing_whole
+        writing = store.open_atomically
 
         def full(path):
             if path.name == "one-001.json":
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
             return writing(path)
 
-        patch.setattr(store, "writing_whole", full)
+        patch.setattr(store, "open_atomically", full)
         with pytest.raises(OSError, match=r"No space left .*trials/one-001\.json"):
             run(DATASETS, **OPTIONS, folder=tmp_path)
     assert sorted(contents(tmp_path)) == ["one-000.json", "two-000.json"]
@@ -191,7 +191,7 @@ def test_a_full_disk_loses_only_the_trial_that_could_not_be_written(whole, tmp_p
 def test_a_full_disk_keeps_the_old_tables_and_is_reported(tmp_path, monkeypatch):
     run(DATASETS, **OPTIONS, folder=tmp_path)
     summary = (tmp_path / "summary.csv").read_bytes()
-    writing = store.writing_whole
+    writing = store.open_atomically
 
     @contextmanager
     def full(path):
@@ -200,7 +200,7 @@ def test_a_full_disk_keeps_the_old_tables_and_is_reported(tmp_path, monkeypatch)
             if path.name == "summary.csv":
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr(store, "writing_whole", full)
+    monkeypatch.setattr(store, "open_atomically", full)
     with pytest.raises(OSError, match=r"No space left .*summary\.csv"):
         run(DATASETS, **OPTIONS, folder=tmp_path)
     assert (tmp_path / "summary.csv").read_bytes() == summary

@@ -1,4 +1,4 @@
-"""The command line: `polytomy design`, `check`, `show`, `flatten`, …"""
+"""The command line, `polytomy`."""
 
 from polytomy.cli.app import main
 

@@ -1,4 +1,4 @@
-"""The command and how it fails: one clean message and exit code 2, never a traceback."""
+"""The command `polytomy`. A failure is one message and exit code 2, never a traceback."""
 
 from __future__ import annotations
 
@@ -15,17 +15,18 @@ import typer
 from polytomy.cli import (
     datasets,
     exporting,
-    models,
+    model_files,
     predicting,
     reporting,
     schemes,
     searching,
     splitting,
+    training,
     trials,
 )
+from polytomy.cli.option_names import find_command, show_option
 from polytomy.cli.text_files import explain_failure, print_text
-from polytomy.cli.wording import in_options
-from polytomy.errors import PolytomyError
+from polytomy.errors import Message, PolytomyError
 
 __all__ = ["app", "main"]
 
@@ -39,8 +40,9 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 for commands in (
-    models,
+    training,
     predicting,
+    model_files,
     exporting,
     splitting,
     schemes,
@@ -52,8 +54,8 @@ for commands in (
     commands.register(app)
 
 
-def _print_version(wanted: bool) -> None:
-    if wanted:
+def _print_version(is_given: bool) -> None:
+    if is_given:
         from importlib.metadata import version
 
         print_text(f"polytomy {version('polytomy')}")
@@ -65,7 +67,7 @@ def _options(
     version: Annotated[
         bool,
         typer.Option(
-            "--version", callback=_print_version, is_eager=True, help="Print the version."
+            "--version", callback=_print_version, is_eager=True, help="Print the version and exit."
         ),
     ] = False,
 ) -> None:
@@ -74,39 +76,45 @@ def _options(
 
 def main() -> None:
     """Run the command line and end the process with its exit code."""
-    warnings.showwarning = _each_once()
-    # Ended from outside, it still takes its unfinished files away.
+    warnings.showwarning = _make_warning_printer()
+    # SIGTERM becomes SystemExit, so that temporary files are removed.
     with suppress(ValueError):  # not in the main thread
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     try:
         app(prog_name="polytomy")
     except PolytomyError as error:
-        _fail(str(error))
+        _fail(_word(error))
     except OSError as error:
         _fail(explain_failure(error))
     except MemoryError:
-        _fail("there is not enough memory for this")
+        _fail("out of memory")
     except UnicodeEncodeError as error:
         character = error.object[error.start]
         _fail(f"the terminal cannot show {character!a}; set its encoding to UTF-8")
     except (ValueError, csv.Error) as error:
-        # What scikit-learn, or a reader of tables, has against the options or the data.
+        # From scikit-learn or the csv module, about the options or the data.
         _fail(str(error))
 
 
 def _fail(message: str) -> None:
-    print(f"polytomy: {in_options(message)}", file=sys.stderr)
+    print(f"polytomy: {message}", file=sys.stderr)
     raise SystemExit(2)
 
 
-def _each_once() -> Callable[..., None]:
-    """Return what shows a warning; many binaries may have the same one."""
-    shown: set[str] = set()
+def _word(message: Message) -> str:
+    """Return a message of the library with options in place of arguments."""
+    command = find_command(app, sys.argv[1:])
+    return message.worded(lambda argument: show_option(argument, command))
 
-    def show(message: Warning | str, *_: object, **__: object) -> None:
-        text = in_options(str(message))
-        if text not in shown:
-            shown.add(text)
+
+def _make_warning_printer() -> Callable[..., None]:
+    """Return a function that prints each warning once, even if many binaries cause it."""
+    printed: set[str] = set()
+
+    def print_warning(message: Warning | str, *_: object, **__: object) -> None:
+        text = _word(message) if isinstance(message, Message) else str(message)
+        if text not in printed:
+            printed.add(text)
             print(f"polytomy: warning: {text}", file=sys.stderr)
 
-    return show
+    return print_warning

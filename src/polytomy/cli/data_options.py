@@ -1,16 +1,16 @@
-"""Options of the commands that read data, and what they mean."""
+"""Options of the commands that read data, and the data they read."""
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from polytomy.cli.text_files import STANDARD_INPUT, STANDARD_INPUT_NAME, standard_input
-from polytomy.errors import ArgumentError, DataError
+from polytomy.errors import Argument, ArgumentError, DataError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -31,79 +31,101 @@ __all__ = [
     "Target",
     "Trusted",
     "check_choice",
-    "column_of",
+    "join_choices",
+    "make_scaler",
+    "open_data",
+    "parse_column",
     "read_samples",
     "read_scaled",
-    "scaler_of",
-    "source_of",
     "to_json",
 ]
 
 SCALES = ("standard", "minmax", "none")
 
+
+def join_choices(choices: Iterable[str]) -> str:
+    """Return choices as text: a, b or c."""
+    *names, last = choices
+    return f"{', '.join(names)} or {last}"
+
+
 DataFile = Annotated[
     str,
     typer.Argument(
         metavar="DATA",
-        help="CSV, TSV, LIBSVM, Parquet, npz, LVQ or .vec file, text also as .gz; "
+        help="CSV, TSV, LIBSVM, Parquet, npz, LVQ or libAGF file; text formats may be gzipped; "
         "- reads standard input.",
     ),
 ]
 Target = Annotated[
     str,
-    typer.Option(
-        help="Column of the class: its name, or its position; -1 is the last.", metavar="COLUMN"
-    ),
+    typer.Option(help="Label column: its name or position; -1 is the last.", metavar="COLUMN"),
 ]
 Format = Annotated[
     str | None,
     typer.Option(
-        "--format", help="csv, tsv, svmlight, parquet, npz, lvq, agf or kernel; else by the name."
+        "--format",
+        metavar="NAME",
+        help="File format: csv, tsv, svmlight, parquet, npz, lvq, agf or kernel; detected by "
+        "default.",
     ),
 ]
 Header = Annotated[
     bool | None,
-    typer.Option("--header/--no-header", help="Whether the first line names the columns."),
+    typer.Option(
+        "--header/--no-header",
+        help="Whether the first line names the columns; detected by default.",
+    ),
 ]
-OneHot = Annotated[
-    bool, typer.Option("--one-hot", help="Make features of columns of text, one for each value.")
+OneHot = Annotated[bool, typer.Option("--one-hot", help="One-hot encode text columns.")]
+Scale = Annotated[
+    str, typer.Option(help=f"Scaling of the features: {join_choices(SCALES)}.", metavar="NAME")
 ]
-Scale = Annotated[str, typer.Option(help="standard, minmax or none.", metavar="HOW")]
 ModelFile = Annotated[
     str,
     typer.Argument(
-        metavar="MODEL", help="What train wrote, a model of LIBSVM, or a control file naming such."
+        metavar="MODEL",
+        help="Model written by train, LIBSVM model, or control file that names trained binaries.",
     ),
 ]
 Features = Annotated[
-    int | None, typer.Option(min=1, help="Number of features, for models of LIBSVM.")
+    int | None, typer.Option(min=1, metavar="N", help="Number of features, for LIBSVM models.")
 ]
 Trusted = Annotated[
     list[str] | None,
-    typer.Option("--trust", help="A type in the file that may be made; again for each."),
+    typer.Option("--trust", metavar="TYPE", help="Type to trust when loading (repeatable)."),
 ]
-Seed = Annotated[
-    int, typer.Option(min=0, max=2**32 - 1, help="Fixes what is drawn at random, such as folds.")
-]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 def _check_jobs(jobs: int | None) -> int | None:
     if jobs == 0:
-        raise typer.BadParameter("0 jobs do no work; give 1 or more, or -1 for all cores")
+        raise typer.BadParameter("0 is too few; use 1 or more, or -1 for all cores")
     return jobs
+
+
+def _check_seed(seed: int) -> int:
+    # Not min and max of the option: the help would show them, and take half of its width.
+    if not 0 <= seed < 2**32:
+        raise typer.BadParameter(f"{seed} is not between 0 and {2**32 - 1}")
+    return seed
 
 
 Jobs = Annotated[
     int | None,
     typer.Option(
-        "--jobs", "-j", callback=_check_jobs, help="Jobs over the binaries; -1 for all cores."
+        "--jobs",
+        "-j",
+        callback=_check_jobs,
+        metavar="N",
+        help="Number of parallel jobs; -1 for all cores.",
     ),
 ]
+Seed = Annotated[int, typer.Option(callback=_check_seed, metavar="N", help="Random seed.")]
 
 
-def source_of(path: str) -> Source:
-    """Return what data is read from: standard input for -, a pipe, or a file."""
+def open_data(path: str) -> Source:
+    """Return the source of data: standard input for -, a pipe, or a file."""
     from polytomy.datasets import Stream, open_source
 
     if path == STANDARD_INPUT:
@@ -120,11 +142,11 @@ def read_samples(
     one_hot: bool,
     features: int | None = None,
 ) -> tuple[Data, NDArray[Any]]:
-    """Return the samples of a file, and their labels, which must be classes."""
+    """Return the samples of a file and their labels; DataError if they are not classes."""
     from polytomy.datasets import read_data
 
-    source = source_of(path)
-    column = column_of(target)
+    source = open_data(path)
+    column = parse_column(target)
     data = read_data(
         source,
         format=format,
@@ -134,15 +156,16 @@ def read_samples(
         features=features,
     )
     labels = data.y
-    assert labels is not None, "a column was asked for"
+    assert labels is not None, "a label column was requested"
     if labels.dtype.kind == "f":
         fractions = labels[labels % 1 != 0].tolist()
         if fractions:
             place = repr(column) if data.label_name is None else f'"{data.label_name}"'
             raise DataError(
-                f"{os.fspath(source)}, column {place}: labels such as {fractions[0]:g} are no "
-                "classes, which are words or whole numbers. Name the column of the class with "
-                "target=."
+                f"{os.fspath(source)}, column {place}: labels must be classes; {fractions[0]:g} "
+                "is neither a word nor an integer. Set ",
+                Argument("target"),
+                " to the label column.",
             )
     return data, labels
 
@@ -156,16 +179,18 @@ def read_scaled(
     header: bool | None,
     one_hot: bool,
 ) -> tuple[Any, NDArray[Any]]:
-    """Return the features of a file's samples, scaled, and their labels."""
+    """Return the scaled features of a file and its labels."""
     if format == "kernel":
-        raise ArgumentError("--format kernel has no features; it is for train, predict, evaluate")
+        raise ArgumentError(
+            "--format kernel has no features; only train, predict and evaluate can use it"
+        )
     data, labels = read_samples(path, target=target, format=format, header=header, one_hot=one_hot)
-    scaler = scaler_of(scale, data.X)
+    scaler = make_scaler(scale, data.X)
     return (data.X if scaler is None else scaler.fit_transform(data.X)), labels
 
 
-def column_of(target: str) -> str | int:
-    """Return a column as it is given on the command line: a number is a position."""
+def parse_column(target: str) -> str | int:
+    """Return the column that an option names: an integer is a position, other text a name."""
     try:
         return int(target)
     except ValueError:
@@ -173,12 +198,12 @@ def column_of(target: str) -> str | int:
 
 
 def check_choice(option: str, value: str, allowed: Sequence[str]) -> None:
-    """Raise ArgumentError if an option has none of the values that are known."""
+    """Raise ArgumentError if the value of an option is not allowed."""
     if value not in allowed:
-        raise ArgumentError(f"{option} {value} is not known; use one of {', '.join(allowed)}")
+        raise ArgumentError(f'{option} must be {join_choices(allowed)}; got "{value}"')
 
 
-def scaler_of(scale: str, X: Any) -> Any:
+def make_scaler(scale: str, X: Any) -> Any:
     """Return the unfitted scaler that an option names; None for no scaling."""
     from scipy.sparse import issparse
     from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, StandardScaler
@@ -187,13 +212,13 @@ def scaler_of(scale: str, X: Any) -> Any:
     if scale == "none":
         return None
     if issparse(X):
-        # Zeros stay zeros, so that what is sparse stays sparse.
+        # These keep zeros, so sparse data stays sparse.
         return StandardScaler(with_mean=False) if scale == "standard" else MaxAbsScaler()
     return StandardScaler() if scale == "standard" else MinMaxScaler()
 
 
 def to_json(value: Any) -> str:
-    """Return a value as JSON; what is not finite becomes null."""
+    """Return a value as JSON; numbers that are not finite become null."""
     return json.dumps(_plain(value), indent=2, ensure_ascii=False, allow_nan=False)
 
 

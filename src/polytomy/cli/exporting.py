@@ -1,4 +1,4 @@
-"""The command that writes models for other programs: export."""
+"""The command that exports models as ONNX: export."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from polytomy.cli.data_options import AsJson, Features, ModelFile, Trusted, to_json
-from polytomy.cli.text_files import print_text
+from polytomy.cli.text_files import check_output, print_text
 from polytomy.errors import ArgumentError
 
 __all__ = ["register"]
@@ -23,30 +23,37 @@ def register(app: typer.Typer) -> None:
 
 def export(
     model: ModelFile,
-    output: Annotated[Path, typer.Option("-o", "--output", metavar="FILE", help="As model.onnx.")],
+    output: Annotated[
+        Path,
+        typer.Option("-o", "--output", metavar="FILE", help="File to write, such as model.onnx."),
+    ],
     onnx: Annotated[
-        bool, typer.Option("--onnx", help="Write ONNX, whatever the name of the file ends in.")
+        bool, typer.Option("--onnx", help="Write ONNX even if the name does not end in .onnx.")
     ] = False,
     dtype: Annotated[
-        str, typer.Option(help="Type of samples and probabilities: float32 or float64.")
+        str,
+        typer.Option(
+            metavar="NAME", help="Type of the samples and probabilities: float32 or float64."
+        ),
     ] = "float32",
     features: Features = None,
     trusted: Trusted = None,
     as_json: AsJson = False,
 ) -> None:
-    """Write a model as ONNX, which runs without Python.
+    """Export a model as ONNX, which runs without Python.
 
     Example: `polytomy train iris.csv -o m.polytomy && polytomy export m.polytomy -o m.onnx`
     """
     from polytomy.export import to_onnx
-    from polytomy.files import writing_whole
+    from polytomy.files import open_atomically
     from polytomy.persistence import load
 
     if not onnx and output.suffix != _ENDING:
-        raise ArgumentError(f"{output}: the name must end in {_ENDING}, or give --onnx")
+        raise ArgumentError(f"{output}: the name must end in {_ENDING}; or use --onnx")
+    check_output(output, model)
     exported = to_onnx(load(model, trusted=tuple(trusted or ()), n_features=features), dtype=dtype)
     content = exported.SerializeToString()
-    with writing_whole(output) as file:
+    with open_atomically(output) as file:
         file.write(content)
     (samples,), outputs = exported.graph.input, [each.name for each in exported.graph.output]
     summary = {

@@ -1,4 +1,4 @@
-"""Models as commands use them: loaded, with what is known of the data they take."""
+"""Loaded models, and how to read the data they predict."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ if TYPE_CHECKING:
 
 __all__ = ["LoadedModel"]
 
-# Samples that are made dense take about so many bytes at a time.
+# Approximate size of a block of sparse samples that are made dense.
 _DENSE_BYTES = 2**25
 
 
 class LoadedModel:
-    """A classifier, and how the columns of its data are read.
+    """A classifier, and how to read the columns of its data.
 
-    Models of LIBSVM do not tell how many features samples have. As svm-predict does, they take
-    samples with more features than their support vectors.
+    A LIBSVM model does not know its number of features. Like svm-predict, it takes samples with
+    more features than its support vectors.
 
     Parameters
     ----------
     path : model file of any kind
-    trusted : types that may be made
-    n_features : number of features, for models of LIBSVM
+    trusted : types to trust when loading
+    n_features : number of features, for LIBSVM models
     """
 
     def __init__(self, path: str, trusted: list[str] | None, n_features: int | None) -> None:
@@ -43,18 +43,18 @@ class LoadedModel:
         known = n_features or getattr(self._classifier, "n_features_in_", None)
         if is_own and n_features not in (None, getattr(self._classifier, "n_features_in_", None)):
             raise ArgumentError(
-                f"--features {n_features} is for models of LIBSVM; {path} was trained on "
+                f"--features is only for LIBSVM models; {path} has "
                 f"{self._classifier.n_features_in_} features"
             )
         self._takes_kernel_values = is_pairwise(self._classifier)
         if self._takes_kernel_values and self._may_widen:
-            known = None  # A row of kernel values tells it.
+            known = None  # A row of kernel values shows it.
         self._options: dict[str, Any] = {
             "features": metadata.get("columns") or metadata.get("n_columns") or known,
             "categories": metadata.get("categories") or "refuse",
             "extra_features": self._may_widen,
         }
-        # What was trained on dense data, or compares dense rows, need not know sparse ones.
+        # A model trained on dense data, or with borders of libAGF, may not support sparse data.
         self._needs_dense = metadata.get("is_sparse") is False or _has_borders(self._classifier)
         if self._needs_dense and known is not None:
             self._options["n_rows"] = max(1, _DENSE_BYTES // (8 * known))
@@ -68,40 +68,40 @@ class LoadedModel:
 
     @property
     def has_probabilities(self) -> bool:
-        """Whether its solver gives probabilities."""
+        """Whether the solver gives probabilities."""
         return hasattr(self._classifier, "predict_proba")
 
-    def answers(self, X: Any) -> tuple[NDArray[Any], NDArray[Any] | None]:
-        """Return the predicted labels of samples, and their probabilities where there are any."""
+    def predict(self, X: Any) -> tuple[NDArray[Any], NDArray[Any] | None]:
+        """Return the predicted labels of samples, and their probabilities if the solver has any."""
         if self._may_widen and X.shape[1] != self._classifier.n_features_in_:
             self._classifier = self._opened.make(X.shape[1])
         if self._needs_dense and hasattr(X, "toarray"):
             X = X.toarray()
         if not self.has_probabilities:
             return self._classifier.predict(X), None
-        # The same labels as `predict` gives, which takes the largest probability too.
+        # The same labels as `predict`, which also takes the largest probability.
         P = self._classifier.predict_proba(X)
         return self.classes[P.argmax(axis=1)], P
 
-    def blocks_to_predict(
+    def unlabelled_blocks(
         self, data: Source, target: str | int | None, format: str | None, header: bool | None
     ) -> Iterator[Data]:
-        """Return the samples of a file in blocks; the column of the class may be there or not."""
+        """Return the samples of a file in blocks, with or without a label column in the file."""
         if target is not None:
             return self._blocks(data, target, format, header)
         try:
             return self._blocks(data, None, format, header)
         except DataError as error:
-            # One column too many is likely to be the label, where it was in training.
+            # One column too many is probably the label, in the same place as in training.
             try:
                 return self._blocks(data, self._target, format, header)
             except DataError:
                 raise error from None
 
-    def blocks_to_judge(
+    def labelled_blocks(
         self, data: Source, target: str | int | None, format: str | None, header: bool | None
     ) -> Iterator[Data]:
-        """Return the samples of a file and their labels in blocks."""
+        """Return the samples and labels of a file in blocks."""
         column = self._target if target is None else target
         return self._blocks(data, column, format, header, classes=self.classes)
 
@@ -118,10 +118,12 @@ class LoadedModel:
         if self._takes_kernel_values:
             if format not in (None, "kernel"):
                 raise ArgumentError(
-                    f"--format {format} does not fit: the model's kernel is precomputed, so "
-                    "samples are rows of kernel values. Use --format kernel."
+                    f"--format {format} cannot be used: the kernel of the model is precomputed, "
+                    "so samples must be rows of kernel values. Use --format kernel."
                 )
             format = "kernel"
+        elif format == "kernel":
+            raise ArgumentError("--format kernel is only for models with a precomputed kernel")
         return open_blocks(
             data, target=target, format=format, header=header, classes=classes, **self._options
         )

@@ -20,12 +20,12 @@ from polytomy.cli.data_options import (
     Header,
     ModelFile,
     Trusted,
-    column_of,
-    source_of,
+    open_data,
+    parse_column,
     to_json,
 )
 from polytomy.cli.loaded_models import LoadedModel
-from polytomy.cli.text_files import check_place, print_text
+from polytomy.cli.text_files import check_output, print_text
 from polytomy.errors import ArgumentError
 
 __all__ = ["register"]
@@ -41,39 +41,40 @@ def predict(
     model: ModelFile,
     data: DataFile,
     proba: Annotated[
-        bool, typer.Option("--proba", help="Probabilities of all classes too.")
+        bool, typer.Option("--proba", help="Also print the probability of each class.")
     ] = False,
     target: Annotated[
         str | None,
-        typer.Option(metavar="COLUMN", help="Column of the class, to leave out; else it is found."),
+        typer.Option(metavar="COLUMN", help="Label column to ignore; detected by default."),
     ] = None,
     format: Format = None,
     header: Header = None,
     features: Features = None,
     trusted: Trusted = None,
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", metavar="FILE", help="Write CSV there.")
+        Path | None,
+        typer.Option("-o", "--output", metavar="FILE", help="Write the CSV to a file."),
     ] = None,
 ) -> None:
-    """Predict the class of each sample of a file, as CSV; memory does not grow with the file.
+    """Predict the class of each sample of a data file and print CSV, in bounded memory.
 
     Example: `polytomy train iris.csv -o iris.polytomy && polytomy predict iris.polytomy iris.csv`
     """
-    check_place(output, model, data)
+    check_output(output, model, data)
     loaded = LoadedModel(model, trusted, features)
     if proba and not loaded.has_probabilities:
         raise ArgumentError("the model's solver gives no probabilities; leave out --proba")
-    column = None if target is None else column_of(target)
-    blocks = loaded.blocks_to_predict(source_of(data), column, format, header)
-    # Written with the first rows: where there are none, there is no output at all.
+    column = None if target is None else parse_column(target)
+    blocks = loaded.unlabelled_blocks(open_data(data), column, format, header)
+    # Written with the first rows, so that a failure before them leaves no output at all.
     head = ["prediction", *([f"P({label})" for label in loaded.classes.tolist()] if proba else [])]
     waiting = [head]
-    with _rows_of_csv(output) as write, _counting("predicted") as count:
+    with _open_csv(output) as write, _show_progress("predicted") as advance:
         for block in blocks:
-            labels, P = loaded.answers(block.X)
-            write([*waiting, *_rows(labels, P if proba else None)])
+            labels, P = loaded.predict(block.X)
+            write([*waiting, *_make_rows(labels, P if proba else None)])
             waiting = []
-            count(block.n_samples)
+            advance(block.n_samples)
 
 
 def evaluate(
@@ -81,7 +82,7 @@ def evaluate(
     data: DataFile,
     target: Annotated[
         str | None,
-        typer.Option(metavar="COLUMN", help="Column of the class; as trained if not given."),
+        typer.Option(metavar="COLUMN", help="Label column; as in training by default."),
     ] = None,
     format: Format = None,
     header: Header = None,
@@ -89,45 +90,45 @@ def evaluate(
     trusted: Trusted = None,
     as_json: AsJson = False,
 ) -> None:
-    """Measure a model on labelled data: accuracy, information, probabilities, confusions.
+    """Evaluate a model on labelled data: accuracy, probability scores, confusion matrix.
 
     Example: `polytomy train iris.csv -o m.polytomy && polytomy evaluate m.polytomy iris.csv`
     """
     import numpy as np
 
     loaded = LoadedModel(model, trusted, features)
-    column = None if target is None else column_of(target)
+    column = None if target is None else parse_column(target)
     truth: list[Any] = []
     labels: list[Any] = []
     probabilities: list[Any] = []
-    with _counting("judged") as count:
-        for block in loaded.blocks_to_judge(source_of(data), column, format, header):
-            of_block, P = loaded.answers(block.X)
+    with _show_progress("evaluated") as advance:
+        for block in loaded.labelled_blocks(open_data(data), column, format, header):
+            block_labels, P = loaded.predict(block.X)
             truth.append(block.y)
-            labels.append(of_block)
+            labels.append(block_labels)
             probabilities.append(P)
-            count(block.n_samples)
+            advance(block.n_samples)
     y, predicted = np.concatenate(truth), np.concatenate(labels)
-    together = np.concatenate(probabilities) if loaded.has_probabilities else None
+    P_all = np.concatenate(probabilities) if loaded.has_probabilities else None
     classes = loaded.classes
-    measured = _measures(y, together, predicted, classes)
-    table = _confusions(y, predicted, classes)
+    measured = _measure(y, P_all, predicted, classes)
+    table = _confusion_matrix(y, predicted, classes)
     if as_json:
         confusion = {"classes": classes, "counts": table}
         print_text(to_json({"samples": len(y), **measured, "confusion": confusion}))
         return
     lines = [f"{len(y)} samples"]
     lines += [f"{name.replace('_', ' '):30}{value:10.4f}" for name, value in measured.items()]
-    print_text("\n".join([*lines, "", *_drawn(table, classes.tolist())]))
+    print_text("\n".join([*lines, "", *_draw_matrix(table, classes.tolist())]))
 
 
-def _rows(labels: Any, P: Any) -> list[list[Any]]:
+def _make_rows(labels: Any, P: Any) -> list[list[Any]]:
     if P is None:
         return [[label] for label in labels.tolist()]
     return [[label, *row] for label, row in zip(labels.tolist(), P.tolist(), strict=True)]
 
 
-def _measures(y: Any, P: Any, predicted: Any, classes: Any) -> dict[str, float]:
+def _measure(y: Any, P: Any, predicted: Any, classes: Any) -> dict[str, float]:
     from polytomy import metrics
 
     measured = {
@@ -144,7 +145,7 @@ def _measures(y: Any, P: Any, predicted: Any, classes: Any) -> dict[str, float]:
     return measured
 
 
-def _confusions(y: Any, predicted: Any, classes: Any) -> Any:
+def _confusion_matrix(y: Any, predicted: Any, classes: Any) -> Any:
     import numpy as np
 
     table = np.zeros((len(classes), len(classes)), dtype=np.int64)
@@ -152,7 +153,7 @@ def _confusions(y: Any, predicted: Any, classes: Any) -> Any:
     return table
 
 
-def _drawn(table: Any, labels: list[Any]) -> list[str]:
+def _draw_matrix(table: Any, labels: list[Any]) -> list[str]:
     names = [str(label) for label in labels]
     rows = [["true \\ predicted", *names]]
     rows += [[name, *map(str, row)] for name, row in zip(names, table.tolist(), strict=True)]
@@ -161,9 +162,9 @@ def _drawn(table: Any, labels: list[Any]) -> list[str]:
 
 
 @contextmanager
-def _rows_of_csv(output: Path | None) -> Iterator[Any]:
-    """Yield a function that writes rows, to standard output or to a file that appears whole."""
-    from polytomy.files import writing_whole
+def _open_csv(output: Path | None) -> Iterator[Any]:
+    """Yield a function that writes rows as CSV, to standard output or atomically to a file."""
+    from polytomy.files import open_atomically
 
     def encoded(rows: list[list[Any]]) -> str:
         text = io.StringIO()
@@ -173,13 +174,13 @@ def _rows_of_csv(output: Path | None) -> Iterator[Any]:
     if output is None:
         yield lambda rows: print_text(encoded(rows).rstrip("\n"))
         return
-    with writing_whole(output) as file:
+    with open_atomically(output) as file:
         yield lambda rows: file.write(encoded(rows).encode())
 
 
 @contextmanager
-def _counting(verb: str) -> Iterator[Any]:
-    """Yield a function to tell of samples that are done; shown on a terminal only."""
+def _show_progress(verb: str) -> Iterator[Any]:
+    """Yield a function that counts samples; the count is shown on a terminal only."""
     if sys.stderr is None or not sys.stderr.isatty():
         yield lambda n_samples: None
         return

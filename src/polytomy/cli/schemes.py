@@ -21,7 +21,7 @@ from polytomy.cli.data_options import (
     to_json,
 )
 from polytomy.cli.text_files import (
-    check_place,
+    check_output,
     explain_failure,
     print_text,
     read_control,
@@ -110,7 +110,7 @@ def design(
     if data is not None:
         if classes is not None or labels is not None:
             raise ArgumentError("the classes come from the data; leave out --classes and --labels")
-        check_place(output, data)
+        check_output(output, data)
         X, y = read_scaled(
             data, target=target, scale=scale, format=format, header=header, one_hot=one_hot
         )

@@ -21,7 +21,7 @@ from polytomy.cli.data_options import (
     read_scaled,
     to_json,
 )
-from polytomy.cli.text_files import check_place, print_text, write_text
+from polytomy.cli.text_files import check_output, print_text, write_text
 from polytomy.errors import ArgumentError
 
 __all__ = ["register"]
@@ -71,7 +71,7 @@ def distances(
     """
     from polytomy.distances import compute_distances
 
-    check_place(output, data)
+    check_output(output, data)
     X, y = read_scaled(
         data, target=target, scale=scale, format=format, header=header, one_hot=one_hot
     )
@@ -138,7 +138,7 @@ def search(
     from polytomy.binary import estimator_from
     from polytomy.search import SchemeSearchCV
 
-    check_place(output, data)
+    check_output(output, data)
     X, y = read_scaled(
         data, target=target, scale=scale, format=format, header=header, one_hot=one_hot
     )
@@ -223,7 +223,7 @@ def _draw_candidates(found: Any, path: Path) -> None:
 
 
 def _save(figure: Any, path: Path) -> None:
-    from polytomy.files import writing_whole
+    from polytomy.files import open_atomically
 
     known = figure.canvas.get_supported_filetypes()
     kind = path.suffix.lstrip(".").lower()
@@ -231,5 +231,5 @@ def _save(figure: Any, path: Path) -> None:
         raise ArgumentError(
             f"--plot {path}: the file name must end in one of {', '.join(sorted(known))}"
         )
-    with writing_whole(path) as file:
+    with open_atomically(path) as file:
         figure.savefig(file, format=kind, dpi=150)

@@ -1,4 +1,4 @@
-"""The command that divides data into a training and a test part: split."""
+"""The command that splits data into a training set and a test set: split."""
 
 from __future__ import annotations
 
@@ -30,22 +30,28 @@ def register(app: typer.Typer) -> None:
 
 def split(
     data: DataFile,
-    test: Annotated[float, typer.Option(help="The part of each class that is held out.")] = 0.3,
+    test: Annotated[
+        float, typer.Option(metavar="FRACTION", help="Fraction of each class to hold out.")
+    ] = 0.3,
     target: Target = "-1",
     format: Format = None,
     header: Header = None,
     seed: Seed = 0,
     training_file: Annotated[
-        Path | None, typer.Option("--train-file", metavar="FILE", help="NAME.train.csv by default.")
+        Path | None,
+        typer.Option(
+            "--train-file", metavar="FILE", help="Training set; NAME.train.csv by default."
+        ),
     ] = None,
     test_file: Annotated[
-        Path | None, typer.Option("--test-file", metavar="FILE", help="NAME.test.csv by default.")
+        Path | None,
+        typer.Option("--test-file", metavar="FILE", help="Test set; NAME.test.csv by default."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Divide a data file into a training and a test part, class by class.
+    """Split a data file into a training set and a test set, class by class.
 
-    In the parts the column of the class comes last, under its own name.
+    Both files have the label column last, under its own name.
 
     Example: `polytomy split iris.csv --test 0.3`
     """
@@ -55,29 +61,31 @@ def split(
     from polytomy.trials.protocol import split_classes
 
     if not 0 < test < 1:
-        raise ArgumentError(f"--test {test:g} is no part of a class; give a number between 0 and 1")
+        raise ArgumentError(f"--test must be between 0 and 1; got {test:g}")
     if data == STANDARD_INPUT and (training_file is None or test_file is None):
-        raise ArgumentError("standard input has no name; give --train-file and --test-file")
+        raise ArgumentError("standard input has no name; use --train-file and --test-file")
     samples, labels = read_samples(data, target=target, format=format, header=header, one_hot=True)
-    codes = np.unique(labels, return_inverse=True)[1]
-    is_held_out = split_classes(codes, test, np.random.default_rng(seed))
+    class_indices = np.unique(labels, return_inverse=True)[1]
+    is_held_out = split_classes(class_indices, test, np.random.default_rng(seed))
     if not is_held_out.any():
-        raise ArgumentError(f"{data}: no class has samples enough to hold out {test:g} of them")
-    stem, ending = _name_and_ending(Path(data))
+        raise ArgumentError(f"{data}: no class has enough samples to hold out {test:g} of them")
+    stem, ending = _split_ending(Path(data))
     files = {
         "train": training_file or stem.with_name(f"{stem.name}.train{ending}"),
         "test": test_file or stem.with_name(f"{stem.name}.test{ending}"),
     }
     places = [file.resolve() for file in (Path(data), *files.values())]
     if len(set(places)) < len(places):
-        raise ArgumentError("the data and its two parts must be three different files")
+        raise ArgumentError(
+            "the data, the training set and the test set must be three different files"
+        )
     masks = {"train": ~is_held_out, "test": is_held_out}
-    usual = "svmlight" if hasattr(samples.X, "toarray") else "csv"
+    default = "svmlight" if hasattr(samples.X, "toarray") else "csv"
     for part, file in files.items():
         write_data(
             file,
-            _taken(samples, masks[part]),
-            format=_format_of(file, format or usual),
+            _select(samples, masks[part]),
+            format=_choose_format(file, format or default),
             target=samples.label_name or "label",
         )
     counts = {part: int(mask.sum()) for part, mask in masks.items()}
@@ -92,7 +100,7 @@ def split(
         print_text(f"{file}: {counts[part]} samples")
 
 
-def _taken(samples: Any, mask: Any) -> Any:
+def _select(samples: Any, mask: Any) -> Any:
     from dataclasses import replace
 
     return replace(
@@ -100,16 +108,16 @@ def _taken(samples: Any, mask: Any) -> Any:
     )
 
 
-def _format_of(file: Path, otherwise: str) -> str:
-    """Return the format that the name of a file tells, or another where it tells none."""
+def _choose_format(file: Path, default: str) -> str:
+    """Return the format that the name of a file shows, or the default."""
     from polytomy.datasets import find_format
 
     try:
         return find_format(file)
     except ArgumentError:
-        return otherwise
+        return default
 
 
-def _name_and_ending(path: Path) -> tuple[Path, str]:
+def _split_ending(path: Path) -> tuple[Path, str]:
     ending = "".join(path.suffixes[-2:]) if path.suffix == ".gz" else path.suffix
     return path.with_name(path.name.removesuffix(ending)), ending

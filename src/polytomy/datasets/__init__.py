@@ -1,10 +1,10 @@
-"""Data files, read whole or in blocks of bounded memory, and written."""
+"""Reading and writing data files, whole or block by block."""
 
 from polytomy.datasets.dataset import Data
+from polytomy.datasets.file_reader import open_blocks, read_data
+from polytomy.datasets.file_writer import write_data
 from polytomy.datasets.formats import FORMATS, find_format
-from polytomy.datasets.reading import open_blocks, read_data
 from polytomy.datasets.streams import Source, Stream, open_source
-from polytomy.datasets.writing import write_data
 
 __all__ = [
     "FORMATS",

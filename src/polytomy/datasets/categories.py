@@ -1,4 +1,4 @@
-"""Columns of text: a feature for each of their values, or a clear no."""
+"""Text columns and their one-hot encoding."""
 
 from __future__ import annotations
 
@@ -8,30 +8,37 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polytomy.errors import ArgumentError
+from polytomy.errors import Argument, ArgumentError
 
-__all__ = ["Categories", "CategoryIndex", "check_categories", "expand_names", "one_hot"]
+__all__ = ["Categories", "CategoryIndex", "check_categories", "encode_one_hot", "expand_names"]
 
-#: "refuse", "one-hot" (the columns that hold text), names of columns, or columns and their values.
+#: "refuse", "one-hot" (every text column), column names, or column names with their values.
 Categories = str | Sequence[str] | Mapping[str, Sequence[str]]
 
 
 def check_categories(categories: Categories, *, in_blocks: bool) -> None:
-    """Raise ArgumentError if the option is not known, or cannot be used block by block."""
+    """Raise ArgumentError if `categories` is invalid, or cannot be used block by block."""
     if isinstance(categories, str) and categories not in ("refuse", "one-hot"):
         raise ArgumentError(
-            f'categories="{categories}" is not known. Use "refuse", "one-hot", a list of columns, '
-            "or a dict of columns and their values."
+            Argument("categories"),
+            ' must be "refuse", "one-hot", a list of columns or a dict of columns and their '
+            f'values; got "{categories}".',
         )
     if in_blocks and categories != "refuse" and not isinstance(categories, Mapping):
         raise ArgumentError(
-            f"categories={categories!r} needs the whole file to know all values. Give a dict of "
-            "columns and their values, as `categories` of the training data is."
+            Argument("categories", categories),
+            " needs the whole file to find all values. Use a dict of columns and their values, "
+            "such as the `categories` of the training data.",
         )
 
 
 class CategoryIndex:
-    """The values of a column of text by number, in the order they come or as they are given."""
+    """The values of a text column, numbered in order of appearance or as given.
+
+    Parameters
+    ----------
+    values : all allowed values, in order; None to collect them
+    """
 
     def __init__(self, values: Sequence[str] | None = None) -> None:
         self.is_open = values is None
@@ -39,44 +46,44 @@ class CategoryIndex:
 
     @property
     def values(self) -> tuple[str, ...]:
-        """All values so far."""
+        """All values collected or given."""
         return tuple(self._numbers)
 
     def number(self, text: str) -> int:
-        """Return the number of a value; ValueError if it is missing or none of those given."""
+        """Return the number of a value; ValueError if it is missing or not allowed."""
         text = text.strip()
-        if problem := self.what_is_wrong(text):
+        if problem := self.why_invalid(text):
             raise ValueError(problem)
         return self._numbers.setdefault(text, len(self._numbers))
 
-    def what_is_wrong(self, text: str) -> str | None:
-        """Return why a text is no value of this column, or None if it is one."""
+    def why_invalid(self, text: str) -> str | None:
+        """Return why a text is not a value of this column; None if it is one."""
         if not text:
             return "the value is missing"
         if self.is_open or text in self._numbers:
             return None
         shown = ", ".join(self.values[:10]) + " …" * (len(self._numbers) > 10)
-        return f'"{text}" is none of the known values {shown}'
+        return f'"{text}" is not one of the known values {shown}'
 
 
-def one_hot(
+def encode_one_hot(
     X: NDArray[np.float64], values_of: Mapping[int, tuple[str, ...]]
 ) -> tuple[NDArray[np.float64], dict[int, tuple[str, ...]]]:
-    """Return X with a column for each value in place of a column of value numbers.
+    """Replace each column of value numbers by one column for each value.
 
     Parameters
     ----------
     X : array of shape (n_samples, n_columns)
-    values_of : for a column with value numbers, the values they stand for
+    values_of : for each column of value numbers, the values that they stand for
 
     Returns
     -------
-    X : array; the new columns are in the order of the sorted values
-    values_of : the same as given, but sorted
+    X : array; new columns are in the sorted order of the values
+    values_of : the given values, sorted
 
     Examples
     --------
-    >>> X, values = one_hot(np.array([[5.0, 0], [6, 1], [7, 0]]), {1: ("red", "blue")})
+    >>> X, values = encode_one_hot(np.array([[5.0, 0], [6, 1], [7, 0]]), {1: ("red", "blue")})
     >>> X
     array([[5., 0., 1.],
            [6., 1., 0.],
@@ -96,7 +103,7 @@ def one_hot(
 
 
 def expand_names(names: Sequence[str], values_of: Mapping[int, Sequence[str]]) -> tuple[str, ...]:
-    """Return the names of the features that columns become.
+    """Return the names of the features after one-hot encoding.
 
     Examples
     --------

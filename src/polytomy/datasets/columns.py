@@ -1,4 +1,4 @@
-"""Which columns of a table are features, and which one is the label."""
+"""Which columns of a table are features, and which one is the label column."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from difflib import get_close_matches
 from typing import NamedTuple
 
-from polytomy.errors import DataError
+from polytomy.errors import Argument, DataError, PythonOnly
 
 __all__ = ["Columns", "Features", "Target", "choose_columns"]
 
@@ -16,14 +16,14 @@ _MOST_NAMED = 20
 
 
 class Columns(NamedTuple):
-    """The columns of a table that are used.
+    """The columns of a table to read.
 
     Attributes
     ----------
     n_columns : number of columns of the table
-    names : names of all of them; None where they have none
-    features : positions of the features, in the order they are wanted
-    target : position of the label; None if it is not wanted
+    names : names of all columns; None if they have no names
+    features : positions of the features, in the requested order
+    target : position of the label; None to read no labels
     """
 
     n_columns: int
@@ -33,16 +33,16 @@ class Columns(NamedTuple):
 
     @property
     def feature_names(self) -> tuple[str, ...] | None:
-        """Names of the features; None where the columns have none."""
+        """Names of the features; None if the columns have no names."""
         return None if self.names is None else tuple([self.names[i] for i in self.features])
 
     @property
     def label_name(self) -> str | None:
-        """Name of the label's column; None where it has none, or is not wanted."""
+        """Name of the label column; None if it has no name or is not read."""
         return None if self.names is None or self.target is None else self.names[self.target]
 
     def name_of(self, position: int) -> str:
-        """Return what a column is called: its name, or x and its number from one."""
+        """Return the name of a column; x1, x2, … if the columns have no names."""
         return f"x{position + 1}" if self.names is None else self.names[position]
 
 
@@ -53,17 +53,17 @@ def choose_columns(
     target: Target,
     features: Features,
 ) -> Columns:
-    """Return the columns of a table that are used, or raise DataError if they are not there.
+    """Return the columns of a table to read; DataError if some of them do not exist.
 
     Parameters
     ----------
-    source : the file, for messages
+    source : name of the file, for messages
     n_columns : number of columns of the table
-    names : their names, if they have any
-    target : name of the label's column, its position (negative from the end), or None
-        A number that is no position may be a name.
-    features : names of the columns that are wanted, or how many they must be
-        Where the table has no names, only their number is compared.
+    names : names of the columns; None if they have no names
+    target : name of the label column, its position (negative from the end), or None
+        A number outside the range of positions may be a name.
+    features : names of the features, or their number
+        If the table has no names, only the number of features is checked.
 
     Examples
     --------
@@ -73,22 +73,20 @@ def choose_columns(
     if names is not None:
         _check_names(source, names)
     label = _find_target(source, n_columns, names, target)
-    others = [i for i in range(n_columns) if i != label]
+    all_features = [i for i in range(n_columns) if i != label]
     if features is None or isinstance(features, int) or names is None:
-        n_wanted = features if isinstance(features, int) else len(features or others)
-        if n_wanted != len(others):
-            raise DataError(_wrong_number(source, n_columns, label, n_wanted))
-        chosen = tuple(others)
+        n_expected = features if isinstance(features, int) else len(features or all_features)
+        if n_expected != len(all_features):
+            raise _wrong_number(source, n_columns, label, n_expected)
+        chosen = tuple(all_features)
     else:
         missing = [name for name in features if name not in names]
         if missing:
-            what = _no_column(missing[0], names)
-            more = f" Nor has it {len(missing) - 1} others." if len(missing) > 1 else ""
-            raise DataError(f"{source}: {what}{more}")
+            raise DataError(f"{source}: {_no_column(missing[0], names)}{_and_more(missing)}")
         places = {name: i for i, name in enumerate(names)}
         chosen = tuple([places[name] for name in features])
     if not chosen:
-        raise DataError(f"{source}: there is no column for a feature beside the label")
+        raise DataError(f"{source}: there are no features besides the label")
     return Columns(n_columns, None if names is None else tuple(names), chosen, label)
 
 
@@ -96,8 +94,10 @@ def _check_names(source: str, names: Sequence[str]) -> None:
     twice = {name for name in names if list(names).count(name) > 1} if _repeat(names) else set()
     if twice:
         raise DataError(
-            f'{source}: the name "{min(twice)}" stands twice in the header. Give each column a '
-            "name of its own, or say header=False if there is no header."
+            f'{source}: the header has the name "{min(twice)}" twice. Rename one of the columns, '
+            "or use ",
+            Argument("header", False),
+            " if the first line is not a header.",
         )
 
 
@@ -113,9 +113,11 @@ def _find_target(
     if isinstance(target, str):
         if names is None:
             raise DataError(
-                f'{source}: there is no header, so no column is named "{target}". Say header=True '
-                "if the first line names the columns, or give target= as a position, 0 for the "
-                "first column or -1 for the last."
+                f'{source}: without a header, no column is named "{target}". Use ',
+                Argument("header", True),
+                " if the first line names the columns, or set ",
+                Argument("target"),
+                " to a position: 0 is the first column, -1 the last.",
             )
         if target not in names:
             raise DataError(f"{source}: {_no_column(target, names)}")
@@ -123,7 +125,10 @@ def _find_target(
     if not -n_columns <= target < n_columns:
         if names is not None and str(target) in names:
             return list(names).index(str(target))
-        raise DataError(f"{source}: there is no column {target} for the label among {n_columns}")
+        raise DataError(
+            f"{source}: there is no column {target} for the label; the positions of the columns "
+            f"are 0 to {n_columns - 1}"
+        )
     return target % n_columns
 
 
@@ -131,15 +136,32 @@ def _no_column(name: str, names: Sequence[str]) -> str:
     near = get_close_matches(name, names, n=1)
     hint = f' Did you mean "{near[0]}"?' if near else ""
     shown = ", ".join(names[:_MOST_NAMED]) + " …" * (len(names) > _MOST_NAMED)
-    return f'there is no column "{name}"; there are {shown}.{hint}'
+    return f'there is no column "{name}"; the columns are {shown}.{hint}'
 
 
-def _wrong_number(source: str, n_columns: int, label: int | None, n_wanted: int) -> str:
-    n_features = n_columns - (label is not None)
-    counted = f"{n_columns} columns" if label is None else f"{n_features} columns beside the label"
-    hint = ""
-    if label is None and n_columns == n_wanted + 1:
-        hint = " If one of them is the label, say which: target=-1 is the last."
-    elif label is not None and n_columns == n_wanted:
-        hint = " If none of them is the label, say target=None."
-    return f"{source}: there are {counted}; {n_wanted} are needed.{hint}"
+def _and_more(missing: Sequence[str]) -> str:
+    n_more = len(missing) - 1
+    if not n_more:
+        return ""
+    return f" {n_more} more {'column is' if n_more == 1 else 'columns are'} missing."
+
+
+def _wrong_number(source: str, n_columns: int, label: int | None, n_expected: int) -> DataError:
+    what = f"{source}: expected {_count(n_expected, 'feature')}; found "
+    if label is not None:
+        is_unlabelled = n_columns == n_expected
+        return DataError(
+            f"{what}{_count(n_columns - 1, 'column')} besides the label.",
+            PythonOnly(" If no column is the label, use target=None." if is_unlabelled else ""),
+        )
+    if n_columns == n_expected + 1:
+        return DataError(
+            f"{what}{_count(n_columns, 'column')}. If one of them is the label, say which: ",
+            Argument("target", -1),
+            " is the last column.",
+        )
+    return DataError(f"{what}{_count(n_columns, 'column')}.")
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'s' if number != 1 else ''}"

@@ -1,4 +1,4 @@
-"""Samples and labels, as they come out of a file."""
+"""Samples and labels of a data file."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ __all__ = ["Data"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Data:
-    """Samples of a file, all of them or a block.
+    """Samples of a file, or of a block of it.
 
     Attributes
     ----------
     X : float64 array or CSR array of shape (n_samples, n_features)
-    y : array of shape (n_samples,), the labels; None where the file has none
-        Whole numbers where all labels are, else numbers, else text.
-    feature_names : tuple of str, one for each column of X; None where the file names none
+    y : array of shape (n_samples,); None if no labels were read
+        Integers if all labels are integers, else floats if all are numbers, else text.
+    feature_names : tuple of str, one for each column of X; None if the file has no names
     row_numbers : array of shape (n_samples,)
-        The line of a text file that each sample stands in, or its row in another file; from one.
+        Line of each sample in a text file, or row in any other file, counted from one.
     columns : tuple of str
-        The columns of the file that the features were made of; None where the file names none.
+        Columns of the file before one-hot encoding; None if the file has no names.
     label_name : str
-        The column of the label; None where the file names none.
-    categories : dict of column and values
-        The columns of text that became a feature for each of their values.
+        Name of the label column; None if the file has no names.
+    categories : dict of str to tuple of str
+        Text columns that were one-hot encoded, and their values.
     """
 
     X: Any

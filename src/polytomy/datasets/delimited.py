@@ -1,4 +1,4 @@
-"""Tables as text: CSV, TSV and LVQ, parsed by NumPy's own reader block by block."""
+"""Tables in text files: CSV, TSV and LVQ, parsed by NumPy block by block."""
 
 from __future__ import annotations
 
@@ -12,18 +12,19 @@ from numpy.typing import NDArray
 
 from polytomy.datasets.categories import Categories, CategoryIndex
 from polytomy.datasets.columns import Columns, Features, Target, choose_columns
-from polytomy.datasets.headers import find_header
-from polytomy.datasets.labels import LabelIndex, UnknownLabelError
-from polytomy.datasets.lines import LineBlock, line_blocks
-from polytomy.datasets.places import is_text, problem_at, what_is_wrong
+from polytomy.datasets.headers import is_header
+from polytomy.datasets.label_index import LabelIndex, UnknownLabelError
+from polytomy.datasets.located_errors import error_at
+from polytomy.datasets.number_fields import is_text, why_not_a_number
 from polytomy.datasets.streams import Source
-from polytomy.datasets.table import RawBlock
-from polytomy.errors import ArgumentError, DataError
+from polytomy.datasets.table_blocks import RawBlock
+from polytomy.datasets.text_lines import LineBlock, line_blocks
+from polytomy.errors import Argument, ArgumentError, DataError
 
 __all__ = ["DelimitedTable", "Dialect"]
 
-# So many lines show which columns hold text.
-_SAMPLE = 1000
+# Number of lines that show which columns hold text.
+_N_SAMPLED = 1000
 
 
 class Dialect(NamedTuple):
@@ -31,10 +32,10 @@ class Dialect(NamedTuple):
 
     Attributes
     ----------
-    delimiter : what stands between two fields; None for any white space
-    header : whether the first line names the columns; None to look
-    comment : what a comment begins with
-    skip : how many lines come before the table
+    delimiter : separator of the fields; None for any whitespace
+    header : whether the first line names the columns; None to detect it
+    comment : start of a comment line
+    skip : number of lines before the table
     """
 
     delimiter: str | None
@@ -55,10 +56,10 @@ class DelimitedTable:
     Parameters
     ----------
     path : file or stream, gzipped or not
-    dialect : how it is written
+    dialect : how the table is written
     target, features : see `choose_columns`
     categories : see `polytomy.datasets.read_data`
-    index : where the labels are collected
+    label_index : collects the labels
     """
 
     def __init__(
@@ -69,27 +70,28 @@ class DelimitedTable:
         target: Target,
         features: Features,
         categories: Categories,
-        index: LabelIndex,
+        label_index: LabelIndex,
     ) -> None:
-        self._path, self._source, self._dialect, self.index = path, os.fspath(path), dialect, index
-        sample, numbers = next(self._text_blocks(_SAMPLE), ([], []))
+        self._path, self._source, self._dialect = path, os.fspath(path), dialect
+        self.label_index = label_index
+        sample, numbers = next(self._text_blocks(_N_SAMPLED), ([], []))
         if not sample:
             raise DataError(f"{self._source}: the file is empty")
         fields = [self._fields(line, n) for line, n in zip(sample, numbers, strict=True)]
         self._first_line = numbers[0]
         self._has_header = dialect.header or False
         if dialect.header is None:
-            self._has_header = find_header(
+            self._has_header = is_header(
                 fields[0], target, features, self._source, self._first_line
             )
         names = fields.pop(0) if self._has_header else None
         if not fields:
-            raise DataError(f"{self._source}: there is a header but no data")
+            raise DataError(f"{self._source}: the file has a header but no data")
         n_columns = len(fields[0] if names is None else names)
         self.columns: Columns = choose_columns(self._source, n_columns, names, target, features)
         self.categories = self._open_categories(categories, fields)
-        # Then it was decided before what becomes of columns of text.
-        self._are_known = features is not None
+        # Given features come from a trained model, which fixes what becomes of text columns.
+        self._are_features_given = features is not None
 
     @property
     def feature_names(self) -> tuple[str, ...] | None:
@@ -102,12 +104,12 @@ class DelimitedTable:
         return len(self.columns.features)
 
     @property
-    def bytes_of_row(self) -> int:
-        """Bytes that a sample takes."""
+    def bytes_per_row(self) -> int:
+        """Size of a sample in memory."""
         return 8 * self.n_features
 
     def blocks(self, n_rows: int) -> Iterator[RawBlock]:
-        """Yield the samples, so many at a time; DataError says where one is wrong."""
+        """Yield the samples, at most `n_rows` at a time; DataError gives the place of a bad one."""
         is_first = True
         for block in self._text_blocks(n_rows, is_last=True):
             lines, numbers = block
@@ -133,7 +135,7 @@ class DelimitedTable:
             if isinstance(error.__cause__ or error.__context__, KeyboardInterrupt | MemoryError):
                 raise (error.__cause__ or error.__context__) from None  # type: ignore[misc]
             raise self._explain(lines, numbers, error) from None
-        # A quoted field that runs over the end of its line makes fewer rows than lines.
+        # A quoted field that spans several lines makes fewer rows than lines.
         if table.shape != (len(lines), columns.n_columns):
             raise self._explain(lines, numbers, None)
         X = table[:, list(columns.features)]
@@ -143,7 +145,7 @@ class DelimitedTable:
         return RawBlock(X, labels, numbers)
 
     def _converters(self) -> dict[int | str, Callable[[str], float]]:
-        """Return what turns columns of text, and the label, into numbers; unused ones into zero."""
+        """Return functions that turn text and labels into numbers, and unused columns into 0."""
         used = {*self.columns.features, self.columns.target}
         converters: dict[int | str, Callable[[str], float]] = {
             i: _ignore for i in range(self.columns.n_columns) if i not in used
@@ -158,63 +160,70 @@ class DelimitedTable:
         text = text.strip()
         if not text:
             raise ValueError("the label is missing")
-        return self.index.number(text)
+        return self.label_index.number(text)
 
     def _explain(
         self, lines: list[str], numbers: NDArray[np.int64], error: ValueError | None
     ) -> DataError:
-        """Return what is wrong with the first bad line of a block, and where."""
+        """Return the error of the first bad line of a block."""
         columns = self.columns
         for line, number in zip(lines, numbers.tolist(), strict=True):
             fields = self._fields(line, number)
             if self._dialect.delimiter is not None and _is_open(line, self._dialect.delimiter):
-                what = "a quoted field does not end on this line. Put each sample on one line"
-                return problem_at(self._source, what, line=number)
+                what = "a quoted field does not end on this line. Put each sample on one line."
+                return error_at(self._source, what, line=number)
             if len(fields) != columns.n_columns:
-                what = f"there are {len(fields)} fields, but {columns.n_columns} columns"
-                return problem_at(self._source, what, line=number)
+                what = f"expected {columns.n_columns} fields; found {len(fields)}"
+                return error_at(self._source, what, line=number)
             for column, text in enumerate(fields):
-                if wrong := self._what_is_wrong(column, text):
+                if message := self._explain_field(column, text):
                     if number == self._first_line and self._dialect.header is None:
-                        wrong += ". Say header=True if the line names the columns"
-                    return problem_at(
-                        self._source, wrong, line=number, column=column, names=columns.names
+                        message += [". Use ", Argument("header", True)]
+                        message += [" if this line names the columns"]
+                    end = "." if len(message) > 1 else ""  # advice is a sentence of its own
+                    return error_at(
+                        self._source, *message, end, line=number, column=column, names=columns.names
                     )
         reason = "" if error is None else f": {error}"
         return DataError(
-            f"{self._source}: lines {numbers[0]} to {numbers[-1]} are no table{reason}"
+            f"{self._source}: lines {numbers[0]} to {numbers[-1]} cannot be parsed{reason}"
         )
 
-    def _what_is_wrong(self, column: int, text: str) -> str | None:
+    def _explain_field(self, column: int, text: str) -> list[str | Argument]:
+        """Return the message for a bad field; empty if nothing is wrong."""
         if column == self.columns.target:
             try:
                 self._label_number(text)
             except UnknownLabelError as error:
-                return f'label "{text}" {error}'
+                return [f'label "{text}" {error}']
             except ValueError as error:
-                return str(error)
-            return None
+                return [str(error)]
+            return []
         if column not in self.columns.features:
-            return None
+            return []
         values = self.categories.get(self.columns.features.index(column))
-        if values is not None:
-            return values.what_is_wrong(text)
-        wrong = what_is_wrong(text)
-        if is_text(text) and not self._are_known:
-            return f"{wrong}" + (
-                '. Use categories="one-hot" for columns of text, or target= to name the label'
-            )
-        return wrong
+        reason = why_not_a_number(text) if values is None else values.why_invalid(text)
+        if reason is None:
+            return []
+        if values is not None or self._are_features_given or not is_text(text):
+            return [reason]
+        return [
+            f"{reason}. Use ",
+            Argument("categories", "one-hot"),
+            " for text columns, or set ",
+            Argument("target"),
+            " to the label column",
+        ]
 
     def _fields(self, line: str, number: int) -> list[str]:
         try:
             return self._dialect.fields(line)
         except csv.Error:
             what = (
-                f"a field is longer than {csv.field_size_limit():,} characters. Is a quotation "
-                "mark missing?"
+                f"a field is longer than {csv.field_size_limit():,} characters. Is a closing "
+                "quote missing?"
             )
-            raise problem_at(self._source, what, line=number) from None
+            raise error_at(self._source, what, line=number) from None
 
     def _text_blocks(
         self, n_rows: int, *, is_last: bool = False
@@ -237,13 +246,13 @@ class DelimitedTable:
                 line.decode()
             except UnicodeDecodeError as error:
                 what = f"byte {line[error.start]:#04x} is not UTF-8 text; save the file as UTF-8"
-                raise problem_at(self._source, what, line=number) from None
-        raise AssertionError("lines that decode one by one decode together")
+                raise error_at(self._source, what, line=number) from None
+        raise AssertionError("lines that decode one by one also decode together")
 
     def _open_categories(
         self, categories: Categories, sample: list[list[str]]
     ) -> dict[int, CategoryIndex]:
-        """Return for each feature that is text where its values are collected."""
+        """Return the indexes that collect the values of text features."""
         columns = self.columns
         if categories == "refuse":
             return {}
@@ -257,8 +266,9 @@ class DelimitedTable:
         unknown = [name for name in categories if name not in called]
         if unknown:
             raise ArgumentError(
-                f"categories has {unknown[0]!r}, which is no feature of {self._source}. Its "
-                f"features are {', '.join(list(called)[:20])}."
+                Argument("categories"),
+                f' has "{unknown[0]}", which is not a feature of {self._source}. Its features are '
+                f"{', '.join(list(called)[:20])}.",
             )
         given = categories if isinstance(categories, Mapping) else dict.fromkeys(categories)
         return {called[name]: CategoryIndex(values) for name, values in given.items()}
@@ -269,7 +279,7 @@ def _ignore(_: str) -> float:
 
 
 def _is_open(line: str, delimiter: str) -> bool:
-    """Tell whether a line ends inside a quoted field."""
+    """Return whether a line ends inside a quoted field."""
     if line.count('"') % 2 == 0:
         return False
     closed: list[str] = next(csv.reader([line + '"'], delimiter=delimiter))

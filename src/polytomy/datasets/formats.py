@@ -1,21 +1,21 @@
-"""Which format a data file has."""
+"""Formats of data files."""
 
 from __future__ import annotations
 
 import os
 from pathlib import Path
 
-from polytomy.datasets.lines import peek_line
 from polytomy.datasets.streams import Source, Stream
 from polytomy.datasets.svmlight import looks_like_svmlight
-from polytomy.errors import ArgumentError, DataError
+from polytomy.datasets.text_lines import peek_line
+from polytomy.errors import Argument, ArgumentError, DataError
 
 __all__ = ["DELIMITERS", "FORMATS", "find_format"]
 
-#: What separates the fields of CSV files.
+#: Separators of the fields of CSV files.
 DELIMITERS = (",", ";", "\t")
 
-#: Formats, and how the names of their files end (before .gz, for those that are text).
+#: Formats and their file endings; a text format may have .gz after its ending.
 FORMATS: dict[str, tuple[str, ...]] = {
     "csv": (".csv",),
     "tsv": (".tsv", ".tab"),
@@ -29,7 +29,7 @@ FORMATS: dict[str, tuple[str, ...]] = {
 
 
 def find_format(path: Source, format: str | None = None) -> str:
-    """Return the format of a file: as given, by its name, or else by its first line.
+    """Return the format of a file: the given one, or that of its name or its first line.
 
     Examples
     --------
@@ -38,7 +38,7 @@ def find_format(path: Source, format: str | None = None) -> str:
     """
     if format is not None:
         if format not in FORMATS:
-            raise ArgumentError(f'format="{format}" is not known. Use {_listed()}.')
+            raise ArgumentError(Argument("format"), f' must be {_listed()}; got "{format}".')
         return format
     name = Path(path).name.lower().removesuffix(".gz")
     for known, endings in FORMATS.items():
@@ -56,7 +56,9 @@ def find_format(path: Source, format: str | None = None) -> str:
         if _looks_like_csv(line):
             return "csv"
     raise ArgumentError(
-        f"{os.fspath(path)}: the name does not tell the format. Give format= as {_listed()}."
+        f"{os.fspath(path)}: the format is not clear from the file name. Set ",
+        Argument("format"),
+        f" to {_listed()}.",
     )
 
 
@@ -70,4 +72,5 @@ def _looks_like_csv(line: bytes) -> bool:
 
 
 def _listed() -> str:
-    return " or ".join(f'"{name}"' for name in FORMATS)
+    *names, last = (f'"{name}"' for name in FORMATS)
+    return f"{', '.join(names)} or {last}"

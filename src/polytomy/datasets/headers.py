@@ -6,39 +6,41 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from polytomy.datasets.columns import Features, Target
-from polytomy.datasets.places import problem_at, what_is_wrong
+from polytomy.datasets.located_errors import error_at
+from polytomy.datasets.number_fields import why_not_a_number
+from polytomy.errors import Argument
 
-__all__ = ["find_header"]
+__all__ = ["is_header"]
 
 _FEWEST_STEPS = 3
 
 
-def find_header(
+def is_header(
     fields: Sequence[str], target: Target, features: Features, source: str, line: int
 ) -> bool:
-    """Tell whether a first line names columns; DataError if it may as well be a sample.
+    """Return whether a first line names the columns; DataError if it may also be a sample.
 
-    It does if none of its fields is a number; if it counts 0, 1, 2, … as frames write columns
-    that were never named; and if it has the columns that are asked for by name. Other numbers at
-    even steps, as in 400, 410, 420, may be names too. Only where the number of features is known
-    are they taken for a sample.
+    It does if none of its fields is a number, if it counts 0, 1, 2, … (as data frames write
+    unnamed columns), or if it has all columns that are requested by name. Other evenly spaced
+    numbers, such as 400, 410, 420, may be names or a sample; they are taken for a sample only if
+    the number of features is known.
 
     Parameters
     ----------
-    fields : the first line
-    target, features : what is asked for; see `choose_columns`
-    source, line : where the line stands, for messages
+    fields : fields of the first line
+    target, features : see `choose_columns`
+    source, line : position of the line, for messages
 
     Examples
     --------
-    >>> find_header(["height", "kind"], -1, None, "a.csv", 1)
+    >>> is_header(["height", "kind"], -1, None, "a.csv", 1)
     True
-    >>> find_header(["2001", "2007", "2009"], "2009", None, "a.csv", 1)
+    >>> is_header(["2001", "2007", "2009"], "2009", None, "a.csv", 1)
     True
-    >>> find_header(["2001", "2007", "2009"], -1, None, "a.csv", 1)
+    >>> is_header(["2001", "2007", "2009"], -1, None, "a.csv", 1)
     False
     """
-    if all(what_is_wrong(field) is not None for field in fields):
+    if all(why_not_a_number(field) is not None for field in fields):
         return True
     counted = [str(i) for i in range(len(fields))]
     if len(fields) > 2 and list(fields[:-1]) == counted[:-1]:
@@ -50,8 +52,15 @@ def find_header(
         return set(wanted) <= set(fields)
     if features is None and _steps_evenly(fields):
         shown = ", ".join(fields[:_FEWEST_STEPS]) + " …"
-        what = f"{shown} may name the columns, or be a sample. Say header=True or header=False"
-        raise problem_at(source, what, line=line)
+        raise error_at(
+            source,
+            f"{shown} may be column names or a sample. Use ",
+            Argument("header", True),
+            " or ",
+            Argument("header", False),
+            ".",
+            line=line,
+        )
     return False
 
 
@@ -60,9 +69,9 @@ def _is_position(target: int, fields: Sequence[str]) -> bool:
 
 
 def _steps_evenly(fields: Sequence[str]) -> bool:
-    """Tell whether the fields, but for a label in words, are whole numbers at one distance."""
+    """Return whether the fields, except for one word, are evenly spaced integers."""
     numbers = [int(field) for field in fields if field.isdecimal()]
-    n_words = sum(what_is_wrong(field) is not None for field in fields)
+    n_words = sum(why_not_a_number(field) is not None for field in fields)
     if n_words > 1 or len(numbers) < max(_FEWEST_STEPS, len(fields) - 1):
         return False
     steps = {following - number for number, following in pairwise(numbers)}

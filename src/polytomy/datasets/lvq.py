@@ -1,7 +1,7 @@
-"""LVQ ASCII: a first line with the number of features, then rows of features and a label.
+"""Tables in LVQ ASCII files, the format of LVQ_PAK (Kohonen et al. 1996).
 
-The format of LVQ_PAK (Kohonen et al. 1996). Lines that begin with # are comments; the labels may
-be left out of all rows.
+The first line has the number of features; each other line has the features of a sample, separated
+by whitespace, and its label. A file may have no labels. Lines that start with # are comments.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from collections.abc import Iterator, Mapping
 
 from polytomy.datasets.categories import CategoryIndex
 from polytomy.datasets.delimited import DelimitedTable, Dialect
-from polytomy.datasets.labels import LabelIndex
-from polytomy.datasets.lines import line_blocks
-from polytomy.datasets.places import problem_at
+from polytomy.datasets.label_index import LabelIndex
+from polytomy.datasets.located_errors import error_at
 from polytomy.datasets.streams import Source
-from polytomy.datasets.table import RawBlock
-from polytomy.errors import DataError
+from polytomy.datasets.table_blocks import RawBlock
+from polytomy.datasets.text_lines import line_blocks
+from polytomy.errors import DataError, PythonOnly
 
 __all__ = ["LvqTable"]
 
@@ -24,56 +24,58 @@ _COMMENT = b"#"
 
 
 class LvqTable:
-    """A table in LVQ ASCII.
+    """A table in an LVQ ASCII file.
 
     Parameters
     ----------
     path : file or stream, gzipped or not
-    has_labels : whether the labels are wanted
-    index : where the labels are collected
+    has_labels : whether to read the labels
+    label_index : collects the labels
     """
 
     feature_names = None
     categories: Mapping[int, CategoryIndex] = {}
 
-    def __init__(self, path: Source, *, has_labels: bool, index: LabelIndex) -> None:
+    def __init__(self, path: Source, *, has_labels: bool, label_index: LabelIndex) -> None:
         source = os.fspath(path)
         head = next(line_blocks(path, 2, comment=_COMMENT), None)
         if head is None:
             raise DataError(f"{source}: the file is empty")
         count = head.lines[0].split()[0]
         if not count.isdigit() or int(count) < 1:
-            what = "the first line must begin with the number of features"
-            raise problem_at(source, what, line=head.numbers[0])
+            what = "the first line must start with the number of features"
+            raise error_at(source, what, line=head.numbers[0])
         if len(head.lines) < 2:
-            raise DataError(f"{source}: there is a number of features but no data")
+            raise DataError(f"{source}: the file has no data after the number of features")
         self.n_features = int(count)
         n_fields = len(head.lines[1].split())
         if n_fields not in (self.n_features, self.n_features + 1):
-            what = f"there are {n_fields} fields for {self.n_features} features and a label"
-            raise problem_at(source, what, line=head.numbers[1])
+            what = f"expected {self.n_features} features and a label; found {n_fields} fields"
+            raise error_at(source, what, line=head.numbers[1])
         is_labelled = n_fields > self.n_features
         if has_labels and not is_labelled:
-            what = (
-                "there is no label after the features. Say target=None to read them without labels"
+            raise error_at(
+                source,
+                "there is no label after the features.",
+                PythonOnly(" Use target=None to read the file without labels."),
+                line=head.numbers[1],
             )
-            raise problem_at(source, what, line=head.numbers[1])
-        self._has_labels, self.index = has_labels, index
+        self._has_labels, self.label_index = has_labels, label_index
         self._table = DelimitedTable(
             path,
             Dialect(None, header=False, comment=_COMMENT, skip=1),
             target=-1 if is_labelled else None,
             features=self.n_features,
             categories="refuse",
-            index=index if has_labels else LabelIndex(),
+            label_index=label_index if has_labels else LabelIndex(),
         )
 
     @property
-    def bytes_of_row(self) -> int:
-        """Bytes that a sample takes."""
+    def bytes_per_row(self) -> int:
+        """Size of a sample in memory."""
         return 8 * self.n_features
 
     def blocks(self, n_rows: int) -> Iterator[RawBlock]:
-        """Yield the samples, so many at a time; DataError says where one is wrong."""
+        """Yield the samples, at most `n_rows` at a time; DataError gives the place of a bad one."""
         for block in self._table.blocks(n_rows):
             yield block if self._has_labels else block._replace(labels=None)

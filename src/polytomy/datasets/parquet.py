@@ -1,4 +1,4 @@
-"""Parquet files, by pyarrow, which is an extra."""
+"""Tables in Parquet files, read with the optional package pyarrow."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from numpy.typing import NDArray
 
 from polytomy.datasets.categories import Categories, CategoryIndex
 from polytomy.datasets.columns import Columns, Features, Target, choose_columns
-from polytomy.datasets.labels import LabelIndex
-from polytomy.datasets.places import problem_at
-from polytomy.datasets.table import RawBlock, number_labels
-from polytomy.errors import ArgumentError, DataError
+from polytomy.datasets.label_index import LabelIndex, number_labels
+from polytomy.datasets.located_errors import error_at
+from polytomy.datasets.table_blocks import RawBlock
+from polytomy.errors import Argument, ArgumentError, DataError
 
 __all__ = ["ParquetTable", "import_pyarrow"]
 
 
 def import_pyarrow() -> Any:
-    """Return pyarrow, or raise ArgumentError that says how to get it."""
+    """Return pyarrow; ArgumentError with the way to install it if it is missing."""
     try:
         import pyarrow.parquet
     except ImportError as error:
@@ -38,7 +38,7 @@ class ParquetTable:
     path : file
     target, features : see `choose_columns`
     categories : see `polytomy.datasets.read_data`
-    index : where the labels are collected
+    label_index : collects the labels
     """
 
     def __init__(
@@ -48,14 +48,14 @@ class ParquetTable:
         target: Target,
         features: Features,
         categories: Categories,
-        index: LabelIndex,
+        label_index: LabelIndex,
     ) -> None:
         self._arrow = import_pyarrow()
-        self._source, self.index = os.fspath(path), index
+        self._source, self.label_index = os.fspath(path), label_index
         try:
             self._file = self._arrow.parquet.ParquetFile(path)
         except self._arrow.ArrowException as error:
-            raise DataError(f"{self._source}: this is no Parquet file: {error}") from error
+            raise DataError(f"{self._source}: this is not a Parquet file: {error}") from error
         schema = self._file.schema_arrow
         if self._file.metadata.num_rows == 0:
             raise DataError(f"{self._source}: the file has no rows")
@@ -69,13 +69,10 @@ class ParquetTable:
             if is_text and (categories == "one-hot" or name in categories):
                 self.categories[k] = CategoryIndex(given.get(name))
             elif is_text or not self._is_number(kind):
-                raise problem_at(
-                    self._source,
-                    f'a column of type {kind} is no number. Use categories="one-hot" for columns '
-                    "of text",
-                    column=self.columns.features[k],
-                    names=names,
-                )
+                message: list[str | Argument] = [f"the column has type {kind}, not a number"]
+                if is_text:
+                    message += [". Use ", Argument("categories", "one-hot"), " for text columns."]
+                raise error_at(self._source, *message, column=self.columns.features[k], names=names)
 
     @property
     def feature_names(self) -> tuple[str, ...]:
@@ -88,12 +85,12 @@ class ParquetTable:
         return len(self.columns.features)
 
     @property
-    def bytes_of_row(self) -> int:
-        """Bytes that a sample takes."""
+    def bytes_per_row(self) -> int:
+        """Size of a sample in memory."""
         return 8 * self.n_features
 
     def blocks(self, n_rows: int) -> Iterator[RawBlock]:
-        """Yield the samples, so many at a time; DataError says where one is wrong."""
+        """Yield the samples, at most `n_rows` at a time; DataError gives the place of a bad one."""
         names = self.columns.names or ()
         wanted = list(self.feature_names)
         target = None if self.columns.target is None else names[self.columns.target]
@@ -112,7 +109,7 @@ class ParquetTable:
                     column = batch.column(target)
                     self._check_complete(column, self.columns.target, rows)
                     values = np.asarray(column.to_pylist())
-                    labels = number_labels(self.index, values, rows, self._source)
+                    labels = number_labels(self.label_index, values, rows, self._source)
                 yield RawBlock(X, labels, rows)
                 first += len(batch)
         except self._arrow.ArrowException as error:
@@ -124,23 +121,25 @@ class ParquetTable:
         if k in self.categories:
             values = self.categories[k]
             for row, text in zip(rows.tolist(), column.to_pylist(), strict=True):
-                if wrong := values.what_is_wrong(str(text).strip()):
-                    raise self._problem(wrong, row, position)
+                if reason := values.why_invalid(str(text).strip()):
+                    raise self._error(reason, row, position)
             return np.array([values.number(str(text)) for text in column.to_pylist()])
         numbers = column.to_numpy(zero_copy_only=False).astype(np.float64)
         if not np.isfinite(numbers).all():
-            at = int(np.argmin(np.isfinite(numbers)))
-            what = "the value is missing (nan)" if np.isnan(numbers[at]) else "it is not finite"
-            raise self._problem(what, int(rows[at]), position)
+            first = int(np.argmin(np.isfinite(numbers)))
+            value = numbers[first]
+            is_missing = np.isnan(value)
+            what = "the value is missing (nan)" if is_missing else f"{value} is not a finite number"
+            raise self._error(what, int(rows[first]), position)
         return np.asarray(numbers)
 
     def _check_complete(self, column: Any, position: int | None, rows: NDArray[np.int64]) -> None:
         if column.null_count:
-            at = int(np.argmax(column.is_null().to_numpy(zero_copy_only=False)))
-            raise self._problem("the value is missing", int(rows[at]), position)
+            first = int(np.argmax(column.is_null().to_numpy(zero_copy_only=False)))
+            raise self._error("the value is missing", int(rows[first]), position)
 
-    def _problem(self, what: str, row: int, position: int | None) -> DataError:
-        return problem_at(self._source, what, row=row, column=position, names=self.columns.names)
+    def _error(self, what: str, row: int, position: int | None) -> DataError:
+        return error_at(self._source, what, row=row, column=position, names=self.columns.names)
 
     def _is_text(self, kind: Any) -> bool:
         types = self._arrow.types

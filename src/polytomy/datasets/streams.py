@@ -1,4 +1,4 @@
-"""Data that come only once, as those of a pipe or of standard input do."""
+"""Data that can be read only once, from a pipe or standard input."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ __all__ = ["Source", "Stream", "open_source"]
 
 
 class Stream:
-    """Bytes that come once, whose beginning can be read again until the last reader takes over.
+    """Bytes that can be read only once, with a start that can be read again.
 
-    Readers of tables look at the first lines before they read all of them. What they see is kept
-    for the next reader, so a stream is read in bounded memory. ``os.fspath`` gives what messages
-    call it.
+    Tables look at their first lines before they read all of them. The stream keeps those lines
+    for the next reader, but not what the last reader reads, so memory is bounded. ``os.fspath``
+    returns the name.
 
     Parameters
     ----------
-    file : where the bytes come from
-    name : what messages call it
+    file : source of the bytes
+    name : name of the stream in messages
 
     Examples
     --------
@@ -39,7 +39,7 @@ class Stream:
         return self._name
 
     def reader(self, *, is_last: bool = False) -> io.BufferedReader:
-        """Return a file that begins where the stream began; what the last one reads is not kept."""
+        """Return a reader from the start of the stream; what the last one reads is not kept."""
         return io.BufferedReader(_Reader(self._file, self._head, is_last=is_last))
 
 
@@ -47,13 +47,13 @@ Source = str | os.PathLike[str] | Stream
 
 
 def open_source(path: Source) -> Source:
-    """Return a path as it is, or the stream that it leads to; FileNotFoundError if to nothing."""
+    """Return the path of a regular file, or a stream if the path is a pipe or device."""
     if isinstance(path, Stream):
         return path
     try:
         mode = os.stat(path).st_mode
     except FileNotFoundError:
-        # libAGF names a pair of files by what they have in common.
+        # libAGF names a pair of files by their common name without endings.
         if Path(os.fspath(path) + ".vec").exists():
             return path
         raise
@@ -63,7 +63,7 @@ def open_source(path: Source) -> Source:
 
 
 class _Reader(io.RawIOBase):
-    """Reads what is kept of a stream, and then the stream itself."""
+    """Reads the kept start of a stream, then the stream itself."""
 
     def __init__(self, file: BinaryIO, head: bytearray, *, is_last: bool) -> None:
         self._file, self._head, self._is_last = file, head, is_last

@@ -1,4 +1,4 @@
-"""LIBSVM's own data files, sparse: ``label index:value index:value …``, indices from one."""
+"""LIBSVM's sparse data files: ``label index:value index:value …``, with indices from one."""
 
 from __future__ import annotations
 
@@ -14,26 +14,27 @@ from scipy.sparse import csr_array
 from sklearn.datasets import load_svmlight_file
 
 from polytomy.datasets.categories import CategoryIndex
-from polytomy.datasets.labels import LabelIndex
-from polytomy.datasets.lines import LineBlock, line_blocks
-from polytomy.datasets.places import problem_at, what_is_wrong
+from polytomy.datasets.label_index import LabelIndex, number_labels
+from polytomy.datasets.located_errors import error_at
+from polytomy.datasets.number_fields import why_not_a_number
 from polytomy.datasets.streams import Source
-from polytomy.datasets.table import RawBlock, number_labels
-from polytomy.errors import DataError
+from polytomy.datasets.table_blocks import RawBlock
+from polytomy.datasets.text_lines import LineBlock, line_blocks
+from polytomy.errors import Argument, DataError
 
 __all__ = ["KernelTable", "SvmlightTable", "looks_like_svmlight"]
 
 _SCAN_ROWS = 10_000
 _SAMPLE_ROWS = 1000
-#: Indices above need the number of features to be told: scalers and linear models take memory for
-#: all features, and a single wrong index would make them billions.
+#: A larger index is an error unless the number of features is given: scalers and linear models
+#: take memory for all features, and one wrong index could mean billions of them.
 LARGEST_INDEX = 2**24
 _LARGEST_OF_ALL = 2**31 - 1
 _LINE = re.compile(rb"[-+.\deE]+(\s+(qid:)?\d+:\S+)+\s*(#.*)?")
 
 
 def looks_like_svmlight(line: bytes) -> bool:
-    """Return whether a line is a number and then pairs ``index:value``."""
+    """Return whether a line is a number followed by pairs ``index:value``."""
     return _LINE.fullmatch(line) is not None
 
 
@@ -43,10 +44,10 @@ class SvmlightTable:
     Parameters
     ----------
     path : file or stream, gzipped or not
-    n_features : number of features, where it is known; else the file is read twice
+    n_features : number of features; None to find it, which reads the file twice
     extra_features : whether samples may have more; a block is then as wide as its widest sample
-    has_labels : whether the labels are wanted
-    index : where the labels are collected
+    has_labels : whether to read the labels
+    label_index : collects the labels
     """
 
     feature_names = None
@@ -59,41 +60,43 @@ class SvmlightTable:
         *,
         n_features: int | None,
         has_labels: bool,
-        index: LabelIndex,
+        label_index: LabelIndex,
         extra_features: bool = False,
     ) -> None:
         self._path, self._source = path, os.fspath(path)
-        self._has_labels, self.index = has_labels, index
+        self._has_labels, self.label_index = has_labels, label_index
         self._n_features, self._extra_features = n_features, extra_features
         self._largest = max(LARGEST_INDEX, n_features or 0)
 
     @property
     def n_features(self) -> int:
-        """Number of features: the largest index of the file, unless it was given."""
+        """Number of features: as given, or else the largest index of the file."""
         if self._n_features is None:
             parts = [self._parse(block)[0].shape[1] for block in self._lines(_SCAN_ROWS)]
             self._n_features = max(parts)
         return self._n_features
 
     @property
-    def bytes_of_row(self) -> int:
-        """Bytes that a sample takes on average, by the first lines."""
+    def bytes_per_row(self) -> int:
+        """Average size of a sample in memory, estimated from the first lines."""
         X, _ = self._parse(next(self._lines(_SAMPLE_ROWS)))
         return 12 * int(X.nnz) // int(X.shape[0]) + 8
 
     def blocks(self, n_rows: int) -> Iterator[RawBlock]:
-        """Yield the samples, so many at a time; DataError says where one is wrong."""
+        """Yield the samples, at most `n_rows` at a time; DataError gives the place of a bad one."""
         n_features = self.n_features
         for block in self._lines(n_rows, is_last=True):
             X, y = self._parse(block)
             if X.shape[1] > n_features and not self._extra_features:
                 raise self._too_wide(block, n_features)
             shape = (X.shape[0], max(n_features, X.shape[1]))
-            yield self._finished(csr_array((X.data, X.indices, X.indptr), shape), y, block)
+            yield self._make_block(csr_array((X.data, X.indices, X.indptr), shape), y, block)
 
-    def _finished(self, X: Any, y: NDArray[np.float64], block: LineBlock) -> RawBlock:
+    def _make_block(self, X: Any, y: NDArray[np.float64], block: LineBlock) -> RawBlock:
         rows = np.array(block.numbers, dtype=np.int64)
-        labels = number_labels(self.index, y, rows, self._source) if self._has_labels else None
+        labels = (
+            number_labels(self.label_index, y, rows, self._source) if self._has_labels else None
+        )
         return RawBlock(X, labels, rows)
 
     def _lines(self, n_rows: int, *, is_last: bool = False) -> Iterator[LineBlock]:
@@ -117,103 +120,112 @@ class SvmlightTable:
 
     def _explain(self, block: LineBlock, error: Exception | None) -> DataError:
         for line, number in zip(block.lines, block.numbers, strict=True):
-            if what := self._what_is_wrong(line):
-                return problem_at(self._source, what, line=number)
+            if message := self._explain_line(line):
+                return error_at(self._source, *message, line=number)
         reason = "" if error is None else f": {error}"
         first, last = block.numbers[0], block.numbers[-1]
-        return DataError(f"{self._source}: lines {first} to {last} are no svmlight data{reason}")
+        return DataError(f"{self._source}: lines {first} to {last} are not svmlight data{reason}")
 
     def _too_wide(self, block: LineBlock, n_features: int) -> DataError:
         for line, number in zip(block.lines, block.numbers, strict=True):
             largest = max((int(i) for i in re.findall(rb"\s(\d+):", line)), default=0)
             if largest > n_features:
-                what = (
-                    f"there is a feature {largest}, but there are only {n_features} features. Read "
-                    f"the training data with features={largest} or more"
+                return error_at(
+                    self._source,
+                    f"feature index {largest} is larger than the number of features, "
+                    f"{n_features}. Read the training data with ",
+                    Argument("features", largest),
+                    " or more.",
+                    line=number,
                 )
-                return problem_at(self._source, what, line=number)
-        raise AssertionError("a block that is too wide has a line that is")
+        raise AssertionError("a block that is too wide has a line that is too wide")
 
-    def _what_is_wrong(self, line: bytes) -> str | None:
+    def _explain_line(self, line: bytes) -> list[str | Argument]:
+        """Return the message for a bad line; empty if nothing is wrong."""
         label, *pairs = _words(line)
-        if wrong := what_is_wrong(label):
-            return f"label: {wrong}"
+        if reason := why_not_a_number(label):
+            return [f"label: {reason}"]
         previous = 0
         for pair in pairs:
             index, colon, value = pair.partition(":")
             if index == "qid":
                 continue
             if not colon or not re.fullmatch(r"[0-9]{1,10}", index):
-                return f'"{pair[:40]}" is no pair index:value'
+                return [f'"{pair[:40]}" is not a pair index:value']
             if int(index) == 0:
-                return (
-                    "there is a feature 0, but indices count from one. If these are rows of kernel "
-                    'values, label 0:number 1:value 2:value, say format="kernel"; else write the '
-                    "file again, with indices from one"
-                )
+                return [
+                    "feature indices start at 1, but there is an index 0. If these are rows of "
+                    'kernel values ("label 0:number 1:value 2:value"), use ',
+                    Argument("format", "kernel"),
+                    "; otherwise number the features from 1.",
+                ]
             if int(index) > _LARGEST_OF_ALL:
-                return f"feature {index} is beyond the largest index, {_LARGEST_OF_ALL}"
+                return [f"feature index {index} is larger than the limit, {_LARGEST_OF_ALL}"]
             if int(index) > self._largest:
-                return (
-                    f"feature {index} is beyond {self._largest}. If it is meant, say how many "
-                    f"features there are, features={index} or more"
-                )
+                return [
+                    f"feature index {index} is larger than {self._largest}. If it is correct, set "
+                    "the number of features: ",
+                    Argument("features", int(index)),
+                    " or more.",
+                ]
             if int(index) <= previous:
-                return f"feature {index} comes after feature {previous}; indices must ascend"
-            if wrong := what_is_wrong(value):
-                return f"feature {index}: {wrong}"
+                return [f"feature {index} comes after feature {previous}; indices must increase"]
+            if reason := why_not_a_number(value):
+                return [f"feature {index}: {reason}"]
             previous = int(index)
-        return None
+        return []
 
 
 class KernelTable(SvmlightTable):
-    """Rows of kernel values with all training samples: ``label 0:number 1:value 2:value …``.
+    """Rows of a precomputed kernel: ``label 0:number 1:value 2:value …``.
 
-    That is how LIBSVM takes precomputed kernels; the number of the sample means nothing to
-    prediction. Every row has all values.
+    This is LIBSVM's format. Each row has the kernel values of a sample with all training samples;
+    the number of the sample is ignored.
 
     Parameters
     ----------
-    path, has_labels, index : as in SvmlightTable
-    n_features : number of training samples, where it is known; else that of the first row
+    path, has_labels, label_index : see `SvmlightTable`
+    n_features : number of training samples; None for that of the first row
     """
 
     _is_zero_based = True
 
     @property
     def n_features(self) -> int:
-        """Number of kernel values of a row."""
+        """Number of kernel values in a row."""
         if self._n_features is None:
             line = next(self._lines(1)).lines[0]
             self._n_features = max(1, len(_words(line)) - 2)
         return self._n_features
 
     @property
-    def bytes_of_row(self) -> int:
-        """Bytes that a sample takes."""
+    def bytes_per_row(self) -> int:
+        """Size of a sample in memory."""
         return 8 * self.n_features
 
     def blocks(self, n_rows: int) -> Iterator[RawBlock]:
-        """Yield the samples, so many at a time; DataError says where one is wrong."""
+        """Yield the samples, at most `n_rows` at a time; DataError gives the place of a bad one."""
         width = self.n_features + 1
         for block in self._lines(n_rows, is_last=True):
             X, y = self._parse(block)
             if X.shape[1] != width or np.any(np.diff(X.indptr) != width):
                 raise self._explain(block, None)
-            yield self._finished(X.toarray()[:, 1:], y, block)
+            yield self._make_block(X.toarray()[:, 1:], y, block)
 
-    def _what_is_wrong(self, line: bytes) -> str | None:
+    def _explain_line(self, line: bytes) -> list[str | Argument]:
         label, *pairs = _words(line)
-        if wrong := what_is_wrong(label):
-            return f"label: {wrong}"
+        if reason := why_not_a_number(label):
+            return [f"label: {reason}"]
         expected = [str(k) for k in range(self.n_features + 1)]
         if [pair.partition(":")[0] for pair in pairs] != expected:
-            return (
-                "a row of kernel values is label 0:number 1:value 2:value … up to "
-                f"{self.n_features}, one for each training sample"
-            )
-        values = (what_is_wrong(pair.partition(":")[2]) for pair in pairs)
-        return next((f"value {k}: {wrong}" for k, wrong in enumerate(values) if wrong), None)
+            return [
+                "a row of kernel values must be label 0:number 1:value 2:value … up to "
+                f"{self.n_features}, one value for each training sample"
+            ]
+        for k, pair in enumerate(pairs):
+            if reason := why_not_a_number(pair.partition(":")[2]):
+                return [f"value {k}: {reason}"]
+        return []
 
 
 def _words(line: bytes) -> list[str]:

@@ -1,6 +1,6 @@
-"""Files of any kind: written whole or not at all, arrays read without trust."""
+"""Files of any kind: atomic writing, and arrays read from untrusted files."""
 
-from polytomy.files.arrays import ArrayHeader, read_array, read_array_header, write_array
-from polytomy.files.whole import writing_whole
+from polytomy.files.atomic_writing import open_atomically
+from polytomy.files.npy import ArrayHeader, read_array, read_array_header, write_array
 
-__all__ = ["ArrayHeader", "read_array", "read_array_header", "write_array", "writing_whole"]
+__all__ = ["ArrayHeader", "open_atomically", "read_array", "read_array_header", "write_array"]

@@ -27,7 +27,7 @@ from urllib.parse import quote
 from uuid import uuid4
 
 from polytomy.errors import ArgumentError, DataError, PolytomyWarning
-from polytomy.files import writing_whole
+from polytomy.files import open_atomically
 
 __all__ = [
     "FORMAT",
@@ -167,7 +167,7 @@ def lock_tables(folder: str | os.PathLike[str]) -> Iterator[None]:
 def write_content(path: Path, content: bytes) -> None:
     """Write a file atomically; an error names the file."""
     try:
-        with writing_whole(path) as file:
+        with open_atomically(path) as file:
             file.write(content)
     except OSError as error:
         # Unlike opening, writing does not set it.
@@ -239,7 +239,7 @@ def _read_trial(path: Path) -> dict[str, Any]:
 def _write_if_new(path: Path, content: Mapping[str, Any]) -> bool:
     """Write a file unless it exists, and return whether it was written."""
     temporary = path.with_name(f".{uuid4().hex}")
-    with writing_whole(temporary) as file:
+    with open_atomically(temporary) as file:
         file.write(_to_bytes(content))
     try:
         # Unlike a move, a link fails if another run was faster.

@@ -18,7 +18,7 @@ from polytomy.calibration.calibrators import LogisticMap, UncalibratedMap
 from polytomy.classifier import PolytomyClassifier
 from polytomy.composition import Composition
 from polytomy.errors import ArgumentError
-from polytomy.files import writing_whole
+from polytomy.files import open_atomically
 from polytomy.persistence.libsvm.model_text import LibsvmModel, print_libsvm
 from polytomy.persistence.libsvm.range_files import print_range
 from polytomy.persistence.own.vector_pools import is_machine
@@ -63,9 +63,9 @@ def write_libsvm(
     text = print_libsvm(_libsvm_model(core))
     if scaler is not None and range_file is not None:
         ranges = print_range(scaler)
-        with writing_whole(range_file) as file:
+        with open_atomically(range_file) as file:
             file.write(ranges.encode("ascii"))
-    with writing_whole(path) as file:
+    with open_atomically(path) as file:
         file.write(text.encode("ascii"))
 
 

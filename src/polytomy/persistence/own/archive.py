@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polytomy.errors import ModelFileError
-from polytomy.files import read_array, write_array, writing_whole
+from polytomy.files import open_atomically, read_array, write_array
 
 __all__ = ["DESCRIPTION", "Archive", "array_bytes", "write_archive"]
 
@@ -43,7 +43,7 @@ def write_archive(
         for name, content in members.items()
     }
     text = json.dumps({**description, "members": listed}, allow_nan=False, ensure_ascii=False)
-    with writing_whole(path) as file, zipfile.ZipFile(file, "w") as archive:
+    with open_atomically(path) as file, zipfile.ZipFile(file, "w") as archive:
         for name, content in ((DESCRIPTION, text.encode()), *members.items()):
             info = zipfile.ZipInfo(name, _NO_DATE)
             info.external_attr = 0o644 << 16

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import gzip
 import io
 import os
@@ -11,28 +12,28 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
-from polytomy.datasets.places import problem_at
+from polytomy.datasets.located_errors import error_at
 from polytomy.datasets.streams import Source, Stream
 from polytomy.errors import DataError
 
-__all__ = ["LineBlock", "line_blocks", "opened", "peek_line"]
+__all__ = ["LineBlock", "line_blocks", "open_unzipped", "peek_line"]
 
 _GZIP = b"\x1f\x8b"
 _CHUNK = 2**22
-#: No line is longer, in bytes.
+#: Limit on the length of a line, in bytes.
 LONGEST_LINE = 2**26
 
 
 class LineBlock(NamedTuple):
-    """Lines of a file, without their ends, and the number of each, from one."""
+    """Lines of a file without their line ends, and their numbers, counted from one."""
 
     lines: list[bytes]
     numbers: list[int]
 
 
 @contextmanager
-def opened(path: Source, *, is_last: bool = False) -> Iterator[BinaryIO]:
-    """Yield the bytes of a file, unpacked if it is gzipped; DataError if it is a damaged one."""
+def open_unzipped(path: Source, *, is_last: bool = False) -> Iterator[BinaryIO]:
+    """Yield the bytes of a file, gunzipped if needed; DataError if the gzip file is damaged."""
     source = os.fspath(path)
     with (
         path.reader(is_last=is_last) if isinstance(path, Stream) else Path(path).open("rb")
@@ -41,14 +42,14 @@ def opened(path: Source, *, is_last: bool = False) -> Iterator[BinaryIO]:
             yield file
             return
         try:
-            with gzip.open(file) as unpacked:
-                yield io.BufferedReader(unpacked, _CHUNK)
+            with gzip.open(file) as unzipped:
+                yield io.BufferedReader(unzipped, _CHUNK)
         except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-            raise DataError(f"{source}: the gzip file is damaged or cut short: {error}") from error
+            raise DataError(f"{source}: the gzip file is damaged or truncated: {error}") from error
 
 
 def peek_line(path: Source) -> bytes:
-    """Return the first line that is not blank; empty for an empty file."""
+    """Return the first line that is not blank; empty if there is none."""
     block = next(line_blocks(path, 1), None)
     return b"" if block is None else block.lines[0]
 
@@ -56,16 +57,16 @@ def peek_line(path: Source) -> bytes:
 def line_blocks(
     path: Source, n_lines: int, *, comment: bytes | None = None, is_last: bool = False
 ) -> Iterator[LineBlock]:
-    """Yield the lines of a file that are neither blank nor comments, so many at a time.
+    """Yield the lines of a file in blocks, without blank lines and comments.
 
     Lines end in LF, CR LF or CR.
 
     Parameters
     ----------
     path : file or stream, gzipped or not
-    n_lines : the most lines of a block
-    comment : what a line that is a comment begins with
-    is_last : whether nobody will read a stream after this
+    n_lines : maximum number of lines in a block
+    comment : start of a comment line
+    is_last : whether a stream is read for the last time
     """
     waiting = LineBlock([], [])
     for lines, first in _chunks(path, is_last):
@@ -88,19 +89,19 @@ def line_blocks(
 
 
 def _chunks(path: Source, is_last: bool) -> Iterator[tuple[list[bytes], int]]:
-    """Yield lists of whole lines, and the number of the first one of each."""
+    """Yield lists of whole lines, each with the number of its first line."""
     first, rest = 1, b""
-    with opened(path, is_last=is_last) as file:
+    with open_unzipped(path, is_last=is_last) as file:
         while chunk := file.read(_CHUNK):
             rest += chunk
             if first == 1:
-                rest = _without_mark(rest)
+                rest = rest.removeprefix(codecs.BOM_UTF8)
             # A CR at the very end may be half of a CR LF.
             end = max(rest.rfind(b"\n"), rest.rfind(b"\r", 0, -1)) + 1
             if not end:
                 if len(rest) > LONGEST_LINE:
-                    what = f"the line is longer than {LONGEST_LINE:,} bytes, which is the limit"
-                    raise problem_at(os.fspath(path), what, line=first)
+                    what = f"the line is longer than the limit of {LONGEST_LINE:,} bytes"
+                    raise error_at(os.fspath(path), what, line=first)
                 continue
             lines = _split(rest[:end])
             rest = rest[end:]
@@ -111,11 +112,7 @@ def _chunks(path: Source, is_last: bool) -> Iterator[tuple[list[bytes], int]]:
 
 
 def _split(text: bytes) -> list[bytes]:
-    """Return the lines of a text, whatever they end in."""
+    """Return the lines of a text with any kind of line ends."""
     if b"\r" in text:
         text = text.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
     return text.removesuffix(b"\n").split(b"\n")
-
-
-def _without_mark(text: bytes) -> bytes:
-    return text.removeprefix(b"\xef\xbb\xbf")

@@ -1,4 +1,4 @@
-"""Files that appear whole or not at all."""
+"""Atomic writing: a file appears complete or not at all."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
-__all__ = ["writing_whole"]
+__all__ = ["open_atomically"]
 
 
 @contextmanager
-def writing_whole(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
-    """Yield a file to write to, which gets its name only when all is written and on the disk.
+def open_atomically(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+    """Yield a temporary file that replaces `path` when everything is written and on disk.
 
-    If the body fails, an earlier file of this name stays as it was. A link stays a link, and what
-    it leads to is written; a device or a pipe is written to directly.
+    If the body of the ``with`` statement fails, an existing file stays as it was. A symbolic link
+    stays a link, and its target is replaced. A device or a pipe is written to directly.
 
     Parameters
     ----------
-    path : where the file is to be
+    path : file to write
 
     Examples
     --------
     >>> folder = tempfile.mkdtemp()
-    >>> with writing_whole(Path(folder, "answer.txt")) as file:
+    >>> with open_atomically(Path(folder, "answer.txt")) as file:
     ...     n_bytes = file.write(b"42")
     >>> Path(folder, "answer.txt").read_text()
     '42'
@@ -58,13 +58,13 @@ def writing_whole(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
 
 
 def _is_stream(path: Path) -> bool:
-    """Return whether a path stands for an open file of this process, /dev/stdout for instance."""
+    """Return whether a path is an open file of this process, such as /dev/stdout."""
     streams = ("/dev/stdin", "/dev/stdout", "/dev/stderr")
     return str(path) in streams or path.is_relative_to("/dev/fd") or path.is_relative_to("/proc")
 
 
 def _mode_of(target: Path) -> int:
-    """Return the mode of a file, or the one a new file gets; a temporary file is private."""
+    """Return the mode of a file, or that of a new file; temporary files would be private."""
     if target.exists():
         return stat.S_IMODE(target.stat().st_mode)
     mask = os.umask(0)
@@ -73,7 +73,7 @@ def _mode_of(target: Path) -> int:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Put the new name on the disk too, where the system knows how."""
+    """Write the new directory entry to disk, on systems that can."""
     if not hasattr(os, "O_DIRECTORY"):
         return
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)

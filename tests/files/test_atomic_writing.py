@@ -1,14 +1,16 @@
+"""Atomic writing: a file appears complete or not at all."""
+
 import os
 import stat
 
 import pytest
 
-from polytomy.files import writing_whole
+from polytomy.files import open_atomically
 
 
 def test_the_file_appears_only_when_it_is_complete(tmp_path):
     target = tmp_path / "a.txt"
-    with writing_whole(target) as file:
+    with open_atomically(target) as file:
         file.write(b"half ")
         assert not target.exists()
         file.write(b"whole")
@@ -16,12 +18,12 @@ def test_the_file_appears_only_when_it_is_complete(tmp_path):
     assert os.listdir(tmp_path) == ["a.txt"]
 
 
-def test_a_failure_leaves_the_earlier_file_and_nothing_else(tmp_path):
+def test_a_failure_keeps_the_existing_file_and_leaves_nothing_else(tmp_path):
     target = tmp_path / "a.txt"
     target.write_bytes(b"before")
 
     def fail():
-        with writing_whole(target) as file:
+        with open_atomically(target) as file:
             file.write(b"after")
             raise RuntimeError
 
@@ -36,33 +38,33 @@ def test_a_link_stays_a_link_and_its_target_keeps_its_mode(tmp_path):
     target.write_bytes(b"before")
     target.chmod(0o640)
     link.symlink_to(target)
-    with writing_whole(link) as file:
+    with open_atomically(link) as file:
         file.write(b"after")
     assert link.is_symlink()
     assert target.read_bytes() == b"after"
     assert stat.S_IMODE(target.stat().st_mode) == 0o640
 
 
-def test_a_new_file_is_as_open_as_the_mask_allows(tmp_path):
+def test_a_new_file_has_the_mode_that_the_umask_allows(tmp_path):
     mask = os.umask(0o027)
     try:
-        with writing_whole(tmp_path / "a.txt") as file:
+        with open_atomically(tmp_path / "a.txt") as file:
             file.write(b"1")
     finally:
         os.umask(mask)
     assert stat.S_IMODE((tmp_path / "a.txt").stat().st_mode) == 0o640
 
 
-def test_a_pipe_is_written_to(tmp_path):
+def test_a_pipe_is_written_to_directly(tmp_path):
     reading, writing = os.pipe()
-    with writing_whole(f"/dev/fd/{writing}") as file:
+    with open_atomically(f"/dev/fd/{writing}") as file:
         file.write(b"through")
     os.close(writing)
     assert os.read(reading, 100) == b"through"
     os.close(reading)
 
 
-def test_a_missing_folder_is_named(tmp_path):
-    with pytest.raises(FileNotFoundError) as info, writing_whole(tmp_path / "no" / "a.txt"):
+def test_a_missing_folder_is_an_error_that_names_the_file(tmp_path):
+    with pytest.raises(FileNotFoundError) as info, open_atomically(tmp_path / "no" / "a.txt"):
         pass
     assert info.value.filename == str(tmp_path / "no" / "a.txt")

@@ -1,4 +1,4 @@
-"""Writing data files, which appear whole or not at all."""
+"""Writing data files."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from scipy.sparse import csr_array
 from polytomy.datasets.dataset import Data
 from polytomy.datasets.formats import find_format
 from polytomy.datasets.parquet import import_pyarrow
-from polytomy.errors import ArgumentError
-from polytomy.files import writing_whole
+from polytomy.errors import Argument, ArgumentError
+from polytomy.files import open_atomically
 
 __all__ = ["write_data"]
 
@@ -33,18 +33,18 @@ def write_data(
     format: str | None = None,
     target: str = _DEFAULT_LABEL,
 ) -> None:
-    """Write samples and labels to a file that appears whole or not at all.
+    """Write samples and labels to a file; if that fails, no partial file is left.
 
-    What `read_data` makes of the file are the same samples and labels; single precision in the
-    "agf" format excepted. Categories are written as the text they were. CSV, TSV and Parquet have
-    the label in their last column.
+    `read_data` reads the same samples and labels back, except that the "agf" format has single
+    precision. One-hot encoded categories are written as text again. CSV, TSV and Parquet files
+    have the label in their last column.
 
     Parameters
     ----------
-    path : file; one that ends in .gz is gzipped, if it is text
+    path : file; a text file whose name ends in .gz is gzipped
     data : Data
     format : see `read_data`
-    target : name of the label's column, where columns have names
+    target : name of the label column, in formats with named columns
 
     Examples
     --------
@@ -62,9 +62,9 @@ def write_data(
         _write_agf(Path(path), data)
         return
     if kind == "kernel":
-        raise ArgumentError('format="kernel" is only read. Use another format.')
+        raise ArgumentError(Argument("format", "kernel"), " can only be read. Use another format.")
     is_text = kind in ("csv", "tsv", "svmlight", "lvq")
-    with writing_whole(path) as file, _packed(file, path, is_text) as stream:
+    with open_atomically(path) as file, _gzipped(file, path, is_text) as stream:
         if kind in ("csv", "tsv"):
             _write_delimited(stream, data, "\t" if kind == "tsv" else ",", target)
         elif kind == "svmlight":
@@ -78,15 +78,15 @@ def write_data(
 
 
 @contextmanager
-def _packed(
+def _gzipped(
     file: BinaryIO, path: str | os.PathLike[str], is_text: bool
 ) -> Iterator[BinaryIO | gzip.GzipFile]:
     if not (is_text and os.fspath(path).lower().endswith(".gz")):
         yield file
         return
-    # Without name and time, the same data gives the same file.
-    with gzip.GzipFile("", "wb", fileobj=file, mtime=0) as packed:
-        yield packed
+    # Without a name and a time, the same data gives the same file.
+    with gzip.GzipFile("", "wb", fileobj=file, mtime=0) as zipped:
+        yield zipped
 
 
 def _write_delimited(stream: Any, data: Data, delimiter: str, target: str) -> None:
@@ -100,7 +100,7 @@ def _write_delimited(stream: Any, data: Data, delimiter: str, target: str) -> No
 
 
 def _table_of(data: Data, target: str) -> tuple[list[str] | None, list[NDArray[Any]]]:
-    """Return the names and values of the columns, categories as text and the label last."""
+    """Return the names and values of the columns, with categories as text and the label last."""
     X = _dense(data.X)
     names: list[str] | None
     if data.categories:
@@ -113,7 +113,8 @@ def _table_of(data: Data, target: str) -> tuple[list[str] | None, list[NDArray[A
         if names is not None:
             if target in names:
                 raise ArgumentError(
-                    f'target="{target}" is the name of a feature. Give the label another name.'
+                    Argument("target", target),
+                    " is also the name of a feature. Use another name for the label.",
                 )
             names.append(target)
     return names, columns
@@ -137,7 +138,7 @@ def _undo_one_hot(
 
 
 def _texts(values: NDArray[Any]) -> list[Any]:
-    """Return numbers as the shortest text that reads back as the same; labels as they are."""
+    """Return values with whole floats as integers, which are shorter and read back the same."""
     return [
         int(value)
         if isinstance(value, float) and value.is_integer() and abs(value) < 1e15
@@ -150,7 +151,7 @@ def _write_svmlight(stream: Any, data: Data) -> None:
     y = np.zeros(data.n_samples) if data.y is None else data.y
     if y.dtype.kind not in "biuf":
         raise ArgumentError(
-            f"the svmlight format has numbers for labels, not {y.tolist()[0]!r}. Use another "
+            f"labels in the svmlight format must be numbers; got {y.tolist()[0]!r}. Use another "
             "format."
         )
     X = csr_array(data.X)
@@ -166,7 +167,7 @@ def _write_lvq(stream: Any, data: Data) -> None:
     labels = None if data.y is None else [str(label) for label in data.y.tolist()]
     if labels is not None and (bad := [label for label in labels if label.split() != [label]]):
         raise ArgumentError(
-            f"the lvq format has no labels with white space, such as {bad[0]!r}. Use another "
+            f"labels in the lvq format cannot contain whitespace; got {bad[0]!r}. Use another "
             "format."
         )
     stream.write(f"{data.n_features}\n".encode())
@@ -205,12 +206,12 @@ def _write_agf(path: Path, data: Data) -> None:
     if data.y is not None:
         if data.y.dtype.kind not in "biu":
             raise ArgumentError(
-                f"the agf format has whole numbers for labels, not {data.y.tolist()[0]!r}. Use "
+                f"labels in the agf format must be integers; got {data.y.tolist()[0]!r}. Use "
                 "another format."
             )
-        with writing_whole(base.with_name(base.name + ".cls")) as file:
+        with open_atomically(base.with_name(base.name + ".cls")) as file:
             file.write(data.y.astype("<i4").tobytes())
-    with writing_whole(base.with_name(base.name + ".vec")) as file:
+    with open_atomically(base.with_name(base.name + ".vec")) as file:
         file.write(np.array([X.shape[1]], dtype="<i4").tobytes())
         file.write(X.astype("<f4").tobytes())
 

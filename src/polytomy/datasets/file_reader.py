@@ -10,24 +10,25 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.sparse import vstack
 
-from polytomy.datasets.binary_files import AgfTable, NpzTable
-from polytomy.datasets.categories import Categories, check_categories, expand_names, one_hot
+from polytomy.datasets.agf import AgfTable
+from polytomy.datasets.categories import Categories, check_categories, encode_one_hot, expand_names
 from polytomy.datasets.columns import Features, Target
 from polytomy.datasets.dataset import Data
 from polytomy.datasets.delimited import DelimitedTable, Dialect
 from polytomy.datasets.formats import DELIMITERS, find_format
-from polytomy.datasets.labels import LabelIndex
-from polytomy.datasets.lines import peek_line
+from polytomy.datasets.label_index import LabelIndex
 from polytomy.datasets.lvq import LvqTable
+from polytomy.datasets.npz import NpzTable
 from polytomy.datasets.parquet import ParquetTable
 from polytomy.datasets.streams import Source, Stream, open_source
 from polytomy.datasets.svmlight import KernelTable, SvmlightTable
-from polytomy.datasets.table import RawBlock, Table
-from polytomy.errors import ArgumentError, DataError
+from polytomy.datasets.table_blocks import RawBlock, Table
+from polytomy.datasets.text_lines import peek_line
+from polytomy.errors import Argument, ArgumentError, DataError
 
 __all__ = ["open_blocks", "read_data"]
 
-# The features of a block take about this many bytes.
+# Approximate size of the features of a block.
 _BLOCK_BYTES = 2**25
 _MOST_ROWS = 2**16
 
@@ -46,25 +47,24 @@ def read_data(
 
     Parameters
     ----------
-    path : file; or a pipe, for formats that are text
+    path : file; or a pipe, for text formats
     format : "csv", "tsv", "svmlight", "parquet", "npz", "lvq", "agf" or "kernel"
-        By default the name tells, as in ``iris.csv.gz``, or else the first line. Files of text may
-        be gzipped.
+        By default it is found from the file name (``iris.csv.gz``) or the first line. Text files
+        may be gzipped.
     target : str, int or None, default=-1
-        The column of the label: its name, its position (negative from the end), or None if the
-        labels are not wanted. Formats where the label has a place of its own look only whether it
-        is None.
+        Name or position of the label column (negative from the end); None to read no labels.
+        In formats whose labels have a fixed place, only None makes a difference.
     header : bool, optional
-        Whether the first line of CSV or TSV names the columns. By default it does if none of its
-        fields is a number, or if columns that are asked for by name are in it; what may as well be
-        a sample, such as 1, 2, 3, is an error.
+        Whether the first line of a CSV or TSV file names the columns. By default it does if none
+        of its fields is a number, or if it has the columns that are requested by name. A line that
+        may also be a sample, such as 1, 2, 3, is an error.
     features : names or number of features, optional
-        The columns that are wanted, in this order; where the file has no names, their number.
-        In the svmlight format they may be more than the file has.
+        The features to read, in this order; or their number, if the file has no names. An
+        svmlight file may have fewer.
     categories : "refuse", "one-hot", list of columns, or dict of columns and values
-        What becomes of columns of text: an error, or a feature for each of their values.
+        Which text columns to one-hot encode; any other text column is an error.
     classes : array, optional
-        All labels that are known; any other is an error.
+        All allowed labels.
 
     Returns
     -------
@@ -73,7 +73,7 @@ def read_data(
     Raises
     ------
     DataError
-        With file, line (or row) and column of what cannot be used.
+        If the data cannot be used; the message gives the file, line (or row) and column.
 
     Examples
     --------
@@ -88,14 +88,14 @@ def read_data(
     """
     check_categories(categories, in_blocks=False)
     table = _open_table(path, format, target, header, features, categories, classes)
-    blocks = list(table.blocks(_rows_of_block(table, None)))
+    blocks = list(table.blocks(_rows_per_block(table, None)))
     parts = [block.X for block in blocks]
     X: Any = np.concatenate(parts) if isinstance(parts[0], np.ndarray) else vstack(parts, "csr")
     labels = None
     if blocks[0].labels is not None:
         labels = np.concatenate([block.labels for block in blocks if block.labels is not None])
     rows = np.concatenate([block.row_numbers for block in blocks])
-    return _finished(table, RawBlock(X, labels, rows), are_all=True)
+    return _to_data(table, RawBlock(X, labels, rows), are_all=True)
 
 
 def open_blocks(
@@ -110,19 +110,19 @@ def open_blocks(
     classes: ArrayLike | None = None,
     extra_features: bool = False,
 ) -> Iterator[Data]:
-    """Return an iterator over blocks of samples, of bounded memory for files of any size.
+    """Return an iterator over blocks of samples, in bounded memory for files of any size.
 
-    The file is opened, and its columns are found, before the first block is asked for. Without
-    `classes` the labels of text files stay text, for not all of them are known yet.
+    The file is opened and its columns are checked at once, before the first block is read. Without
+    `classes`, labels of text files stay text, because later blocks may have any label.
 
     Parameters
     ----------
     path, format, target, header, features, classes : see `read_data`
     n_rows : int, optional
-        The most rows of a block; by default such that its features take some 32 MB.
+        Maximum number of rows in a block; by default, the features of a block take about 32 MB.
     categories : "refuse", or a dict of columns and values
     extra_features : bool, default=False
-        Whether samples of the svmlight format may have more features than `features`; a block is
+        Whether samples in the svmlight format may have more features than `features`; a block is
         then as wide as its widest sample.
 
     Returns
@@ -130,35 +130,35 @@ def open_blocks(
     iterator of Data
     """
     if n_rows is not None and n_rows < 1:
-        raise ArgumentError(f"n_rows={n_rows} is too few; a block has one row or more")
+        raise ArgumentError(Argument("n_rows", n_rows), " is too few. Use 1 or more.")
     check_categories(categories, in_blocks=True)
     table = _open_table(
         path, format, target, header, features, categories, classes, extra_features=extra_features
     )
-    blocks = table.blocks(_rows_of_block(table, n_rows))
-    return (_finished(table, block, are_all=False) for block in blocks)
+    blocks = table.blocks(_rows_per_block(table, n_rows))
+    return (_to_data(table, block, are_all=False) for block in blocks)
 
 
-def _rows_of_block(table: Table, n_rows: int | None) -> int:
+def _rows_per_block(table: Table, n_rows: int | None) -> int:
     if n_rows is not None:
         return n_rows
-    return max(1, min(_MOST_ROWS, _BLOCK_BYTES // max(1, table.bytes_of_row)))
+    return max(1, min(_MOST_ROWS, _BLOCK_BYTES // max(1, table.bytes_per_row)))
 
 
-def _finished(table: Table, block: RawBlock, *, are_all: bool) -> Data:
-    """Return a block with features in place of categories, and labels in place of numbers."""
+def _to_data(table: Table, block: RawBlock, *, are_all: bool) -> Data:
+    """Return a block with one-hot features for categories, and labels for their numbers."""
     X: Any = block.X
     values_of: dict[int, tuple[str, ...]] = {}
     if table.categories:
-        X, values_of = one_hot(X, {k: index.values for k, index in table.categories.items()})
-    y = None if block.labels is None else table.index.labels(block.labels, are_all=are_all)
+        X, values_of = encode_one_hot(X, {k: index.values for k, index in table.categories.items()})
+    y = None if block.labels is None else table.label_index.labels(block.labels, are_all=are_all)
     columns = table.feature_names
     called: tuple[str, ...] = columns or ()
     if values_of and columns is None:
         called = tuple([f"x{k + 1}" for k in range(block.X.shape[1])])
     names = expand_names(called, values_of) if called else None
     categories = {called[k]: values for k, values in values_of.items()}
-    # Only tables whose columns have names say which one is the label.
+    # Only tables whose label is one of the columns have this attribute.
     chosen = getattr(table, "columns", None)
     label_name = None if chosen is None else chosen.label_name
     return Data(X, y, names, block.row_numbers, columns, label_name, categories)
@@ -176,14 +176,18 @@ def _open_table(
     extra_features: bool = False,
 ) -> Table:
     path = open_source(path)
-    kind, index = find_format(path, format), LabelIndex(classes)
-    options: dict[str, Any] = {"features": features, "categories": categories, "index": index}
+    kind, label_index = find_format(path, format), LabelIndex(classes)
+    options: dict[str, Any] = {
+        "features": features,
+        "categories": categories,
+        "label_index": label_index,
+    }
     if kind in ("csv", "tsv"):
         delimiter = "\t" if kind == "tsv" else _delimiter_of(peek_line(path))
         return DelimitedTable(path, Dialect(delimiter, header), target=target, **options)
     has_labels = target is not None
     n_features = features if features is None or isinstance(features, int) else len(features)
-    labels: dict[str, Any] = {"has_labels": has_labels, "index": index}
+    labels: dict[str, Any] = {"has_labels": has_labels, "label_index": label_index}
     if kind == "svmlight":
         return SvmlightTable(path, n_features=n_features, extra_features=extra_features, **labels)
     if kind == "kernel":
@@ -193,8 +197,8 @@ def _open_table(
         table = LvqTable(path, **labels)
     elif isinstance(path, Stream):
         raise DataError(
-            f"{os.fspath(path)}: the format {kind} is read here and there, which a pipe does not "
-            "allow. Put the data into a file."
+            f"{os.fspath(path)}: the {kind} format cannot be read from a pipe. Save the data to a "
+            "file first."
         )
     elif kind == "parquet":
         return ParquetTable(path, target=target, **options)
@@ -202,16 +206,16 @@ def _open_table(
         table = (NpzTable if kind == "npz" else AgfTable)(path, **labels)
     if n_features is not None and table.n_features != n_features:
         raise DataError(
-            f"{os.fspath(path)}: there are {table.n_features} features; {n_features} are needed"
+            f"{os.fspath(path)}: expected {n_features} features; found {table.n_features}"
         )
     names = None if features is None or isinstance(features, int) else tuple(features)
     if names is not None and table.feature_names not in (None, names):
         raise DataError(
-            f"{os.fspath(path)}: the features have other names, or another order, than those needed"
+            f"{os.fspath(path)}: the feature names, or their order, are not the expected ones"
         )
     return table
 
 
 def _delimiter_of(line: bytes) -> str:
-    """Return what separates the fields of a CSV file, by its first line."""
+    """Return the separator of the fields in the first line of a CSV file."""
     return max(DELIMITERS, key=lambda mark: line.count(mark.encode()))

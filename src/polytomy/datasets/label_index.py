@@ -1,4 +1,4 @@
-"""Labels of files: collected as they come, then given the type that fits all of them."""
+"""Labels of data files: numbered while they are read, then converted to a common type."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["LabelIndex", "UnknownLabelError", "typed_labels"]
+from polytomy.datasets.located_errors import error_at
+
+__all__ = ["LabelIndex", "UnknownLabelError", "number_labels", "typed_labels"]
 
 _INTEGER = re.compile(r"-?(?:0|[1-9][0-9]{0,17})")
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
@@ -17,11 +19,11 @@ _MOST_NAMED = 10
 
 
 class UnknownLabelError(ValueError):
-    """A label that is none of the classes that were given."""
+    """A label that is not one of the given classes."""
 
 
 def typed_labels(texts: Sequence[str]) -> NDArray[Any]:
-    """Return labels as whole numbers if all are written as such, as numbers, or else as text.
+    """Return labels as integers if all are integers, as floats if all are numbers, else as text.
 
     Examples
     --------
@@ -37,12 +39,13 @@ def typed_labels(texts: Sequence[str]) -> NDArray[Any]:
 
 
 class LabelIndex:
-    """The labels of a file by number, in the order they come, or as the classes are given.
+    """The labels of a file, numbered in order of appearance or as given.
 
     Parameters
     ----------
     classes : sequence of labels, optional
-        All that may come. They are found by how they are written, or else by value.
+        All allowed labels. A label matches a class that is written the same, or else has the same
+        value.
 
     Examples
     --------
@@ -58,7 +61,7 @@ class LabelIndex:
         self._numbers: dict[Any, int] = {}
 
     def number(self, label: Any) -> int:
-        """Return the number of a label; UnknownLabelError if it is none of the classes."""
+        """Return the number of a label; UnknownLabelError if it is not one of the classes."""
         number = self._numbers.get(label)
         if number is None:
             number = len(self._numbers) if self._classes is None else self._find(label)
@@ -66,13 +69,13 @@ class LabelIndex:
         return number
 
     def numbers(self, labels: NDArray[Any]) -> NDArray[np.intp]:
-        """Return the numbers of many labels."""
+        """Return the numbers of an array of labels."""
         different, places = np.unique(labels, return_inverse=True)
         found = [self.number(label) for label in different.tolist()]
         return np.array(found, dtype=np.intp)[places.ravel()]
 
     def labels(self, numbers: ArrayLike, *, are_all: bool = True) -> NDArray[Any]:
-        """Return the labels of numbers; text stays text unless these are all the labels."""
+        """Return the labels with these numbers; text stays text unless `are_all` labels are in."""
         if self._classes is not None:
             known = self._classes
         else:
@@ -91,19 +94,40 @@ class LabelIndex:
         if len(same) == 1:
             return same[0]
         shown = ", ".join(written[:_MOST_NAMED]) + " …" * (len(written) > _MOST_NAMED)
-        raise UnknownLabelError(f"is none of the classes {shown}")
+        raise UnknownLabelError(f"is not one of the classes {shown}")
 
 
 def _value(label: Any) -> float | None:
-    """Return the number that a label is or stands for."""
+    """Return the value of a label that is, or is written as, a number."""
     if isinstance(label, str):
         return float(label) if _NUMBER.fullmatch(label) else None
     return float(label)
 
 
 def _whole(values: NDArray[Any]) -> NDArray[Any]:
-    """Return numbers as integers where all of them are."""
+    """Return numbers as integers if all of them are whole."""
     if values.dtype.kind != "f" or not np.all(np.abs(values) < 2**53):
         return values
     rounded = values.astype(np.int64)
     return rounded if np.array_equal(rounded, values) else values
+
+
+def number_labels(
+    index: LabelIndex, labels: NDArray[Any], row_numbers: NDArray[np.int64], source: str
+) -> NDArray[np.intp]:
+    """Return the numbers of labels; DataError with the row of a label that is unknown."""
+    if labels.dtype.kind == "f" and not np.isfinite(labels).all():
+        first = int(np.argmin(np.isfinite(labels)))
+        what = f"the label is missing ({labels[first]})"
+        raise error_at(source, what, row=int(row_numbers[first]))
+    try:
+        return index.numbers(labels)
+    except UnknownLabelError:
+        pass
+    for label, row in zip(labels.tolist(), row_numbers.tolist(), strict=True):
+        try:
+            index.number(label)
+        except UnknownLabelError as error:
+            shown = int(label) if isinstance(label, float) and label.is_integer() else label
+            raise error_at(source, f'label "{shown}" {error}', row=row) from None
+    raise AssertionError("labels that are known one by one are also known together")

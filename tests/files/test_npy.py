@@ -1,3 +1,5 @@
+"""NumPy's npy format, read without trusting the file."""
+
 import io
 import struct
 
@@ -13,7 +15,7 @@ _TYPES = st.sampled_from(["<f8", "<i4", "|b1", "<U3", ">f4", "|u1"])
 
 
 @given(_TYPES.flatmap(lambda t: npst.arrays(t, npst.array_shapes(max_dims=2, min_side=0))))
-def test_what_is_written_is_read(array):
+def test_written_arrays_read_back_the_same(array):
     for form in (array, np.asfortranarray(array)):
         stream = io.BytesIO()
         write_array(stream, form)
@@ -40,29 +42,29 @@ def _header(descr="'<f8'", shape="(2,)", order="False"):
         (_header("[('a', '<f8')]"), "neither numbers nor text"),
         (_header("'<M8[s]'"), "neither numbers nor text"),
         (_header("'<c16'"), "neither numbers nor text"),
-        (_header(shape="(99999999999999999999,)"), "shape"),
+        (_header(shape="(99999999999999999999,)"), "takes 8000000000000000000"),
         (_header(shape="(1000000, 1000000)"), "takes 8000000000"),
-        (_header(shape="(-1,)"), "shape"),
-        (_header(shape="(True,)"), "shape"),
-        (_header(shape="(1, 1, 2)"), "shape"),
-        (_header(shape="(3,)"), "but there are"),
-        (_header(shape="__import__('os').system('false')"), "no valid header"),
+        (_header(shape="(-1,)"), r"shape \(-1,\) is not supported"),
+        (_header(shape="(True,)"), r"shape \(True,\) is not supported"),
+        (_header(shape="(1, 1, 2)"), r"shape \(1, 1, 2\) is not supported"),
+        (_header(shape="(3,)"), "the file has"),
+        (_header(shape="__import__('os').system('false')"), "header of the array is invalid"),
         ("(" * 3000, "header"),
-        (" " * 60000, "no valid header"),
+        (" " * 60000, "header of the array is invalid"),
     ],
 )
-def test_a_file_that_is_not_what_it_declares_is_refused(header, words):
+def test_a_file_that_does_not_match_its_header_is_an_error(header, words):
     stream = _file(header, bytes(16))
     with pytest.raises(ValueError, match=words):
         read_array(stream, len(stream.getvalue()))
 
 
-def test_a_file_that_is_cut_short_is_refused():
+def test_a_truncated_file_is_an_error():
     stream = _file(_header(), bytes(8))
-    with pytest.raises(ValueError, match="is cut short"):
+    with pytest.raises(ValueError, match="is truncated"):
         read_array(stream, len(stream.getvalue()) + 8)
 
 
-def test_another_version_of_the_format_is_refused():
-    with pytest.raises(ValueError, match=r"format 3\.0 cannot be read"):
+def test_an_unsupported_version_of_the_format_is_an_error():
+    with pytest.raises(ValueError, match=r"version 3\.0 of the npy format is not supported"):
         read_array_header(io.BytesIO(b"\x93NUMPY\x03\x00" + bytes(100)))

@@ -1,7 +1,7 @@
-"""NumPy's file format, read as if an enemy had written it.
+"""NumPy's npy format, read without trusting the file.
 
-An array's declared shape is compared with the bytes that are there before anything is allocated,
-and only plain numbers, truth values and text are taken: nothing is ever unpickled.
+The declared shape of an array is compared with the size of its data before memory is allocated.
+Only numbers, booleans and text are read; nothing is ever unpickled.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ _LONGEST_HEADER = 4096
 
 
 class ArrayHeader(NamedTuple):
-    """What stands before the values of an array.
+    """Header of an array.
 
     Attributes
     ----------
     shape : tuple of int
-    is_fortran : whether the first index runs fastest
+    is_fortran : whether the values are in Fortran order
     dtype : type of the values
     n_bytes : length of the header
     """
@@ -37,46 +37,46 @@ class ArrayHeader(NamedTuple):
 
     @property
     def size(self) -> int:
-        """Number of bytes of the header and the values together."""
+        """Size of the header and the values in bytes."""
         return self.n_bytes + math.prod(self.shape) * self.dtype.itemsize
 
 
 def read_array_header(stream: BinaryIO) -> ArrayHeader:
-    """Return the header of an array; ValueError if it has none, or the values are objects."""
+    """Return the header of an array; ValueError if it is invalid or declares objects."""
     readers = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
     counted = _Counted(stream)
     version = npy.read_magic(counted)  # type: ignore[arg-type]
     if version not in readers:
-        raise ValueError(f"an array of format {version[0]}.{version[1]} cannot be read")
+        raise ValueError(f"version {version[0]}.{version[1]} of the npy format is not supported")
     try:
         shape, is_fortran, dtype = readers[version](counted, max_header_size=_LONGEST_HEADER)  # type: ignore[arg-type]
     except Exception as error:
-        # NumPy reads the header as a Python literal, which can go wrong in a dozen ways.
-        raise ValueError("the array has no valid header") from error
+        # NumPy parses the header as a Python literal, which can raise many kinds of errors.
+        raise ValueError("the header of the array is invalid") from error
     if dtype.hasobject:
-        raise ValueError(f"an array of type {dtype} holds objects")
+        raise ValueError(f"an array of type {dtype} holds objects, which are not read")
     if any(type(length) is not int or length < 0 for length in shape):
-        raise ValueError(f"an array of shape {shape} cannot be read")
+        raise ValueError(f"an array of shape {shape} is not supported")
     return ArrayHeader(shape, is_fortran, dtype, counted.n_bytes)
 
 
 def read_array(stream: BinaryIO, n_bytes: int) -> NDArray[Any]:
-    """Return an array whose file has so many bytes; ValueError if it is not what it declares.
+    """Return an array whose header and values take `n_bytes`; ValueError if it is invalid.
 
-    It has at most two dimensions, and holds numbers, truth values or text.
+    The array has at most two dimensions and holds numbers, booleans or text.
     """
     header = read_array_header(stream)
     if header.dtype.kind not in _KINDS or header.dtype.itemsize == 0:
-        raise ValueError(f"an array of type {header.dtype} is neither numbers nor text")
+        raise ValueError(f"an array of type {header.dtype} holds neither numbers nor text")
     if len(header.shape) > 2:
-        raise ValueError(f"an array of shape {header.shape} cannot be read")
+        raise ValueError(f"an array of shape {header.shape} is not supported")
     if header.size != n_bytes:
         raise ValueError(
-            f"an array of shape {header.shape} takes {header.size} bytes, but there are {n_bytes}"
+            f"an array of shape {header.shape} takes {header.size} bytes; the file has {n_bytes}"
         )
     content = bytearray(stream.read(n_bytes - header.n_bytes + 1))
     if len(content) != n_bytes - header.n_bytes:
-        raise ValueError(f"an array of shape {header.shape} is cut short")
+        raise ValueError(f"an array of shape {header.shape} is truncated")
     array: NDArray[Any] = np.frombuffer(content, header.dtype)
     if header.is_fortran:
         return array.reshape(header.shape[::-1]).T
@@ -89,7 +89,7 @@ def write_array(stream: BinaryIO, array: NDArray[Any]) -> None:
 
 
 class _Counted:
-    """A stream that counts what is read of it."""
+    """A stream that counts the bytes read from it."""
 
     def __init__(self, stream: BinaryIO) -> None:
         self._stream = stream

@@ -1,0 +1,120 @@
+"""Commands for model files: info, convert."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from polytomy.cli.data_options import AsJson, Features, ModelFile, Trusted, to_json
+from polytomy.cli.text_files import check_output, print_text
+from polytomy.errors import ArgumentError
+
+__all__ = ["register"]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands of this module to the command line."""
+    app.command()(info)
+    app.command()(convert)
+
+
+def info(model: ModelFile, as_json: AsJson = False) -> None:
+    """Describe a model file: scheme, binaries, support vectors, versions.
+
+    Example: `polytomy train iris.csv -o iris.polytomy && polytomy info iris.polytomy`
+    """
+    from polytomy.persistence import read_info
+
+    found = read_info(model)
+    described = {
+        "file": model,
+        "kind": found.kind,
+        "bytes": found.n_bytes,
+        "format": found.format_version,
+        "versions": dict(found.versions),
+        "classes": found.classes.tolist(),
+        "features": found.n_features,
+        "feature names": found.feature_names,
+        "solver": found.solver,
+        "binaries": dict(found.kinds),
+        "support vectors": found.n_support_vectors,
+        "metadata": dict(found.metadata),
+        "scheme": found.scheme,
+    }
+    if as_json:
+        print_text(to_json(described))
+        return
+    versions = ", ".join(f"{name} {number}" for name, number in found.versions.items())
+    kinds = ", ".join(f"{count} × {kind}" for kind, count in found.kinds.items())
+    labels = ", ".join(map(str, found.classes.tolist()))
+    lines = {
+        "written by": versions,
+        "classes": f"{len(found.classes)}: {_shortened(labels)}",
+        "features": "" if found.n_features is None else str(found.n_features),
+        "solver": found.solver,
+        "binaries": kinds,
+        "support vectors": str(found.n_support_vectors),
+    }
+    version = "" if found.format_version is None else f", format {found.format_version}"
+    head = f"{model}: {found.kind}, {found.n_bytes} bytes{version}"
+    table = [f"{name:17}{text}" for name, text in lines.items() if text]
+    print_text("\n".join([head, *table, "", _shortened(found.scheme, lines=20)]))
+
+
+def convert(
+    model: ModelFile,
+    output: Annotated[
+        Path,
+        typer.Option(
+            "-o",
+            "--output",
+            metavar="FILE",
+            help="File to write; .model for LIBSVM, else .polytomy.",
+        ),
+    ],
+    ranges: Annotated[
+        Path | None,
+        typer.Option(
+            "--range", metavar="FILE", help="Also write the scaling of the model, for svm-scale -r."
+        ),
+    ] = None,
+    features: Features = None,
+    trusted: Trusted = None,
+    as_json: AsJson = False,
+) -> None:
+    """Convert LIBSVM or libAGF models to one .polytomy file, or a model to LIBSVM's format.
+
+    Example: `polytomy train iris.csv -o m.polytomy && polytomy convert m.polytomy -o n.polytomy`
+    """
+    from polytomy.persistence import FileKind, find_kind, load, read_info, save, write_libsvm
+
+    is_for_libsvm = output.suffix == ".model"
+    if output.suffix not in (".polytomy", ".model"):
+        raise ArgumentError(f"{output}: the name must end in .polytomy, or in .model for LIBSVM")
+    if ranges is not None and not is_for_libsvm:
+        raise ArgumentError(
+            "--range is only for LIBSVM models; use an output file that ends in .model"
+        )
+    check_output(output, model)
+    check_output(ranges, model, str(output))
+    loaded = load(model, trusted=tuple(trusted or ()), n_features=features)
+    if is_for_libsvm:
+        write_libsvm(loaded, output, range_file=ranges)
+    else:
+        is_own = find_kind(model) is FileKind.OWN
+        save(loaded, output, metadata=read_info(model).metadata if is_own else None)
+    written = {str(file): file.stat().st_size for file in (output, ranges) if file is not None}
+    if as_json:
+        print_text(to_json([{"file": file, "bytes": size} for file, size in written.items()]))
+        return
+    print_text("\n".join(f"{file}: {size} bytes" for file, size in written.items()))
+
+
+def _shortened(text: str, lines: int = 1, width: int = 300) -> str:
+    if lines == 1:
+        return text if len(text) <= width else f"{text[: width - 1]}…"
+    rows = text.splitlines()
+    more = len(rows) - lines
+    return text if more <= 0 else "\n".join([*rows[:lines], f"… {more} more lines"])

@@ -1,0 +1,121 @@
+"""The commands predict and evaluate."""
+
+import csv
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import polytomy as pt
+from polytomy.datasets import read_data
+
+
+def rows_of(text):
+    return list(csv.reader(text.splitlines()))
+
+
+def test_predictions_are_those_of_the_saved_model(polytomy, model):
+    data = read_data("iris.csv")
+    loaded = pt.load(model)
+    outcome = polytomy("predict", model, "iris.csv", "--proba")
+    rows = rows_of(outcome.out)
+    assert rows[0] == ["prediction", "P(setosa)", "P(versicolor)", "P(virginica)"]
+    np.testing.assert_array_equal([row[0] for row in rows[1:]], loaded.predict(data.X))
+    np.testing.assert_allclose(
+        np.array([row[1:] for row in rows[1:]], float), loaded.predict_proba(data.X), atol=1e-12
+    )
+
+
+def test_an_evaluation_has_the_scores_of_the_library(polytomy, model):
+    data = read_data("iris.csv")
+    loaded = pt.load(model)
+    outcome = polytomy("evaluate", model, "iris.csv", "--json")
+    answer = json.loads(outcome.out)
+    P = loaded.predict_proba(data.X)
+    assert answer["samples"] == 150
+    assert answer["accuracy"] == pytest.approx(loaded.score(data.X, data.y))
+    assert answer["log_loss"] == pytest.approx(pt.metrics.log_loss(data.y, P, loaded.classes_))
+    assert answer["brier_score"] == pytest.approx(
+        pt.metrics.brier_score(data.y, P, loaded.classes_)
+    )
+    counts = np.array(answer["confusion"]["counts"])
+    assert counts.sum() == 150
+    assert np.trace(counts) == round(150 * answer["accuracy"])
+    shown = polytomy("evaluate", model, "iris.csv").out
+    assert "uncertainty coefficient" in shown
+    assert "true \\ predicted" in shown
+
+
+def test_votes_are_evaluated_without_probabilities(polytomy, here):
+    polytomy("train", "iris.csv", "--solver", "voting", "-o", "votes.polytomy")
+    answer = json.loads(polytomy("evaluate", "votes.polytomy", "iris.csv", "--json").out)
+    assert "log_loss" not in answer
+    assert answer["accuracy"] > 0.9
+    outcome = polytomy("predict", "votes.polytomy", "iris.csv", "--proba", "-o", "out.csv")
+    assert outcome.code == 2
+    assert outcome.err.endswith("the model's solver gives no probabilities; leave out --proba\n")
+    assert not Path("out.csv").exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("5.1,3.5,1.4,elm\n", "elm.csv: expected 4 features; found 3 columns besides the label.\n"),
+        ("5.1,3.5,1.4,0.2,elm\n", 'label "elm" is not one of the classes setosa, versicolor, '),
+        ("5.1,3.5,,0.2,setosa\n", "line 1, column 3"),
+    ],
+)
+def test_bad_samples_are_named(polytomy, model, text, words):
+    Path("elm.csv").write_text(text)
+    outcome = polytomy("evaluate", model, "elm.csv")
+    assert outcome.code == 2
+    assert words in outcome.err
+
+
+@pytest.mark.parametrize("text", ["a,b\n1,2\n", "5,3,1,x\n", "5,3,1,0.2\n5,3,1,y\n", ""])
+def test_bad_samples_leave_no_output_at_all(polytomy, model, text):
+    Path("bad.csv").write_text(text)
+    outcome = polytomy("predict", model, "bad.csv")
+    assert (outcome.code, outcome.out) == (2, "")
+    assert outcome.err.startswith("polytomy: bad.csv")
+
+
+def test_probabilities_and_predictions_agree(polytomy, here):
+    random = np.random.default_rng(0)
+    rows = random.normal(size=(60, 2)).round(1)
+    lines = [f"{a},{b},{label}" for (a, b), label in zip(rows, np.arange(60) % 4, strict=True)]
+    Path("noise.csv").write_text("\n".join(["a,b,kind", *lines]) + "\n")
+    for scheme in ("one-vs-one", "one-vs-rest", "tree"):
+        polytomy("train", "noise.csv", "--scheme", scheme, "-o", "n.polytomy")
+        plain = polytomy("predict", "n.polytomy", "noise.csv").out.splitlines()
+        shown = polytomy("predict", "n.polytomy", "noise.csv", "--proba").out.splitlines()
+        assert plain == [line.partition(",")[0] for line in shown]
+        answers = np.array([line.split(",") for line in shown[1:]], float)
+        np.testing.assert_array_equal(answers[:, 0], answers[:, 1:].argmax(axis=1))
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("predict nothing.polytomy iris.csv", "nothing.polytomy: No such file or directory\n"),
+        ("predict iris.csv iris.csv", "polytomy: iris.csv: "),
+        ("predict damaged.polytomy iris.csv", "polytomy: damaged.polytomy: "),
+        ("predict iris.polytomy nothing.csv", "nothing.csv: No such file or directory\n"),
+        ("predict iris.polytomy few.csv", 'no column "petal_width"; the columns are sepal_length'),
+        ("evaluate iris.polytomy few.csv", "few.csv: "),
+        ("evaluate iris.polytomy iris.csv --target kind", 'there is no column "kind"; '),
+        (
+            "predict iris.polytomy iris.csv --features 7",
+            "--features is only for LIBSVM models; iris.polytomy has 4 features\n",
+        ),
+    ],
+)
+def test_a_mistake_is_one_message(polytomy, model, line, words):
+    Path("damaged.polytomy").write_bytes(b"PK\x03\x04nonsense")
+    lines = Path("iris.csv").read_text().splitlines()
+    Path("few.csv").write_text("\n".join(line.rsplit(",", 2)[0] for line in lines))
+    outcome = polytomy(*line.split())
+    assert (outcome.code, outcome.out) == (2, "")
+    assert words in outcome.err
+    assert len(outcome.err.splitlines()) == 1

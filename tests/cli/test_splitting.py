@@ -1,0 +1,73 @@
+"""The command split."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from polytomy.datasets import read_data
+
+
+def test_both_sets_have_each_class_in_proportion(polytomy, here):
+    outcome = polytomy("split", "iris.csv", "--test", "0.2", "--seed", "1")
+    assert outcome.out == "iris.train.csv: 120 samples\niris.test.csv: 30 samples\n"
+    parts = [read_data(f"iris.{part}.csv", target=-1) for part in ("train", "test")]
+    for part, count in zip(parts, (40, 10), strict=True):
+        assert np.unique(part.y, return_counts=True)[1].tolist() == [count] * 3
+    rows = np.concatenate([part.X for part in parts])
+    whole = read_data("iris.csv").X
+    assert sorted(map(tuple, rows)) == sorted(map(tuple, whole))
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "split iris.csv --train-file iris.csv",
+        "split iris.csv --train-file part.csv --test-file part.csv",
+    ],
+)
+def test_the_three_files_must_differ(polytomy, here, line):
+    before = Path("iris.csv").read_bytes()
+    outcome = polytomy(*line.split())
+    assert outcome.code == 2
+    words = "the data, the training set and the test set must be three different files"
+    assert outcome.err == f"polytomy: {words}\n"
+    assert Path("iris.csv").read_bytes() == before
+    assert not Path("part.csv").exists()
+
+
+def test_both_sets_have_the_label_last_under_its_name(polytomy, here):
+    Path("first.csv").write_text("kind,a,b\n" + "x,1,2\ny,3,4\n" * 5)
+    assert polytomy("split", "first.csv", "--target", "0").code == 0
+    assert Path("first.train.csv").read_text().splitlines()[0] == "a,b,kind"
+
+
+def test_the_test_set_is_that_of_the_trials(polytomy, here):
+    from polytomy.trials.protocol import split_classes
+
+    polytomy("split", "iris.csv", "--test", "0.25", "--seed", "3")
+    data = read_data("iris.csv")
+    class_indices = np.unique(data.y, return_inverse=True)[1]
+    is_test = split_classes(class_indices, 0.25, np.random.default_rng(3))
+    np.testing.assert_array_equal(read_data("iris.test.csv").X, data.X[is_test])
+
+
+def test_names_without_an_ending_are_written_in_the_format_of_the_data(polytomy, here):
+    Path("heart").write_text("1 1:1 3:2\n2 2:1\n" * 4)
+    assert polytomy("split", "heart", "--test", "0.5").code == 0
+    assert read_data("heart.train").X.shape == (4, 3)
+    files = ["--train-file", "a", "--test-file", "b"]
+    assert polytomy("split", "iris.csv", *files).code == 0
+    assert read_data("a").columns == read_data("iris.csv").columns
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("split iris.csv --test 1.5", "--test must be between 0 and 1; got 1.5"),
+        ("split small.csv", "small.csv: no class has enough samples to hold out 0.3 of them"),
+    ],
+)
+def test_a_mistake_is_one_message(polytomy, here, line, message):
+    Path("small.csv").write_text("a,kind\n1,x\n2,y\n")
+    assert polytomy(*line.split()) == (2, "", f"polytomy: {message}\n")

@@ -1,4 +1,4 @@
-"""The estimators of scikit-learn that are saved as plain data, beside support vector machines."""
+"""Estimators of scikit-learn, other than support vector machines, that are saved as arrays."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LINEAR = (
     Perceptron,
     PassiveAggressiveClassifier,
 )
-#: Scalers, and the arrays that they learn.
+#: Scalers and the arrays that they learn.
 SCALERS: dict[type, tuple[str, ...]] = {
     StandardScaler: ("mean_", "var_", "scale_"),
     MinMaxScaler: ("min_", "scale_", "data_min_", "data_max_", "data_range_"),

@@ -1,7 +1,7 @@
-"""Writes fitted estimators as plain data: machines, linear models, scalers, pipelines of them.
+"""Writes fitted SVMs, linear models, scalers and pipelines of them as JSON and arrays.
 
-What is none of these is left to skops. An estimator's parameters are kept as the specification
-that a control text would have, so reading them never evaluates anything.
+Any other estimator is saved with skops. Parameters of estimators are written as the specification
+that a control text would have, so reading them never evaluates code.
 """
 
 from __future__ import annotations
@@ -33,39 +33,39 @@ __all__ = ["EstimatorWriter", "machines_in"]
 
 
 def machines_in(estimators: Sequence[Any]) -> list[Any]:
-    """Return the support vector machines among estimators, and at the ends of pipelines."""
+    """Return the estimators, or last steps of pipelines, that are support vector machines."""
     ends = [each.steps[-1][1] if type(each) is Pipeline else each for each in estimators]
     return [each for each in ends if is_machine(each)]
 
 
 class EstimatorWriter:
-    """Writes fitted estimators.
+    """Writes fitted estimators as JSON.
 
     Attributes
     ----------
-    others : list of objects that are no plain data
+    skops_objects : list of objects to save with skops
 
     Parameters
     ----------
-    numbers : where arrays are kept
-    pools : where the machines' vectors are
+    numbers : NumberWriter that stores the arrays
+    pools : SupportPools with the vectors of all machines that will be written
     """
 
     def __init__(self, numbers: NumberWriter, pools: SupportPools) -> None:
-        self.others: list[Any] = []
+        self.skops_objects: list[Any] = []
         self._numbers, self._pools = numbers, pools
 
     def write(self, estimator: Any) -> dict[str, Any]:
-        """Return an estimator as JSON; what is no plain data is kept in `others`."""
+        """Return an estimator as JSON; those that are not plain arrays go to `skops_objects`."""
         try:
             return self._plain(estimator)
         except (NotPlainError, ArgumentError):
-            return self.write_other(estimator)
+            return self.write_with_skops(estimator)
 
-    def write_other(self, thing: Any) -> dict[str, Any]:
-        """Return the reference to something that is left to skops."""
-        self.others.append(thing)
-        return {"kind": "other", "number": len(self.others) - 1}
+    def write_with_skops(self, instance: Any) -> dict[str, Any]:
+        """Add an object to `skops_objects` and return the reference to it."""
+        self.skops_objects.append(instance)
+        return {"kind": "other", "number": len(self.skops_objects) - 1}
 
     def _plain(self, estimator: Any) -> dict[str, Any]:
         kind = type(estimator)
@@ -83,7 +83,7 @@ class EstimatorWriter:
             return self._scaler(estimator)
         if kind is Pipeline:
             return self._pipeline(estimator)
-        raise NotPlainError(f"{kind.__name__} is no plain data")
+        raise NotPlainError(f"{kind.__name__} is not saved as plain arrays")
 
     def _machine(self, machine: Any) -> dict[str, Any]:
         is_own = type(machine) is KernelMachine
@@ -104,7 +104,7 @@ class EstimatorWriter:
 
     def _linear(self, model: Any) -> dict[str, Any]:
         if getattr(model, "average", False):
-            raise NotPlainError("an averaged model has more to keep")
+            raise NotPlainError("an averaged model has more attributes")
         coefficients = model.coef_
         if issparse(coefficients):
             raise NotPlainError("sparse coefficients are rare")
@@ -143,10 +143,10 @@ class EstimatorWriter:
 
 
 def _identity(estimator: Any) -> dict[str, Any]:
-    """Return what tells an estimator's kind, parameters and labels."""
+    """Return the type, parameters and labels of an estimator."""
     seed = getattr(estimator, "random_state", None)
     if seed is not None:
-        # Each binary has its own; without it they share a specification, which is read once.
+        # Seeds differ between binaries. Without them, binaries share a specification, read once.
         estimator = copy.copy(estimator)
         estimator.random_state = None
     return {
@@ -163,14 +163,14 @@ def _names(estimator: Any) -> dict[str, Any]:
 
 
 def _changed_parameters(estimator: BaseEstimator) -> dict[str, Any]:
-    """Return the parameters that are not those of a new object."""
+    """Return the parameters that differ from the defaults."""
     if isinstance(estimator, Pipeline):
-        usual = Pipeline([("a", "passthrough")]).get_params(deep=False)
+        defaults = Pipeline([("a", "passthrough")]).get_params(deep=False)
     else:
-        usual = type(estimator)().get_params(deep=False)
-    given = estimator.get_params(deep=False)
+        defaults = type(estimator)().get_params(deep=False)
+    actual = estimator.get_params(deep=False)
     return {
         name: value
-        for name, value in given.items()
-        if value is not usual[name] and value != usual[name]
+        for name, value in actual.items()
+        if value is not defaults[name] and value != defaults[name]
     }

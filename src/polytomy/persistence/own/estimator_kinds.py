@@ -12,7 +12,7 @@ from sklearn.linear_model import (
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, StandardScaler
 from sklearn.svm import LinearSVC
 
-__all__ = ["LINEAR", "SCALERS", "SCALER_NAMES"]
+__all__ = ["DEEPEST_PIPELINE", "LINEAR", "SCALERS", "SCALER_NAMES"]
 
 LINEAR = (
     LogisticRegression,
@@ -29,3 +29,5 @@ SCALERS: dict[type, tuple[str, ...]] = {
     MaxAbsScaler: ("max_abs_", "scale_"),
 }
 SCALER_NAMES = {kind.__name__: kind for kind in SCALERS}
+#: How deeply pipelines may be nested.
+DEEPEST_PIPELINE = 10

@@ -15,11 +15,10 @@ from sklearn.svm import SVC, NuSVC
 
 from polytomy.binary.borders import BorderMachine
 from polytomy.errors import ArgumentError, ModelFileError
-from polytomy.persistence.own.estimator_kinds import LINEAR, SCALERS
+from polytomy.persistence.own.estimator_kinds import DEEPEST_PIPELINE, LINEAR, SCALERS
 from polytomy.persistence.own.fields import Fields, is_finite_number
 from polytomy.persistence.own.number_arrays import NumberReader
 from polytomy.persistence.own.templates import (
-    DEEPEST_PIPELINE,
     check_step_names,
     estimator_from_fields,
     scaler_from_fields,

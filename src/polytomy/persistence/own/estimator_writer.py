@@ -18,7 +18,7 @@ from sklearn.pipeline import Pipeline
 from polytomy.binary import specification_of
 from polytomy.binary.borders import BorderMachine
 from polytomy.errors import ArgumentError
-from polytomy.persistence.own.estimator_kinds import LINEAR, SCALERS
+from polytomy.persistence.own.estimator_kinds import DEEPEST_PIPELINE, LINEAR, SCALERS
 from polytomy.persistence.own.number_arrays import NumberWriter
 from polytomy.persistence.own.values import (
     NotPlainError,
@@ -29,13 +29,18 @@ from polytomy.persistence.own.vector_pools import SupportPools, is_machine
 from polytomy.svm.kernel_functions import KernelFunction
 from polytomy.svm.machines import KernelMachine
 
-__all__ = ["EstimatorWriter", "machines_in"]
+__all__ = ["EstimatorWriter", "changed_parameters", "machines_in"]
 
 
 def machines_in(estimators: Sequence[Any]) -> list[Any]:
     """Return the estimators, or last steps of pipelines, that are support vector machines."""
-    ends = [each.steps[-1][1] if type(each) is Pipeline else each for each in estimators]
-    return [each for each in ends if is_machine(each)]
+    return [last for each in estimators if is_machine(last := _last_step(each))]
+
+
+def _last_step(estimator: Any) -> Any:
+    while type(estimator) is Pipeline:
+        estimator = estimator.steps[-1][1]
+    return estimator
 
 
 class EstimatorWriter:
@@ -67,7 +72,7 @@ class EstimatorWriter:
         self.skops_objects.append(instance)
         return {"kind": "other", "number": len(self.skops_objects) - 1}
 
-    def _plain(self, estimator: Any) -> dict[str, Any]:
+    def _plain(self, estimator: Any, depth: int = 0) -> dict[str, Any]:
         kind = type(estimator)
         if is_machine(estimator):
             return self._machine(estimator)
@@ -82,7 +87,7 @@ class EstimatorWriter:
         if kind in SCALERS:
             return self._scaler(estimator)
         if kind is Pipeline:
-            return self._pipeline(estimator)
+            return self._pipeline(estimator, depth)
         raise NotPlainError(f"{kind.__name__} is not saved as plain arrays")
 
     def _machine(self, machine: Any) -> dict[str, Any]:
@@ -121,7 +126,7 @@ class EstimatorWriter:
         return {
             "kind": "scaler",
             "type": type(scaler).__name__,
-            "parameters": value_to_json(_changed_parameters(scaler)),
+            "parameters": value_to_json(changed_parameters(scaler)),
             "n_features": int(scaler.n_features_in_),
             "n_samples": value_to_json(scaler.n_samples_seen_),
             "arrays": {
@@ -132,13 +137,14 @@ class EstimatorWriter:
             **_names(scaler),
         }
 
-    def _pipeline(self, pipeline: Pipeline) -> dict[str, Any]:
-        if _changed_parameters(pipeline).keys() - {"steps"}:
-            raise NotPlainError("the pipeline has options")
+    def _pipeline(self, pipeline: Pipeline, depth: int) -> dict[str, Any]:
+        if changed_parameters(pipeline).keys() - {"steps"} or depth >= DEEPEST_PIPELINE:
+            raise NotPlainError("the pipeline has options, or is nested too deeply")
         steps = []
         for name, step in pipeline.steps:
             is_empty = step is None or isinstance(step, str)
-            steps.append({"name": name, "step": None if is_empty else self._plain(step)})
+            written = None if is_empty else self._plain(step, depth + 1)
+            steps.append({"name": name, "step": written})
         return {"kind": "pipeline", "steps": steps}
 
 
@@ -162,7 +168,7 @@ def _names(estimator: Any) -> dict[str, Any]:
     return {} if names is None else {"feature_names": [str(name) for name in names]}
 
 
-def _changed_parameters(estimator: BaseEstimator) -> dict[str, Any]:
+def changed_parameters(estimator: BaseEstimator) -> dict[str, Any]:
     """Return the parameters that differ from the defaults."""
     if isinstance(estimator, Pipeline):
         defaults = Pipeline([("a", "passthrough")]).get_params(deep=False)

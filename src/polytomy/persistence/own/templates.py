@@ -16,22 +16,18 @@ from sklearn.svm import SVC
 
 from polytomy.binary import estimator_from, specification_of
 from polytomy.errors import ArgumentError, ModelFileError
-from polytomy.persistence.own.estimator_kinds import SCALER_NAMES, SCALERS
-from polytomy.persistence.own.estimator_writer import EstimatorWriter
+from polytomy.persistence.own.estimator_kinds import DEEPEST_PIPELINE, SCALER_NAMES, SCALERS
+from polytomy.persistence.own.estimator_writer import EstimatorWriter, changed_parameters
 from polytomy.persistence.own.fields import Fields, is_finite_number
 from polytomy.persistence.own.values import NotPlainError, read_value, value_to_json
 
 __all__ = [
-    "DEEPEST_PIPELINE",
     "check_step_names",
     "estimator_from_fields",
     "read_template",
     "scaler_from_fields",
     "write_template",
 ]
-
-#: How deeply pipelines may be nested.
-DEEPEST_PIPELINE = 10
 
 
 def write_template(estimator: Any, writer: EstimatorWriter) -> dict[str, Any]:
@@ -42,14 +38,15 @@ def write_template(estimator: Any, writer: EstimatorWriter) -> dict[str, Any]:
         return writer.write_with_skops(estimator)
 
 
-def _write_plain(estimator: Any) -> dict[str, Any]:
+def _write_plain(estimator: Any, depth: int = 0) -> dict[str, Any]:
     if type(estimator) in SCALERS:
-        defaults = type(estimator)().get_params()
-        changed = {k: v for k, v in estimator.get_params().items() if v != defaults[k]}
-        return {"scaler": type(estimator).__name__, "parameters": value_to_json(changed)}
-    if type(estimator) is Pipeline and estimator.memory is None:
+        changed = value_to_json(changed_parameters(estimator))
+        return {"scaler": type(estimator).__name__, "parameters": changed}
+    if type(estimator) is Pipeline:
+        if changed_parameters(estimator).keys() - {"steps"} or depth >= DEEPEST_PIPELINE:
+            raise NotPlainError("the pipeline has options, or is nested too deeply")
         steps = [
-            [name, None if step is None or step == "passthrough" else _write_plain(step)]
+            [name, None if step is None or isinstance(step, str) else _write_plain(step, depth + 1)]
             for name, step in estimator.steps
         ]
         return {"pipeline": steps}

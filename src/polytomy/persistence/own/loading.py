@@ -126,28 +126,24 @@ def _read_pipeline(fields: Fields, reader: EstimatorReader, classifier: Any) -> 
 
 
 def read_n_features(fields: Fields, binaries: Sequence[TrainedBinary] = ()) -> int | None:
-    """Return the number of features; ModelFileError if a binary takes another number."""
-    expected = {n for each in binaries if (n := _features_of_binary(each)) is not None}
-    if "n_features" not in fields:
-        if len(expected) > 1:
-            raise fields.fault("binaries", "a list of binaries for one number of features")
-        return None
-    n_features = fields.integer("n_features", least=1, most=2**31 - 1)
+    """Return the number of features, if it is known; ModelFileError if a binary takes another."""
+    n_features = None
+    if "n_features" in fields:
+        n_features = fields.integer("n_features", least=1, most=2**31 - 1)
+    expected = n_features
     for binary in binaries:
-        if _features_of_binary(binary) not in (None, n_features):
+        own = features_of(binary.estimator)
+        if binary.columns is None:
+            expected = own if expected is None else expected
+            is_right = own in (None, expected)
+        else:
+            # With a precomputed kernel, a binary takes the columns of its own training samples.
+            highest = int(binary.columns.max(initial=-1))
+            is_inside = n_features is not None and highest < n_features
+            is_right = is_inside and own in (None, len(binary.columns))
+        if not is_right:
             raise fields.fault("n_features", f"that of the binary {binary.name}")
-        columns = binary.columns
-        if columns is None:
-            continue
-        # With a precomputed kernel, a binary takes the columns of its own training samples.
-        is_inside = columns.max(initial=-1) < n_features
-        if not is_inside or features_of(binary.estimator) not in (None, len(columns)):
-            raise fields.fault("n_features", f"that of the columns of the binary {binary.name}")
     return n_features
-
-
-def _features_of_binary(binary: TrainedBinary) -> int | None:
-    return features_of(binary.estimator) if binary.columns is None else None
 
 
 def _read_scheme(archive: Archive, fields: Fields) -> Scheme | SchemeEnsemble:

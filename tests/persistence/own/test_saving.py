@@ -1,0 +1,70 @@
+"""Saving classifiers: what is written, and what is refused."""
+
+import zipfile
+
+import numpy as np
+import pytest
+from sklearn.svm import SVC
+
+from persistence.own.round_trips import LABELS, TREE, X, Y
+from polytomy import PolytomyClassifier
+from polytomy.errors import Argument, ArgumentError
+from polytomy.persistence import load, read_info, save
+from polytomy.persistence.own.saving import scheme_member
+
+
+def test_a_plain_model_has_four_members(tmp_path):
+    save(PolytomyClassifier(scheme=TREE, random_state=0).fit(X, LABELS), tmp_path / "m.polytomy")
+    with zipfile.ZipFile(tmp_path / "m.polytomy") as archive:
+        names = set(archive.namelist())
+    assert names == {"model.json", "scheme.control", "floats.npy", "integers.npy"}
+
+
+def test_schemes_of_an_ensemble_are_numbered():
+    assert [scheme_member(k) for k in range(3)] == [
+        "scheme.control",
+        "scheme-1.control",
+        "scheme-2.control",
+    ]
+
+
+def test_the_same_model_gives_the_same_file(tmp_path):
+    classifier = PolytomyClassifier(random_state=0).fit(X, Y)
+    for name in ("a", "b"):
+        save(classifier, tmp_path / name)
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+
+
+def test_support_vectors_are_stored_once(tmp_path):
+    random = np.random.default_rng(1)
+    samples = random.normal(size=(600, 30))
+    labels = random.integers(0, 6, 600)  # nothing to learn: all samples support all their machines
+    classifier = PolytomyClassifier(SVC(gamma=0.03), calibration=None).fit(samples, labels)
+    n_supports = sum(len(binary.estimator.support_) for binary in classifier.binaries_)
+    assert n_supports > 4 * len(samples)  # the samples of a class support five machines each
+    save(classifier, tmp_path / "m.polytomy")
+    assert read_info(tmp_path / "m.polytomy").n_support_vectors <= len(samples)
+    assert (tmp_path / "m.polytomy").stat().st_size < 1.5 * samples.nbytes
+
+
+@pytest.mark.parametrize(
+    ("classifier", "words"),
+    [
+        (PolytomyClassifier(), "the classifier is not fitted, so there is nothing to save"),
+        (SVC(), r"SVC cannot be saved\. Pass a PolytomyClassifier, or a pipeline that ends in one"),
+    ],
+)
+def test_only_fitted_classifiers_are_saved(classifier, words, tmp_path):
+    with pytest.raises(ArgumentError, match=words):
+        save(classifier, tmp_path / "m.polytomy")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_metadata_that_is_not_plain_is_refused(tmp_path):
+    metadata = {"a": object()}
+    with pytest.raises(ArgumentError, match=r"cannot be saved\. Pass a dict of text") as caught:
+        save(PolytomyClassifier().fit(X, Y), tmp_path / "m.polytomy", metadata=metadata)
+    assert Argument("metadata", metadata) in caught.value.args
+    assert list(tmp_path.iterdir()) == []
+    with pytest.raises(FileNotFoundError):
+        load(tmp_path / "m.polytomy")

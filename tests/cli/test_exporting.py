@@ -11,6 +11,7 @@ from sklearn.svm import SVC
 from typer.testing import CliRunner
 
 import polytomy as pt
+from onnx_sessions import run_model
 from polytomy.cli import exporting
 from polytomy.errors import ArgumentError
 
@@ -38,7 +39,7 @@ def export(tmp_path, monkeypatch):
     return call
 
 
-def test_the_file_is_the_model(run, export):
+def test_the_file_is_the_model(export):
     outcome = export("m.polytomy", "-o", "m.onnx")
     assert outcome.exit_code == 0
     n_bytes = Path("m.onnx").stat().st_size
@@ -46,12 +47,12 @@ def test_the_file_is_the_model(run, export):
         f"m.onnx: {n_bytes} bytes; input X of 2 features in float32, "
         "outputs label and probabilities\n"
     )
-    found = run(onnx.load("m.onnx"), export.samples.astype(np.float32))
+    found = run_model(onnx.load("m.onnx"), export.samples.astype(np.float32))
     expected = pt.load("m.polytomy").predict_proba(export.samples)
     np.testing.assert_allclose(found["probabilities"], expected, atol=1e-5)
 
 
-def test_the_summary_can_be_read_by_programs(run, export):
+def test_the_summary_can_be_read_by_programs(export):
     outcome = export("m.polytomy", "--onnx", "--dtype", "float64", "-o", "model", "--json")
     assert json.loads(outcome.stdout) == {
         "file": "model",
@@ -61,7 +62,7 @@ def test_the_summary_can_be_read_by_programs(run, export):
         "features": 2,
         "outputs": ["label", "probabilities"],
     }
-    found = run(onnx.load("model"), export.samples)
+    found = run_model(onnx.load("model"), export.samples)
     expected = pt.load("m.polytomy").predict_proba(export.samples)
     np.testing.assert_allclose(found["probabilities"], expected, atol=1e-9)
 
@@ -70,8 +71,11 @@ def test_the_summary_can_be_read_by_programs(run, export):
     ("arguments", "words"),
     [
         (["m.polytomy", "-o", "m.bin"], "m.bin: the name must end in .onnx, or give --onnx"),
-        (["d.polytomy", "-o", "m.onnx"], "solver='divergence' cannot be exported"),
-        (["m.polytomy", "-o", "m.onnx", "--dtype", "half"], "dtype='half' is not known"),
+        (["d.polytomy", "-o", "m.onnx"], 'solver="divergence" cannot be exported'),
+        (
+            ["m.polytomy", "-o", "m.onnx", "--dtype", "half"],
+            'dtype must be "float32" or "float64"; got "half"',
+        ),
     ],
 )
 def test_a_failure_writes_nothing(export, arguments, words):

@@ -1,4 +1,4 @@
-"""Answers of binaries as graphs are those the binaries give when asked alone."""
+"""Graphs of binaries give the same answers as the binaries."""
 
 import re
 
@@ -38,7 +38,7 @@ MODELS = [
     SVC(kernel="linear", C=5),
     SVC(kernel="poly", degree=2, gamma=0.2, coef0=1),
     SVC(kernel="sigmoid", gamma=0.1, coef0=-0.5),
-    SVC(),  # a gamma of its own for every pair
+    SVC(),  # every pair has its own gamma
     NuSVC(nu=0.3),
     LinearSVC(),
     LogisticRegression(),
@@ -64,7 +64,7 @@ def assert_same(compute, binaries, X):
 
 
 def calibrated(binary, calibrator, X, y):
-    """The binary with a calibrator that has learnt from its own decision values."""
+    """Return the binary with a calibrator fitted to its own decision values."""
     raw = TrainedBinary(
         binary.name,
         Output.MARGIN,
@@ -98,7 +98,7 @@ def test_samples_far_from_the_origin_lose_no_digits(compute, model):
 
 
 @pytest.mark.parametrize("model", [SVC(gamma=0.3), LinearSVC(), SVC(kernel="linear")], ids=str)
-def test_models_of_sparse_samples_answer_dense_ones(compute, model):
+def test_models_trained_on_sparse_samples_answer_dense_ones(compute, model):
     X, y, new = data(sparse=True)
     assert_same(compute, one_vs_one(model, csr_matrix(X), y), new)
 
@@ -182,17 +182,19 @@ def refused(binaries, words):
         answer_binaries(graph, graph.input("X", np.float64, ["n", 4]), binaries)
 
 
-def test_what_cannot_be_exported_is_named():
+def test_binaries_that_cannot_be_exported_are_refused_by_name():
     X, y, _ = data()
     forest = RandomForestClassifier(n_estimators=2, random_state=0)
     refused(
         one_vs_one(forest, X, y),
-        'binary "0-1" is a RandomForestClassifier asked for its probability, which cannot be',
+        'binary "0-1" is a RandomForestClassifier with the output probability, which cannot be',
     )
     asked = TrainedBinary(
         "f", Output.LOG_ODDS, forest.fit(X, y == 0), SigmoidCalibrator(), classes=(False, True)
     )
-    refused([asked], 'binary "f" is a RandomForestClassifier asked for its log-odds, which cannot')
+    refused(
+        [asked], 'binary "f" is a RandomForestClassifier with the output log-odds, which cannot'
+    )
     refused(
         one_vs_one(make_pipeline(PolynomialFeatures(), SVC()), X, y),
         'binary "0-1" is a Pipeline of PolynomialFeatures, SVC, which cannot be exported. Fit with',
@@ -202,7 +204,7 @@ def test_what_cannot_be_exported_is_named():
     )
     refused(
         one_vs_one(SVC(kernel=own_kernel), X, y),
-        'binary "0-1" is a SVC of kernel own_kernel, which cannot be exported. Fit with SVC',
+        'binary "0-1" is a SVC with kernel own_kernel, which cannot be exported. Fit with SVC',
     )
     machines = one_vs_one(SVC(), X, y)
     refused(

@@ -1,4 +1,4 @@
-"""Formulas written down as graphs give what NumPy gives."""
+"""Graphs of formulas compute the same as NumPy."""
 
 import sys
 
@@ -40,7 +40,7 @@ def test_a_row_is_repeated_for_every_sample(compute, X):
 
 
 @pytest.mark.parametrize("n_times", [0, 1, 6])
-def test_a_loop_counts_its_steps_and_hands_its_value_on(compute, X, n_times):
+def test_a_loop_counts_its_steps_and_passes_its_value_on(compute, X, n_times):
     weights = np.arange(1.0, 8.0)
 
     def step(body, number, value):
@@ -53,7 +53,7 @@ def test_a_loop_counts_its_steps_and_hands_its_value_on(compute, X, n_times):
     np.testing.assert_allclose(found, expected, rtol=1e-15)
 
 
-def test_all_columns_in_order_need_no_node():
+def test_picking_all_columns_in_order_adds_no_node():
     graph = Graph()
     X = graph.input("X", np.float64, ["n", 3])
     assert graph.pick(X, np.arange(3), 3) is X
@@ -65,11 +65,11 @@ def test_a_model_that_is_too_large_is_refused():
     graph.constant(np.ones(3))
     # A view of a single number, which takes no memory.
     large = np.broadcast_to(1.0, (2**14, 2**14))
-    with pytest.raises(ArgumentError, match="more than 2 GiB, where the format of ONNX ends"):
+    with pytest.raises(ArgumentError, match="larger than 2 GiB, the limit of the ONNX format"):
         graph.constant(large)
 
 
-def test_without_onnx_it_is_said_how_to_install_it(monkeypatch):
+def test_without_onnx_the_message_says_how_to_install_it(monkeypatch):
     monkeypatch.setitem(sys.modules, "onnx", None)
     with pytest.raises(ArgumentError, match=r'needs onnx.*pip install "polytomy\[onnx\]"'):
         to_onnx(None)

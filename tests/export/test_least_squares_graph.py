@@ -1,4 +1,4 @@
-"""Least squares as graphs: the minimum, by its own conditions and as the active set finds it."""
+"""Graphs of least squares find the minimum: by its conditions, and compared to the active set."""
 
 import numpy as np
 import pytest
@@ -44,14 +44,14 @@ def test_coupling_finds_the_minimum(compute, problem):
         (couple_pairs, "one-vs-one"),
     ],
 )
-def test_many_classes_are_as_exact(compute, function, structure, kind):
+def test_many_classes_are_solved_as_accurately(compute, function, structure, kind):
     code = make_code(structure, 40, seed=3)
     decisions = make_answers(kind, code, n_samples=20, seed=4)
     found = compute(lambda graph, r: function(graph, r, code), decisions)
     np.testing.assert_allclose(found, solve(code, decisions), atol=1e-11)
 
 
-def test_answers_close_to_certain_stay_exact(compute):
+def test_answers_close_to_certainty_are_solved_accurately(compute):
     code = make_code("one-vs-one", 6, seed=0)
     rng = np.random.default_rng(0)
     decisions = rng.choice([-1, 1], (50, code.n_partitions)) * (
@@ -61,7 +61,7 @@ def test_answers_close_to_certain_stay_exact(compute):
     np.testing.assert_allclose(found, solve(code, decisions), atol=1e-11)
 
 
-def test_values_that_can_be_worked_out_by_hand(compute):
+def test_small_examples_agree_with_hand_calculation(compute):
     rest = CodingMatrix([[1, -1, -1], [-1, 1, -1], [-1, -1, 1]])
     # Aᵀr/4 is (½, 0, −½) without a common part: the last class drops out, the rest is ¾ and ¼.
     found = compute(lambda graph, r: project_answers(graph, r, rest), np.array([[1.0, 0.0, -1.0]]))

@@ -25,7 +25,7 @@ def made_data(n_classes=5, n_samples=200, seed=0):
     y = rng.integers(0, n_classes, n_samples)
     centres = rng.normal(size=(n_classes, 4)) * 1.5
     X = centres[y] + rng.normal(size=(n_samples, 4))
-    # Some samples are far from all that was trained on.
+    # Some samples are far from all training samples.
     return X, y, rng.normal(size=(100, 4)) * rng.choice([1.0, 10.0], (100, 1))
 
 
@@ -39,7 +39,7 @@ def assert_same(run, classifier, X):
     for dtype, tolerance in TOLERANCES.items():
         samples = X.astype(dtype)
         found = run(to_onnx(classifier, dtype=dtype), samples)
-        # Given in double precision: scalers would else work in single.
+        # In double precision, because scalers would otherwise compute in single precision.
         samples = samples.astype(np.float64)
         np.testing.assert_array_equal(found["label"], classifier.predict(samples))
         assert found["probabilities"].dtype == dtype
@@ -54,14 +54,14 @@ def assert_same(run, classifier, X):
 @pytest.mark.parametrize(
     "estimator", [SVC(C=100), LogisticRegression(), LinearSVC()], ids=lambda each: str(each)
 )
-def test_every_scheme_and_estimator(run, scheme, estimator):
+def test_every_scheme_and_estimator_gives_the_same_answers(run, scheme, estimator):
     X, y, new = made_data()
     classifier = pt.PolytomyClassifier(estimator, scheme, random_state=0).fit(X, y)
     assert_same(run, classifier, new)
 
 
 @pytest.mark.parametrize("calibration", ["sigmoid", "isotonic", "temperature", None])
-def test_every_calibration(run, calibration):
+def test_every_calibration_gives_the_same_answers(run, calibration):
     X, y, new = made_data(3)
     classifier = pt.PolytomyClassifier(
         SVC(C=10), "one-vs-rest", calibration=calibration, random_state=0
@@ -70,7 +70,7 @@ def test_every_calibration(run, calibration):
 
 
 @pytest.mark.parametrize("scaler", [StandardScaler(), MinMaxScaler((-1, 1))], ids=str)
-def test_scalers_before_the_classifier(run, scaler):
+def test_scalers_before_the_classifier_are_part_of_the_model(run, scaler):
     X, y, new = made_data()
     units, zeros = np.array([1e-3, 1.0, 50.0, 1e4]), np.array([0.0, 273.0, -1e3, 1e6])
     pipeline = make_pipeline(scaler, pt.PolytomyClassifier(SVC(), random_state=0))
@@ -85,7 +85,7 @@ def test_an_ensemble_is_the_mean_of_its_members(run):
     assert_same(run, classifier, new)
 
 
-def test_the_same_binaries_in_another_scheme_with_sides_turned_round(run, fitted):
+def test_binaries_rearranged_with_swapped_sides_give_the_same_answers(run, fitted):
     classifier, _, _, new = fitted
     pairs = [(a, b) for a in range(5) for b in range(a)]
     matrix = np.zeros((len(pairs), 5), dtype=int)
@@ -94,7 +94,7 @@ def test_the_same_binaries_in_another_scheme_with_sides_turned_round(run, fitted
     assert_same(run, classifier.with_scheme(matrix), new)
 
 
-def test_a_scheme_with_a_class_that_has_no_data(run):
+def test_a_class_without_data_gets_no_probability(run):
     X, y, new = made_data(4)
     scheme = pt.designs.one_vs_rest(range(5))
     classifier = pt.PolytomyClassifier(LogisticRegression(), scheme, random_state=0)
@@ -150,14 +150,14 @@ def test_a_single_class_is_certain(run):
 
 
 @pytest.mark.parametrize("n_samples", [0, 1])
-def test_any_number_of_samples_will_do(run, fitted, n_samples):
+def test_the_number_of_samples_is_free(run, fitted, n_samples):
     classifier, _, _, new = fitted
     found = run(to_onnx(classifier), new[:n_samples].astype(np.float32))
     assert found["label"].shape == (n_samples,)
     assert found["probabilities"].shape == (n_samples, 5)
 
 
-def test_the_model_tells_its_classes_and_features(fitted):
+def test_the_model_names_its_classes_and_features(fitted):
     pandas = pytest.importorskip("pandas")
     _, X, y, _ = fitted
     frame = pandas.DataFrame(X, columns=["height", "width", "length", "weight"])
@@ -171,7 +171,7 @@ def test_the_model_tells_its_classes_and_features(fitted):
     assert model.producer_name == "polytomy"
 
 
-def test_only_operators_of_onnx_itself_are_used(fitted):
+def test_only_operators_of_the_default_domain_are_used(fitted):
     model = to_onnx(fitted[0])
     assert [(each.domain, each.version) for each in model.opset_import] == [("", 17)]
     assert {node.domain for node in model.graph.node} == {""}
@@ -183,28 +183,26 @@ def refusal(classifier, **options):
     return str(caught.value)
 
 
-def test_refusals_say_what_and_the_way_out(fitted):
+def test_a_refusal_gives_the_reason_and_a_solution(fitted):
     classifier, X, y, _ = fitted
     assert "not fitted" in refusal(pt.PolytomyClassifier())
-    assert refusal(SVC()).startswith("SVC cannot be exported. Give a PolytomyClassifier")
+    assert refusal(SVC()).startswith("SVC cannot be exported. Pass a PolytomyClassifier")
     steps = make_pipeline(PolynomialFeatures(), pt.PolytomyClassifier(LinearSVC())).fit(X, y)
     assert refusal(steps).startswith(
-        "a pipeline of PolynomialFeatures, PolytomyClassifier cannot be exported; only "
+        "PolynomialFeatures before the classifier cannot be exported; only StandardScaler, "
     )
-    assert "Export the classifier, its last step" in refusal(steps)
-    assert refusal(classifier, dtype="int8") == (
-        'dtype=\'int8\' is not known. Use "float32" or "float64".'
-    )
-    assert "Use classifier.with_solver" in refusal(classifier.with_solver("divergence"))
+    assert "Export the last step of the pipeline alone" in refusal(steps)
+    assert refusal(classifier, dtype="int8") == 'dtype must be "float32" or "float64"; got "int8"'
+    assert "classifier.with_solver changes" in refusal(classifier.with_solver("divergence"))
     drawn = pt.PolytomyClassifier(LinearSVC(), "random-ternary", random_state=0).fit(X, y)
-    assert 'Use classifier.with_solver("voting"), or fit another scheme.' in refusal(drawn)
+    assert 'Fit another scheme, or use classifier.with_solver("voting").' in refusal(drawn)
 
 
-def test_labels_that_onnx_does_not_know_are_refused(fitted):
+def test_labels_that_onnx_cannot_hold_are_refused(fitted):
     _, X, y, _ = fitted
     labels = y.astype(np.uint64) + np.uint64(2**63)
     words = refusal(pt.PolytomyClassifier(LinearSVC()).fit(X, labels))
     assert words == (
-        f"labels such as {labels.max()} cannot be exported. Fit with text, or with whole numbers "
+        f"the label {labels.max()} cannot be exported. Fit with labels that are text, or integers "
         "below 2**63."
     )

@@ -1,4 +1,4 @@
-"""Schemes as graphs: solved node by node and multiplied down, or voted."""
+"""Graphs of schemes: nodes solved and multiplied down, or votes."""
 
 import numpy as np
 import pytest
@@ -30,7 +30,7 @@ top {
 
 
 def whole(scheme):
-    """The arrangement of a scheme whose binaries are its partitions."""
+    """Return the arrangement of a scheme with one binary for each partition."""
     n = scheme.n_partitions
     return Arrangement(scheme, np.arange(len(scheme.classes)), np.arange(n), np.ones(n))
 
@@ -97,7 +97,7 @@ def test_answers_are_taken_from_any_binary_with_any_sign(compute):
     np.testing.assert_allclose(score(compute, arrangement, answers), expected, atol=1e-13)
 
 
-def test_what_classes_without_data_get_is_shared_out(compute):
+def test_probability_of_classes_without_data_is_shared_by_the_others(compute):
     scheme = pt.parse("top {low {a b} c}")
     arrangement = whole(scheme)._replace(positions=np.array([0, 1]))
     # Certain of class c, which has no data: nothing is left, and the others are alike.
@@ -110,6 +110,7 @@ def test_what_classes_without_data_get_is_shared_out(compute):
 def test_a_solver_without_a_closed_form_is_refused_by_name(solver):
     with pytest.raises(ArgumentError) as caught:
         check_exportable_solver(solver)
-    assert str(caught.value).startswith(f"solver={solver!r} cannot be exported; ")
+    shown = f'"{solver}"' if isinstance(solver, str) else repr(solver)
+    assert str(caught.value).startswith(f"solver={shown} cannot be exported; ")
     assert '"least-squares", "voting", "hamming" can' in str(caught.value)
     assert "classifier.with_solver" in str(caught.value)

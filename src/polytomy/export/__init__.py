@@ -1,4 +1,4 @@
-"""Fitted classifiers as ONNX models, which run without Python (the extra ``onnx``)."""
+"""Export of fitted classifiers to ONNX, to run them without Python."""
 
 from polytomy.export.onnx_model import to_onnx
 

@@ -1,8 +1,8 @@
-"""Answers of trained binaries as an ONNX graph: kernel values, linear functions, calibration.
+"""Trained binaries as an ONNX graph: kernel values, linear functions and calibration.
 
-As in a bank, support vector machines of one kernel share their vectors and linear models share one
-product. What a sigmoid does to a decision value, slope·f + intercept, is folded into the
-coefficients of f, and P(+1) − P(−1) = 2/(1 + e⁻ᵗ) − 1 = tanh(t/2).
+As in a bank, support vector machines with the same kernel share their vectors, and linear models
+share one matrix product. The slope and intercept of a sigmoid are folded into the coefficients of
+the decision value f: with t = slope·f + intercept, P(+1) − P(−1) = 2/(1 + e⁻ᵗ) − 1 = tanh(t/2).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from polytomy.banks.scaling import Scaling
 from polytomy.banks.vector_union import Pool, pool_by_bytes, pool_by_index
 from polytomy.binary import Output, TrainedBinary
 from polytomy.calibration.calibrators import IsotonicCalibrator, LogisticMap
-from polytomy.errors import ArgumentError
+from polytomy.errors import Argument, ArgumentError
 from polytomy.export.graph import Graph, Value
 from polytomy.inputs.sparse import is_sparse
 from polytomy.svm.kernel_functions import KernelFunction, squared_lengths
@@ -28,13 +28,13 @@ __all__ = ["answer_binaries", "scale_samples"]
 
 Floats = NDArray[np.float64]
 
-# The largest γ|y|² of a vector y. Distances come from inner products, so kernel values are off by
-# some 1e-16 of it: at most by 1e-12.
+# The largest γ|y|² of a vector y. Distances are computed from inner products, so kernel values have
+# errors of about 1e-16 times this, 1e-12.
 _LARGEST_EXPONENT = 1e4
 
 
 def scale_samples(X: Value, scaling: Scaling | None) -> Value:
-    """Return the samples as scalers leave them."""
+    """Return the scaled samples."""
     if scaling is None:
         return X
     scaled = (X - scaling.centre) * scaling.factor
@@ -46,14 +46,14 @@ def answer_binaries(graph: Graph, X: Value, binaries: Sequence[TrainedBinary]) -
 
     Parameters
     ----------
-    graph : Graph, which is added to
+    graph : Graph to add nodes to
     X : samples, in double precision
-    binaries : one or more
+    binaries : one or more trained binaries
 
     Raises
     ------
     ArgumentError
-        For a binary that cannot be exported; it is named.
+        If a binary cannot be exported.
     """
     constants: dict[int, float] = {}
     maps: dict[int, _Map] = {}
@@ -68,7 +68,7 @@ def answer_binaries(graph: Graph, X: Value, binaries: Sequence[TrainedBinary]) -
         elif binary.columns is None and (machine := kernel_member(binary)) is not None:
             kernels.setdefault(machine.key, []).append((column, machine))
         else:
-            raise ArgumentError(_why_not(binary))
+            raise ArgumentError(_describe_problem(binary))
         maps[column] = _map_of(binary)
     columns: list[int] = []
     scores: list[Value] = []
@@ -90,9 +90,9 @@ def answer_binaries(graph: Graph, X: Value, binaries: Sequence[TrainedBinary]) -
 
 
 class _Map(NamedTuple):
-    """From a decision value f to half the log-odds, slope·f + intercept.
+    """The map from a decision value f to half the log-odds, slope·f + intercept.
 
-    With a calibrator that is no sigmoid, slope and intercept leave f to it.
+    For an isotonic calibrator, slope and intercept leave f unchanged.
     """
 
     slope: float
@@ -102,7 +102,7 @@ class _Map(NamedTuple):
 
 def _map_of(binary: TrainedBinary) -> _Map:
     calibrator: Any = binary.calibrator
-    if calibrator is None:  # it gives probabilities, by the logistic function of f
+    if calibrator is None:  # its probabilities are the logistic function of f
         return _Map(0.5, 0.0)
     is_margin = binary.output is Output.MARGIN
     if is_margin and getattr(type(calibrator), "predict", None) is LogisticMap.predict:
@@ -111,21 +111,23 @@ def _map_of(binary: TrainedBinary) -> _Map:
         return _Map(1.0, 0.0, calibrator)
     raise ArgumentError(
         f'binary "{binary.name}" is calibrated by {calibrator!r}, which cannot be exported. Fit '
-        'with calibration="sigmoid", "temperature" or "isotonic".'
+        "with ",
+        Argument("calibration", "sigmoid"),
+        ', "temperature" or "isotonic".',
     )
 
 
-def _why_not(binary: TrainedBinary) -> str:
+def _describe_problem(binary: TrainedBinary) -> str:
     kind = type(binary.estimator).__name__
     steps = getattr(binary.estimator, "steps", None)
     if steps is not None:
         kind = f"{kind} of {', '.join(type(step).__name__ for _, step in steps)}"
     kernel = getattr(binary.estimator, "kernel", None)
     if kernel is not None:
-        kind = f"{kind} of kernel {getattr(kernel, '__name__', kernel)}"
-    asked = f" asked for its {binary.output}" if binary.output is not Output.MARGIN else ""
+        kind = f"{kind} with kernel {getattr(kernel, '__name__', kernel)}"
+    output = f" with the output {binary.output}" if binary.output is not Output.MARGIN else ""
     return (
-        f'binary "{binary.name}" is a {kind}{asked}, which cannot be exported. Fit with SVC or '
+        f'binary "{binary.name}" is a {kind}{output}, which cannot be exported. Fit with SVC or '
         "NuSVC (kernel linear, rbf, poly or sigmoid; without probability=True) or with a linear "
         "classifier; alone, or in a pipeline after StandardScaler, MaxAbsScaler, or MinMaxScaler "
         "without clip."
@@ -133,10 +135,10 @@ def _why_not(binary: TrainedBinary) -> str:
 
 
 def _linear_scores(X: Value, members: Sequence[LinearMember], maps: Sequence[_Map]) -> Value:
-    """Return decision values by one product, any scaling folded into the weights.
+    """Return decision values by one matrix product, with scaling folded into the weights.
 
-    Weights w after the map factor·(x − centre) + offset are w·factor on x, and they are applied to
-    x − c, c the mean of all centres: x may be large beside its spread.
+    Weights w after the map factor·(x − centre) + offset become weights w·factor. They are applied
+    to x − c, where c is the mean of all centres, because x may be large compared to its spread.
     """
     scalings = [member.scaling for member in members if member.scaling is not None]
     middle = np.mean([each.centre for each in scalings], axis=0) if scalings else np.zeros(1)
@@ -160,7 +162,7 @@ def _linear_scores(X: Value, members: Sequence[LinearMember], maps: Sequence[_Ma
 def _kernel_scores(
     graph: Graph, X: Value, members: Sequence[KernelMember], maps: Sequence[_Map]
 ) -> Value:
-    """Return the decision values of machines of one kernel, after one scaling."""
+    """Return the decision values of machines with the same kernel and the same scaling."""
     intercepts = np.array(
         [
             member.intercept * each.slope + each.intercept
@@ -172,7 +174,7 @@ def _kernel_scores(
         return graph.repeat(intercepts, X)
     coefficients = np.zeros((len(pool.rows), len(members)))
     for column, (member, places) in enumerate(zip(members, pool.places, strict=True)):
-        # Added up, for a machine may have a vector several times.
+        # Add up, because a machine may have the same vector several times.
         np.add.at(coefficients[:, column], places, member.coefficients * maps[column].slope)
     vectors = _dense(pool.vectors[pool.rows])
     samples = scale_samples(X, members[0].scaling)
@@ -195,15 +197,15 @@ def _kernel_values(graph: Graph, X: Value, function: KernelFunction, vectors: Fl
         if function.kind == "sigmoid":
             return graph.add("Tanh", products)
         return graph.add("Pow", products, float(function.degree))
-    # −γ|x − y|² from products, which is accurate once the rows lie around the origin.
+    # −γ|x − y|² from products, which is accurate for rows around the origin.
     centre = vectors.mean(axis=0)
     vectors = vectors - centre
     squares = gamma * squared_lengths(vectors)
     if squares.max() > _LARGEST_EXPONENT:
         raise ArgumentError(
-            f"the rbf kernel has support vectors whose gamma·|x|² is {squares.max():.3g}: too "
-            f"large for exact kernel values in ONNX (at most {_LARGEST_EXPONENT:g}). Scale "
-            "the features, or choose a smaller gamma."
+            f"gamma·|x|² of the support vectors is {squares.max():.3g}, but must be at most "
+            f"{_LARGEST_EXPONENT:g} for exact kernel values in ONNX. Scale the features, or choose "
+            "a smaller gamma."
         )
     moved = X - centre
     exponents = moved @ (2.0 * gamma * vectors.T) - squares - (moved * moved).sum(axis=1) * gamma
@@ -211,7 +213,7 @@ def _kernel_values(graph: Graph, X: Value, function: KernelFunction, vectors: Fl
 
 
 def _calibrated(graph: Graph, scores: Value, maps: Sequence[_Map]) -> Value:
-    """Return P(+1) − P(−1) from what the maps have made of the decision values."""
+    """Return P(+1) − P(−1) from the mapped decision values."""
     isotonic = [each.isotonic for each in maps if each.isotonic is not None]
     if not isotonic:
         return graph.add("Tanh", scores)
@@ -227,10 +229,10 @@ def _calibrated(graph: Graph, scores: Value, maps: Sequence[_Map]) -> Value:
 
 
 def _interpolated(graph: Graph, scores: Value, maps: Sequence[IsotonicCalibrator]) -> Value:
-    """Return 2p − 1 for p linear between the knots of each column, constant beyond them.
+    """Return 2p − 1, where p is linear between the knots of each column and constant outside.
 
-    Each interval adds its rise times the part of it that lies below the score. Columns with fewer
-    intervals than others have more that do not rise.
+    Each interval adds its rise times the fraction of it that lies below the score. Columns with
+    fewer intervals than others are padded with intervals that do not rise.
     """
     n_intervals = max(1, *(len(each.knots_) - 1 for each in maps))
     starts, lengths = np.zeros((len(maps), n_intervals)), np.ones((len(maps), n_intervals))

@@ -1,7 +1,7 @@
-"""A computation that is written down as an ONNX graph instead of being carried out.
+"""Building ONNX graphs from formulas.
 
-Formulas are written with `Value` as they would be with NumPy; each operation becomes a node. Only
-operators of ONNX's own domain are used, and all arithmetic is in double precision.
+Formulas are written with `Value` as with NumPy arrays, and each operation adds a node. Only
+operators of ONNX's default domain are used, and all arithmetic is in double precision.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from polytomy.errors import ArgumentError
 
 __all__ = ["Graph", "Operand", "Value", "import_onnx"]
 
-# Operators, and the form of the file, that onnx 1.12 and all later versions know.
-_OPERATORS, _FORM = 17, 8
-# Protocol buffers end at 2 GiB; what is not constants takes far less than the rest.
+# Versions of the operators and of the file format, supported since onnx 1.12.
+_OPSET_VERSION, _IR_VERSION = 17, 8
+# Protocol buffers are limited to 2 GiB. All but the constants takes far less than the difference.
 _MOST_BYTES = 2**31 - 2**26
 
 Operand: TypeAlias = "Value | NDArray[Any] | float"
 
 
 def import_onnx() -> ModuleType:
-    """Return the package onnx, or raise an ArgumentError that says how to install it."""
+    """Return the package onnx; ArgumentError if it is not installed."""
     try:
         import onnx
     except ImportError as error:
@@ -41,7 +41,7 @@ class Value:
     """A tensor that the graph will compute; arithmetic with it adds nodes to the graph."""
 
     __slots__ = ("_graph", "name")
-    # Else an array on the left would take a value for one of its elements.
+    # Otherwise an array on the left would combine each of its elements with the value.
     __array_ufunc__ = None
 
     def __init__(self, graph: Graph, name: str) -> None:
@@ -67,24 +67,24 @@ class Value:
         return self._graph.add("MatMul", self, other)
 
     def take(self, indices: Operand, axis: int) -> Value:
-        """Return the parts at some indices; a scalar index takes the axis away."""
+        """Return the parts at these indices; a scalar index removes the axis."""
         return self._graph.add("Gather", self, indices, axis=axis)
 
     def with_axis(self, axis: int) -> Value:
-        """Return the same numbers with one more axis, of length one."""
+        """Return the same values with an additional axis of length one."""
         return self._graph.add("Unsqueeze", self, np.array([axis]))
 
     def sum(self, axis: int) -> Value:
-        """Return sums along an axis, which stays with length one."""
+        """Return sums along an axis, which keeps length one."""
         return self._graph.add("ReduceSum", self, np.array([axis]), keepdims=1)
 
     def max(self, axis: int, *, keeps_axis: bool = True) -> Value:
-        """Return maxima along an axis, which stays with length one unless told otherwise."""
+        """Return maxima along an axis, which keeps length one or is removed."""
         return self._graph.add("ReduceMax", self, axes=[axis], keepdims=int(keeps_axis))
 
 
 class Graph:
-    """Nodes and constants of a graph that is being written.
+    """The nodes and constants of a graph under construction.
 
     Examples
     --------
@@ -99,7 +99,7 @@ class Graph:
         self._nodes: list[tuple[str, list[str], list[str], dict[str, Any]]] = []
         self._inputs: list[tuple[str, Any, list[Any] | None]] = []
         self._outputs: list[tuple[str, Any, list[Any] | None]] = []
-        # The body of a loop sees the constants of the graph around it, and shares its names.
+        # The body of a loop shares the constants and the names of the graph around it.
         self._root: Graph = self if parent is None else parent._root
         self._constants: dict[str, NDArray[Any]] = {}
         self._scalars: dict[tuple[str, bytes], str] = {}
@@ -107,7 +107,7 @@ class Graph:
         self._n_names = 0
 
     def input(self, name: str, dtype: Any, shape: list[Any] | None) -> Value:
-        """Return an input of the graph; letters in the shape stand for any length."""
+        """Add an input and return it; names in the shape stand for any length."""
         self._inputs.append((name, dtype, shape))
         return Value(self, name)
 
@@ -141,17 +141,17 @@ class Graph:
         return Value(self, known[key])
 
     def repeat(self, array: NDArray[Any], like: Value) -> Value:
-        """Return an array once for each row of a value, of shape (n_rows, *array.shape)."""
+        """Return an array repeated for each row of a value, of shape (n_rows, *array.shape)."""
         n_rows = self.add("Shape", like, start=0, end=1)
         shape = self.add("Concat", n_rows, np.ones(array.ndim, dtype=np.int64), axis=0)
         return self.add("Expand", array[np.newaxis], shape)
 
     def join(self, values: list[Value]) -> Value:
-        """Return values side by side."""
+        """Return values concatenated along the second axis."""
         return values[0] if len(values) == 1 else self.add("Concat", *values, axis=1)
 
     def pick(self, value: Value, columns: NDArray[np.intp], n_columns: int) -> Value:
-        """Return some of the columns of a value; no node is added where these are all of them."""
+        """Return some columns of a value; no node is added if these are all columns in order."""
         if np.array_equal(columns, np.arange(n_columns)):
             return value
         return value.take(columns, axis=1)
@@ -159,40 +159,40 @@ class Graph:
     def loop(
         self, n_times: int, start: Value, step: Callable[[Graph, Value, Value], Value]
     ) -> Value:
-        """Return a value after so many steps.
+        """Return a value after a number of steps.
 
         Parameters
         ----------
-        n_times : int
-        start : the value at first, of double precision
-        step : function of the graph of the body, the number of the step and the value; it returns
-            the next value
+        n_times : number of steps
+        start : initial value, in double precision
+        step : function of the graph of the loop's body, the number of the step and the value that
+            returns the next value
         """
         body = Graph(self)
         number = body.input(self._new_name("step"), np.int64, [])
-        goes_on = body.input(self._new_name("goes_on"), np.bool_, [])
+        continues = body.input(self._new_name("continues"), np.bool_, [])
         value = body.input(self._new_name("value"), np.float64, None)
         after = step(body, number, value)
-        body.output(self._new_name("goes_on"), goes_on, np.bool_, [])
+        body.output(self._new_name("continues"), continues, np.bool_, [])
         body.output(self._new_name("value"), after, np.float64, None)
-        found = self._new_name("Loop")
+        result = self._new_name("Loop")
         inputs = [self.constant(n_times).name, "", start.name]
-        self._nodes.append(("Loop", inputs, [found], {"body": body}))
-        return Value(self, found)
+        self._nodes.append(("Loop", inputs, [result], {"body": body}))
+        return Value(self, result)
 
     def to_model(self, name: str, metadata: Mapping[str, str]) -> Any:
-        """Return the graph as a checked model.
+        """Return the graph as a model that onnx has checked.
 
         Parameters
         ----------
-        name : of the graph
-        metadata : texts to keep in the model
+        name : name of the graph
+        metadata : texts to store in the model
         """
         onnx = import_onnx()
         model = onnx.helper.make_model(
             self._to_proto(onnx, name),
-            opset_imports=[onnx.helper.make_opsetid("", _OPERATORS)],
-            ir_version=_FORM,
+            opset_imports=[onnx.helper.make_opsetid("", _OPSET_VERSION)],
+            ir_version=_IR_VERSION,
             producer_name="polytomy",
             producer_version=version("polytomy"),
         )
@@ -231,8 +231,8 @@ class Graph:
         root._n_bytes += array.nbytes
         if root._n_bytes > _MOST_BYTES:
             raise ArgumentError(
-                "the model would take more than 2 GiB, where the format of ONNX ends. Fit a scheme "
-                "of fewer binaries, or save the classifier with polytomy.save."
+                "the model would be larger than 2 GiB, the limit of the ONNX format. Fit a scheme "
+                "with fewer binaries, or save the classifier with polytomy.save."
             )
         name = self._new_name("constant")
         root._constants[name] = np.asarray(array, order="C")

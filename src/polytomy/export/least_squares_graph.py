@@ -1,7 +1,7 @@
-"""Least squares of one code as an ONNX graph, where it takes a fixed number of operations.
+"""Least squares of one code as an ONNX graph, for codes that need a fixed number of operations.
 
-Each function is the algorithm of the kernel of the same purpose in `polytomy.routines`, where it is
-proved right, in a form that whole arrays can be put through.
+Each function is a whole-array form of the algorithm in `polytomy.routines.least_squares`, where it
+is proved.
 """
 
 from __future__ import annotations
@@ -19,25 +19,25 @@ __all__ = ["couple_pairs", "project_answers", "regress_isotonic"]
 def project_answers(graph: Graph, decisions: Value, code: CodingMatrix) -> Value:
     """Return the probabilities of an equiangular code: the nearest point of the simplex.
 
-    With x in falling order and t_j = (x_1 + … + x_j − 1)/j, the threshold is the largest t_j:
-    t_{j+1} is the mean of j times t_j and one x_{j+1}, so t rises as long as x_{j+1} > t_j; from
-    then on x stays below t, and t falls.
+    With x in descending order and t_j = (x_1 + … + x_j − 1)/j, the threshold is the largest t_j:
+    t_{j+1} is the weighted mean of t_j (weight j) and x_{j+1} (weight 1), so t increases as long as
+    x_{j+1} > t_j. From then on x stays below t, and t decreases.
     """
     assert code.equiangular is not None
     points = decisions @ (code.matrix / code.equiangular.diagonal)
     points = points - points.max(axis=1)
     counts = np.arange(1, code.n_classes + 1)
-    falling = graph.add("TopK", points, counts[-1:], n_outputs=2, axis=1)
-    thresholds = (graph.add("CumSum", falling, np.array(1)) - 1.0) / counts.astype(np.float64)
+    descending = graph.add("TopK", points, counts[-1:], n_outputs=2, axis=1)
+    thresholds = (graph.add("CumSum", descending, np.array(1)) - 1.0) / counts.astype(np.float64)
     return graph.add("Relu", points - thresholds.max(axis=1))
 
 
 def regress_isotonic(graph: Graph, decisions: Value, code: CodingMatrix) -> Value:
     """Return the probabilities of an adjacent code: steps of an isotonic regression.
 
-    The value at cut c is the largest over a ≤ c of the smallest over b ≥ c of the mean of the
-    targets at the cuts a to b (Barlow, Bartholomew, Bremner and Brunk 1972). Smallest values over
-    all b ≥ c come by doubling the reach: min is the same if some are taken twice.
+    The value at cut c is the maximum over a ≤ c of the minimum over b ≥ c of the mean of the
+    targets at the cuts a to b (Barlow, Bartholomew, Bremner and Brunk 1972). Minima over all b ≥ c
+    are found by doubling the reach, because taking a value twice does not change a minimum.
     """
     assert code.adjacent is not None
     classes, cuts, signs = code.adjacent
@@ -46,14 +46,14 @@ def regress_isotonic(graph: Graph, decisions: Value, code: CodingMatrix) -> Valu
     by_cut = np.zeros((code.n_partitions, n_cuts))
     by_cut[np.arange(code.n_partitions), cuts] = -0.5 * signs
     totals = decisions @ by_cut + 0.5 * weights
-    # sums[:, c] is that of the cuts before c.
+    # sums[:, c] is the sum over the cuts before c.
     sums = totals @ np.triu(np.ones((n_cuts, n_cuts + 1)), 1)
     bounds = np.concatenate(([0.0], np.cumsum(weights)))
     is_run = np.triu(np.ones((n_cuts, n_cuts), dtype=bool))
     widths = np.where(is_run, bounds[1:] - bounds[:-1, np.newaxis], 1.0)
     ends = sums.take(np.arange(1, n_cuts + 1), axis=1).with_axis(1)
     starts = sums.take(np.arange(n_cuts), axis=1).with_axis(2)
-    # Means lie in [0, 1]; 2 and −1 are never the smallest and the largest.
+    # Means are in [0, 1], so 2 is never the minimum and −1 never the maximum.
     smallest = graph.add("Where", is_run, (ends - starts) / widths, 2.0)
     reach = 1
     while reach < n_cuts:
@@ -61,7 +61,7 @@ def regress_isotonic(graph: Graph, decisions: Value, code: CodingMatrix) -> Valu
         smallest = graph.add("Min", smallest, smallest.take(further, axis=2))
         reach *= 2
     levels = graph.add("Where", is_run, smallest, -1.0).max(axis=1, keeps_axis=False)
-    # Class number i along the line has the step from level i − 1 to level i; the last ends at 1.
+    # The i-th class along the line has the step from level i − 1 to level i; the last ends at 1.
     steps = np.zeros((n_cuts, code.n_classes))
     steps[np.arange(n_cuts), classes[:-1]] = 1.0
     steps[np.arange(n_cuts), classes[1:]] = -1.0
@@ -73,16 +73,16 @@ def regress_isotonic(graph: Graph, decisions: Value, code: CodingMatrix) -> Valu
 def couple_pairs(graph: Graph, decisions: Value, code: CodingMatrix) -> Value:
     """Return the probabilities of a one-vs-one code: x/sum(x) for (QᵀQ + 11ᵀ)x = 1.
 
-    ONNX has no operator for linear systems, so a loop eliminates class after class for all samples
-    at once (Gauss-Jordan). No pivoting is needed: the matrix is positive definite, and never near
-    singular. For d of length one and n classes, let c = 1/(4n). Either |sum(d)| ≥ c; or an entry of
-    d is above c and another one below −c, and the row of Q of these two gives
-    (1 − r)|d_k| + (1 + r)|d_j| ≥ 2c, whatever r is. So dᵀ(QᵀQ + 11ᵀ)d ≥ c², which bounds the
+    ONNX has no operator for linear systems, so a loop eliminates one class after another for all
+    samples at once (Gauss-Jordan). No pivoting is needed, because the matrix is positive definite
+    and never close to singular: for d of length one and n classes, let c = 1/(4n). Either
+    |sum(d)| ≥ c, or one entry of d is above c and another one below −c, and the row of Q of these
+    two gives (1 − r)|d_k| + (1 + r)|d_j| ≥ 2c for any r. So dᵀ(QᵀQ + 11ᵀ)d ≥ c², which bounds the
     condition number by a polynomial in n.
     """
     n_classes = code.n_classes
     identity = np.eye(n_classes)
-    # T_jk is the factor of class j in the row that sets it against class k, its sign left out.
+    # factors[j, k] is the factor of class j in the row of the pair (j, k), without its sign.
     system: Value | None = None
     for rows in _layers(code):
         places, signs = rows
@@ -98,7 +98,7 @@ def couple_pairs(graph: Graph, decisions: Value, code: CodingMatrix) -> Value:
     def eliminate(body: Graph, number: Value, rows: Value) -> Value:
         row, column = rows.take(number, axis=1), rows.take(number, axis=2)
         scaled = row / row.take(number, axis=1).with_axis(1)
-        # Less the unit vector: so the row itself becomes the scaled one.
+        # Subtract the unit vector, so that the row itself becomes the scaled one.
         column = column - body.constant(identity).take(number, axis=0)
         return rows - column.with_axis(2) * scaled.with_axis(1)
 
@@ -108,7 +108,7 @@ def couple_pairs(graph: Graph, decisions: Value, code: CodingMatrix) -> Value:
 
 
 def _layers(code: CodingMatrix) -> list[tuple[NDArray[np.intp], NDArray[np.float64]]]:
-    """Return for each pair of classes its row and the side of the first; repeats in layers."""
+    """Return the row of each pair of classes and its signs; repeated pairs go to further layers."""
     negative, positive = pair_of_each_row(code.matrix)
     shape = code.n_classes, code.n_classes
     layers: list[tuple[NDArray[np.intp], NDArray[np.float64]]] = []

@@ -1,4 +1,4 @@
-"""The function that makes an ONNX model of a fitted classifier."""
+"""Exporting a fitted classifier as an ONNX model."""
 
 from __future__ import annotations
 
@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polytomy.banks.scaling import peel_scalers
+from polytomy.banks.scaling import Scaling, peel_scalers
 from polytomy.classifier import PolytomyClassifier
 from polytomy.composition import Composition
-from polytomy.errors import ArgumentError
+from polytomy.errors import Argument, ArgumentError
 from polytomy.export.binary_graphs import answer_binaries, scale_samples
 from polytomy.export.graph import Graph, Value, import_onnx
 from polytomy.export.solver_graph import check_exportable_solver, score_classes
+from polytomy.inputs.pipelines import split_pipeline
 
 __all__ = ["to_onnx"]
 
@@ -24,29 +25,29 @@ _PRECISIONS = ("float32", "float64")
 def to_onnx(classifier: Any, *, dtype: str = "float32") -> Any:
     """Return a fitted classifier as an ONNX model, which runs without Python.
 
-    Binaries are support vector machines and linear classifiers, alone or after scalers in a
-    pipeline; the solver is least squares of trees, one-vs-one, equiangular and adjacent codes, and
-    of schemes nested of these, or voting or hamming of any scheme.
+    Binaries can be support vector machines and linear classifiers, alone or in a pipeline after
+    scalers. The solver can be "voting" or "hamming" for any scheme, and "least-squares" for trees,
+    for one-vs-one, equiangular and adjacent codes, and for schemes nested of these.
 
-    The model has one input, `X` of shape (n_samples, n_features), and two outputs: `label`, and
-    `probabilities` of shape (n_samples, n_classes) in the order of ``classes_``, called `scores` if
-    the solver gives none. Arithmetic is in double precision in any case, so that the model answers
-    as the classifier does.
+    The model has one input, `X` of shape (n_samples, n_features), and two outputs, `label` and
+    `probabilities` of shape (n_samples, n_classes) in the order of ``classes_``. If the solver does
+    not give probabilities, the second output is called `scores`. All arithmetic is in double
+    precision, so that the model gives the same answers as the classifier.
 
     Parameters
     ----------
     classifier : fitted PolytomyClassifier, or a pipeline of scalers that ends in one
     dtype : "float32" or "float64", default="float32"
-        Type of the input and of the probabilities.
+        Type of the input and of the probabilities or scores.
 
     Returns
     -------
-    onnx.ModelProto, checked
+    onnx.ModelProto, checked by onnx
 
     Raises
     ------
     ArgumentError
-        If onnx is not installed, or for what cannot be exported; the message names it.
+        If onnx is not installed, or a part of the classifier cannot be exported.
 
     Examples
     --------
@@ -58,9 +59,9 @@ def to_onnx(classifier: Any, *, dtype: str = "float32") -> Any:
     ['label', 'probabilities']
     """
     if dtype not in _PRECISIONS:
-        raise ArgumentError(f'dtype={dtype!r} is not known. Use "float32" or "float64".')
+        raise ArgumentError(Argument("dtype"), f' must be "float32" or "float64"; got "{dtype}"')
     import_onnx()
-    scaling, core = _taken_apart(classifier)
+    scaling, core = _split_scaling(classifier)
     composition: Composition = core.composition_
     solver: Any = composition.solver
     check_exportable_solver(solver)
@@ -68,7 +69,7 @@ def to_onnx(classifier: Any, *, dtype: str = "float32") -> Any:
     graph = Graph()
     X = graph.input("X", dtype, ["n_samples", core.n_features_in_])
     samples = scale_samples(_cast(graph, X, dtype, "float64"), scaling)
-    # A single class has no binaries, and needs only the number of samples.
+    # With a single class there are no binaries, and only the number of samples matters.
     binaries = composition.binaries
     answers = answer_binaries(graph, samples, binaries) if binaries else samples
     each = [score_classes(graph, answers, one, solver) for one in composition.arrangements]
@@ -90,29 +91,29 @@ def to_onnx(classifier: Any, *, dtype: str = "float32") -> Any:
     return graph.to_model("polytomy", _metadata(classifier, classes))
 
 
-def _taken_apart(classifier: Any) -> tuple[Any, PolytomyClassifier]:
-    """Return the scaling that a pipeline begins with, or None, and the classifier that ends it."""
-    peeled = peel_scalers(classifier)
-    if peeled is None:
-        kinds = ", ".join(type(step).__name__ for _, step in classifier.steps)
-        raise ArgumentError(
-            f"a pipeline of {kinds} cannot be exported; only StandardScaler, MaxAbsScaler and "
-            "MinMaxScaler without clip can stand before the classifier. Export the classifier, its "
-            "last step, and prepare samples elsewhere."
-        )
-    scaling, core = peeled
+def _split_scaling(classifier: Any) -> tuple[Scaling | None, PolytomyClassifier]:
+    """Return the scaling before the classifier, or None, and the classifier."""
+    before, core = split_pipeline(classifier)
     if not isinstance(core, PolytomyClassifier):
         raise ArgumentError(
-            f"{type(core).__name__} cannot be exported. Give a PolytomyClassifier, or a pipeline "
+            f"{type(core).__name__} cannot be exported. Pass a PolytomyClassifier, or a pipeline "
             "of scalers that ends in one."
         )
     if not hasattr(core, "composition_"):
         raise ArgumentError("the classifier is not fitted, so there is nothing to export. Fit it.")
-    return scaling, core
+    peeled = peel_scalers(classifier)
+    if peeled is None:
+        names = ", ".join(type(step).__name__ for step in before)
+        raise ArgumentError(
+            f"{names} before the classifier cannot be exported; only StandardScaler, MaxAbsScaler "
+            "and MinMaxScaler without clip can. Export the last step of the pipeline alone, and "
+            "transform samples before they are given to the ONNX model."
+        )
+    return peeled[0], core
 
 
 def _exported_labels(classes: NDArray[Any]) -> NDArray[Any]:
-    """Return the labels as ONNX knows them: whole numbers, double precision, or text."""
+    """Return the labels in a type that ONNX supports: int64, float64 or text."""
     if classes.dtype.kind in "biu" and not (classes > np.iinfo(np.int64).max).any():
         return classes.astype(np.int64)
     if classes.dtype.kind == "f":
@@ -122,8 +123,8 @@ def _exported_labels(classes: NDArray[Any]) -> NDArray[Any]:
     large = classes[-1].item() if classes.dtype.kind == "u" else None  # they are sorted
     odd = next((label for label in classes.tolist() if not isinstance(label, str)), None)
     raise ArgumentError(
-        f"labels such as {large or odd!r} cannot be exported. Fit with text, or with whole numbers "
-        "below 2**63."
+        f"the label {large or odd!r} cannot be exported. Fit with labels that are text, or "
+        "integers below 2**63."
     )
 
 

@@ -1,4 +1,4 @@
-"""From the answers of binaries to scores of the classes, as an ONNX graph."""
+"""Solvers as ONNX graphs: from the decisions of binaries to scores of the classes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from polytomy.codes import CodingMatrix
 from polytomy.composition.arrangement import Arrangement
-from polytomy.errors import ArgumentError
+from polytomy.errors import Argument, ArgumentError, PythonOnly
 from polytomy.export.graph import Graph, Value
 from polytomy.export.least_squares_graph import couple_pairs, project_answers, regress_isotonic
 from polytomy.scheme import ClassRef, Scheme
@@ -19,7 +19,7 @@ from polytomy.solvers.nested import flatten_code
 
 __all__ = ["check_exportable_solver", "score_classes"]
 
-#: The algorithms of least squares that graphs can be written of; trees are multiplied out below.
+#: The algorithms for least squares that can be written as graphs; trees are handled below.
 _NODE_SOLVERS: dict[str, Callable[[Graph, Value, CodingMatrix], Value]] = {
     "isotonic": regress_isotonic,
     "projection": project_answers,
@@ -29,24 +29,27 @@ _SOLVERS = ("least-squares", "voting", "hamming")
 
 
 def check_exportable_solver(solver: Any) -> None:
-    """Raise an ArgumentError if no graph can be written of a solver."""
+    """Raise an ArgumentError if a solver cannot be written as a graph."""
     if solver not in _SOLVERS:
         names = ", ".join(f'"{name}"' for name in _SOLVERS)
         raise ArgumentError(
-            f"solver={solver!r} cannot be exported; {names} can. Use classifier.with_solver of one "
-            "of these: nothing is trained again."
+            Argument("solver", solver),
+            f" cannot be exported; {names} can.",
+            PythonOnly(
+                " classifier.with_solver changes the solver without training the binaries again."
+            ),
         )
 
 
 def score_classes(graph: Graph, answers: Value, arrangement: Arrangement, solver: str) -> Value:
-    """Return the scores or probabilities of the classes of the data.
+    """Return the scores or probabilities of the classes in the training data.
 
     Parameters
     ----------
-    graph : Graph, which is added to
-    answers : those of all the binaries, of shape (n_samples, n_binaries)
-    arrangement : which of them a scheme takes
-    solver : one that `check_exportable_solver` lets pass
+    graph : Graph to add nodes to
+    answers : decisions of all binaries, of shape (n_samples, n_binaries)
+    arrangement : which binaries answer for the partitions of a scheme
+    solver : a solver that `check_exportable_solver` accepts
     """
     scheme, positions, columns, signs = arrangement
     if not scheme.n_partitions:
@@ -62,7 +65,7 @@ def score_classes(graph: Graph, answers: Value, arrangement: Arrangement, solver
     own = graph.pick(_solve_scheme(graph, decisions, scheme), positions, n_classes)
     if len(positions) == n_classes:
         return own
-    # What went to classes that were never seen belongs to the others, or to all alike.
+    # The other classes share the probability of classes without data, evenly if nothing is left.
     total = own.sum(axis=1)
     is_lost = graph.add("Equal", total, 0.0)
     shares = own / graph.add("Where", is_lost, 1.0, total)
@@ -72,8 +75,9 @@ def score_classes(graph: Graph, answers: Value, arrangement: Arrangement, solver
 def _solve_scheme(graph: Graph, decisions: Value, scheme: Scheme) -> Value:
     """Return the probabilities of all classes of a scheme.
 
-    Every way down from a node has a factor: each side of each row where a code is a tree, and each
-    branch where it is not. The probability of a class is the product of the factors above it.
+    Each branch of a node has a factor, its probability given the node. If the code of the node is a
+    tree, each side of each row has one instead. The probability of a class is the product of the
+    factors above it.
     """
     shares: list[Value] = []
     tree_rows: list[int] = []
@@ -121,10 +125,11 @@ def _solve_node(graph: Graph, decisions: Value, code: CodingMatrix, number: int)
     algorithm = algorithms_for(code)[0]
     if algorithm not in _NODE_SOLVERS:
         raise ArgumentError(
-            f"the code of node {number} of the scheme, {code.n_partitions} partitions of "
-            f"{code.n_classes} classes, is neither one-vs-one, equiangular, adjacent nor a tree: "
-            "its least squares take a search, which cannot be exported. Use "
-            'classifier.with_solver("voting"), or fit another scheme.'
+            f"node {number} of the scheme has a code of {code.n_partitions} partitions and "
+            f"{code.n_classes} classes that is neither one-vs-one, equiangular, adjacent nor a "
+            "tree. Its least squares need a search, which cannot be exported. Fit another scheme",
+            PythonOnly(', or use classifier.with_solver("voting")'),
+            ".",
         )
     return _NODE_SOLVERS[algorithm](graph, decisions, code)
 
@@ -132,14 +137,15 @@ def _solve_node(graph: Graph, decisions: Value, code: CodingMatrix, number: int)
 def _multiply_down(
     graph: Graph, factors: Value, above: NDArray[np.intp], at_class: NDArray[np.intp]
 ) -> Value:
-    """Return the product of the factors from each class up; `above` is −1 at the root.
+    """Return for each class the product of its factor and all factors above it.
 
-    By doubling the reach: after s rounds a factor is the product of itself and the 2ˢ − 1 above it,
-    and `above` leads to the next. So the graph of a deep tree is small.
+    `above` is the position of the factor above, or −1 at the root. After s rounds each factor is
+    the product of itself and the 2ˢ − 1 factors above it, and `above` is the position of the next
+    one. So the graph of a deep tree stays small.
     """
     n_factors = len(above)
     if (above >= 0).any():
-        # A last factor of one stands above the root.
+        # An additional factor of one stands above the root.
         factors = graph.join([factors, graph.repeat(np.ones(1), factors)])
         above = np.append(np.where(above < 0, n_factors, above), n_factors)
         while (above != n_factors).any():

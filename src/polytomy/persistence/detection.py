@@ -1,4 +1,4 @@
-"""Loading a model of any known kind, told by its content."""
+"""Loading a model file of any kind, which is detected from its content."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _ZIP, _LIBSVM = b"PK", b"svm_type"
 
 
 class FileKind(StrEnum):
-    """What a file with a model is."""
+    """The kinds of model files."""
 
     OWN = "model of polytomy"
     LIBSVM = "model of LIBSVM"
@@ -32,14 +32,16 @@ class FileKind(StrEnum):
 
 
 class OpenedModel(NamedTuple):
-    """A model file that has been read, and can be made into a classifier.
+    """A model file that has been read, from which the classifier can be made.
 
     Attributes
     ----------
     kind : FileKind
-    make : function of a number of features that returns the classifier
-        None means as many as the file tells of. Models of polytomy's own have their number.
-    is_precomputed : whether samples are rows of kernel values, of as many as is not told
+    make : function that takes the number of features and returns the classifier
+        None means the number in the file. Models of polytomy have a fixed number, and ignore it.
+    is_precomputed : bool
+        Whether the kernel is precomputed. Then samples are rows of kernel values, and the file does
+        not say how many.
     """
 
     kind: FileKind
@@ -48,9 +50,9 @@ class OpenedModel(NamedTuple):
 
 
 def find_kind(path: str | os.PathLike[str]) -> FileKind:
-    """Return what a file is by its first bytes; ModelFileError if it can be no model."""
+    """Return the kind of a file, from its first bytes; ModelFileError if it is not a model."""
     if Path(path).exists() and not (Path(path).is_file() or Path(path).is_dir()):
-        raise ModelFileError(f"{os.fspath(path)}: a model is read from a file, not from a pipe")
+        raise ModelFileError(f"{os.fspath(path)}: a model cannot be read from a pipe. Give a file.")
     with Path(path).open("rb") as file:
         head = file.read(len(_LIBSVM))
     suffix = Path(path).suffix
@@ -61,14 +63,14 @@ def find_kind(path: str | os.PathLike[str]) -> FileKind:
     if head == _LIBSVM or suffix == ".model":
         return FileKind.LIBSVM
     if b"\0" in head or not head.isascii():
-        raise ModelFileError(f"{os.fspath(path)}: this is no model, and no control file")
+        raise ModelFileError(f"{os.fspath(path)}: this is neither a model nor a control file")
     if suffix in (*FORMATS["csv"], *FORMATS["tsv"]):
-        raise ModelFileError(f"{os.fspath(path)}: by its name this is data, not a model")
+        raise ModelFileError(f"{os.fspath(path)}: the name says that this is data, not a model")
     return FileKind.CONTROL
 
 
 def open_model(path: str | os.PathLike[str], *, trusted: Sequence[str] = ()) -> OpenedModel:
-    """Return a model file that has been read, for samples whose number of features comes later."""
+    """Read a model file; the number of features can be given later, when the data is known."""
     kind = find_kind(path)
     if kind is FileKind.OWN:
         classifier = load_archive(path, trusted)
@@ -87,18 +89,18 @@ def open_model(path: str | os.PathLike[str], *, trusted: Sequence[str] = ()) -> 
 def load(
     path: str | os.PathLike[str], *, trusted: Sequence[str] = (), n_features: int | None = None
 ) -> Any:
-    """Return the classifier that a file holds. Nothing in the file is ever run.
+    """Load a classifier from a file. Nothing in the file is ever executed.
 
     Parameters
     ----------
     path : file
-        What `save` wrote; a model of LIBSVM, see `read_libsvm`; or a control file that names
-        models of LIBSVM, see `load_control`.
+        A file that `save` wrote, a model of LIBSVM (see `read_libsvm`), or a control file that
+        names models of LIBSVM or libAGF (see `load_control`).
     trusted : list of str, optional
-        Names of types, such as "mypackage.MyClassifier", that are allowed beside those that skops
-        trusts. Only for estimators that are not saved as plain data.
+        Types to trust, such as "mypackage.MyClassifier", beside those that skops trusts. Only
+        needed for estimators that are saved with skops.
     n_features : int, optional
-        For models of LIBSVM, whose files do not tell it.
+        Number of features, for models of LIBSVM, whose files do not say it.
 
     Returns
     -------
@@ -107,7 +109,7 @@ def load(
     Raises
     ------
     ModelFileError
-        If the file is damaged, cannot be trusted, or comes from a newer version.
+        If the file is damaged, contains untrusted types, or was written by a newer version.
     """
     opened = open_model(path, trusted=trusted)
     check_kernel_rows(opened.is_precomputed, n_features, os.fspath(path))

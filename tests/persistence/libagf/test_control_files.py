@@ -1,4 +1,4 @@
-"""Control files whose names are files of trained models."""
+"""Control files that name trained models."""
 
 import re
 import shutil
@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from persistence.libagf.border_samples import write_borders
 from polytomy import parse
 from polytomy.datasets import read_data
 from polytomy.errors import ControlError, ModelFileError
@@ -47,7 +48,7 @@ def test_a_tree_of_models_predicts_as_its_models_do(X, tmp_path):
     np.testing.assert_array_equal(classifier.decisions(X)[:, 0] > 0, is_right)
 
 
-def test_names_without_ending_swapped_sides_and_codes(X, tmp_path):
+def test_suffixes_can_be_left_out_in_trees_and_codes(X, tmp_path):
     tree = load(_control(tmp_path, "first {a second {b c}}"))
     text = "first 0 / 1 2; second 1 / 2; {a b c}"
     flat = load(_control(tmp_path, text))
@@ -56,7 +57,7 @@ def test_names_without_ending_swapped_sides_and_codes(X, tmp_path):
     assert tree.predict(X).tolist() == flat.predict(X).tolist()
 
 
-def test_a_model_with_the_sides_labels_finds_its_sides(X, tmp_path):
+def test_a_model_with_the_labels_of_its_sides_finds_them(X, tmp_path):
     text = (FOLDER / "second.model").read_text()
     assert "label 1 0" in text or "label 0 1" in text
     swapped = text.replace("label 1 0", "label 4 -2").replace("label 0 1", "label -2 4")
@@ -68,7 +69,7 @@ def test_a_model_with_the_sides_labels_finds_its_sides(X, tmp_path):
     np.testing.assert_array_equal(first.decisions(X), -second.decisions(X))
 
 
-def test_what_a_control_file_with_models_is(tmp_path):
+def test_information_about_a_control_file_with_models(tmp_path):
     info = read_info(_control(tmp_path, "first {7 second {-2 4}}"))
     assert (info.kind, info.kinds) == ("control file with models", {"svc": 2})
     assert info.classes.tolist() == [-2, 4, 7]
@@ -78,7 +79,7 @@ def test_what_a_control_file_with_models_is(tmp_path):
     assert info.n_support_vectors == sum(totals)
 
 
-def test_what_was_loaded_can_be_saved_and_put_together_anew(X, tmp_path):
+def test_a_loaded_classifier_can_be_saved_and_rearranged(X, tmp_path):
     classifier = load(_control(tmp_path, "first {7 second {-2 4}}"))
     save(classifier, tmp_path / "m.polytomy")
     again = load(tmp_path / "m.polytomy")
@@ -87,7 +88,7 @@ def test_what_was_loaded_can_be_saved_and_put_together_anew(X, tmp_path):
     np.testing.assert_allclose(flat.predict_proba(X), again.predict_proba(X), rtol=0, atol=1e-9)
 
 
-def test_votes_where_there_are_no_probabilities(X, tmp_path):
+def test_models_without_probabilities_vote(X, tmp_path):
     text = (FOLDER / "first.model").read_text()
     bare = "".join(line for line in text.splitlines(True) if not line.startswith("prob"))
     (tmp_path / "bare.model").write_text(bare)
@@ -99,7 +100,7 @@ def test_votes_where_there_are_no_probabilities(X, tmp_path):
     np.testing.assert_array_equal(classifier.predict(X), (values < 0).astype(int))
 
 
-def test_more_features_for_all_models(X, tmp_path):
+def test_all_models_can_be_given_more_features(X, tmp_path):
     classifier = load(_control(tmp_path, "first {7 second {-2 4}}"), n_features=7)
     assert classifier.n_features_in_ == 7
 
@@ -107,30 +108,24 @@ def test_more_features_for_all_models(X, tmp_path):
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ('"-c 10" {a b}', '"-c 10" is a binary still to be trained'),
-        ("third {a b}", "there is no model file .*third, nor with .model or .brd"),
+        ('"-c 10" {a b}', '"-c 10" describes a model to train, but is not the name of a'),
+        ("third {a b}", "there is no model file .*third, with or without .model, .svm or .brd"),
         ("rbf {a b}", r'rbf.model: Model "rbf" has the classes .*; a binary has exactly two'),
     ],
 )
-def test_names_that_are_no_binaries_are_told(text, words, tmp_path):
+def test_names_that_are_not_two_class_models_are_refused(text, words, tmp_path):
     with pytest.raises(ModelFileError, match=words):
         load(_control(tmp_path, text))
 
 
-def test_a_control_file_with_mistakes_has_its_places(tmp_path):
+def test_mistakes_in_a_control_file_are_shown_with_their_places(tmp_path):
     with pytest.raises(ControlError, match=r"c\.control:1:"):
         load(_control(tmp_path, "first {a a}", "c.control"))
 
 
-def test_what_is_neither_model_nor_text_is_refused(tmp_path):
-    (tmp_path / "m").write_bytes(b"\x80\x04\x95pickle")
-    with pytest.raises(ModelFileError, match="this is no model, and no control file"):
-        load(tmp_path / "m")
-
-
 # -- border samples of libAGF ---------------------------------------------------------------------
 
-# What multi_borders writes for a tree whose second branch is a code of three: see its manual.
+# As multi_borders writes a tree whose second branch is a code of three.
 AGF_CONTROL = """bar {
   bar.00 {
     1
@@ -150,17 +145,7 @@ AGF_CONTROL = """bar {
 """
 
 
-def _write_rows(file, rows):
-    rows = np.asarray(rows, dtype="<f4")
-    file.write_bytes(np.int32(rows.shape[1]).tobytes() + rows.tobytes())
-
-
-def _write_borders(folder, name, borders, gradients):
-    _write_rows(folder / f"{name}.brd", borders)
-    _write_rows(folder / f"{name}.bgd", gradients)
-
-
-def test_border_samples_answer_by_the_nearest_of_them(tmp_path):
+def test_border_samples_answer_by_the_nearest_one(tmp_path):
     random = np.random.default_rng(0)
     names = ["bar", "bar.00", "bar.01-00", "bar.01-01", "bar.01.00"]
     (tmp_path / "foobar.txt").write_text(AGF_CONTROL)
@@ -168,7 +153,7 @@ def test_border_samples_answer_by_the_nearest_of_them(tmp_path):
     expected = {}
     for name in names:
         borders, gradients = random.normal(size=(2, 15, 3)).astype(np.float32)
-        _write_borders(tmp_path, name, borders, gradients)
+        write_borders(tmp_path, name, borders, gradients)
         nearest = ((samples[:, None] - borders) ** 2).sum(axis=2).argmin(axis=1)
         expected[name] = np.tanh((gradients[nearest] * (samples - borders[nearest])).sum(axis=1))
     classifier = load(tmp_path / "foobar.txt")
@@ -190,30 +175,8 @@ def test_border_samples_answer_by_the_nearest_of_them(tmp_path):
     assert again.predict(samples).tolist() == classifier.predict(samples).tolist()
 
 
-@pytest.mark.parametrize(
-    ("borders", "gradients", "words"),
-    [
-        ([[1.0]], None, "m.bgd: the file is missing"),
-        ([[1.0]], [[1.0], [2.0]], r"of shape \(1, 1\) have gradients of shape \(2, 1\)"),
-        ([[np.nan]], [[1.0]], "m.brd: not all values are finite"),
-        ([[1.0, 2.0]], b"", "m.bgd: this is no number of features with rows of so many"),
-        ([[1.0, 2.0]], b"\x00\x00\x00\x80abcd", "this is no number of features"),
-        ([[1.0, 2.0]], b"\x02\x00\x00\x00abcd", "this is no number of features"),
-    ],
-)
-def test_broken_border_samples_are_told(borders, gradients, words, tmp_path):
-    _write_rows(tmp_path / "m.brd", borders)
-    if isinstance(gradients, bytes):
-        (tmp_path / "m.bgd").write_bytes(gradients)
-    elif gradients is not None:
-        _write_rows(tmp_path / "m.bgd", gradients)
+def test_border_samples_with_another_number_of_features_are_refused(tmp_path):
+    write_borders(tmp_path, "m", [[1.0]], [[1.0]])
     (tmp_path / "c.control").write_text("m {a b}")
-    with pytest.raises(ModelFileError, match=words):
-        load(tmp_path / "c.control")
-
-
-def test_border_samples_of_another_number_of_features(tmp_path):
-    _write_borders(tmp_path, "m", [[1.0]], [[1.0]])
-    (tmp_path / "c.control").write_text("m {a b}")
-    with pytest.raises(ModelFileError, match="have 1 features, not 3"):
+    with pytest.raises(ModelFileError, match="have 1 features instead of 3"):
         load(tmp_path / "c.control", n_features=3)

@@ -1,6 +1,6 @@
-"""Control files that name model files: a scheme of binaries that are trained already.
+"""Control files that name model files: schemes whose binaries are already trained.
 
-So libAGF writes its results: a control file, and a file for each binary beside it.
+libAGF saves its classifiers this way, as a control file with the files of the binaries beside it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ from sklearn.svm import SVC
 
 from polytomy.binary import Output, TrainedBinary
 from polytomy.binary.answers import match_sides
-from polytomy.binary.borders import BORDERS_ENDING, read_borders
 from polytomy.classifier import PolytomyClassifier
 from polytomy.composition import Dichotomy
 from polytomy.errors import ModelFileError, SchemeError
@@ -27,6 +26,7 @@ from polytomy.persistence.fitted import (
     fitted_classifier,
     order_in_scheme,
 )
+from polytomy.persistence.libagf.border_files import BORDERS_SUFFIX, read_borders
 from polytomy.persistence.libsvm.model_text import parse_libsvm
 from polytomy.persistence.libsvm.models import COUPLED, VOTES, binary_of_pair, pool_of
 from polytomy.persistence.own.binaries import logistic_calibrator
@@ -35,24 +35,28 @@ from polytomy.svm.machines import VectorPool
 
 __all__ = ["load_control"]
 
-_ENDINGS = ("", ".model", ".svm")
+_SUFFIXES = ("", ".model", ".svm")
 
 
 def load_control(
     path: str | os.PathLike[str], *, n_features: int | None = None
 ) -> PolytomyClassifier:
-    """Return the classifier of a control file whose names are those of trained models.
+    """Load a classifier from a control file that names trained models.
 
-    A name is a path from the folder of the control file, to a model of LIBSVM for two classes (the
-    ending .model may be left out), or to libAGF's border samples, a pair of files that end in .brd
-    and .bgd. The labels of a LIBSVM model are −1 and +1, or 0 and 1, for the left and the right
-    side of the partition, or the labels of the sides themselves.
+    A name is a path relative to the folder of the control file. It leads to a two-class model of
+    LIBSVM (the suffix .model or .svm can be left out) or to libAGF's border samples, a pair of
+    files with the suffixes .brd and .bgd. The labels of a LIBSVM model are −1 and +1, or 0 and 1,
+    for the left and right side of the partition, or the labels of the two classes.
 
     Parameters
     ----------
     path : control file
     n_features : int, optional
         Number of features of the samples; by default the largest index of any support vector.
+
+    Returns
+    -------
+    fitted PolytomyClassifier
     """
     scheme = read(path)
     folder = Path(path).parent
@@ -62,8 +66,8 @@ def load_control(
             models[partition.binary] = _read_model(partition.binary, folder, os.fspath(path))
     if n_features is None:
         n_features = max((model.n_features for model in models.values()), default=0)
-    finished = {name: model.with_features(n_features) for name, model in models.items()}
-    binaries = [finished[partition.binary](partition) for partition in scheme.partitions]
+    makers = {name: model.with_features(n_features) for name, model in models.items()}
+    binaries = [makers[partition.binary](partition) for partition in scheme.partitions]
     labels = _labels_of(scheme)
     rank = {position: i for i, position in enumerate(np.argsort(labels).tolist())}
     dichotomies = [
@@ -96,42 +100,44 @@ def load_control(
 
 
 class _Model(Protocol):
-    """A model file that was read."""
+    """A model file that has been read."""
 
-    n_features: int  #: that it needs
-    is_bare: bool  #: whether it has decision values but no probabilities
+    n_features: int  #: number of features that it needs
+    is_bare: bool  #: whether it gives decision values without probabilities
 
     def with_features(self, n_features: int) -> Callable[[Partition], TrainedBinary]:
-        """Return what makes the binary of a partition, for samples of so many features."""
+        """Return the function that makes the binary of a partition from its model."""
         ...
 
 
 def _read_model(binary: BinaryName, folder: Path, source: str) -> _Model:
     if binary.is_specification:
         raise ModelFileError(
-            f"{source}: {binary} is a binary still to be trained, not the name of a model file. "
+            f"{source}: {binary} describes a model to train, but is not the name of a model file. "
             "Train the scheme first."
         )
     base = folder / binary.text
-    if base.with_name(base.name + BORDERS_ENDING).is_file():
+    if base.with_name(base.name + BORDERS_SUFFIX).is_file():
         return _BordersFile(base)
-    for ending in _ENDINGS:
-        file = base.with_name(base.name + ending)
+    for suffix in _SUFFIXES:
+        file = base.with_name(base.name + suffix)
         if file.is_file():
             return _LibsvmFile(file)
-    raise ModelFileError(f"{source}: there is no model file {base}, nor with .model or .brd")
+    raise ModelFileError(
+        f"{source}: there is no model file {base}, with or without .model, .svm or .brd"
+    )
 
 
 class _LibsvmFile:
-    """A model of LIBSVM for two classes."""
+    """A two-class model of LIBSVM."""
 
     def __init__(self, file: Path) -> None:
         self._source = str(file)
         self._model = parse_libsvm(file.read_bytes(), self._source)
         if self._model.is_precomputed:
             raise ModelFileError(
-                f"{self._source}: the kernel is precomputed, so samples are kernel values with its "
-                "own training samples; it cannot answer together with other models"
+                f"{self._source}: the kernel is precomputed, so the model needs kernel values with "
+                "its own training samples and cannot be combined with other models"
             )
         self.n_features = self._model.n_features
         self.is_bare = self._model.prob_a is None
@@ -163,7 +169,7 @@ class _BordersFile:
     def with_features(self, n_features: int) -> Callable[[Partition], TrainedBinary]:
         if n_features != self.n_features:
             raise ModelFileError(
-                f"{self._base}: the border samples have {self.n_features} features, not "
+                f"{self._base}: the border samples have {self.n_features} features instead of "
                 f"{n_features}"
             )
         # tanh(p) = 2 / (1 + exp(-2p)) - 1
@@ -174,6 +180,6 @@ class _BordersFile:
 
 
 def _labels_of(scheme: Scheme) -> NDArray[Any]:
-    """Return the labels as an array of one type: text, where some are text."""
+    """Return the labels as an array of one type: all as text if some are text."""
     is_mixed = len({isinstance(label, str) for label in scheme.classes}) > 1
     return np.array([str(label) if is_mixed else label for label in scheme.classes])

@@ -1,6 +1,6 @@
-"""LIBSVM's model files as text: what svm-train writes and svm-predict reads (Chang and Lin 2011).
+"""LIBSVM's model files, which svm-train writes and svm-predict reads (Chang and Lin 2011).
 
-A header of key words and numbers, a line ``SV``, and then a line for each support vector: its
+The file has a header of keys and values, a line ``SV``, and a line for each support vector: its
 coefficients in the machines against the other classes, and its features as ``index:value``.
 """
 
@@ -23,7 +23,7 @@ from polytomy.svm.kernel_functions import KernelFunction
 
 __all__ = ["LibsvmModel", "parse_libsvm", "print_libsvm"]
 
-#: LIBSVM's names of kernels. "precomputed" has the rows of a kernel matrix as samples.
+#: LIBSVM's names of kernels, and scikit-learn's.
 _KERNELS = {"linear": "linear", "polynomial": "poly", "rbf": "rbf", "sigmoid": "sigmoid"}
 _PRECOMPUTED = "precomputed"
 _TYPES = ("c_svc", "nu_svc")
@@ -31,26 +31,28 @@ _KEYS = {
     *("svm_type", "kernel_type", "degree", "gamma", "coef0", "nr_class", "total_sv", "rho"),
     *("label", "probA", "probB", "prob_density_marks", "nr_sv"),
 }
-# Samples are scattered into rows of so many numbers, so it must be bounded.
+# Samples become rows of this many numbers, so memory must be bounded.
 _LARGEST_INDEX = 2**26
 _PAIR = re.compile(rb"[0-9]+:[-+.0-9eE]+")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LibsvmModel:
-    """A model of LIBSVM: one machine for each pair of classes, over common support vectors.
+    """A model of LIBSVM: one machine for each pair of classes, with common support vectors.
 
     Attributes
     ----------
     svm_type : "c_svc" or "nu_svc"
-    kernel : KernelFunction; linear for a precomputed kernel, whose vectors pick columns
+    kernel : KernelFunction
+        A precomputed kernel is a linear one whose support vectors select columns of kernel values.
     is_precomputed : bool
     labels : the classes, in the order of the file
-    n_vectors : number of support vectors of each class; they stand class by class
+    n_vectors : number of support vectors of each class; vectors are sorted by class
     vectors : CSR array of shape (n_support, n_features)
     coefficients : array of shape (n_classes − 1, n_support)
-    rho : array, one for each pair of classes; f(x) = Σ coefficient · K(vector, x) − rho
-    prob_a, prob_b : arrays, one for each pair, P(first class) = 1 / (1 + exp(A·f + B)); or None
+    rho : array of one value for each pair of classes; f(x) = Σ coefficient · K(vector, x) − rho
+    prob_a, prob_b : array of one value for each pair, or None
+        P(first class) = 1 / (1 + exp(A·f + B))
     """
 
     svm_type: str
@@ -76,28 +78,28 @@ class LibsvmModel:
 
 
 def parse_libsvm(content: bytes, source: str) -> LibsvmModel:
-    """Return the model of a file's content; ModelFileError, with the line, if it is none."""
+    """Return the model in a file's content; ModelFileError with the line if it is not one."""
     header, lines, first = _split(content, source)
     reader = _Header(header, source)
     svm_type = reader.word("svm_type")
     if svm_type not in _TYPES:
-        raise reader.fault("svm_type", f"is {svm_type}; only c_svc and nu_svc tell classes apart")
+        raise reader.fault("svm_type", f"is {svm_type:.20}; only c_svc and nu_svc are classifiers")
     kernel, is_precomputed = _kernel(reader)
     labels = reader.integers("label")
     n_classes = reader.integer("nr_class")
     if len(labels) != n_classes or len(set(labels)) < n_classes or n_classes < 2:
-        raise reader.fault("label", f"does not name {n_classes} different classes, two or more")
+        raise reader.fault("label", f"does not list {n_classes} different classes, two or more")
     n_vectors = reader.integers("nr_sv")
     if len(n_vectors) != n_classes or min(n_vectors) < 0:
-        raise reader.fault("nr_sv", f"does not have a count for each of {n_classes} classes")
+        raise reader.fault("nr_sv", f"does not list a count for each of {n_classes} classes")
     if not sum(n_vectors) == reader.integer("total_sv") == len(lines):
-        raise reader.fault("total_sv", f"and nr_sv are not the {len(lines)} lines after SV")
+        raise reader.fault("total_sv", f"and nr_sv do not match the {len(lines)} lines after SV")
     n_pairs = n_classes * (n_classes - 1) // 2
     optional = [
         reader.numbers(key, n_pairs) if key in header else None for key in ("probA", "probB")
     ]
     if (optional[0] is None) != (optional[1] is None):
-        raise ModelFileError(f"{source}: of probA and probB there is only one")
+        raise ModelFileError(f"{source}: one of probA and probB is missing")
     coefficients, vectors = _vectors(lines, n_classes - 1, is_precomputed, first, source)
     return LibsvmModel(
         svm_type,
@@ -113,7 +115,7 @@ def parse_libsvm(content: bytes, source: str) -> LibsvmModel:
 
 
 def print_libsvm(model: LibsvmModel) -> str:
-    """Return the text of a model file; all numbers read back as they are."""
+    """Return the text of a model file; all numbers read back exactly."""
     kernel = model.kernel
     kinds = {ours: name for name, ours in _KERNELS.items()}
     lines = [f"svm_type {model.svm_type}", f"kernel_type {kinds[kernel.kind]}"]
@@ -147,7 +149,7 @@ def _joined(numbers: Sequence[Any]) -> str:
 
 
 def _split(content: bytes, source: str) -> tuple[dict[str, list[str]], list[bytes], int]:
-    """Return the header by key word, the lines of the vectors, and the number of the first."""
+    """Return the header, the lines of support vectors, and the line number of the first one."""
     lines = content.split(b"\n")
     header: dict[str, list[str]] = {}
     for number, line in enumerate(lines, 1):
@@ -156,13 +158,13 @@ def _split(content: bytes, source: str) -> tuple[dict[str, list[str]], list[byte
             return header, [each for each in lines[number:] if each.strip()], number + 1
         if not words or words[0] not in _KEYS or words[0] in header:
             what = f"{words[0][:20]!r} is unknown or repeated" if words else "the line is empty"
-            raise ModelFileError(f"{source}, line {number}: {what}; this is no model of LIBSVM")
+            raise ModelFileError(f"{source}, line {number}: {what}; this is not a LIBSVM model")
         header[words[0]] = words[1:]
-    raise ModelFileError(f"{source}: there is no line SV; the file is cut short")
+    raise ModelFileError(f"{source}: the line SV is missing; the file is incomplete")
 
 
 class _Header:
-    """The header of a model file, its numbers checked when they are asked for."""
+    """The header of a model file; its values are checked when they are read."""
 
     def __init__(self, header: dict[str, list[str]], source: str) -> None:
         self._header, self._source = header, source
@@ -185,11 +187,11 @@ class _Header:
     def numbers(self, key: str, count: int) -> NDArray[np.float64]:
         words = self._words(key)
         if len(words) != count:
-            raise self.fault(key, f"has {len(words)} numbers; {count} are due")
+            raise self.fault(key, f"has {len(words)} numbers instead of {count}")
         try:
             values = np.array([_number(word) for word in words])
         except ValueError:
-            raise self.fault(key, "is not made of finite numbers") from None
+            raise self.fault(key, "does not consist of finite numbers") from None
         return values
 
     def _words(self, key: str) -> list[str]:
@@ -199,7 +201,7 @@ class _Header:
 
     def _integer(self, key: str, word: str) -> int:
         if not re.fullmatch(r"[-+]?[0-9]{1,10}", word):
-            raise self.fault(key, "is not made of whole numbers")
+            raise self.fault(key, "does not consist of integers")
         return int(word)
 
     def fault(self, key: str, what: str) -> ModelFileError:
@@ -211,7 +213,7 @@ def _kernel(reader: _Header) -> tuple[KernelFunction, bool]:
     if name == _PRECOMPUTED:
         return KernelFunction("linear"), True
     if name not in _KERNELS:
-        raise reader.fault("kernel_type", f"is {name:.20}, which is no kernel of LIBSVM")
+        raise reader.fault("kernel_type", f"is {name:.20}, which is not a kernel of LIBSVM")
     kind = _KERNELS[name]
     gamma = 0.0 if kind == "linear" else reader.number("gamma")
     degree = reader.integer("degree") if kind == "poly" else 0
@@ -224,7 +226,7 @@ def _kernel(reader: _Header) -> tuple[KernelFunction, bool]:
 def _vectors(
     lines: list[bytes], n_coefficients: int, is_precomputed: bool, first: int, source: str
 ) -> tuple[NDArray[np.float64], csr_array]:
-    """Return coefficients and vectors of the lines after SV."""
+    """Return the coefficients and the vectors in the lines after SV."""
     coefficients = np.empty((len(lines), n_coefficients))
     pairs = []
     for row, line in enumerate(lines):
@@ -237,8 +239,8 @@ def _vectors(
                 raise ValueError
         except ValueError:
             raise ModelFileError(
-                f"{source}, line {first + row}: a support vector is {n_coefficients} coefficients "
-                "and then index:value pairs, all finite numbers"
+                f"{source}, line {first + row}: a support vector needs {n_coefficients} "
+                "coefficients and then index:value pairs, all of them finite numbers"
             ) from None
         pairs.append(rest)
     if is_precomputed:
@@ -256,13 +258,14 @@ def _vectors(
 
 
 def _picked_columns(pairs: list[list[bytes]], first: int, source: str) -> csr_array:
-    """Return vectors whose product with a row of kernel values is the value that each one names."""
+    """Return vectors that each select one column from rows of kernel values."""
     serials = []
     for row, rest in enumerate(pairs):
         index, _, value = rest[0].partition(b":") if rest else (b"", b"", b"")
         if index != b"0" or not value.isdigit() or not 1 <= int(value) <= _LARGEST_INDEX:
             raise ModelFileError(
-                f"{source}, line {first + row}: a vector of a precomputed kernel is 0:number"
+                f"{source}, line {first + row}: a support vector of a precomputed kernel must be "
+                "0:number"
             )
         serials.append(int(value) - 1)
     n_rows, n_columns = len(serials), max(serials, default=-1) + 1

@@ -1,4 +1,4 @@
-"""Classifiers as LIBSVM's models."""
+"""Writing classifiers as LIBSVM models."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
-from sklearn.pipeline import Pipeline
 from sklearn.svm import NuSVC
 
 from polytomy.banks.vector_union import pool_by_bytes
@@ -17,8 +16,9 @@ from polytomy.binary.preparation import is_pairwise
 from polytomy.calibration.calibrators import LogisticMap, UncalibratedMap
 from polytomy.classifier import PolytomyClassifier
 from polytomy.composition import Composition
-from polytomy.errors import ArgumentError
+from polytomy.errors import Argument, ArgumentError
 from polytomy.files import open_atomically
+from polytomy.inputs.pipelines import split_pipeline
 from polytomy.persistence.libsvm.model_text import LibsvmModel, print_libsvm
 from polytomy.persistence.libsvm.range_files import print_range
 from polytomy.persistence.own.vector_pools import is_machine
@@ -34,31 +34,32 @@ def write_libsvm(
     *,
     range_file: str | os.PathLike[str] | None = None,
 ) -> None:
-    """Write a one-vs-one classifier of support vector machines as a model of LIBSVM.
+    """Write a one-vs-one classifier of support vector machines as a LIBSVM model.
 
-    svm-predict gives the same decision values with it, and the same probabilities where the
+    With this file, svm-predict gives the same decision values, and the same probabilities if the
     binaries are calibrated with a sigmoid.
 
     Parameters
     ----------
     classifier : fitted PolytomyClassifier, or a pipeline of a scaler and one
-        One machine for each pair of classes, all of the same kernel, no scalers of their own, whole
-        numbers as labels.
-    path : file, which appears whole or not at all
+        It needs one machine for each pair of classes, the same kernel for all of them, no scalers
+        inside the binaries, and integers as labels.
+    path : file, which is written completely or not at all
     range_file : file, optional
-        Where the scaling of a pipeline is written: ``svm-scale -r`` does it with this file.
+        Where to write the scaling of a pipeline, for ``svm-scale -r``.
     """
-    scaler, core = _taken_apart(classifier)
+    scaler, core = _split_scaler(classifier)
     if scaler is not None and range_file is None:
         raise ArgumentError(
-            f"the features are scaled by {type(scaler).__name__} before the machines, which a "
-            "model of LIBSVM cannot do. Give range_file=, where the scaling is written for "
-            "svm-scale -r, or train on data that is scaled already."
+            f"the pipeline scales features with {type(scaler).__name__}, which a LIBSVM model "
+            "cannot hold. Use ",
+            Argument("range_file"),
+            " to write the scaling for svm-scale -r, or train on data that is already scaled.",
         )
     if scaler is None and range_file is not None:
         raise ArgumentError(
-            f"range_file={os.fspath(range_file)} is for a scaling, but nothing is scaled. Leave it "
-            "out."
+            Argument("range_file", os.fspath(range_file)),
+            " is for the scaler of a pipeline, but there is no scaler. Leave it out.",
         )
     text = print_libsvm(_libsvm_model(core))
     if scaler is not None and range_file is not None:
@@ -69,17 +70,15 @@ def write_libsvm(
         file.write(text.encode("ascii"))
 
 
-def _taken_apart(classifier: Any) -> tuple[Any, PolytomyClassifier]:
-    """Return the scaler of a pipeline, if there is one, and the classifier after it."""
-    if type(classifier) is not Pipeline:
-        return None, classifier
-    steps = [step for _, step in classifier.steps if step not in (None, "passthrough")]
-    if len(steps) > 2:
+def _split_scaler(classifier: Any) -> tuple[Any, PolytomyClassifier]:
+    """Return the scaler before the classifier, or None, and the classifier."""
+    before, core = split_pipeline(classifier)
+    if len(before) > 1:
         raise ArgumentError(
-            "a model of LIBSVM has at most one scaler before it; the pipeline has "
-            f"{len(steps) - 1} steps. Leave some out."
+            "a LIBSVM model can have one scaler before it, but the pipeline has "
+            f"{len(before)} steps before the classifier. Use a single scaler."
         )
-    return steps[0] if len(steps) == 2 else None, steps[-1]
+    return (before[0] if before else None), core
 
 
 def _libsvm_model(classifier: PolytomyClassifier) -> LibsvmModel:
@@ -87,16 +86,17 @@ def _libsvm_model(classifier: PolytomyClassifier) -> LibsvmModel:
         raise ArgumentError("the classifier is not fitted, so there is nothing to write. Fit it.")
     if is_pairwise(classifier):
         raise ArgumentError(
-            "the kernel is precomputed, and such models are read from LIBSVM, but not written for "
-            "it. Save it as a model of polytomy."
+            "the kernel is precomputed, and such models cannot be written for LIBSVM. Save the "
+            "classifier in polytomy's own format."
         )
-    # In the order of the scheme: LIBSVM's coupling and its ties depend on it.
+    # In the order of the scheme, because LIBSVM's coupling and ties depend on it.
     composition: Composition = classifier.composition_
     positions = composition.arrangements[0].positions
     labels = composition.classes[np.argsort(positions)]
     if labels.dtype.kind not in "iu":
         raise ArgumentError(
-            f"labels of LIBSVM are whole numbers, not {labels.tolist()[0]!r}. Fit with numbers."
+            f"labels of LIBSVM must be integers; got {labels.tolist()[0]!r}. Fit with integers as "
+            "labels."
         )
     binaries, is_first_positive = _pairwise(composition, np.argsort(np.argsort(positions)))
     machines = [binary.estimator for binary in binaries]
@@ -104,8 +104,8 @@ def _libsvm_model(classifier: PolytomyClassifier) -> LibsvmModel:
     kernel = kernels.pop()
     if kernels or kernel is None:
         raise ArgumentError(
-            "a model of LIBSVM is made of support vector machines with one kernel and without "
-            "scalers. Scale the data first, and give gamma as a number."
+            "a LIBSVM model needs support vector machines that all have the same kernel and no "
+            "scalers. Scale the data before training, and set gamma to a number."
         )
     signs = [
         (1.0 if first else -1.0) * (1.0 if binary.positive_index == 1 else -1.0)
@@ -133,9 +133,9 @@ def _libsvm_model(classifier: PolytomyClassifier) -> LibsvmModel:
 def _pairwise(
     composition: Composition, rank: NDArray[np.intp]
 ) -> tuple[list[TrainedBinary], list[bool]]:
-    """Return the binaries pair by pair, and whether the first class is the +1 side of each.
+    """Return the binary of each pair of classes, and whether its +1 side is the first class.
 
-    The classes are in the order of their ranks.
+    Pairs are in LIBSVM's order, with classes sorted by rank.
     """
     n_classes = len(composition.classes)
     found: dict[tuple[int, int], tuple[TrainedBinary, bool]] = {}
@@ -146,8 +146,9 @@ def _pairwise(
     wanted = [(i, j) for i in range(n_classes) for j in range(i + 1, n_classes)]
     if len(composition.binaries) != len(wanted) or set(found) != set(wanted):
         raise ArgumentError(
-            "a model of LIBSVM has one machine for each pair of classes. Fit with "
-            'scheme="one-vs-one".'
+            "a LIBSVM model needs one machine for each pair of classes. Fit with ",
+            Argument("scheme", "one-vs-one"),
+            ".",
         )
     binaries, firsts = zip(*(found[pair] for pair in wanted), strict=True)
     return list(binaries), list(firsts)
@@ -162,7 +163,7 @@ def _kernel_of(machine: Any) -> KernelFunction | None:
 def _common_vectors(
     machines: list[Any], signs: list[float], n_classes: int
 ) -> tuple[csr_array, tuple[int, ...], NDArray[np.float64]]:
-    """Return the vectors class by class, how many each has, and their coefficients."""
+    """Return the vectors sorted by class, their number in each class, and their coefficients."""
     pool = pool_by_bytes([csr_array(machine.support_vectors_) for machine in machines])
     pairs = [(i, j) for i in range(n_classes) for j in range(i + 1, n_classes)]
     entries: list[dict[int, dict[int, float]]] = [{} for _ in range(n_classes)]
@@ -186,11 +187,13 @@ def _common_vectors(
 def _sigmoids(
     binaries: list[TrainedBinary], is_first_positive: list[bool]
 ) -> tuple[NDArray[np.float64] | None, NDArray[np.float64] | None]:
-    """Return LIBSVM's A and B; None where nothing is calibrated."""
+    """Return LIBSVM's A and B of each pair, or None if no binary is calibrated."""
     maps = [binary.calibrator for binary in binaries]
     if not all(isinstance(each, LogisticMap) for each in maps):
         raise ArgumentError(
-            'a model of LIBSVM has sigmoids for calibrators. Fit with calibration="sigmoid".'
+            "a LIBSVM model can only be calibrated with sigmoids. Fit with ",
+            Argument("calibration", "sigmoid"),
+            ".",
         )
     if all(isinstance(each, UncalibratedMap) for each in maps):
         return None, None

@@ -1,4 +1,4 @@
-"""LIBSVM's models as classifiers."""
+"""Reading LIBSVM models as classifiers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from polytomy.binary import Output, TrainedBinary
 from polytomy.classifier import PolytomyClassifier
 from polytomy.composition import Dichotomy
 from polytomy.designs import one_vs_one
-from polytomy.errors import ArgumentError, ModelFileError
+from polytomy.errors import Argument, ArgumentError, ModelFileError
 from polytomy.persistence.fitted import (
     arrange_in_order,
     compose_trained,
@@ -35,32 +35,36 @@ __all__ = [
     "read_libsvm",
 ]
 
-# From this share of values that are not zero, vectors are kept dense.
+# Vectors with at least this fraction of nonzero values are stored dense.
 _DENSE_SHARE = 0.25
-#: LIBSVM counts for each class the machines that favour it.
+#: The solver of models without probabilities: LIBSVM counts the votes of the machines.
 VOTES = "hamming"
-#: With probabilities it couples those of the machines.
+#: The solver of models with probabilities: LIBSVM couples those of the machines.
 COUPLED = "libsvm"
 
 
 def read_libsvm(
     path: str | os.PathLike[str], *, n_features: int | None = None
 ) -> PolytomyClassifier:
-    """Return a model that svm-train wrote as a fitted one-vs-one classifier.
+    """Read a model that svm-train wrote, as a fitted one-vs-one classifier.
 
-    Its machines give svm-predict's decision values; in `scheme_` the first class of a pair is the
-    −1 side, so the signs are the opposite. Without probA and probB in the file, the solver counts
-    votes, as ``svm-predict`` does. With them it is "libsvm", which gives the probabilities of
-    ``svm-predict -b 1``: they stop short of a minimum, within 0.005 / n_classes of its conditions.
-    ``with_solver("least-squares")`` has the minimum itself.
+    Its machines give svm-predict's decision values with the opposite sign, because in `scheme_` the
+    first class of a pair is the −1 side. If the file has no probA and probB, the solver counts
+    votes, as ``svm-predict`` does. Otherwise it is "libsvm", which gives the probabilities of
+    ``svm-predict -b 1``. LIBSVM stops its iteration early, within 0.005 / n_classes of the
+    optimality conditions; ``with_solver("least-squares")`` gives the exact minimum.
 
     Parameters
     ----------
     path : model file of a C-SVC or nu-SVC
     n_features : int, optional
-        Number of features of the samples; by default the largest index of a support vector. With a
-        precomputed kernel, samples are rows of kernel values with all the training samples, and
-        their number must be given.
+        Number of features of the samples; by default the largest index of a support vector. It is
+        required for a precomputed kernel, where samples are rows of kernel values with all training
+        samples.
+
+    Returns
+    -------
+    fitted PolytomyClassifier
     """
     model = parse_libsvm(Path(path).read_bytes(), os.fspath(path))
     check_kernel_rows(model.is_precomputed, n_features, os.fspath(path))
@@ -68,19 +72,20 @@ def read_libsvm(
 
 
 def check_kernel_rows(is_precomputed: bool, n_features: int | None, source: str) -> None:
-    """Raise ArgumentError where features could be mistaken for the kernel values that are due."""
+    """Raise ArgumentError if a precomputed kernel comes without its number of kernel values."""
     if is_precomputed and n_features is None:
         raise ArgumentError(
             f"{source}: the kernel is precomputed, so samples are rows of kernel values with all "
-            "the training samples, not features. Give the number of training samples as "
-            "n_features=."
+            "training samples instead of features. Give the number of training samples as ",
+            Argument("n_features"),
+            ".",
         )
 
 
 def classifier_from_libsvm(
     model: LibsvmModel, source: str, n_features: int | None = None
 ) -> PolytomyClassifier:
-    """Return a model of LIBSVM as a fitted one-vs-one classifier."""
+    """Return a LIBSVM model as a fitted one-vs-one classifier."""
     pool = pool_of(model, source, n_features)
     scheme = one_vs_one(model.labels)
     classes = np.unique(np.array(model.labels, dtype=np.int64))
@@ -112,13 +117,18 @@ def classifier_from_libsvm(
 
 
 def pool_of(model: LibsvmModel, source: str, n_features: int | None) -> VectorPool:
-    """Return the support vectors of a model, with so many features, dense where that is small."""
+    """Return the support vectors of a model, padded to `n_features`, dense or sparse."""
     n_features = model.n_features if n_features is None else n_features
     if n_features < model.n_features:
-        what = f"has a feature {model.n_features}, but n_features={n_features}"
         if model.is_precomputed:
-            what = f"is training sample {model.n_features}, but rows have {n_features} values"
-        raise ModelFileError(f"{source}: a support vector {what}")
+            raise ModelFileError(
+                f"{source}: a support vector is training sample {model.n_features}, but rows have "
+                f"{n_features} values"
+            )
+        raise ModelFileError(
+            f"{source}: a support vector has a feature {model.n_features}, but ",
+            Argument("n_features", n_features),
+        )
     X = model.vectors
     shape = (X.shape[0], max(1, n_features))
     wide: Any = csr_matrix((X.data, X.indices, X.indptr), shape=shape)
@@ -138,11 +148,11 @@ def binary_of_pair(
 
     Parameters
     ----------
-    model, pool : the model, and its vectors
-    pair : the two classes, by their places in the file
-    number : of the pair
+    model, pool : the model and its vectors
+    pair : positions of the two classes in the file
+    number : position of the pair in the file
     first_is_positive : whether the first class of the pair is the +1 side
-    name : of the binary
+    name : name of the binary
     """
     i, j = pair
     starts = np.concatenate([[0], np.cumsum(model.n_vectors)])

@@ -1,8 +1,8 @@
 """Scalers as range files of LIBSVM's svm-scale.
 
-``svm-scale -r FILE`` maps each feature linearly, its smallest value to a lower and its largest to
-an upper bound that all features share. Every scaler that shifts and stretches features one by one
-is such a map.
+``svm-scale -r FILE`` maps each feature linearly: its smallest value to a lower bound and its
+largest to an upper bound, which are the same for all features. Every scaler that shifts and scales
+features separately can be written this way.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ __all__ = ["print_range"]
 
 
 def print_range(scaler: Any) -> str:
-    """Return the text of the range file that makes svm-scale do what a fitted scaler does.
+    """Return the text of the range file with which svm-scale does the same as a fitted scaler.
 
     Examples
     --------
@@ -47,11 +47,11 @@ def _shift_and_scale(scaler: Any) -> tuple[Any, Any]:
         shift = scaler.mean_ if scaler.with_mean else zeros
         return shift, scaler.scale_ if scaler.with_std else ones
     if kind is MinMaxScaler and not scaler.clip:
-        # Its scale_ is what it multiplies by, and min_ what it adds then.
+        # It computes x · scale_ + min_.
         return -scaler.min_ / scaler.scale_, 1 / scaler.scale_
     if kind is MaxAbsScaler:
         return zeros, scaler.scale_
     raise ArgumentError(
-        f"{scaler!r} is no scaling that svm-scale can do. Use StandardScaler, MinMaxScaler or "
-        "MaxAbsScaler."
+        f"svm-scale cannot do what {scaler!r} does. Use StandardScaler, MaxAbsScaler, or "
+        "MinMaxScaler without clip."
     )

@@ -1,7 +1,7 @@
-"""The container of a saved model: a zip archive of a few known members, read without trust.
+"""The container of a saved model: a zip archive with a few known members, read without trust.
 
-Sizes are compared before anything is unpacked, every member has a checksum in the description, and
-names of members are never used as paths.
+Sizes are checked before anything is unpacked. The description has a checksum of every member.
+Names of members are never used as paths.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import struct
 import zipfile
 import zlib
 from collections.abc import Mapping
@@ -22,15 +23,28 @@ from numpy.typing import NDArray
 from polytomy.errors import ModelFileError
 from polytomy.files import open_atomically, read_array, write_array
 
-__all__ = ["DESCRIPTION", "Archive", "array_bytes", "write_archive"]
+__all__ = ["DESCRIPTION", "ZIP_ERRORS", "Archive", "array_bytes", "write_archive"]
 
-#: The member that describes the model and lists the others.
+#: The member that describes the model and lists the other members.
 DESCRIPTION = "model.json"
 
-# Unpacked, an archive takes at most so many times its size, or this many bytes if they are more.
+#: What `zipfile` raises for damaged archives; it documents only the first.
+ZIP_ERRORS: tuple[type[Exception], ...] = (
+    zipfile.BadZipFile,
+    zlib.error,
+    struct.error,
+    EOFError,
+    OSError,
+    RuntimeError,  # encrypted, or (NotImplementedError) compressed by an unknown method
+    ValueError,
+    OverflowError,
+    MemoryError,
+)
+
+# Unpacked, an archive may take this many times its size, or this many bytes if that is more.
 _LARGEST_RATIO = 256
 _FREE_BYTES = 2**26
-# The same file for the same model: no member has a date.
+# The same date for every member, so that the same model gives the same file.
 _NO_DATE = (1980, 1, 1, 0, 0, 0)
 
 
@@ -54,7 +68,7 @@ def write_archive(
 
 
 def _packs_well(content: bytes) -> bool:
-    """Return False for what would pack so small that reading would take it for a trap."""
+    """Return False for content that would pack so small that reading would refuse it."""
     is_small = len(content) <= _FREE_BYTES // 4
     return is_small or _LARGEST_RATIO * len(zlib.compress(content, 1)) > 2 * len(content)
 
@@ -67,7 +81,7 @@ def array_bytes(array: NDArray[Any]) -> bytes:
 
 
 class Archive:
-    """A saved model's members; every fault of the file is a ModelFileError.
+    """The members of a saved model. Anything wrong with the file is a ModelFileError.
 
     Parameters
     ----------
@@ -83,8 +97,7 @@ class Archive:
                 self._read(file, size)
             except ModelFileError:
                 raise
-            except Exception as error:
-                # What a damaged zip archive can raise is not documented, and is a long list.
+            except ZIP_ERRORS as error:
                 raise self.fault(f"the file is damaged: {error or type(error).__name__}") from error
         self.description = self._read_description()
 
@@ -92,31 +105,37 @@ class Archive:
         with zipfile.ZipFile(file) as archive:
             infos = archive.infolist()
             if len({info.filename for info in infos}) < len(infos):
-                raise self.fault("a member stands twice in the file")
+                raise self.fault("two members have the same name")
             if DESCRIPTION not in archive.namelist():
-                raise self.fault(f"there is no {DESCRIPTION} in the file; it is no saved model")
+                raise self.fault(f"{DESCRIPTION} is missing, so this is not a saved model")
             unpacked = sum(info.file_size for info in infos)
             if unpacked > max(_FREE_BYTES, _LARGEST_RATIO * size):
                 raise self.fault(
-                    f"the file of {size:,} bytes would unpack to {unpacked:,}; it is not trusted"
+                    f"the file of {size:,} bytes would unpack to {unpacked:,} bytes, which is too "
+                    "many for a saved model"
                 )
-            # Text of a few words over and over takes far more memory when it is read as JSON.
+            # The same few words over and over take far more memory when they are parsed as JSON.
             description = archive.getinfo(DESCRIPTION)
             if description.file_size > max(2**22, 64 * description.compress_size):
-                raise self.fault(f"{DESCRIPTION} would unpack to {description.file_size:,} bytes")
+                raise self.fault(
+                    f"{DESCRIPTION} would unpack to {description.file_size:,} bytes, which is too "
+                    "many for a description"
+                )
             for info in infos:
                 if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-                    raise self.fault(f"member {info.filename!r} is packed in an unknown way")
+                    raise self.fault(f"member {info.filename!r} uses an unknown compression")
                 self._content[info.filename] = archive.read(info)
 
     def _read_description(self) -> dict[str, Any]:
         try:
-            description = json.loads(self._content.pop(DESCRIPTION).decode())
+            description = json.loads(
+                self._content.pop(DESCRIPTION).decode(), parse_constant=_refuse_constant
+            )
         except (ValueError, RecursionError, MemoryError) as error:
             raise self.fault(f"{DESCRIPTION} is damaged: {error}") from error
         listed = description.pop("members", None) if isinstance(description, dict) else None
         if not isinstance(listed, dict) or set(listed) != set(self._content):
-            raise self.fault("the members are not those that the file lists")
+            raise self.fault(f"the members are not those that {DESCRIPTION} lists")
         for name, content in self._content.items():
             expected = listed[name].get("sha256") if isinstance(listed[name], dict) else None
             if hashlib.sha256(content).hexdigest() != expected:
@@ -127,7 +146,7 @@ class Archive:
         return name in self._content
 
     def content(self, name: str) -> bytes:
-        """Return a member, which is then forgotten here."""
+        """Return a member and release it."""
         if name not in self._content:
             raise self.fault(f"member {name!r} is missing")
         return self._content.pop(name)
@@ -137,7 +156,7 @@ class Archive:
         try:
             return self.content(name).decode()
         except UnicodeDecodeError as error:
-            raise self.fault(f"member {name!r} is no text") from error
+            raise self.fault(f"member {name!r} is not text") from error
 
     def array(self, name: str) -> NDArray[Any]:
         """Return a member that is an array of finite numbers."""
@@ -150,6 +169,16 @@ class Archive:
             raise self.fault(f"member {name!r} does not hold finite numbers")
         return array
 
-    def fault(self, what: str) -> ModelFileError:
+    def fault(self, problem: str) -> ModelFileError:
         """Return the error that says what is wrong with the file."""
-        return ModelFileError(f"{self.source}: {what}")
+        return ModelFileError(f"{self.source}: {problem}")
+
+    def locate(self, error: ModelFileError) -> ModelFileError:
+        """Return an error whose message begins with the name of the file."""
+        prefix = f"{self.source}: "
+        parts = error.args if str(error).startswith(prefix) else (prefix, *error.args)
+        return ModelFileError(*parts)
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"{name} is not JSON")

@@ -1,4 +1,4 @@
-"""Trained binaries: an estimator, its sides, and its calibrator."""
+"""Trained binaries as JSON: the estimator, its sides and its calibrator."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from polytomy.persistence.own.values import labels_to_json, read_labels
 
 __all__ = ["CALIBRATOR_NAMES", "logistic_calibrator", "read_binary", "write_binary"]
 
-#: Calibrators of a slope and an intercept, and what files call them.
+#: Calibrators with a slope and an intercept, and their names in files.
 _LOGISTIC: dict[type, str] = {
     UncalibratedMap: "none",
     SigmoidCalibrator: "sigmoid",
@@ -76,7 +76,7 @@ def read_binary(
     if "columns" in fields:
         columns = numbers.integers(fields.fields("columns"), below=2**31).astype(np.intp)
     estimator = estimators.read(fields.fields("estimator"))
-    _check_answers(estimator, output, fields)
+    _check_method(estimator, output, fields)
     return TrainedBinary(
         name,
         output,
@@ -90,7 +90,7 @@ def read_binary(
     )
 
 
-_ASKED = {
+_METHODS = {
     Output.PROBABILITY: "predict_proba",
     Output.LOG_ODDS: "predict_proba",
     Output.MARGIN: "decision_function",
@@ -98,9 +98,9 @@ _ASKED = {
 }
 
 
-def _check_answers(estimator: Any, output: Output, fields: Fields) -> None:
-    if not hasattr(estimator, _ASKED[output]):
-        raise fields.fault("estimator", f"one with {_ASKED[output]}")
+def _check_method(estimator: Any, output: Output, fields: Fields) -> None:
+    if not hasattr(estimator, _METHODS[output]):
+        raise fields.fault("estimator", f"an estimator with {_METHODS[output]}")
 
 
 def _write_calibrator(
@@ -118,8 +118,8 @@ def _write_calibrator(
         slope, intercept = float(calibrator.slope_), float(calibrator.intercept_)  # type: ignore[attr-defined]
         return {"kind": _LOGISTIC[type(calibrator)], "slope": slope, "intercept": intercept}
     if isinstance(calibrator, ProvidedCalibrator):
-        return {**estimators.write_other(calibrator.calibrator), "kind": "provided"}
-    return estimators.write_other(calibrator)
+        return {**estimators.write_with_skops(calibrator.calibrator), "kind": "provided"}
+    return estimators.write_with_skops(calibrator)
 
 
 def _read_calibrator(
@@ -130,18 +130,23 @@ def _read_calibrator(
     written = fields.fields("calibrator")
     kind = written.text("kind")
     if kind == "provided":
-        return ProvidedCalibrator(estimators.read_other(written))
+        provided = estimators.read_skops_object(written)
+        if not (hasattr(provided, "predict") or hasattr(provided, "predict_proba")):
+            raise fields.fault("calibrator", "an object with predict or predict_proba")
+        return ProvidedCalibrator(provided)
     if kind == "other":
-        calibrator: Calibrator = estimators.read_other(written)
+        calibrator: Calibrator = estimators.read_skops_object(written)
         if not hasattr(calibrator, "predict"):
-            raise fields.fault("calibrator", "one with predict")
+            raise fields.fault("calibrator", "an object with predict")
         return calibrator
     if kind == "isotonic":
         isotonic = IsotonicCalibrator()
         isotonic.knots_ = numbers.floats(written.fields("knots"), n_dimensions=1)
         isotonic.probabilities_ = numbers.floats(written.fields("probabilities"), n_dimensions=1)
         is_map = len(isotonic.knots_) == len(isotonic.probabilities_) > 0
-        if not is_map or np.any((isotonic.probabilities_ < 0) | (isotonic.probabilities_ > 1)):
+        is_ascending = np.all(np.diff(isotonic.knots_) >= 0)
+        outside = (isotonic.probabilities_ < 0) | (isotonic.probabilities_ > 1)
+        if not is_map or not is_ascending or np.any(outside):
             raise fields.fault("calibrator", "a map to probabilities")
         return isotonic
     if kind not in _LOGISTIC.values():
@@ -150,7 +155,7 @@ def _read_calibrator(
 
 
 def logistic_calibrator(kind: str, slope: float, intercept: float) -> Calibrator:
-    """Return the fitted calibrator P(+1) = 1 / (1 + exp(−slope·value − intercept)) of a kind."""
+    """Return a fitted calibrator: P(+1) = 1 / (1 + exp(−slope·value − intercept))."""
     if kind == "none":
         return UncalibratedMap()
     calibrator = SigmoidCalibrator() if kind == "sigmoid" else TemperatureCalibrator()

@@ -120,9 +120,7 @@ def _read_dichotomies(
     names = fields.texts("names")
     if len(names) != len(binaries):
         raise fields.fault("names", f"a name for each of {len(binaries)} binaries")
-    specifications = fields.items("specifications")
-    if any(type(k) is not int for k in specifications):
-        raise fields.fault("specifications", "a list of whole numbers")
+    specifications = set(fields.integers("specifications", least=0))
     models = fields.fields("models")
     classes = numbers.integers(fields.fields("sides"), below=n_classes)
     counts = [
@@ -133,10 +131,9 @@ def _read_dichotomies(
     if len(ends) != 2 * len(names) or (ends[-1] if len(ends) else 0) != len(classes):
         raise fields.fault("sides", "two sides for each binary")
     sides = [tuple(part.tolist()) for part in np.split(classes, ends)[:-1]]
-    set_of_specifications = set(specifications)
     dichotomies = []
     for k, (name, binary) in enumerate(zip(names, binaries, strict=True)):
-        reference = BinaryName(name, k in set_of_specifications)
+        reference = BinaryName(name, k in specifications)
         model = models.text(str(k)) if str(k) in models else None
         estimator, trained = _estimator_of(binary, reference, model, parameters)
         dichotomies.append(

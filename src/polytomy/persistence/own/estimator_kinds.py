@@ -1,4 +1,4 @@
-"""The estimators of scikit-learn that are saved as plain data, beside support vector machines."""
+"""Estimators of scikit-learn, other than support vector machines, that are saved as arrays."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sklearn.linear_model import (
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, StandardScaler
 from sklearn.svm import LinearSVC
 
-__all__ = ["LINEAR", "SCALERS", "SCALER_NAMES"]
+__all__ = ["DEEPEST_PIPELINE", "LINEAR", "SCALERS", "SCALER_NAMES"]
 
 LINEAR = (
     LogisticRegression,
@@ -22,10 +22,12 @@ LINEAR = (
     Perceptron,
     PassiveAggressiveClassifier,
 )
-#: Scalers, and the arrays that they learn.
+#: Scalers and the arrays that they learn.
 SCALERS: dict[type, tuple[str, ...]] = {
     StandardScaler: ("mean_", "var_", "scale_"),
     MinMaxScaler: ("min_", "scale_", "data_min_", "data_max_", "data_range_"),
     MaxAbsScaler: ("max_abs_", "scale_"),
 }
 SCALER_NAMES = {kind.__name__: kind for kind in SCALERS}
+#: How deeply pipelines may be nested.
+DEEPEST_PIPELINE = 10

@@ -1,4 +1,4 @@
-"""Reads fitted estimators from plain data; whatever is not as it must be is a ModelFileError."""
+"""Reads the fitted estimators that `EstimatorWriter` wrote; any mistake is a ModelFileError."""
 
 from __future__ import annotations
 
@@ -8,66 +8,77 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from sklearn.linear_model import (
-    RidgeClassifier,
-)
+from sklearn.linear_model import RidgeClassifier
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import LabelBinarizer, StandardScaler
 from sklearn.svm import SVC, NuSVC
 
-from polytomy.binary import estimator_from
 from polytomy.binary.borders import BorderMachine
 from polytomy.errors import ArgumentError, ModelFileError
-from polytomy.persistence.own.estimator_kinds import LINEAR, SCALER_NAMES, SCALERS
-from polytomy.persistence.own.fields import Fields
+from polytomy.persistence.own.estimator_kinds import DEEPEST_PIPELINE, LINEAR, SCALERS
+from polytomy.persistence.own.fields import Fields, is_finite_number
 from polytomy.persistence.own.number_arrays import NumberReader
-from polytomy.persistence.own.values import (
-    read_labels,
-    read_value,
+from polytomy.persistence.own.templates import (
+    check_step_names,
+    estimator_from_fields,
+    scaler_from_fields,
 )
+from polytomy.persistence.own.values import read_labels
+from polytomy.persistence.own.vector_pools import is_machine
 from polytomy.svm.kernel_functions import KernelFunction
 from polytomy.svm.machines import KernelMachine, VectorPool
 
 __all__ = ["EstimatorReader", "features_of"]
 
+_LARGEST_SEED = 2**32 - 1
+# LIBSVM takes the degree of a kernel as a C int.
+_LARGEST_DEGREE = 2**31 - 1
+
 
 class EstimatorReader:
-    """Reads what an EstimatorWriter wrote; what is not so is a ModelFileError.
+    """Reads fitted estimators.
 
     Parameters
     ----------
-    numbers : where arrays are kept
-    pools : the matrices of vectors
-    others : what skops has read
+    numbers : NumberReader with the arrays
+    pools : list of arrays or CSR matrices, the support vectors of machines
+    skops_objects : list of objects that were saved with skops
     """
 
-    def __init__(self, numbers: NumberReader, pools: Sequence[Any], others: Sequence[Any]) -> None:
-        self._numbers, self._others = numbers, others
+    def __init__(
+        self, numbers: NumberReader, pools: Sequence[Any], skops_objects: Sequence[Any]
+    ) -> None:
+        self._numbers, self._skops_objects = numbers, skops_objects
         self._pools = [VectorPool(matrix) for matrix in pools]
         self._templates: dict[str, Any] = {}
 
     def read(self, fields: Fields) -> Any:
         """Return an estimator."""
+        if fields.raw("kind") == "other":
+            return self.read_skops_object(fields)
+        return self._read_plain(fields, 0)
+
+    def read_skops_object(self, fields: Fields) -> Any:
+        """Return the object saved with skops that a reference points to."""
+        last = len(self._skops_objects) - 1
+        return self._skops_objects[fields.integer("number", least=0, most=last)]
+
+    def _read_plain(self, fields: Fields, depth: int) -> Any:
+        kind = fields.text("kind")
+        if kind == "pipeline":
+            return self._pipeline(fields, depth)
         readers = {
             "machine": self._machine,
             "borders": self._borders,
             "linear": self._linear,
             "scaler": self._scaler,
-            "pipeline": self._pipeline,
-            "other": self.read_other,
         }
-        kind = fields.text("kind")
         if kind not in readers:
-            raise fields.fault("kind", f"one of {', '.join(readers)}")
+            raise fields.fault("kind", f"one of {', '.join((*readers, 'pipeline', 'other'))}")
         return readers[kind](fields)
 
-    def read_other(self, fields: Fields) -> Any:
-        """Return what skops has read."""
-        return self._others[fields.integer("number", least=0, most=len(self._others) - 1)]
-
     def _machine(self, fields: Fields) -> Any:
-        number = fields.integer("pool", least=0, most=len(self._pools) - 1)
-        pool = self._pools[number]
+        pool = self._pools[fields.integer("pool", least=0, most=len(self._pools) - 1)]
         rows = self._numbers.integers(fields.fields("rows"), below=pool.vectors.shape[0])
         coefficients = self._numbers.floats(fields.fields("coefficients"), n_dimensions=1)
         if len(rows) != len(coefficients):
@@ -81,32 +92,29 @@ class EstimatorReader:
         )
         if "specification" not in fields:
             return machine
-        estimator = self._identity(fields, (SVC, NuSVC))
+        estimator = self._new_estimator(fields, (SVC, NuSVC))
         if not len(rows):
             raise fields.fault("rows", "one support vector or more")
-        # All that scikit-learn sets in `fit`, without what it sets when an object is made.
+        # Copy what `fit` sets, but not the parameters.
         for name, value in vars(machine.to_svc()).items():
             if name not in vars(estimator):
                 setattr(estimator, name, value)
+        is_same_kernel = is_machine(estimator) and KernelFunction.of(estimator) == machine.kernel
+        if not is_same_kernel or estimator.degree > _LARGEST_DEGREE:
+            raise fields.fault("specification", "a support vector machine with this kernel")
         return _with_labels(estimator, fields, machine.n_features_in_)
 
-    def _identity(self, fields: Fields, kinds: tuple[type, ...]) -> Any:
-        """Return a new estimator of the kind and with the parameters that a file tells."""
+    def _new_estimator(self, fields: Fields, kinds: tuple[type, ...]) -> Any:
+        """Return a new estimator, of one of some types, with the parameters in the file."""
         specification = fields.text("specification")
         if specification not in self._templates:
-            try:
-                self._templates[specification] = estimator_from(specification, SVC())
-            except ArgumentError as error:
-                raise ModelFileError(
-                    f"{fields.where}: {error} The file may come from another version of "
-                    "scikit-learn."
-                ) from error
-        # Thousands of binaries have the same parameters, and nothing in those can be changed.
+            self._templates[specification] = estimator_from_fields(fields)
+        # Thousands of binaries have the same parameters, which are never changed in place.
         estimator = copy.copy(self._templates[specification])
         if type(estimator) not in kinds:
             raise fields.fault("specification", f"one of {', '.join(k.__name__ for k in kinds)}")
         if "random_state" in fields:
-            estimator.random_state = fields.integer("random_state", least=0)
+            estimator.random_state = fields.integer("random_state", least=0, most=_LARGEST_SEED)
         return estimator
 
     def _borders(self, fields: Fields) -> BorderMachine:
@@ -114,31 +122,35 @@ class EstimatorReader:
             self._numbers.floats(fields.fields(name), n_dimensions=2)
             for name in ("borders", "gradients")
         ]
-        return BorderMachine(*parts)
+        try:
+            return BorderMachine(*parts)
+        except ArgumentError as error:
+            raise ModelFileError(f"{fields.where}: {error}") from error
 
     def _linear(self, fields: Fields) -> Any:
-        model = self._identity(fields, LINEAR)
+        model = self._new_estimator(fields, LINEAR)
         model.coef_ = self._numbers.floats(fields.fields("coefficients"))
         model.intercept_ = self._numbers.floats(fields.fields("intercept"), n_dimensions=1)
-        if not model.coef_.size or model.coef_.shape[:-1] not in ((), (1,)):
+        n_features = model.coef_.size
+        if not n_features or model.coef_.shape not in ((n_features,), (1, n_features)):
             raise fields.fault("coefficients", "a row")
         if model.intercept_.shape != (1,):
             raise fields.fault("intercept", "one number")
         model.t_ = fields.number("n_updates")
         if not model.t_:
             del model.t_
-        _with_labels(model, fields, model.coef_.shape[-1])
+        _with_labels(model, fields, n_features)
         if isinstance(model, RidgeClassifier):
-            model._label_binarizer = _binarizer_of(
-                model.classes_.dtype.str, tuple(model.classes_.tolist())
-            )
+            labels = tuple(model.classes_.tolist())
+            try:
+                model._label_binarizer = _binarizer_of(model.classes_.dtype.str, labels)
+            except ValueError as error:
+                raise fields.fault("classes", "labels of a RidgeClassifier") from error
         return model
 
     def _scaler(self, fields: Fields) -> Any:
-        kind = SCALER_NAMES.get(fields.text("type"))
-        if kind is None:
-            raise fields.fault("type", f"one of {', '.join(SCALER_NAMES)}")
-        scaler = kind(**_read_parameters(fields, kind))
+        scaler = scaler_from_fields(fields, "type")
+        kind = type(scaler)
         n_features = fields.integer("n_features", least=1)
         arrays = fields.fields("arrays")
         for name in SCALERS[kind]:
@@ -151,35 +163,44 @@ class EstimatorReader:
             setattr(scaler, name, array)
         needed = set(SCALERS[kind])
         if kind is StandardScaler:
-            # Without means, or without deviations, it learns less.
             needed = {"scale_", "var_"} if scaler.with_std else set()
             needed |= {"mean_"} if scaler.with_mean else set()
         missing = sorted(name for name in needed if getattr(scaler, name) is None)
         if missing:
-            raise arrays.fault(missing[0], "there")
+            raise ModelFileError(f"{missing[0]} of {arrays.where} is missing")
         if scaler.scale_ is not None and not np.all(scaler.scale_):
-            raise arrays.fault("scale_", "made of numbers other than zero")
+            raise arrays.fault("scale_", "free of zeros")
         fields.number("n_samples")
         scaler.n_samples_seen_ = fields.raw("n_samples")
         return _with_names(scaler, fields, n_features)
 
-    def _pipeline(self, fields: Fields) -> Pipeline:
+    def _pipeline(self, fields: Fields, depth: int) -> Pipeline:
+        if depth >= DEEPEST_PIPELINE:
+            raise ModelFileError(f"{fields.where} is nested too deeply")
         steps: list[tuple[str, Any]] = []
         for each in fields.all_fields("steps"):
-            step = self.read(each.fields("step")) if "step" in each else "passthrough"
-            if isinstance(step, Pipeline):
-                raise each.fault("step", "one estimator")
+            step: Any = "passthrough"
+            if "step" in each:
+                step = self._read_plain(each.fields("step"), depth + 1)
             steps.append((each.text("name"), step))
-        if not steps or len({name for name, _ in steps}) < len(steps):
-            raise fields.fault("steps", "a list of steps with different names")
+        check_step_names([name for name, _ in steps], fields, "steps")
+        if not all(_is_transformer(step) for _, step in steps[:-1]):
+            raise fields.fault("steps", "a list of scalers that ends in a classifier")
         if len({n for _, step in steps if (n := features_of(step)) is not None}) > 1:
             raise fields.fault("steps", "a list of steps for one number of features")
         return Pipeline(steps)
 
 
 def features_of(estimator: Any) -> int | None:
-    """Return the number of features that an estimator takes; None where it does not tell."""
+    """Return the number of features that an estimator takes; None if it does not say."""
+    if isinstance(estimator, Pipeline):
+        first = next((step for _, step in estimator.steps if not isinstance(step, str)), None)
+        return features_of(first)
     return getattr(estimator, "n_features_in_", None)
+
+
+def _is_transformer(step: Any) -> bool:
+    return isinstance(step, str) or hasattr(step, "transform")
 
 
 def _with_labels(estimator: Any, fields: Fields, n_features: int) -> Any:
@@ -201,25 +222,17 @@ def _with_names(estimator: Any, fields: Fields, n_features: int) -> Any:
 
 def _read_kernel(fields: Fields) -> KernelFunction:
     match fields.items("kernel"):
-        case [str(kind), int() | float() as gamma, int(degree), int() | float() as coef0] if (
-            np.isfinite([gamma, coef0]).all() and 0 <= degree < 2**31
+        case [str(kind), gamma, int(degree), coef0] if (
+            is_finite_number(gamma) and is_finite_number(coef0) and 0 <= degree <= _LARGEST_DEGREE
         ):
             try:
                 return KernelFunction(kind, gamma, degree, coef0)
             except ArgumentError as error:
                 raise ModelFileError(f"{fields.where}: {error}") from error
-    raise fields.fault("kernel", "a kernel")
-
-
-def _read_parameters(fields: Fields, kind: type) -> dict[str, Any]:
-    parameters = read_value(fields.raw("parameters"))
-    known = kind().get_params(deep=False)
-    if not isinstance(parameters, dict) or not parameters.keys() <= known.keys():
-        raise fields.fault("parameters", f"a dict of parameters of {kind.__name__}")
-    return parameters
+    raise fields.fault("kernel", "a kernel with its gamma, degree and coef0")
 
 
 @lru_cache(maxsize=64)
 def _binarizer_of(kind: str, classes: tuple[Any, ...]) -> LabelBinarizer:
-    """Return what a ridge classifier keeps of its two labels."""
+    """Return the label binarizer that a fitted RidgeClassifier holds."""
     return LabelBinarizer(neg_label=-1).fit(np.array(classes, dtype=kind))

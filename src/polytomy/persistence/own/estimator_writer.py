@@ -1,7 +1,7 @@
-"""Writes fitted estimators as plain data: machines, linear models, scalers, pipelines of them.
+"""Writes fitted SVMs, linear models, scalers and pipelines of them as JSON and arrays.
 
-What is none of these is left to skops. An estimator's parameters are kept as the specification
-that a control text would have, so reading them never evaluates anything.
+Any other estimator is saved with skops. Parameters of estimators are written as the specification
+that a control text would have, so reading them never evaluates code.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from sklearn.pipeline import Pipeline
 from polytomy.binary import specification_of
 from polytomy.binary.borders import BorderMachine
 from polytomy.errors import ArgumentError
-from polytomy.persistence.own.estimator_kinds import LINEAR, SCALERS
+from polytomy.persistence.own.estimator_kinds import DEEPEST_PIPELINE, LINEAR, SCALERS
 from polytomy.persistence.own.number_arrays import NumberWriter
 from polytomy.persistence.own.values import (
     NotPlainError,
@@ -29,45 +29,50 @@ from polytomy.persistence.own.vector_pools import SupportPools, is_machine
 from polytomy.svm.kernel_functions import KernelFunction
 from polytomy.svm.machines import KernelMachine
 
-__all__ = ["EstimatorWriter", "machines_in"]
+__all__ = ["EstimatorWriter", "changed_parameters", "machines_in"]
 
 
 def machines_in(estimators: Sequence[Any]) -> list[Any]:
-    """Return the support vector machines among estimators, and at the ends of pipelines."""
-    ends = [each.steps[-1][1] if type(each) is Pipeline else each for each in estimators]
-    return [each for each in ends if is_machine(each)]
+    """Return the estimators, or last steps of pipelines, that are support vector machines."""
+    return [last for each in estimators if is_machine(last := _last_step(each))]
+
+
+def _last_step(estimator: Any) -> Any:
+    while type(estimator) is Pipeline:
+        estimator = estimator.steps[-1][1]
+    return estimator
 
 
 class EstimatorWriter:
-    """Writes fitted estimators.
+    """Writes fitted estimators as JSON.
 
     Attributes
     ----------
-    others : list of objects that are no plain data
+    skops_objects : list of objects to save with skops
 
     Parameters
     ----------
-    numbers : where arrays are kept
-    pools : where the machines' vectors are
+    numbers : NumberWriter that stores the arrays
+    pools : SupportPools with the vectors of all machines that will be written
     """
 
     def __init__(self, numbers: NumberWriter, pools: SupportPools) -> None:
-        self.others: list[Any] = []
+        self.skops_objects: list[Any] = []
         self._numbers, self._pools = numbers, pools
 
     def write(self, estimator: Any) -> dict[str, Any]:
-        """Return an estimator as JSON; what is no plain data is kept in `others`."""
+        """Return an estimator as JSON; those that are not plain arrays go to `skops_objects`."""
         try:
             return self._plain(estimator)
         except (NotPlainError, ArgumentError):
-            return self.write_other(estimator)
+            return self.write_with_skops(estimator)
 
-    def write_other(self, thing: Any) -> dict[str, Any]:
-        """Return the reference to something that is left to skops."""
-        self.others.append(thing)
-        return {"kind": "other", "number": len(self.others) - 1}
+    def write_with_skops(self, instance: Any) -> dict[str, Any]:
+        """Add an object to `skops_objects` and return the reference to it."""
+        self.skops_objects.append(instance)
+        return {"kind": "other", "number": len(self.skops_objects) - 1}
 
-    def _plain(self, estimator: Any) -> dict[str, Any]:
+    def _plain(self, estimator: Any, depth: int = 0) -> dict[str, Any]:
         kind = type(estimator)
         if is_machine(estimator):
             return self._machine(estimator)
@@ -82,8 +87,8 @@ class EstimatorWriter:
         if kind in SCALERS:
             return self._scaler(estimator)
         if kind is Pipeline:
-            return self._pipeline(estimator)
-        raise NotPlainError(f"{kind.__name__} is no plain data")
+            return self._pipeline(estimator, depth)
+        raise NotPlainError(f"{kind.__name__} is not saved as plain arrays")
 
     def _machine(self, machine: Any) -> dict[str, Any]:
         is_own = type(machine) is KernelMachine
@@ -104,7 +109,7 @@ class EstimatorWriter:
 
     def _linear(self, model: Any) -> dict[str, Any]:
         if getattr(model, "average", False):
-            raise NotPlainError("an averaged model has more to keep")
+            raise NotPlainError("an averaged model has more attributes")
         coefficients = model.coef_
         if issparse(coefficients):
             raise NotPlainError("sparse coefficients are rare")
@@ -121,7 +126,7 @@ class EstimatorWriter:
         return {
             "kind": "scaler",
             "type": type(scaler).__name__,
-            "parameters": value_to_json(_changed_parameters(scaler)),
+            "parameters": value_to_json(changed_parameters(scaler)),
             "n_features": int(scaler.n_features_in_),
             "n_samples": value_to_json(scaler.n_samples_seen_),
             "arrays": {
@@ -132,21 +137,22 @@ class EstimatorWriter:
             **_names(scaler),
         }
 
-    def _pipeline(self, pipeline: Pipeline) -> dict[str, Any]:
-        if _changed_parameters(pipeline).keys() - {"steps"}:
-            raise NotPlainError("the pipeline has options")
+    def _pipeline(self, pipeline: Pipeline, depth: int) -> dict[str, Any]:
+        if changed_parameters(pipeline).keys() - {"steps"} or depth >= DEEPEST_PIPELINE:
+            raise NotPlainError("the pipeline has options, or is nested too deeply")
         steps = []
         for name, step in pipeline.steps:
             is_empty = step is None or isinstance(step, str)
-            steps.append({"name": name, "step": None if is_empty else self._plain(step)})
+            written = None if is_empty else self._plain(step, depth + 1)
+            steps.append({"name": name, "step": written})
         return {"kind": "pipeline", "steps": steps}
 
 
 def _identity(estimator: Any) -> dict[str, Any]:
-    """Return what tells an estimator's kind, parameters and labels."""
+    """Return the type, parameters and labels of an estimator."""
     seed = getattr(estimator, "random_state", None)
     if seed is not None:
-        # Each binary has its own; without it they share a specification, which is read once.
+        # Seeds differ between binaries. Without them, binaries share a specification, read once.
         estimator = copy.copy(estimator)
         estimator.random_state = None
     return {
@@ -162,15 +168,15 @@ def _names(estimator: Any) -> dict[str, Any]:
     return {} if names is None else {"feature_names": [str(name) for name in names]}
 
 
-def _changed_parameters(estimator: BaseEstimator) -> dict[str, Any]:
-    """Return the parameters that are not those of a new object."""
+def changed_parameters(estimator: BaseEstimator) -> dict[str, Any]:
+    """Return the parameters that differ from the defaults."""
     if isinstance(estimator, Pipeline):
-        usual = Pipeline([("a", "passthrough")]).get_params(deep=False)
+        defaults = Pipeline([("a", "passthrough")]).get_params(deep=False)
     else:
-        usual = type(estimator)().get_params(deep=False)
-    given = estimator.get_params(deep=False)
+        defaults = type(estimator)().get_params(deep=False)
+    actual = estimator.get_params(deep=False)
     return {
         name: value
-        for name, value in given.items()
-        if value is not usual[name] and value != usual[name]
+        for name, value in actual.items()
+        if value is not defaults[name] and value != defaults[name]
     }

@@ -1,4 +1,8 @@
-"""Loading a classifier from one file, without trust in it."""
+"""Loading a classifier from a .polytomy file that is not trusted.
+
+Every value is checked where it is read, and a wrong one is a ModelFileError. Other exceptions are
+not caught: they would be mistakes of this package.
+"""
 
 from __future__ import annotations
 
@@ -26,10 +30,11 @@ from polytomy.persistence.own.saving import (
     FORMAT,
     FORMAT_VERSION,
     INTEGERS,
-    OTHERS,
+    SKOPS_OBJECTS,
     scheme_member,
 )
-from polytomy.persistence.own.skops_objects import others_from_bytes
+from polytomy.persistence.own.skops_objects import load_skops_objects
+from polytomy.persistence.own.templates import check_step_names
 from polytomy.persistence.own.values import read_labels
 from polytomy.scheme import Scheme
 from polytomy.scheme.ensemble import SchemeEnsemble
@@ -39,53 +44,44 @@ __all__ = ["load_archive", "open_archive", "read_n_features"]
 
 
 def load_archive(path: str | os.PathLike[str], trusted: Sequence[str] = ()) -> Any:
-    """Return the classifier, or the pipeline that ends in one, of a .polytomy file."""
+    """Return the classifier, or the pipeline that ends in one, in a .polytomy file."""
     archive, fields = open_archive(path)
     try:
         return _read_model(archive, fields, trusted)
     except ModelFileError as error:
-        if str(error).startswith(archive.source):
-            raise
-        raise archive.fault(str(error)) from error
-    except (
-        PolytomyError,
-        ArithmeticError,
-        AttributeError,
-        LookupError,
-        MemoryError,
-        RecursionError,
-        TypeError,
-        ValueError,
-    ) as error:
-        # What the parts of a model say when they do not go together.
+        raise archive.locate(error) from error
+    except PolytomyError as error:
+        # The scheme, the classes, the solver and the binaries do not fit together.
         raise archive.fault(f"the model is not consistent: {error}") from error
 
 
 def open_archive(path: str | os.PathLike[str]) -> tuple[Archive, Fields]:
-    """Return a .polytomy file and its description, if its format can be read."""
+    """Return a .polytomy file and its description; ModelFileError if the format is unknown."""
     archive = Archive(path)
     fields = Fields(archive.description, "the model")
     if fields.raw("format") != FORMAT:
-        raise archive.fault("this is no model that polytomy saved")
+        raise archive.fault("this is not a model saved by polytomy")
     version = fields.raw("format_version")
     if type(version) is not int or version < 1:
-        raise archive.fault("the file does not tell its format's version")
+        raise archive.fault("the format version is missing")
     if version > FORMAT_VERSION:
-        writer = fields.fields("versions").raw("polytomy")
+        versions = fields.raw("versions")
+        writer = versions.get("polytomy") if isinstance(versions, dict) else None
         raise archive.fault(
-            f"the file was written by polytomy {writer!s:.20} in format {version}; this version "
-            f"reads formats up to {FORMAT_VERSION}. Install a newer one: pip install -U polytomy"
+            f"the file was written by polytomy {writer!s:.20} in format {version!s:.20}; this "
+            f"version reads formats up to {FORMAT_VERSION}. Install a newer version: pip install "
+            "-U polytomy"
         )
     return archive, fields
 
 
 def _read_model(archive: Archive, fields: Fields, trusted: Sequence[str]) -> Any:
     numbers = NumberReader(archive.array(FLOATS), archive.array(INTEGERS))
-    others: list[Any] = []
-    if OTHERS in archive:
-        others = others_from_bytes(archive.content(OTHERS), trusted, archive.source)
+    objects: list[Any] = []
+    if SKOPS_OBJECTS in archive:
+        objects = load_skops_objects(archive.content(SKOPS_OBJECTS), trusted, archive.source)
     pools = [numbers.matrix(each) for each in fields.all_fields("pools")]
-    reader = EstimatorReader(numbers, pools, others)
+    reader = EstimatorReader(numbers, pools, objects)
     binaries = [read_binary(each, reader, numbers) for each in fields.all_fields("binaries")]
     scheme = _read_scheme(archive, fields)
     parameters = read_parameters(fields.fields("parameters"), reader, binaries)
@@ -102,29 +98,46 @@ def _read_model(archive: Archive, fields: Fields, trusted: Sequence[str]) -> Any
     )
     if "pipeline" not in fields:
         return classifier
-    written = fields.fields("pipeline")
+    return _read_pipeline(fields.fields("pipeline"), reader, classifier)
+
+
+def _read_pipeline(fields: Fields, reader: EstimatorReader, classifier: Any) -> Pipeline:
+    """Return the pipeline that ends in the classifier."""
     steps: list[Any] = [
         "passthrough" if each is None else reader.read(Fields(each, "a step of the pipeline"))
-        for each in written.items("steps")
+        for each in fields.items("steps")
     ]
-    are_scalers = all(type(step) in SCALERS for step in steps if not isinstance(step, str))
+    transformers = [step for step in steps if not isinstance(step, str)]
+    if not all(hasattr(step, "transform") for step in transformers):
+        raise fields.fault("steps", "a list of transformers")
+    are_scalers = all(type(step) in SCALERS for step in transformers)
     expected = {None, features_of(classifier)}
-    if are_scalers and not {features_of(step) for step in steps} <= expected:
-        raise written.fault("steps", "made for the features of the classifier")
-    names = written.texts("names")
-    if len(names) != len(steps) + 1 or len(set(names)) < len(names):
-        raise written.fault("names", "a name for each step")
+    if are_scalers and not {features_of(step) for step in transformers} <= expected:
+        raise fields.fault("steps", "for the number of features of the classifier")
+    names = fields.texts("names")
+    if len(names) != len(steps) + 1:
+        raise fields.fault("names", "a name for each step")
+    check_step_names(names, fields, "names")
     return Pipeline(list(zip(names, [*steps, classifier], strict=True)))
 
 
 def read_n_features(fields: Fields, binaries: Sequence[TrainedBinary] = ()) -> int | None:
-    """Return the number of features, which all binaries must have that take features."""
-    if "n_features" not in fields:
-        return None
-    n_features = fields.integer("n_features", least=1, most=2**31 - 1)
+    """Return the number of features, if it is known; ModelFileError if a binary takes another."""
+    n_features = None
+    if "n_features" in fields:
+        n_features = fields.integer("n_features", least=1, most=2**31 - 1)
+    expected = n_features
     for binary in binaries:
-        # With a precomputed kernel, its features are some of the samples.
-        if binary.columns is None and features_of(binary.estimator) not in (None, n_features):
+        own = features_of(binary.estimator)
+        if binary.columns is None:
+            expected = own if expected is None else expected
+            is_right = own in (None, expected)
+        else:
+            # With a precomputed kernel, a binary takes the columns of its own training samples.
+            highest = int(binary.columns.max(initial=-1))
+            is_inside = n_features is not None and highest < n_features
+            is_right = is_inside and own in (None, len(binary.columns))
+        if not is_right:
             raise fields.fault("n_features", f"that of the binary {binary.name}")
     return n_features
 
@@ -139,9 +152,9 @@ def _read_scheme(archive: Archive, fields: Fields) -> Scheme | SchemeEnsemble:
 def _read_text(archive: Archive, name: str) -> Scheme:
     text = archive.text(name)
     try:
-        # A few words of a design can stand for millions of partitions.
+        # A design of a few words can stand for millions of partitions.
         if _has_design(parse_text(Source(text, name))):
-            raise archive.fault("the scheme has a design in it, which saved schemes never have")
+            raise archive.fault("the scheme contains a design, which saved schemes never do")
         return parse_with_warnings(text, name)[0]
     except ControlError as error:
         raise archive.fault(f"the scheme cannot be read: {error}") from error

@@ -1,6 +1,6 @@
-"""All numbers of a model in two long arrays, and references into them.
+"""All numbers of a model in two long arrays, with references into them.
 
-Thousands of small arrays would each have a header and be packed on their own.
+Thousands of small arrays would each need a header and compress worse.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _SINGLE = "float32"
 
 
 class NumberWriter:
-    """Collects arrays.
+    """Collects arrays and returns references to them.
 
     Examples
     --------
@@ -38,13 +38,13 @@ class NumberWriter:
         self._n_floats = self._n_integers = 0
 
     def floats(self, array: Any, *, by_columns: bool = False) -> dict[str, Any]:
-        """Keep an array of floats and return the reference to it.
+        """Store an array of floats and return the reference to it.
 
-        A matrix whose values repeat within columns packs better by columns.
+        A matrix whose values repeat within columns compresses better by columns.
         """
         array = np.asarray(array)
         if not np.isfinite(array).all():
-            raise ModelFileError("the model has values that are not finite; it cannot be saved")
+            raise ModelFileError("the model has values that are not finite, so it cannot be saved")
         reference = {"start": self._n_floats, "shape": list(array.shape)}
         if array.dtype == np.float32:
             reference["type"] = _SINGLE
@@ -56,7 +56,7 @@ class NumberWriter:
         return reference
 
     def integers(self, array: Any) -> dict[str, Any]:
-        """Keep an array of integers, of one dimension, and return the reference to it."""
+        """Store a one-dimensional array of integers and return the reference to it."""
         flat = np.asarray(array, dtype=np.int64)
         reference = {"start": self._n_integers, "shape": list(flat.shape)}
         self._integers.append(flat)
@@ -64,7 +64,7 @@ class NumberWriter:
         return reference
 
     def matrix(self, matrix: Any) -> dict[str, Any]:
-        """Keep a dense or sparse matrix of floats and return the reference to it."""
+        """Store a dense or sparse matrix of floats and return the reference to it."""
         is_sparse: bool = issparse(matrix)
         if not is_sparse:
             return self.floats(matrix, by_columns=True)
@@ -88,55 +88,63 @@ class NumberWriter:
 
 
 class NumberReader:
-    """Gives arrays back; a reference that is none is a ModelFileError.
+    """Returns the arrays that references point to; ModelFileError if a reference is wrong.
 
     Parameters
     ----------
-    floats, integers : what the writer returned of all
+    floats, integers : the two arrays of a NumberWriter
     """
 
     def __init__(self, floats: NDArray[Any], integers: NDArray[Any]) -> None:
         if floats.dtype != np.float64 or floats.ndim != 1:
-            raise ModelFileError("the floats of the model are no array of double precision")
+            raise ModelFileError("the floats of the model are not a one-dimensional float64 array")
         if integers.dtype.kind not in "iu" or integers.ndim != 1:
-            raise ModelFileError("the integers of the model are no array of integers")
+            raise ModelFileError(
+                "the integers of the model are not a one-dimensional array of integers"
+            )
         self._floats, self._integers = floats, integers
 
     def floats(self, reference: Fields, *, n_dimensions: int | None = None) -> NDArray[Any]:
-        """Return the floats that a reference leads to."""
+        """Return the floats that a reference points to."""
         shape = self._shape(reference)
         if n_dimensions is not None and len(shape) != n_dimensions:
-            raise ModelFileError(f"{reference.where} has {len(shape)} dimensions")
+            raise ModelFileError(
+                f"{reference.where} has {len(shape)} dimensions instead of {n_dimensions}"
+            )
         flat = self._part(self._floats, reference, shape)
         if "order" in reference:
             array = np.ascontiguousarray(flat.reshape(shape[::-1]).T)
         else:
             array = flat.reshape(shape).copy()
-        return array.astype(np.float32) if reference.raw("type") == _SINGLE else array
+        if reference.raw("type") != _SINGLE:
+            return array
+        if np.abs(array).max(initial=0.0) > np.finfo(np.float32).max:
+            raise ModelFileError(f"{reference.where} has values that are too large for {_SINGLE}")
+        return array.astype(np.float32)
 
     def integers(self, reference: Fields, *, below: int) -> NDArray[np.int64]:
-        """Return the integers that a reference leads to, all from 0 up to a bound."""
+        """Return the integers that a reference points to, all at least 0 and below a bound."""
         shape = self._shape(reference)
         if len(shape) != 1:
-            raise ModelFileError(f"{reference.where} is not of one dimension")
+            raise ModelFileError(f"{reference.where} is not one-dimensional")
         flat = self._part(self._integers, reference, shape)
         if len(flat) and not (flat.min() >= 0 and flat.max() < below):
             raise ModelFileError(f"{reference.where} has values out of range")
         return flat.astype(np.int64)
 
     def matrix(self, reference: Fields) -> Any:
-        """Return the dense or sparse matrix that a reference leads to."""
+        """Return the dense or sparse matrix that a reference points to."""
         if "sparse" not in reference:
             return self.floats(reference, n_dimensions=2)
         shape = checked_shape(reference.items("sparse"), reference.where)
         if len(shape) != 2 or max(shape) >= 2**31:
-            raise ModelFileError(f"{reference.where} is no matrix")
+            raise ModelFileError(f"{reference.where} is not a matrix")
         values = self.floats(reference.fields("values"), n_dimensions=1)
         columns = self.integers(reference.fields("columns"), below=shape[1])
         ends = self.integers(reference.fields("ends"), below=len(values) + 1)
         are_ends = len(ends) == shape[0] + 1 and ends[0] == 0 and ends[-1] == len(values)
         if not are_ends or len(columns) != len(values) or np.any(np.diff(ends) < 0):
-            raise ModelFileError(f"{reference.where} is no sparse matrix by rows")
+            raise ModelFileError(f"{reference.where} is not a sparse matrix in CSR format")
         parts = values, columns.astype(np.int32), ends.astype(np.int32)
         return csr_matrix(parts, shape=shape)
 
@@ -148,12 +156,12 @@ class NumberReader:
     ) -> NDArray[Any]:
         start, size = reference.integer("start", least=0), math.prod(shape)
         if start + size > len(numbers):
-            raise ModelFileError(f"{reference.where} lies beyond the numbers of the model")
+            raise ModelFileError(f"{reference.where} points beyond the numbers of the model")
         return numbers[start : start + size]
 
 
 def checked_shape(shape: list[Any], where: str) -> tuple[int, ...]:
-    """Return the shape of an array of at most two dimensions; ModelFileError if it is none."""
+    """Return the shape of an array of at most two dimensions, or raise ModelFileError."""
     if len(shape) > 2 or any(type(n) is not int or not 0 <= n < 2**53 for n in shape):
-        raise ModelFileError(f"{where} has no shape")
+        raise ModelFileError(f"{where} does not have a valid shape")
     return tuple(shape)

@@ -1,4 +1,4 @@
-"""Saving a fitted classifier to one file."""
+"""Saving a fitted classifier to a .polytomy file."""
 
 from __future__ import annotations
 
@@ -8,45 +8,52 @@ from collections.abc import Mapping
 from importlib.metadata import version
 from typing import Any
 
-from sklearn.pipeline import Pipeline
-
 from polytomy.classifier import PolytomyClassifier
 from polytomy.composition import members_of
-from polytomy.errors import ArgumentError
+from polytomy.errors import Argument, ArgumentError
+from polytomy.inputs.pipelines import split_pipeline
 from polytomy.persistence.own.archive import array_bytes, write_archive
 from polytomy.persistence.own.binaries import write_binary
 from polytomy.persistence.own.composition_fields import write_composition
 from polytomy.persistence.own.estimator_writer import EstimatorWriter, machines_in
 from polytomy.persistence.own.number_arrays import NumberWriter
 from polytomy.persistence.own.parameters import write_parameters
-from polytomy.persistence.own.skops_objects import others_to_bytes
+from polytomy.persistence.own.skops_objects import dump_skops_objects
 from polytomy.persistence.own.values import NotPlainError, labels_to_json, value_to_json
 from polytomy.persistence.own.vector_pools import SupportPools
 from polytomy.scheme.ensemble import SchemeEnsemble
 
-__all__ = ["FLOATS", "FORMAT", "FORMAT_VERSION", "INTEGERS", "OTHERS", "save", "scheme_member"]
+__all__ = [
+    "FLOATS",
+    "FORMAT",
+    "FORMAT_VERSION",
+    "INTEGERS",
+    "SKOPS_OBJECTS",
+    "save",
+    "scheme_member",
+]
 
 FORMAT = "polytomy model"
-#: Raised when older versions of polytomy could not read the file any more.
+#: Increased when older versions of polytomy cannot read the file any more.
 FORMAT_VERSION = 1
-FLOATS, INTEGERS, OTHERS = "floats.npy", "integers.npy", "others.skops"
+FLOATS, INTEGERS, SKOPS_OBJECTS = "floats.npy", "integers.npy", "others.skops"
 
 
 def save(
     classifier: Any, path: str | os.PathLike[str], *, metadata: Mapping[str, Any] | None = None
 ) -> None:
-    """Save a fitted classifier to one file, which appears whole or not at all.
+    """Save a fitted classifier to one file, which is written completely or not at all.
 
-    Support vector machines, linear models, scalers in pipelines before them, and calibrators are
-    written as plain numbers and text, each support vector once. Other estimators are written by
-    skops, if it is installed. `load` gives a classifier that answers the same.
+    Support vector machines, linear models, pipelines of these after scalers, and calibrators are
+    saved as arrays and text, each support vector once. Other estimators are saved with skops, if
+    it is installed. `load` returns a classifier that gives the same answers.
 
     Parameters
     ----------
     classifier : fitted PolytomyClassifier, or a pipeline of transformers that ends in one
-    path : file; its name usually ends in .polytomy
+    path : file; by convention its name ends in .polytomy
     metadata : dict of text and numbers, optional
-        Kept in the file, for `read_info`.
+        Stored in the file and returned by `read_info`.
 
     Examples
     --------
@@ -61,10 +68,9 @@ def save(
     >>> bool((again.predict_proba(X) == classifier.predict_proba(X)).all())
     True
     """
-    pipeline, core = _taken_apart(classifier)
+    core = _checked_core(classifier)
     if not hasattr(core, "composition_"):
         raise ArgumentError("the classifier is not fitted, so there is nothing to save. Fit it.")
-    before = [] if pipeline is None else [step for _, step in pipeline.steps[:-1]]
     numbers = NumberWriter()
     pools = SupportPools(machines_in([binary.estimator for binary in core.binaries_]))
     writer = EstimatorWriter(numbers, pools)
@@ -81,11 +87,10 @@ def save(
         "pools": [numbers.matrix(matrix) for matrix in pools.matrices],
         "binaries": [write_binary(binary, writer, numbers) for binary in core.binaries_],
     }
-    if pipeline is not None:
-        names = [name for name, _ in pipeline.steps]
+    if core is not classifier:
         description["pipeline"] = {
-            "names": names,
-            "steps": [None if isinstance(step, str) else writer.write(step) for step in before],
+            "names": [name for name, _ in classifier.steps],
+            "steps": [_write_step(step, writer) for _, step in classifier.steps[:-1]],
         }
     if isinstance(core.scheme_, SchemeEnsemble):
         description["n_schemes"] = len(core.scheme_)
@@ -95,25 +100,29 @@ def save(
         FLOATS: array_bytes(numbers.all_floats()),
         INTEGERS: array_bytes(numbers.all_integers()),
     }
-    if writer.others:
-        members[OTHERS] = others_to_bytes(writer.others)
+    if writer.skops_objects:
+        members[SKOPS_OBJECTS] = dump_skops_objects(writer.skops_objects)
     write_archive(path, description, members)
 
 
 def scheme_member(number: int) -> str:
-    """Return the name of the member that holds a scheme, of which an ensemble has several."""
+    """Return the name of the member that holds the scheme, or one scheme of an ensemble."""
     return "scheme.control" if number == 0 else f"scheme-{number}.control"
 
 
-def _taken_apart(classifier: Any) -> tuple[Pipeline | None, PolytomyClassifier]:
-    """Return the pipeline, if there is one, and the classifier that ends it."""
-    core = classifier.steps[-1][1] if type(classifier) is Pipeline else classifier
+def _checked_core(classifier: Any) -> PolytomyClassifier:
+    """Return the classifier itself, or the one that a pipeline ends in."""
+    core = split_pipeline(classifier)[1]
     if type(core) is not PolytomyClassifier:
         raise ArgumentError(
-            f"{type(classifier).__name__} cannot be saved. Give a PolytomyClassifier, or a "
+            f"{type(classifier).__name__} cannot be saved. Pass a PolytomyClassifier, or a "
             "pipeline that ends in one."
         )
-    return (classifier if classifier is not core else None), core
+    return core
+
+
+def _write_step(step: Any, writer: EstimatorWriter) -> dict[str, Any] | None:
+    return None if step is None or isinstance(step, str) else writer.write(step)
 
 
 def _feature_names(classifier: PolytomyClassifier) -> list[str] | None:
@@ -131,5 +140,6 @@ def _checked_metadata(metadata: Mapping[str, Any] | None) -> Any:
         return value_to_json(dict(metadata or {}))
     except (NotPlainError, TypeError, ValueError) as error:
         raise ArgumentError(
-            f"metadata={metadata!r} cannot be saved; give a dict of text, numbers and lists"
+            Argument("metadata", metadata),
+            " cannot be saved. Pass a dict of text, numbers and lists.",
         ) from error

@@ -1,7 +1,7 @@
-"""Objects that are no plain data, by skops, which is an extra.
+"""Estimators that are not plain arrays, saved with skops (an optional dependency).
 
-skops makes objects only of types that it trusts: scikit-learn's, NumPy's and SciPy's, and those
-that the user names.
+skops only creates objects of types that it trusts: those of scikit-learn, NumPy and SciPy, and
+those that the user names.
 """
 
 from __future__ import annotations
@@ -9,93 +9,105 @@ from __future__ import annotations
 import io
 import sys
 import zipfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any, cast
 
-from polytomy.errors import ArgumentError, ModelFileError, PolytomyWarning, warn_caller
+from polytomy.errors import Argument, ArgumentError, ModelFileError, PolytomyWarning, warn_caller
 from polytomy.files import read_array_header
+from polytomy.persistence.own.archive import ZIP_ERRORS
 
-__all__ = ["others_from_bytes", "others_to_bytes"]
+__all__ = ["dump_skops_objects", "load_skops_objects"]
 
+# Unpacked, the archive that skops wrote may take this many times its size, or this many bytes.
 _LARGEST_RATIO = 256
 _FREE_BYTES = 2**26
 
 
-def others_to_bytes(others: Sequence[Any]) -> bytes:
-    """Return objects as skops writes them; a warning names types that must be trusted to load."""
-    skops = _import_skops(f"{type(others[0]).__name__} is no estimator that is saved as plain data")
+def dump_skops_objects(objects: Sequence[Any]) -> bytes:
+    """Return objects as skops writes them; warn of types that must be trusted to load them."""
+    skops = _import_skops(f"{type(objects[0]).__name__} cannot be saved as plain arrays")
     try:
-        content = bytes(skops.dumps(list(others), compression=zipfile.ZIP_DEFLATED))
-        unknown = sorted(skops.get_untrusted_types(data=content))
+        content = bytes(skops.dumps(list(objects), compression=zipfile.ZIP_DEFLATED))
+        untrusted = sorted(skops.get_untrusted_types(data=content))
     except Exception as error:
-        # Any object may be in there, and say in any way that it cannot be written.
+        # The objects may be of any type and raise anything when they are written.
         raise ArgumentError(
-            f"skops cannot write {_kinds(others)}: {error}. Use joblib.dump, and load its file "
-            "only if nobody else can have changed it."
+            f"skops cannot save {_type_names(objects)}: {error}. Use joblib.dump instead, and load "
+            "that file only if nobody else can have changed it."
         ) from error
-    for name in unknown:
-        module, _, called = name.rpartition(".")
-        if not hasattr(sys.modules.get(module), called):
+    for name in untrusted:
+        module, _, attribute = name.rpartition(".")
+        if not hasattr(sys.modules.get(module), attribute):
             raise ArgumentError(
-                f"{called} of {_kinds(others)} could never be loaded: it is a lambda, or was made "
-                f"inside a function, so nothing in module {module} has its name. Define it at the "
-                "top of a module."
+                f"{attribute} in {_type_names(objects)} could not be loaded again: module {module} "
+                "has nothing of that name, because it is a lambda or was defined inside a "
+                "function. Define it at the top level of a module."
             )
-    if unknown:
+    if untrusted:
         warn_caller(
-            f"{_kinds(others)} can be loaded only by those who trust its types; they say "
-            f"{_naming(unknown)}",
+            PolytomyWarning(
+                f"{_type_names(objects)} can only be loaded by naming the types to trust: ",
+                Argument("trusted", untrusted),
+            ),
             PolytomyWarning,
         )
     return content
 
 
-def others_from_bytes(content: bytes, trusted: Sequence[str], source: str) -> list[Any]:
-    """Return objects that skops wrote; ModelFileError for types that are not trusted."""
-    skops = _import_skops(f"{source} holds estimators that are not saved as plain data")
+def load_skops_objects(content: bytes, trusted: Sequence[str], source: str) -> list[Any]:
+    """Return the objects that skops wrote; ModelFileError if a type is not trusted.
+
+    Parameters
+    ----------
+    content : what `dump_skops_objects` returned
+    trusted : names of types to trust, beside those that skops trusts itself
+    source : name of the file, for messages
+    """
+    skops = _import_skops(f"{source} holds estimators that are not plain arrays")
+    problem = _size_problem(content)
+    if problem:
+        raise ModelFileError(f"{source}: skops cannot read its part of the file: {problem}")
     try:
-        _check_sizes(content)
-        unknown = set(skops.get_untrusted_types(data=content)) - set(trusted)
-        if unknown:
-            raise ModelFileError(
-                f"{source}: the file holds types that are not trusted: "
-                f"{', '.join(sorted(unknown))}. If you know that they are harmless, say "
-                f"{_naming(sorted(unknown))}."
-            )
-        others = skops.loads(content, trusted=list(trusted))
-    except ModelFileError:
-        raise
+        untrusted = sorted(set(skops.get_untrusted_types(data=content)) - set(trusted))
+        objects = [] if untrusted else skops.loads(content, trusted=list(trusted))
     except Exception as error:
-        # skops does not say what a damaged file raises.
+        # skops does not document what a damaged file raises, and it calls the types' own code.
         raise ModelFileError(
             f"{source}: skops cannot read its part of the file: {error}"
         ) from error
-    if not isinstance(others, list):
-        raise ModelFileError(f"{source}: skops' part of the file is no list")
-    return others
+    if untrusted:
+        raise ModelFileError(
+            f"{source}: the file contains types that are not trusted: {', '.join(untrusted)}. If "
+            "you know that they are harmless, use ",
+            Argument("trusted", untrusted),
+            ".",
+        )
+    if not isinstance(objects, list):
+        raise ModelFileError(f"{source}: skops' part of the file is not a list")
+    return objects
 
 
-def _check_sizes(content: bytes) -> None:
-    """Raise ValueError if the archive within would unpack to far more than it is."""
-    with zipfile.ZipFile(io.BytesIO(content)) as archive:
-        infos = archive.infolist()
-        if sum(info.file_size for info in infos) > max(_FREE_BYTES, _LARGEST_RATIO * len(content)):
-            raise ValueError("it would unpack to far more than it is")
-        for info in infos:
-            if info.filename.endswith(".npy"):
-                with archive.open(info) as member:
-                    header = read_array_header(cast(io.BufferedReader, member))
-                if header.size != info.file_size:
-                    raise ValueError(f"an array of shape {header.shape} is not that large")
+def _size_problem(content: bytes) -> str:
+    """Return why an archive must not be unpacked, or an empty text."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            infos = archive.infolist()
+            n_bytes = sum(info.file_size for info in infos)
+            if n_bytes > max(_FREE_BYTES, _LARGEST_RATIO * len(content)):
+                return f"its {len(content):,} bytes would unpack to {n_bytes:,}"
+            for info in infos:
+                if info.filename.endswith(".npy"):
+                    with archive.open(info) as member:
+                        header = read_array_header(cast(io.BufferedReader, member))
+                    if header.size != info.file_size:
+                        return f"an array of shape {header.shape} has the wrong size"
+    except ZIP_ERRORS as error:
+        return str(error) or type(error).__name__
+    return ""
 
 
-def _naming(types: Iterable[str]) -> str:
-    """Return the argument of `load` that trusts types."""
-    return "trusted=[" + ", ".join(f'"{name}"' for name in types) + "]"
-
-
-def _kinds(others: Sequence[Any]) -> str:
-    return ", ".join(sorted({type(each).__name__ for each in others}))
+def _type_names(objects: Sequence[Any]) -> str:
+    return ", ".join(sorted({type(each).__name__ for each in objects}))
 
 
 def _import_skops(reason: str) -> Any:
@@ -103,6 +115,6 @@ def _import_skops(reason: str) -> Any:
         import skops.io
     except ImportError as error:
         raise ArgumentError(
-            f"{reason}, and needs skops. Install it with: pip install polytomy[skops]"
+            f"{reason}, so skops is needed. Install it with: pip install polytomy[skops]"
         ) from error
     return skops.io

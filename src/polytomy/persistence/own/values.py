@@ -1,8 +1,9 @@
-"""Values of parameters, and labels, as JSON that reads back as the same values."""
+"""Parameter values and labels as JSON that reads back as the same values."""
 
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -15,7 +16,10 @@ from polytomy.persistence.own.fields import Fields
 __all__ = ["NotPlainError", "labels_to_json", "read_labels", "read_value", "value_to_json"]
 
 _DEEPEST = 20
-#: What the labels of an array are, by the letter of its type.
+_BYTE_ORDERS = "<>=|"
+#: Types of label arrays, without their byte order.
+_DTYPES = {np.dtype(code).str[1:] for code in "?bhilqBHILQefdg"} | {"O"}
+#: Python types that labels of an array may have in JSON, by the kind of the array's dtype.
 _LABELS: dict[str, tuple[type, ...]] = {
     "b": (bool,),
     "i": (int,),
@@ -27,11 +31,11 @@ _LABELS: dict[str, tuple[type, ...]] = {
 
 
 class NotPlainError(ValueError):
-    """A value that is more than numbers, text and collections of them."""
+    """A value that is not made of numbers, text and collections of them."""
 
 
 def value_to_json(value: Any) -> Any:
-    """Return a plain value as JSON; NotPlainError if it is something else.
+    """Return a plain value as JSON; NotPlainError if it is not plain.
 
     Examples
     --------
@@ -52,11 +56,13 @@ def value_to_json(value: Any) -> Any:
         return [value_to_json(each) for each in value]
     if isinstance(value, Mapping):
         return {"dict": [[value_to_json(k), value_to_json(v)] for k, v in value.items()]}
-    raise NotPlainError(f"{value!r} is no plain value")
+    raise NotPlainError(f"{value!r} is not a plain value")
 
 
 def read_value(value: Any, depth: int = 0) -> Any:
-    """Return the value that JSON stands for."""
+    """Return the value that `value_to_json` wrote."""
+    if isinstance(value, float) and not math.isfinite(value):
+        raise ModelFileError("a value of the model is a number that is too large")
     if value is None or isinstance(value, bool | int | float | str):
         return value
     if depth > _DEEPEST:
@@ -72,7 +78,7 @@ def read_value(value: Any, depth: int = 0) -> Any:
             read = [(read_value(k, depth + 1), read_value(v, depth + 1)) for k, v in pairs]
             if all(isinstance(k, bool | int | float | str | None) for k, _ in read):
                 return dict(read)
-    raise ModelFileError("a value of the model is of an unknown kind")
+    raise ModelFileError("a value of the model has an unknown type")
 
 
 def labels_to_json(labels: NDArray[Any] | Sequence[Any]) -> dict[str, Any]:
@@ -83,15 +89,31 @@ def labels_to_json(labels: NDArray[Any] | Sequence[Any]) -> dict[str, Any]:
 
 
 def read_labels(fields: Fields) -> NDArray[Any]:
-    """Return an array of labels, all of one type and each once."""
-    kind, values = fields.text("type"), fields.items("values")
-    letter = kind[1:2]
-    if letter not in _LABELS or not all(type(each) in _LABELS[letter] for each in values):
+    """Return an array of different labels of one type."""
+    dtype, values = fields.text("type"), fields.items("values")
+    kind = dtype[1:2]
+    is_known = dtype[:1] in _BYTE_ORDERS and (kind == "U" or dtype[1:] in _DTYPES)
+    if not is_known or not all(type(each) in _LABELS[kind] for each in values):
         raise fields.fault("values", "a list of labels of one type")
-    if len(set(values)) < len(values):
+    if kind == "U":
+        # NumPy finds the length itself: a huge one that the file declares is not allocated.
+        labels = np.array(values, dtype=np.str_)
+    elif all(_fits(each, np.dtype(dtype)) for each in values):
+        labels = np.array(values, dtype=dtype)
+    else:
+        raise fields.fault("values", f"a list of labels of type {dtype}")
+    if len(set(labels.tolist())) < len(values):
         raise fields.fault("values", "a list of different labels")
-    try:
-        # The longest text decides the length: a huge one that is declared is not allocated.
-        return np.array(values, dtype=np.str_ if letter == "U" else np.dtype(kind))
-    except (TypeError, ValueError, OverflowError) as error:
-        raise fields.fault("values", f"a list of labels of type {kind}") from error
+    return labels
+
+
+def _fits(label: Any, dtype: np.dtype[Any]) -> bool:
+    """Return whether an array of a type can hold a label; infinity is not a label."""
+    if isinstance(label, str | bool):
+        return True
+    if dtype.kind in "iu":
+        return bool(np.iinfo(dtype).min <= label <= np.iinfo(dtype).max)
+    if dtype.kind == "O" and isinstance(label, int):
+        return True
+    largest = np.finfo(np.float64 if dtype.kind == "O" else dtype).max
+    return bool(abs(label) <= min(float(largest), sys.float_info.max))

@@ -18,7 +18,7 @@ __all__ = ["SupportPools", "is_machine"]
 
 
 def is_machine(estimator: Any) -> bool:
-    """Return whether an estimator is a support vector machine that is plain data."""
+    """Return whether an estimator is a support vector machine that can be saved as arrays."""
     if type(estimator) is KernelMachine:
         return True
     if type(estimator) not in (SVC, NuSVC) or getattr(estimator, "probability", False) is True:
@@ -27,7 +27,7 @@ def is_machine(estimator: Any) -> bool:
 
 
 class SupportPools:
-    """The vectors of machines: those of a common pool stay together, others meet by their bytes.
+    """The support vectors of machines. Machines that share a pool keep it; others are compared.
 
     Attributes
     ----------
@@ -35,7 +35,7 @@ class SupportPools:
 
     Parameters
     ----------
-    machines : KernelMachine, SVC and NuSVC objects
+    machines : list of KernelMachine, SVC and NuSVC
     """
 
     def __init__(self, machines: Iterable[Any]) -> None:
@@ -58,5 +58,5 @@ class SupportPools:
             self.matrices.append(pool.vectors[pool.rows])
 
     def place(self, machine: Any) -> tuple[int, NDArray[np.intp]]:
-        """Return the number of a machine's pool, and its rows there."""
+        """Return the index of a machine's pool and its rows in that pool."""
         return self._places[id(machine)]

@@ -1,4 +1,4 @@
-"""What a saved model is, without making it."""
+"""Information about a model file, without building the model."""
 
 from __future__ import annotations
 
@@ -28,23 +28,23 @@ __all__ = ["ModelInfo", "read_info"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ModelInfo:
-    """What a model file says of itself.
+    """What a model file contains.
 
     Attributes
     ----------
     kind : str
         "model of polytomy", "model of LIBSVM" or "control file with models".
-    format_version : int; None for files that are not polytomy's own
-    versions : dict of packages and versions that wrote it
+    format_version : int; None for files that polytomy did not write
+    versions : dict of the packages that wrote it and their versions
     classes : array of labels
     n_features : int or None
     feature_names : tuple of str, or None
-    schemes : control texts, one, or those of an ensemble
+    schemes : tuple of control texts, one, or those of an ensemble
     solver : str
-    kinds : dict of kinds of binaries and their numbers
-    n_support_vectors : number of support vectors, each counted once
+    kinds : dict of the kinds of binaries, with how many there are of each
+    n_support_vectors : number of different support vectors
     n_bytes : size of the file
-    metadata : what `save` was given
+    metadata : dict that was passed to `save`
     """
 
     kind: str
@@ -67,14 +67,22 @@ class ModelInfo:
 
 
 def read_info(path: str | os.PathLike[str]) -> ModelInfo:
-    """Return what the model in a file is; ModelFileError if it cannot be read.
+    """Return information about a model file; ModelFileError if it cannot be read.
 
-    Polytomy's own files are told without making the model; LIBSVM's, and control files that name
-    models, are all that `load` takes.
+    Of polytomy's own files only the description is read. Models of LIBSVM, and control files that
+    name models, are loaded.
+
+    Parameters
+    ----------
+    path : any file that `load` can read
+
+    Returns
+    -------
+    ModelInfo
     """
     kind = find_kind(path)
     if kind is not FileKind.OWN:
-        return _info_of(open_model(path), Path(path).stat().st_size)
+        return _loaded_info(open_model(path), Path(path).stat().st_size)
     archive, fields = open_archive(path)
     try:
         versions = fields.fields("versions")
@@ -94,17 +102,17 @@ def read_info(path: str | os.PathLike[str]) -> ModelInfo:
             metadata if isinstance(metadata, dict) else {},
         )
     except ModelFileError as error:
-        raise archive.fault(str(error)) from error
+        raise archive.locate(error) from error
 
 
-def _info_of(opened: OpenedModel, n_bytes: int) -> ModelInfo:
-    """Return what a model is that polytomy did not write."""
+def _loaded_info(opened: OpenedModel, n_bytes: int) -> ModelInfo:
+    """Return information about a model that polytomy did not write."""
     classifier = opened.make(None)
     machines = [binary.estimator for binary in classifier.binaries_]
-    rows: dict[int, list[NDArray[Any]]] = {}
+    supports: dict[int, list[NDArray[Any]]] = {}
     for machine in machines:
         if isinstance(machine, KernelMachine):
-            rows.setdefault(id(machine.pool), []).append(machine.support_)
+            supports.setdefault(id(machine.pool), []).append(machine.support_)
     word = "precomputed svc" if opened.is_precomputed else "svc"
     kinds = [word if isinstance(each, KernelMachine) else "borders" for each in machines]
     return ModelInfo(
@@ -117,7 +125,7 @@ def _info_of(opened: OpenedModel, n_bytes: int) -> ModelInfo:
         tuple([str(scheme) for scheme in members_of(classifier.scheme_)]),
         classifier.solver,
         Counter(kinds),
-        sum(len(np.unique(np.concatenate(of_pool))) for of_pool in rows.values()),
+        sum(len(np.unique(np.concatenate(support))) for support in supports.values()),
         n_bytes,
         {},
     )
@@ -131,7 +139,7 @@ def _schemes(archive: Archive) -> tuple[str, ...]:
 
 
 def _kind(binary: Fields) -> str:
-    """Return what a binary is, in a word or two."""
+    """Return the kind of a binary in a word or two."""
     if "estimator" not in binary:
         return "constant"
     estimator = binary.fields("estimator")
@@ -139,10 +147,11 @@ def _kind(binary: Fields) -> str:
     while "steps" in estimator:
         steps = list(estimator.all_fields("steps"))
         if not steps:
-            raise estimator.fault("steps", "a list of steps")
+            raise estimator.fault("steps", "a list of steps with different names")
         estimator, prefix = steps[-1].fields("step"), "scaled "
     if "specification" in estimator:
-        return prefix + estimator.text("specification").split()[0]
+        name, *_ = [*estimator.text("specification").split(), "other"]
+        return prefix + name
     return prefix + {"machine": "svc", "borders": "borders"}.get(estimator.text("kind"), "other")
 
 

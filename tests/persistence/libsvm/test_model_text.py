@@ -1,0 +1,98 @@
+"""LIBSVM's model files, printed and parsed."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from persistence.libsvm.libsvm_files import FOLDER
+from polytomy.errors import ModelFileError
+from polytomy.persistence.libsvm.model_text import parse_libsvm, print_libsvm
+
+
+def test_printing_then_parsing_returns_the_same_model():
+    for file in sorted(FOLDER.glob("*.model")):
+        model = parse_libsvm(file.read_bytes(), "m")
+        if model.is_precomputed:
+            continue
+        again = parse_libsvm(print_libsvm(model).encode(), "m")
+        assert (again.labels, again.kernel) == (model.labels, model.kernel)
+        assert (again.n_vectors, again.svm_type) == (model.n_vectors, model.svm_type)
+        for name in ("coefficients", "rho", "prob_a", "prob_b"):
+            np.testing.assert_array_equal(getattr(again, name), getattr(model, name))
+        assert (again.vectors != model.vectors).nnz == 0
+
+
+_RBF = (FOLDER / "rbf.model").read_text()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ("svm_type c_svc", "svm_type one_class", "only c_svc and nu_svc are classifiers"),
+        ("svm_type c_svc", "svm_type c_svc c_svc", "svm_type is not one word"),
+        ("kernel_type rbf", "kernel_type cosine", "is cosine, which is not a kernel of LIBSVM"),
+        ("gamma 0.5", "gamma nan", "gamma does not consist of finite numbers"),
+        ("gamma 0.5", "gamma 1_0", "gamma does not consist of finite numbers"),
+        ("gamma 0.5\n", "", "gamma is missing"),
+        ("gamma 0.5", "gamma 0.5\ngamma 0.5", "line 4: 'gamma' is unknown or repeated"),
+        ("gamma 0.5", "gamma 0.5\n", "line 4: the line is empty"),
+        ("gamma 0.5", "delta 0.5", "line 3: 'delta' is unknown or repeated"),
+        ("nr_class 3", "nr_class 4", "label does not list 4 different classes"),
+        ("nr_class 3", "nr_class 99999999999", "nr_class does not consist of integers"),
+        ("nr_class 3", "nr_class 4000000000", "label does not list 4000000000 different"),
+        ("label ", "label 1 ", "label does not list 3 different classes"),
+        ("nr_sv ", "nr_sv 1 ", "nr_sv does not list a count for each of 3 classes"),
+        ("rho ", "rho 1 ", "rho has 4 numbers instead of 3"),
+        ("rho ", "rho inf ", "rho has 4 numbers instead of 3"),
+        ("probA ", "probA 1 ", "probA has 4 numbers instead of 3"),
+        ("SV\n", "SV\n1 2 1:1\n", "total_sv and nr_sv do not match the"),
+        ("\nSV\n", "\n", "is unknown or repeated"),
+        ("\nSV\n", "\nSV\n1 2 x ", "a support vector needs 2 coefficients and then index:value"),
+        (" 1:", " 1:1e9999 2:", "the support vectors"),
+        (" 1:", " 2:1 1:", "the support vectors cannot be read"),
+        (" 1:", " 0:1 1:", "the support vectors cannot be read"),
+    ],
+)
+def test_text_that_is_not_a_model_is_refused_with_the_reason(old, new, words):
+    assert old in _RBF
+    with pytest.raises(ModelFileError, match=words):
+        parse_libsvm(_RBF.replace(old, new, 1).encode(), "rbf.model")
+
+
+def test_an_index_that_would_need_huge_samples_is_refused():
+    first = _RBF.partition("\nSV\n")[2].splitlines()[0]
+    with pytest.raises(ModelFileError, match="have an index above 67108864"):
+        parse_libsvm(_RBF.replace(first, first + "99999999:1").encode(), "m")
+
+
+def test_probabilities_with_only_half_of_their_parameters_are_refused():
+    lines = [line for line in _RBF.splitlines() if not line.startswith("probA")]
+    with pytest.raises(ModelFileError, match="one of probA and probB is missing"):
+        parse_libsvm("\n".join(lines).encode(), "m")
+
+
+@given(st.data())
+def test_a_changed_model_is_read_or_refused(data):
+    content = bytearray(_RBF.encode())
+    for _ in range(data.draw(st.integers(1, 4))):
+        at = data.draw(st.integers(0, len(content) - 1))
+        kind = data.draw(st.sampled_from(["change", "remove", "insert", "cut"]))
+        if kind == "cut":
+            del content[at:]
+            break
+        if kind == "remove":
+            del content[at : at + data.draw(st.integers(1, 40))]
+        elif kind == "insert":
+            content[at:at] = data.draw(st.binary(min_size=1, max_size=8))
+        else:
+            content[at] = data.draw(st.integers(0, 255))
+        if not content:
+            break
+    try:
+        model = parse_libsvm(bytes(content), "m")
+    except ModelFileError:
+        return
+    assert np.isfinite(model.coefficients).all()
+    assert np.isfinite(model.vectors.data).all()
+    assert sum(model.n_vectors) == model.vectors.shape[0]

@@ -1,0 +1,84 @@
+"""Saved models for the tests that damage them."""
+
+import re
+
+import pytest
+from sklearn.naive_bayes import GaussianNB
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC, LinearSVC
+
+from persistence.own.round_trips import X, Y
+from persistence.own.saved_archives import pack, replace_field, unpack
+from polytomy import PolytomyClassifier
+from polytomy.errors import ModelFileError
+from polytomy.persistence import load, save
+
+SCHEME = "a {0 b {1 2}}"
+
+
+@pytest.fixture(scope="session")
+def save_to_bytes(tmp_path_factory):
+    """Return a function that returns a classifier as the content of its file."""
+    path = tmp_path_factory.mktemp("models") / "m.polytomy"
+
+    def content_of(classifier):
+        save(classifier, path)
+        return path.read_bytes()
+
+    return content_of
+
+
+@pytest.fixture(scope="session")
+def svm_model(save_to_bytes):
+    """Return a saved tree of two support vector machines, the second of a kind of its own."""
+    classifier = PolytomyClassifier(SVC(gamma=0.5), SCHEME, models={"b": SVC(kernel="poly")})
+    return save_to_bytes(classifier.fit(X, Y))
+
+
+@pytest.fixture(scope="session")
+def scaled_model(save_to_bytes):
+    """Return a saved tree of linear machines after scalers, calibrated by isotonic regression."""
+    estimator = make_pipeline(StandardScaler(), LinearSVC())
+    return save_to_bytes(PolytomyClassifier(estimator, SCHEME, calibration="isotonic").fit(X, Y))
+
+
+@pytest.fixture(scope="session")
+def piped_model(save_to_bytes):
+    """Return a saved pipeline of a scaler and a classifier."""
+    return save_to_bytes(make_pipeline(StandardScaler(), PolytomyClassifier()).fit(X, Y))
+
+
+@pytest.fixture(scope="session")
+def skops_model(save_to_bytes):
+    """Return a saved model whose binaries skops wrote."""
+    pytest.importorskip("skops")
+    return save_to_bytes(PolytomyClassifier(GaussianNB()).fit(X, Y))
+
+
+@pytest.fixture
+def refusal(tmp_path):
+    """Return a function that returns why a file is refused, without the name of the file."""
+
+    def message_of(content, name="m.polytomy"):
+        path = tmp_path / name
+        path.write_bytes(content)
+        with pytest.raises(ModelFileError) as caught:
+            load(path)
+        message = str(caught.value)
+        assert message.startswith(f"{path}: ")
+        return message.removeprefix(f"{path}: ")
+
+    return message_of
+
+
+@pytest.fixture
+def assert_field_is_checked(refusal):
+    """Return a function that asserts why a model is refused once one of its fields is changed."""
+
+    def check(content, path, value, words):
+        description, members = unpack(content)
+        replace_field(description, path, value)
+        assert re.search(words, refusal(pack(description, members)))
+
+    return check

@@ -1,0 +1,48 @@
+"""Saved models taken apart and put together again, as an attacker would."""
+
+import hashlib
+import io
+import json
+import zipfile
+
+import numpy as np
+
+
+def unpack(content):
+    """Return the description of a saved model and its other members."""
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    return json.loads(members.pop("model.json")), members
+
+
+def pack(description, members, compression=zipfile.ZIP_DEFLATED, *, sign=True):
+    """Return a file with these members; with `sign`, the checksums are right."""
+    if sign:
+        description = {
+            **description,
+            "members": {
+                name: {"bytes": len(part), "sha256": hashlib.sha256(part).hexdigest()}
+                for name, part in members.items()
+            },
+        }
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w", compression) as archive:
+        archive.writestr("model.json", json.dumps(description))
+        for name, part in members.items():
+            archive.writestr(name, part)
+    return stream.getvalue()
+
+
+def array_to_bytes(array):
+    """Return an array as a member of an archive, pickled if it holds objects."""
+    stream = io.BytesIO()
+    np.save(stream, array)
+    return stream.getvalue()
+
+
+def replace_field(description, path, value):
+    """Set the field at a path of keys and indices to a value."""
+    parent = description
+    for key in path[:-1]:
+        parent = parent[key]
+    parent[path[-1]] = value

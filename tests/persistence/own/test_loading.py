@@ -1,0 +1,254 @@
+"""Loading saved classifiers: the same answers, or a ModelFileError and nothing else."""
+
+import random
+from contextlib import suppress
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.sparse import csr_matrix
+from sklearn.linear_model import LogisticRegression, RidgeClassifier, SGDClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MinMaxScaler, StandardScaler
+from sklearn.svm import SVC, LinearSVC
+
+import polytomy as pt
+from persistence.own.mutations import cut_or_flip, mutate
+from persistence.own.round_trips import (
+    LABELS,
+    X,
+    Y,
+    assert_same,
+    assert_same_after_reload,
+    reload,
+)
+from persistence.own.saved_archives import pack, unpack
+from polytomy import PolytomyClassifier
+from polytomy.binary import Output, TrainedBinary
+from polytomy.binary.borders import BorderMachine
+from polytomy.errors import ModelFileError, PolytomyError
+from polytomy.persistence import load, read_info
+from polytomy.persistence.own.fields import Fields
+from polytomy.persistence.own.loading import read_n_features
+from polytomy.svm.machines import KernelMachine
+
+
+@pytest.mark.parametrize(
+    "labels", [Y, Y.astype(np.uint8), Y.astype(float), LABELS, LABELS.astype(object)]
+)
+def test_labels_of_every_type(labels, tmp_path):
+    assert_same_after_reload(PolytomyClassifier(random_state=0).fit(X, labels), tmp_path)
+
+
+def test_truth_values_and_single_classes(tmp_path):
+    assert_same_after_reload(PolytomyClassifier(random_state=0).fit(X, Y > 0), tmp_path)
+    alone = PolytomyClassifier().fit(X, np.zeros(150, dtype=int))
+    assert reload(alone, tmp_path).predict_proba(X[:2]).tolist() == [[1], [1]]
+
+
+def test_machines_that_share_vectors_still_share_them(tmp_path):
+    rng = np.random.default_rng(0)
+    samples = rng.normal(size=(1200, 3))
+    labels = np.digitize(samples[:, 0] + 0.3 * samples[:, 1], [-0.6, 0, 0.6])
+    classifier = PolytomyClassifier(SVC(gamma=0.5), random_state=0).fit(samples, labels)
+    assert isinstance(classifier.binaries_[0].estimator, KernelMachine)
+    again = assert_same_after_reload(classifier, tmp_path, samples)
+    assert len({id(binary.estimator.pool) for binary in again.binaries_}) == 1
+
+
+@pytest.mark.parametrize("estimator", [SVC(), LinearSVC()], ids=str)
+def test_sparse_data(estimator, tmp_path):
+    samples = csr_matrix(np.where(X > 2, X, 0))
+    classifier = PolytomyClassifier(estimator, random_state=0).fit(samples, Y)
+    assert_same_after_reload(classifier, tmp_path, samples)
+
+
+def test_frames_keep_their_names(tmp_path):
+    frame = pd.DataFrame(X, columns=["a", "b", "c", "d"])
+    classifier = PolytomyClassifier(LogisticRegression(), random_state=0).fit(frame, Y)
+    again = assert_same_after_reload(classifier, tmp_path, frame)
+    assert again.feature_names_in_.tolist() == ["a", "b", "c", "d"]
+    with pytest.raises(ValueError, match="feature names"):
+        again.predict(frame[["b", "a", "c", "d"]])
+
+
+def test_a_loaded_classifier_can_be_trained_further(tmp_path):
+    classifier = PolytomyClassifier(SGDClassifier(random_state=0), random_state=0)
+    classifier.partial_fit(X[::2], Y[::2], classes=[0, 1, 2])
+    again = reload(classifier, tmp_path)
+    assert_same(classifier.partial_fit(X[1::2], Y[1::2]), again.partial_fit(X[1::2], Y[1::2]))
+
+
+@pytest.mark.parametrize("before", [[StandardScaler()], ["passthrough", MinMaxScaler()], []])
+def test_a_pipeline_that_ends_in_a_classifier(before, tmp_path):
+    classifier = make_pipeline(*before, PolytomyClassifier(random_state=0)).fit(X, LABELS)
+    again = reload(classifier, tmp_path)
+    np.testing.assert_array_equal(again.predict_proba(X), classifier.predict_proba(X))
+    assert repr(again) == repr(classifier)
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        (
+            {"format_version": 2, "versions": {"polytomy": "9.9"}},
+            "the file was written by polytomy 9.9 in format 2; this version reads formats up to 1",
+        ),
+        ({"format_version": 2, "versions": 3}, "the file was written by polytomy None in format 2"),
+        ({"format_version": "1"}, "the format version is missing"),
+        ({"format": "zip"}, "this is not a model saved by polytomy"),
+    ],
+)
+def test_other_formats_are_refused(svm_model, changes, words, refusal):
+    description, members = unpack(svm_model)
+    assert refusal(pack({**description, **changes}, members)).startswith(words)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (b"", "the scheme cannot be read"),
+        (b"a {0 0}", "the scheme cannot be read"),
+        (b"\xff", "member 'scheme.control' is not text"),
+        (b"a {0 1}", "2 binaries in a scheme of 1 partitions"),
+        (b"a {0 b {1 3}}", "the model is not consistent: the scheme does not name class 2"),
+        (b"c 0 / 1 2; {0 1 2}", "the scheme cannot be read"),
+        (b"@tree {0 1 2}", "the scheme contains a design, which saved schemes never do"),
+    ],
+)
+def test_schemes_that_do_not_fit_are_refused(svm_model, text, words, refusal):
+    description, members = unpack(svm_model)
+    assert words in refusal(pack(description, {**members, "scheme.control": text}))
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "words"),
+    [
+        (("classes", "values"), [0, 1], "out of range"),
+        (("classes", "values"), [0, 1, 10**30], "is not a list of labels of type <i8"),
+        (("n_features",), -1, "n_features of the model is not an integer from 1 to 2147483647"),
+        (("n_features",), 0, "n_features of the model is not an integer from 1 to 2147483647"),
+        (("n_features",), 2**52, "n_features of the model is not an integer from 1 to 2147483647"),
+        (("n_features",), 5, "n_features of the model is not that of the binary a"),
+        (("n_schemes",), 2, "member 'scheme-1.control' is missing"),
+        (("feature_names",), [1], "feature_names of the model is not a list of texts"),
+        (("pools", 0, "shape"), [10**6, 10**6], "points beyond the numbers of the model"),
+        (("pools", 0, "shape"), [8], "has 1 dimensions instead of 2"),
+    ],
+)
+def test_each_field_is_checked(svm_model, path, value, words, assert_field_is_checked):
+    assert_field_is_checked(svm_model, path, value, words)
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "words"),
+    [
+        (("names",), ["a"], "names of pipeline of the model is not a name for each step"),
+        (("names",), ["a", "a"], "is not a list of steps with different names"),
+        (("steps",), [3], "a step of the pipeline is not an object"),
+    ],
+)
+def test_each_field_of_a_pipeline_is_checked(
+    piped_model, path, value, words, assert_field_is_checked
+):
+    assert_field_is_checked(piped_model, ("pipeline", *path), value, words)
+
+
+def test_a_step_that_cannot_transform_is_refused(piped_model, refusal):
+    description, members = unpack(piped_model)
+    description["pipeline"]["steps"] = [description["binaries"][0]["estimator"]]
+    words = "steps of pipeline of the model is not a list of transformers"
+    assert refusal(pack(description, members)) == words
+
+
+def test_a_scaler_for_other_features_is_refused(piped_model, refusal):
+    description, members = unpack(piped_model)
+    scaler = description["pipeline"]["steps"][0]
+    scaler["n_features"] = 3
+    for array in scaler["arrays"].values():
+        array["shape"] = [3]
+    words = "steps of pipeline of the model is not for the number of features of the classifier"
+    assert refusal(pack(description, members)) == words
+
+
+def test_binaries_must_agree_on_the_number_of_features():
+    def binary(name, n_features, columns=None):
+        machine = BorderMachine(np.ones((1, n_features)), np.ones((1, n_features)))
+        return TrainedBinary(name, Output.MARGIN, machine, columns=columns)
+
+    known, unknown = Fields({"n_features": 3}, "the model"), Fields({}, "the model")
+    constant = TrainedBinary("c", Output.CONSTANT)
+    assert read_n_features(known, [constant, binary("a", 3)]) == 3
+    assert read_n_features(unknown, [binary("a", 2), constant, binary("b", 2)]) is None
+    assert read_n_features(known, [binary("a", 2, np.array([0, 2]))]) == 3
+    for fields, wrong in [
+        (known, [binary("a", 2)]),
+        (unknown, [binary("b", 2), binary("a", 3)]),
+        (known, [binary("a", 2, np.array([0, 3]))]),
+        (known, [binary("a", 2, np.array([0, 1, 2]))]),
+        (unknown, [binary("a", 2, np.array([0, 1]))]),
+    ]:
+        with pytest.raises(ModelFileError, match="is not that of the binary a"):
+            read_n_features(fields, wrong)
+
+
+# -- damaged files ------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def many_models(save_to_bytes, svm_model, scaled_model, piped_model, tmp_path_factory):
+    """Return saved models of as many kinds as there are, all for the samples X."""
+    frame = pd.DataFrame(X, columns=["a", "b", "c", "d"])
+    ensemble = pt.designs.tree_ensemble(["setosa", "versicolor", "virginica"], 3, random_state=0)
+    nested = make_pipeline(MinMaxScaler((0, 2)), make_pipeline(StandardScaler(), SVC(gamma=0.3)))
+    fitted = LogisticRegression().fit(X, Y == 0)
+    text = 'is-setosa {"svc C=10" {versicolor virginica} setosa}'
+    sparse = csr_matrix(np.where(X > 2, X, 0))
+    alone = np.zeros(len(X), dtype=int)
+    classifiers = [
+        PolytomyClassifier(RidgeClassifier(), ensemble).fit(X, LABELS),
+        PolytomyClassifier(LogisticRegression()).fit(frame, LABELS.astype(object)),
+        PolytomyClassifier(nested, calibration="temperature", class_weight="balanced").fit(X, Y),
+        PolytomyClassifier(scheme=text, models={"is-setosa": fitted}).fit(X, LABELS),
+        PolytomyClassifier(SVC(), "one-vs-rest", "voting", calibration=None).fit(sparse, Y),
+        PolytomyClassifier().fit(X, alone),
+    ]
+    folder = tmp_path_factory.mktemp("borders")
+    rows = np.random.default_rng(0).normal(size=(4, 5, 4)).astype("<f4")
+    for name, (borders, gradients) in zip("ab", rows.reshape(2, 2, 5, 4), strict=True):
+        for suffix, part in (("brd", borders), ("bgd", gradients)):
+            (folder / f"{name}.{suffix}").write_bytes(np.int32(4).tobytes() + part.tobytes())
+    (folder / "c.control").write_text("a {0 b {1 2}}")
+    contents = [save_to_bytes(each) for each in (*classifiers, load(folder / "c.control"))]
+    return [svm_model, scaled_model, piped_model, *contents]
+
+
+@pytest.mark.filterwarnings("ignore:X does not have valid feature names")
+@pytest.mark.parametrize("seed", range(8))
+def test_a_damaged_file_is_loaded_or_refused_and_nothing_else(many_models, seed, tmp_path):
+    """Whatever is not a PolytomyError is a value that was used before it was checked."""
+    source = random.Random(seed)
+    path = tmp_path / "m.polytomy"
+    n_loaded = 0
+    for number in range(60):
+        damage = cut_or_flip if number % 10 == 0 else mutate
+        path.write_bytes(damage(source.choice(many_models), source))
+        with suppress(PolytomyError):
+            read_info(path)
+        with suppress(PolytomyError):
+            classifier = load(path)
+            n_loaded += 1
+            n_features = getattr(classifier, "n_features_in_", 4)
+            if n_features < 1000:
+                classifier.predict(np.ones((2, n_features)))
+    assert 0 < n_loaded < 60  # the damage is neither harmless nor always the same
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_a_damaged_file_with_skops_objects_is_loaded_or_refused(skops_model, seed, tmp_path):
+    source = random.Random(seed)
+    path = tmp_path / "m.polytomy"
+    for _ in range(40):
+        path.write_bytes(mutate(skops_model, source))
+        with suppress(ModelFileError):
+            load(path)

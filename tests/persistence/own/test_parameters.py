@@ -1,0 +1,112 @@
+"""Parameters of saved classifiers."""
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import StratifiedKFold
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC, LinearSVC
+
+import polytomy as pt
+from persistence.own.round_trips import LABELS, TREE, X, Y, assert_same_after_reload, reload
+from polytomy import PolytomyClassifier
+from polytomy.calibration import TemperatureCalibrator
+from polytomy.errors import ArgumentError, PolytomyWarning
+from polytomy.persistence import save
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {"solver": "voting"},
+        {"solver": "least-squares", "calibration": "temperature"},
+        {"solver": "hamming", "cv": 3, "n_jobs": 1},
+        {"solver": "divergence", "verbose": 0, "memory_budget": 1e9},
+        {"class_weight": "balanced", "prediction_dtype": "float32"},
+        {"class_weight": {"setosa": 2.0, "versicolor": 1, "virginica": 0.5}},
+        {"scheme": "one-vs-rest", "calibration": None},
+        {"calibration": TemperatureCalibrator()},
+    ],
+    ids=str,
+)
+def test_parameters_are_kept(parameters, tmp_path):
+    classifier = PolytomyClassifier(random_state=0, **parameters).fit(X, LABELS)
+    assert_same_after_reload(classifier, tmp_path)
+
+
+def test_a_loaded_classifier_can_be_fitted_again(tmp_path):
+    classifier = PolytomyClassifier(SVC(C=3), "one-vs-rest", cv=3, random_state=7).fit(X, LABELS)
+    again = reload(classifier, tmp_path)
+    np.testing.assert_array_equal(
+        again.fit(X, LABELS).predict_proba(X), classifier.predict_proba(X)
+    )
+
+
+def test_parameters_that_cannot_be_saved_are_warned_of(tmp_path):
+    classifier = PolytomyClassifier(cv=StratifiedKFold(3), random_state=0).fit(X, Y)
+    with pytest.warns(PolytomyWarning, match=r"cv=StratifiedKFold.* cannot be saved\. A loaded"):
+        again = reload(classifier, tmp_path)
+    assert again.cv == 5
+    np.testing.assert_array_equal(again.decisions(X), classifier.decisions(X))
+
+
+def test_a_solver_that_is_a_function_is_refused(tmp_path):
+    classifier = PolytomyClassifier(solver=lambda s, r: np.ones((len(r), 3)) / 3).fit(X, Y)
+    with pytest.raises(ArgumentError, match=r'Save classifier.with_solver\("least-squares"\)'):
+        save(classifier, tmp_path / "m.polytomy")
+
+
+def test_fitted_models_are_the_estimators_of_their_binaries(tmp_path):
+    first = LogisticRegression().fit(X, Y == 0)
+    text = 'is-setosa { "svc C=10" {versicolor virginica} setosa }'
+    models = {"is-setosa": first}
+    classifier = PolytomyClassifier(scheme=text, models=models, random_state=0).fit(X, LABELS)
+    again = assert_same_after_reload(classifier, tmp_path)
+    assert again.models["is-setosa"] is again.binaries_[0].estimator
+
+
+def test_unfitted_models_keep_their_parameters(tmp_path):
+    models = {"a": LinearSVC(C=3), "b": make_pipeline(StandardScaler(), SVC())}
+    classifier = PolytomyClassifier(scheme=TREE, models=models, random_state=0)
+    assert_same_after_reload(classifier.fit(X, LABELS), tmp_path)
+
+
+def test_a_callable_scheme_is_saved_as_the_scheme_it_made(tmp_path):
+    def make(X, y):
+        return TREE
+
+    classifier = PolytomyClassifier(scheme=make, random_state=0).fit(X, LABELS)
+    again = reload(classifier, tmp_path)
+    assert again.scheme == classifier.scheme_
+    np.testing.assert_array_equal(again.predict_proba(X), classifier.predict_proba(X))
+
+
+def test_a_scheme_in_a_file_is_saved_with_the_model(tmp_path):
+    file = tmp_path / "tree.control"
+    file.write_text(TREE)
+    for argument in (file, str(file)):
+        classifier = PolytomyClassifier(scheme=argument, random_state=0).fit(X, LABELS)
+        assert reload(classifier, tmp_path).scheme == pt.parse(TREE)
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "words"),
+    [
+        (("solver",), "magic", "the model is not consistent"),
+        (("solver",), 3, "solver of parameters of the model is not text"),
+        (("prediction_dtype",), "float16", "prediction_dtype .* is not one of float64, float32"),
+        (("calibration",), "magic", 'calibration="magic" is not known'),
+        (("calibration",), {"kind": "magic"}, 'calibration="magic" is not known'),
+        (("calibration",), 3, "calibration of parameters of the model is not an object"),
+        (("cv",), "x", "cv of parameters of the model is not of type int or list or tuple"),
+        (("cv",), {"list": []}, "has an unknown type"),
+        (("n_jobs",), 2**20, "n_jobs of .* is not an integer from -32768 to 32768"),
+        (("estimator",), {"specification": "os.system"}, "another version of scikit-learn"),
+        (("estimator",), {"scaler": "Pickle"}, "is not one of StandardScaler"),
+        (("models", 0, "binary"), 9, "is not an integer from 0 to 1"),
+        (("models",), [{"name": 3, "binary": 0}], "name of models 0 .* is not text"),
+    ],
+)
+def test_each_parameter_is_checked(svm_model, path, value, words, assert_field_is_checked):
+    assert_field_is_checked(svm_model, ("parameters", *path), value, words)

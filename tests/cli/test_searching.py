@@ -80,7 +80,7 @@ def test_plots_are_files_of_the_kind_that_their_name_says(polytomy, iris, comman
         ("distances nothing.csv", "nothing.csv: No such file"),
         ("search iris.csv --estimator nosuch", 'Specification "nosuch"'),
         ("search iris.csv -c nosuch", "neither a file nor a design"),
-        ("search iris.csv -s nosuch", "--score nosuch is not known"),
+        ("search iris.csv -s nosuch", "--score must be one of"),
     ],
 )
 def test_mistakes_are_explained(polytomy, here, line, words):

@@ -16,11 +16,12 @@ from polytomy.scheme.ensemble import SchemeEnsemble
 def test_a_classifier_averages_the_members_and_trains_what_they_share_once(solver):
     X, y = load_iris(return_X_y=True)
     ensemble = SchemeEnsemble([parse("m {0 n {1 2}}"), parse("m {n {2 1} 0}"), one_vs_one(3)])
-    classifier = PolytomyClassifier(GaussianNB(), ensemble, solver).fit(X, y)
+    classifier = PolytomyClassifier(GaussianNB(), ensemble, solver=solver).fit(X, y)
     # 0 / 1 2 and 1 / 2 of the trees, and the two other pairs.
     assert len(classifier.binaries_) == ensemble.n_dichotomies == 4
     alone = [
-        PolytomyClassifier(GaussianNB(), scheme, solver).fit(X, y) for scheme in ensemble.schemes
+        PolytomyClassifier(GaussianNB(), scheme, solver=solver).fit(X, y)
+        for scheme in ensemble.schemes
     ]
     score = "decision_function" if solver == "voting" else "predict_proba"
     expected = np.mean([getattr(each, score)(X) for each in alone], axis=0)
@@ -33,9 +34,10 @@ def test_a_classifier_averages_the_members_and_trains_what_they_share_once(solve
 def test_an_ensemble_of_trees_can_be_solved_greedily():
     X, y = load_iris(return_X_y=True)
     ensemble = tree_ensemble(3, 5, random_state=0)
-    classifier = PolytomyClassifier(GaussianNB(), ensemble, "greedy").fit(X, y)
+    classifier = PolytomyClassifier(GaussianNB(), ensemble, solver="greedy").fit(X, y)
     alone = [
-        PolytomyClassifier(GaussianNB(), tree, "greedy").fit(X, y) for tree in ensemble.schemes
+        PolytomyClassifier(GaussianNB(), tree, solver="greedy").fit(X, y)
+        for tree in ensemble.schemes
     ]
     expected = np.mean([each.decision_function(X) for each in alone], axis=0)
     np.testing.assert_allclose(classifier.decision_function(X), expected, atol=1e-12)

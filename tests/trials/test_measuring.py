@@ -186,7 +186,7 @@ def test_what_cannot_be_done_on_a_dataset_is_told_and_the_rest_goes_on(dataset):
         (cell["configuration"], cell["method"]): cell["problem"] for cell in record["cells"]
     }
     assert problems["pairs", "least-squares"] == ""
-    assert 'method="greedy" needs a tree' in problems["pairs", "greedy"]
+    assert 'solver="greedy" needs a tree' in problems["pairs", "greedy"]
     assert "the scheme does not name" in problems["strange", "least-squares"]
 
 

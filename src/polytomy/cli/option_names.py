@@ -57,6 +57,10 @@ OPTIONS: dict[str, tuple[str, ...]] = {
 }
 
 
+_OF_LATER_COMMANDS = ("trusted",)
+"""Parameters of which a command speaks for those that use its output."""
+
+
 def find_command(app: typer.Typer, words: Sequence[str]) -> Any:
     """Return the command that a command line runs; the app itself if it names none.
 
@@ -101,6 +105,8 @@ def show_option(argument: Argument, command: Any) -> str:
                     is_off = argument.value is False and option.secondary_opts
                     return str(option.secondary_opts[0]) if is_off else name
                 return _with_value(name, argument)
+    if argument.name in _OF_LATER_COMMANDS:
+        return _with_value(OPTIONS[argument.name][0], argument)
     return _with_value(argument.name.replace("_", " "), argument)
 
 

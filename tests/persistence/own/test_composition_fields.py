@@ -44,13 +44,17 @@ def test_classes_without_data_are_not_warned_of_again(tmp_path):
 @pytest.mark.parametrize(
     ("path", "value", "words"),
     [
-        (("composition", "names"), ["a"], "is not two sides for each binary"),
+        (("composition", "names"), ["a"], "is not a name for each of 2 binaries"),
         (("composition", "specifications"), [[]], "is not a list of integers from 0"),
         (("composition", "sides", "shape"), [1], "is not two sides for each binary"),
         (("composition", "models"), [], "models of composition of the model is not an object"),
-        (("composition", "places", 0, "columns", "shape"), [1], "1 binaries in a scheme of 2"),
-        (("composition", "places"), [], "and places in 0 schemes of 1"),
-        (("binaries",), [], "there are 0 binaries with 2 pairs of sides"),
+        (
+            ("composition", "places", 0, "columns", "shape"),
+            [1],
+            "is not a binary for each of 2 partitions",
+        ),
+        (("composition", "places"), [], "there are 0 places for 1 schemes"),
+        (("binaries",), [], "is not a name for each of 0 binaries"),
         (("feature_names",), ["a"], "there are 1 names for 4 features"),
     ],
 )

@@ -110,7 +110,7 @@ def test_other_formats_are_refused(svm_model, changes, words, refusal):
         (b"", "the scheme cannot be read"),
         (b"a {0 0}", "the scheme cannot be read"),
         (b"\xff", "member 'scheme.control' is not text"),
-        (b"a {0 1}", "2 binaries in a scheme of 1 partitions"),
+        (b"a {0 1}", "is not a binary for each of 1 partitions"),
         (b"a {0 b {1 3}}", "the model is not consistent: the scheme does not name class 2"),
         (b"c 0 / 1 2; {0 1 2}", "the scheme cannot be read"),
         (b"@tree {0 1 2}", "the scheme contains a design, which saved schemes never do"),
@@ -210,7 +210,7 @@ def many_models(save_to_bytes, svm_model, scaled_model, piped_model, tmp_path_fa
         PolytomyClassifier(LogisticRegression()).fit(frame, LABELS.astype(object)),
         PolytomyClassifier(nested, calibration="temperature", class_weight="balanced").fit(X, Y),
         PolytomyClassifier(scheme=text, models={"is-setosa": fitted}).fit(X, LABELS),
-        PolytomyClassifier(SVC(), "one-vs-rest", "voting", calibration=None).fit(sparse, Y),
+        PolytomyClassifier(SVC(), "one-vs-rest", solver="voting", calibration=None).fit(sparse, Y),
         PolytomyClassifier().fit(X, alone),
     ]
     folder = tmp_path_factory.mktemp("borders")

@@ -63,7 +63,7 @@ _CHECKS: dict[str, Any] = {
 
 
 def _why_no_probabilities(search: SchemeSearchCV) -> str:
-    """Return why the chosen classifier has no probabilities; before the fit nobody knows."""
+    """Return why the chosen classifier has no probabilities; nothing before it is chosen."""
     try:
         winner = search.best_estimator_
     except AttributeError:
@@ -190,12 +190,12 @@ class SchemeSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
             budget=self.budget,
             is_lenient=isinstance(self.candidates, str),
             progress=progress_bar if self.verbose else None,
-            on_fold=self._tell if self.verbose else None,
+            on_fold=self._report_fold if self.verbose else None,
         )
         winner = choose_runner(race)
         self.best_candidate_ = winner.candidate
         self.n_folds_ = race.n_folds
-        self._note_results(race, winner)
+        self._set_results(race, winner)
         if self.refit:
             self._refit(classifier, X, y, data, labels, sample_weight, given)
         return self
@@ -318,7 +318,7 @@ class SchemeSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
             raise ArgumentError(Argument("scoring"), " is empty. Give at least one score.")
         return names
 
-    def _tell(self, race: Race) -> None:
+    def _report_fold(self, race: Race) -> None:
         from rich.console import Console
 
         left = race.survivors
@@ -331,7 +331,7 @@ class SchemeSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
             highlight=False,
         )
 
-    def _note_results(self, race: Race, winner: Runner) -> None:
+    def _set_results(self, race: Race, winner: Runner) -> None:
         runners = race.runners
         names = list(runners[0].scores)
         results: dict[str, NDArray[Any]] = {

@@ -1,4 +1,4 @@
-"""What a fitted classifier answers, taken from its composition."""
+"""Predictions and attributes of a fitted classifier, taken from its composition."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def _why_no_probabilities(classifier: AnsweringMixin) -> str:
 
 
 class AnsweringMixin:
-    """Answers questions about samples with the Composition in ``composition_``.
+    """Predictions and fitted attributes, taken from the Composition in ``composition_``.
 
     For classifiers with the parameters ``scheme``, ``solver``, ``n_jobs`` and ``random_state``.
     """

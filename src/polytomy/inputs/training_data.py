@@ -34,7 +34,7 @@ def check_training_data(
     else:
         X, y = validate_data(classifier, X, y, reset=reset, **_OPTIONS)
     check_classification_targets(y)
-    return _as_estimators_take_it(X), y
+    return _sort_sparse_indices(X), y
 
 
 def check_batch_labels(y: NDArray[Any], classes: Any, known: NDArray[Any] | None) -> NDArray[Any]:
@@ -66,11 +66,11 @@ def check_batch_labels(y: NDArray[Any], classes: Any, known: NDArray[Any] | None
     return known
 
 
-def _as_estimators_take_it(X: Any) -> Any:
+def _sort_sparse_indices(X: Any) -> Any:
     """Return sparse data with sorted 32-bit indices, and other data unchanged.
 
-    In worker processes the data is read-only and could not be sorted; and LIBSVM takes no other
-    indices.
+    Worker processes get read-only data, which an estimator could not sort in place; and LIBSVM
+    accepts only 32-bit indices.
     """
     is_sparse: bool = issparse(X)
     if not is_sparse:
@@ -89,7 +89,7 @@ def check_features(classifier: Any, X: Any) -> Any:
     """Return samples to predict, in a form that all binaries of a fitted classifier take."""
     if _is_left_to_estimator(X):
         return validate_data(classifier, X, reset=False, skip_check_array=True)
-    return _as_estimators_take_it(validate_data(classifier, X, reset=False, **_OPTIONS))
+    return _sort_sparse_indices(validate_data(classifier, X, reset=False, **_OPTIONS))
 
 
 # Missing values are left to the binaries, which all check their input: a pipeline may impute them,

@@ -103,8 +103,8 @@ _OPTIONS: dict[str, Any] = {
 
 def _is_left_to_estimator(X: Any) -> bool:
     """Return whether X is a frame, texts or dicts, which only the estimator knows how to read."""
-    if hasattr(X, "iloc") or hasattr(X, "__dataframe__"):
-        return True
+    if any(hasattr(X, name) for name in ("iloc", "columns", "__dataframe__")):
+        return True  # frames of pandas, polars and others, and series of pandas
     if isinstance(X, list | tuple):
         return len(X) > 0 and isinstance(X[0], str | Mapping)
     is_column = len(getattr(X, "shape", ())) == 1

@@ -191,9 +191,10 @@ class _GroupTrainer:
             plan = self._plan(numbers, finder, tasks)
             matrix, n_threads, note = self._matrix(plan, size, n_threads)
         except TooLargeError:
-            notes.append(
-                "The kernel matrix of all problems is too large; each problem has its own."
-            )
+            if len(tasks) > 1:
+                notes.append(
+                    "The kernel matrix of all problems is too large; each problem has its own."
+                )
             yield from self._train_apart(numbers, finder, tasks, n_threads)
         except UnsuitableError as reason:
             yield from [reason] * len(tasks)

@@ -211,3 +211,25 @@ def test_a_composition_whose_parts_do_not_fit_cannot_exist(change, words, noise)
     composition = fit(noise).composition_
     with pytest.raises(SchemeError, match=words):
         dataclasses.replace(composition, **change)
+
+
+def test_partitions_have_their_binaries_in_order_whatever_the_order_of_training(noise):
+    composition = fit(noise).composition_
+    assert composition.partition_binaries == list(composition.binaries)
+    reversed_pairs = composition.with_scheme(REVERSED_PAIRS)
+    names = [each.name for each in reversed_pairs.partition_binaries]
+    # The pairs 32, 31, 30, 21, 20, 10, among those trained as 01, 02, 03, 12, 13, 23.
+    assert names == [composition.binaries[k].name for k in (5, 4, 2, 3, 1, 0)]
+    tree = parse("a {0 b {1 c {2 3}}}")
+    ensemble = fit(noise, SchemeEnsemble([tree, tree])).composition_
+    assert len(ensemble.binaries) == 3
+    assert ensemble.partition_binaries == [*ensemble.binaries] * 2
+
+
+def test_a_precomputed_kernel_has_the_rows_of_each_partition(noise):
+    X, y = noise
+    classifier = fit((X @ X.T, y), estimator=SVC(kernel="precomputed"))
+    pairs = [(i, j) for i in range(4) for j in range(i + 1, 4)]
+    for rows, pair in zip(classifier.pairwise_indices_, pairs, strict=True):
+        assert rows.tolist() == np.flatnonzero(np.isin(y, pair)).tolist()
+    assert fit(noise).pairwise_indices_ is None

@@ -43,7 +43,7 @@ def test_schemes_with_the_same_specification_get_the_same_estimator():
 
 
 def test_long_sides_are_shortened_in_the_name_of_a_partition():
-    scheme = parse('"" {0 "" 0/1; {1 2}}'.replace('"" 0/1; {1 2}', '@adjacent "" {1 2 3 4 5 6 7}'))
+    scheme = parse('"" {0 @adjacent "" {1 2 3 4 5 6 7}}')
     assert make_dichotomies(scheme, SVC(), None)[0].name == '"" 0 / 1 2 3 4 5 …'
 
 

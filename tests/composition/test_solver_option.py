@@ -59,10 +59,7 @@ def test_a_function_must_return_probabilities_of_all_classes(values, words):
 @pytest.mark.parametrize("name", METHODS)
 def test_a_method_gives_probabilities_if_its_rows_sum_to_one(name):
     scheme = balanced_tree(3) if name == "greedy" else PAIRS
-    if name == "greedy":
-        assert not gives_probabilities(name)
-        return
-    decisions = np.array([[0.9, 0.1, -0.4], [-0.2, 0.7, 0.3]])
+    decisions = np.array([[0.9, 0.1, -0.4], [-0.2, 0.7, 0.3]])[:, : scheme.n_partitions]
     totals = solve_by(name, scheme, decisions).sum(axis=1)
     assert gives_probabilities(name) == np.allclose(totals, 1)
 

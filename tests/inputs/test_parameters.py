@@ -97,5 +97,5 @@ VALUES = {
         (is_random_state, {"0", "1", "np.int8(3)", "RandomState"}),
     ],
 )
-def test_kinds_of_values(is_valid, valid):
+def test_each_check_accepts_its_own_values_only(is_valid, valid):
     assert {name for name, value in VALUES.items() if is_valid(value)} == valid

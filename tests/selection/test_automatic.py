@@ -57,7 +57,7 @@ def test_the_race_has_the_folds_of_cv(cv):
 
 
 @pytest.mark.parametrize("cv", [2, 3, 8])
-def test_each_fold_of_a_number_trains_every_candidate_once(cv):
+def test_a_number_of_folds_holds_out_an_equal_part_of_the_data_each_time(cv):
     X, y = make_blobs(24, centers=3, cluster_std=4.0, random_state=0)
     sizes = set()
 

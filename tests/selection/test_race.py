@@ -52,8 +52,8 @@ def test_scores_are_those_of_candidates_trained_alone(blobs):
             loss = metrics.log_loss(y[held_out], proba, alone.classes_)
             assert runner.scores["log_loss"][number] == pytest.approx(loss, abs=1e-12)
             winners = alone.classes_[proba.argmax(axis=1)]
-            told = metrics.uncertainty_coefficient(y[held_out], winners)
-            assert runner.scores["uncertainty_coefficient"][number] == pytest.approx(told)
+            expected = metrics.uncertainty_coefficient(y[held_out], winners)
+            assert runner.scores["uncertainty_coefficient"][number] == pytest.approx(expected)
             assert np.mean(runner.losses[number]) == pytest.approx(loss, abs=1e-12)
             assert runner.n_binaries[number] == len(alone.binaries_)
 

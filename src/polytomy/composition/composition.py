@@ -96,6 +96,11 @@ class Composition:
         return self.bank.binaries
 
     @property
+    def partition_binaries(self) -> list[TrainedBinary]:
+        """The binary of each partition; in an ensemble, scheme after scheme."""
+        return [self.binaries[k] for each in self.arrangements for k in each.columns.tolist()]
+
+    @property
     def gives_probabilities(self) -> bool:
         """Whether the scores are probabilities."""
         return gives_probabilities(self.solver)

@@ -36,7 +36,7 @@ from sklearn.svm import SVC
 
 import polytomy as pt
 from benchmarks import data
-from polytomy.banks import build_bank
+from polytomy.banks import Bank
 from polytomy.binary import TrainedBinary, adopt_fitted
 from polytomy.composition import plan_training
 
@@ -124,7 +124,7 @@ def load(name: str) -> data.Split:
 def largest_difference(binaries: list[TrainedBinary], X: np.ndarray) -> float:
     X = X[:N_COMPARED]
     own = np.column_stack([binary.scores(X) for binary in binaries])
-    return float(np.abs(build_bank(binaries).scores(X) - own).max())
+    return float(np.abs(Bank(binaries).scores(X) - own).max())
 
 
 def measure_machines(name: str, scheme: str, part: data.Split) -> Row:
@@ -140,7 +140,7 @@ def measure_machines(name: str, scheme: str, part: data.Split) -> Row:
         peer = peers[scheme].fit(part.X_train, part.y_train)
     ours = pt.PolytomyClassifier(SVC(**options), scheme=scheme, random_state=0, n_jobs=2)
     ours.fit(part.X_train, part.y_train)
-    bank = build_bank(ours.binaries_)
+    bank = Bank(ours.binaries_)
     # Warm up: compilation, and building the bank.
     difference = np.abs(ours.predict_proba(part.X_test) - peer.predict_proba(part.X_test)).max()
     bank.decisions(part.X_test)
@@ -174,7 +174,7 @@ def measure_regressions(name: str, part: data.Split) -> Row:
     binaries = [
         adopt_fitted(model, [0], [1], name=str(k)) for k, model in enumerate(peer.estimators_)
     ]
-    bank = build_bank(binaries)
+    bank = Bank(binaries)
 
     plan = plan_training([scheme], peer.classes_, LogisticRegression())
     composition = plan.compose(binaries, "hamming")

@@ -40,13 +40,12 @@ from polytomy.scheme import Scheme
 from polytomy.scheme.ensemble import SchemeEnsemble
 from polytomy.selection import (
     Race,
-    Runner,
     candidates_from,
     choose_runner,
     comparison_folds,
     find_score,
-    pareto_set,
     run_race,
+    tabulate_race,
 )
 
 __all__ = ["SchemeSearchCV"]
@@ -63,7 +62,7 @@ _CHECKS: dict[str, Any] = {
 
 
 def _why_no_probabilities(search: SchemeSearchCV) -> str:
-    """Return why the chosen classifier has no probabilities; before the fit nobody knows."""
+    """Return why the chosen classifier has no probabilities; nothing before it is chosen."""
     try:
         winner = search.best_estimator_
     except AttributeError:
@@ -190,12 +189,14 @@ class SchemeSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
             budget=self.budget,
             is_lenient=isinstance(self.candidates, str),
             progress=progress_bar if self.verbose else None,
-            on_fold=self._tell if self.verbose else None,
+            on_fold=self._report_fold if self.verbose else None,
         )
         winner = choose_runner(race)
         self.best_candidate_ = winner.candidate
         self.n_folds_ = race.n_folds
-        self._note_results(race, winner)
+        self.cv_results_ = tabulate_race(race, winner)
+        optimal = self.cv_results_["candidate"][self.cv_results_["is_pareto"]]
+        self.pareto_ = optimal.tolist()
         if self.refit:
             self._refit(classifier, X, y, data, labels, sample_weight, given)
         return self
@@ -318,7 +319,7 @@ class SchemeSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
             raise ArgumentError(Argument("scoring"), " is empty. Give at least one score.")
         return names
 
-    def _tell(self, race: Race) -> None:
+    def _report_fold(self, race: Race) -> None:
         from rich.console import Console
 
         left = race.survivors
@@ -330,34 +331,6 @@ class SchemeSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
             markup=False,
             highlight=False,
         )
-
-    def _note_results(self, race: Race, winner: Runner) -> None:
-        runners = race.runners
-        names = list(runners[0].scores)
-        results: dict[str, NDArray[Any]] = {
-            "candidate": np.array([each.candidate.name for each in runners], dtype=object),
-            "solver": np.array([str(each.candidate.solver) for each in runners], dtype=object),
-            "n_folds": np.array([each.n_folds for each in runners]),
-            "n_binaries": np.array([_mean(each.n_binaries) for each in runners]),
-            "n_training_samples": np.array([_mean(each.n_training_samples) for each in runners]),
-        }
-        criteria = []
-        for name in names:
-            means = np.array([_mean(each.scores[name]) for each in runners])
-            results[f"mean_{name}"] = means
-            results[f"std_{name}"] = np.array([_std(each.scores[name]) for each in runners])
-            criteria.append(-means if find_score(name).greater_is_better else means)
-        for kind in ("fit", "predict"):
-            seconds = [getattr(each, f"{kind}_seconds") for each in runners]
-            results[f"mean_{kind}_time"] = np.array([_mean(each) for each in seconds])
-            criteria.append(results[f"mean_{kind}_time"])
-        results["rank"] = _ranks(race)
-        optimal = pareto_set(np.column_stack(criteria))
-        results["is_pareto"] = np.isin(np.arange(len(runners)), optimal)
-        results["is_chosen"] = np.array([each is winner for each in runners])
-        results["reason"] = np.array([each.reason for each in runners], dtype=object)
-        self.cv_results_ = results
-        self.pareto_ = [runners[i].candidate.name for i in optimal]
 
     def get_metadata_routing(self) -> MetadataRouter:
         """Return which arguments of `fit` go to the binaries and to their splitter."""
@@ -372,26 +345,3 @@ class SchemeSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
         tags = super().__sklearn_tags__()
         tags.input_tags = self._classifier().__sklearn_tags__().input_tags
         return tags
-
-
-def _mean(values: Sequence[float]) -> float:
-    return float(np.mean(values)) if values else np.nan
-
-
-def _std(values: Sequence[float]) -> float:
-    return float(np.std(values, ddof=1)) if len(values) > 1 else np.nan
-
-
-def _ranks(race: Race) -> NDArray[np.intp]:
-    """Return the rank of each runner: by the number of its folds, then by its loss to the best."""
-    best = race.leader(race.survivors)
-
-    def place(runner: Runner) -> tuple[bool, int, float]:
-        is_measured = runner.n_folds > 0 and np.isfinite(np.concatenate(runner.losses)).all()
-        gap = race.gap(runner, best)[0] if is_measured else np.inf
-        return bool(runner.reason), -runner.n_folds, gap
-
-    order = sorted(range(len(race.runners)), key=lambda i: place(race.runners[i]))
-    ranks = np.empty(len(order), dtype=np.intp)
-    ranks[order] = np.arange(1, len(order) + 1)
-    return ranks

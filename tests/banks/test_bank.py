@@ -14,7 +14,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, LinearSVC, NuSVC
 
 from bank_machines import assert_same_scores, one_vs_one, own_scores, three_classes
-from polytomy.banks import Bank, build_bank
+from polytomy.banks import Bank
 from polytomy.binary import TrainedBinary, TrainingOptions, train_binary
 from polytomy.binary.answers import Output
 from polytomy.binary.problems import BinaryProblem
@@ -47,7 +47,7 @@ def test_scores_are_in_the_order_of_the_binaries(chosen, seed, shuffled):
     binaries = [CONSTANT] + [b for k in chosen for b in one_vs_one(MODELS[k], X, y)]
     if shuffled:
         binaries = [binaries[k] for k in rng.permutation(len(binaries))]
-    assert_same_scores(build_bank(binaries).scores(X), own_scores(binaries, X))
+    assert_same_scores(Bank(binaries).scores(X), own_scores(binaries, X))
 
 
 @pytest.mark.parametrize("calibration", ["sigmoid", "isotonic", "temperature", None])
@@ -58,7 +58,7 @@ def test_decisions_are_calibrated_as_each_binary_would_be(calibration):
     for positive, model in enumerate((SVC(), LinearSVC(), GaussianNB())):
         problem = BinaryProblem(str(positive), np.arange(60), y == positive)
         binaries.append(train_binary(model, X, problem, options))
-    decisions = build_bank(binaries).decisions(X)
+    decisions = Bank(binaries).decisions(X)
     own = np.column_stack([binary.decisions(X) for binary in binaries])
     assert_same_scores(decisions, own)
 
@@ -72,18 +72,18 @@ class TestFrames:
         binaries = one_vs_one(model, self.FRAME, self.y)
         with warnings.catch_warnings():
             warnings.simplefilter("error")  # no warning of missing names
-            got = build_bank(binaries).scores(self.FRAME)
+            got = Bank(binaries).scores(self.FRAME)
         assert_same_scores(got, own_scores(binaries, self.FRAME))
 
     def test_binaries_of_arrays_and_of_frames_can_be_in_one_bank(self):
         binaries = one_vs_one(SVC(), self.X, self.y) + one_vs_one(SVC(), self.FRAME, self.y)
         with pytest.warns(UserWarning, match="X has feature names, but SVC was fitted without"):
-            got = build_bank(binaries).scores(self.FRAME)
+            got = Bank(binaries).scores(self.FRAME)
         assert_same_scores(got[:, :3], own_scores(binaries[3:], self.FRAME))
         assert_same_scores(got[:, 3:], got[:, :3])
 
     def test_renamed_columns_are_refused(self):
-        bank = build_bank(one_vs_one(LinearSVC(), self.FRAME, self.y))
+        bank = Bank(one_vs_one(LinearSVC(), self.FRAME, self.y))
         with pytest.raises(ValueError, match="feature names should match"):
             bank.scores(self.FRAME.rename(columns={"a": "z"}))
 
@@ -93,7 +93,7 @@ class TestPickling:
 
     def test_an_unpickled_bank_gives_the_same_scores(self):
         binaries = one_vs_one(SVC(), self.X, self.y) + one_vs_one(LinearSVC(), self.X, self.y)
-        bank = build_bank(binaries, np.float32)
+        bank = Bank(binaries, np.float32)
         before = bank.scores(self.X)
         again = pickle.loads(pickle.dumps(bank))
         assert again.dtype == np.float32
@@ -101,7 +101,7 @@ class TestPickling:
 
     def test_only_the_binaries_are_pickled(self):
         binaries = one_vs_one(SVC(), self.X, self.y)
-        bank = build_bank(binaries)
+        bank = Bank(binaries)
         bank.scores(self.X)
         alone = len(pickle.dumps(binaries))
         assert len(pickle.dumps((binaries, bank))) < 1.01 * alone + 500
@@ -115,7 +115,7 @@ class TestMemory:
             X, y = three_classes(rng, 600, n_features)
             binaries = one_vs_one(SVC(C=0.1), X, y)
             assert sum(len(b.estimator.support_) for b in binaries) > 500
-            bank = build_bank(binaries)
+            bank = Bank(binaries)
             samples = rng.normal(size=(20_000, n_features))
             bank.scores(samples[:10])
             tracemalloc.start()
@@ -136,9 +136,9 @@ class TestMemory:
         for machine in machines:
             machine.support_ = np.arange(100_000)[::100]
             machine.dual_coef_ = np.ones(1000)
-        bank = build_bank([TrainedBinary("p", Output.MARGIN, each) for each in machines])
+        bank = Bank([TrainedBinary("p", Output.MARGIN, each) for each in machines])
         bank.scores(rng.normal(size=(2, 10)))
-        bank = build_bank(bank.binaries)
+        bank = Bank(bank.binaries)
         tracemalloc.start()
         bank.scores(rng.normal(size=(2, 10)))
         peak = tracemalloc.get_traced_memory()[1]
@@ -149,7 +149,7 @@ class TestMemory:
 class TestArguments:
     def test_an_unknown_precision_is_refused(self):
         with pytest.raises(ArgumentError) as error:
-            build_bank([], dtype=np.int32)
+            Bank([], dtype=np.int32)
         assert str(error.value) == ('dtype must be "float32" or "float64"; got "int32".')
 
     def test_no_binaries_give_no_columns(self):
@@ -162,4 +162,4 @@ class TestArguments:
         X, y = three_classes(np.random.default_rng(5), 30, 2)
         for model in (SVC(), LinearSVC()):
             with pytest.raises(ValueError, match="Found array with 0 sample"):
-                build_bank(one_vs_one(model, X, y)).scores(X[:0])
+                Bank(one_vs_one(model, X, y)).scores(X[:0])

@@ -19,7 +19,7 @@ from bank_machines import (
     sums_rounding,
     three_classes,
 )
-from polytomy.banks import build_bank
+from polytomy.banks import Bank
 from polytomy.banks.kernel_machines import is_exact, kernel_member
 from polytomy.binary import TrainedBinary
 from polytomy.binary.answers import Output, adopt_fitted
@@ -58,7 +58,7 @@ class TestScoresAreTheMachinesOwn:
         binaries = one_vs_one(machine, X, y)
         assert all(map(is_in_kernel_bank, binaries))
         samples = three_classes(rng, n_samples + 3, n_features)[0][:n_samples]
-        got, own = build_bank(binaries).scores(samples), own_scores(binaries, samples)
+        got, own = Bank(binaries).scores(samples), own_scores(binaries, samples)
         assert_same_scores(got, own, rounding=sums_rounding(binaries, samples))
 
     @given(machines, st.integers(0, 2**32), feature_counts, sample_counts, st.booleans())
@@ -69,7 +69,7 @@ class TestScoresAreTheMachinesOwn:
         binaries = one_vs_one(machine, csr_array(X), y)
         samples = three_classes(rng, n_samples + 3, n_features, sparse=True)[0][:n_samples]
         samples = samples if dense else csc_array(samples)
-        got, own = build_bank(binaries).scores(samples), own_scores(binaries, samples)
+        got, own = Bank(binaries).scores(samples), own_scores(binaries, samples)
         assert_same_scores(got, own, rounding=sums_rounding(binaries, samples))
 
     @given(machines, st.integers(0, 2**32), st.sampled_from(SCALERS), st.sampled_from([3, 40]))
@@ -80,7 +80,7 @@ class TestScoresAreTheMachinesOwn:
         X = 1000 + X
         binaries = one_vs_one(make_pipeline(scaler, machine), X, y)
         assert all(map(is_in_kernel_bank, binaries))
-        got, own = build_bank(binaries).scores(X), own_scores(binaries, X)
+        got, own = Bank(binaries).scores(X), own_scores(binaries, X)
         assert_same_scores(got, own, rounding=sums_rounding(binaries, X))
 
     @pytest.mark.parametrize("n_features", [3, 40])
@@ -89,25 +89,25 @@ class TestScoresAreTheMachinesOwn:
         X, y = three_classes(np.random.default_rng(0), 60, n_features)
         X = offset + X
         binaries = one_vs_one(SVC(), X, y)
-        assert_same_scores(build_bank(binaries).scores(X), own_scores(binaries, X))
+        assert_same_scores(Bank(binaries).scores(X), own_scores(binaries, X))
 
     @pytest.mark.parametrize("n_features", [3, 40])
     def test_with_outliers_among_the_vectors(self, n_features):
         X, y = three_classes(np.random.default_rng(1), 60, n_features)
         X[::5] += 1e5
         binaries = one_vs_one(SVC(gamma=0.5), X, y)
-        assert_same_scores(build_bank(binaries).scores(X), own_scores(binaries, X))
+        assert_same_scores(Bank(binaries).scores(X), own_scores(binaries, X))
 
     def test_on_single_precision_samples(self):
         X, y = three_classes(np.random.default_rng(2), 40, 4)
         binaries = one_vs_one(SVC(), X, y)
         samples = X.astype(np.float32)
-        assert_same_scores(build_bank(binaries).scores(samples), own_scores(binaries, samples))
+        assert_same_scores(Bank(binaries).scores(samples), own_scores(binaries, samples))
 
     def test_with_a_single_vector_on_each_side(self):
         X, y = np.array([[0.0, 1.0], [1.0, 0.0], [2.0, 2.0]]), np.arange(3)
         binaries = one_vs_one(SVC(), X, y)
-        assert_same_scores(build_bank(binaries).scores(X), own_scores(binaries, X))
+        assert_same_scores(Bank(binaries).scores(X), own_scores(binaries, X))
 
     def test_with_all_kernels_at_once(self):
         X, y = three_classes(np.random.default_rng(3), 40, 4)
@@ -117,7 +117,7 @@ class TestScoresAreTheMachinesOwn:
             for gamma in (0.1, 0.2)
             for binary in one_vs_one(SVC(kernel=kind, gamma=gamma), X, y)
         ]
-        assert_same_scores(build_bank(binaries).scores(X), own_scores(binaries, X))
+        assert_same_scores(Bank(binaries).scores(X), own_scores(binaries, X))
 
     def test_with_labels_of_the_users_own(self):
         X, y = three_classes(np.random.default_rng(4), 30, 3)
@@ -127,7 +127,7 @@ class TestScoresAreTheMachinesOwn:
             adopt_fitted(model, ["corn"], ["wheat"], name="c-w"),
             adopt_fitted(model, ["wheat"], ["corn"], name="w-c"),
         ]
-        scores = build_bank(binaries).scores(X)
+        scores = Bank(binaries).scores(X)
         assert_same_scores(scores[:, 0], model.decision_function(X))
         np.testing.assert_array_equal(scores[:, 0], -scores[:, 1])
 
@@ -136,7 +136,7 @@ class TestScoresAreTheMachinesOwn:
         for n_features in (3, 40):
             X, y = three_classes(np.random.default_rng(5), 40, n_features, sparse=True)
             binaries = one_vs_one(SVC(), X, y)
-            assert_same_scores(build_bank(binaries).scores(csr_array(X)), own_scores(binaries, X))
+            assert_same_scores(Bank(binaries).scores(csr_array(X)), own_scores(binaries, X))
 
 
 class TestSharedPools:
@@ -164,12 +164,12 @@ class TestSharedPools:
             for k, each in enumerate(estimators)
         ]
         samples = rng.normal(size=(9, n_features))
-        assert_same_scores(build_bank(binaries).scores(samples), own_scores(binaries, samples))
+        assert_same_scores(Bank(binaries).scores(samples), own_scores(binaries, samples))
 
     def test_a_wrong_number_of_features_is_told(self):
         pool = SimpleNamespace(vectors=np.eye(3))
         machine = PoolMachine(KernelFunction("rbf", 1.0), pool, np.random.default_rng(0))
-        bank = build_bank([TrainedBinary("p", Output.MARGIN, machine)])
+        bank = Bank([TrainedBinary("p", Output.MARGIN, machine)])
         with pytest.raises(ValueError, match="X has 2 features; the binaries were fitted to 3"):
             bank.scores(np.ones((1, 2)))
 
@@ -182,7 +182,7 @@ class TestSinglePrecision:
         X = X if not sparse else csr_array(X)
         binaries = one_vs_one(SVC(kernel=kind), X, y)
         sizes = [np.abs(binary.estimator.dual_coef_).sum() for binary in binaries]
-        error = build_bank(binaries, np.float32).scores(X) - own_scores(binaries, X)
+        error = Bank(binaries, np.float32).scores(X) - own_scores(binaries, X)
         assert np.all(np.abs(error) <= 1e-5 * np.array(sizes))
         assert np.any(error != 0)
 
@@ -191,7 +191,7 @@ class TestSinglePrecision:
         X, y = three_classes(np.random.default_rng(7), 60, n_features)
         X = 1e6 + X
         binaries = one_vs_one(SVC(), X, y)
-        got = build_bank(binaries, np.float32).scores(X)
+        got = Bank(binaries, np.float32).scores(X)
         assert_same_scores(got, own_scores(binaries, X), tolerance=1e-4)
 
 
@@ -216,7 +216,7 @@ class TestWhoIsNotInIt:
 
         binaries = one_vs_one(Doubled(), self.X, self.y)
         assert not any(map(is_in_kernel_bank, binaries))
-        assert_same_scores(build_bank(binaries).scores(self.X), own_scores(binaries, self.X))
+        assert_same_scores(Bank(binaries).scores(self.X), own_scores(binaries, self.X))
 
     def test_machines_that_are_asked_for_something_else(self):
         model = SVC().fit(self.X, self.y > 0)
@@ -226,4 +226,4 @@ class TestWhoIsNotInIt:
         X = csr_array(1e5 * self.X)
         binaries = one_vs_one(SVC(gamma=1.0), X, self.y)
         assert not is_exact([kernel_member(binary) for binary in binaries])
-        assert_same_scores(build_bank(binaries).scores(X), own_scores(binaries, X))
+        assert_same_scores(Bank(binaries).scores(X), own_scores(binaries, X))

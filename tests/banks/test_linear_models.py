@@ -27,7 +27,7 @@ from bank_machines import (
     three_classes,
 )
 from polytomy import PolytomyClassifier, decode
-from polytomy.banks import build_bank
+from polytomy.banks import Bank
 from polytomy.banks.linear_models import linear_member
 from polytomy.binary import TrainedBinary
 from polytomy.binary.answers import Output
@@ -72,7 +72,7 @@ class TestScoresAreTheModelsOwn:
         X, y = three_classes(np.random.default_rng(seed), 40, n_features)
         binaries = one_vs_one(MODELS[name], X, y)
         assert all(map(is_in_linear_bank, binaries))
-        got, own = build_bank(binaries).scores(X), own_scores(binaries, X)
+        got, own = Bank(binaries).scores(X), own_scores(binaries, X)
         assert_same_scores(got, own, rounding=sums_rounding(binaries, X))
 
     @given(st.sampled_from(list(MODELS)), st.integers(0, 2**32), st.sampled_from(SPARSE_SCALERS))
@@ -82,7 +82,7 @@ class TestScoresAreTheModelsOwn:
         X = csr_array(X)
         binaries = one_vs_one(make_pipeline(scaler, MODELS[name]), X, y)
         assert all(map(is_in_linear_bank, binaries))
-        got, own = build_bank(binaries).scores(X), own_scores(binaries, X)
+        got, own = Bank(binaries).scores(X), own_scores(binaries, X)
         assert_same_scores(got, own, rounding=sums_rounding(binaries, X))
 
     @given(
@@ -100,13 +100,13 @@ class TestScoresAreTheModelsOwn:
         steps = [StandardScaler(), MinMaxScaler()] if scaler == "two" else [SCALERS[scaler]]
         binaries = one_vs_one(make_pipeline(*steps, MODELS[name]), X, y)
         assert all(map(is_in_linear_bank, binaries))
-        got, own = build_bank(binaries).scores(X), own_scores(binaries, X)
+        got, own = Bank(binaries).scores(X), own_scores(binaries, X)
         assert_same_scores(got, own, rounding=sums_rounding(binaries, X))
 
     def test_of_decision_values_where_those_are_asked_for(self):
         X, y = three_classes(np.random.default_rng(1), 40, 3)
         binaries = asked_for_margins(one_vs_one(LogisticRegression(), X, y))
-        assert_same_scores(build_bank(binaries).scores(X), own_scores(binaries, X))
+        assert_same_scores(Bank(binaries).scores(X), own_scores(binaries, X))
 
     def test_with_all_models_at_once(self):
         X, y = three_classes(np.random.default_rng(2), 40, 3)
@@ -117,19 +117,19 @@ class TestScoresAreTheModelsOwn:
             for b in one_vs_one(make_pipeline(StandardScaler(), model), X, y)
         ]
         binaries = plain + scaled + asked_for_margins(plain)
-        assert_same_scores(build_bank(binaries).scores(X), own_scores(binaries, X))
+        assert_same_scores(Bank(binaries).scores(X), own_scores(binaries, X))
 
     @pytest.mark.filterwarnings("ignore:.*PassiveAggressiveClassifier:FutureWarning")
     def test_of_passive_aggressive_models(self):
         X, y = three_classes(np.random.default_rng(10), 40, 3)
         binaries = one_vs_one(PassiveAggressiveClassifier(random_state=0), X, y)
         assert all(map(is_in_linear_bank, binaries))
-        assert_same_scores(build_bank(binaries).scores(X), own_scores(binaries, X))
+        assert_same_scores(Bank(binaries).scores(X), own_scores(binaries, X))
 
     def test_with_hundreds_of_binaries(self):
         X, y = three_classes(np.random.default_rng(3), 40, 3)
         binaries = one_vs_one(RidgeClassifier(), X, y) * 200
-        assert_same_scores(build_bank(binaries).scores(X), own_scores(binaries, X))
+        assert_same_scores(Bank(binaries).scores(X), own_scores(binaries, X))
 
     def test_with_sparse_weights(self):
         X, y = three_classes(np.random.default_rng(4), 40, 6, sparse=True)
@@ -138,7 +138,7 @@ class TestScoresAreTheModelsOwn:
         for binary in binaries:
             binary.estimator.sparsify()
         for samples in (X, X.toarray()):
-            got = build_bank(binaries).scores(samples)
+            got = Bank(binaries).scores(samples)
             assert_same_scores(got, own_scores(binaries, samples))
 
     def test_of_machines_that_share_a_pool(self):
@@ -153,27 +153,27 @@ class TestScoresAreTheModelsOwn:
             ]
             assert all(map(is_in_linear_bank, binaries))
             X = rng.normal(size=(5, 3))
-            assert_same_scores(build_bank(binaries).scores(X), own_scores(binaries, X))
+            assert_same_scores(Bank(binaries).scores(X), own_scores(binaries, X))
 
     def test_on_single_precision_samples_with_double_precision_weights(self):
         X, y = three_classes(np.random.default_rng(6), 40, 3)
         binaries = one_vs_one(LogisticRegression(), X, y)
         samples = X.astype(np.float32)
-        assert_same_scores(build_bank(binaries).scores(samples), own_scores(binaries, samples))
+        assert_same_scores(Bank(binaries).scores(samples), own_scores(binaries, samples))
 
     def test_models_of_single_precision_are_evaluated_in_double(self):
         X, y = three_classes(np.random.default_rng(7), 40, 3)
         samples = X.astype(np.float32)
         binaries = one_vs_one(LogisticRegression(), samples, y)
         assert binaries[0].estimator.coef_.dtype == np.float32
-        got = build_bank(binaries).scores(samples)
+        got = Bank(binaries).scores(samples)
         assert_same_scores(got, own_scores(binaries, samples.astype(np.float64)))
         assert_same_scores(got, own_scores(binaries, samples), tolerance=1e-5)
 
 
 def test_sparse_samples_that_a_scaler_shifts_are_refused():
     X, y = three_classes(np.random.default_rng(8), 40, 3)
-    bank = build_bank(one_vs_one(make_pipeline(StandardScaler(), LinearSVC()), X, y))
+    bank = Bank(one_vs_one(make_pipeline(StandardScaler(), LinearSVC()), X, y))
     with pytest.raises(
         DataError, match="X is sparse, but a scaler of the binaries shifts its zeros"
     ):
@@ -194,7 +194,7 @@ class TestBinariesThatAreNotLinear:
     def test_other_links_and_other_kernels_are_not_members(self, model):
         binaries = one_vs_one(model, self.X, self.y)
         assert not any(map(is_in_linear_bank, binaries))
-        assert_same_scores(build_bank(binaries).scores(self.X), own_scores(binaries, self.X))
+        assert_same_scores(Bank(binaries).scores(self.X), own_scores(binaries, self.X))
 
     def test_subclasses_that_override_their_answer_are_not_members(self):
         class Doubled(LinearSVC):
@@ -208,12 +208,12 @@ class TestBinariesThatAreNotLinear:
         for model in (Doubled(), Halved()):
             binaries = one_vs_one(model, self.X, self.y)
             assert not any(map(is_in_linear_bank, binaries))
-            assert_same_scores(build_bank(binaries).scores(self.X), own_scores(binaries, self.X))
+            assert_same_scores(Bank(binaries).scores(self.X), own_scores(binaries, self.X))
 
     def test_subclasses_that_override_only_fit_are_members(self):
         binaries = one_vs_one(RidgeClassifierCV(), self.X, self.y)
         assert all(map(is_in_linear_bank, binaries))
-        assert_same_scores(build_bank(binaries).scores(self.X), own_scores(binaries, self.X))
+        assert_same_scores(Bank(binaries).scores(self.X), own_scores(binaries, self.X))
 
 
 @pytest.mark.parametrize("estimator", [LogisticRegression(), LinearSVC(), SGDClassifier(alpha=0.1)])

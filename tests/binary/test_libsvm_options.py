@@ -1,10 +1,12 @@
+"""LIBSVM's options: every one has its parameter in scikit-learn, and errors name the option."""
+
 import pytest
 from sklearn.svm import SVC, NuSVC
 
 from polytomy.binary.libsvm_options import classifier_from_options
 from polytomy.errors import ArgumentError
 
-# LIBSVM's defaults, where scikit-learn has others.
+# LIBSVM's defaults that differ from scikit-learn's.
 DEFAULTS = {"gamma": "auto", "cache_size": 100}
 
 
@@ -33,7 +35,7 @@ DEFAULTS = {"gamma": "auto", "cache_size": 100}
         ),
     ],
 )
-def test_options(options, expected):
+def test_options_are_parameters_of_scikit_learn(options, expected):
     made = classifier_from_options(options.split())
     assert type(made) is type(expected)
     assert made.get_params() == expected.get_params()
@@ -42,50 +44,47 @@ def test_options(options, expected):
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ("-c", "option -c has no value. Put one after it."),
-        ("-t 0 -g", "option -g has no value. Put one after it."),
-        ("-c ten", "option -c needs a number, not ten."),
-        ("-d 2.5", "option -d needs a whole number, not 2.5."),
-        ("-h yes", "option -h needs 0 or 1, not yes."),
-        ("-b 2", "option -b needs 0 or 1, not 2."),
+        ("-c", "option -c has no value. Add one after it."),
+        ("-t 0 -g", "option -g has no value. Add one after it."),
+        ("-c ten", "option -c must be a number; got ten."),
+        ("-d 2.5", "option -d must be a whole number; got 2.5."),
+        ("-h yes", "option -h must be 0 or 1; got yes."),
+        ("-b 2", "option -b must be 0 or 1; got 2."),
         (
             "-t 5",
-            "option -t has no 5. It knows 0 (linear), 1 (poly), 2 (rbf), 3 (sigmoid), "
-            "4 (precomputed).",
+            "option -t must be 0 (linear), 1 (poly), 2 (rbf), 3 (sigmoid), 4 (precomputed); got 5.",
         ),
         (
             "-s 2",
-            "-s 2 is one-class SVM, which tells no two classes apart. "
-            "Use -s 0 (C-SVC) or -s 1 (nu-SVC).",
+            "-s 2 is one-class SVM, which is not a classifier. Use -s 0 (C-SVC) or -s 1 (nu-SVC).",
         ),
         (
             "-s 3",
-            "-s 3 is epsilon-SVR, which tells no two classes apart. "
-            "Use -s 0 (C-SVC) or -s 1 (nu-SVC).",
+            "-s 3 is epsilon-SVR, which is not a classifier. Use -s 0 (C-SVC) or -s 1 (nu-SVC).",
         ),
         (
             "-s -1",
-            "option -s has no -1. It knows 0 (C-SVC), 1 (nu-SVC), 2 (one-class SVM), "
-            "3 (epsilon-SVR), 4 (nu-SVR).",
+            "option -s must be 0 (C-SVC), 1 (nu-SVC), 2 (one-class SVM), 3 (epsilon-SVR), "
+            "4 (nu-SVR); got -1.",
         ),
-        ("-p 0.1", "option -p is for regression only. Leave it out."),
-        ("-v 5", "option -v is for cross-validation only. Leave it out."),
+        ("-p 0.1", "option -p is for regression only. Remove it."),
+        ("-v 5", "option -v is for cross-validation only. Remove it."),
         (
             "-w2 1",
-            "option -w2 weighs a class that no binary has. "
-            "The sides are -1 and 1: use -w-1 or -w1.",
+            "option -w2 weights a class that a binary does not have. Its sides are -1 and 1. "
+            "Use -w-1 or -w1.",
         ),
         (
             "-x 1",
-            "-x is no option of LIBSVM. It knows -s -t -d -g -r -c -n -m -e -h -b -w1 -w-1 -q.",
+            "-x is not a LIBSVM option. Use -s -t -d -g -r -c -n -m -e -h -b -w1 -w-1 -q.",
         ),
         (
             "-c 1 10",
-            "10 stands where an option is due (-s -t -d -g -r -c -n -m -e -h -b -w1 -w-1 -q).",
+            "10 is not an option. Use -s -t -d -g -r -c -n -m -e -h -b -w1 -w-1 -q.",
         ),
     ],
 )
-def test_errors(options, words):
+def test_a_wrong_option_is_named(options, words):
     with pytest.raises(ArgumentError) as caught:
         classifier_from_options(options.split())
     assert str(caught.value) == words

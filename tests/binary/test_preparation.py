@@ -1,4 +1,5 @@
-import numpy as np
+"""Preparing estimators: seeds, weights, and which estimators can be used."""
+
 import pytest
 import sklearn
 from sklearn.decomposition import PCA
@@ -10,21 +11,19 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, NuSVC
 
-from polytomy.binary.preparation import is_pairwise, prepare_estimator, weight_parameter
+from polytomy.binary.preparation import (
+    is_pairwise,
+    prepare_estimator,
+    request_weights,
+    resolve_estimator,
+    side_labels,
+    tags_of,
+    weight_parameter,
+)
 from polytomy.errors import ArgumentError
-from polytomy.inputs.seeds import partition_seeds
 
 
-def test_seeds_are_fixed_by_the_random_state_and_differ():
-    seeds = partition_seeds(3, 50)
-    assert seeds == partition_seeds(3, 50)
-    assert seeds == partition_seeds(np.random.RandomState(3), 50)
-    assert seeds != partition_seeds(4, 50)
-    assert len(set(seeds)) == 50
-
-
-def test_no_random_state_leaves_the_estimators_own():
-    assert partition_seeds(None, 2) == [None, None]
+def test_without_a_seed_the_estimator_keeps_its_random_state():
     assert prepare_estimator(SGDClassifier(random_state=5), None).random_state == 5
 
 
@@ -49,7 +48,7 @@ def test_every_random_state_is_set_from_the_seed():
 
 
 @pytest.mark.parametrize("machine", [SVC(probability=True), NuSVC(probability=True)])
-def test_a_machine_leaves_its_probabilities_to_the_calibration(machine):
+def test_a_support_vector_machine_loses_its_own_probabilities(machine):
     for estimator in machine, make_pipeline(StandardScaler(), machine):
         prepared = prepare_estimator(estimator, None)
         assert hasattr(estimator, "predict_proba")
@@ -60,19 +59,22 @@ def test_a_machine_leaves_its_probabilities_to_the_calibration(machine):
 @pytest.mark.parametrize(
     ("estimator", "words"),
     [
-        (SVC, "estimator=SVC is a class. Give an object: SVC()."),
-        ("svc", "estimator='svc' is no estimator of scikit-learn: it needs fit and get_params."),
+        (SVC, "estimator is the class SVC. Use an object: SVC()."),
+        (
+            "svc",
+            'estimator="svc" is not a scikit-learn estimator: it has no fit or no get_params.',
+        ),
         (
             LinearRegression(),
-            "estimator=LinearRegression() is a regressor; a binary needs a classifier, such as "
-            "SVC().",
+            "estimator=LinearRegression() is a regressor. Use a classifier, such as SVC().",
         ),
     ],
 )
-def test_what_is_no_classifier(estimator, words):
+def test_anything_but_a_classifier_is_refused(estimator, words):
     with pytest.raises(ArgumentError) as caught:
         prepare_estimator(estimator, None)
     assert str(caught.value) == words
+    assert caught.value.parameter == "estimator"
 
 
 @pytest.mark.parametrize(
@@ -84,11 +86,11 @@ def test_what_is_no_classifier(estimator, words):
         (GridSearchCV(SVC(), {"C": [1]}), "sample_weight"),
     ],
 )
-def test_where_weights_go(estimator, name):
+def test_weights_are_an_argument_of_the_final_step(estimator, name):
     assert weight_parameter(estimator) == name
 
 
-def test_a_pipeline_routes_weights_itself_where_routing_is_on():
+def test_with_metadata_routing_a_pipeline_takes_weights_itself():
     with sklearn.config_context(enable_metadata_routing=True):
         assert weight_parameter(make_pipeline(StandardScaler(), SVC())) == "sample_weight"
 
@@ -96,12 +98,12 @@ def test_a_pipeline_routes_weights_itself_where_routing_is_on():
 @pytest.mark.parametrize(
     "estimator", [KNeighborsClassifier(), make_pipeline(PCA(), KNeighborsClassifier())]
 )
-def test_an_estimator_that_takes_no_weights(estimator):
+def test_an_estimator_without_weights_is_named(estimator):
     with pytest.raises(ArgumentError) as caught:
         weight_parameter(estimator)
     assert str(caught.value) == (
-        "KNeighborsClassifier takes no sample_weight. Fit without weights, or use an estimator "
-        "whose fit takes them."
+        "KNeighborsClassifier does not support sample_weight. Fit without weights, or use an "
+        "estimator whose fit has that argument."
     )
 
 
@@ -114,3 +116,57 @@ def test_precomputed_kernels_are_pairwise():
     assert not is_pairwise(SVC())
     assert not is_pairwise(LogisticRegression())
     assert not is_pairwise(Foreign())
+
+
+def requests(step):
+    return step.get_metadata_routing().fit.requests["sample_weight"]
+
+
+def test_only_the_last_step_of_a_pipeline_requests_weights_by_default():
+    with sklearn.config_context(enable_metadata_routing=True):
+        pipeline = make_pipeline(StandardScaler(), make_pipeline(StandardScaler(), SVC()))
+        request_weights(pipeline)
+        inner = pipeline[-1]
+        assert [requests(step) for step in (pipeline[0], inner[0], inner[1])] == [
+            False,
+            False,
+            True,
+        ]
+
+
+def test_a_request_of_the_user_is_not_changed():
+    with sklearn.config_context(enable_metadata_routing=True):
+        scaler = StandardScaler().set_fit_request(sample_weight=True)
+        pipeline = make_pipeline(scaler, SVC().set_fit_request(sample_weight=False))
+        request_weights(pipeline)
+        assert [requests(step) for _, step in pipeline.steps] == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("estimator", "labels"),
+    [
+        (SVC(), (0, 1)),
+        (SVC(class_weight="balanced"), (0, 1)),
+        (SVC(class_weight={1: 2.0}), (0, 1)),
+        (SVC(class_weight={-1: 2.0}), (-1, 1)),
+        (make_pipeline(StandardScaler(), SVC(class_weight={-1: 2.0, 1: 1.0})), (-1, 1)),
+    ],
+)
+def test_the_sides_are_minus_and_plus_one_only_if_class_weight_says_so(estimator, labels):
+    assert side_labels(estimator) == labels
+
+
+def test_the_parameter_estimator_is_a_classifier_a_specification_or_none():
+    own = LogisticRegression()
+    assert resolve_estimator(own) is own
+    assert repr(resolve_estimator("svc C=10")) == "SVC(C=10)"
+    assert repr(resolve_estimator("C=10")) == "SVC(C=10)"
+    assert repr(resolve_estimator(None)) == "SVC()"
+    with pytest.raises(ArgumentError, match="is the class SVC"):
+        resolve_estimator(SVC)
+
+
+def test_objects_and_classes_without_tags_have_none():
+    assert tags_of(object()) is None
+    assert tags_of(SVC) is None
+    assert tags_of(SVC()).estimator_type == "classifier"

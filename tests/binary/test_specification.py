@@ -1,3 +1,5 @@
+"""Specifications: text to estimator and back, and errors that quote the text."""
+
 import math
 
 import numpy as np
@@ -53,31 +55,31 @@ def same(one, other):
         ("-c 10 -g 0.1", SVC(C=10, gamma=0.1, cache_size=100)),
     ],
 )
-def test_classifiers_by_name(specification, expected):
+def test_a_name_and_parameters_describe_a_classifier(specification, expected):
     assert same(estimator_from(specification, default=KNeighborsClassifier()), expected)
 
 
-def test_nothing_is_a_copy_of_the_default():
+def test_an_empty_specification_is_a_clone_of_the_default():
     default = LogisticRegression(C=3)
     made = estimator_from("", default)
     assert same(made, default)
     assert made is not default
 
 
-def test_parameters_alone_change_a_copy_of_the_default():
+def test_parameters_alone_change_a_clone_of_the_default():
     default = LogisticRegression(C=3, max_iter=50)
     assert same(estimator_from("C=10", default), LogisticRegression(C=10, max_iter=50))
     assert default.C == 3
 
 
-def test_parameters_of_a_step():
+def test_parameters_may_belong_to_a_step():
     default = make_pipeline(StandardScaler(), SVC())
     made = estimator_from("svc__C=10 standardscaler__with_mean=False", default)
     assert made.named_steps["svc"].C == 10
     assert made.named_steps["standardscaler"].with_mean is False
 
 
-def test_quoted_text_with_spaces_is_text():
+def test_a_quoted_value_may_have_spaces():
     default = make_pipeline(TfidfVectorizer(), LinearSVC())
     made = estimator_from("'tfidfvectorizer__token_pattern=a b'", default)
     assert made.named_steps["tfidfvectorizer"].token_pattern == "a b"
@@ -88,19 +90,19 @@ def test_quoted_text_with_spaces_is_text():
     [
         (
             "logistic-regresion C=1",
-            "logistic-regresion is no classifier of scikit-learn. Did you mean "
-            "logistic-regression or logistic-regression-cv? Of another estimator, give an "
+            "logistic-regresion is not a scikit-learn classifier. Did you mean "
+            "logistic-regression or logistic-regression-cv? Pass any other estimator as an "
             'object: models={"name": estimator}.',
         ),
         (
             "zigzag",
-            "zigzag is no classifier of scikit-learn. Of another estimator, give an object: "
+            "zigzag is not a scikit-learn classifier. Pass any other estimator as an object: "
             'models={"name": estimator}.',
         ),
         (
             "voting",
-            "voting needs estimators, which text cannot give. "
-            'Give an object: models={"name": estimator}.',
+            "voting needs estimators, which cannot be written as text. "
+            'Pass the estimator as an object: models={"name": estimator}.',
         ),
         ("svc c=10", "SVC has no parameter c. Did you mean C?"),
         ("svc gama=10", "SVC has no parameter gama. Did you mean gamma?"),
@@ -112,26 +114,24 @@ def test_quoted_text_with_spaces_is_text():
         ),
         (
             "svc C=",
-            "the value of C, nothing, is neither a literal (10, 0.1, None, True, (1, 2)) nor a "
-            "word.",
+            "C must be a literal (10, 0.1, None, True, (1, 2)) or a word; got nothing.",
         ),
         (
             "svc C=1O",
-            "the value of C, 1O, is neither a literal (10, 0.1, None, True, (1, 2)) nor a word.",
+            "C must be a literal (10, 0.1, None, True, (1, 2)) or a word; got 1O.",
         ),
         (
             "svc C=__import__(os)",
-            "the value of C, __import__(os), is neither a literal (10, 0.1, None, True, (1, 2)) "
-            "nor a word.",
+            "C must be a literal (10, 0.1, None, True, (1, 2)) or a word; got __import__(os).",
         ),
-        ("svc C=1 C=2", "C is given twice. Give it once."),
+        ("svc C=1 C=2", "C occurs twice. Remove one of them."),
         (
             "svc -c 10",
-            "-c is not of the form parameter=value. A value with spaces needs quotes, as in "
+            "-c does not have the form parameter=value. A value with spaces needs quotes: "
             "'class_weight={-1: 2, 1: 1}'.",
         ),
-        ("svc 'C=1", "No closing quotation. Close what is quoted."),
-        ("-c", "option -c has no value. Put one after it."),
+        ("svc 'C=1", "No closing quotation. Close the quotes."),
+        ("-c", "option -c has no value. Add one after it."),
     ],
 )
 def test_errors_quote_the_specification(specification, words):
@@ -141,14 +141,14 @@ def test_errors_quote_the_specification(specification, words):
 
 
 @pytest.mark.parametrize("specification", ["svc C=-1", "C=-1", "-c -1", "svc shrinking=false"])
-def test_values_are_judged_before_fitting(specification):
+def test_values_are_checked_before_fitting(specification):
     with pytest.raises(
         ArgumentError, match=r"^Specification \"[^\"]+\": The '.+' parameter of SVC"
     ):
         estimator_from(specification, default=SVC())
 
 
-def test_a_step_is_judged_and_suggested():
+def test_the_values_of_a_step_are_checked_and_its_parameters_suggested():
     default = make_pipeline(StandardScaler(), SVC())
     with pytest.raises(ArgumentError, match=r"The 'C' parameter of SVC must be a float"):
         estimator_from("svc__C=-1", default)
@@ -171,7 +171,7 @@ def test_a_step_is_judged_and_suggested():
         (LogisticRegressionCV(Cs=[0.1, 1]), "logistic-regression-cv 'Cs=[0.1, 1]'"),
     ],
 )
-def test_an_estimator_as_text(estimator, specification):
+def test_the_specification_has_the_parameters_that_are_not_defaults(estimator, specification):
     assert specification_of(estimator) == specification
 
 
@@ -184,20 +184,20 @@ def test_an_estimator_as_text(estimator, specification):
     random_state=st.none() | st.integers(0, 2**32 - 1),
 )
 @settings(deadline=None, max_examples=60)
-def test_text_and_back_is_the_same_estimator(C, kernel, class_weight, random_state):
+def test_writing_then_reading_returns_the_same_estimator(C, kernel, class_weight, random_state):
     estimator = SVC(C=C, kernel=kernel, class_weight=class_weight, random_state=random_state)
     assert same(estimator_from(specification_of(estimator), default=None), estimator)
 
 
 @given(st.text(max_size=12))
 @settings(deadline=None)
-def test_any_text_parameter_survives(text):
+def test_writing_then_reading_returns_the_same_text(text):
     estimator = LogisticRegression(penalty=text)
     try:
         specification = specification_of(estimator)
     except ArgumentError:
         return
-    # scikit-learn refuses such a penalty, but only after the text has been read as it was meant.
+    # scikit-learn refuses such a penalty, and its error quotes the text that was read.
     if text in ("l1", "l2", "elasticnet", "deprecated"):
         assert estimator_from(specification, default=None).penalty == text
     else:
@@ -207,10 +207,10 @@ def test_any_text_parameter_survives(text):
 
 
 @pytest.mark.filterwarnings("ignore:Class .* is deprecated:FutureWarning")
-def test_every_classifier_that_needs_no_argument_can_be_named():
+def test_every_classifier_without_required_arguments_has_a_specification():
     named = 0
     for name, kind in all_estimators(type_filter="classifier"):
-        if name == "SelfTrainingClassifier":  # it has a default estimator, None, that it refuses
+        if name == "SelfTrainingClassifier":  # it refuses its own default, estimator=None
             continue
         try:
             estimator = kind()
@@ -226,22 +226,31 @@ def test_every_classifier_that_needs_no_argument_can_be_named():
     [
         (
             make_pipeline(SVC()),
-            "Pipeline is no classifier of scikit-learn, so no specification describes it. "
-            'Give it a name, as models={"name": estimator}.',
+            "Pipeline is not a scikit-learn classifier, so it has no specification. "
+            'Give the estimator a name: models={"name": estimator}.',
         ),
         (
             SVC(kernel=max),
             f"kernel={max!r} of SVC cannot be written in a specification. "
-            'Give the estimator a name, as models={"name": estimator}.',
+            'Give the estimator a name: models={"name": estimator}.',
         ),
         (
             LogisticRegressionCV(Cs=np.array([1.0])),
             "Cs=array([1.]) of LogisticRegressionCV cannot be written in a specification. "
-            'Give the estimator a name, as models={"name": estimator}.',
+            'Give the estimator a name: models={"name": estimator}.',
         ),
     ],
 )
-def test_what_text_cannot_say(estimator, words):
+def test_an_estimator_that_text_cannot_describe_is_refused(estimator, words):
     with pytest.raises(ArgumentError) as caught:
         specification_of(estimator)
     assert str(caught.value) == words
+
+
+@pytest.mark.parametrize("specification", ["zigzag", "voting"])
+def test_the_command_line_leaves_out_what_only_python_can_do(specification):
+    with pytest.raises(ArgumentError) as caught:
+        estimator_from(specification, default=SVC())
+    assert "models=" in str(caught.value)
+    assert "models=" not in caught.value.worded(str)
+    assert caught.value.worded(str).startswith(f'Specification "{specification}": {specification}')

@@ -1,3 +1,5 @@
+"""Training one binary: its answers, its calibration, rare classes, folds, weights, data."""
+
 import pickle
 import warnings
 
@@ -16,6 +18,7 @@ from sklearn.model_selection import (
     ShuffleSplit,
     StratifiedKFold,
 )
+from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -32,7 +35,7 @@ from polytomy.calibration.calibrators import (
     TemperatureCalibrator,
     UncalibratedMap,
 )
-from polytomy.errors import Argument, ArgumentError, CalibrationWarning
+from polytomy.errors import ArgumentError, CalibrationWarning
 
 
 def train(estimator, X, problem, *, warn=True, sample_weight=None, fit_params=None, **options):
@@ -43,7 +46,7 @@ def train(estimator, X, problem, *, warn=True, sample_weight=None, fit_params=No
 
 
 def two_clouds(n_negative=20, n_positive=15, n_others=5, seed=0):
-    """Data and a problem that leaves some of its rows out."""
+    """Data, and a problem that has only some of its rows."""
     rng = np.random.default_rng(seed)
     side = rng.permutation(np.repeat([-1, 0, 1], [n_negative, n_others, n_positive]))
     X = rng.normal(size=(len(side), 3)) + side[:, np.newaxis]
@@ -64,8 +67,8 @@ class HardAnswers(ClassifierMixin, BaseEstimator):
         return self.classes_[distances.argmin(axis=1)]
 
 
-class TestWhatAnswers:
-    def test_predict_proba_is_used_as_it_is(self):
+class TestOutput:
+    def test_predict_proba_is_used_unchanged(self):
         X, problem = two_clouds()
         plain = LogisticRegression().fit(X[problem.rows], problem.targets)
         for calibration in "auto", None:
@@ -114,7 +117,7 @@ class TestWhatAnswers:
         assert np.all(np.abs(decisions) < 1)
         assert np.mean((decisions[problem.rows] > 0) == problem.is_positive) > 0.8
 
-    def test_uncalibrated_margins(self):
+    def test_uncalibrated_margins_are_log_odds(self):
         X, problem = two_clouds()
         binary = train(SVC(), X, problem, calibration=None)
         plain = SVC().fit(X[problem.rows], problem.targets)
@@ -122,12 +125,12 @@ class TestWhatAnswers:
             binary.decisions(X), 2 * expit(plain.decision_function(X)) - 1, atol=1e-12
         )
 
-    def test_hard_answers_stay_hard(self):
+    def test_hard_answers_are_not_calibrated_by_default(self):
         X, problem = two_clouds()
         binary = train(HardAnswers(), X, problem)
         assert set(binary.decisions(X)) == {-1.0, 1.0}
 
-    def test_a_machine_with_probabilities_is_calibrated_here_and_warns_of_nothing(self):
+    def test_a_machine_with_probabilities_is_calibrated_like_one_without_and_does_not_warn(self):
         X, problem = two_clouds()
         with warnings.catch_warnings():
             warnings.simplefilter("error")
@@ -135,13 +138,13 @@ class TestWhatAnswers:
         plain = train(SVC(), X, problem, random_state=0)
         np.testing.assert_array_equal(binary.decisions(X), plain.decisions(X))
 
-    def test_the_estimator_given_stays_unfitted(self):
+    def test_the_estimator_itself_stays_unfitted(self):
         X, problem = two_clouds()
         estimator = SVC()
         train(estimator, X, problem)
         assert not hasattr(estimator, "classes_")
 
-    def test_pickled_it_answers_the_same(self):
+    def test_a_pickled_binary_gives_the_same_answers(self):
         X, problem = two_clouds()
         binary = train(SVC(), X, problem)
         again = pickle.loads(pickle.dumps(binary))
@@ -150,7 +153,7 @@ class TestWhatAnswers:
 
 class TestRareClasses:
     @pytest.mark.parametrize("n_rare", [2, 3, 4])
-    def test_folds_shrink_to_the_smaller_side(self, n_rare):
+    def test_there_are_no_more_folds_than_samples_on_the_smaller_side(self, n_rare):
         X, problem = two_clouds(n_negative=n_rare)
         few = train(SVC(), X, problem, cv=5, random_state=1)
         right = train(SVC(), X, problem, cv=n_rare, random_state=1)
@@ -161,10 +164,10 @@ class TestRareClasses:
     @pytest.mark.parametrize(
         ("estimator", "calibration", "fallback"),
         [
-            (SVC(), "auto", "the logistic function of its decision values answers"),
-            (SVC(), "isotonic", "the logistic function of its decision values answers"),
-            (LogisticRegression(), "sigmoid", "its predict_proba answers as it is"),
-            (HardAnswers(), "sigmoid", "its predictions answer as if they were certain"),
+            (SVC(), "auto", "the logistic function of its decision values is used instead"),
+            (SVC(), "isotonic", "the logistic function of its decision values is used instead"),
+            (LogisticRegression(), "sigmoid", "its own predict_proba is used instead"),
+            (HardAnswers(), "sigmoid", "its predictions are used as if they were certain"),
         ],
     )
     def test_a_single_sample_cannot_be_held_out(
@@ -181,17 +184,17 @@ class TestRareClasses:
         plain = train(estimator, X, problem, calibration=None, random_state=0)
         np.testing.assert_array_equal(binary.decisions(X), plain.decisions(X))
 
-    def test_the_warning_can_be_left_to_the_caller(self):
+    def test_without_warn_the_reason_is_only_an_attribute(self):
         X, problem = two_clouds(1, 5)
         binary = train(SVC(), X, problem, warn=False)  # warnings are errors in the tests
         assert "its −1 side has a single sample" in binary.shortcoming
 
-    def test_a_single_sample_matters_not_where_nothing_is_calibrated(self):
+    def test_a_single_sample_is_no_shortcoming_if_nothing_is_calibrated(self):
         X, problem = two_clouds(1, 5)
         assert train(LogisticRegression(), X, problem).shortcoming == ""
         assert train(SVC(), X, problem, calibration=None).shortcoming == ""
 
-    def test_a_fold_too_small_for_the_estimator(self):
+    def test_a_fold_that_the_estimator_refuses_is_a_shortcoming(self):
         class Pairs(HardAnswers):
             def fit(self, X, y):
                 if min(np.sum(y == 0), np.sum(y == 1)) < 2:
@@ -202,8 +205,8 @@ class TestRareClasses:
         with pytest.warns(CalibrationWarning) as caught:
             binary = train(Pairs(), X, problem, calibration="sigmoid")
         assert [str(each.message) for each in caught] == [
-            'Partition "p" cannot be calibrated: a fold of it cannot be fitted (two samples a '
-            "side are needed); its predictions answer as if they were certain."
+            'Partition "p" cannot be calibrated: a fold cannot be fitted (two samples a side are '
+            "needed); its predictions are used as if they were certain."
         ]
         assert binary.output is Output.LABEL
 
@@ -225,14 +228,14 @@ class TestSplitters:
             ShuffleSplit(3),
         ],
     )
-    def test_any_splitter_is_used_and_seeded(self, cv):
+    def test_any_splitter_gives_the_same_folds_for_the_same_seed(self, cv):
         X, problem = two_clouds()
         one, again = (
             train(SVC(), X, problem, cv=cv, random_state=0).decisions(X) for _ in range(2)
         )
         np.testing.assert_array_equal(one, again)
 
-    def test_its_own_seed_counts(self):
+    def test_the_seed_of_a_splitter_counts_more(self):
         X, problem = two_clouds()
         one, other = (
             train(
@@ -242,7 +245,7 @@ class TestSplitters:
         )
         np.testing.assert_array_equal(one, other)
 
-    def test_a_splitter_shrinks_too_and_is_not_changed(self):
+    def test_a_splitter_makes_no_more_folds_than_the_smaller_side_has_samples(self):
         X, problem = two_clouds(n_negative=3)
         cv = StratifiedKFold(10, shuffle=True)
         with warnings.catch_warnings():
@@ -252,7 +255,7 @@ class TestSplitters:
         np.testing.assert_array_equal(binary.decisions(X), plain.decisions(X))
         assert (cv.n_splits, cv.random_state) == (10, None)
 
-    def test_folds_that_lose_a_side_are_left_out(self):
+    def test_folds_without_one_of_the_sides_are_skipped(self):
         X, problem = two_clouds()
         negative = np.flatnonzero(~problem.is_positive)
         everything = np.arange(problem.n_samples)
@@ -272,7 +275,7 @@ class TestSplitters:
         assert binary.calibrator.slope_ == pytest.approx(sigmoid.slope_)
         assert binary.calibrator.intercept_ == pytest.approx(sigmoid.intercept_)
 
-    def test_one_side_held_out_calibrates_nothing(self):
+    def test_holding_out_one_side_alone_is_a_shortcoming(self):
         X, problem = two_clouds()
         positive = np.flatnonzero(problem.is_positive)
 
@@ -280,10 +283,12 @@ class TestSplitters:
             def split(self, X, y):
                 yield np.setdiff1d(np.arange(len(y)), positive[:3]), positive[:3]
 
-        with pytest.warns(CalibrationWarning, match="cv holds out no samples, or those of one"):
+        with pytest.warns(
+            CalibrationWarning, match="cv holds out no samples, or only samples of one side"
+        ):
             train(SVC(), X, problem, cv=PositiveOnly())
 
-    def test_a_splitter_that_refuses(self):
+    def test_a_splitter_that_fails_is_a_shortcoming(self):
         X, problem = two_clouds()
         with pytest.warns(
             CalibrationWarning, match=r"cv cannot split it \(The 'groups' parameter should not be"
@@ -291,25 +296,21 @@ class TestSplitters:
             train(SVC(), X, problem, cv=GroupKFold(2))
 
     @pytest.mark.parametrize("cv", [1, 0, -3, True, None, "5"])
-    def test_wrong_cv(self, cv):
+    def test_a_wrong_cv_is_refused_even_if_nothing_is_calibrated(self, cv):
         X, problem = two_clouds()
-        with pytest.raises(ArgumentError) as caught:
-            train(SVC(), X, problem, cv=cv)
-        assert str(caught.value) == (
-            f"{Argument('cv', cv)} must be a number of folds, two or more, an object with "
-            "split(X, y), or a list of (training rows, held-out rows)."
-        )
+        with pytest.raises(ArgumentError, match="must be a number of folds, two or more"):
+            train(LogisticRegression(), X, problem, cv=cv)
 
 
 class TestWeights:
     @pytest.mark.parametrize(
         "estimator", [SVC(), LogisticRegression(), make_pipeline(StandardScaler(), LinearSVC())]
     )
-    def test_a_weight_of_zero_leaves_a_sample_out(self, estimator):
+    def test_a_sample_of_weight_zero_is_ignored(self, estimator):
         X, problem = two_clouds()
         rng = np.random.default_rng(5)
         weight = rng.integers(0, 3, size=len(X)).astype(float)
-        # The pipeline's scaler takes no weights, but it does not see the samples left out either.
+        # The scaler of the pipeline has no weights, but does not see those samples either.
         left = problem.keep(weight[problem.rows] > 0)
         binary = train(estimator, X, problem, random_state=0, sample_weight=weight)
         reduced = train(estimator, X, left, random_state=0, sample_weight=weight)
@@ -336,12 +337,14 @@ class TestWeights:
         binary = train(SVC(), X, problem, sample_weight=weight)
         np.testing.assert_array_equal(binary.decisions(X), -1)
 
-    def test_an_estimator_that_takes_none(self):
+    def test_weights_for_an_estimator_without_them_are_refused(self):
         X, problem = two_clouds()
-        with pytest.raises(ArgumentError, match=r"KNeighborsClassifier takes no sample_weight\."):
+        with pytest.raises(
+            ArgumentError, match="KNeighborsClassifier does not support sample_weight"
+        ):
             train(KNeighborsClassifier(), X, problem, sample_weight=np.ones(len(X)))
 
-    def test_negative_weights(self):
+    def test_negative_weights_are_refused(self):
         X, problem = two_clouds()
         weight = np.ones(len(X))
         weight[7] = -1
@@ -349,7 +352,7 @@ class TestWeights:
             train(SVC(), X, problem, sample_weight=weight)
 
 
-def test_fit_parameters_are_cut_to_the_rows():
+def test_arguments_with_a_value_a_row_are_cut_to_the_rows_of_the_problem():
     class Remembering(HardAnswers):
         def fit(self, X, y, tags=None, names=None, depth=None, weights=None):
             self.seen_ = (tags, names, depth, weights)
@@ -368,7 +371,7 @@ def test_fit_parameters_are_cut_to_the_rows():
 class TestKindsOfData:
     @pytest.mark.parametrize("kind", ["csr", "csc", "coo", "lil"])
     @pytest.mark.parametrize("make", [scipy.sparse.csr_matrix, scipy.sparse.csr_array])
-    def test_sparse(self, make, kind):
+    def test_sparse_data_gives_the_answers_of_dense_data(self, make, kind):
         X, problem = two_clouds()
         sparse = make(X).asformat(kind)
         binary = train(LinearSVC(), sparse, problem, random_state=0)
@@ -387,13 +390,13 @@ class TestKindsOfData:
         np.testing.assert_allclose(binary.decisions(frame), plain.decisions(X[:, [2, 0]]))
         assert binary.estimator.feature_names_in_.tolist() == ["a", "b", "c"]
 
-    def test_lists(self):
+    def test_lists_give_the_answers_of_arrays(self):
         X, problem = two_clouds()
         binary = train(SVC(), X.tolist(), problem, random_state=0)
         plain = train(SVC(), X, problem, random_state=0)
         np.testing.assert_array_equal(binary.decisions(X), plain.decisions(X))
 
-    def test_a_precomputed_kernel_is_cut_both_ways(self):
+    def test_a_precomputed_kernel_gives_the_answers_of_the_kernel_function(self):
         X, problem = two_clouds()
         kernel = rbf_kernel(X, gamma=0.3)
         binary = train(SVC(kernel="precomputed"), kernel, problem, random_state=0)
@@ -414,7 +417,7 @@ class TestKindsOfData:
 
 
 class TestDeterminism:
-    def test_one_seed_fixes_all(self):
+    def test_the_same_seed_gives_the_same_answers(self):
         X, problem = two_clouds(n_negative=40, n_positive=40)
         estimator = SGDClassifier(max_iter=5, tol=None)
         one, again, other = (
@@ -430,7 +433,7 @@ class TestDeterminism:
         np.testing.assert_array_equal(one, again)
 
 
-def test_swapping_the_sides_turns_the_answers():
+def test_swapping_the_sides_changes_the_sign_of_the_answers():
     X, problem = two_clouds()
     swapped = BinaryProblem("p", problem.rows, ~problem.is_positive)
     cv = StratifiedKFold(3)
@@ -439,41 +442,87 @@ def test_swapping_the_sides_turns_the_answers():
     np.testing.assert_allclose(one, -other, atol=1e-7)
 
 
-def test_an_estimators_own_error_says_which_partition_it_was():
+def test_an_error_of_the_estimator_names_the_partition():
     X, problem = two_clouds(n_negative=2, n_positive=38)
     with pytest.raises(ValueError, match="infeasible") as caught:
         train(NuSVC(nu=0.9), X, problem)
     assert caught.value.__notes__ == ['while training the binary of partition "p"']
 
 
-def test_decision_values_that_are_not_finite_are_an_error_and_not_a_fallback():
+def test_decision_values_that_are_not_finite_are_an_error_and_not_a_shortcoming():
     class Infinite(HardAnswers):
         def decision_function(self, X):
             return np.full(len(X), np.inf)
 
     X, problem = two_clouds()
-    with pytest.raises(ArgumentError, match="decision values are not finite, so"):
+    with pytest.raises(ArgumentError, match="decision values are not finite"):
         train(Infinite(), X, problem)
 
 
-def test_a_fold_that_answers_wrongly_is_an_error_and_not_a_fallback():
+def test_decision_values_of_the_wrong_shape_are_an_error_and_not_a_shortcoming():
     class TwoColumns(HardAnswers):
         def decision_function(self, X):
             return np.zeros((len(X), 2))
 
     X, problem = two_clouds()
-    with pytest.raises(ArgumentError, match=r"\"p\" has a decision_function of shape \(7, 2\)"):
+    with pytest.raises(ArgumentError, match=r'of binary "p" returned .* \(7, 2\)'):
         train(TwoColumns(), X, problem)
 
 
-def test_unknown_calibration_is_found_before_training():
+def test_an_unknown_calibration_is_refused_before_training():
     X, problem = two_clouds()
     with pytest.raises(ArgumentError, match='calibration="platt" is not known'):
         train(LogisticRegression(), X, problem, calibration="platt")
 
 
-def test_an_uncalibrated_map_is_a_calibration_too():
+def test_the_uncalibrated_map_is_the_same_as_no_calibration():
     X, problem = two_clouds()
     binary = train(SVC(), X, problem, calibration=UncalibratedMap())
     plain = train(SVC(), X, problem, calibration=None)
     np.testing.assert_array_equal(binary.decisions(X), plain.decisions(X))
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [KNeighborsClassifier(), make_pipeline(StandardScaler(), KNeighborsClassifier())],
+)
+def test_more_neighbours_than_samples_are_refused_at_training(estimator):
+    X, problem = two_clouds(2, 2)
+    with pytest.raises(ArgumentError) as caught:
+        train(estimator, X, problem)
+    assert str(caught.value) == (
+        'Partition "p" has 4 samples, fewer than the n_neighbors=5 of KNeighborsClassifier. '
+        "Use n_neighbors=4 or fewer."
+    )
+
+
+def test_a_precomputed_kernel_must_be_square():
+    X, problem = two_clouds()
+    with pytest.raises(ArgumentError, match=r"a square matrix; X has shape \(40, 3\)"):
+        train(SVC(kernel="precomputed"), X, problem)
+
+
+def test_balanced_sides_have_even_priors():
+    X, problem = two_clouds(30, 10)
+    weight = np.random.default_rng(4).uniform(0.5, 2.0, len(X))
+    for sample_weight in None, weight:
+        binary = train(GaussianNB(), X, problem, balances_sides=True, sample_weight=sample_weight)
+        np.testing.assert_allclose(binary.estimator.class_prior_, [0.5, 0.5])
+
+
+def test_an_estimator_need_not_have_classes():
+    class WithoutClasses(HardAnswers):
+        def fit(self, X, y):
+            super().fit(X, y)
+            self.labels_ = self.__dict__.pop("classes_")
+            return self
+
+        def predict(self, X):
+            distances = np.linalg.norm(X[:, np.newaxis] - self.centres_, axis=2)
+            return self.labels_[distances.argmin(axis=1)]
+
+    X, problem = two_clouds()
+    for calibration in "auto", "sigmoid":
+        binary = train(WithoutClasses(), X, problem, calibration=calibration, random_state=0)
+        plain = train(HardAnswers(), X, problem, calibration=calibration, random_state=0)
+        np.testing.assert_array_equal(binary.decisions(X), plain.decisions(X))

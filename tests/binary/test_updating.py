@@ -1,3 +1,5 @@
+"""Batches: training a binary further."""
+
 import numpy as np
 import pytest
 from sklearn.linear_model import SGDClassifier
@@ -11,7 +13,7 @@ from polytomy.errors import ArgumentError
 
 
 def batches(seed=0):
-    """Data in two batches, the first of which shows the −1 side only."""
+    """Data in two batches; the first has only samples of the −1 side."""
     rng = np.random.default_rng(seed)
     side = np.repeat([-1, 1], [12, 8])
     X = rng.normal(size=(20, 2)) + side[:, np.newaxis]
@@ -20,7 +22,7 @@ def batches(seed=0):
     return X, side, first, second
 
 
-def test_batches_add_up():
+def test_two_batches_train_like_all_the_data():
     X, side, first, second = batches()
     binary = update_binary(None, GaussianNB(), X, first)
     binary = update_binary(binary, GaussianNB(), X, second)
@@ -28,7 +30,7 @@ def test_batches_add_up():
     np.testing.assert_allclose(binary.decisions(X), 2 * whole.predict_proba(X)[:, 1] - 1)
 
 
-def test_weights_and_seed():
+def test_weights_and_seed_reach_partial_fit():
     X, side, first, _ = batches()
     weight = np.random.default_rng(1).integers(0, 3, size=20)
     binary = update_binary(None, SGDClassifier(), X, first, random_state=4, sample_weight=weight)
@@ -39,7 +41,7 @@ def test_weights_and_seed():
     assert binary.output is Output.MARGIN
 
 
-def test_no_sample_leaves_the_binary_as_it_was():
+def test_a_batch_without_samples_changes_nothing():
     X, _, first, _ = batches()
     nothing = first.keep(np.zeros(10, dtype=bool))
     undecided = update_binary(None, GaussianNB(), X, nothing)
@@ -48,7 +50,7 @@ def test_no_sample_leaves_the_binary_as_it_was():
     assert update_binary(trained, GaussianNB(), X, nothing) is trained
 
 
-def test_an_estimator_that_cannot():
+def test_an_estimator_without_partial_fit_is_refused():
     X, _, first, _ = batches()
     with pytest.raises(ArgumentError) as caught:
         update_binary(None, SVC(), X, first)

@@ -1,18 +1,30 @@
-"""What a fitted classifier has and answers, and why it has not."""
+"""Predictions and attributes of a fitted classifier, and reasons for missing ones."""
+
+import pickle
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_iris
+from sklearn.base import clone
+from sklearn.datasets import load_iris, make_blobs
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression, SGDClassifier
+from sklearn.naive_bayes import GaussianNB
 from sklearn.svm import SVC
 
+import polytomy as pt
 from polytomy import PolytomyClassifier, SchemeSearchCV
+from polytomy.errors import ArgumentError, SchemeError
 
 
 @pytest.fixture(scope="module")
 def iris():
     return load_iris(return_X_y=True)
+
+
+@pytest.fixture(scope="module")
+def blobs():
+    X, y = make_blobs(120, centers=4, cluster_std=2.5, random_state=3)
+    return X, np.array(["corn", "oak", "pine", "wheat"])[y]
 
 
 def test_a_missing_predict_proba_says_why_and_what_to_do(iris):
@@ -37,16 +49,6 @@ def test_a_missing_partial_fit_says_why_and_what_to_do(iris):
     assert hasattr(PolytomyClassifier(SGDClassifier()), "partial_fit")
 
 
-def test_a_search_says_why_its_winner_has_no_probabilities(iris):
-    candidates = [("one-vs-one", "voting")]
-    search = SchemeSearchCV(LogisticRegression(), candidates, scoring="accuracy", cv=2)
-    assert hasattr(search, "predict_proba")  # nobody knows yet
-    search.fit(*iris)
-    with pytest.raises(AttributeError, match='the chosen solver, "voting", gives scores'):
-        search.predict_proba(iris[0])
-    assert search.decision_function(iris[0]).shape == (150, 3)
-
-
 def test_a_solver_set_after_the_fit_counts_from_the_next_fit_on(iris):
     classifier = PolytomyClassifier(LogisticRegression()).fit(*iris)
     expected = classifier.predict_proba(iris[0])
@@ -56,7 +58,7 @@ def test_a_solver_set_after_the_fit_counts_from_the_next_fit_on(iris):
 
 
 @pytest.mark.parametrize("name", ["scheme_", "binaries_", "estimators_", "composition_"])
-def test_nothing_is_fitted_before_the_fit(name, iris):
+def test_fitted_attributes_do_not_exist_before_the_fit(name, iris):
     classifier = PolytomyClassifier()
     assert not hasattr(classifier, name)
     with pytest.raises(NotFittedError):
@@ -83,3 +85,87 @@ def test_an_estimator_may_be_a_specification(iris):
     np.testing.assert_array_equal(text.predict_proba(X), plain.predict_proba(X))
     found = SchemeSearchCV("logistic-regression C=10", ["one-vs-rest"], cv=2).fit(X, y)
     assert found.best_estimator_.estimators_[0].C == 10
+
+
+# -- the same binaries, composed differently ------------------------------------------------------
+
+
+def test_with_solver_needs_no_refit(blobs):
+    X, y = blobs
+    classifier = PolytomyClassifier(SVC(), random_state=0).fit(X, y)
+    voting = classifier.with_solver("voting")
+    assert all(a is b for a, b in zip(voting.binaries_, classifier.binaries_, strict=True))
+    assert not hasattr(voting, "predict_proba")
+    assert voting.decision_function(X).shape == (len(X), 4)
+    expected = pt.decode(classifier.scheme_, classifier.decisions(X), "voting")
+    assert (voting.predict(X) == classifier.classes_[expected.argmax(axis=1)]).all()
+    own = classifier.with_solver(lambda scheme, decisions: pt.solve(scheme, decisions))
+    assert (own.predict_proba(X) == classifier.predict_proba(X)).all()
+    with pytest.raises(ArgumentError, match="votin"):
+        classifier.with_solver("votin")
+
+
+def test_with_scheme_uses_the_same_binaries_in_another_scheme(blobs):
+    X, y = blobs
+    tree = PolytomyClassifier(GaussianNB(), "t {u {corn wheat} v {oak pine}}").fit(X, y)
+    flat = tree.with_scheme(tree.scheme_.flatten())
+    np.testing.assert_allclose(flat.predict_proba(X), tree.predict_proba(X), atol=1e-9)
+    mirrored = tree.with_scheme("t {v {pine oak} u {wheat corn}}")
+    np.testing.assert_allclose(mirrored.predict_proba(X), tree.predict_proba(X), atol=1e-9)
+    assert mirrored.scheme_ != tree.scheme_
+    with pytest.raises(
+        SchemeError, match="no binary was trained for <Partition one-vs-rest-00: oak"
+    ):
+        tree.with_scheme("one-vs-rest")
+
+
+def test_with_scheme_matches_labels_as_fit_does(iris):
+    X, y = iris[0], np.unique(iris[1], return_inverse=True)[1].astype(str)
+    classifier = PolytomyClassifier(GaussianNB()).fit(X, y)
+    other = classifier.with_scheme("a 0/1; b 0/2; c 1/2; {2 1 0}")
+    np.testing.assert_allclose(other.predict_proba(X), classifier.predict_proba(X), atol=1e-12)
+
+
+def test_the_greedy_solver_follows_the_winner_at_each_node(blobs):
+    X, y = blobs
+    classifier = PolytomyClassifier(
+        GaussianNB(), "t {u {corn wheat} v {oak pine}}", solver="greedy"
+    )
+    classifier.fit(X, y)
+    top, left, right = classifier.decisions(X).T
+    expected = np.where(
+        top > 0, np.where(right > 0, "pine", "oak"), np.where(left > 0, "wheat", "corn")
+    )
+    assert (classifier.predict(X) == expected).all()
+    flat = classifier.with_scheme(classifier.scheme_.flatten())
+    assert (flat.predict(X) == expected).all()
+
+
+def test_training_further_does_not_change_copies(iris):
+    X, y = iris
+    classifier = PolytomyClassifier(GaussianNB(), "one-vs-one")
+    classifier.partial_fit(X[::2], y[::2], classes=np.unique(y))
+    others = classifier.with_solver("voting"), classifier.with_scheme("one-vs-one")
+    before = [other.decisions(X) for other in others]
+    classifier.partial_fit(X[1::2], y[1::2])
+    for other, answers in zip(others, before, strict=True):
+        np.testing.assert_array_equal(other.decisions(X), answers)
+        assert not np.array_equal(classifier.decisions(X), answers)
+
+
+def test_a_pickled_classifier_gives_the_same_answers_and_a_clone_is_not_fitted(iris):
+    X, y = iris
+    classifier = PolytomyClassifier(SVC(), "tree", random_state=0).fit(X, y)
+    again = pickle.loads(pickle.dumps(classifier))
+    assert (again.predict_proba(X) == classifier.predict_proba(X)).all()
+    assert clone(classifier).get_params()["scheme"] == "tree"
+    assert not hasattr(clone(classifier), "classes_")
+
+
+def test_prediction_does_not_make_a_pickle_larger(blobs):
+    X, y = blobs
+    classifier = PolytomyClassifier().fit(X, y)
+    before = pickle.dumps(classifier)
+    expected = classifier.predict_proba(X)
+    assert pickle.dumps(classifier) == before
+    np.testing.assert_array_equal(pickle.loads(before).predict_proba(X), expected)

@@ -1,3 +1,5 @@
+"""Matching the labels of a scheme with the classes of the data."""
+
 import numpy as np
 import pytest
 
@@ -19,7 +21,7 @@ from polytomy.scheme import parse
         ('m {1 "1"}', np.array([1, "1"], dtype=object), [0, 1]),
     ],
 )
-def test_labels_are_bound_by_value_else_by_how_they_are_written(text, classes, positions):
+def test_labels_match_by_value_then_as_text(text, classes, positions):
     assert bind_classes(parse(text), classes).tolist() == positions
 
 
@@ -28,11 +30,11 @@ def test_a_class_the_scheme_does_not_name_is_an_error():
         bind_classes(parse("m {a b}"), ["a", "b", "c"])
 
 
-def test_a_class_without_samples_is_warned_of():
+def test_a_class_without_samples_is_a_warning():
     with pytest.warns(ControlWarning, match="class 'c' of the scheme has no samples"):
         assert bind_classes(parse("m {a n {c b}}"), ["a", "b"]).tolist() == [0, 2]
 
 
-def test_two_classes_cannot_be_one_label():
+def test_two_classes_cannot_match_the_same_label():
     with pytest.raises(SchemeError, match="match the same class of the scheme"):
         bind_classes(parse("m {1 n {2 3}}"), np.array([1, "1", 2, 3], dtype=object))

@@ -1,4 +1,4 @@
-"""The fitted thing: its answers, its ties, and other ways to compose the same binaries."""
+"""Compositions: answers, ties, and other ways to compose the same binaries."""
 
 import dataclasses
 import pickle
@@ -73,7 +73,7 @@ def test_decision_values_of_probabilities_are_centred_logarithms(noise):
     np.testing.assert_allclose(shares, proba, rtol=1e-9)
 
 
-def test_log_odds_of_two_classes(noise):
+def test_the_decision_values_of_two_classes_are_log_odds(noise):
     X, y = noise[0][noise[1] < 2], noise[1][noise[1] < 2]
     classifier = fit((X, y))
     proba = classifier.predict_proba(X)
@@ -83,7 +83,7 @@ def test_log_odds_of_two_classes(noise):
 
 
 class _FixedScores(Composition):
-    """A composition with scores that are given."""
+    """A composition whose scores are the samples."""
 
     def scores(self, X, n_jobs=None):
         return np.asarray(X, dtype=np.float64)
@@ -127,7 +127,7 @@ def test_a_composition_is_frozen_and_survives_pickling(noise):
     np.testing.assert_array_equal(again.scores(X), composition.scores(X))
 
 
-def test_it_answers_as_the_classifier_does(noise):
+def test_its_answers_are_those_of_the_classifier(noise):
     X, _ = noise
     classifier = fit(noise, estimator=SVC())
     composition = classifier.composition_
@@ -201,13 +201,35 @@ def test_partitions_that_do_not_tell_all_classes_apart_are_refused(noise):
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"dichotomies": ()}, "there are 6 binaries for 0 dichotomies"),
-        ({"arrangements": ()}, "there are 0 arrangements for 1 schemes"),
-        ({"scheme": designs.one_vs_rest(4)}, "6 binaries for a scheme of 4 partitions"),
-        ({"tie_order": (0, 0, 1, 2)}, "does not name each class once"),
+        ({"dichotomies": ()}, "got 6 binaries for 0 dichotomies"),
+        ({"arrangements": ()}, "each scheme needs one arrangement; got 0 for 1"),
+        ({"scheme": designs.one_vs_rest(4)}, "each partition needs one binary; got 6 for 4"),
+        ({"tie_order": (0, 0, 1, 2)}, r"tie order \(0, 0, 1, 2\) does not have each class once"),
     ],
 )
 def test_a_composition_whose_parts_do_not_fit_cannot_exist(change, words, noise):
     composition = fit(noise).composition_
     with pytest.raises(SchemeError, match=words):
         dataclasses.replace(composition, **change)
+
+
+def test_partitions_have_their_binaries_in_order_whatever_the_order_of_training(noise):
+    composition = fit(noise).composition_
+    assert composition.partition_binaries == list(composition.binaries)
+    reversed_pairs = composition.with_scheme(REVERSED_PAIRS)
+    names = [each.name for each in reversed_pairs.partition_binaries]
+    # The pairs 32, 31, 30, 21, 20, 10, among those trained as 01, 02, 03, 12, 13, 23.
+    assert names == [composition.binaries[k].name for k in (5, 4, 2, 3, 1, 0)]
+    tree = parse("a {0 b {1 c {2 3}}}")
+    ensemble = fit(noise, SchemeEnsemble([tree, tree])).composition_
+    assert len(ensemble.binaries) == 3
+    assert ensemble.partition_binaries == [*ensemble.binaries] * 2
+
+
+def test_a_precomputed_kernel_has_the_rows_of_each_partition(noise):
+    X, y = noise
+    classifier = fit((X @ X.T, y), estimator=SVC(kernel="precomputed"))
+    pairs = [(i, j) for i in range(4) for j in range(i + 1, 4)]
+    for rows, pair in zip(classifier.pairwise_indices_, pairs, strict=True):
+        assert rows.tolist() == np.flatnonzero(np.isin(y, pair)).tolist()
+    assert fit(noise).pairwise_indices_ is None

@@ -35,6 +35,8 @@ BAD = [
     ("random_state", -3, "got -3."),
     ("random_state", "seed", "got 'seed'."),
     ("class_weight", "balance", 'Did you mean "balanced"?'),
+    ("class_weight", [1, 2, 3], "got [1, 2, 3]."),
+    ("class_weight", True, "got True."),
     ("models", [1], "must be a dict of names and estimators or None; got [1]."),
     ("cv", 1, "1"),
     ("cv", "five", "five"),

@@ -1,3 +1,5 @@
+"""The option scheme: names, texts, paths, schemes, matrices and callables."""
+
 from pathlib import Path
 
 import numpy as np
@@ -22,7 +24,7 @@ def test_a_name_is_a_design_of_the_classes(name):
     assert scheme == scheme_from(name, CLASSES, random_state=3)
 
 
-def test_text_path_scheme_matrix_and_callable(tmp_path):
+def test_text_path_scheme_matrix_and_callable_give_the_same_scheme(tmp_path):
     scheme = parse(TEXT)
     file = tmp_path / "land.control"
     file.write_text(TEXT)

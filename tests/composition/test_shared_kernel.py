@@ -1,3 +1,5 @@
+"""Support vector machines of a scheme that are trained together."""
+
 import pickle
 
 import numpy as np
@@ -7,7 +9,9 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.svm import SVC
 
 from polytomy import PolytomyClassifier
-from polytomy.composition import shared_kernel
+from polytomy.binary import TrainingListener, TrainingOptions
+from polytomy.composition import fit_binaries, plan_training, shared_kernel
+from polytomy.designs import one_vs_one
 from polytomy.errors import ArgumentError
 from polytomy.svm.machines import KernelMachine
 from shared_kernel_cases import clouds
@@ -15,7 +19,7 @@ from shared_kernel_cases import clouds
 
 @pytest.fixture
 def any_size(monkeypatch):
-    """Problems of any size are trained together."""
+    """Let problems of any size be trained together."""
     monkeypatch.setattr(shared_kernel, "_LEAST_PAIRS", 0)
 
 
@@ -39,7 +43,7 @@ def test_a_classifier_answers_as_if_each_binary_were_trained_alone(any_size, sch
     np.testing.assert_allclose(together.predict_proba(X), alone.predict_proba(X), atol=0.01)
 
 
-def test_the_jobs_change_nothing(any_size):
+def test_the_result_does_not_depend_on_the_number_of_jobs(any_size):
     X, y = clouds(300, 4, spread=2.0)
     one, two = (fit(X, y, n_jobs=n_jobs).predict_proba(X) for n_jobs in (1, 2))
     np.testing.assert_array_equal(one, two)
@@ -51,7 +55,7 @@ def test_a_classifier_is_stored_with_each_vector_once(any_size):
     assert together < 0.5 * alone
 
 
-def test_frames_are_answered_without_a_word(any_size, recwarn):
+def test_frames_are_predicted_without_warnings(any_size, recwarn):
     X, y = clouds(60)
     frame = pd.DataFrame(X, columns=list("abcd"))
     classifier = fit(frame, y)
@@ -59,13 +63,13 @@ def test_frames_are_answered_without_a_word(any_size, recwarn):
     assert not recwarn.list
 
 
-def test_other_estimators_are_trained_as_ever(any_size):
+def test_other_estimators_are_trained_alone(any_size):
     X, y = clouds(60)
     classifier = fit(X, y, LogisticRegression())
     assert all(type(model) is LogisticRegression for model in machines(classifier))
 
 
-def test_small_problems_are_left_to_libsvm():
+def test_small_problems_are_trained_by_libsvm():
     X, y = clouds(60)
     assert all(type(machine) is SVC for machine in machines(fit(X, y)))
 
@@ -79,7 +83,7 @@ def test_a_wrong_budget_is_refused_whatever_the_size():
         fit(X, y, memory_budget="much")
 
 
-def test_it_says_what_is_trained_how(any_size, monkeypatch, capsys):
+def test_notes_say_how_the_binaries_are_trained(any_size, monkeypatch, capsys):
     X, y = clouds(60)
     fit(X, y, verbose=1)
     assert "3 binaries are trained on one matrix of 60 rows, 28.8 kB." in capsys.readouterr().err
@@ -88,3 +92,41 @@ def test_it_says_what_is_trained_how(any_size, monkeypatch, capsys):
     monkeypatch.undo()
     fit(X, y, verbose=1)
     assert "their problems are small" in capsys.readouterr().err
+
+
+class Notes(TrainingListener):
+    def __init__(self):
+        self.notes = []
+
+    def note(self, text):
+        self.notes.append(text)
+
+
+def notes_of(estimator, n_classes, models=None, **options):
+    """Return the notes on training one-vs-one."""
+    X, y = clouds(60, n_classes)
+    scheme = one_vs_one(n_classes, name="pair")
+    dichotomies = plan_training([scheme], np.arange(n_classes), estimator, models).dichotomies
+    listener = Notes()
+    fit_binaries(dichotomies, X, y, n_classes, TrainingOptions(**options), listener)
+    return listener.notes
+
+
+def test_notes_on_one_binary_are_in_the_singular(any_size, monkeypatch):
+    assert notes_of(SVC(), 2) == ["1 binary is trained on one matrix of 60 rows, 28.8 kB."]
+    (note,) = notes_of(SVC(), 2, memory_budget=0)
+    assert note.startswith("1 binary is trained alone: ")
+    # One of three binaries is not a support vector machine.
+    shared, alone = notes_of(SVC(), 3, {"pair-00": LogisticRegression()})
+    assert shared == "2 binaries are trained on one matrix of 60 rows, 28.8 kB."
+    assert alone.startswith("1 binary is trained alone: ")
+    monkeypatch.undo()
+    assert notes_of(SVC(), 2) == ["The binary is trained alone: its problem is small."]
+
+
+def test_notes_on_many_binaries_are_in_the_plural(any_size, monkeypatch):
+    assert notes_of(SVC(), 3) == ["3 binaries are trained on one matrix of 60 rows, 28.8 kB."]
+    (note,) = notes_of(LogisticRegression(), 3)
+    assert note.startswith("3 binaries are trained one by one: ")
+    monkeypatch.undo()
+    assert notes_of(SVC(), 3) == ["The binaries are trained one by one: their problems are small."]

@@ -1,4 +1,4 @@
-"""Walks down a tree: whom they ask, and that they find what asking everywhere finds."""
+"""Walks down a tree: the answers of asking every node, from the nodes on the path alone."""
 
 import numpy as np
 import pytest
@@ -32,7 +32,7 @@ def trained(estimator, blobs, n_trees=1):
 
 @pytest.mark.parametrize("estimator", [SVC(), LogisticRegression(), DecisionTreeClassifier()])
 @pytest.mark.parametrize("n_trees", [1, 3])
-def test_a_walk_finds_what_asking_everywhere_finds(estimator, n_trees, blobs, monkeypatch):
+def test_a_walk_gives_the_scores_of_asking_every_node(estimator, n_trees, blobs, monkeypatch):
     X, _ = blobs
     fitted = trained(estimator, blobs, n_trees)
     found = []
@@ -42,7 +42,7 @@ def test_a_walk_finds_what_asking_everywhere_finds(estimator, n_trees, blobs, mo
     np.testing.assert_allclose(found[0], found[1], rtol=0, atol=1e-9)
 
 
-def test_a_walk_is_the_solver_on_all_answers(blobs):
+def test_a_walk_is_the_greedy_solver(blobs):
     X, _ = blobs
     fitted = trained(SVC(), blobs)
     (own,) = fitted.arrangements

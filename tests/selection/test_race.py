@@ -1,4 +1,4 @@
-"""The race: the same measures as of candidates trained alone, and no dichotomy trained twice."""
+"""The race: candidates score as if trained alone, and no dichotomy is trained twice."""
 
 import numpy as np
 import pytest
@@ -35,7 +35,7 @@ def race(candidates, blobs, estimator, n_folds=3, scores=SCORES, **options):
     )
 
 
-def test_the_measures_are_those_of_candidates_trained_alone(blobs):
+def test_scores_are_those_of_candidates_trained_alone(blobs):
     X, y = blobs
     estimator = LogisticRegression()
     outcome = race(["one-vs-one", "tree", "adjacent"], blobs, estimator)
@@ -49,14 +49,14 @@ def test_the_measures_are_those_of_candidates_trained_alone(blobs):
             loss = metrics.log_loss(y[held_out], proba, alone.classes_)
             assert runner.scores["log_loss"][number] == pytest.approx(loss, abs=1e-12)
             winners = alone.classes_[proba.argmax(axis=1)]
-            told = metrics.uncertainty_coefficient(y[held_out], winners)
-            assert runner.scores["uncertainty_coefficient"][number] == pytest.approx(told)
+            expected = metrics.uncertainty_coefficient(y[held_out], winners)
+            assert runner.scores["uncertainty_coefficient"][number] == pytest.approx(expected)
             assert np.mean(runner.losses[number]) == pytest.approx(loss, abs=1e-12)
             assert runner.n_binaries[number] == len(alone.binaries_)
 
 
 class Counter(ClassifierMixin, BaseEstimator):
-    """Counts its fits, in a list given to it."""
+    """Adds the size of each fit to a list."""
 
     def __init__(self, fits=None):
         self.fits = fits
@@ -87,8 +87,8 @@ def test_each_dichotomy_is_trained_once_a_fold(blobs):
     race(
         twin_trees, blobs, Counter(fits), n_folds=2, scores=[find_score("uncertainty_coefficient")]
     )
-    # Three of the tree, six pairs of which one is the tree's last, in two folds; the mirrored tree
-    # needs nothing of its own.
+    # In each of two folds, the tree needs three binaries, the mirrored tree none of its own, and
+    # the pairs five more: the sixth is the last one of the tree.
     assert len(fits) == 2 * (3 + 5)
 
 
@@ -103,7 +103,7 @@ def test_a_clear_loser_is_dropped(blobs):
     assert gap > 3 * error
     assert loser.n_folds < 4
     assert loser.reason.startswith("dropped after fold")
-    # With no other left there is nothing more to measure.
+    # A race with one survivor is over.
     assert outcome.n_folds == winner.n_folds == loser.n_folds
 
 
@@ -121,7 +121,7 @@ def test_the_budget_ends_a_race_after_a_fold(blobs):
     assert outcome.n_folds == 1
 
 
-def test_a_solver_without_probabilities_cannot_win_by_them(blobs):
+def test_a_solver_without_probabilities_cannot_win_a_score_that_needs_them(blobs):
     pairs = [("one-vs-one", "voting"), ("one-vs-one", "least-squares")]
     outcome = race(pairs, blobs, LogisticRegression())
     votes = outcome.runners[0]
@@ -132,7 +132,7 @@ def test_a_solver_without_probabilities_cannot_win_by_them(blobs):
     assert not by_accuracy.runners[0].reason
 
 
-def test_what_cannot_be_done_raises_or_is_left_out(blobs):
+def test_a_candidate_that_cannot_be_used_is_an_error_or_dropped(blobs):
     candidates = [("one-vs-rest", "price"), ("one-vs-one", "price")]
     with pytest.raises(ArgumentError, match="one-vs-one code"):
         race(candidates, blobs, LogisticRegression())

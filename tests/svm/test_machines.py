@@ -6,7 +6,7 @@ import scipy.sparse
 from sklearn.base import clone
 from sklearn.svm import SVC
 
-from polytomy.banks import build_bank
+from polytomy.banks import Bank
 from polytomy.binary.answers import adopt_fitted
 from polytomy.errors import DataError
 from polytomy.svm.kernel_functions import KernelFunction
@@ -105,9 +105,7 @@ class TestAnswers:
         machines = [machine_of(each, pool, 55 * k) for k, each in enumerate(fitted)]
         binaries = [adopt_fitted(each, ["a"], ["b"], name="m") for each in machines]
         expected = np.column_stack([each.decision_function(as_kind(X)) for each in fitted])
-        np.testing.assert_allclose(
-            build_bank(binaries).scores(as_kind(X)), expected, rtol=0, atol=1e-9
-        )
+        np.testing.assert_allclose(Bank(binaries).scores(as_kind(X)), expected, rtol=0, atol=1e-9)
 
 
 def test_machines_pickled_together_share_their_pool():

@@ -106,7 +106,7 @@ class TestMemory:
         for k in 0, 2:
             np.testing.assert_array_equal(training.binaries[k].scores(X), together[k].scores(X))
         assert training.notes[1].startswith(
-            "1 binaries are trained one by one: training on a matrix of 600 rows"
+            "1 binary is trained alone: training on a matrix of 600 rows"
         )
 
     def test_rows_that_no_problem_needs_take_no_memory(self):
@@ -118,7 +118,7 @@ class TestMemory:
             memory_budget=need(X, 400, n_runs=1),
             calibration=None,
         )
-        assert training.notes == ["1 binaries are trained on one matrix of 400 rows, 1.28 MB."]
+        assert training.notes == ["1 binary is trained on one matrix of 400 rows, 1.28 MB."]
 
     @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="asks Linux for the peak")
     def test_the_peak_of_memory_is_within_the_budget(self):

@@ -141,7 +141,7 @@ class TestAgainstTrainBinary:
         training = train_shared([SVC()], X, [rest(codes, 1)], cv=LeaveOneOut())
         assert training.binaries == [None]
         assert training.notes[1] == (
-            "1 binaries are trained one by one: cv makes 30 folds, more than were expected."
+            "1 binary is trained alone: cv makes 30 folds, more than were expected."
         )
 
 

@@ -18,7 +18,7 @@ from polytomy.errors import Argument, ArgumentError
 from polytomy.inputs.samples import Samples
 from polytomy.routines.runtime.dispatch import routine
 
-__all__ = ["Bank", "build_bank"]
+__all__ = ["Bank"]
 
 _Member = TypeVar("_Member")
 
@@ -183,11 +183,6 @@ class Bank:
 
     def __repr__(self) -> str:
         return f"<Bank of {len(self.binaries)} binaries>"
-
-
-def build_bank(binaries: Sequence[TrainedBinary], dtype: Any = np.float64) -> Bank:
-    """Return a bank of the binaries; see :class:`Bank`."""
-    return Bank(binaries, dtype)
 
 
 def _separate(

@@ -1,14 +1,13 @@
-"""One two-class problem: its rows, its estimator, its training, its answer."""
+"""One binary problem: its rows, its estimator, its training, its answers."""
 
 from polytomy.binary.answers import (
     Output,
     TrainedBinary,
     adopt_fitted,
-    decisions_from_scores,
     is_fitted,
 )
 from polytomy.binary.options import FitArguments, TrainingListener, TrainingOptions
-from polytomy.binary.problems import BinaryProblem, balance_sides, binary_problem
+from polytomy.binary.problems import BinaryProblem, binary_problem
 from polytomy.binary.specification import estimator_from, specification_of
 from polytomy.binary.training import train_binary
 from polytomy.binary.updating import update_binary
@@ -21,9 +20,7 @@ __all__ = [
     "TrainingListener",
     "TrainingOptions",
     "adopt_fitted",
-    "balance_sides",
     "binary_problem",
-    "decisions_from_scores",
     "estimator_from",
     "is_fitted",
     "specification_of",

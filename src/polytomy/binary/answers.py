@@ -1,4 +1,4 @@
-"""Trained binaries and what they answer: r = P(+1) − P(−1) for each sample."""
+"""Trained binaries and their answers: r = P(+1) − P(−1) for each sample."""
 
 from __future__ import annotations
 
@@ -25,46 +25,46 @@ __all__ = [
     "decisions_from_scores",
     "is_fitted",
     "match_sides",
-    "uncalibrated",
+    "without_calibration",
 ]
 
 
 class Output(StrEnum):
-    """What of a binary is asked, and so what its scores are."""
+    """Which method of the estimator is called, and how its result becomes a score."""
 
     PROBABILITY = "probability"  #: predict_proba; the score is P(+1) − P(−1)
     LOG_ODDS = "log-odds"  #: predict_proba; the score is log P(+1) − log P(−1)
     MARGIN = "margin"  #: decision_function, positive for the +1 side
     LABEL = "label"  #: predict; the score is −1 or +1
-    CONSTANT = "constant"  #: nothing; the score is always the same
+    CONSTANT = "constant"  #: no method; the score is always the same
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TrainedBinary:
-    """A two-class model that has been fitted, and how its output becomes an answer.
+    """A fitted two-class model, and how its output becomes an answer.
 
     Attributes
     ----------
     name : str
         Name of the partition, for messages.
     output : Output
-        What of the estimator is asked.
+        Which method of the estimator is called.
     estimator : object, optional
-        The fitted model; None where the answer is constant.
+        The fitted model; None if the answer is constant.
     calibrator : Calibrator, optional
-        Takes scores to P(+1). Where there is none the scores are the answers.
+        Turns scores into P(+1). Without one, the scores are the answers.
     classes : tuple of two labels
         The estimator's labels, in its own order.
     positive_index : int
-        Which of the two is the +1 side.
+        Position of the +1 side in `classes`.
     constant : float
-        The answer, where it is constant.
+        The answer, if it is constant.
     columns : array of int, optional
-        The training samples whose columns a precomputed kernel matrix is reduced to.
+        The training samples whose columns the estimator takes from a precomputed kernel matrix.
     shortcoming : str
-        Why it could not be calibrated as asked, in a sentence; empty where it could.
+        Why it could not be calibrated, as a sentence; empty if it could.
     seconds : float
-        How long it took to train, the folds for its calibration included.
+        Training time, including the folds for calibration.
     """
 
     name: str
@@ -83,18 +83,18 @@ class TrainedBinary:
         return decisions_from_scores([self], self.scores(X)[:, np.newaxis])[:, 0]
 
     def scores(self, X: Any) -> NDArray[np.float64]:
-        """Return for each row of X what the calibrator takes, or r where there is none."""
+        """Return the input of the calibrator for each row of X, or r if there is no calibrator."""
         if self.output is Output.CONSTANT:
             return np.full(count_rows(X), self.constant)
         if self.columns is not None:
             X = take_columns(X, self.columns)
         try:
-            return self._asked(X)
+            return self._raw_scores(X)
         except Exception as error:
             error.add_note(f'while asking the binary of partition "{self.name}"')
             raise
 
-    def _asked(self, X: Any) -> NDArray[np.float64]:
+    def _raw_scores(self, X: Any) -> NDArray[np.float64]:
         if self.output is Output.MARGIN:
             return self._margins(X)
         if self.output is Output.LABEL:
@@ -111,8 +111,8 @@ class TrainedBinary:
             margins = margins[:, 0]
         if margins.ndim != 1:
             raise ArgumentError(
-                f'Binary "{self.name}" has a decision_function of shape {margins.shape}; a '
-                "two-class model gives one value for each sample."
+                f'The decision_function of binary "{self.name}" returned an array of shape '
+                f"{margins.shape}; a two-class model returns one value for each sample."
             )
         return margins if self.positive_index == 1 else -margins
 
@@ -120,18 +120,18 @@ class TrainedBinary:
         proba = np.asarray(self.estimator.predict_proba(X), dtype=np.float64)
         if proba.ndim != 2 or proba.shape[1] != 2:
             raise ArgumentError(
-                f'Binary "{self.name}" has a predict_proba of shape {proba.shape}; a two-class '
-                "model gives two columns."
+                f'The predict_proba of binary "{self.name}" returned an array of shape '
+                f"{proba.shape}; a two-class model returns two columns."
             )
         return proba[:, 1 - self.positive_index], proba[:, self.positive_index]
 
     def _sides(self, X: Any) -> NDArray[np.float64]:
         labels = np.asarray(self.estimator.predict(X))
         is_positive = labels == self.classes[self.positive_index]
-        is_strange = ~is_positive & (labels != self.classes[1 - self.positive_index])
-        if np.any(is_strange):
+        is_unknown = ~is_positive & (labels != self.classes[1 - self.positive_index])
+        if np.any(is_unknown):
             raise ArgumentError(
-                f'Binary "{self.name}" predicts {labels[is_strange][0]}, which is neither of its '
+                f'Binary "{self.name}" predicts {labels[is_unknown][0]}, which is neither of its '
                 f"two classes, {_listed(self.classes)}."
             )
         return np.where(is_positive, 1.0, -1.0)
@@ -140,13 +140,13 @@ class TrainedBinary:
 def decisions_from_scores(
     binaries: Sequence[TrainedBinary], scores: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Return the answers of many binaries, calibrated all at once.
+    """Return the answers of many binaries; all calibrators are applied at once.
 
     Parameters
     ----------
     binaries : sequence of n_partitions trained binaries
     scores : array of shape (n_samples, n_partitions)
-        What :meth:`TrainedBinary.scores` of each gives.
+        The results of :meth:`TrainedBinary.scores` of each binary.
 
     Returns
     -------
@@ -166,7 +166,7 @@ def decisions_from_scores(
 
 
 def is_fitted(model: Any) -> bool:
-    """Return whether a model given under a name can answer, or is still to be trained.
+    """Return whether a model that the user provided is fitted, or has to be trained.
 
     Examples
     --------
@@ -175,10 +175,10 @@ def is_fitted(model: Any) -> bool:
     (False, True)
     """
     if not hasattr(model, "fit") or not hasattr(model, "get_params"):
-        return True  # it cannot be trained here
+        return True  # it cannot be cloned and trained
     try:
         check_is_fitted(model)
-    except (NotFittedError, TypeError):  # a TypeError for a class in place of an object
+    except (NotFittedError, TypeError):  # a class instead of an object raises a TypeError
         return False
     except AttributeError:  # a model that is not built on scikit-learn's base class
         return hasattr(model, "classes_")
@@ -188,12 +188,12 @@ def is_fitted(model: Any) -> bool:
 def adopt_fitted(
     model: Any, negative: Sequence[Any], positive: Sequence[Any], *, name: str
 ) -> TrainedBinary:
-    """Return a model that was fitted elsewhere as a trained binary, used as it is.
+    """Return a model that was fitted elsewhere as a trained binary. It is not trained again.
 
-    It answers by ``predict_proba`` where it has one; else by ``decision_function``, through the
-    logistic function; else by ``predict``, as ±1. Its ``classes_`` tell its sides: the two sides'
-    own labels where each side is a single class, in either order; else −1/+1, 0/1 or
-    False/True. A model without ``classes_`` is taken to have −1 and +1.
+    It answers with ``predict_proba`` if it has one; else with ``decision_function``, through the
+    logistic function; else with ``predict``, as ±1. Its ``classes_`` tell the sides: if each side
+    is a single class, they may be the labels of the two classes, in either order; otherwise they
+    are −1/+1, 0/1 or False/True. A model without ``classes_`` is assumed to have −1 and +1.
 
     Parameters
     ----------
@@ -215,20 +215,20 @@ def adopt_fitted(
     if not is_fitted(model):
         raise SchemeError(f'Model "{name}", {model!r}, is not fitted. Fit it first.')
     classes, positive_index = match_sides(model, negative, positive, name)
-    return uncalibrated(
+    return without_calibration(
         TrainedBinary(name, Output.LABEL, model, classes=classes, positive_index=positive_index)
     )
 
 
-def uncalibrated(binary: TrainedBinary) -> TrainedBinary:
-    """Return the binary with the answer that its estimator gives without calibration."""
+def without_calibration(binary: TrainedBinary) -> TrainedBinary:
+    """Return the binary with the uncalibrated answers of its estimator."""
     output = choose_output(binary.estimator, None)
     calibrator = UncalibratedMap() if output is Output.MARGIN else None
     return replace(binary, output=output, calibrator=calibrator)
 
 
 def choose_output(estimator: Any, calibration: Calibration) -> Output:
-    """Return what of a fitted estimator is asked under a value of the option ``calibration``.
+    """Return which output of a fitted estimator a value of the option ``calibration`` needs.
 
     Examples
     --------
@@ -236,8 +236,8 @@ def choose_output(estimator: Any, calibration: Calibration) -> Output:
     >>> choose_output(LogisticRegression(), "auto"), choose_output(LogisticRegression(), "sigmoid")
     (<Output.PROBABILITY: 'probability'>, <Output.MARGIN: 'margin'>)
     """
-    as_it_is = calibration is None or (isinstance(calibration, str) and calibration == "auto")
-    if as_it_is and hasattr(estimator, "predict_proba"):
+    uses_own = calibration is None or (isinstance(calibration, str) and calibration == "auto")
+    if uses_own and hasattr(estimator, "predict_proba"):
         return Output.PROBABILITY
     if hasattr(estimator, "decision_function"):
         return Output.MARGIN
@@ -246,14 +246,14 @@ def choose_output(estimator: Any, calibration: Calibration) -> Output:
     if hasattr(estimator, "predict"):
         return Output.LABEL
     raise ArgumentError(
-        f"{estimator!r} cannot answer: it needs predict_proba, decision_function or predict."
+        f"{estimator!r} has no predict_proba, decision_function or predict, and needs one of them."
     )
 
 
 def match_sides(
     model: Any, negative: Sequence[Any], positive: Sequence[Any], name: str
 ) -> tuple[tuple[Any, Any], int]:
-    """Return a model's two labels and the index of the one that is the +1 side."""
+    """Return a model's two labels, and the position of the +1 side among them."""
     if getattr(model, "classes_", None) is None:
         return (-1, 1), 1
     classes = np.asarray(model.classes_).tolist()
@@ -263,12 +263,12 @@ def match_sides(
         )
     pair = (classes[0], classes[1])
     if len(negative) == len(positive) == 1:
-        # By value, where 1 and 1.0 are one; else as text: the text's 3 is the data's "3".
-        for same in (_value, str):
-            labels, sides = [same(label) for label in pair], [same(negative[0]), same(positive[0])]
+        # Compare by value, where 1 equals 1.0; then as text, where 3 in a scheme equals "3".
+        for key in (_value, str):
+            labels, sides = [key(label) for label in pair], [key(negative[0]), key(positive[0])]
             if labels in (sides, sides[::-1]):
                 return pair, labels.index(sides[1])
-    if pair in ((-1, 1), (0, 1)):  # False and True are 0 and 1 to Python
+    if pair in ((-1, 1), (0, 1)):  # False and True equal 0 and 1
         return pair, 1
     raise SchemeError(
         f'Model "{name}" has the classes {_listed(classes)}, which are not the sides of its '
@@ -277,7 +277,7 @@ def match_sides(
 
 
 def _value(label: Any) -> tuple[type | None, Any]:
-    # A model's False and True are the two sides, and not the classes 0 and 1.
+    # False and True are the two sides, not the classes 0 and 1.
     return next((kind for kind in (str, bool) if isinstance(label, kind)), None), label
 
 

@@ -1,4 +1,4 @@
-"""What training is told: its options, and who hears of its progress."""
+"""Options of training, and listeners to its progress."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["FitArguments", "TrainingListener", "TrainingOptions"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FitArguments:
-    """What the ``fit`` of one estimator receives besides X and y.
+    """Arguments of one estimator's ``fit``, besides X and y.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Making an estimator ready for one binary problem: copied, seeded, its weights routed."""
+"""Preparing an estimator for one binary problem: cloning, seeds, weights."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sklearn.svm import SVC, NuSVC
 from sklearn.utils import get_tags
 
 from polytomy.binary.specification import estimator_from
-from polytomy.errors import ArgumentError
+from polytomy.errors import Argument, ArgumentError
 from polytomy.inputs.seeds import seed_all
 
 __all__ = [
@@ -29,10 +29,10 @@ __all__ = [
 
 
 def prepare_estimator(estimator: Any, seed: int | None) -> Any:
-    """Return an unfitted copy of the estimator, with every random_state in it set from the seed.
+    """Return an unfitted clone of the estimator, with every random_state in it set from the seed.
 
-    A support vector machine loses ``probability=True``: its decision values are calibrated as
-    those of other estimators are, in place of its own, deprecated calibration.
+    ``probability=True`` of a support vector machine is reset: its decision values are calibrated
+    like those of other estimators, not by its own, deprecated calibration.
 
     Examples
     --------
@@ -51,11 +51,11 @@ def prepare_estimator(estimator: Any, seed: int | None) -> Any:
 
 
 def side_labels(estimator: Any) -> tuple[int, int]:
-    """Return the targets that stand for the −1 and the +1 side when the estimator is fitted.
+    """Return the labels of the −1 and the +1 side in the targets that the estimator is fitted to.
 
-    They are 0 and 1, which every classifier takes: some refuse −1, and to scikit-learn's
-    semi-supervised ones it means that the label is not known. They are −1 and 1 where the
-    estimator's own ``class_weight`` names −1, as LIBSVM's option ``-w-1`` does.
+    They are 0 and 1, which every classifier accepts: some refuse −1, and for scikit-learn's
+    semi-supervised classifiers it means that the label is unknown. They are −1 and 1 if the
+    estimator's own ``class_weight`` has −1, as with LIBSVM's option ``-w-1``.
 
     Examples
     --------
@@ -70,10 +70,10 @@ def side_labels(estimator: Any) -> tuple[int, int]:
 
 
 def request_weights(estimator: Any) -> None:
-    """Let the last step of a pipeline ask for weights, where its user left that open.
+    """Let the last step of a pipeline request weights, unless its user has decided on that.
 
-    With scikit-learn's metadata routing a pipeline passes weights on only to steps that ask for
-    them, and refuses them while a step that could take them has said neither yes nor no.
+    With scikit-learn's metadata routing, a pipeline passes weights only to steps that request
+    them, and raises an error if a step that could take them has not been configured either way.
     """
     if not (isinstance(estimator, Pipeline) and get_config()["enable_metadata_routing"]):
         return
@@ -89,7 +89,7 @@ def request_weights(estimator: Any) -> None:
 
 
 def weight_parameter(estimator: Any) -> str:
-    """Return the name under which `fit` takes weights; of a pipeline, its final step takes them.
+    """Return the name of the argument of `fit` for weights; in a pipeline, of its final step.
 
     Examples
     --------
@@ -100,7 +100,7 @@ def weight_parameter(estimator: Any) -> str:
     path, inner = "", estimator
     while isinstance(inner, Pipeline):
         if get_config()["enable_metadata_routing"]:
-            return "sample_weight"  # the pipeline's steps say themselves what they take
+            return "sample_weight"  # the steps of the pipeline request what they need
         name, inner = inner.steps[-1]
         path += f"{name}__"
     if hasattr(inner, "fit"):
@@ -109,36 +109,39 @@ def weight_parameter(estimator: Any) -> str:
         if takes_any or "sample_weight" in parameters:
             return f"{path}sample_weight"
     raise ArgumentError(
-        f"{type(inner).__name__} takes no sample_weight. Fit without weights, or use an estimator "
-        "whose fit takes them."
+        f"{type(inner).__name__} does not support sample_weight. Fit without weights, or use an "
+        "estimator whose fit has that argument."
     )
 
 
 def is_pairwise(estimator: Any) -> bool:
-    """Return whether the estimator takes a matrix of kernel values or distances for X."""
+    """Return whether the estimator expects X to be a matrix of kernel values or distances."""
     tags = tags_of(estimator)
     return tags is not None and bool(tags.input_tags.pairwise)
 
 
 def check_classifier(estimator: Any) -> None:
-    """Raise an ArgumentError unless a binary can be trained from the estimator."""
+    """Raise an ArgumentError unless the estimator is a classifier that can be cloned."""
     if isinstance(estimator, type):
         raise ArgumentError(
-            f"estimator={estimator.__name__} is a class. Give an object: {estimator.__name__}()."
+            Argument("estimator"),
+            f" is the class {estimator.__name__}. Use an object: {estimator.__name__}().",
         )
     if not hasattr(estimator, "fit") or not hasattr(estimator, "get_params"):
         raise ArgumentError(
-            f"estimator={estimator!r} is no estimator of scikit-learn: it needs fit and get_params."
+            Argument("estimator", estimator),
+            " is not a scikit-learn estimator: it has no fit or no get_params.",
         )
     tags = tags_of(estimator)
     if tags is not None and tags.estimator_type == "regressor":
         raise ArgumentError(
-            f"estimator={estimator!r} is a regressor; a binary needs a classifier, such as SVC()."
+            Argument("estimator", estimator),
+            " is a regressor. Use a classifier, such as SVC().",
         )
 
 
 def resolve_estimator(estimator: Any) -> Any:
-    """Return the estimator that the parameter ``estimator`` stands for.
+    """Return the estimator that a value of the parameter ``estimator`` describes.
 
     Parameters
     ----------
@@ -158,10 +161,10 @@ def resolve_estimator(estimator: Any) -> Any:
 
 
 def tags_of(estimator: Any) -> Any:
-    """Return the tags of an estimator, or None of one that is not built on scikit-learn's."""
+    """Return the tags of an estimator, or None if it does not have scikit-learn's tags."""
     try:
         return get_tags(estimator)
-    except (AttributeError, TypeError):  # not built on scikit-learn's base class, or no object
+    except (AttributeError, TypeError):  # not derived from BaseEstimator, or not an object
         return None
 
 

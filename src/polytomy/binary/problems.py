@@ -1,4 +1,4 @@
-"""Which samples a dichotomy is trained on, and on which side each of them is."""
+"""Binary problems: the training samples of a dichotomy, and the side of each."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ __all__ = ["BinaryProblem", "balance_sides", "binary_problem"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BinaryProblem:
-    """One dichotomy of the training data: a few indices, no copy of the data.
+    """One dichotomy of the training data, as row numbers: the data is not copied.
 
     Attributes
     ----------
     name : str
         Name of the partition, for messages.
     rows : array of shape (n_samples,)
-        Rows of the training data that take part, ascending.
+        Rows of the training data in the problem, ascending.
     is_positive : bool array of shape (n_samples,)
-        Whether each of them is on the +1 side.
+        Whether each row is on the +1 side.
     """
 
     name: str
@@ -35,12 +35,12 @@ class BinaryProblem:
         return self.labelled((-1, 1))
 
     def labelled(self, sides: tuple[int, int]) -> NDArray[np.int64]:
-        """Return for each row the label of its side, given those of the −1 and the +1 side."""
+        """Return the label of each row's side; `sides` has the labels of the −1 and +1 side."""
         return np.where(self.is_positive, sides[1], sides[0])
 
     @property
     def n_samples(self) -> int:
-        """Number of samples that take part."""
+        """Number of samples in the problem."""
         return len(self.rows)
 
     @property
@@ -59,7 +59,7 @@ class BinaryProblem:
         return min(self.n_negative, self.n_positive)
 
     def keep(self, mask: NDArray[np.bool_]) -> BinaryProblem:
-        """Return the problem with only the samples where `mask`, one value for each, is true."""
+        """Return the problem with only the samples for which `mask` is true."""
         return BinaryProblem(self.name, self.rows[mask], self.is_positive[mask])
 
 
@@ -70,16 +70,16 @@ def binary_problem(
     *,
     name: str,
 ) -> BinaryProblem:
-    """Return the problem of telling the classes on one side of a partition from the other.
+    """Return the problem of telling the classes on the two sides of a partition apart.
 
-    The cost grows with the samples that take part, not with the whole training data.
+    The cost grows with the number of samples in the problem, not in the whole training data.
 
     Parameters
     ----------
     rows_of_class : sequence of arrays
         As :func:`polytomy.inputs.class_indices.group_rows` returns them.
     negative, positive : sequences of int
-        Indices of the classes on the −1 and on the +1 side.
+        Class indices of the −1 and of the +1 side.
     name : str
         Name of the partition.
 
@@ -95,7 +95,7 @@ def binary_problem(
     above = [rows_of_class[k] for k in positive]
     rows = np.concatenate([*below, *above]) if below or above else np.empty(0, dtype=np.intp)
     is_positive = np.arange(len(rows)) >= sum(map(len, below))
-    # In the order of the data, so that a binary fits as it would on a masked copy of the data.
+    # Keep the order of the data, so that the fit is the same as on a masked copy of the data.
     order = np.argsort(rows)
     return BinaryProblem(name, rows[order], is_positive[order])
 
@@ -103,10 +103,10 @@ def binary_problem(
 def balance_sides(
     problem: BinaryProblem, sample_weight: NDArray[np.float64] | None, n_rows: int
 ) -> NDArray[np.float64]:
-    """Return weights under which both sides of the problem weigh as much.
+    """Return weights that give both sides of the problem the same total weight.
 
-    The total of the weights stays what it was, as with scikit-learn's ``class_weight="balanced"``.
-    A problem with an empty side is left as it is.
+    The sum of all weights does not change, as with scikit-learn's ``class_weight="balanced"``. If
+    a side is empty, no weight changes.
 
     Parameters
     ----------
@@ -119,7 +119,7 @@ def balance_sides(
     Returns
     -------
     array of shape (n_rows,)
-        Rows outside of the problem keep their weights.
+        Rows outside the problem keep their weights.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Training one binary: the final model on all of its samples, its calibrator on held-out ones."""
+"""Training one binary: the model on all of its samples, the calibrator on held-out scores."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from polytomy.binary.answers import (
     TrainedBinary,
     choose_output,
     match_sides,
-    uncalibrated,
+    without_calibration,
 )
 from polytomy.binary.options import TrainingOptions
 from polytomy.binary.preparation import (
@@ -41,9 +41,9 @@ __all__ = [
 ]
 
 _FALLBACKS = {
-    Output.MARGIN: "the logistic function of its decision values answers",
-    Output.PROBABILITY: "its predict_proba answers as it is",
-    Output.LABEL: "its predictions answer as if they were certain",
+    Output.MARGIN: "the logistic function of its decision values is used instead",
+    Output.PROBABILITY: "its own predict_proba is used instead",
+    Output.LABEL: "its predictions are used as if they were certain",
 }
 
 
@@ -55,9 +55,9 @@ def train_binary(
     *,
     warn: bool = True,
 ) -> TrainedBinary:
-    """Return a binary trained on one problem and calibrated on decision values held out of it.
+    """Return a binary trained on one problem and calibrated on held-out decision values.
 
-    Which output of the estimator is used depends on the estimator and on ``calibration``:
+    The estimator and ``calibration`` decide which output of the estimator is used:
 
     ===================  =====================  =====================  ==========================
     the estimator has    "auto"                 None                   a name or an object
@@ -70,9 +70,9 @@ def train_binary(
 
     Calibrators learn from the decision values of held-out folds; one final model is fitted to all
     samples. There are at most as many folds as the smaller side has samples. If a side has a
-    single sample, or no fold can be used, the binary answers as with ``calibration=None`` and a
-    CalibrationWarning says so. Samples of weight zero are left out. A problem with an empty side
-    has a constant answer: +1 or −1, or 0 if both sides are empty.
+    single sample, or no fold can be used, the binary answers as with ``calibration=None``, with a
+    CalibrationWarning. Samples of weight zero are ignored. If a side is empty, the answer is
+    constant: +1 or −1, or 0 if both sides are empty.
 
     Parameters
     ----------
@@ -81,12 +81,12 @@ def train_binary(
     X : array, sparse matrix or frame of shape (n_rows, n_features)
         The whole training data; for precomputed kernels, the (n_rows, n_rows) kernel matrix.
     problem : BinaryProblem
-        Which rows take part, and on which side.
+        The rows of X to train on, and their sides.
     options : TrainingOptions, optional
         ``random_state`` is the seed of this partition.
     warn : bool, default=True
-        Whether to warn of a shortcoming. Worker processes leave it in the result's attribute,
-        because nobody sees their warnings.
+        Whether to warn if the binary cannot be calibrated. Worker processes do not: their
+        warnings would be lost. The reason is always in the attribute ``shortcoming``.
 
     Returns
     -------
@@ -120,7 +120,7 @@ def train_binary(
     )
     if trainer.is_pairwise:
         _check_square(X, prepared, problem.name)
-    binary = uncalibrated(trainer.train(problem))
+    binary = without_calibration(trainer.train(problem))
     _check_neighbours(binary.estimator, problem.name)
     output = choose_output(binary.estimator, calibration)
     is_automatic = isinstance(calibration, str) and calibration == "auto"
@@ -152,7 +152,7 @@ def constant_binary(problem: BinaryProblem) -> TrainedBinary:
 
 
 def describe_shortcoming(binary: TrainedBinary, reason: str) -> str:
-    """Return the sentence that says why a binary is not calibrated, and what answers instead."""
+    """Return a sentence that says why a binary is not calibrated, and what is used instead."""
     return f'Partition "{binary.name}" cannot be calibrated: {reason}; {_FALLBACKS[binary.output]}.'
 
 
@@ -160,26 +160,29 @@ def _check_square(X: Any, estimator: Any, name: str) -> None:
     shape: tuple[int, ...] = getattr(X, "shape", (count_rows(X),))
     if len(shape) != 2 or shape[0] != shape[1]:
         raise ArgumentError(
-            f'Partition "{name}" is trained by {estimator!r}, which takes the kernel values or '
-            f"distances of all pairs of samples, a square matrix; X has shape {shape}. Give such "
+            f'Partition "{name}" is trained by {estimator!r}, which needs the kernel values or '
+            f"distances of all pairs of samples, a square matrix; X has shape {shape}. Pass such "
             "a matrix, or use a kernel that is not precomputed."
         )
 
 
 def _check_neighbours(estimator: Any, name: str) -> None:
-    """Raise ArgumentError for neighbours that are not there, which only show at prediction."""
+    """Raise an ArgumentError if a problem has fewer samples than the neighbours to look for.
+
+    The estimator itself would only fail at prediction.
+    """
     last = estimator.steps[-1][1] if isinstance(estimator, Pipeline) else estimator
-    wanted, there = (getattr(last, each, None) for each in ("n_neighbors", "n_samples_fit_"))
-    if isinstance(wanted, int) and isinstance(there, int) and wanted > there:
+    wanted, known = (getattr(last, each, None) for each in ("n_neighbors", "n_samples_fit_"))
+    if isinstance(wanted, int) and isinstance(known, int) and wanted > known:
         raise ArgumentError(
-            f'Partition "{name}" has {there} samples, fewer than the n_neighbors={wanted} of '
-            f"{type(last).__name__}. Use n_neighbors={there} or fewer."
+            f'Partition "{name}" has {known} samples, fewer than the n_neighbors={wanted} of '
+            f"{type(last).__name__}. Use n_neighbors={known} or fewer."
         )
 
 
 @dataclass(frozen=True, slots=True)
 class _ProblemTrainer:
-    """Fits copies of one prepared estimator to parts of one binary problem."""
+    """Fits clones of one prepared estimator to parts of one binary problem."""
 
     estimator: Any
     X: Any
@@ -189,7 +192,7 @@ class _ProblemTrainer:
     sides: tuple[int, int]
 
     def train(self, problem: BinaryProblem) -> TrainedBinary:
-        """Fit a copy of the estimator to all samples of the problem."""
+        """Fit a clone of the estimator to all samples of the problem."""
         model = clone(self.estimator)
         part = take_rows(self.X, problem.rows)
         if self.is_pairwise:
@@ -219,7 +222,7 @@ class _ProblemTrainer:
     def hold_out(
         self, problem: BinaryProblem, output: Output, cv: Any, seed: int | None
     ) -> tuple[NDArray[np.float64], NDArray[np.bool_], NDArray[np.float64] | None]:
-        """Return scores of samples held out of training, their sides and their weights."""
+        """Return the scores, sides and weights of samples that were held out of training."""
         scores: list[NDArray[np.float64]] = []
         held_out: list[NDArray[np.intp]] = []
         for is_kept, test in fold_masks(problem.rows, problem.is_positive, self.X, cv, seed):
@@ -229,12 +232,12 @@ class _ProblemTrainer:
             except PolytomyError:
                 raise
             except ValueError as error:
-                # The final model could be fitted, so it is the fold that is too small.
-                raise CannotCalibrateError(f"a fold of it cannot be fitted ({error})") from error
+                # All samples could be fitted, so the fold must be too small.
+                raise CannotCalibrateError(f"a fold cannot be fitted ({error})") from error
             held_out.append(test)
         order = np.concatenate(held_out) if held_out else np.empty(0, dtype=np.intp)
         sides = problem.is_positive[order]
         if len(np.unique(sides)) < 2:
-            raise CannotCalibrateError("cv holds out no samples, or those of one side only")
+            raise CannotCalibrateError("cv holds out no samples, or only samples of one side")
         weight = None if self.weight is None else self.weight[problem.rows[order]]
         return np.concatenate(scores), sides, weight

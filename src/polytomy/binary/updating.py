@@ -1,4 +1,4 @@
-"""Training a binary further, batch by batch."""
+"""Training a binary batch by batch."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from polytomy.binary.answers import Output, TrainedBinary, uncalibrated
+from polytomy.binary.answers import Output, TrainedBinary, without_calibration
 from polytomy.binary.preparation import prepare_estimator, side_labels
 from polytomy.binary.problems import BinaryProblem
 from polytomy.errors import ArgumentError
@@ -27,22 +27,22 @@ def update_binary(
     random_state: int | None = None,
     sample_weight: ArrayLike | None = None,
 ) -> TrainedBinary:
-    """Return the binary after one more batch, by its estimator's ``partial_fit``.
+    """Return the binary after training on one more batch, with ``partial_fit``.
 
-    Nothing can be held out of a stream, so the answers are those of ``calibration=None``. Until
-    the first sample of the problem comes, the answer is 0, undecided.
+    Batches have no held-out samples, so the answers are those of ``calibration=None``. The answer
+    is 0, undecided, until the first batch with a sample of the problem.
 
     Parameters
     ----------
     binary : TrainedBinary, optional
-        What an earlier batch gave; its estimator is trained on. None for the first batch.
+        The result of the previous batch, whose estimator is trained further; None for the first.
     estimator : classifier with ``partial_fit``
-        Copied for the first batch.
+        It is cloned for the first batch.
     X : array, sparse matrix or frame of shape (n_rows, n_features)
     problem : BinaryProblem
-        Which rows of X take part and their sides.
+        The rows of X to train on, and their sides.
     random_state : int, optional
-        Fixes every random_state in the estimator.
+        Seed of every random_state in the estimator.
     sample_weight : array of shape (n_rows,), optional
 
     Examples
@@ -73,4 +73,4 @@ def update_binary(
     part = take_rows(X, problem.rows)
     sides = side_labels(model)
     model.partial_fit(part, problem.labelled(sides), classes=np.array(sides), **parameters)
-    return uncalibrated(replace(binary, estimator=model, classes=sides))
+    return without_calibration(replace(binary, estimator=model, classes=sides))

@@ -1,4 +1,4 @@
-"""From a scheme to a fitted composition: binds classes and models, trains, asks, couples."""
+"""From a scheme to a fitted composition: binds classes and models, trains and couples binaries."""
 
 from polytomy.composition.arrangement import Arrangement
 from polytomy.composition.binding import bind_classes
@@ -8,7 +8,6 @@ from polytomy.composition.fitting import fit_binaries, update_binaries
 from polytomy.composition.metadata import (
     RoutedArguments,
     make_router,
-    route_arguments,
     take_groups,
 )
 from polytomy.composition.plan import TrainingPlan, plan_training
@@ -33,7 +32,6 @@ __all__ = [
     "members_of",
     "names_in",
     "plan_training",
-    "route_arguments",
     "scheme_from",
     "take_groups",
     "training_source",

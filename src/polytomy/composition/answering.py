@@ -1,4 +1,4 @@
-"""What a fitted classifier answers, taken from its composition."""
+"""Predictions and attributes of a fitted classifier, taken from its composition."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def _why_no_probabilities(classifier: AnsweringMixin) -> str:
 
 
 class AnsweringMixin:
-    """Answers questions about samples with the Composition in ``composition_``.
+    """Predictions and fitted attributes, taken from the Composition in ``composition_``.
 
     For classifiers with the parameters ``scheme``, ``solver``, ``n_jobs`` and ``random_state``.
     """
@@ -126,9 +126,7 @@ class AnsweringMixin:
     @property
     def estimators_(self) -> list[Any]:
         """The fitted two-class estimators, in the order of the partitions."""
-        composition = self._attribute("estimators_")
-        columns = [k for each in composition.arrangements for k in each.columns.tolist()]
-        return [composition.binaries[k].estimator for k in columns]
+        return [each.estimator for each in self._attribute("estimators_").partition_binaries]
 
     @property
     def n_classes_(self) -> int:
@@ -138,10 +136,8 @@ class AnsweringMixin:
     @property
     def pairwise_indices_(self) -> list[NDArray[np.intp]] | None:
         """The training samples of each partition if the kernel is precomputed, else None."""
-        composition = self._attribute("pairwise_indices_")
-        columns = [k for each in composition.arrangements for k in each.columns.tolist()]
-        indices = [composition.binaries[k].columns for k in columns]
-        return [each for each in indices if each is not None] or None
+        binaries = self._attribute("pairwise_indices_").partition_binaries
+        return [each.columns for each in binaries if each.columns is not None] or None
 
     def _attribute(self, name: str) -> Composition:
         if not hasattr(self, "composition_"):

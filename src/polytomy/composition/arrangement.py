@@ -55,12 +55,12 @@ class Arrangement(NamedTuple):
         """
         if not self.scheme.n_partitions:
             return np.ones((len(answers), 1))
-        return self._of_data(solve_by(solver, self.scheme, self.decisions(answers)), solver)
+        return self._for_data(solve_by(solver, self.scheme, self.decisions(answers)), solver)
 
     def walk(self, bank: Bank, X: Any) -> NDArray[np.float64]:
         """Return the scores of ``solver="greedy"``, asking only the binaries on a sample's path."""
         scores = walk_down_tree(self.scheme, bank, self.columns, self.signs, X)
-        return self._of_data(scores, "greedy")
+        return self._for_data(scores, "greedy")
 
     def pair_votes(self, bank: Bank, X: Any) -> NDArray[np.float64] | None:
         """Return the votes of one-vs-one from the signs of the binaries alone, or None.
@@ -75,12 +75,12 @@ class Arrangement(NamedTuple):
         votes = bank.pair_votes(X, *pairs, len(self.scheme.classes))
         return None if votes is None else votes[:, self.positions]
 
-    def _of_data(self, scores: NDArray[np.float64], solver: Solver) -> NDArray[np.float64]:
-        """Return the columns of the data's classes, in their order."""
+    def _for_data(self, scores: NDArray[np.float64], solver: Solver) -> NDArray[np.float64]:
+        """Return the scores of the data's classes, in their order."""
         own: NDArray[np.float64] = scores[:, self.positions]
         if len(self.positions) == len(self.scheme.classes) or not gives_probabilities(solver):
             return own
-        # Classes without samples share out their probability among the others.
+        # The probability of classes without samples is divided among the others.
         total = own.sum(axis=1, keepdims=True)
         even = np.full_like(own, 1 / own.shape[1])
         return np.asarray(np.divide(own, total, out=even, where=total > 0))
@@ -91,8 +91,8 @@ def arrange_trained(
 ) -> Arrangement:
     """Return how binaries that are already trained answer for another scheme.
 
-    Each partition must be that of a binary, with its sides in either order; SchemeError names one
-    that is not.
+    Each partition must have a binary, with its sides in either order; SchemeError names one that
+    has none.
     """
     by_sides: dict[tuple[frozenset[int], frozenset[int]], dict[BinaryName, int]] = {}
     for column, each in enumerate(trained):

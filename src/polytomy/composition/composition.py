@@ -1,4 +1,4 @@
-"""The fitted thing: trained binaries, and how their answers become an answer about classes."""
+"""A fitted model: trained binaries, and how their answers become scores of the classes."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ Floats = NDArray[np.float64]
 class Composition:
     """Trained binaries, the scheme they answer for, and the solver that couples their answers.
 
-    Everything that a fitted classifier knows, and nothing of how it was trained. Samples must have
-    been checked: `PolytomyClassifier` does that.
+    It has all that prediction needs, and nothing about training. It does not check samples;
+    `PolytomyClassifier` does.
 
     Parameters
     ----------
@@ -44,8 +44,8 @@ class Composition:
     bank : Bank, the trained binaries in the order of the dichotomies
     solver : name of a method, or function of (scheme, decisions)
     tie_order : tuple of int, optional
-        Class indices, the one first that wins ties between scores. Only models read from files
-        have one: LIBSVM breaks ties by the order of labels in its file.
+        Class indices; in a tie between scores, the class that comes first wins. Only models read
+        from files have one: LIBSVM breaks ties by the order of labels in its file.
 
     Examples
     --------
@@ -72,27 +72,33 @@ class Composition:
         n_binaries = len(self.bank.binaries)
         if len(self.dichotomies) != n_binaries:
             raise SchemeError(
-                f"there are {n_binaries} binaries for {len(self.dichotomies)} dichotomies"
+                f"each dichotomy needs one binary; got {n_binaries} binaries for "
+                f"{len(self.dichotomies)} dichotomies."
             )
         if len(self.arrangements) != len(members):
             raise SchemeError(
-                f"there are {len(self.arrangements)} arrangements for {len(members)} schemes"
+                f"each scheme needs one arrangement; got {len(self.arrangements)} for "
+                f"{len(members)}."
             )
         for member, arrangement in zip(members, self.arrangements, strict=True):
             n_columns = len(arrangement.columns)
             if not n_columns == len(arrangement.signs) == member.n_partitions:
                 raise SchemeError(
-                    f"there are {n_columns} binaries for a scheme of {member.n_partitions} "
-                    "partitions"
+                    f"each partition needs one binary; got {n_columns} for {member.n_partitions}."
                 )
             check_solver(member, self.solver)
         if self.tie_order is not None and sorted(self.tie_order) != [*range(len(self.classes))]:
-            raise SchemeError(f"the tie order {self.tie_order} does not name each class once")
+            raise SchemeError(f"the tie order {self.tie_order} does not have each class once.")
 
     @property
     def binaries(self) -> tuple[TrainedBinary, ...]:
         """The trained binaries, in the order of the dichotomies."""
         return self.bank.binaries
+
+    @property
+    def partition_binaries(self) -> list[TrainedBinary]:
+        """The binary of each partition; in an ensemble, scheme after scheme."""
+        return [self.binaries[k] for each in self.arrangements for k in each.columns.tolist()]
 
     @property
     def gives_probabilities(self) -> bool:
@@ -115,7 +121,7 @@ class Composition:
     def scores(self, X: Any, n_jobs: int | None = None) -> Floats:
         """Return the probabilities of the classes, or their scores if the solver gives scores.
 
-        Rows are worked through in blocks, so that memory stays bounded.
+        Rows are processed in blocks, so that memory stays bounded.
 
         Returns
         -------
@@ -137,7 +143,7 @@ class Composition:
         return _mean(each.solve(answers, self.solver) for each in self.arrangements)
 
     def predict(self, X: Any, n_jobs: int | None = None) -> NDArray[Any]:
-        """Return the label of the class that wins, for each sample."""
+        """Return the label of the winning class for each sample."""
         labels: NDArray[Any] = self.classes[self.winners(self.scores(X, n_jobs))]
         return labels
 
@@ -166,7 +172,7 @@ class Composition:
         scores = self.scores(X, n_jobs)
         if not self.gives_probabilities:
             return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
-        # Solvers leave errors of this size, so that smaller probabilities are as good as zero.
+        # Solvers have errors of this size, so smaller probabilities may as well be zero.
         logarithms = np.log(np.maximum(scores, np.finfo(np.float64).eps))
         winners, rows = self.winners(scores), np.arange(len(scores))
         if scores.shape[1] == 2:
@@ -219,8 +225,8 @@ class Composition:
     def restricted_to(self, partitions: Sequence[int]) -> Composition:
         """Return the code made of some of the scheme's partitions, with their binaries alone.
 
-        A nested scheme is flattened first. CodeError says which classes the partitions that are
-        left do not tell apart.
+        A nested scheme is flattened first. CodeError names classes that the remaining partitions
+        do not tell apart.
 
         Parameters
         ----------

@@ -9,11 +9,11 @@ from polytomy.binary import TrainedBinary, adopt_fitted, estimator_from, is_fitt
 from polytomy.errors import Argument, ArgumentError, SchemeError
 from polytomy.scheme import BinaryName, Partition, Scheme
 
-__all__ = ["Dichotomy", "check_models", "dichotomies", "names_in"]
+__all__ = ["Dichotomy", "check_models", "make_dichotomies", "names_in"]
 
 
 class Dichotomy(NamedTuple):
-    """Two sides to tell apart, and the estimator or trained model that does.
+    """Two groups of classes, and the estimator or trained model that tells them apart.
 
     Attributes
     ----------
@@ -34,7 +34,7 @@ class Dichotomy(NamedTuple):
     model: str | None = None
 
 
-def dichotomies(
+def make_dichotomies(
     scheme: Scheme,
     default: Any,
     models: Mapping[str, Any] | None,

@@ -19,13 +19,13 @@ __all__ = ["RoutedArguments", "make_router", "route_arguments", "take_groups"]
 
 
 class RoutedArguments(NamedTuple):
-    """The arguments of a fit, divided among those who take them.
+    """The arguments of a fit, divided among the parts of a classifier.
 
     Attributes
     ----------
-    estimator : of the default estimator, and of those made from specifications
-    by_model : of estimators given under a name; those that are missing get the default's
-    splitter : of the splitter of calibration folds
+    estimator : arguments of the default estimator, and of those made from specifications
+    by_model : arguments of estimators with a name; an estimator without an entry gets `estimator`
+    splitter : arguments of the splitter that makes calibration folds
     """
 
     estimator: FitArguments
@@ -52,7 +52,7 @@ class RoutedArguments(NamedTuple):
 def make_router(
     classifier: Any, estimator: Any, models: Mapping[str, Any] | None, cv: Any
 ) -> MetadataRouter:
-    """Return the router of a classifier: which of its parts may ask for arguments."""
+    """Return the router of a classifier: the parts of it that may request arguments."""
     methods = MethodMapping().add(caller="fit", callee="fit")
     methods.add(caller="partial_fit", callee="partial_fit")
     parts = {_key(name): model for name, model in _trainable(models).items()}

@@ -15,7 +15,7 @@ from polytomy.binary import TrainedBinary
 from polytomy.composition.arrangement import Arrangement, ClassTranslation
 from polytomy.composition.binding import bind_classes
 from polytomy.composition.composition import Composition
-from polytomy.composition.dichotomies import Dichotomy, check_models, dichotomies
+from polytomy.composition.dichotomies import Dichotomy, check_models, make_dichotomies
 from polytomy.composition.scheme_argument import members_of
 from polytomy.composition.solver_option import Solver
 from polytomy.scheme import BinaryName, Scheme
@@ -118,7 +118,7 @@ class _Collector:
         translate = ClassTranslation(positions, len(scheme.classes))
         occurrences: Counter[tuple[frozenset[frozenset[int]], int]] = Counter()
         columns, signs = [], []
-        for dichotomy in dichotomies(scheme, self._estimator, self._models, self._specified):
+        for dichotomy in make_dichotomies(scheme, self._estimator, self._models, self._specified):
             negative, positive = translate(dichotomy.negative), translate(dichotomy.positive)
             sides = frozenset(negative), frozenset(positive)
             source = id(dichotomy.estimator)

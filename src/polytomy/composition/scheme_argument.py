@@ -1,4 +1,4 @@
-"""The option ``scheme``: turns its value into a scheme."""
+"""The option ``scheme``: from its value to a scheme."""
 
 from __future__ import annotations
 

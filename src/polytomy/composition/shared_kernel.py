@@ -52,7 +52,11 @@ def train_together(
     check_budget(options.memory_budget)
     n_pairs = sum(problem.n_samples**2 + _PAIRS_OF_ANY_PROBLEM for problem in problems)
     if n_pairs < _LEAST_PAIRS:
-        listener.note("The binaries are trained one by one: their problems are small.")
+        listener.note(
+            "The binary is trained alone: its problem is small."
+            if len(dichotomies) == 1
+            else "The binaries are trained one by one: their problems are small."
+        )
         return [None] * len(dichotomies)
     training = train_on_shared_kernel(
         [each.estimator for each in dichotomies],

@@ -1,4 +1,4 @@
-"""The option ``solver``: the name of a method, or a function of the user's."""
+"""The option ``solver``: the name of a method, or a user's function."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["Solver", "check_solver", "gives_probabilities", "solve_by"]
 
 Solver = str | Callable[[Scheme, NDArray[np.float64]], NDArray[np.float64]]
 
-# Tolerance for the probabilities that a function of the user's returns.
+# Tolerance for the probabilities that a user's function returns.
 _SUM_TOLERANCE = 1e-6
 
 
@@ -27,7 +27,7 @@ def check_solver(scheme: Scheme, solver: Solver) -> None:
 
 
 def gives_probabilities(solver: Solver) -> bool:
-    """Return whether a solver gives probabilities; functions of users are assumed to."""
+    """Return whether a solver gives probabilities; a user's function is assumed to."""
     return callable(solver) or find_method(solver, "solver").gives_probabilities
 
 

@@ -19,7 +19,7 @@ __all__ = ["TrainingSource", "training_source"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TrainingSource:
-    """What training is made from: the classifier's parameters, its fit's arguments, the labels.
+    """The origin of training options: a classifier's parameters, its fit's arguments, the labels.
 
     Attributes
     ----------
@@ -78,7 +78,7 @@ def training_source(
     *,
     owner: Any = None,
 ) -> TrainingSource:
-    """Return what the training of a classifier is made from.
+    """Return where the training options of a classifier come from.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Methods that an estimator has only with some parameters, and says why when it has not."""
+"""Methods that an estimator has only with some parameters, with a reason when one is missing."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def available_unless(why_missing: Callable[[Any], str]) -> Callable[[Callable[..
 
     Parameters
     ----------
-    why_missing : function of the estimator that returns the reason, empty if there is none
+    why_missing : function of the estimator that returns the reason, or "" if the method exists
 
     Examples
     --------

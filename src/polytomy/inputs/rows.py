@@ -20,20 +20,20 @@ def count_rows(X: Any) -> int:
 def take_rows(X: Any, rows: NDArray[np.intp]) -> Any:
     """Return some rows, as the kind of data that X is; X itself cannot be changed through them."""
     if np.array_equal(rows, np.arange(count_rows(X))):
-        return unchangeable(X)  # what takes all rows of a frame may still be a view of it
+        return unchangeable(X)  # indexing all rows of a frame may return a view of it
     return _safe_indexing(_rowwise(X), rows)
 
 
 def take_values(value: Any, rows: NDArray[np.intp], n_rows: int) -> Any:
-    """Return the rows of an argument that has a value for each of `n_rows`; another as it is."""
+    """Return some rows of an argument with `n_rows` values; any other argument unchanged."""
     is_array = isinstance(value, list | tuple) or bool(getattr(value, "shape", ()))
     return take_rows(value, rows) if is_array and count_rows(value) == n_rows else value
 
 
 def unchangeable(X: Any) -> Any:
-    """Return the data so that an estimator working in place cannot change it: a view, or a copy."""
+    """Return a read-only view or a copy of X, so that no estimator can change X in place."""
     if not isinstance(X, np.ndarray):
-        return X.copy() if hasattr(X, "copy") else X  # frames of polars never change
+        return X.copy() if hasattr(X, "copy") else X  # frames of polars are immutable
     view = X.view()
     view.flags.writeable = False
     return view
@@ -52,6 +52,6 @@ def take_columns(X: Any, columns: NDArray[np.intp]) -> Any:
 
 
 def _rowwise(X: Any) -> Any:
-    """Return sparse data of any format as one that can be indexed, other data as it is."""
+    """Return sparse data in a format that can be indexed, other data unchanged."""
     is_sparse: bool = issparse(X)
     return X.tocsr() if is_sparse else X

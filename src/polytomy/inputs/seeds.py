@@ -39,7 +39,7 @@ def seed_all(estimator: Any, seed: int | None) -> None:
     if seed is None:
         return
     generator = np.random.default_rng(seed)
-    # Sorted, so that the same parameter gets the same seed whatever the order of the others.
+    # Sorted, so that the seeds do not depend on the order of the parameters.
     names = [
         name
         for name in sorted(estimator.get_params(deep=True))

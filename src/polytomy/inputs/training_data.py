@@ -34,7 +34,7 @@ def check_training_data(
     else:
         X, y = validate_data(classifier, X, y, reset=reset, **_OPTIONS)
     check_classification_targets(y)
-    return _as_estimators_take_it(X), y
+    return _sort_sparse_indices(X), y
 
 
 def check_batch_labels(y: NDArray[Any], classes: Any, known: NDArray[Any] | None) -> NDArray[Any]:
@@ -66,11 +66,11 @@ def check_batch_labels(y: NDArray[Any], classes: Any, known: NDArray[Any] | None
     return known
 
 
-def _as_estimators_take_it(X: Any) -> Any:
+def _sort_sparse_indices(X: Any) -> Any:
     """Return sparse data with sorted 32-bit indices, and other data unchanged.
 
-    In worker processes the data is read-only and could not be sorted; and LIBSVM takes no other
-    indices.
+    Worker processes get read-only data, which an estimator could not sort in place; and LIBSVM
+    accepts only 32-bit indices.
     """
     is_sparse: bool = issparse(X)
     if not is_sparse:
@@ -89,7 +89,7 @@ def check_features(classifier: Any, X: Any) -> Any:
     """Return samples to predict, in a form that all binaries of a fitted classifier take."""
     if _is_left_to_estimator(X):
         return validate_data(classifier, X, reset=False, skip_check_array=True)
-    return _as_estimators_take_it(validate_data(classifier, X, reset=False, **_OPTIONS))
+    return _sort_sparse_indices(validate_data(classifier, X, reset=False, **_OPTIONS))
 
 
 # Missing values are left to the binaries, which all check their input: a pipeline may impute them,
@@ -103,8 +103,8 @@ _OPTIONS: dict[str, Any] = {
 
 def _is_left_to_estimator(X: Any) -> bool:
     """Return whether X is a frame, texts or dicts, which only the estimator knows how to read."""
-    if hasattr(X, "iloc") or hasattr(X, "__dataframe__"):
-        return True
+    if any(hasattr(X, name) for name in ("iloc", "columns", "__dataframe__")):
+        return True  # frames of pandas, polars and others, and series of pandas
     if isinstance(X, list | tuple):
         return len(X) > 0 and isinstance(X[0], str | Mapping)
     is_column = len(getattr(X, "shape", ())) == 1

@@ -4,14 +4,13 @@ from polytomy.selection.candidates import Candidate, candidates_from, default_ca
 from polytomy.selection.choice import choose_runner, pareto_set
 from polytomy.selection.folds import comparison_folds
 from polytomy.selection.race import Race, Runner, run_race
-from polytomy.selection.scoring import SCORES, Score, find_score
+from polytomy.selection.results import tabulate_race
+from polytomy.selection.scoring import find_score
 
 __all__ = [
-    "SCORES",
     "Candidate",
     "Race",
     "Runner",
-    "Score",
     "candidates_from",
     "choose_runner",
     "comparison_folds",
@@ -19,4 +18,5 @@ __all__ = [
     "find_score",
     "pareto_set",
     "run_race",
+    "tabulate_race",
 ]

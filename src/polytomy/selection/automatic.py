@@ -40,7 +40,7 @@ def choose_scheme(
     progress : see `run_race`
     """
     n_classes = len(training.classes)
-    if n_classes < 3:  # there is only one way
+    if n_classes < 3:  # there is only one scheme
         return "one-vs-one"
     deciding = "joint_log_loss" if gives_probabilities(solver) else "uncertainty_coefficient"
     folds = comparison_folds(

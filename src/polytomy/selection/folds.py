@@ -47,7 +47,7 @@ def comparison_folds(
     """
     check_folds(cv)
     if isinstance(cv, int | np.integer):
-        return _deal(y, int(cv), random_state)
+        return _deal_folds(y, int(cv), random_state)
     splits = cv.split(X, y, **split_params) if hasattr(cv, "split") else cv
     folds = [
         (row_numbers(training, len(y)), row_numbers(held_out, len(y)))
@@ -69,9 +69,9 @@ def comparison_folds(
     return folds
 
 
-def _deal(y: NDArray[Any], n_folds: int, random_state: Any) -> list[Split]:
-    codes = np.unique(y, return_inverse=True)[1]
-    counts = np.bincount(codes)
+def _deal_folds(y: NDArray[Any], n_folds: int, random_state: Any) -> list[Split]:
+    class_indices = np.unique(y, return_inverse=True)[1]
+    counts = np.bincount(class_indices)
     n_folds = min(n_folds, int(counts.max()))
     if n_folds < 2:
         raise ArgumentError(
@@ -81,8 +81,8 @@ def _deal(y: NDArray[Any], n_folds: int, random_state: Any) -> list[Split]:
     generator = check_random_state(random_state)
     fold_of = np.empty(len(y), dtype=np.intp)
     first = 0
-    for code, count in enumerate(counts):
-        members = generator.permutation(np.flatnonzero(codes == code))
+    for class_index, count in enumerate(counts):
+        members = generator.permutation(np.flatnonzero(class_indices == class_index))
         # Each class starts where the previous one stopped, so that the folds have equal sizes.
         fold_of[members] = (first + np.arange(count)) % n_folds if count > 1 else -1
         first += int(count) if count > 1 else 0

@@ -263,7 +263,7 @@ class _Track:
 
 def _predict(composition: Composition, X: Any) -> tuple[float, Floats]:
     """Return the seconds that prediction takes, and the scores of the classes."""
-    composition.scores(take_rows(X, np.arange(1)))  # compiles and puts together what is needed
+    composition.scores(take_rows(X, np.arange(1)))  # compiles routines and sets up the bank
     started = perf_counter()
     scores = composition.scores(X)
     return perf_counter() - started, scores

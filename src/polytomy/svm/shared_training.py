@@ -140,9 +140,13 @@ def train_on_shared_kernel(
     for k, binary in _share_vectors(machines, X, problems).items():
         binaries[k] = binary
     _warn_of_early_stops(machines, estimators, problems)
-    notes += [
-        f"{count} binaries are trained one by one: {reason}." for reason, count in reasons.items()
-    ]
+    for reason, count in reasons.items():
+        how = (
+            "1 binary is trained alone"
+            if count == 1
+            else f"{count} binaries are trained one by one"
+        )
+        notes.append(f"{how}: {reason}.")
     return SharedTraining(binaries, notes)
 
 
@@ -187,14 +191,16 @@ class _GroupTrainer:
             plan = self._plan(numbers, finder, tasks)
             matrix, n_threads, note = self._matrix(plan, size, n_threads)
         except TooLargeError:
-            notes.append(
-                "The kernel matrix of all problems is too large; each problem has its own."
-            )
+            if len(tasks) > 1:
+                notes.append(
+                    "The kernel matrix of all problems is too large; each problem has its own."
+                )
             yield from self._train_apart(numbers, finder, tasks, n_threads)
         except UnsuitableError as reason:
             yield from [reason] * len(tasks)
         else:
-            notes.append(f"{len(tasks)} binaries are trained on one matrix of {note}.")
+            trained = "1 binary is" if len(tasks) == 1 else f"{len(tasks)} binaries are"
+            notes.append(f"{trained} trained on one matrix of {note}.")
             worker = self._worker(plan, matrix, finder)
             yield from _in_threads(n_threads, (delayed(_attempt)(worker, task) for task in tasks))
 

@@ -1,18 +1,21 @@
-"""SchemeSearchCV and scheme="auto" as a user meets them."""
+"""SchemeSearchCV as a user meets it: results, the winner, weights and groups, errors."""
+
+import sys
 
 import numpy as np
 import pytest
 from sklearn import config_context
 from sklearn.base import clone
-from sklearn.datasets import load_digits, load_iris
+from sklearn.datasets import load_iris
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import cross_val_score
+from sklearn.model_selection import GroupKFold, cross_val_score
 from sklearn.naive_bayes import GaussianNB
 from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import polytomy as pt
+from grouped_samples import Watcher, twins
 from polytomy import PolytomyClassifier
 from polytomy.errors import ArgumentError
 from polytomy.search import SchemeSearchCV
@@ -41,7 +44,7 @@ def test_scikit_learn_checks(estimator, check):
     check(estimator)
 
 
-def test_the_winner_answers_and_the_results_are_a_table(iris):
+def test_the_search_predicts_as_its_winner_and_has_a_table_of_results(iris):
     X, y = iris
     search = SchemeSearchCV(LogisticRegression(max_iter=500), CANDIDATES, cv=3, random_state=0)
     search.fit(X, y)
@@ -61,7 +64,7 @@ def test_the_winner_answers_and_the_results_are_a_table(iris):
     assert set(search.pareto_) == set(table["candidate"][table["is_pareto"]])
 
 
-def test_the_options_of_a_classifier_count(iris):
+def test_the_parameters_of_a_classifier_count(iris):
     X, y = iris
     template = PolytomyClassifier(GaussianNB(), class_weight={"setosa": 3.0}, solver="divergence")
     search = SchemeSearchCV(template, ["one-vs-one"], cv=2, random_state=1).fit(X, y)
@@ -71,7 +74,7 @@ def test_the_options_of_a_classifier_count(iris):
     assert not hasattr(template, "binaries_")
 
 
-def test_one_random_state_fixes_the_search(iris):
+def test_the_same_random_state_gives_the_same_search(iris):
     X, y = iris
     searches = [
         SchemeSearchCV(SVC(), ["tree", "random-tree", "random"], cv=2, random_state=3).fit(X, y)
@@ -82,7 +85,7 @@ def test_one_random_state_fixes_the_search(iris):
     np.testing.assert_array_equal(*[each.predict_proba(X) for each in searches])
 
 
-def test_without_refit_there_are_results_but_no_answers(iris):
+def test_without_refit_there_are_results_but_no_predictions(iris):
     X, y = iris
     search = SchemeSearchCV(GaussianNB(), CANDIDATES, cv=2, refit=False).fit(X, y)
     assert len(search.frame()) == 2
@@ -100,7 +103,7 @@ def test_votes_can_be_searched_for_accuracy(iris):
     assert search.score(X, y) > 0.9
 
 
-def test_weights_are_routed(iris):
+def test_weights_count_the_same_with_and_without_routing(iris):
     X, y = iris
     weight = np.random.default_rng(0).uniform(0.5, 2.0, len(y))
     plain = SchemeSearchCV(GaussianNB(), CANDIDATES, cv=2, random_state=0)
@@ -118,7 +121,7 @@ def test_it_works_in_cross_validation_and_clones(iris):
     assert cross_val_score(clone(search), X, y, cv=3).mean() > 0.9
 
 
-def test_verbose_tells_of_each_fold(iris, capsys):
+def test_a_verbose_search_reports_each_fold(iris, capsys):
     SchemeSearchCV(GaussianNB(), CANDIDATES, cv=2, verbose=1).fit(*iris)
     assert "fold 1: 2 of 2 candidates left, best" in capsys.readouterr().err
 
@@ -132,31 +135,90 @@ def test_verbose_tells_of_each_fold(iris, capsys):
         ({"cv": 1}, "cv=1 must be"),
     ],
 )
-def test_bad_options(options, words, iris):
+def test_a_wrong_parameter_is_refused(options, words, iris):
     with pytest.raises(ArgumentError, match=words):
         SchemeSearchCV(GaussianNB(), **options).fit(*iris)
 
 
-# -- scheme="auto" --------------------------------------------------------------------------------
+def test_folds_may_repeat_rows_or_be_masks(iris):
+    X, y = iris[0], np.unique(iris[1], return_inverse=True)[1]
+    rng = np.random.default_rng(0)
+    drawn = rng.integers(0, 150, 150)
+    held_out = np.setdiff1d(np.arange(150), drawn)
+    search = SchemeSearchCV(GaussianNB(), ["one-vs-one"], cv=[(drawn, held_out)]).fit(X, y)
+    alone = PolytomyClassifier(GaussianNB()).fit(X[drawn], y[drawn])
+    expected = -np.log(alone.predict_proba(X[held_out])[np.arange(len(held_out)), y[held_out]])
+    assert search.cv_results_["mean_log_loss"][0] == pytest.approx(expected.mean())
+    mask = np.arange(150) % 3 == 0
+    one = SchemeSearchCV(GaussianNB(), ["tree"], cv=[(~mask, mask)]).fit(X, y)
+    other = SchemeSearchCV(
+        GaussianNB(), ["tree"], cv=[(np.flatnonzero(~mask), np.flatnonzero(mask))]
+    ).fit(X, y)
+    assert one.cv_results_["mean_log_loss"] == other.cv_results_["mean_log_loss"]
 
 
-def test_auto_chooses_a_scheme_and_says_which():
-    X, y = load_digits(n_class=5, return_X_y=True)
-    classifier = PolytomyClassifier(GaussianNB(), "auto", random_state=0).fit(X[::3], y[::3])
-    again = PolytomyClassifier(GaussianNB(), classifier.scheme_, random_state=0)
-    again.fit(X[::3], y[::3])
-    np.testing.assert_array_equal(classifier.predict_proba(X), again.predict_proba(X))
-
-
-@pytest.mark.parametrize("n_classes", [1, 2])
-def test_auto_has_nothing_to_choose_below_three_classes(n_classes, iris):
+def test_models_may_belong_to_one_candidate(iris):
     X, y = iris
-    few = np.isin(y, np.unique(y)[:n_classes])
-    classifier = PolytomyClassifier(GaussianNB(), "auto").fit(X[few], y[few])
-    assert classifier.score(X[few], y[few]) > 0.99
+    template = PolytomyClassifier(GaussianNB(), models={"a": LogisticRegression(max_iter=500)})
+    candidates = {"pairs": "one-vs-one", "tree": "a {setosa b {versicolor virginica}}"}
+    search = SchemeSearchCV(template, candidates, cv=2, random_state=0).fit(X, y)
+    assert search.score(X, y) > 0.9
+    with pytest.raises(ArgumentError, match="models has 'a', which the scheme does not name"):
+        SchemeSearchCV(template, ["one-vs-one"], cv=2).fit(X, y)
 
 
-def test_auto_needs_the_data(iris):
+def test_a_search_by_probabilities_needs_a_solver_that_gives_them(iris):
+    with pytest.raises(ArgumentError, match='Use scoring="accuracy"'):
+        SchemeSearchCV(GaussianNB(), [("one-vs-one", "voting")]).fit(*iris)
+    votes = SchemeSearchCV(GaussianNB(), [("one-vs-one", "voting")], scoring="accuracy", cv=2)
+    assert votes.fit(*iris).decision_function(iris[0]).shape == (150, 3)
+
+
+def test_a_second_fit_forgets_the_first(iris):
     X, y = iris
-    with pytest.raises(ArgumentError, match="which only fit has"):
-        PolytomyClassifier(GaussianNB(), "auto").partial_fit(X, y, classes=np.unique(y))
+    search = SchemeSearchCV(GaussianNB(), ["tree"], cv=2).fit(X, y)
+    search.set_params(refit=False).fit(X[:, :2], y)
+    assert not hasattr(search, "best_estimator_")
+    search.set_params(refit=True).fit(X, y)
+    with pytest.raises(ArgumentError):
+        search.set_params(scoring="nothing").fit(X, y)
+    assert not hasattr(search, "best_estimator_")
+
+
+def test_a_search_says_why_its_winner_has_no_probabilities(iris):
+    candidates = [("one-vs-one", "voting")]
+    search = SchemeSearchCV(LogisticRegression(), candidates, scoring="accuracy", cv=2)
+    assert hasattr(search, "predict_proba")  # not decided yet
+    search.fit(*iris)
+    with pytest.raises(AttributeError, match='the chosen solver, "voting", gives scores'):
+        search.predict_proba(iris[0])
+    assert search.decision_function(iris[0]).shape == (150, 3)
+
+
+def test_groups_stay_together_in_the_folds_of_a_search_and_of_its_binaries():
+    X, y, groups = twins()
+    Watcher.was_seen = ()
+    template = PolytomyClassifier(Watcher(), cv=GroupKFold(3))
+    search = SchemeSearchCV(template, CANDIDATES, cv=GroupKFold(4), refit=False)
+    search.fit(X, y, groups=groups)
+    assert Watcher.was_seen
+    assert not any(Watcher.was_seen)
+
+
+def test_the_table_needs_pandas(iris, monkeypatch):
+    search = SchemeSearchCV(GaussianNB(), ["tree"], cv=2, refit=False).fit(*iris)
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(ArgumentError, match="cv_results_ has the same values"):
+        search.frame()
+
+
+def test_candidates_that_were_dropped_have_the_last_ranks(iris):
+    def shrug(scheme, decisions):
+        return np.full((len(decisions), 3), 1 / 3)
+
+    candidates = {"hopeless": ("tree", shrug), "good": "one-vs-one"}
+    search = SchemeSearchCV(GaussianNB(), candidates, cv=4, random_state=0).fit(*iris)
+    assert search.cv_results_["rank"].tolist() == [2, 1]
+    assert search.cv_results_["is_chosen"].tolist() == [False, True]
+    assert search.cv_results_["reason"][0] == "dropped after fold 1 (good was better)"
+    assert search.n_folds_ == 1

@@ -1,4 +1,4 @@
-"""Which arguments of fit reach which estimator, and how calibration folds heed groups."""
+"""Metadata routing: which arguments of a fit reach which estimator and splitter."""
 
 from typing import ClassVar
 
@@ -9,13 +9,15 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.datasets import load_iris
 from sklearn.exceptions import UnsetMetadataPassedError
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GroupKFold
+from sklearn.model_selection import GroupKFold, KFold
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 from polytomy import PolytomyClassifier
+from polytomy.binary import FitArguments
+from polytomy.composition.metadata import RoutedArguments, route_arguments, take_groups
 from polytomy.errors import ArgumentError
 
 TREE = "first {0 second {1 2}}"
@@ -29,7 +31,7 @@ def iris():
 
 
 class GroupWatcher(ClassifierMixin, BaseEstimator):
-    """Has a margin, and remembers in a list of its class's the groups it was fitted to."""
+    """Has margins, and remembers in a list of the class which groups it was fitted to."""
 
     seen: ClassVar[list[set[float]]] = []
 
@@ -56,19 +58,19 @@ def test_groups_stay_together_in_the_folds_of_each_binary(is_routed):
     with config_context(enable_metadata_routing=is_routed):
         splitter = GroupKFold(3).set_split_request(groups=True) if is_routed else GroupKFold(3)
         PolytomyClassifier(GroupWatcher(), cv=splitter).fit(X, y, groups=groups)
-    # Three binaries, each trained on all of its groups once, then without a third of them thrice.
+    # Each of three binaries is trained once on all nine groups, and three times on six of them.
     sizes = [len(groups) for groups in GroupWatcher.seen]
     assert sorted(sizes) == [6] * 9 + [9] * 3
 
 
-def test_more_folds_than_groups_are_reduced_to_these(iris):
+def test_there_are_no_more_folds_than_groups(iris):
     X, y = iris
     classifier = PolytomyClassifier(SVC(), cv=GroupKFold(5))
     classifier.fit(X, y, groups=np.arange(len(y)) % 2)
     assert not any(binary.shortcoming for binary in classifier.binaries_)
 
 
-def test_each_named_estimator_gets_what_it_asks_for(iris):
+def test_each_named_estimator_gets_the_arguments_it_requests(iris):
     X, y = iris
     weight = np.random.default_rng(2).uniform(0.1, 9.0, len(y))
     with config_context(enable_metadata_routing=True):
@@ -83,7 +85,7 @@ def test_each_named_estimator_gets_what_it_asks_for(iris):
     np.testing.assert_allclose(classifier.decisions(X), np.transpose(expected), atol=1e-12)
 
 
-def test_a_named_estimator_must_say_whether_it_wants_weights(iris):
+def test_a_named_estimator_must_request_or_refuse_weights(iris):
     X, y = iris
     with config_context(enable_metadata_routing=True):
         classifier = PolytomyClassifier(
@@ -93,7 +95,7 @@ def test_a_named_estimator_must_say_whether_it_wants_weights(iris):
             classifier.fit(X, y, sample_weight=np.ones(len(y)))
 
 
-def test_batches_give_named_estimators_their_weights(iris):
+def test_named_estimators_get_weights_in_batches_too(iris):
     X, y = iris
     weight = np.random.default_rng(3).uniform(0.1, 9.0, len(y))
     with config_context(enable_metadata_routing=True):
@@ -108,7 +110,7 @@ def test_batches_give_named_estimators_their_weights(iris):
 
 
 @pytest.mark.parametrize("is_routed", [False, True])
-def test_weights_of_classes_reach_a_pipeline_that_asked_for_none(is_routed, iris):
+def test_class_weights_reach_a_pipeline_without_requests(is_routed, iris):
     X, y = iris
     class_weight = {1: 5.0}
     with config_context(enable_metadata_routing=is_routed):
@@ -120,7 +122,69 @@ def test_weights_of_classes_reach_a_pipeline_that_asked_for_none(is_routed, iris
     np.testing.assert_allclose(classifier.decisions(X[y > 0])[:, 1], expected, atol=1e-6)
 
 
-def test_partial_fit_takes_nothing_else(iris):
-    X, y = iris
-    with pytest.raises(ArgumentError, match="partial_fit does not take groups"):
-        PolytomyClassifier(GaussianNB()).partial_fit(X, y, classes=[0, 1, 2], groups=y)
+class Recorder(ClassifierMixin, BaseEstimator):
+    def fit(self, X, y, sample_weight=None, secret=None):
+        self.classes_ = np.unique(y)
+        self.sample_weight_, self.secret_ = sample_weight, secret
+        return self
+
+    def predict(self, X):
+        return np.ones(len(X))
+
+
+def test_requested_metadata_is_divided_among_the_binaries():
+    X, y = load_iris(return_X_y=True)
+    weights, secret = np.arange(1.0, len(X) + 1), np.arange(len(X))
+    with config_context(enable_metadata_routing=True):
+        inner = Recorder().set_fit_request(sample_weight=True, secret=True)
+        classifier = PolytomyClassifier(inner, "one-vs-one")
+        classifier.set_fit_request(sample_weight=True)
+        classifier.fit(X, y, sample_weight=weights, secret=secret)
+    first = classifier.binaries_[0].estimator
+    assert (first.sample_weight_ == weights[:100]).all()
+    assert (first.secret_ == secret[:100]).all()
+    classifier = PolytomyClassifier(Recorder()).fit(X, y, sample_weight=weights, secret=secret)
+    assert (classifier.binaries_[2].estimator.secret_ == secret[50:]).all()
+
+
+def test_without_routing_every_estimator_gets_everything_but_groups():
+    weight, groups = np.ones(3), np.arange(3)
+    routed = route_arguments(
+        None, "fit", weight, {"groups": groups, "depth": 2}, models=None, cv=GroupKFold(2)
+    )
+    assert routed.estimator.sample_weight is weight
+    assert routed.estimator.fit_params == {"depth": 2}
+    assert routed.by_model == {}
+    assert routed.splitter == {"groups": groups}
+
+
+def test_groups_are_an_argument_of_the_estimator_if_there_is_no_splitter():
+    for method, cv in ("fit", 3), ("partial_fit", GroupKFold(2)):
+        routed = route_arguments(None, method, None, {"groups": 7}, models=None, cv=cv)
+        assert routed.estimator.fit_params == {"groups": 7}
+        assert routed.splitter == {}
+
+
+def test_routed_arguments_are_cut_to_rows():
+    tags = ["a", "b", "c", "d"]
+    routed = RoutedArguments(
+        FitArguments([1.0, 2.0, 3.0, 4.0], {"tags": tags, "depth": 3}),
+        {"svm": FitArguments(None, {"tags": tags})},
+        {"groups": np.arange(4)},
+    ).take(np.array([0, 3]), 4)
+    assert routed.estimator.sample_weight.tolist() == [1, 4]
+    assert routed.estimator.fit_params == {"tags": ["a", "d"], "depth": 3}
+    assert routed.by_model["svm"].sample_weight is None
+    assert routed.by_model["svm"].fit_params == {"tags": ["a", "d"]}
+    assert routed.splitter["groups"].tolist() == [0, 3]
+
+
+def test_a_splitter_that_needs_groups_gets_them_or_says_so():
+    arguments = {"groups": 1, "depth": 2}
+    assert take_groups(GroupKFold(3), arguments) == {"groups": 1}
+    assert arguments == {"depth": 2}
+    assert take_groups(KFold(3), {}) == {}
+    with pytest.raises(ArgumentError) as caught:
+        take_groups(GroupKFold(3), {})
+    assert caught.value.parameter == "cv"
+    assert str(caught.value).endswith(" needs groups. Pass them: fit(X, y, groups=…).")

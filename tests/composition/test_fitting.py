@@ -1,0 +1,159 @@
+"""Training the binaries of a scheme: jobs, seeds, rare classes, batches."""
+
+import warnings
+
+import numpy as np
+import pytest
+from joblib import parallel_config
+from sklearn.datasets import load_iris, make_blobs
+from sklearn.linear_model import LogisticRegression, SGDClassifier
+from sklearn.naive_bayes import GaussianNB
+from sklearn.svm import SVC
+
+from polytomy import PolytomyClassifier
+from polytomy.binary import FitArguments, TrainingListener, TrainingOptions
+from polytomy.composition import fit_binaries, plan_training, update_binaries
+from polytomy.designs import one_vs_one, one_vs_rest
+from polytomy.errors import ArgumentError, CalibrationWarning
+
+
+@pytest.fixture(scope="module")
+def iris():
+    return load_iris(return_X_y=True)
+
+
+@pytest.fixture(scope="module")
+def blobs():
+    X, y = make_blobs(120, centers=4, cluster_std=2.5, random_state=3)
+    return X, np.array(["corn", "oak", "pine", "wheat"])[y]
+
+
+class Recorder(TrainingListener):
+    """Remembers what it hears."""
+
+    def __init__(self):
+        self.partitions, self.notes = [], []
+
+    def trained(self, partition):
+        self.partitions.append(partition)
+
+    def note(self, text):
+        self.notes.append(text)
+
+
+def pairs_of(y, estimator, models=None):
+    return plan_training([one_vs_one(3, name="pair")], np.unique(y), estimator, models).dichotomies
+
+
+def test_each_binary_is_trained_on_the_samples_of_its_classes(iris):
+    X, y = iris
+    binaries = fit_binaries(pairs_of(y, LogisticRegression()), X, y, 3)
+    for binary, (negative, positive) in zip(binaries, [(0, 1), (0, 2), (1, 2)], strict=True):
+        is_in = np.isin(y, [negative, positive])
+        own = LogisticRegression().fit(X[is_in], y[is_in] == positive)
+        np.testing.assert_allclose(binary.decisions(X), 2 * own.predict_proba(X)[:, 1] - 1)
+        assert binary.seconds > 0
+
+
+def test_the_listener_hears_of_each_binary_that_is_trained(iris):
+    X, y = iris
+    listener = Recorder()
+    trained = GaussianNB().fit(X[y < 2], y[y < 2])
+    dichotomies = pairs_of(y, GaussianNB(), {"pair-00": trained})
+    binaries = fit_binaries(dichotomies, X, y, 3, listener=listener)
+    assert listener.partitions == ["pair-01", "pair-02"]
+    assert binaries[0].estimator is trained
+
+
+def test_arguments_of_a_model_count_for_its_partitions_alone(iris):
+    X, y = iris
+    weight = np.random.default_rng(0).uniform(0.1, 9.0, len(y))
+    options = TrainingOptions(arguments_by_model={"pair-02": FitArguments(weight)})
+    dichotomies = pairs_of(y, GaussianNB(), {"pair-02": GaussianNB()})
+    binaries = fit_binaries(dichotomies, X, y, 3, options)
+    plain = GaussianNB().fit(X[y < 2], y[y < 2])
+    weighted = GaussianNB().fit(X[y > 0], y[y > 0], weight[y > 0])
+    np.testing.assert_array_equal(binaries[0].estimator.theta_, plain.theta_)
+    np.testing.assert_array_equal(binaries[2].estimator.theta_, weighted.theta_)
+
+
+def test_a_partition_has_the_same_seed_whatever_is_trained_after_it(iris):
+    X, y = iris
+    dichotomies = pairs_of(y, SGDClassifier(max_iter=5, tol=None))
+    options = TrainingOptions(calibration=None, random_state=7)
+    every = fit_binaries(dichotomies, X, y, 3, options)
+    first = fit_binaries(dichotomies[:1], X, y, 3, options)
+    np.testing.assert_array_equal(first[0].decisions(X), every[0].decisions(X))
+
+
+@pytest.mark.parametrize("backend", ["loky", "threading"])
+def test_results_do_not_depend_on_jobs_or_backend(backend, blobs):
+    X, y = blobs
+    alone = PolytomyClassifier(SVC(), random_state=5).fit(X, y)
+    with parallel_config(backend=backend):
+        together = PolytomyClassifier(SVC(), random_state=5, n_jobs=2).fit(X, y)
+        assert (together.decisions(X) == alone.decisions(X)).all()
+
+
+@pytest.mark.parametrize("smallest", [1, 2, 3])
+@pytest.mark.parametrize("calibration", ["auto", "isotonic", "temperature", None])
+def test_one_warning_names_the_classes_too_rare_to_calibrate(smallest, calibration, blobs):
+    X, y = blobs
+    rare = np.flatnonzero(y == "oak")[smallest:]
+    X, y = np.delete(X, rare, axis=0), np.delete(y, rare)
+    classifier = PolytomyClassifier(SVC(), calibration=calibration, random_state=0)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        probabilities = classifier.fit(X, y).predict_proba(X)
+    np.testing.assert_allclose(probabilities.sum(axis=1), 1)
+    ours = [str(w.message) for w in caught if issubclass(w.category, CalibrationWarning)]
+    if smallest == 1 and calibration is not None:
+        assert len(ours) == 1
+        assert 'Partition "one-vs-one-00" cannot be calibrated' in ours[0]
+    else:
+        assert ours == []
+
+
+def test_many_partitions_that_cannot_be_calibrated_are_one_warning_with_three_reasons():
+    X, y = np.arange(12.0)[:, np.newaxis], np.array([0, 0, 0, 0, 0, 0, 0, 1, 2, 3, 4, 5])
+    dichotomies = plan_training([one_vs_rest(6)], np.arange(6), SVC()).dichotomies
+    with pytest.warns(CalibrationWarning) as caught:
+        fit_binaries(dichotomies, X, y, 6)
+    (message,) = [str(each.message) for each in caught]
+    assert message.count("cannot be calibrated: its +1 side has a single sample") == 3
+    assert message.endswith(" 2 more partitions have the same problem.")
+
+
+def test_batches_train_the_same_binaries_further(iris):
+    X, y = iris
+    dichotomies = pairs_of(y, GaussianNB())
+    options = TrainingOptions()
+    binaries = None
+    for part in (slice(0, 150, 2), slice(1, 150, 2)):
+        binaries = update_binaries(binaries, dichotomies, X[part], y[part], 3, options)
+    for binary, whole in zip(binaries, fit_binaries(dichotomies, X, y, 3), strict=True):
+        np.testing.assert_allclose(binary.decisions(X), whole.decisions(X), atol=1e-9)
+
+
+def test_batches_do_not_train_models_that_were_fitted_before(iris):
+    X, y = iris
+    trained = GaussianNB().fit(X[y < 2], y[y < 2])
+    dichotomies = pairs_of(y, GaussianNB(), {"pair-00": trained})
+    binaries = update_binaries(None, dichotomies, X, y, 3, TrainingOptions())
+    assert binaries[0] is dichotomies[0].trained
+
+
+def test_batches_take_no_arguments_but_weights(iris):
+    X, y = iris
+    options = TrainingOptions(arguments=FitArguments(None, {"groups": y}))
+    with pytest.raises(ArgumentError, match="partial_fit does not take groups"):
+        update_binaries(None, pairs_of(y, GaussianNB()), X, y, 3, options)
+
+
+def test_training_further_warns_that_the_calibration_is_lost(iris):
+    X, y = iris
+    classifier = PolytomyClassifier(SGDClassifier(), calibration="sigmoid", random_state=0)
+    classifier.fit(X, y)
+    with pytest.warns(CalibrationWarning, match="no longer calibrated"):
+        classifier.partial_fit(X, y)
+    classifier.partial_fit(X, y)

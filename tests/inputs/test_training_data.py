@@ -1,0 +1,154 @@
+"""Training data and samples to predict: checked, and converted for the estimators."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import scipy.sparse as sp
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.base import BaseEstimator
+
+from polytomy.errors import ArgumentError
+from polytomy.inputs.training_data import (
+    check_batch_labels,
+    check_features,
+    check_training_data,
+)
+
+X, Y = np.arange(12.0).reshape(4, 3), np.array([0, 1, 2, 0])
+
+
+class Owner(BaseEstimator):
+    """The estimator whose data is checked."""
+
+
+def test_arrays_and_lists_become_arrays():
+    owner = Owner()
+    data, labels = check_training_data(owner, X.tolist(), Y.tolist())
+    np.testing.assert_array_equal(data, X)
+    np.testing.assert_array_equal(labels, Y)
+    assert owner.n_features_in_ == 3
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
+def test_a_frame_stays_a_frame_and_its_names_are_kept(frame):
+    owner, table = Owner(), frame(dict(zip("abc", X.T, strict=True)))
+    assert check_training_data(owner, table, Y)[0] is table
+    assert owner.feature_names_in_.tolist() == ["a", "b", "c"]
+    assert check_features(owner, table) is table
+    with pytest.raises(ValueError, match="feature names should match"):
+        check_features(owner, frame(dict(zip("cba", X.T, strict=True))))
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        ["a text", "another", "third", "last"],
+        [{"a": 1}, {"a": 2}, {"b": 3}, {}],
+        np.array(["a text", "another", "third", "last"]),
+        pd.Series(["a text", "another", "third", "last"]),
+        pl.Series(["a text", "another", "third", "last"]),
+    ],
+    ids=["list", "dicts", "array", "pandas", "polars"],
+)
+def test_texts_and_dicts_are_left_to_the_estimator(data):
+    owner = Owner()
+    assert check_training_data(owner, data, Y)[0] is data
+    assert check_features(owner, data) is data
+
+
+def test_missing_values_are_left_to_the_estimator():
+    data = np.where(X == 4, np.nan, X)
+    owner = Owner()
+    np.testing.assert_array_equal(check_training_data(owner, data, Y)[0], data)
+    np.testing.assert_array_equal(check_features(owner, data), data)
+    with pytest.raises(ValueError, match="infinity"):
+        check_training_data(owner, np.where(X == 4, np.inf, X), Y)
+
+
+@pytest.mark.parametrize("wide", [False, True])
+def test_sparse_data_has_sorted_short_indices_and_the_original_is_not_changed(wide):
+    rng = np.random.default_rng(0)
+    data = sp.random_array((6, 40), density=0.3, rng=rng, format="csr")[:, rng.permutation(40)]
+    if wide:
+        data.indices, data.indptr = data.indices.astype(np.int64), data.indptr.astype(np.int64)
+    assert not data.has_sorted_indices
+    found, _ = check_training_data(Owner(), data, np.arange(6) % 3)
+    assert not data.has_sorted_indices
+    assert found.has_sorted_indices
+    assert found.indices.dtype == found.indptr.dtype == np.int32
+    assert data.indices.dtype == (np.int64 if wide else np.int32)
+    np.testing.assert_array_equal(found.toarray(), data.toarray())
+
+
+@pytest.mark.parametrize("form", [sp.csc_array, sp.coo_matrix, sp.lil_array])
+def test_sparse_data_of_any_format_has_rows(form):
+    owner = Owner()
+    found, _ = check_training_data(owner, form(X), Y)
+    assert found.format == "csr"
+    np.testing.assert_array_equal(found.toarray(), X)
+    np.testing.assert_array_equal(check_features(owner, form(X)).toarray(), X)
+
+
+@pytest.mark.parametrize(
+    ("data", "labels", "words"),
+    [
+        (X, Y[:3], "inconsistent numbers of samples"),
+        (pd.DataFrame(X), Y[:3], "inconsistent numbers of samples"),
+        (pd.DataFrame(X[:0]), Y[:0], "X has no rows. Give at least one sample."),
+        (X, np.linspace(0, 1, 4), "Unknown label type"),
+        (X, [0, 1, np.nan, 2], "NaN"),
+    ],
+)
+def test_data_that_cannot_be_trained_on_is_refused(data, labels, words):
+    with pytest.raises(ValueError, match=words):
+        check_training_data(Owner(), data, labels)
+
+
+def test_the_number_of_features_must_stay_the_same():
+    owner = Owner()
+    check_training_data(owner, X, Y)
+    for check in (
+        lambda: check_features(owner, X[:, :2]),
+        lambda: check_training_data(owner, X[:, :2], Y, reset=False),
+    ):
+        with pytest.raises(ValueError, match="X has 2 features, but Owner is expecting 3"):
+            check()
+
+
+labels = st.lists(st.integers(0, 5), min_size=1, max_size=8)
+
+
+@given(labels, labels)
+def test_the_first_batch_has_the_classes_it_names_each_once_and_in_order(classes, more):
+    y = np.array(classes[:2])
+    assert check_batch_labels(y, classes + more, None).tolist() == sorted({*classes, *more})
+
+
+@given(labels)
+def test_later_batches_have_the_classes_of_the_first(classes):
+    known = np.unique(classes)
+    assert check_batch_labels(np.array(classes), None, known) is known
+    assert check_batch_labels(np.array(classes[:1]), classes[::-1], known) is known
+
+
+@pytest.mark.parametrize(
+    ("y", "classes", "known", "words"),
+    [
+        ([0], None, None, "classes must list all labels in the first call of partial_fit."),
+        ([0], [0, 1], [0, 2], "classes must be those of the first call; got [0, 1]."),
+        (
+            ["elm"],
+            ["ash", "oak"],
+            None,
+            "y has the label 'elm', which is not among the classes of the first call of "
+            "partial_fit.",
+        ),
+    ],
+)
+def test_classes_of_a_batch_that_do_not_fit_are_refused(y, classes, known, words):
+    with pytest.raises(ArgumentError) as caught:
+        check_batch_labels(np.array(y), classes, None if known is None else np.array(known))
+    assert str(caught.value) == words
+    assert caught.value.parameter == "classes"

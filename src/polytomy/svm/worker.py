@@ -157,7 +157,7 @@ def _folds(
     masks, tests = [mask for mask, _ in folds], [test for _, test in folds]
     sides = problem.is_positive[np.concatenate(tests)] if tests else np.empty(0, dtype=np.bool_)
     if sides.all() or not sides.any():
-        raise CannotCalibrateError("cv holds out no samples, or those of one side only")
+        raise CannotCalibrateError("cv holds out no samples, or only samples of one side")
     return masks, tests
 
 

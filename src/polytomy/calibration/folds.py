@@ -182,7 +182,7 @@ def _positions(rows: NDArray[np.intp], part: Any, X: Any) -> NDArray[np.intp]:
 
 
 def _deal_folds(is_positive: NDArray[np.bool_], n_folds: int, seed: int | None) -> NDArray[np.intp]:
-    """Return the fold of each sample: samples are dealt to folds side by side, then shuffled.
+    """Return the fold of each sample; each side is dealt out evenly, and shuffled within itself.
 
     These are the folds of scikit-learn's StratifiedKFold. Its many checks of the data would take
     longer than the training of a small machine.

@@ -150,8 +150,8 @@ class Composition:
     def winners(self, scores: Floats) -> NDArray[np.intp]:
         """Return the index of the class with the largest score in each row.
 
-        This is the one place where ties are broken: the first class wins, unless `tie_order` says
-        otherwise.
+        Ties between classes are broken here and nowhere else: the first class wins, unless
+        `tie_order` names another. Probabilities ignore `tie_order`.
         """
         if self.tie_order is None or self.gives_probabilities:
             return np.asarray(np.argmax(scores, axis=1))

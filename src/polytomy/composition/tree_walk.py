@@ -86,7 +86,7 @@ def walk_down_tree(
             answers = np.nan_to_num(signs[position] * here[:, 0])
         else:
             answers = np.empty(0)
-        # Ties go to the first branch, as in every other method.
+        # Ties go to the first branch, as in `polytomy.solvers.greedy`.
         goes_right = answers > 0
         for branch, mask in zip(node.branches, (~goes_right, goes_right), strict=True):
             below, mass = rows[mask], path[mask] * (1 + np.abs(answers[mask])) / 2

@@ -1,18 +1,18 @@
-"""Documents whose code is run, so that what they show is true.
+"""Run the code of a document and check that it does what the document shows.
 
-=====================  ==========================================================================
-fenced block           what is done with it
-=====================  ==========================================================================
-``python`` with >>>    a doctest
-``python``             run; a ``text`` or ``output`` block right below it must be what it printed
-``console``            each line after ``$`` is run, and what stands below it is what it printed
-``control [FILE]``     must be a control text; with a name it is written to that file
-``broken FILE``        must not be one; written to that file
-``text``, ``output``   left alone elsewhere
-=====================  ==========================================================================
+=====================  ===========================================================================
+fenced block           check
+=====================  ===========================================================================
+``python`` with >>>    run as a doctest
+``python``             run; a ``text`` or ``output`` block directly below must match its output
+``console``            each line after ``$`` is run, and the lines below must match its output
+``control [FILE]``     must be a valid control text; with a name, it is written to that file
+``broken FILE``        must be an invalid control text; it is written to that file
+``text``, ``output``   not checked elsewhere
+=====================  ===========================================================================
 
-The blocks of a document share one namespace and one directory. A block below a line
-``<!-- not run: reason -->`` is left alone.
+The blocks of a document share a namespace and a directory. A block below the comment
+``<!-- not run: reason -->`` is not run.
 """
 
 from __future__ import annotations
@@ -42,14 +42,14 @@ _FENCE = re.compile(
 _NOT_RUN = re.compile(r"<!--\s*not run(?P<reason>:[^>]*?)?\s*-->\s*\Z")
 _LINK = re.compile(r"!?\[[^\]]*\]\((?P<target>[^)\s]+)[^)]*\)|<img[^>]*\bsrc=\"(?P<image>[^\"]+)\"")
 _COMMANDS = {"polytomy", "python", "echo", "printf", "cat"}
-# What can be run without a shell.
+# Commands that can run without a shell.
 _QUICK = re.compile(r"(?:echo '(?P<text>[^'\\]*)' \| )?polytomy (?P<arguments>[^|;&<>$`]*)")
 _OUTPUTS = {"text", "output"}
 
 
 @dataclass(frozen=True)
 class Block:
-    """A fenced block: where it stands, what the fence says, and what is in it."""
+    """A fenced block: its position, the words on the fence, and its text."""
 
     line: int
     language: str
@@ -60,7 +60,7 @@ class Block:
 
 
 def find_blocks(document: str) -> list[Block]:
-    """Return the fenced blocks of a document in their order."""
+    """Return the fenced blocks of a document, in order."""
     blocks = []
     end = 0
     for match in _FENCE.finditer(document):
@@ -84,25 +84,23 @@ def find_links(document: str) -> list[str]:
 
 
 def find_headings(document: str) -> set[str]:
-    """Return the headings as GitHub names them in a link."""
+    """Return the headings of a document, as GitHub spells them in links."""
     headings = re.findall(r"^#+ +(.*?) *$", _FENCE.sub("", document), re.M)
     words = [re.sub(r"[^\w\- ]", "", heading.lower()) for heading in headings]
     return {text.replace(" ", "-") for text in words}
 
 
 def find_failures(document: str, directory: Path) -> list[str]:
-    """Run a document in a directory, and return what is not as it says, each with its line."""
+    """Run a document in a directory, and return the blocks that are wrong, each with its line."""
     namespace: dict[str, Any] = {"__name__": "__main__"}
     failures = []
-    printed: str | None = None  # by the block above
+    printed: str | None = None  # output of the block above
     with contextlib.chdir(directory):
         for block in find_blocks(document):
             expected_of_above = printed if block.follows else None
             printed = None
             if block.excuse is not None:
-                messages = (
-                    [] if block.excuse else ["write why it is not run: <!-- not run: ... -->"]
-                )
+                messages = [] if block.excuse else ["say why it is not run: <!-- not run: ... -->"]
             elif block.language == "python" and ">>>" in block.text:
                 messages = list(_run_doctest(block, namespace))
             elif block.language == "python":
@@ -115,7 +113,7 @@ def find_failures(document: str, directory: Path) -> list[str]:
                 messages = list(_compare(block.text, expected_of_above))
             else:
                 messages = [
-                    f"nothing runs {block.language!r}; give a reason: <!-- not run: ... -->"
+                    f"blocks of {block.language!r} are not run; say why: <!-- not run: ... -->"
                 ]
             failures += [f"line {block.line}: {message}" for message in messages]
     return failures
@@ -127,7 +125,7 @@ def _compare(shown: str, printed: str | None) -> Iterator[str]:
 
 
 def _trimmed(text: str) -> list[str]:
-    # Nobody sees white space at the end of a line, and editors take it away.
+    # White space at the end of a line is invisible, and editors remove it.
     return [line.rstrip() for line in text.rstrip().split("\n")]
 
 
@@ -144,7 +142,7 @@ def _run_doctest(block: Block, namespace: dict[str, Any]) -> Iterator[str]:
 def _run_python(block: Block, namespace: dict[str, Any]) -> tuple[str, list[str]]:
     printed = io.StringIO()
     try:
-        # Line breaks in front, so that a traceback has the lines of the document.
+        # Leading line breaks make the line numbers of a traceback those of the document.
         code = compile("\n" * block.line + block.text, "document", "exec", dont_inherit=True)
         with contextlib.redirect_stdout(printed):
             exec(code, namespace)
@@ -161,14 +159,14 @@ def _run_console(block: Block) -> Iterator[str]:
         command, _, shown = entry.partition("\n")
         strangers = [part for part in command.split("|") if part.split()[0] not in _COMMANDS]
         if strangers:
-            yield f"{command!r} is not run; give a reason: <!-- not run: ... -->"
+            yield f"{command!r} is not run; say why: <!-- not run: ... -->"
             continue
         printed = run_command(command)
         yield from _compare(shown, printed)
 
 
 def run_command(command: str) -> str:
-    """Return what a command prints to standard output and standard error."""
+    """Return the output of a command, standard error included."""
     quick = _QUICK.fullmatch(command)
     if quick is not None:
         typed = "" if quick["text"] is None else quick["text"] + "\n"
@@ -192,7 +190,7 @@ def _read_control(block: Block) -> Iterator[str]:
     if block.title:
         Path(block.title).write_text(block.text, encoding="utf-8")
     elif block.language == "broken":
-        yield "a broken text needs a file: ```broken land.control"
+        yield "a broken text needs a file name: ```broken land.control"
     try:
         parse_with_warnings(block.text, block.title or "<text>")
     except ControlError as error:
@@ -200,4 +198,4 @@ def _read_control(block: Block) -> Iterator[str]:
             yield str(error)
     else:
         if block.language == "broken":
-            yield "this is a control text, though it is said to be broken"
+            yield "this control text is valid, but marked as broken"

@@ -1,5 +1,6 @@
-"""What the documents show is what happens, and where they point there is something."""
+"""The code in the documents does what they show, and their links lead somewhere."""
 
+from doctest import DocTestParser
 from pathlib import Path
 
 import pytest
@@ -15,9 +16,9 @@ def path(request):
     return request.param
 
 
-def test_what_is_shown_is_what_happens(path, tmp_path):
+def test_code_does_what_the_document_shows(path, tmp_path):
     failures = find_failures(path.read_text(encoding="utf-8"), tmp_path)
-    assert not failures, "\n\n".join([f"{path.name} is not true", *failures])
+    assert not failures, "\n\n".join([f"{path.name} is wrong", *failures])
 
 
 def test_links_lead_somewhere(path):
@@ -28,15 +29,28 @@ def test_links_lead_somewhere(path):
         target = path.parent / name if name else path
         assert target.exists(), f"{link} does not exist"
         if heading:
-            assert heading in find_headings(target.read_text(encoding="utf-8")), f"{link}: no such"
+            assert heading in find_headings(target.read_text(encoding="utf-8")), (
+                f"{link} is missing"
+            )
 
 
-def test_the_readme_and_a_page_for_every_part_are_there():
+def test_no_example_shows_a_bare_boolean(path):
+    examples = [
+        example
+        for block in find_blocks(path.read_text(encoding="utf-8"))
+        if block.language == "python" and ">>>" in block.text
+        for example in DocTestParser().get_examples(block.text)
+    ]
+    shown = [example.source for example in examples if example.want in {"True\n", "False\n"}]
+    assert not shown, "show a number, a table or text instead"
+
+
+def test_the_readme_and_the_main_pages_exist():
     names = {path.name for path in DOCUMENTS}
     assert names >= {"README.md", "CONTRIBUTING.md", "CHANGELOG.md", "language.md", "designs.md"}
 
 
-# The harness is worth only what it finds.
+# The tests above are worth only as much as the harness finds.
 
 
 def fenced(language, text, before=""):
@@ -53,23 +67,23 @@ def fenced(language, text, before=""):
         (fenced("console", "$ echo a\nb"), "printed:\na"),
         (fenced("console", "$ echo a"), "printed:\na"),
         (fenced("console", "$ polytomy check nothing\n"), "nothing: No such file"),
-        (fenced("console", "$ make demo"), "'make demo' is not run; give a reason"),
+        (fenced("console", "$ make demo"), "'make demo' is not run; say why"),
         (fenced("console", "no command"), "starts with a command"),
         (fenced("control", "m {a"), "'{' is not closed"),
-        (fenced("broken f", "m {a b}"), "said to be broken"),
-        (fenced("broken", "m {a"), "a broken text needs a file"),
-        (fenced("ruby", "puts 1"), "nothing runs 'ruby'"),
-        (fenced("python", "1 / 0", before="<!-- not run -->\n"), "write why it is not run"),
+        (fenced("broken f", "m {a b}"), "this control text is valid"),
+        (fenced("broken", "m {a"), "a broken text needs a file name"),
+        (fenced("ruby", "puts 1"), "blocks of 'ruby' are not run"),
+        (fenced("python", "1 / 0", before="<!-- not run -->\n"), "say why it is not run"),
     ],
 )
-def test_what_is_not_true_is_found(document, words, tmp_path):
+def test_a_wrong_block_is_reported_with_its_line(document, words, tmp_path):
     failures = find_failures("# Heading\n\n" + document, tmp_path)
     assert len(failures) == 1
     assert words in failures[0]
     assert failures[0].startswith("line ")
 
 
-def test_what_is_true_is_let_pass(tmp_path):
+def test_a_correct_document_has_no_failures(tmp_path):
     document = "\n".join(
         [
             fenced("control land.control", "m {a b}"),
@@ -82,7 +96,7 @@ def test_what_is_true_is_let_pass(tmp_path):
             fenced("python", ">>> scheme.classes\n('a', 'b')\n>>> other = 7"),
             "Words between.\n",
             fenced("python", "print(other)"),
-            "So this is no output:\n",
+            "So this is not output:\n",
             fenced("text", "no output"),
             fenced("python", "1 / 0", before="<!-- not run: it would fail -->\n"),
             "- a list\n\n  ```python\n  >>> 1\n  1\n\n  ```\n",

@@ -1,7 +1,7 @@
-"""Draw a scheme twice, as a tree and as a coding matrix: `python docs/figures/scheme.py`.
+"""Draw a scheme as a tree and as a coding matrix: `python docs/figures/scheme.py`.
 
-Writes scheme.png beside this file. The picture has a light card of its own on a transparent ground,
-so that it can be read on a white page and on a dark one.
+Writes scheme.png next to this file. The picture is a light card on a transparent background, so it
+is readable on white and on dark pages.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ CENTRED = {"ha": "center", "va": "center"}
 
 
 def draw_tree(axes: Axes, scheme: pt.Scheme) -> None:
-    """Draw a scheme that is a tree: its classes in a line, each node above those it divides."""
+    """Draw a tree: the classes in a row, and each node above the classes it divides."""
     heights: dict[int, int] = {}
     middles = {p.node: fmean(p.negative + p.positive) for p in scheme.partitions}
     for position in reversed(range(len(scheme.nodes))):  # children come after their parents

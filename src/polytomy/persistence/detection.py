@@ -94,13 +94,13 @@ def load(
     Parameters
     ----------
     path : file
-        A file that `save` wrote, a model of LIBSVM (see `read_libsvm`), or a control file that
-        names models of LIBSVM or libAGF (see `load_control`).
+        A file that `save` wrote, a LIBSVM model (see `read_libsvm`), or a control file that names
+        LIBSVM or libAGF models (see `load_control`).
     trusted : list of str, optional
-        Types to trust, such as "mypackage.MyClassifier", beside those that skops trusts. Only
+        Types to trust, such as "mypackage.MyClassifier", besides those that skops trusts. Only
         needed for estimators that are saved with skops.
     n_features : int, optional
-        Number of features, for models of LIBSVM, whose files do not say it.
+        Number of features, for LIBSVM models, whose files do not record it.
 
     Returns
     -------

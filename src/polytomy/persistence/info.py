@@ -41,7 +41,7 @@ class ModelInfo:
     feature_names : tuple of str, or None
     schemes : tuple of control texts, one, or those of an ensemble
     solver : str
-    kinds : dict of the kinds of binaries, with how many there are of each
+    kinds : dict of the kinds of binaries and their numbers
     n_support_vectors : number of different support vectors
     n_bytes : size of the file
     metadata : dict that was passed to `save`
@@ -69,8 +69,8 @@ class ModelInfo:
 def read_info(path: str | os.PathLike[str]) -> ModelInfo:
     """Return information about a model file; ModelFileError if it cannot be read.
 
-    Of polytomy's own files only the description is read. Models of LIBSVM, and control files that
-    name models, are loaded.
+    Only the description of a .polytomy file is read. LIBSVM models, and control files that name
+    models, are loaded completely.
 
     Parameters
     ----------

@@ -17,7 +17,7 @@ method                needs         what it gives
 ===================== ============= ==============================================================
 
 `solve` returns probabilities, by a method that gives them; `decode` returns the scores of any
-method; `check_applicable` tells beforehand whether a method can do a code or a scheme. METHODS
+method; `check_applicable` tests whether a method can solve a code or a scheme. METHODS
 describes the methods and LOSSES holds the losses of ``loss-based`` and ``loss-weighted``, both by
 name.
 """

@@ -65,8 +65,10 @@ def save(
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     save(classifier, f"{folder}/iris.polytomy")
     ...     again = load(f"{folder}/iris.polytomy")
-    >>> bool((again.predict_proba(X) == classifier.predict_proba(X)).all())
-    True
+    >>> again.predict_proba(X[::60]).round(2)
+    array([[0.98, 0.01, 0.01],
+           [0.02, 0.98, 0.01],
+           [0.01, 0.  , 0.99]])
     """
     core = _checked_core(classifier)
     if not hasattr(core, "composition_"):

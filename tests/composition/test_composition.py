@@ -176,6 +176,8 @@ def test_a_restricted_composition_is_the_code_of_its_partitions(noise):
     composition = fit(noise, "one-vs-rest", estimator=LogisticRegression()).composition_
     part = composition.restricted_to([0, 2, 3])
     assert len(part.binaries) == 3
+    names = [str(partition.binary) for partition in part.scheme.partitions]
+    assert names == ["one-vs-rest-00", "one-vs-rest-02", "one-vs-rest-03"]
     np.testing.assert_array_equal(part.decisions(X), composition.decisions(X)[:, [0, 2, 3]])
     np.testing.assert_allclose(
         part.scores(X),

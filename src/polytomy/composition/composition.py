@@ -11,15 +11,15 @@ from numpy.typing import NDArray
 
 from polytomy.banks import Bank
 from polytomy.binary import TrainedBinary
+from polytomy.codes import CodingMatrix
 from polytomy.composition.arrangement import Arrangement, arrange_trained
 from polytomy.composition.dichotomies import Dichotomy
 from polytomy.composition.scheme_argument import members_of
 from polytomy.composition.solver_option import Solver, check_solver, gives_probabilities
 from polytomy.composition.tree_walk import blocks_of_rows, is_walk_cheaper
-from polytomy.designs import from_matrix
 from polytomy.errors import Argument, ArgumentError, SchemeError
 from polytomy.inputs.rows import count_rows, take_block
-from polytomy.scheme import Scheme
+from polytomy.scheme import Node, Scheme
 from polytomy.scheme.ensemble import SchemeEnsemble
 
 __all__ = ["Composition"]
@@ -246,7 +246,13 @@ class Composition:
                 f" must be whole numbers from 0 to {n_partitions - 1}; got {partitions!r}.",
             )
         flat = self.scheme.flatten()
-        scheme = from_matrix(flat.code.matrix[chosen], flat.classes)
+        (node,) = flat.nodes
+        rows = Node(
+            tuple(node.binaries[k] for k in chosen.tolist()),
+            CodingMatrix(flat.code.matrix[chosen]),
+            node.branches,
+        )
+        scheme = Scheme(flat.classes, [rows])
         columns = arrangement.columns[chosen]
         kept, places = np.unique(columns, return_inverse=True)
         own = Arrangement(scheme, arrangement.positions, places, arrangement.signs[chosen])

@@ -461,3 +461,83 @@ def test_splits_and_groups_keep_twins_together():
     PolytomyClassifier(Watcher(), cv=GroupKFold(4), random_state=0).fit(X, y, groups=groups)
     assert Watcher.was_seen
     assert not any(Watcher.was_seen)
+
+
+# -- estimators as text, and parameters that are wrong -----------------------------------------
+
+
+@pytest.mark.parametrize("text", ["svc C=10", "-t 2 -c 10", "logistic-regression"])
+def test_a_classifier_of_a_text_is_saved_and_loaded(text, iris, tmp_path):
+    X, y = iris
+    classifier = PolytomyClassifier(text, random_state=0).fit(X, y)
+    pt.save(classifier, tmp_path / "m.polytomy")
+    again = pt.load(tmp_path / "m.polytomy")
+    assert again.estimator == text
+    np.testing.assert_array_equal(again.predict_proba(X), classifier.predict_proba(X))
+
+
+def test_a_file_answers_as_the_fitted_classifier_whatever_was_set_after_the_fit(iris, tmp_path):
+    X, y = iris
+    classifier = PolytomyClassifier(GaussianNB()).fit(X, y)
+    classifier.set_params(solver="voting", prediction_dtype="float32")
+    pt.save(classifier, tmp_path / "m.polytomy")
+    again = pt.load(tmp_path / "m.polytomy")
+    np.testing.assert_array_equal(again.predict_proba(X), classifier.predict_proba(X))
+
+
+@pytest.mark.parametrize("parameters", [{"solver": "lsq"}, {"estimator": "svcc"}, {"estimator": 3}])
+def test_a_wrong_parameter_breaks_neither_hasattr_nor_the_diagram(parameters):
+    classifier = PolytomyClassifier(**parameters)
+    assert hasattr(classifier, "predict_proba")
+    hasattr(classifier, "partial_fit")
+    assert "PolytomyClassifier" in classifier._repr_html_()
+
+
+@pytest.mark.parametrize("estimator", [None, "svc"])
+def test_parameters_of_an_estimator_that_is_not_an_object_cannot_be_set(estimator):
+    with pytest.raises(ArgumentError, match=r"estimator__C cannot be set, because estimator="):
+        PolytomyClassifier(estimator).set_params(estimator__C=3)
+    changed = PolytomyClassifier(estimator).set_params(estimator=SVC(), estimator__C=3)
+    assert changed.estimator.C == 3
+
+
+@pytest.mark.parametrize(
+    ("estimator", "words"),
+    [
+        ("svcc", 'estimator="svcc" cannot be used: '),
+        ("  ", "estimator is empty"),
+        ("svc C=-1", 'estimator="svc C=-1" cannot be used: '),
+        (3, "estimator=3 is not a scikit-learn estimator"),
+        (SVC, "estimator is the class SVC"),
+    ],
+)
+@pytest.mark.parametrize("kind", [PolytomyClassifier, pt.SchemeSearchCV])
+def test_a_wrong_estimator_is_named(kind, estimator, words, iris):
+    with pytest.raises(ArgumentError) as caught:
+        kind(estimator).fit(*iris)
+    assert caught.value.parameter == "estimator"
+    assert words in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("weights", "value"),
+    [({"setosa": -1}, "-1"), ({"setosa": np.nan}, "nan"), ({"setosa": "x"}, "'x'")],
+)
+def test_a_wrong_class_weight_names_its_class(weights, value, iris):
+    with pytest.raises(ArgumentError, match=f"the weight of 'setosa' is {value}"):
+        PolytomyClassifier(GaussianNB(), class_weight=weights).fit(*iris)
+
+
+@pytest.mark.parametrize(
+    ("cv", "words"),
+    [
+        ([], "has no splits"),
+        ([("a", "b")], "split 0 of cv is not a pair of lists"),
+        ([([0], [1], [2])], "split 0 of cv is not a pair of lists"),
+        ([([0], [1]), (1, 2)], "split 1 of cv is not a pair of lists"),
+    ],
+)
+def test_a_wrong_list_of_splits_is_refused(cv, words, iris):
+    with pytest.raises(ArgumentError, match=words) as caught:
+        PolytomyClassifier(GaussianNB(), cv=cv).fit(*iris)
+    assert caught.value.parameter == "cv"

@@ -13,7 +13,7 @@ from sklearn.utils import Tags
 from sklearn.utils.metadata_routing import MetadataRouter
 
 from polytomy.binary.options import TrainingListener
-from polytomy.binary.preparation import resolve_estimator, tags_of
+from polytomy.binary.preparation import check_nested_parameters, resolve_estimator, tags_of
 from polytomy.composition import (
     Composition,
     SchemeArgument,
@@ -31,7 +31,7 @@ from polytomy.composition import (
 from polytomy.composition.answering import AnsweringMixin
 from polytomy.composition.callbacks import CallbackListener, CallbackSupportMixin, with_callbacks
 from polytomy.composition.listeners import ListenerGroup, progress_bar
-from polytomy.composition.parameters import CLASSIFIER_CHECKS
+from polytomy.composition.parameter_checks import CLASSIFIER_CHECKS
 from polytomy.composition.scheme_diagram import scheme_as_html
 from polytomy.inputs.availability import available_unless
 from polytomy.inputs.parameters import check_parameters
@@ -260,10 +260,15 @@ class PolytomyClassifier(
         """Return which arguments of `fit` and `partial_fit` go to estimators and splitter."""
         return make_router(self, resolve_estimator(self.estimator), self.models, self.cv)
 
+    def set_params(self, **params: Any) -> Self:
+        """Set the parameters of this estimator, and of the two-class one as ``estimator__C``."""
+        check_nested_parameters(params.get("estimator", self.estimator), params)
+        super().set_params(**params)
+        return self
+
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        is_default = self.estimator is None or isinstance(self.estimator, str)
-        inner = tags_of(resolve_estimator(self.estimator) if is_default else self.estimator)
+        inner = tags_of(self.estimator)
         if inner is not None:
             for name in ("sparse", "pairwise", "allow_nan", "categorical", "string"):
                 setattr(tags.input_tags, name, getattr(inner.input_tags, name))

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn import get_config
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.exceptions import NotFittedError
 from sklearn.utils import Tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.validation import check_is_fitted
@@ -26,7 +27,7 @@ from polytomy.composition import (
     training_source,
 )
 from polytomy.composition.listeners import progress_bar
-from polytomy.composition.parameters import CLASSIFIER_CHECKS, PARALLEL_CHECKS
+from polytomy.composition.parameter_checks import CLASSIFIER_CHECKS, PARALLEL_CHECKS
 from polytomy.errors import Argument, ArgumentError
 from polytomy.inputs.availability import available_unless
 from polytomy.inputs.parameters import (
@@ -54,7 +55,7 @@ __all__ = ["SchemeSearchCV"]
 _CHECKS: dict[str, Any] = {
     "cv": check_folds,
     "budget": Parameter(
-        "budget", "a number of seconds of 0 or more", is_nonnegative_number, allows_none=True
+        "budget", "a non-negative number of seconds", is_nonnegative_number, allows_none=True
     ).check,
     "refit": Parameter("refit", "True or False", is_boolean).check,
     **PARALLEL_CHECKS,
@@ -167,6 +168,7 @@ class SchemeSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
         check_parameters(self, _CHECKS)
         classifier = self._classifier()
         check_parameters(classifier, CLASSIFIER_CHECKS)
+        resolve_estimator(classifier.estimator)
         scores = [find_score(name) for name in self._scoring()]
         data, labels = check_training_data(self, X, y)
         given = dict(fit_params)
@@ -290,6 +292,11 @@ class SchemeSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
     # -- parts of the above ----------------------------------------------------------------------
 
     def _winner(self) -> PolytomyClassifier:
+        if hasattr(self, "best_candidate_") and not hasattr(self, "best_estimator_"):
+            raise NotFittedError(
+                "this search chose a scheme but did not train it, because refit=False. Fit with "
+                "refit=True, or train best_candidate_ yourself."
+            )
         check_is_fitted(self, "best_estimator_")
         winner: PolytomyClassifier = self.best_estimator_
         return winner
@@ -299,10 +306,10 @@ class SchemeSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
         if isinstance(self.estimator, PolytomyClassifier):
             classifier: PolytomyClassifier = clone(self.estimator)
         else:
-            is_template = self.estimator is None or isinstance(self.estimator, str)
-            classifier = PolytomyClassifier(
-                self.estimator if is_template else clone(self.estimator)
+            is_object = hasattr(self.estimator, "get_params") and not isinstance(
+                self.estimator, type
             )
+            classifier = PolytomyClassifier(clone(self.estimator) if is_object else self.estimator)
         if self.random_state is not None:
             classifier.random_state = self.random_state
         if self.n_jobs is not None:

@@ -70,10 +70,10 @@ class TrainingOptions:
 
 
 class TrainingListener:
-    """Hears of progress in training. This one ignores it; override what you want to hear."""
+    """Receives training progress. Does nothing by default; override the methods you need."""
 
     def trained(self, partition: str) -> None:
-        """Hear that the binary of a partition, given by name, has been trained."""
+        """Called with the name of each partition whose binary has been trained."""
 
     def note(self, text: str) -> None:
-        """Hear a sentence about how the binaries are trained."""
+        """Called with sentences about how the binaries are trained."""

@@ -13,11 +13,12 @@ from sklearn.svm import SVC, NuSVC
 from sklearn.utils import get_tags
 
 from polytomy.binary.specification import estimator_from
-from polytomy.errors import Argument, ArgumentError
+from polytomy.errors import Argument, ArgumentError, PythonOnly
 from polytomy.inputs.seeds import seed_all
 
 __all__ = [
     "check_classifier",
+    "check_nested_parameters",
     "is_pairwise",
     "prepare_estimator",
     "request_weights",
@@ -155,16 +156,40 @@ def resolve_estimator(estimator: Any) -> Any:
     if estimator is None:
         return SVC()
     if isinstance(estimator, str):
-        return estimator_from(estimator, SVC())
+        return _estimator_from_text(estimator)
     check_classifier(estimator)
     return estimator
 
 
-def tags_of(estimator: Any) -> Any:
-    """Return the tags of an estimator, or None if it does not have scikit-learn's tags."""
+def _estimator_from_text(text: str) -> Any:
+    if not text.strip():
+        raise ArgumentError(Argument("estimator"), ' is empty. Use a specification: "svc C=10".')
     try:
-        return get_tags(estimator)
-    except (AttributeError, TypeError):  # not derived from BaseEstimator, or not an object
+        return estimator_from(text, SVC())
+    except ArgumentError as error:
+        reason = [part for part in error.args[1:] if not isinstance(part, PythonOnly)]
+        raise ArgumentError(Argument("estimator", text), " cannot be used: ", *reason) from None
+
+
+def check_nested_parameters(estimator: Any, params: Mapping[str, Any]) -> None:
+    """Raise an ArgumentError if parameters of an estimator are set that is text or None."""
+    nested = [name for name in params if name.startswith("estimator__")]
+    if nested and (estimator is None or isinstance(estimator, str)):
+        raise ArgumentError(
+            f"{nested[0]} cannot be set, because ",
+            Argument("estimator", estimator),
+            " is not an object. Write the parameter into the text, as in ",
+            Argument("estimator", "svc C=10"),
+            ", or pass SVC().",
+        )
+
+
+def tags_of(estimator: Any) -> Any:
+    """Return the tags of a value of the parameter ``estimator``, or None if it has none."""
+    try:
+        is_template = estimator is None or isinstance(estimator, str)
+        return get_tags(resolve_estimator(estimator) if is_template else estimator)
+    except (AttributeError, TypeError, ArgumentError):  # without scikit-learn's tags, or invalid
         return None
 
 

@@ -45,13 +45,31 @@ def check_folds(cv: Any) -> None:
     is_number = isinstance(cv, int | np.integer) and not isinstance(cv, bool)
     if is_number and cv >= 2:
         return
-    if not is_number and not isinstance(cv, str) and (hasattr(cv, "split") or _is_list(cv)):
-        return
+    if not is_number and not isinstance(cv, str):
+        if hasattr(cv, "split"):
+            return
+        if _is_list(cv):
+            _check_splits(list(cv), cv)
+            return
     raise ArgumentError(
         Argument("cv", cv),
         " must be a number of folds, two or more, an object with split(X, y), or a list of "
         "(training rows, held-out rows).",
     )
+
+
+def _check_splits(splits: list[Any], cv: Any) -> None:
+    """Raise an ArgumentError unless the splits are pairs of lists of rows."""
+    if not splits:
+        raise ArgumentError(Argument("cv", cv), " has no splits. Give at least one.")
+    for number, split in enumerate(splits):
+        is_pair = isinstance(split, list | tuple) and len(split) == 2
+        if not is_pair or any(np.ndim(part) != 1 or isinstance(part, str) for part in split):
+            raise ArgumentError(
+                f"split {number} of ",
+                Argument("cv"),
+                " is not a pair of lists: (training rows, held-out rows).",
+            )
 
 
 def _is_list(cv: Any) -> bool:

@@ -101,10 +101,8 @@ def train(
     Example: `polytomy train iris.csv --scheme one-vs-rest --estimator "svc C=10" -o iris.polytomy`
     """
     from sklearn.pipeline import make_pipeline
-    from sklearn.svm import SVC
 
-    from polytomy.binary import estimator_from
-    from polytomy.binary.preparation import is_pairwise
+    from polytomy.binary.preparation import is_pairwise, resolve_estimator
     from polytomy.classifier import PolytomyClassifier
     from polytomy.persistence import save
 
@@ -113,7 +111,7 @@ def train(
     if class_weight is not None:
         check_choice("--class-weight", class_weight, _CLASS_WEIGHTS)
     classifier: Any = PolytomyClassifier(
-        estimator_from(estimator, SVC()),
+        resolve_estimator(estimator),
         scheme,
         solver=solver,
         calibration=None if calibration == "none" else calibration,

@@ -68,6 +68,9 @@ class Composition:
     tie_order: tuple[int, ...] | None = None
 
     def __post_init__(self) -> None:
+        classes = np.asarray(self.classes).view()
+        classes.flags.writeable = False
+        object.__setattr__(self, "classes", classes)
         members = members_of(self.scheme)
         n_binaries = len(self.bank.binaries)
         if len(self.dichotomies) != n_binaries:

@@ -7,6 +7,8 @@ from functools import update_wrapper
 from types import MethodType
 from typing import Any
 
+from polytomy.errors import ArgumentError
+
 __all__ = ["available_unless"]
 
 
@@ -20,7 +22,10 @@ class _ExplainedMethod:
     def __get__(self, owner: Any, kind: type | None = None) -> Any:
         if owner is None:
             return self._function
-        reason = self._why_missing(owner)
+        try:
+            reason = self._why_missing(owner)
+        except ArgumentError:
+            reason = ""  # of an invalid parameter, which the fit will name
         if reason:
             name = self._function.__name__
             # The first words, and a cause, are those of scikit-learn's available_if.

@@ -66,14 +66,25 @@ def class_weights(
             raise ArgumentError(
                 Argument("class_weight"), f" has {unknown[0]!r}, which is not a class of the data."
             )
-        by_class = np.array([class_weight.get(label, 1.0) for label in classes.tolist()])
-        of_class = by_class[class_indices].astype(np.float64)
+        by_class = [_class_weight(class_weight, label) for label in classes.tolist()]
+        of_class = np.array(by_class)[class_indices]
     else:
         totals = np.bincount(class_indices, weight, len(classes))
         with np.errstate(divide="ignore"):
             of_class = (totals.sum() / (len(classes) * totals))[class_indices]
         of_class[~np.isfinite(of_class)] = 0.0  # samples of a class without weight
     return of_class if weight is None else of_class * weight
+
+
+def _class_weight(class_weight: Mapping[Any, float], label: Any) -> float:
+    value = class_weight.get(label, 1.0)
+    is_number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
+    if not is_number or not np.isfinite(value) or value < 0:
+        raise ArgumentError(
+            Argument("class_weight"),
+            f" must have finite weights of 0 or more; the weight of {label!r} is {value!r}.",
+        )
+    return float(value)
 
 
 def _first(mask: NDArray[np.bool_]) -> int:

@@ -17,7 +17,7 @@ format, versions      the name and version of the format, and the versions of th
 metadata              what the user gave to `save`
 classes               the labels, with their type (`values.py`)
 n_features            and feature_names, of the training data
-parameters            the parameters of the classifier (`parameters.py`, `templates.py`)
+parameters            the parameters of the classifier (`classifier_parameters.py`, `templates.py`)
 composition           what each binary tells apart, and which binaries answer for the partitions of
                       each scheme; "places" are the arrangements (`composition_fields.py`)
 pools                 support vectors, each stored once (`vector_pools.py`)

@@ -19,12 +19,12 @@ from polytomy.language.nodes import Branch, Designed, Leaf
 from polytomy.persistence.fitted import fitted_classifier
 from polytomy.persistence.own.archive import Archive
 from polytomy.persistence.own.binaries import read_binary
+from polytomy.persistence.own.classifier_parameters import read_parameters
 from polytomy.persistence.own.composition_fields import read_composition
 from polytomy.persistence.own.estimator_kinds import SCALERS
 from polytomy.persistence.own.estimator_reader import EstimatorReader, features_of
 from polytomy.persistence.own.fields import Fields
 from polytomy.persistence.own.number_arrays import NumberReader
-from polytomy.persistence.own.parameters import read_parameters
 from polytomy.persistence.own.saving import (
     FLOATS,
     FORMAT,

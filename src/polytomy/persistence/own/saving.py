@@ -14,10 +14,10 @@ from polytomy.errors import Argument, ArgumentError
 from polytomy.inputs.pipelines import split_pipeline
 from polytomy.persistence.own.archive import array_bytes, write_archive
 from polytomy.persistence.own.binaries import write_binary
+from polytomy.persistence.own.classifier_parameters import write_parameters
 from polytomy.persistence.own.composition_fields import write_composition
 from polytomy.persistence.own.estimator_writer import EstimatorWriter, machines_in
 from polytomy.persistence.own.number_arrays import NumberWriter
-from polytomy.persistence.own.parameters import write_parameters
 from polytomy.persistence.own.skops_objects import dump_skops_objects
 from polytomy.persistence.own.values import NotPlainError, labels_to_json, value_to_json
 from polytomy.persistence.own.vector_pools import SupportPools

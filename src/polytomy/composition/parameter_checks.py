@@ -37,14 +37,14 @@ def _declare(*parameters: Parameter) -> dict[str, Callable[[Any], object]]:
 
 
 PARALLEL_CHECKS = _declare(
-    Parameter("n_jobs", "a whole number other than 0", is_job_count, allows_none=True),
+    Parameter("n_jobs", "an integer other than 0", is_job_count, allows_none=True),
     Parameter(
         "random_state",
-        "a whole number from 0 to 4294967295, a numpy.random.RandomState",
+        "an integer from 0 to 4294967295, a numpy.random.RandomState",
         is_random_state,
         allows_none=True,
     ),
-    Parameter("verbose", "a whole number of 0 or more", is_count),
+    Parameter("verbose", "a non-negative integer", is_count),
 )
 """Checks of the parameters that every estimator here has."""
 
@@ -61,7 +61,7 @@ CLASSIFIER_CHECKS: dict[str, Callable[[Any], object]] = {
         ),
         Parameter(
             "memory_budget",
-            "a number of bytes of 0 or more",
+            "a non-negative number of bytes",
             is_nonnegative_number,
             allows_none=True,
         ),

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
+from polytomy.binary.preparation import resolve_estimator
 from polytomy.calibration import make_calibrator
 from polytomy.classifier import PolytomyClassifier
+from polytomy.composition import Composition
 from polytomy.designs import DESIGNS
 from polytomy.errors import Argument, ArgumentError, ModelFileError, PolytomyWarning, warn_caller
 from polytomy.persistence.own.binaries import CALIBRATOR_NAMES
@@ -36,11 +36,13 @@ _MOST_JOBS = 2**15
 
 def write_parameters(classifier: PolytomyClassifier, writer: EstimatorWriter) -> dict[str, Any]:
     """Return the parameters as JSON; warn of those that cannot be saved."""
-    precision = str(np.dtype(classifier.prediction_dtype))
-    written: dict[str, Any] = {"solver": classifier.solver, "prediction_dtype": precision}
-    if not isinstance(classifier.solver, str):
+    composition: Composition = classifier.composition_
+    # What the fitted classifier answers by, which parameters set after the fit do not change.
+    precision, solver = str(composition.bank.dtype), composition.solver
+    written: dict[str, Any] = {"solver": solver, "prediction_dtype": precision}
+    if not isinstance(solver, str):
         raise ArgumentError(
-            Argument("solver", classifier.solver),
+            Argument("solver", solver),
             " is a function, which cannot be saved. Save "
             'classifier.with_solver("least-squares"), and set the function again after loading.',
         )
@@ -59,7 +61,9 @@ def write_parameters(classifier: PolytomyClassifier, writer: EstimatorWriter) ->
             )
     if isinstance(classifier.scheme, str) and not _is_file(classifier.scheme):
         written["scheme"] = classifier.scheme
-    if classifier.estimator is not None:
+    if isinstance(classifier.estimator, str):
+        written["estimator_text"] = classifier.estimator
+    elif classifier.estimator is not None:
         written["estimator"] = write_template(classifier.estimator, writer)
     written["calibration"] = _write_calibration(classifier.calibration, writer)
     if classifier.models is not None:
@@ -83,7 +87,9 @@ def read_parameters(fields: Fields, reader: EstimatorReader, binaries: list[Any]
         raise fields.fault("n_jobs", f"an integer from {-_MOST_JOBS} to {_MOST_JOBS}")
     if "scheme" in fields:
         parameters["scheme"] = fields.text("scheme")
-    if "estimator" in fields:
+    if "estimator_text" in fields:
+        parameters["estimator"] = _read_estimator_text(fields)
+    elif "estimator" in fields:
         parameters["estimator"] = read_template(
             fields.fields("estimator"), reader.read_skops_object
         )
@@ -100,6 +106,15 @@ def read_parameters(fields: Fields, reader: EstimatorReader, binaries: list[Any]
                 model = read_template(each.fields("estimator"), reader.read_skops_object)
             parameters["models"][each.text("name")] = model
     return parameters
+
+
+def _read_estimator_text(fields: Fields) -> str:
+    text = fields.text("estimator_text")
+    try:
+        resolve_estimator(text)
+    except ArgumentError as error:
+        raise ModelFileError(f"{fields.where}: {error}") from error
+    return text
 
 
 def _is_file(scheme: str) -> bool:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
-from joblib import Parallel, delayed, effective_n_jobs
+from joblib import effective_n_jobs
 from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
@@ -22,6 +23,7 @@ from polytomy.calibration.option import make_calibrator
 from polytomy.inputs.rows import count_rows, take_rows
 from polytomy.inputs.sparse import is_sparse
 from polytomy.inputs.weights import check_weights
+from polytomy.routines.runtime.threads import run_tasks
 from polytomy.svm.kernel_finder import KernelFinder
 from polytomy.svm.kernel_matrix import Matrix
 from polytomy.svm.machines import KernelMachine, VectorPool
@@ -196,7 +198,7 @@ class _GroupTrainer:
         else:
             notes.append(f"{len(tasks)} binaries are trained on one matrix of {note}.")
             worker = self._worker(plan, matrix, finder)
-            yield from _in_threads(n_threads, (delayed(_attempt)(worker, task) for task in tasks))
+            yield from run_tasks([partial(_attempt, worker, task) for task in tasks], n_threads)
 
     def _matrix(self, plan: MatrixPlan, size: Size, n_threads: int) -> tuple[Matrix, int, str]:
         """Return the matrix of a plan, how many threads can use it, and what to say of it."""
@@ -230,10 +232,8 @@ class _GroupTrainer:
                 return reason
             return _attempt(self._worker(plan, plan.build(1), finder), task)
 
-        yield from _in_threads(
-            max(1, n_threads),
-            (delayed(train)(task, size) for task, size in zip(tasks, sizes, strict=True)),
-        )
+        both = zip(tasks, sizes, strict=True)
+        yield from run_tasks([partial(train, *each) for each in both], max(1, n_threads))
 
     def _measure(self, numbers: Any, finder: KernelFinder, tasks: Sequence[_Task]) -> Size:
         svcs, problems, _ = zip(*tasks, strict=True)
@@ -266,13 +266,6 @@ def _attempt(worker: Worker, task: _Task) -> MachineData | UnsuitableError:
         return worker.train(*task)
     except UnsuitableError as reason:
         return reason
-
-
-def _in_threads(n_threads: int, tasks: Iterable[Any]) -> Iterator[MachineData | UnsuitableError]:
-    """Yield the results of tasks, in their order."""
-    parallel = Parallel(n_jobs=n_threads, require="sharedmem", return_as="generator")
-    results: Iterator[MachineData | UnsuitableError] = parallel(tasks)
-    return results
 
 
 def _count_threads(n_jobs: int | None, problems: Sequence[BinaryProblem]) -> int:

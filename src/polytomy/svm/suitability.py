@@ -53,7 +53,7 @@ def check_suitable(estimator: Any) -> None:
 
 def check_compiled() -> None:
     """Raise an UnsuitableError unless compiled routines run: the reference ones are too slow."""
-    routine("kernel_values", "kernel_rows", is_serial=True)(np.zeros(1), KINDS["rbf"], 1.0, 0, 0.0)
+    routine("kernel_values", "kernel_rows")(np.zeros(1), KINDS["rbf"], 1.0, 0, 0.0)
     if not prefers_compiled():
         raise UnsuitableError("the compiled routines are not used")
 

@@ -185,7 +185,7 @@ def diagonal_of(
     """Return the kernel values of rows of the matrix with themselves, in double precision."""
     if function.kind == "rbf":
         return np.ones(len(rows))
-    return function.from_products(matrix.squares[rows][np.newaxis])[0]
+    return np.asarray(function.from_products(matrix.squares[rows][np.newaxis])[0])
 
 
 def _centre(X: Any, kind: str) -> Any:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple
@@ -133,12 +134,14 @@ def train_on_shared_kernel(
             binaries[k] = constant_binary(problems[k])
             listener.trained(problems[k].name)
         tasks = [(estimators[k], problems[k], seeds[k]) for k in to_train]
-        for k, outcome in zip(to_train, trainer.train(tasks, notes), strict=True):
-            if isinstance(outcome, UnsuitableError):
-                reasons[str(outcome)] += 1
-                continue
-            machines[k] = outcome
-            listener.trained(problems[k].name)
+        # Closed if the listener raises an error, so that no thread goes on training.
+        with closing(trainer.train(tasks, notes)) as outcomes:
+            for k, outcome in zip(to_train, outcomes, strict=True):
+                if isinstance(outcome, UnsuitableError):
+                    reasons[str(outcome)] += 1
+                    continue
+                machines[k] = outcome
+                listener.trained(problems[k].name)
     for k, binary in _share_vectors(machines, X, problems).items():
         binaries[k] = binary
     _warn_of_early_stops(machines, estimators, problems)
@@ -161,7 +164,7 @@ class _GroupTrainer:
 
     def train(
         self, tasks: Sequence[_Task], notes: list[str]
-    ) -> Iterator[MachineData | UnsuitableError]:
+    ) -> Generator[MachineData | UnsuitableError]:
         """Yield the machine of each SVC, problem and seed, or the reason why there is none."""
         if not tasks:
             return
@@ -178,7 +181,7 @@ class _GroupTrainer:
 
     def _train_numbers(
         self, numbers: Any, tasks: Sequence[_Task], notes: list[str], n_threads: int
-    ) -> Iterator[MachineData | UnsuitableError]:
+    ) -> Generator[MachineData | UnsuitableError]:
         finder = KernelFinder(numbers)
         size = self._measure(numbers, finder, tasks)
         if is_better_apart([problem for _, problem, _ in tasks], size.n_rows):
@@ -216,7 +219,7 @@ class _GroupTrainer:
 
     def _train_apart(
         self, numbers: Any, finder: KernelFinder, tasks: Sequence[_Task], n_threads: int
-    ) -> Iterator[MachineData | UnsuitableError]:
+    ) -> Generator[MachineData | UnsuitableError]:
         """Train each problem on a matrix of its own, if that one fits: pairs of classes do."""
         sizes = [self._measure(numbers, finder, [task]) for task in tasks]
         needs = [size.with_one_thread for size in sizes]

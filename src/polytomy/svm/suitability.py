@@ -13,7 +13,7 @@ from polytomy.binary.preparation import side_labels
 from polytomy.inputs.sparse import is_sparse
 from polytomy.routines.banks.reference import KINDS
 from polytomy.routines.runtime.dispatch import prefers_compiled, routine
-from polytomy.svm.kernel_functions import KernelFunction
+from polytomy.svm.kernel_functions import LARGEST_DEGREE, KernelFunction
 
 __all__ = ["UnsuitableError", "as_numbers", "check_compiled", "check_range", "check_suitable"]
 
@@ -47,6 +47,8 @@ def check_suitable(estimator: Any) -> None:
     except ValueError as error:
         # Training by LIBSVM raises the error again, where the user expects it.
         raise UnsuitableError("its parameters are invalid") from error
+    if estimator.kernel == "poly" and estimator.degree > LARGEST_DEGREE:
+        raise UnsuitableError(f"its degree is above {LARGEST_DEGREE}")
     if not np.all(weights > 0):
         raise UnsuitableError("class_weight gives a side no weight")
 

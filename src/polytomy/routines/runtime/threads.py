@@ -110,8 +110,7 @@ def run_in_blocks(
     ]
     stop = np.zeros(1, dtype=np.int64)
     tasks = [
-        partial(_call, function, *arguments, first, last, stop)
-        for first, last in pairwise(bounds)
+        partial(_call, function, *arguments, first, last, stop) for first, last in pairwise(bounds)
     ]
     for _ in _run_on_threads(tasks, n_threads, stop):
         pass
@@ -170,12 +169,12 @@ def _run_on_threads(
     try:
         for _ in range(min(n_threads, len(tasks))):
             work = partial(copy_context().run, _take_tasks, pending, done, stop)
-            thread = threading.Thread(target=work, name="polytomy", daemon=True)
+            threads.append(threading.Thread(target=work, name="polytomy", daemon=True))
             try:
-                thread.start()
+                threads[-1].start()
             except RuntimeError:  # the system has no more threads
+                threads.pop()
                 break
-            threads.append(thread)
         if not threads:
             _take_tasks(pending, done, stop)
         outcomes: dict[int, tuple[Any, BaseException | None]] = {}
@@ -194,7 +193,8 @@ def _run_on_threads(
         stop[0] = 1
         end = monotonic() + _GRACE
         for thread in threads:
-            thread.join(max(0.0, end - monotonic()))
+            if thread.is_alive():  # not if starting it was interrupted
+                thread.join(max(0.0, end - monotonic()))
 
 
 def _take_tasks(
@@ -250,12 +250,12 @@ def _call_here(function: Callable[..., Any], *arguments: Any) -> Any:
         raise cause from None
 
 
-def _types_of(arguments: tuple[Any, ...]) -> Hashable:
+def _types_of(arguments: tuple[Any, ...]) -> tuple[Any, ...]:
     """Return what Numba compiles a function for, without asking Numba, which takes long."""
     return tuple(map(_type_of, arguments))
 
 
-def _type_of(argument: Any) -> Hashable:
+def _type_of(argument: Any) -> Any:
     if isinstance(argument, np.ndarray):
         flags = argument.flags
         layout = flags.c_contiguous, flags.f_contiguous, flags.writeable

@@ -30,6 +30,7 @@ from polytomy.composition import (
 )
 from polytomy.composition.answering import AnsweringMixin
 from polytomy.composition.callbacks import CallbackListener, CallbackSupportMixin, with_callbacks
+from polytomy.composition.interrupts import undone_if_interrupted
 from polytomy.composition.listeners import ListenerGroup, progress_bar
 from polytomy.composition.parameter_checks import CLASSIFIER_CHECKS
 from polytomy.composition.scheme_diagram import scheme_as_html
@@ -162,6 +163,7 @@ class PolytomyClassifier(
     # -- training -------------------------------------------------------------------------------
 
     @with_callbacks
+    @undone_if_interrupted
     def fit(
         self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None, **fit_params: Any
     ) -> Self:

@@ -26,6 +26,7 @@ from polytomy.composition import (
     take_groups,
     training_source,
 )
+from polytomy.composition.interrupts import undone_if_interrupted
 from polytomy.composition.listeners import progress_bar
 from polytomy.composition.parameter_checks import CLASSIFIER_CHECKS, PARALLEL_CHECKS
 from polytomy.errors import Argument, ArgumentError
@@ -153,6 +154,7 @@ class SchemeSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
         self.random_state = random_state
         self.verbose = verbose
 
+    @undone_if_interrupted
     def fit(
         self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None, **fit_params: Any
     ) -> Self:

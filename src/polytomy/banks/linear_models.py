@@ -14,7 +14,7 @@ from sklearn.svm import SVC, LinearSVC, NuSVC
 from polytomy.banks.scaling import Scaling, check_dense, peel_scalers
 from polytomy.binary.answers import Output, TrainedBinary
 from polytomy.calibration.calibrators import LogisticMap
-from polytomy.inputs.samples import Samples, input_key
+from polytomy.inputs.samples import Samples, blocks_of, input_key
 from polytomy.inputs.sparse import is_sparse
 from polytomy.routines.runtime.dispatch import routine
 from polytomy.svm.kernel_functions import KernelFunction
@@ -26,6 +26,9 @@ _STACK = 256
 
 # A product with this many columns takes hardly longer than one column: samples are read once.
 _COLUMNS_AT_ONCE = 16
+
+# Multiplications of a block of samples: a few tenths of a second, or less on several threads.
+_LONGEST_PRODUCT = 2**31
 
 
 class LinearMember(NamedTuple):
@@ -149,8 +152,24 @@ class LinearGroup:
         if self._centre is not None:
             check_dense(X)
             X = X - self._centre
-        products = X @ self._weights
-        return products.toarray() if is_sparse(products) else np.ascontiguousarray(products)
+        return _multiply(X, self._weights)
+
+
+def _multiply(X: Any, weights: Any) -> NDArray[np.float64]:
+    """Return X @ weights, in blocks of rows: Ctrl-C is not heard within a product."""
+    n_rows = X.shape[0]
+    n_terms = -(-X.nnz // max(1, n_rows)) if is_sparse(X) else X.shape[1]
+    blocks = list(blocks_of(n_rows, n_terms * weights.shape[1], _LONGEST_PRODUCT))
+    if len(blocks) <= 1:
+        return _dense(X @ weights)
+    products = np.empty((n_rows, weights.shape[1]))
+    for block in blocks:
+        products[block] = _dense(X[block] @ weights)
+    return products
+
+
+def _dense(products: Any) -> NDArray[np.float64]:
+    return products.toarray() if is_sparse(products) else np.ascontiguousarray(products)
 
 
 def _is_logistic(model: Any) -> bool:

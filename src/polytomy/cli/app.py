@@ -1,4 +1,8 @@
-"""The command `polytomy`. A failure is one message and exit code 2, never a traceback."""
+"""The command `polytomy`. A failure is one message and exit code 2, never a traceback.
+
+Ctrl-C ends it with the message "interrupted" and exit code 130; files are written whole or not at
+all.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +12,10 @@ import sys
 import warnings
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from polytomy.cli import (
     datasets,
@@ -30,8 +35,24 @@ from polytomy.errors import Message, PolytomyError
 
 __all__ = ["app", "main"]
 
+_EXIT_CODE_OF_INTERRUPT = 130
+
+
+class _Interrupted(BaseException):
+    """Stands for a KeyboardInterrupt, which Typer would handle in its own way."""
+
+
+class _Commands(TyperGroup):
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            raise _Interrupted from None
+
+
 app = typer.Typer(
     name="polytomy",
+    cls=_Commands,
     help="Multi-class classifiers composed of binary ones.",
     no_args_is_help=True,
     add_completion=False,
@@ -82,6 +103,8 @@ def main() -> None:
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     try:
         app(prog_name="polytomy")
+    except (_Interrupted, KeyboardInterrupt):
+        _fail("interrupted", _EXIT_CODE_OF_INTERRUPT)
     except PolytomyError as error:
         _fail(_word(error))
     except OSError as error:
@@ -96,9 +119,9 @@ def main() -> None:
         _fail(str(error))
 
 
-def _fail(message: str) -> None:
+def _fail(message: str, code: int = 2) -> None:
     print(f"polytomy: {message}", file=sys.stderr)
-    raise SystemExit(2)
+    raise SystemExit(code)
 
 
 def _word(message: Message) -> str:

@@ -89,7 +89,7 @@ def _euclidean(samples: ClassSamples) -> NDArray[np.float64]:
     counts = samples.counts.astype(np.float64)
     pairs = (counts.sum() ** 2 - (counts**2).sum()) / 2
     is_small = pairs * samples.rows.shape[1] < _LEAST_WORK
-    compiled = routine("hausdorff_matrix", "distances", is_serial=True)
+    compiled = routine("hausdorff_matrix", "distances")
     run = small_hausdorff_matrix if is_small else compiled
     matrix: NDArray[np.float64] = run(np.ascontiguousarray(samples.rows), samples.starts)
     return matrix

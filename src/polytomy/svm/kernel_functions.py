@@ -15,7 +15,10 @@ from polytomy.errors import Argument, ArgumentError
 from polytomy.routines.banks.reference import KINDS
 from polytomy.routines.runtime.dispatch import routine
 
-__all__ = ["LARGEST_EXPONENT", "KernelFunction", "squared_lengths"]
+__all__ = ["LARGEST_DEGREE", "LARGEST_EXPONENT", "KernelFunction", "squared_lengths"]
+
+LARGEST_DEGREE = 1000
+"""The largest degree of a poly kernel; with larger ones, values only overflow or vanish."""
 
 LARGEST_EXPONENT = 256.0
 """The largest γ|y|² of a vector whose rbf kernel values may be computed from inner products.
@@ -48,7 +51,7 @@ class KernelFunction:
     ----------
     kind : "linear", "rbf", "poly" or "sigmoid"
     gamma, coef0 : float
-    degree : int
+    degree : int, from 0 to LARGEST_DEGREE
 
     Examples
     --------
@@ -71,10 +74,18 @@ class KernelFunction:
         used = _PARAMETERS[self.kind]
         for name, number in (("gamma", float), ("degree", int), ("coef0", float)):
             object.__setattr__(self, name, number(getattr(self, name) if name in used else 0))
+        if not 0 <= self.degree <= LARGEST_DEGREE:
+            raise ArgumentError(
+                Argument("degree", self.degree),
+                f" is not a degree from 0 to {LARGEST_DEGREE}. Degrees from 2 to 5 are usual.",
+            )
 
     @classmethod
     def of(cls, machine: Any) -> Self | None:
-        """Return the kernel of a fitted SVC or NuSVC; None if it is precomputed or a callable."""
+        """Return the kernel of a fitted SVC or NuSVC, or None.
+
+        None if the kernel is precomputed or a callable, or if its degree is above LARGEST_DEGREE.
+        """
         return cls._of(machine, lambda: machine._gamma)
 
     @classmethod
@@ -82,13 +93,15 @@ class KernelFunction:
         """Return the kernel that an SVC or NuSVC would have if it were fitted to the rows of X.
 
         As in scikit-learn, ``gamma="scale"`` is 1 / (n_features · variance of all values of X) and
-        ``gamma="auto"`` is 1 / n_features. Return None if the kernel is precomputed or a callable.
+        ``gamma="auto"`` is 1 / n_features. Return None in the same cases as `of`.
         """
         return cls._of(machine, lambda: _effective_gamma(machine.gamma, X))
 
     @classmethod
     def _of(cls, machine: Any, find_gamma: Callable[[], float]) -> Self | None:
         if not isinstance(machine.kernel, str) or machine.kernel not in _PARAMETERS:
+            return None
+        if machine.kernel == "poly" and machine.degree > LARGEST_DEGREE:
             return None
         return cls(machine.kernel, find_gamma(), machine.degree, machine.coef0)
 

@@ -7,7 +7,7 @@ are needed: a machine needs only the rows of its support vectors, and a few more
 from __future__ import annotations
 
 import threading
-from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -17,6 +17,7 @@ from polytomy.inputs.sparse import is_sparse
 from polytomy.routines.banks.reference import KINDS
 from polytomy.routines.kernel_rows.reference import KERNEL_VALUES, RowMaker, nothing_to_make
 from polytomy.routines.runtime.dispatch import routine
+from polytomy.routines.runtime.threads import run_tasks
 from polytomy.svm.kernel_functions import KernelFunction, squared_lengths
 
 __all__ = ["Matrix", "MatrixOnDemand", "MatrixRows", "WholeMatrix", "diagonal_of", "entry_form"]
@@ -94,7 +95,7 @@ class WholeMatrix:
         self._rows = MatrixRows(values, entries, nothing_to_make())
         matrix = entries if common_kernel is None else values
         kernel = common_kernel or KernelFunction(kind)
-        store = routine("store_products", "kernel_rows", is_serial=True)
+        store = routine("store_products", "kernel_rows")
 
         def fill(first_row: int) -> None:
             rows = slice(first_row, first_row + _BLOCK)
@@ -114,14 +115,9 @@ class WholeMatrix:
                     first_column,
                 )
 
-        first_rows = range(0, self.n_rows, _BLOCK)
-        if n_threads == 1:
-            for first_row in first_rows:
-                fill(first_row)
-        else:
-            with ThreadPoolExecutor(n_threads) as pool:
-                for _ in pool.map(fill, first_rows):
-                    pass
+        tasks = [partial(fill, first_row) for first_row in range(0, self.n_rows, _BLOCK)]
+        for _ in run_tasks(tasks, n_threads):
+            pass
 
     def rows(self) -> MatrixRows:
         """Return all rows."""
@@ -189,7 +185,7 @@ def diagonal_of(
     """Return the kernel values of rows of the matrix with themselves, in double precision."""
     if function.kind == "rbf":
         return np.ones(len(rows))
-    return function.from_products(matrix.squares[rows][:, np.newaxis])[:, 0]
+    return np.asarray(function.from_products(matrix.squares[rows][np.newaxis])[0])
 
 
 def _centre(X: Any, kind: str) -> Any:

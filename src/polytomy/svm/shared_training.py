@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Generator, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
-from joblib import Parallel, delayed, effective_n_jobs
+from joblib import effective_n_jobs
 from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
@@ -22,6 +24,7 @@ from polytomy.calibration.option import make_calibrator
 from polytomy.inputs.rows import count_rows, take_rows
 from polytomy.inputs.sparse import is_sparse
 from polytomy.inputs.weights import check_weights
+from polytomy.routines.runtime.threads import run_tasks
 from polytomy.svm.kernel_finder import KernelFinder
 from polytomy.svm.kernel_matrix import Matrix
 from polytomy.svm.machines import KernelMachine, VectorPool
@@ -131,12 +134,14 @@ def train_on_shared_kernel(
             binaries[k] = constant_binary(problems[k])
             listener.trained(problems[k].name)
         tasks = [(estimators[k], problems[k], seeds[k]) for k in to_train]
-        for k, outcome in zip(to_train, trainer.train(tasks, notes), strict=True):
-            if isinstance(outcome, UnsuitableError):
-                reasons[str(outcome)] += 1
-                continue
-            machines[k] = outcome
-            listener.trained(problems[k].name)
+        # Closed if the listener raises an error, so that no thread goes on training.
+        with closing(trainer.train(tasks, notes)) as outcomes:
+            for k, outcome in zip(to_train, outcomes, strict=True):
+                if isinstance(outcome, UnsuitableError):
+                    reasons[str(outcome)] += 1
+                    continue
+                machines[k] = outcome
+                listener.trained(problems[k].name)
     for k, binary in _share_vectors(machines, X, problems).items():
         binaries[k] = binary
     _warn_of_early_stops(machines, estimators, problems)
@@ -163,7 +168,7 @@ class _GroupTrainer:
 
     def train(
         self, tasks: Sequence[_Task], notes: list[str]
-    ) -> Iterator[MachineData | UnsuitableError]:
+    ) -> Generator[MachineData | UnsuitableError]:
         """Yield the machine of each SVC, problem and seed, or the reason why there is none."""
         if not tasks:
             return
@@ -180,7 +185,7 @@ class _GroupTrainer:
 
     def _train_numbers(
         self, numbers: Any, tasks: Sequence[_Task], notes: list[str], n_threads: int
-    ) -> Iterator[MachineData | UnsuitableError]:
+    ) -> Generator[MachineData | UnsuitableError]:
         finder = KernelFinder(numbers)
         size = self._measure(numbers, finder, tasks)
         if is_better_apart([problem for _, problem, _ in tasks], size.n_rows):
@@ -202,7 +207,7 @@ class _GroupTrainer:
             trained = "1 binary is" if len(tasks) == 1 else f"{len(tasks)} binaries are"
             notes.append(f"{trained} trained on one matrix of {note}.")
             worker = self._worker(plan, matrix, finder)
-            yield from _in_threads(n_threads, (delayed(_attempt)(worker, task) for task in tasks))
+            yield from run_tasks([partial(_attempt, worker, task) for task in tasks], n_threads)
 
     def _matrix(self, plan: MatrixPlan, size: Size, n_threads: int) -> tuple[Matrix, int, str]:
         """Return the matrix of a plan, how many threads can use it, and what to say of it."""
@@ -220,7 +225,7 @@ class _GroupTrainer:
 
     def _train_apart(
         self, numbers: Any, finder: KernelFinder, tasks: Sequence[_Task], n_threads: int
-    ) -> Iterator[MachineData | UnsuitableError]:
+    ) -> Generator[MachineData | UnsuitableError]:
         """Train each problem on a matrix of its own, if that one fits: pairs of classes do."""
         sizes = [self._measure(numbers, finder, [task]) for task in tasks]
         needs = [size.with_one_thread for size in sizes]
@@ -236,10 +241,8 @@ class _GroupTrainer:
                 return reason
             return _attempt(self._worker(plan, plan.build(1), finder), task)
 
-        yield from _in_threads(
-            max(1, n_threads),
-            (delayed(train)(task, size) for task, size in zip(tasks, sizes, strict=True)),
-        )
+        both = zip(tasks, sizes, strict=True)
+        yield from run_tasks([partial(train, *each) for each in both], max(1, n_threads))
 
     def _measure(self, numbers: Any, finder: KernelFinder, tasks: Sequence[_Task]) -> Size:
         svcs, problems, _ = zip(*tasks, strict=True)
@@ -272,13 +275,6 @@ def _attempt(worker: Worker, task: _Task) -> MachineData | UnsuitableError:
         return worker.train(*task)
     except UnsuitableError as reason:
         return reason
-
-
-def _in_threads(n_threads: int, tasks: Iterable[Any]) -> Iterator[MachineData | UnsuitableError]:
-    """Yield the results of tasks, in their order."""
-    parallel = Parallel(n_jobs=n_threads, require="sharedmem", return_as="generator")
-    results: Iterator[MachineData | UnsuitableError] = parallel(tasks)
-    return results
 
 
 def _count_threads(n_jobs: int | None, problems: Sequence[BinaryProblem]) -> int:

@@ -13,7 +13,7 @@ from polytomy.binary.preparation import side_labels
 from polytomy.inputs.sparse import is_sparse
 from polytomy.routines.banks.reference import KINDS
 from polytomy.routines.runtime.dispatch import prefers_compiled, routine
-from polytomy.svm.kernel_functions import KernelFunction
+from polytomy.svm.kernel_functions import LARGEST_DEGREE, KernelFunction
 
 __all__ = ["UnsuitableError", "as_numbers", "check_compiled", "check_range", "check_suitable"]
 
@@ -47,13 +47,15 @@ def check_suitable(estimator: Any) -> None:
     except ValueError as error:
         # Training by LIBSVM raises the error again, where the user expects it.
         raise UnsuitableError("its parameters are invalid") from error
+    if estimator.kernel == "poly" and estimator.degree > LARGEST_DEGREE:
+        raise UnsuitableError(f"its degree is above {LARGEST_DEGREE}")
     if not np.all(weights > 0):
         raise UnsuitableError("class_weight gives a side no weight")
 
 
 def check_compiled() -> None:
     """Raise an UnsuitableError unless compiled routines run: the reference ones are too slow."""
-    routine("kernel_values", "kernel_rows", is_serial=True)(np.zeros(1), KINDS["rbf"], 1.0, 0, 0.0)
+    routine("kernel_values", "kernel_rows")(np.zeros(1), KINDS["rbf"], 1.0, 0, 0.0)
     if not prefers_compiled():
         raise UnsuitableError("the compiled routines are not used")
 

@@ -100,7 +100,7 @@ class Worker:
         if problem.n_samples == self.matrix.n_rows > FEW_SAMPLES:
             # But a large problem that has all the rows can use those of the matrix as they are.
             order = np.argsort(place)
-        coefficients, values, offsets, steps = routine("train_machines", "smo", is_serial=True)(
+        coefficients, values, offsets, steps = routine("train_machines", "smo")(
             *self.matrix.rows(),
             entry_form(self.matrix, kernels[0]),
             place[order],

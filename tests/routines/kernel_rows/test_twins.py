@@ -89,7 +89,7 @@ from concurrent.futures import ThreadPoolExecutor
 from polytomy.routines.runtime.dispatch import routine
 def work(n):
     x = np.arange(n, dtype=np.float64)
-    return routine("kernel_values", "kernel_rows", is_serial=True)(x, 1, 0.1, 0, 0.0).sum()
+    return routine("kernel_values", "kernel_rows")(x, 1, 0.1, 0, 0.0).sum()
 sizes = [1000 + k for k in range(50)]
 with ThreadPoolExecutor(4) as pool:
     assert list(pool.map(work, sizes)) == [work(n) for n in sizes]

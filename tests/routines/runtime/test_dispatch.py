@@ -1,4 +1,4 @@
-"""Compiled kernels where they work, reference kernels where they do not, and one warning."""
+"""Compiled routines where they work, reference routines where they do not, and one warning."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ import textwrap
 import numpy as np
 import pytest
 
-from polytomy.errors import ArgumentError
+from polytomy.errors import ArgumentError, RoutineWarning
 from polytomy.routines.least_squares import compiled, reference
 from polytomy.routines.runtime import dispatch
+from polytomy.routines.runtime.threads import run_aside
 
 POINTS = np.array([[0.5, 0.75, -3.0]])
 
@@ -48,7 +49,7 @@ SOLVE_TWICE = """
 """
 
 
-def test_a_kernel_is_the_compiled_twin_by_default(monkeypatch):
+def test_a_routine_is_the_compiled_twin_by_default(monkeypatch):
     monkeypatch.delenv(dispatch.ENVIRONMENT_VARIABLE, raising=False)
     monkeypatch.setattr(compiled, "project_answers", lambda *arguments: "compiled")
     assert dispatch.routine("project_answers", "least_squares")(POINTS) == "compiled"
@@ -71,14 +72,29 @@ def test_an_unknown_side_is_an_error(monkeypatch):
     )
 
 
-def test_a_failure_of_forced_kernels_is_raised(monkeypatch):
-    def fail(*arguments):
+def fail_to_compile(*arguments):
+    def fail(stop):
         raise OSError("disk full")
 
+    run_aside(fail, cost=1.0)
+
+
+def test_a_failure_of_forced_routines_is_raised(monkeypatch):
     monkeypatch.setenv(dispatch.ENVIRONMENT_VARIABLE, "compiled")
-    monkeypatch.setattr(compiled, "project_answers", fail)
+    monkeypatch.setattr(compiled, "project_answers", fail_to_compile)
     with pytest.raises(OSError, match="disk full"):
         dispatch.routine("project_answers", "least_squares")(POINTS)
+
+
+def test_a_failure_to_compile_is_reported_once_and_the_reference_answers(monkeypatch):
+    monkeypatch.delenv(dispatch.ENVIRONMENT_VARIABLE, raising=False)
+    monkeypatch.setattr(dispatch, "_compiled_side", dispatch._CompiledSide())
+    monkeypatch.setattr(compiled, "project_answers", fail_to_compile)
+    with pytest.warns(RoutineWarning, match=r"cannot be used \(OSError: disk full\)"):
+        answers = dispatch.routine("project_answers", "least_squares")(POINTS, np.eye(3))
+    assert answers.tolist() == [[0.375, 0.625, 0.0]]
+    assert not dispatch.prefers_compiled()
+    dispatch.routine("project_answers", "least_squares")(POINTS, np.eye(3))
 
 
 def test_running_out_of_memory_is_not_a_failure_of_numba(monkeypatch):
@@ -121,47 +137,116 @@ def test_importing_the_solvers_imports_no_numba():
 
 
 FORK = """
-    import os
+    import multiprocessing, os, warnings
     import numpy as np
-    {before}
-    from polytomy.routines.runtime.dispatch import routine
-    project = routine("project_answers", "least_squares")
-    points = np.array([[0.5, 0.75, -3.0]] * 1000)
-    project(points, np.eye(3))
+    from sklearn.datasets import load_digits
+    from sklearn.svm import SVC
+    import polytomy as pt
+    from polytomy.errors import PolytomyWarning
+    warnings.simplefilter("ignore")  # joblib's, about n_jobs in a child
+    warnings.simplefilter("error", PolytomyWarning)
+    X, y = load_digits(return_X_y=True)
+
+    def answer():
+        parts = []
+        for scheme in ("one-vs-one", "one-vs-rest"):
+            classifier = pt.PolytomyClassifier(SVC(C=10), scheme=scheme, random_state=0, n_jobs=2)
+            parts.append(classifier.fit(X[::2], y[::2]).predict_proba(X))
+            decisions = classifier.decisions(X)
+            parts.append(pt.solve(classifier.scheme_, decisions, method="divergence"))
+        return b"".join(part.tobytes() for part in parts)
+
+    expected = answer()
+    {fork}
+"""
+
+OS_FORK = """
     child = os.fork()
     if child == 0:
-        print(project(points, np.eye(3))[-1].tolist(), flush=True)
+        print(answer() == expected, flush=True)
         os._exit(0)
     print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+
+POOL_FORK = """
+    with multiprocessing.get_context("fork").Pool(2) as pool:
+        print(*[pool.apply(answer) == expected for _ in range(2)])
 """
 
 needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 
 
 @needs_fork
-def test_a_forked_process_has_compiled_kernels_too():
-    assert run(FORK.format(before="")) == ["[0.375, 0.625, 0.0]", "0"]
+@pytest.mark.parametrize(
+    ("fork", "lines"), [(OS_FORK, ["True", "0"]), (POOL_FORK, ["True True"])], ids=["os", "pool"]
+)
+def test_a_forked_process_answers_as_its_parent_does(fork, lines):
+    assert run(FORK.format(fork=textwrap.dedent(fork).replace("\n", "\n    "))) == lines
 
 
 @needs_fork
-def test_a_forked_process_does_without_the_threads_of_numba():
+def test_a_forked_process_does_not_mind_the_threads_of_numba():
     # GNU OpenMP, which Numba uses by default, does not work in the child.
-    before = """
-    import numba
-    @numba.njit(parallel=True)
-    def fill(values):
-        for k in numba.prange(len(values)):
-            values[k] = k
-    fill(np.empty(100))
-    """
-    lines = run(FORK.format(before=before))
-    assert lines[:2] == ["[0.375, 0.625, 0.0]", "0"]
-    assert len(lines) > 2
-    assert (
-        "RoutineWarning: the compiled routines cannot be used (RuntimeError: this process "
-        in (lines[2])
+    lines = run(
+        """
+        import os
+        import numba
+        import numpy as np
+        from polytomy.routines.runtime.dispatch import prefers_compiled, routine
+
+        @numba.njit(parallel=True)
+        def fill(values):
+            for k in numba.prange(len(values)):
+                values[k] = k
+
+        fill(np.empty(100))
+        project = routine("project_answers", "least_squares")
+        child = os.fork()
+        if child == 0:
+            print(project(np.array([[0.5, 0.75, -3.0]]), np.eye(3)).tolist(), prefers_compiled())
+            os._exit(0)
+        print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+        """,
+        PYTHONUNBUFFERED="1",
+        PYTHONWARNINGS="ignore",
     )
-    assert "forked after they had run; start workers with spawn or forkserver" in lines[2]
+    assert lines == ["[[0.375, 0.625, 0.0]] True", "0"]
+
+
+def test_the_exception_of_a_signal_handler_is_not_a_failure_of_numba(monkeypatch):
+    class Late(Exception):
+        pass
+
+    def wait(*arguments):
+        raise Late  # as a handler of SIGALRM does while the caller waits
+
+    monkeypatch.delenv(dispatch.ENVIRONMENT_VARIABLE, raising=False)
+    monkeypatch.setattr(compiled, "project_answers", wait)
+    with pytest.raises(Late):
+        dispatch.routine("project_answers", "least_squares")(POINTS)
+    assert dispatch.prefers_compiled()
+
+
+def test_an_interrupt_is_heard_while_a_routine_is_compiled(tmp_path):
+    lines = run(
+        """
+        import os, signal, threading
+        import numpy as np
+        from polytomy.routines.runtime.dispatch import prefers_compiled, routine
+        # Half a second is enough to begin to import Numba or to compile, and too short to end.
+        threading.Timer(0.5, os.kill, [os.getpid(), signal.SIGINT]).start()
+        project = routine("project_answers", "least_squares")
+        points = np.array([[0.5, 0.75, -3.0]])
+        try:
+            project(points, np.eye(3))
+            print("not interrupted")
+        except KeyboardInterrupt:
+            print("interrupted")
+        print(project(points, np.eye(3)).tolist(), prefers_compiled())
+        """,
+        NUMBA_CACHE_DIR=str(tmp_path),
+    )
+    assert lines == ["interrupted", "[[0.375, 0.625, 0.0]] True"]
 
 
 def test_threads_may_solve_at_the_same_time():

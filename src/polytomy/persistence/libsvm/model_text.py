@@ -19,7 +19,7 @@ from scipy.sparse import csr_array
 from sklearn.datasets import load_svmlight_file
 
 from polytomy.errors import ModelFileError
-from polytomy.svm.kernel_functions import KernelFunction
+from polytomy.svm.kernel_functions import LARGEST_DEGREE, KernelFunction
 
 __all__ = ["LibsvmModel", "parse_libsvm", "print_libsvm"]
 
@@ -219,6 +219,8 @@ def _kernel(reader: _Header) -> tuple[KernelFunction, bool]:
     degree = reader.integer("degree") if kind == "poly" else 0
     if degree < 0:
         raise reader.fault("degree", "is negative")
+    if degree > LARGEST_DEGREE:
+        raise reader.fault("degree", f"is {degree}; polytomy reads degrees up to {LARGEST_DEGREE}")
     coef0 = reader.number("coef0") if kind in ("poly", "sigmoid") else 0.0
     return KernelFunction(kind, gamma, degree, coef0), False
 

@@ -222,8 +222,8 @@ def _with_names(estimator: Any, fields: Fields, n_features: int) -> Any:
 
 def _read_kernel(fields: Fields) -> KernelFunction:
     match fields.items("kernel"):
-        case [str(kind), gamma, int(degree), coef0] if (
-            is_finite_number(gamma) and is_finite_number(coef0) and 0 <= degree <= _LARGEST_DEGREE
+        case [str(kind), gamma, int(degree), coef0] if is_finite_number(gamma) and is_finite_number(
+            coef0
         ):
             try:
                 return KernelFunction(kind, gamma, degree, coef0)

@@ -1,7 +1,7 @@
 """Compiled kernel functions of support vector machines, on small blocks of inner products.
 
-These are helpers of other compiled routines. A block is a two-dimensional array; loops over its
-last index are vector operations.
+These are helpers of other compiled routines. A block is a two-dimensional array, whose last index
+is the *lane*. Loops over lanes are vector operations, on as many whole vectors as are in use.
 """
 
 from __future__ import annotations
@@ -13,10 +13,14 @@ from polytomy.routines.banks.reference import KINDS, Floats, Function
 from polytomy.routines.runtime.compiling import fused_helper
 
 __all__ = [
+    "VECTOR",
     "exponentials",
     "kernel_values",
     "squares_from_products",
 ]
+
+VECTOR = 16
+"""Lanes of a vector; those of a block are a multiple of it."""
 
 _LINEAR, _RBF, _POLY, _SIGMOID = KINDS.values()
 
@@ -30,10 +34,12 @@ _LOG_2_LOW = 1.4286068203094172e-6
 
 
 @fused_helper
-def squares_from_products(products: Floats, vector_squares: Floats, sample_squares: Floats) -> None:
+def squares_from_products(
+    products: Floats, vector_squares: Floats, sample_squares: Floats, n_vectors: int
+) -> None:
     """Replace x·y by |x − y|²."""
-    n_rows, n_lanes = products.shape
-    for k in range(n_rows):
+    n_lanes = n_vectors * VECTOR
+    for k in range(len(products)):
         for lane in range(n_lanes):
             square = vector_squares[k] + sample_squares[lane] - 2 * products[k, lane]
             # Rounding can make a small squared distance negative.
@@ -42,10 +48,14 @@ def squares_from_products(products: Floats, vector_squares: Floats, sample_squar
 
 @fused_helper
 def kernel_values(
-    products: Floats, function: Function, values: NDArray[np.float64], bits: NDArray[np.int64]
+    products: Floats,
+    function: Function,
+    n_vectors: int,
+    values: NDArray[np.float64],
+    bits: NDArray[np.int64],
 ) -> None:
     """Set `values` to kernel values, from |x − y|² for the rbf kernel and from x·y for others."""
-    n_rows, n_lanes = products.shape
+    n_rows, n_lanes = len(products), n_vectors * VECTOR
     kind, gamma, degree, coef0 = function
     if kind == _RBF:
         gamma, coef0 = -gamma, 0.0
@@ -55,15 +65,15 @@ def kernel_values(
         for lane in range(n_lanes):
             values[k, lane] = gamma * products[k, lane] + coef0
     if kind == _RBF:
-        exponentials(values, bits)
+        exponentials(values, n_vectors, bits)
     elif kind == _POLY:
-        _powers(values, degree, bits)
+        _powers(values, degree, n_vectors, bits)
     elif kind == _SIGMOID:
         # tanh(x) = (1 − e) / (1 + e) with e = exp(−2|x|), for x >= 0
         for k in range(n_rows):
             for lane in range(n_lanes):
                 values[k, lane] = -2.0 * abs(values[k, lane])
-        exponentials(values, bits)
+        exponentials(values, n_vectors, bits)
         for k in range(n_rows):
             for lane in range(n_lanes):
                 size = (1.0 - values[k, lane]) / (1.0 + values[k, lane])
@@ -71,26 +81,33 @@ def kernel_values(
 
 
 @fused_helper
-def _powers(values: NDArray[np.float64], degree: int, bits: NDArray[np.int64]) -> None:
-    """Raise values to an integer power; `bits` is a workspace."""
-    n_rows, n_lanes = values.shape
+def _powers(
+    values: NDArray[np.float64], degree: int, n_vectors: int, bits: NDArray[np.int64]
+) -> None:
+    """Raise values to an integer power by squaring; `bits` is a workspace."""
+    n_rows, n_lanes = len(values), n_vectors * VECTOR
     base = bits.view(np.float64)
     for k in range(n_rows):
         for lane in range(n_lanes):
             base[k, lane] = values[k, lane]
             values[k, lane] = 1.0
-    for _ in range(degree):
-        for k in range(n_rows):
+    while degree > 0:
+        if degree % 2 == 1:
+            for k in range(n_rows):
+                for lane in range(n_lanes):
+                    values[k, lane] *= base[k, lane]
+        degree //= 2
+        for k in range(n_rows if degree > 0 else 0):
             for lane in range(n_lanes):
-                values[k, lane] *= base[k, lane]
+                base[k, lane] *= base[k, lane]
 
 
 @fused_helper
-def exponentials(values: NDArray[np.float64], bits: NDArray[np.int64]) -> None:
+def exponentials(values: NDArray[np.float64], n_vectors: int, bits: NDArray[np.int64]) -> None:
     """Replace values, all at most zero, by their exponentials; `bits` is a workspace."""
     powers = bits.view(np.float64)
-    n_rows, n_lanes = values.shape
-    for k in range(n_rows):
+    n_lanes = n_vectors * VECTOR
+    for k in range(len(values)):
         for lane in range(n_lanes):
             # Smaller values would give subnormal numbers, which are not needed.
             x = max(values[k, lane], _LEAST_EXPONENT)

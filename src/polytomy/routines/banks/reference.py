@@ -26,6 +26,7 @@ __all__ = [
     "add_sparse_scores",
     "answer_logistic",
     "count_pair_votes",
+    "integer_powers",
     "transform_products",
 ]
 
@@ -173,7 +174,25 @@ def _kernel_values(
         # Rounding can make a small squared distance negative.
         return np.asarray(np.exp(-gamma * np.maximum(squares, 0.0)))
     products = gamma * products + coef0
-    return np.asarray(np.tanh(products) if kind == _SIGMOID else products**degree)
+    return np.asarray(np.tanh(products)) if kind == _SIGMOID else integer_powers(products, degree)
+
+
+def integer_powers(base: NDArray[np.float64], degree: int) -> NDArray[np.float64]:
+    """Return base^degree by squaring, in the order of LIBSVM's products.
+
+    Parameters
+    ----------
+    base : float64 array
+    degree : int, not negative
+    """
+    powers = np.ones_like(base)
+    while degree > 0:
+        if degree % 2 == 1:
+            powers *= base
+        degree //= 2
+        if degree > 0:
+            base = base * base
+    return powers
 
 
 def _sparse(weights: Weights, n_machines: int) -> csr_array:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import prange
 from numpy.typing import NDArray
 
 from polytomy.routines.coupling.reference import LEAST_OUTFLOW
-from polytomy.routines.runtime.compiling import helper, parallel_routine
+from polytomy.routines.runtime.compiling import helper, read_only
+from polytomy.routines.runtime.threads import run_in_blocks
 
 __all__ = ["stationary_distribution"]
 
@@ -17,22 +17,39 @@ Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
 
-@parallel_routine
 def stationary_distribution(
     first: Indices, second: Indices, decisions: Floats, n_classes: int
-) -> Any:
+) -> Floats:
     """Return p with p_i Σ_j μ_ji = Σ_j μ_ij p_j, where sums are over opponents with an answer."""
-    n_samples = decisions.shape[0]
-    probabilities = np.empty((n_samples, n_classes))
-    for sample in prange(n_samples):
-        rates = np.zeros((n_classes, n_classes))
+    probabilities = np.empty((len(decisions), n_classes))
+    arguments = read_only(first), read_only(second), read_only(decisions), probabilities
+    cost = 5.0 * len(first) + 0.5 * n_classes**3
+    run_in_blocks(_write_distributions, len(decisions), *arguments, cost=cost)
+    return probabilities
+
+
+@helper
+def _write_distributions(
+    first: Indices,
+    second: Indices,
+    decisions: Floats,
+    probabilities: Floats,
+    begin: int,
+    end: int,
+    stop: NDArray[np.int64],
+) -> None:
+    n_classes = probabilities.shape[1]
+    rates = np.empty((n_classes, n_classes))
+    for sample in range(begin, end):
+        if stop[0] != 0:
+            return
+        rates[:] = 0.0
         for pair in range(len(first)):
             answer = decisions[sample, pair]
             if not np.isnan(answer):
                 rates[second[pair], first[pair]] = (1 + answer) / 2
                 rates[first[pair], second[pair]] = (1 - answer) / 2
         probabilities[sample] = _mixture_of_least_norm(rates)
-    return probabilities
 
 
 @helper

@@ -21,7 +21,7 @@ from polytomy.routines.runtime.threads import run_in_blocks
 
 __all__ = ["hausdorff_matrix"]
 
-_LEAST_POINTS = 4096  # points that are worth a task of their own
+_COST_OF_POINT = 250.0  # nanoseconds for each point of a set or a pair of sets, roughly
 _LANES = 8  # points of a block, written out in `_nearest_of_block`
 _LATEST = 2  # blocks of points that ended recent searches
 _SHELLS = 256
@@ -34,22 +34,18 @@ def hausdorff_matrix(rows: NDArray[np.float64], starts: NDArray[np.intp]) -> NDA
     bounds = np.concatenate([[0], np.cumsum(-(-sizes // _LANES))]).astype(np.intp)
     blocks = np.empty((bounds[-1], rows.shape[1], _LANES))
     means, radii = np.zeros((n_sets, rows.shape[1])), np.empty(len(rows))
-    least = _least(len(rows), n_sets)
-    run_in_blocks(_order_sets, n_sets, rows, starts, bounds, means, blocks, radii, least=least)
+    cost = _COST_OF_POINT * len(rows) / n_sets
+    run_in_blocks(_order_sets, n_sets, rows, starts, bounds, means, blocks, radii, cost=cost)
     matrix = np.zeros((n_sets, n_sets))
     pairs = np.array(np.tril_indices(n_sets, -1))
-    # Tasks are taken from the end: large pairs first, so that no thread ends with a large one.
+    # Large pairs first, so that no thread ends with a large one.
     n_points = sizes[pairs].sum(axis=0)
-    pairs = np.ascontiguousarray(pairs[:, np.argsort(n_points, kind="stable")])
-    least = _least(int(n_points.sum()), len(n_points))
+    pairs = np.ascontiguousarray(pairs[:, np.argsort(-n_points, kind="stable")])
+    cost = _COST_OF_POINT * float(n_points.sum()) / max(1, len(n_points))
     run_in_blocks(
-        _fill_pairs, len(n_points), blocks, bounds, starts, means, radii, pairs, matrix, least=least
+        _fill_pairs, len(n_points), blocks, bounds, starts, means, radii, pairs, matrix, cost=cost
     )
     return matrix
-
-
-def _least(n_points: int, n_parts: int) -> int:
-    return max(1, _LEAST_POINTS * n_parts // max(1, n_points))
 
 
 @helper
@@ -62,10 +58,13 @@ def _order_sets(
     radii: NDArray[np.float64],
     first: int,
     last: int,
+    stop: NDArray[np.int64],
 ) -> None:
     """Set the means of some sets, and their points and radii in order of distance from the mean."""
     n_features = rows.shape[1]
     for part in range(first, last):
+        if stop[0] != 0:
+            return
         start, end = starts[part], starts[part + 1]
         for i in range(start, end):
             for k in range(n_features):
@@ -108,12 +107,13 @@ def _fill_pairs(
     matrix: NDArray[np.float64],
     first: int,
     last: int,
+    stop: NDArray[np.int64],
 ) -> None:
     """Set the entries of some pairs of sets."""
     for pair in range(first, last):
         i, j = pairs[0, pair], pairs[1, pair]
-        square = _directed(blocks, bounds, starts, means, radii, i, j, -1.0)
-        square = _directed(blocks, bounds, starts, means, radii, j, i, square)
+        square = _directed(blocks, bounds, starts, means, radii, i, j, -1.0, stop)
+        square = _directed(blocks, bounds, starts, means, radii, j, i, square, stop)
         matrix[i, j] = matrix[j, i] = np.sqrt(square)
 
 
@@ -127,6 +127,7 @@ def _directed(
     i: int,
     j: int,
     farthest: float,
+    stop: NDArray[np.int64],
 ) -> float:
     """Return the largest squared distance from a point of set i to its nearest point of set j.
 
@@ -137,6 +138,8 @@ def _directed(
     _nearest_of_block(a, blocks, bounds[j], squares)
     from_mean = np.sqrt(squares[0])
     for number in range(starts[i + 1] - starts[i] - 1, -1, -1):
+        if stop[0] != 0:
+            break
         over_mean = (radii[starts[i] + number] + from_mean) * _SAFE
         if over_mean * over_mean <= farthest:
             continue

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import prange
 from numpy.typing import NDArray
 
 from polytomy.routines.divergence.reference import (
@@ -22,12 +21,16 @@ from polytomy.routines.divergence.reference import (
     TOLERANCE,
     VANISHED,
 )
-from polytomy.routines.runtime.compiling import helper, parallel_routine
+from polytomy.routines.runtime.compiling import helper, read_only
+from polytomy.routines.runtime.threads import run_in_blocks
 
 __all__ = ["minimise_divergence"]
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
+
+_ITERATIONS = 15
+"""How many a descent takes, roughly."""
 
 
 class _Answers(NamedTuple):
@@ -40,16 +43,45 @@ class _Answers(NamedTuple):
     masses: Floats  # (n_rows, 2), of each side; a workspace
 
 
-@parallel_routine
 def minimise_divergence(
     matrix: NDArray[np.int8], decisions: Floats, weights: Floats, is_convex: bool
-) -> Any:
+) -> Floats:
     """Return the probabilities of least weighted Kullback-Leibler divergence."""
-    members, bounds = _list_sides(matrix)
-    probabilities = np.empty((decisions.shape[0], matrix.shape[1]))
-    for sample in prange(decisions.shape[0]):
-        _solve_sample(members, bounds, decisions[sample], weights, is_convex, probabilities[sample])
+    probabilities = np.empty((len(decisions), matrix.shape[1]))
+    arguments = (
+        read_only(matrix),
+        read_only(decisions),
+        read_only(weights),
+        bool(is_convex),
+        probabilities,
+    )
+    cost = _cost_of_iteration(matrix) * _ITERATIONS * (1 if is_convex else 1 + N_SCREENED)
+    run_in_blocks(_minimise_samples, len(decisions), *arguments, cost=cost)
     return probabilities
+
+
+def _cost_of_iteration(matrix: NDArray[np.int8]) -> float:
+    """Return about how many nanoseconds an iteration takes: pulls, curvature and its factor."""
+    n_members = np.count_nonzero(matrix, axis=1).astype(np.float64)
+    return float(5 * n_members.sum() + (n_members**2).sum() / 2 + matrix.shape[1] ** 3 / 3)
+
+
+@helper
+def _minimise_samples(
+    matrix: NDArray[np.int8],
+    decisions: Floats,
+    weights: Floats,
+    is_convex: bool,
+    probabilities: Floats,
+    begin: int,
+    end: int,
+    stop: NDArray[np.int64],
+) -> None:
+    members, bounds = _list_sides(matrix)
+    for sample in range(begin, end):
+        if stop[0] != 0:
+            return
+        _solve_sample(members, bounds, decisions[sample], weights, is_convex, probabilities[sample])
 
 
 @helper

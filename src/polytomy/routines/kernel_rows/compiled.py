@@ -27,6 +27,7 @@ from polytomy.routines.kernel_rows.reference import (
     RowMaker,
 )
 from polytomy.routines.runtime.compiling import helper
+from polytomy.routines.runtime.threads import run_aside
 
 __all__ = [
     "KernelRows",
@@ -40,9 +41,11 @@ __all__ = [
     "store_products",
 ]
 
+Flag = NDArray[np.int64]
 Singles = NDArray[np.float32]
 Doubles = NDArray[np.float64]
 
+_COST_OF_VALUE = 3.0  # nanoseconds, roughly
 _BLOCK = 512
 _TILE = 16
 _EXPONENT_BIAS = np.int64(1023)
@@ -80,9 +83,16 @@ class KernelRows(NamedTuple):
     scratch: Any
 
 
-@helper
 def kernel_values(entries: Doubles, form: int, gamma: float, degree: int, coef0: float) -> Any:
     """Return the kernel values of entries of the matrix."""
+    arguments = entries, form, gamma, degree, coef0
+    return run_aside(_kernel_values, *arguments, cost=_COST_OF_VALUE * len(entries))
+
+
+@helper
+def _kernel_values(
+    entries: Doubles, form: int, gamma: float, degree: int, coef0: float, stop: Flag
+) -> Any:
     values = np.empty(len(entries), np.float32)
     scratch = _new_scratch()
     for first in range(0, len(entries), _BLOCK):
@@ -91,7 +101,6 @@ def kernel_values(entries: Doubles, form: int, gamma: float, degree: int, coef0:
     return values
 
 
-@helper
 def store_products(
     products: Doubles,
     row_squares: Doubles,
@@ -106,6 +115,38 @@ def store_products(
     first_column: int,
 ) -> None:
     """Write a block of the matrix and its mirror image, from inner products."""
+    run_aside(
+        _store_products,
+        products,
+        row_squares,
+        column_squares,
+        form,
+        gamma,
+        degree,
+        coef0,
+        holds_kernel_values,
+        matrix,
+        first_row,
+        first_column,
+        cost=_COST_OF_VALUE * products.size,
+    )
+
+
+@helper
+def _store_products(
+    products: Doubles,
+    row_squares: Doubles,
+    column_squares: Doubles,
+    form: int,
+    gamma: float,
+    degree: int,
+    coef0: float,
+    holds_kernel_values: bool,
+    matrix: Any,
+    first_row: int,
+    first_column: int,
+    stop: Flag,
+) -> None:
     n_rows, n_columns = products.shape
     scratch = _new_scratch()
     tile = np.empty((_TILE, n_columns), matrix.dtype)
@@ -324,8 +365,11 @@ def _transform(
 @helper
 def _power(base: float, degree: int) -> float:
     power = 1.0
-    for _ in range(degree):
-        power *= base
+    while degree > 0:
+        if degree % 2 == 1:
+            power *= base
+        base *= base
+        degree //= 2
     return power
 
 

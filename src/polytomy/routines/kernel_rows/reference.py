@@ -15,6 +15,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from polytomy.routines.banks.reference import integer_powers
+
 __all__ = [
     "KERNEL_VALUES",
     "LARGEST_EXPONENT",
@@ -109,9 +111,7 @@ def kernel_values(
     if form == RBF:
         return _exponential(entries * -gamma)
     if form == POLY:
-        values = np.ones_like(entries)
-        for _ in range(degree):
-            values *= gamma * entries + coef0
+        values = integer_powers(gamma * entries + coef0, degree)
     elif form == SIGMOID:
         # Not np.tanh, which may differ from the C library's in the last bit.
         values = np.vectorize(math.tanh, otypes=[np.float64])(gamma * entries + coef0)

@@ -1,10 +1,12 @@
 """How Numba compiles the routines.
 
-`parallel_routine` is for functions that :mod:`polytomy.routines.runtime.dispatch` returns: their
-`prange` loops run in parallel. `helper` is for the functions they call. Both keep the machine code
-on disk and use IEEE arithmetic as written, where a division by zero raises nothing. The `fused`
-forms may turn a product and a sum into one operation with one rounding: a quarter less time, and no
-less exact.
+Compiled functions keep their machine code on disk, release the interpreter lock and start no
+threads. Those made by `helper` use IEEE arithmetic as written, where a division by zero raises
+nothing. Those made by `fused_helper` may turn a product and a sum into one operation with one
+rounding: a quarter less time, and no less exact.
+
+The routines that :mod:`polytomy.routines.runtime.dispatch` returns are Python functions. They call
+compiled ones through :mod:`polytomy.routines.runtime.threads`.
 """
 
 from __future__ import annotations
@@ -20,17 +22,11 @@ import numpy as np
 from numba import njit
 
 __all__ = [
-    "MOST_BLOCKS",
     "fused_helper",
-    "fused_parallel_routine",
     "helper",
-    "parallel_routine",
     "read_only",
     "with_read_only_arguments",
 ]
-
-MOST_BLOCKS = 64
-"""Most blocks of samples that a routine makes; each has its own workspace."""
 
 _ROUTINES = Path(__file__).parents[1]
 _IMPORTED_ROUTINES = re.compile(r"^from polytomy\.routines\.([\w.]+) import", re.MULTILINE)
@@ -42,23 +38,13 @@ _FUSED_OPTIONS: dict[str, Any] = {**_OPTIONS, "fastmath": {"contract"}}
 
 
 def helper(function: _Function) -> _Function:
-    """Compile a function that only routines call."""
+    """Compile a function that routines call."""
     return cast(_Function, njit(**_OPTIONS)(function))
 
 
-def parallel_routine(function: _Function) -> _Function:
-    """Compile a function whose `prange` loops run in parallel."""
-    return cast(_Function, njit(**_OPTIONS, parallel=True)(function))
-
-
 def fused_helper(function: _Function) -> _Function:
-    """Compile a function that only routines call, with fused operations."""
+    """Compile a function that routines call, with fused operations."""
     return cast(_Function, njit(**_FUSED_OPTIONS)(function))
-
-
-def fused_parallel_routine(function: _Function) -> _Function:
-    """Compile a function whose `prange` loops run in parallel, with fused operations."""
-    return cast(_Function, njit(**_FUSED_OPTIONS, parallel=True)(function))
 
 
 def with_read_only_arguments(function: _Function) -> _Function:

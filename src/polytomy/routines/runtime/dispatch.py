@@ -5,22 +5,23 @@ The routine `name` of the subject `s` is the function `name` of both `routines/s
 not earlier, because importing Numba takes most of a second.
 
 The environment variable POLYTOMY_ROUTINES forces one side: `reference` or `compiled`. If it is not
-set and Numba fails (it is not installed, cannot write its cache, has no thread pool, …), a
-RoutineWarning says so once and the reference routines are used from then on. If it is set to
-`compiled`, the failure is raised.
+set and Numba fails (it is not installed, cannot write its cache, …), a RoutineWarning says so once
+and the reference routines are used from then on. If it is set to `compiled`, the failure is raised.
+Only what fails on another thread counts: an exception in the calling thread may be a signal
+handler's.
 """
 
 from __future__ import annotations
 
 import importlib
 import os
-import threading
 import warnings
 from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
 from polytomy.errors import ArgumentError, RoutineWarning
+from polytomy.routines.runtime.threads import RoutineFailure, run_aside
 
 __all__ = ["ENVIRONMENT_VARIABLE", "prefers_compiled", "routine"]
 
@@ -37,26 +38,6 @@ class _CompiledSide:
 
     def __init__(self) -> None:
         self.usable = True
-        self.has_run = False
-        self.is_forked = False
-        # Numba's simplest thread pool ends the whole process when two threads enter it at once.
-        self.lock = threading.Lock()
-
-    def check_fork(self) -> None:
-        """Raise an error where Numba would end the process.
-
-        The threads of GNU OpenMP do not survive a fork, and Numba ends a child that uses them.
-        """
-        if not self.is_forked:
-            return
-        try:
-            layer = importlib.import_module("numba").threading_layer()
-        except ValueError:  # Numba has not started any threads
-            return
-        if layer == "omp":
-            raise RuntimeError(
-                "this process was forked after they had run; start workers with spawn or forkserver"
-            )
 
     def give_up(self, reason: str) -> None:
         """Use the reference routines from now on, and say why, once."""
@@ -73,9 +54,10 @@ class _CompiledSide:
 
 
 _compiled_side = _CompiledSide()
+_imported: dict[str, ModuleType] = {}
 
 
-def routine(name: str, subject: str, *, is_serial: bool = False) -> Routine:
+def routine(name: str, subject: str) -> Routine:
     """Return the routine of that name, compiled if possible.
 
     Parameters
@@ -84,9 +66,6 @@ def routine(name: str, subject: str, *, is_serial: bool = False) -> Routine:
         Name of the function, the same in both twins.
     subject : str
         Name of the folder that holds the twins: "smo" for `routines/smo`.
-    is_serial : bool, default=False
-        Whether the compiled routine starts no threads of its own. Only one thread at a time may
-        run a routine that does; any number of threads may run the others.
 
     Returns
     -------
@@ -102,9 +81,7 @@ def routine(name: str, subject: str, *, is_serial: bool = False) -> Routine:
     reference: Routine = getattr(_twin("reference", subject), name)
     if not prefers_compiled():
         return reference
-    return _compiled_or(
-        reference, name, subject, is_forced=_forced_side() == "compiled", is_serial=is_serial
-    )
+    return _compiled_or(reference, name, subject, is_forced=_forced_side() == "compiled")
 
 
 def prefers_compiled() -> bool:
@@ -129,38 +106,30 @@ def _twin(side: str, subject: str) -> ModuleType:
     return importlib.import_module(f"polytomy.routines.{subject}.{side}")
 
 
-def _compiled_or(
-    reference: Routine, name: str, subject: str, *, is_forced: bool, is_serial: bool
-) -> Routine:
+def _compiled_or(reference: Routine, name: str, subject: str, *, is_forced: bool) -> Routine:
     """Return a function that runs the compiled routine, or the reference where Numba fails."""
 
     def run(*arguments: Any) -> Any:
         try:
-            if is_serial:
-                return getattr(_twin("compiled", subject), name)(*arguments)
-            with _compiled_side.lock:
-                _compiled_side.check_fork()
-                compiled = getattr(_twin("compiled", subject), name)
-                _compiled_side.has_run = True
-                return compiled(*arguments)
-        except MemoryError:
-            raise
-        except Exception as error:
-            # Routines raise nothing themselves: what arrives here is Numba or its surroundings.
+            return getattr(_compiled_twin(subject), name)(*arguments)
+        except RoutineFailure as failure:
+            error = failure.__cause__
+            assert error is not None
             if is_forced:
-                raise
+                raise error from None
             first_line = (str(error).strip() or "no message").splitlines()[0]
             _compiled_side.give_up(f"{type(error).__name__}: {first_line}")
-            return reference(*arguments)
+        return reference(*arguments)
 
     return run
 
 
-def _after_fork_in_child() -> None:
-    # A thread of the parent may have held the lock; it does not exist here to release it.
-    _compiled_side.lock = threading.Lock()
-    _compiled_side.is_forked = _compiled_side.has_run
+def _compiled_twin(subject: str) -> ModuleType:
+    if subject not in _imported:
+        # On another thread, because an interrupted import of Numba cannot be repeated.
+        _imported[subject] = run_aside(_import_compiled, subject, cost=float("inf"))
+    return _imported[subject]
 
 
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork_in_child)
+def _import_compiled(subject: str, stop: object) -> ModuleType:
+    return _twin("compiled", subject)

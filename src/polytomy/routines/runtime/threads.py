@@ -1,79 +1,265 @@
-"""Runs compiled functions on blocks of samples, on all threads.
+"""Runs compiled functions on other threads, so that Ctrl-C is heard, and on several at a time.
 
-The caller takes blocks one after the other, and so do the threads of a pool, if they get to it: a
-thread that the system holds up delays the rest by no more than its block. Unlike the thread pools
-of Numba, this one survives a fork and may be used from several threads at a time.
+Python handles signals in its main thread, between two steps of Python code: never while that thread
+is inside a compiled function. So work that takes longer than a moment is done by other threads, and
+the caller waits for them. If an exception ends the wait, such as KeyboardInterrupt, the threads are
+told to stop by a flag that compiled loops read, and the exception goes on.
+
+Threads are started for each piece of work and end with it. Compared with work that is worth a
+thread, starting one takes little time, and so there is nothing that a fork could break.
 """
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+import threading
+from collections import deque
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from contextvars import copy_context
+from functools import partial
 from itertools import pairwise
-from typing import Any
+from queue import Empty, SimpleQueue
+from time import monotonic
+from typing import Any, TypeVar
 
-from numba import config
+import numpy as np
+from numpy.typing import NDArray
 
-__all__ = ["run_in_blocks"]
+__all__ = ["RoutineFailure", "count_threads", "run_aside", "run_in_blocks", "run_tasks"]
 
+_Result = TypeVar("_Result")
+
+_MOMENT = 2e6
+"""Nanoseconds of work that the caller does itself: too few to notice that Ctrl-C has to wait."""
+
+_WORTH_A_THREAD = 1e6
+"""Nanoseconds of work that a thread is started for."""
+
+_WORTH_A_BLOCK = 2e5
 _BLOCKS_PER_THREAD = 8
 
-_pools: dict[int, ThreadPoolExecutor] = {}
+_PATIENCE = 0.1
+"""Seconds until the wait looks up, because Windows does not interrupt it."""
+
+_GRACE = 0.25
+"""Seconds to wait for threads that were told to stop. One that takes longer, because it compiles a
+function, say, is left to itself."""
+
+_NEVER: NDArray[np.int64] = np.zeros(1, dtype=np.int64)
+"""The flag of work that is never told to stop."""
+
+_thread = threading.local()
+_called: set[Hashable] = set()
+
+
+class RoutineFailure(Exception):
+    """A compiled function failed; its cause says how."""
+
+
+class _Stopped(BaseException):
+    """Ends the work of a thread that was told to stop."""
+
+
+def count_threads() -> int:
+    """Return the number of threads, which the environment variable NUMBA_NUM_THREADS sets."""
+    from numba import config
+
+    return int(config.NUMBA_NUM_THREADS)  # type: ignore[attr-defined]
 
 
 def run_in_blocks(
-    function: Callable[..., None], n_samples: int, *arguments: Any, least: int
+    function: Callable[..., None],
+    n_samples: int,
+    *arguments: Any,
+    cost: float,
+    multiple: int = 1,
 ) -> None:
-    """Call ``function(*arguments, first, last)`` for blocks that make up all samples.
-
-    The environment variable NUMBA_NUM_THREADS sets the number of threads.
+    """Call ``function(*arguments, first, last, stop)`` for blocks that make up all samples.
 
     Parameters
     ----------
-    function : compiled function that gives up the interpreter lock
+    function : function of a module that gives up the interpreter lock
+        It should return early if ``stop[0]`` is no longer zero.
     n_samples : int
-    *arguments : what the function takes besides the first sample of the block and the one after
-        its last; what it writes must not overlap for different blocks
-    least : int
-        As many samples as are worth a block of their own.
+    *arguments : what the function takes besides the first sample of the block, the one after its
+        last, and the flag; what it writes must not overlap for different blocks
+    cost : float
+        Nanoseconds that a sample takes, roughly.
+    multiple : int, default=1
+        All blocks but the last have a multiple of this many samples.
 
     Examples
     --------
+    >>> def note(blocks, first, last, stop):
+    ...     blocks.append((first, last))
     >>> blocks = []
-    >>> run_in_blocks(lambda *block: blocks.append(block), 50, "any argument", least=100)
+    >>> run_in_blocks(note, 50, blocks, cost=1.0)
     >>> blocks
-    [('any argument', 0, 50)]
+    [(0, 50)]
     """
-    n_threads: int = config.NUMBA_NUM_THREADS  # type: ignore[attr-defined]
-    n_blocks = min(_BLOCKS_PER_THREAD * n_threads, -(-n_samples // least))
-    bounds = (block * n_samples // n_blocks for block in range(n_blocks + 1 if n_blocks else 0))
-    pending = list(pairwise(bounds))
+    if n_samples == 0:
+        return
+    work = n_samples * cost
+    if work <= _MOMENT or hasattr(_thread, "stop"):
+        run_aside(function, *arguments, 0, n_samples, cost=work)
+        return
+    n_units = -(-n_samples // multiple)
+    n_threads = int(min(count_threads(), n_units, max(1, work // _WORTH_A_THREAD)))
+    n_blocks = int(min(n_threads * _BLOCKS_PER_THREAD, n_units, max(1, work // _WORTH_A_BLOCK)))
+    bounds = [
+        min(n_samples, multiple * (block * n_units // n_blocks)) for block in range(n_blocks + 1)
+    ]
+    stop = np.zeros(1, dtype=np.int64)
+    tasks = [
+        partial(_call, function, *arguments, first, last, stop) for first, last in pairwise(bounds)
+    ]
+    for _ in _run_on_threads(tasks, n_threads, stop):
+        pass
 
-    def work() -> None:
-        while pending:
-            try:
-                first, last = pending.pop()
-            except IndexError:  # another thread was faster
-                return
-            function(*arguments, first, last)
 
-    helpers = [_pool(n_threads).submit(work) for _ in range(min(n_threads, n_blocks) - 1)]
+def run_aside(function: Callable[..., Any], *arguments: Any, cost: float) -> Any:
+    """Return ``function(*arguments, stop)``, called by another thread unless that is quick.
+
+    Parameters
+    ----------
+    function, *arguments : as for `run_in_blocks`
+    cost : float
+        Nanoseconds that the call takes, roughly.
+
+    Examples
+    --------
+    >>> run_aside(lambda number, stop: number + 1, 2, cost=1e9)
+    3
+    """
+    if hasattr(_thread, "stop"):
+        # This is a thread that runs tasks already.
+        result = _call(function, *arguments, _thread.stop)
+        if _thread.stop[0]:
+            raise _Stopped
+        return result
+    if cost <= _MOMENT and (function, _types_of(arguments)) in _called:
+        return _call_here(function, *arguments, _NEVER)
+    stop = np.zeros(1, dtype=np.int64)
+    (result,) = _run_on_threads([partial(_call, function, *arguments, stop)], 1, stop)
+    return result
+
+
+def run_tasks(tasks: Sequence[Callable[[], _Result]], n_threads: int) -> Iterator[_Result]:
+    """Yield the results of tasks, in their order.
+
+    One thread is the calling one. Several are started for the tasks; what these run by `run_aside`
+    or `run_in_blocks` stays in the same thread.
+
+    Examples
+    --------
+    >>> list(run_tasks([lambda: "a", lambda: "b", lambda: "c"], 2))
+    ['a', 'b', 'c']
+    """
+    if n_threads == 1 or hasattr(_thread, "stop"):
+        return (task() for task in tasks)
+    return _run_on_threads(tasks, n_threads, np.zeros(1, dtype=np.int64))
+
+
+def _run_on_threads(
+    tasks: Sequence[Callable[[], _Result]], n_threads: int, stop: NDArray[np.int64]
+) -> Iterator[_Result]:
+    """Yield the results of tasks in their order; raise the error of the first that fails."""
+    pending = deque(enumerate(tasks))
+    done: SimpleQueue[tuple[int, Any, BaseException | None]] = SimpleQueue()
+    threads: list[threading.Thread] = []
     try:
-        work()
+        for _ in range(min(n_threads, len(tasks))):
+            work = partial(copy_context().run, _take_tasks, pending, done, stop)
+            threads.append(threading.Thread(target=work, name="polytomy", daemon=True))
+            try:
+                threads[-1].start()
+            except RuntimeError:  # the system has no more threads
+                threads.pop()
+                break
+        if not threads:
+            _take_tasks(pending, done, stop)
+        outcomes: dict[int, tuple[Any, BaseException | None]] = {}
+        for number in range(len(tasks)):
+            while number not in outcomes:
+                try:
+                    finished, result, error = done.get(timeout=_PATIENCE)
+                except Empty:
+                    continue
+                outcomes[finished] = result, error
+            result, error = outcomes.pop(number)
+            if error is not None:
+                raise error
+            yield result
     finally:
-        pending.clear()
-        started = [helper for helper in helpers if not helper.cancel()]
-        for helper in started:
-            helper.result()
+        stop[0] = 1
+        end = monotonic() + _GRACE
+        for thread in threads:
+            if thread.is_alive():  # not if starting it was interrupted
+                thread.join(max(0.0, end - monotonic()))
 
 
-def _pool(n_threads: int) -> ThreadPoolExecutor:
-    if n_threads not in _pools:
-        _pools[n_threads] = ThreadPoolExecutor(n_threads - 1, "polytomy")
-    return _pools[n_threads]
+def _take_tasks(
+    pending: deque[tuple[int, Callable[[], Any]]],
+    done: SimpleQueue[tuple[int, Any, BaseException | None]],
+    stop: NDArray[np.int64],
+) -> None:
+    """Run tasks, one after the other, until none is left."""
+    _thread.stop = stop
+    try:
+        while not stop[0]:
+            try:
+                number, task = pending.popleft()
+            except IndexError:
+                return
+            try:
+                done.put((number, task(), None))
+            except _Stopped:
+                return
+            except BaseException as error:
+                done.put((number, None, error))
+    finally:
+        del _thread.stop
 
 
-if hasattr(os, "register_at_fork"):
-    # The child has none of the parent's threads.
-    os.register_at_fork(after_in_child=_pools.clear)
+def _call(function: Callable[..., Any], *arguments: Any) -> Any:
+    """Call a compiled function, which may have to be compiled first, and note that it works."""
+    try:
+        result = function(*arguments)
+    except (MemoryError, RoutineFailure):
+        raise
+    except Exception as error:
+        raise RoutineFailure(str(error)) from error
+    # Without the flag, which is always the same type.
+    _called.add((function, _types_of(arguments[:-1])))
+    return result
+
+
+def _call_here(function: Callable[..., Any], *arguments: Any) -> Any:
+    """Call a compiled function in the main thread.
+
+    If a signal arrives in the meantime, Numba returns a result in spite of the handler's exception,
+    which Python reports as a SystemError.
+    """
+    try:
+        return function(*arguments)
+    except SystemError as error:
+        cause: BaseException = error
+        while isinstance(cause, SystemError) and cause.__cause__ is not None:
+            cause = cause.__cause__
+        if cause is error:
+            raise
+        raise cause from None
+
+
+def _types_of(arguments: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return what Numba compiles a function for, without asking Numba, which takes long."""
+    return tuple(map(_type_of, arguments))
+
+
+def _type_of(argument: Any) -> Any:
+    if isinstance(argument, np.ndarray):
+        flags = argument.flags
+        layout = flags.c_contiguous, flags.f_contiguous, flags.writeable
+        return argument.dtype, argument.ndim, layout
+    if isinstance(argument, tuple):
+        return type(argument), _types_of(argument)
+    return type(argument)

@@ -1,6 +1,6 @@
 """Compiled twin of :mod:`polytomy.routines.smo.reference`: the same steps as loops.
 
-No routine here starts threads, so any number of threads can train machines at the same time.
+No function here starts threads, so any number of threads can train machines at the same time.
 
 Shrunk samples are skipped immediately. When enough samples are shrunk, the arrays are compacted to
 the others. The gradient of the samples left out is restored from the last time when it was
@@ -25,6 +25,7 @@ from polytomy.routines.kernel_rows.compiled import (
 )
 from polytomy.routines.kernel_rows.reference import RowMaker
 from polytomy.routines.runtime.compiling import helper
+from polytomy.routines.runtime.threads import run_aside
 from polytomy.routines.smo.reference import (
     COMPACTING_FRACTION,
     FEW_SAMPLES,
@@ -51,9 +52,14 @@ from polytomy.routines.smo.working_set import (
 __all__ = ["train_machines"]
 
 Floats = NDArray[np.float64]
+Flag = NDArray[np.int64]
+
+_SHORT_WORK = 2_000_000
+"""Samples that all steps of a short training pass over, of about a nanosecond each."""
+
+_NO_LIMIT = 2**62
 
 
-@helper
 def train_machines(
     kernel_values: NDArray[np.float32],
     entries: Floats,
@@ -71,6 +77,40 @@ def train_machines(
     cache: NDArray[np.float32],
 ) -> Any:
     """Train several machines on the same samples, each with its own bounds and kernel."""
+    arguments = (
+        *(kernel_values, entries, maker, form, columns, signs, bounds, parameters, diagonals),
+        *(tolerance, most_steps, shrinks, starts_warm, cache),
+    )
+    # Most small problems take a moment, but no estimate can say which of them do not.
+    cost = float(bounds.size) * bounds.shape[1]
+    if cost <= _SHORT_WORK:
+        trained, is_finished = run_aside(_train_machines, *arguments, _SHORT_WORK, cost=cost)
+        if is_finished:
+            return trained
+    trained, _ = run_aside(_train_machines, *arguments, _NO_LIMIT, cost=np.inf)
+    return trained
+
+
+@helper
+def _train_machines(
+    kernel_values: NDArray[np.float32],
+    entries: Floats,
+    maker: RowMaker,
+    form: int,
+    columns: NDArray[np.int64],
+    signs: Floats,
+    bounds: Floats,
+    parameters: Floats,
+    diagonals: Floats,
+    tolerance: float,
+    most_steps: int,
+    shrinks: bool,
+    starts_warm: bool,
+    cache: NDArray[np.float32],
+    most_work: int,
+    stop: Flag,
+) -> Any:
+    """Return the machines, and whether training took no more work than allowed."""
     n_runs, n_samples = bounds.shape
     coefficients = np.zeros((n_runs, n_samples))
     gradients = np.empty((n_runs, n_samples))
@@ -81,6 +121,7 @@ def train_machines(
     considered = new_considered(n_samples)
     kernel = parameters[0].copy()
     rows = keep_rows(kernel_values, entries, maker, form, columns, kernel, cache)
+    is_finished = True
     for run in range(n_runs):
         if not _are_equal(kernel, parameters[run]):
             for k in range(len(kernel)):
@@ -95,13 +136,19 @@ def train_machines(
             _make_feasible(problem, coefficients[0], gradients[0])
             is_same_kernel = _are_equal(parameters[run], parameters[0])
             _start_gradient(
-                problem, rows, considered, coefficients[0], gradients[0], is_same_kernel
+                problem, rows, considered, coefficients[0], gradients[0], is_same_kernel, stop
             )
-        steps[run] = _solve(problem, rows, considered, tolerance, most_steps, shrinks)
+        steps[run] = _solve(
+            problem, rows, considered, tolerance, most_steps, shrinks, most_work, stop
+        )
+        most_work -= steps[run] * n_samples
+        is_finished = stop[0] == 0 and most_work >= 0
+        if not is_finished:
+            break
         offsets[run] = _offset(problem)
         for t in range(n_samples):
             values[run, t] = problem.gradient[t] + signs[t] - offsets[run]
-    return coefficients, values, offsets, steps
+    return (coefficients, values, offsets, steps), is_finished
 
 
 @helper
@@ -146,6 +193,7 @@ def _start_gradient(
     coefficients: Floats,
     gradient: Floats,
     is_same_kernel: bool,
+    stop: Flag,
 ) -> None:
     """Compute the gradient of a run that does not start from zero."""
     n_samples = len(gradient)
@@ -154,6 +202,8 @@ def _start_gradient(
         if is_same_kernel:
             problem.gradient[t] = gradient[t]
     for t in range(n_samples):
+        if stop[0] != 0:
+            return
         change = problem.coefficients[t]
         if is_same_kernel:
             change -= coefficients[t]
@@ -172,8 +222,14 @@ def _solve(
     tolerance: float,
     most_steps: int,
     shrinks: bool,
+    most_work: int,
+    stop: Flag,
 ) -> int:
-    """Take steps until the stopping rule holds; return their number."""
+    """Take steps until the stopping rule holds; return their number.
+
+    If `stop` is set, or if the steps so far have passed over more than `most_work` samples, the
+    result is of no use.
+    """
     n_samples = len(problem.gradient)
     consider_all(considered, problem)
     n = n_samples
@@ -192,6 +248,8 @@ def _solve(
     has_looked_again = False
     steps = 0
     while most_steps < 0 or steps < most_steps:
+        if stop[0] != 0 or steps * n_samples > most_work:
+            return steps
         until_shrink -= 1
         if until_shrink == 0:
             until_shrink = interval
@@ -200,7 +258,7 @@ def _solve(
                 if not has_looked_again and rise + fall <= NEAR_THE_END * tolerance:
                     has_looked_again = True
                     _complete_gradient(
-                        problem, rows, considered, n, whole_gradient, whole_coefficients
+                        problem, rows, considered, n, whole_gradient, whole_coefficients, stop
                     )
                     n, has_shrunk = n_samples, False
                     rise, fall = steepest(considered, n)
@@ -229,7 +287,9 @@ def _solve(
         if is_at_end and sum(steepest(considered, n)) < tolerance:
             if not has_shrunk:
                 break
-            _complete_gradient(problem, rows, considered, n, whole_gradient, whole_coefficients)
+            _complete_gradient(
+                problem, rows, considered, n, whole_gradient, whole_coefficients, stop
+            )
             n, has_shrunk = n_samples, False
             until_shrink = 2  # after the next step
             if sum(steepest(considered, n)) < tolerance:
@@ -250,7 +310,7 @@ def _solve(
         if is_standstill:
             break
 
-    _complete_gradient(problem, rows, considered, n, whole_gradient, whole_coefficients)
+    _complete_gradient(problem, rows, considered, n, whole_gradient, whole_coefficients, stop)
     return steps
 
 
@@ -262,6 +322,7 @@ def _complete_gradient(
     n: int,
     whole_gradient: Floats,
     whole_coefficients: Floats,
+    stop: Flag,
 ) -> None:
     """Compute the gradient of the samples left out, and consider all samples again."""
     n_samples = len(problem.gradient)
@@ -273,6 +334,8 @@ def _complete_gradient(
             part[k] = whole_gradient[left_out[k]]
         row = np.empty(len(left_out), np.float32)
         for t in range(n_samples):
+            if stop[0] != 0:
+                return
             change = problem.coefficients[t] - whole_coefficients[t]
             if change == 0.0:
                 continue

@@ -14,47 +14,63 @@ from polytomy.routines.runtime.threads import run_in_blocks
 
 __all__ = ["multiply_down_tree", "project_answers", "regress_isotonic"]
 
-_LEAST = 256
-"""Smallest block of samples that is worth a thread."""
-
 _MOST_MULTIPLICATIONS = 2**18
 """Size of the largest matrix product that OpenBLAS computes on one thread."""
 
 _LEAST_PRODUCT = 16
 """Smallest number of samples that is worth a matrix product."""
 
+_LONG_PRODUCT = 2**31
+"""Multiplications of the largest matrix product, a second or less: Ctrl-C waits for its end."""
+
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
+Flag = NDArray[np.int64]
 
 
 @with_read_only_arguments
 def project_answers(decisions: Floats, directions: Floats) -> Floats:
     """Return the nearest point of the simplex to each row of decisions @ directions."""
     points = np.empty((len(decisions), directions.shape[1]))
+    # Nanoseconds: a product, and the passes over the classes until the threshold fits.
+    cost = 0.2 * directions.size + 5.0 * directions.shape[1]
     step = _MOST_MULTIPLICATIONS // directions.size
-
-    def project_block(first: int, last: int) -> None:
-        if step < _LEAST_PRODUCT:
-            _project_rows(points[first:last])
-            return
-        for start in range(first, last, step):
-            part = slice(start, min(start + step, last))
-            np.matmul(decisions[part], directions, out=points[part])
-            _project_rows(points[part])
-
     if step < _LEAST_PRODUCT:
-        # The product is so large that BLAS divides it among threads itself.
-        np.matmul(decisions, directions, out=points)
-    run_in_blocks(project_block, len(decisions), least=_LEAST)
+        # The products are so large that BLAS divides each among threads itself.
+        step = max(1, _LONG_PRODUCT // directions.size)
+        for start in range(0, len(decisions), step):
+            part = slice(start, start + step)
+            np.matmul(decisions[part], directions, out=points[part])
+        run_in_blocks(_project_rows, len(decisions), points, cost=cost)
+    else:
+        arguments = decisions, directions, points, step
+        run_in_blocks(_project_products, len(decisions), *arguments, cost=cost, multiple=step)
     return points
 
 
+def _project_products(
+    decisions: Floats,
+    directions: Floats,
+    points: Floats,
+    step: int,
+    first: int,
+    last: int,
+    stop: Flag,
+) -> None:
+    for start in range(first, last, step):
+        end = min(start + step, last)
+        np.matmul(decisions[start:end], directions, out=points[start:end])
+        _project_rows(points, start, end, stop)
+
+
 @helper
-def _project_rows(points: Floats) -> None:
+def _project_rows(points: Floats, first: int, last: int, stop: Flag) -> None:
     """Replace each row by the nearest point of the simplex."""
-    n_samples, n_classes = points.shape
+    n_classes = points.shape[1]
     above = np.empty(n_classes)
-    for sample in range(n_samples):
+    for sample in range(first, last):
+        if stop[0] != 0:
+            return
         point = points[sample]
         largest = point[0]
         for j in range(1, n_classes):
@@ -91,9 +107,9 @@ def regress_isotonic(
 ) -> Floats:
     """Return the class probabilities of an adjacent code."""
     probabilities = np.empty((len(decisions), len(classes)))
-    run_in_blocks(
-        _regress_rows, len(decisions), decisions, classes, cuts, signs, probabilities, least=_LEAST
-    )
+    arguments = decisions, classes, cuts, signs, probabilities
+    cost = 10.0 * (len(cuts) + len(classes))
+    run_in_blocks(_regress_rows, len(decisions), *arguments, cost=cost)
     return probabilities
 
 
@@ -106,6 +122,7 @@ def _regress_rows(
     probabilities: Floats,
     first: int,
     last: int,
+    stop: Flag,
 ) -> None:
     n_partitions, n_classes = cuts.shape[0], classes.shape[0]
     total = np.empty(n_classes - 1)
@@ -115,6 +132,8 @@ def _regress_rows(
     mass = np.empty(n_classes - 1)
     end = np.empty(n_classes - 1, np.intp)
     for sample in range(first, last):
+        if stop[0] != 0:
+            return
         total[:] = 0.0
         weight[:] = 0.0
         for i in range(n_partitions):
@@ -155,9 +174,8 @@ def _regress_rows(
 def multiply_down_tree(decisions: Floats, children: Indices, order: Indices) -> Floats:
     """Return the product of the conditional probabilities down the path to each class."""
     probabilities = np.empty((len(decisions), len(order) + 1))
-    run_in_blocks(
-        _multiply_rows, len(decisions), decisions, children, order, probabilities, least=_LEAST
-    )
+    arguments = decisions, children, order, probabilities
+    run_in_blocks(_multiply_rows, len(decisions), *arguments, cost=10.0 * len(order))
     return probabilities
 
 
@@ -169,12 +187,15 @@ def _multiply_rows(
     probabilities: Floats,
     first: int,
     last: int,
+    stop: Flag,
 ) -> None:
     n_rows = order.shape[0]
     mass = np.empty(n_rows)
     square = np.empty(n_rows)
     answer = np.empty(n_rows)
     for sample in range(first, last):
+        if stop[0] != 0:
+            return
         n_open = 0
         for row in range(n_rows):
             answer[row] = decisions[sample, row]

@@ -35,7 +35,11 @@ _SPARSE = 8
 _ROUNDS = (3, 8)
 """Numbers of steps in the rounds of lanes."""
 
+_COST = 0.5
+"""Nanoseconds of a multiplication and an addition, roughly."""
+
 Floats = NDArray[np.float64]
+Flag = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 Indices = NDArray[np.intp]
 
@@ -45,12 +49,12 @@ def couple_pairs(decisions: Floats, negative: Indices, positive: Indices, n_clas
     """Return the class probabilities of a code that holds every pair of classes, once or more."""
     probabilities = np.empty((len(decisions), n_classes))
     pairs, n_samples, n_lanes = (negative, positive), len(decisions), count_lanes(n_classes)
+    cost = _COST * (n_classes**3 / 3 + 10 * len(negative))
     if n_lanes:
-        run_in_blocks(
-            _couple_in_lanes, n_samples, decisions, *pairs, n_lanes, probabilities, least=n_lanes
-        )
+        arguments = decisions, *pairs, n_lanes, probabilities
+        run_in_blocks(_couple_in_lanes, n_samples, *arguments, cost=cost, multiple=n_lanes)
     else:
-        run_in_blocks(_couple_singly, n_samples, decisions, *pairs, probabilities, least=1)
+        run_in_blocks(_couple_singly, n_samples, decisions, *pairs, probabilities, cost=cost)
     return probabilities
 
 
@@ -66,24 +70,38 @@ def minimise_on_simplex(
     """Return the class probabilities of any code."""
     rows = _Rows(row_starts, row_classes, row_signs, shared_gram)
     probabilities = np.empty((len(decisions), n_classes))
-    samples = np.arange(len(decisions))
+    has_gaps = np.isnan(decisions).any(axis=1)
+    # Apart, because the Gram matrices of samples without gaps are computed in another way. What is
+    # computed for a sample must not depend on which others are beside it in the lanes.
+    for samples in (np.flatnonzero(~has_gaps), np.flatnonzero(has_gaps)):
+        _minimise(decisions, rows, samples, probabilities)
+    return probabilities
+
+
+def _minimise(
+    decisions: Floats, rows: _Rows, samples: NDArray[np.intp], probabilities: Floats
+) -> None:
+    n_classes = probabilities.shape[1]
     n_lanes = count_lanes(n_classes)
+    n_members = np.diff(rows.starts).astype(np.float64)
+    cost_of_gram, cost_of_step = _COST * float((n_members**2).sum()), _COST * n_classes**3
     # All lanes wait for the slowest, so samples that need many steps go in a round of their own.
     for n_steps in _ROUNDS if n_lanes else ():
         settled = np.empty(len(samples), dtype=np.bool_)
-        steps_in_lanes = decisions, rows, samples, n_lanes, n_steps, probabilities, settled
-        run_in_blocks(_minimise_in_lanes, len(samples), *steps_in_lanes, least=n_lanes)
+        arguments = decisions, rows, samples, n_lanes, n_steps, probabilities, settled
+        cost = cost_of_gram + n_steps * cost_of_step
+        run_in_blocks(_minimise_in_lanes, len(samples), *arguments, cost=cost, multiple=n_lanes)
         samples = samples[~settled]
     settled = np.empty(len(samples), dtype=np.bool_)
     one_by_one = decisions, rows, samples, probabilities, settled
-    run_in_blocks(_minimise_singly, len(samples), *one_by_one, least=1)
+    cost = cost_of_gram + _ROUNDS[-1] * cost_of_step
+    run_in_blocks(_minimise_singly, len(samples), *one_by_one, cost=cost)
     samples = samples[~settled]
     if len(samples):
         # Some samples are so nearly degenerate that Gram matrices do not have enough digits.
         probabilities[samples] = reference_systems.minimise_on_simplex(
             decisions[samples], *rows, n_classes
         )
-    return probabilities
 
 
 class _Rows(NamedTuple):
@@ -104,10 +122,13 @@ def _couple_in_lanes(
     probabilities: Floats,
     first: int,
     last: int,
+    stop: Flag,
 ) -> None:
     lanes = new_lanes(probabilities.shape[1], n_lanes)
     gram, less, more = lanes.gram, lanes.terms[1], lanes.terms[2]
     for start in range(first, last, n_lanes):
+        if stop[0] != 0:
+            return
         gram[:] = 1.0
         for i in range(negative.shape[0]):
             for lane in range(n_lanes):
@@ -135,11 +156,14 @@ def _couple_singly(
     probabilities: Floats,
     first: int,
     last: int,
+    stop: Flag,
 ) -> None:
     n_classes = probabilities.shape[1]
     single = new_single(n_classes)
     gram = single.gram
     for sample in range(first, last):
+        if stop[0] != 0:
+            return
         gram[:] = 1.0
         for i in range(negative.shape[0]):
             j, k, r = negative[i], positive[i], decisions[sample, i]
@@ -165,9 +189,12 @@ def _minimise_in_lanes(
     settled: Flags,
     first: int,
     last: int,
+    stop: Flag,
 ) -> None:
     lanes = new_lanes(probabilities.shape[1], n_lanes)
     for start in range(first, last, n_lanes):
+        if stop[0] != 0:
+            return
         part = samples[start : min(start + n_lanes, last)]
         _fill_lanes(decisions, rows, part, lanes)
         settle_lanes(lanes, n_steps)
@@ -185,10 +212,13 @@ def _minimise_singly(
     settled: Flags,
     first: int,
     last: int,
+    stop: Flag,
 ) -> None:
     n_classes = probabilities.shape[1]
     single = new_single(n_classes)
     for position in range(first, last):
+        if stop[0] != 0:
+            return
         p = probabilities[samples[position]]
         is_graded = _fill_single(decisions[samples[position]], rows, single)
         is_shortest = minimise_single(single, is_graded, p)

@@ -74,7 +74,7 @@ def test_a_missing_folder_is_an_error_that_names_the_file(tmp_path):
     assert info.value.filename == str(tmp_path / "no" / "a.txt")
 
 
-# -- leftovers of processes that were killed --------------------------------------------------------
+# -- leftovers of processes that were killed -------------------------------------------------------
 
 WRITER = """
 import sys

@@ -15,7 +15,6 @@ import zipfile
 import zlib
 from collections.abc import Mapping, Sequence
 from io import BytesIO
-from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -23,6 +22,7 @@ from numpy.typing import NDArray
 
 from polytomy.errors import ModelFileError
 from polytomy.files import open_atomically, read_array, write_array
+from polytomy.persistence.model_files import open_model_file, size_of
 
 __all__ = [
     "DESCRIPTION",
@@ -125,10 +125,9 @@ class Archive:
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.source = os.fspath(path)
         self._content: dict[str, bytes] = {}
-        with Path(path).open("rb") as file:
-            size = os.fstat(file.fileno()).st_size
+        with open_model_file(path) as file:
             try:
-                self._read(file, size)
+                self._read(file, size_of(file))
             except ModelFileError:
                 raise
             except ZIP_ERRORS as error:

@@ -41,9 +41,7 @@ def test_files_that_are_not_border_samples_are_refused(borders, gradients, words
 def test_calibrated_border_samples_are_refused(tmp_path):
     write_borders(tmp_path, "m", [[1.0]], [[1.0]])
     (tmp_path / "m.clb").write_text("1 2\n0 1 \n")
-    with pytest.raises(
-        ModelFileError, match=r"m\.clb: calibrated border samples are not"
-    ):
+    with pytest.raises(ModelFileError, match=r"m\.clb: calibrated border samples are not"):
         read_borders(tmp_path / "m")
 
 

@@ -15,6 +15,7 @@ from typing import Any
 from polytomy.errors import Argument, ArgumentError, ModelFileError, PolytomyWarning, warn_caller
 from polytomy.files import read_array_header
 from polytomy.persistence.own.archive import ZIP_ERRORS, find_size_problem, read_member
+from polytomy.persistence.own.skops_checks import check_skops_objects
 
 __all__ = ["dump_skops_objects", "load_skops_objects"]
 
@@ -64,6 +65,7 @@ def load_skops_objects(content: bytes, trusted: Sequence[str], source: str) -> l
     try:
         untrusted = sorted(set(skops.get_untrusted_types(data=content)) - set(trusted))
         objects = [] if untrusted else skops.loads(content, trusted=list(trusted))
+        check_skops_objects([objects])
     except Exception as error:
         # skops does not document what a damaged file raises, and it calls the types' own code.
         raise ModelFileError(

@@ -40,3 +40,17 @@ def test_sparse_samples_are_refused():
     machine = BorderMachine(np.ones((1, 2)), np.ones((1, 2)))
     with pytest.raises(DataError, match="X is sparse, but border classifiers need dense samples"):
         machine.decision_function(csr_matrix(np.ones((1, 2))))
+
+
+@pytest.mark.parametrize("value", [1e101, -1e300, np.inf, np.nan])
+def test_border_samples_whose_squares_could_overflow_are_refused(value):
+    with pytest.raises(ArgumentError, match=r"borders must be finite, and not larger than 1e\+100"):
+        BorderMachine(np.array([[value]]), np.ones((1, 1)))
+    with pytest.raises(ArgumentError, match="gradients must be finite"):
+        BorderMachine(np.ones((1, 1)), np.array([[value]]))
+
+
+def test_samples_whose_squares_could_overflow_are_refused():
+    machine = BorderMachine(np.zeros((1, 2)), np.ones((1, 2)))
+    with pytest.raises(DataError, match=r"X has a value larger than 1e\+100"):
+        machine.decision_function(np.array([[0.0, -1e200]]))

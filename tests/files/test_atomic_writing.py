@@ -1,7 +1,11 @@
 """Atomic writing: a file appears complete or not at all."""
 
 import os
+import signal
 import stat
+import subprocess
+import sys
+import tempfile
 
 import pytest
 
@@ -68,3 +72,104 @@ def test_a_missing_folder_is_an_error_that_names_the_file(tmp_path):
     with pytest.raises(FileNotFoundError) as info, open_atomically(tmp_path / "no" / "a.txt"):
         pass
     assert info.value.filename == str(tmp_path / "no" / "a.txt")
+
+
+# -- leftovers of processes that were killed -------------------------------------------------------
+
+WRITER = """
+import sys
+from polytomy.files import open_atomically
+with open_atomically(sys.argv[1]) as file:
+    file.write(b"half")
+    file.flush()
+    print("writing", flush=True)
+    sys.stdin.read()
+"""
+
+
+def _start_writer(target):
+    writer = subprocess.Popen(
+        [sys.executable, "-c", WRITER, str(target)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    assert writer.stdout.readline() == b"writing\n"
+    return writer
+
+
+def _temporary_files(folder):
+    return [name for name in os.listdir(folder) if name.startswith(".polytomy-")]
+
+
+def _write(path, content=b"whole"):
+    with open_atomically(path) as file:
+        file.write(content)
+
+
+def test_the_next_write_deletes_what_a_killed_process_left(tmp_path):
+    writer = _start_writer(tmp_path / "a.txt")
+    writer.send_signal(signal.SIGKILL)
+    writer.communicate()
+    assert len(_temporary_files(tmp_path)) == 1
+    _write(tmp_path / "b.txt")
+    assert os.listdir(tmp_path) == ["b.txt"]
+
+
+def test_a_file_that_a_running_process_writes_is_not_deleted(tmp_path):
+    writer = _start_writer(tmp_path / "a.txt")
+    _write(tmp_path / "b.txt")
+    assert len(_temporary_files(tmp_path)) == 1
+    writer.communicate(b"")
+    assert writer.returncode == 0
+    assert (tmp_path / "a.txt").read_bytes() == b"half"
+    assert sorted(os.listdir(tmp_path)) == ["a.txt", "b.txt"]
+
+
+def test_a_file_that_this_process_writes_is_not_deleted(tmp_path):
+    with open_atomically(tmp_path / "a.txt") as file:
+        file.write(b"outer")
+        _write(tmp_path / "b.txt", b"inner")
+    assert (tmp_path / "a.txt").read_bytes() == b"outer"
+    assert (tmp_path / "b.txt").read_bytes() == b"inner"
+
+
+def test_a_file_that_is_deleted_before_it_is_locked_is_made_again(tmp_path, monkeypatch):
+    make, made = tempfile.mkstemp, []
+
+    def deleted_at_first(**options):
+        descriptor, name = make(**options)
+        made.append(name)
+        if len(made) < 3:
+            os.unlink(name)
+        return descriptor, name
+
+    monkeypatch.setattr(tempfile, "mkstemp", deleted_at_first)
+    _write(tmp_path / "a.txt")
+    assert len(made) == 3
+    assert (tmp_path / "a.txt").read_bytes() == b"whole"
+
+
+@pytest.mark.parametrize(
+    "name", [".polytomy-00000000-abcdefgh", ".polytomy-abcd_123"], ids=["elsewhere", "unknown"]
+)
+def test_temporary_files_of_unknown_processes_are_deleted_when_they_are_old(name, tmp_path):
+    leftover = tmp_path / name
+    leftover.write_bytes(b"half")
+    _write(tmp_path / "a.txt")
+    assert leftover.exists()
+    two_days_ago = leftover.stat().st_mtime - 48 * 3600
+    os.utime(leftover, (two_days_ago, two_days_ago))
+    _write(tmp_path / "a.txt")
+    assert not leftover.exists()
+
+
+def test_files_of_other_kinds_are_never_deleted(tmp_path):
+    for name in (".polytomy-notes", "polytomy-abcd_123", ".polytomy-ABCDEFGH", "model.polytomy"):
+        (tmp_path / name).write_bytes(b"mine")
+        os.utime(tmp_path / name, (0, 0))
+    (tmp_path / ".polytomy-aaaaaaaa").mkdir()
+    (tmp_path / ".polytomy-bbbbbbbb").symlink_to(tmp_path / "model.polytomy")
+    os.mkfifo(tmp_path / ".polytomy-cccccccc")
+    os.utime(tmp_path / ".polytomy-cccccccc", (0, 0))
+    before = set(os.listdir(tmp_path))
+    _write(tmp_path / "a.txt")
+    assert set(os.listdir(tmp_path)) == {*before, "a.txt"}
+    assert (tmp_path / "model.polytomy").read_bytes() == b"mine"

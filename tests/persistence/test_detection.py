@@ -6,7 +6,15 @@ import pytest
 
 from persistence.libsvm.libsvm_files import FOLDER
 from polytomy.errors import ArgumentError, ModelFileError
-from polytomy.persistence import FileKind, find_kind, load, open_model, read_info
+from polytomy.persistence import (
+    FileKind,
+    find_kind,
+    load,
+    open_model,
+    read_info,
+    read_libsvm,
+)
+from polytomy.persistence.libagf.all_in_one import load_all_in_one
 
 
 @pytest.mark.parametrize(
@@ -18,6 +26,8 @@ from polytomy.persistence import FileKind, find_kind, load, open_model, read_inf
         ("m.model", b"anything", FileKind.LIBSVM),
         ("m.control", b"a {0 1}", FileKind.CONTROL),
         ("m.txt", b"a {0 1}", FileKind.CONTROL),
+        ("m.txt", b"1v1\n   3\n   0   1   2\n", FileKind.ALL_IN_ONE),
+        ("m.txt", b"ADJ\n{0 1}", FileKind.CONTROL),
     ],
 )
 def test_the_kind_is_found_by_first_bytes_and_suffix(name, content, kind, tmp_path):
@@ -56,11 +66,16 @@ def test_a_libsvm_file_without_a_model_is_refused(read, tmp_path):
     with pytest.raises(ModelFileError, match=r"m\.model: the file is empty"):
         read(tmp_path / "m.model")
     (tmp_path / "m.model").write_text("a {0 1}\n")
-    with pytest.raises(ModelFileError, match=r"line 1: 'a' is unknown .* not a LIBSVM model"):
+    with pytest.raises(ModelFileError, match=r"m\.model: this is not a LIBSVM model"):
         read(tmp_path / "m.model")
 
 
-def test_a_model_in_a_pipe_is_refused(tmp_path):
+def test_pipes_devices_and_folders_are_refused(tmp_path):
     os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(ModelFileError, match="a model cannot be read from a pipe"):
-        load(tmp_path / "pipe")
+    (tmp_path / "link").symlink_to("/dev/zero")
+    for name in ("pipe", "link"):
+        for read in (load, read_info, read_libsvm, load_all_in_one):
+            with pytest.raises(ModelFileError, match="cannot be read from a pipe or a device"):
+                read(tmp_path / name)
+    with pytest.raises(IsADirectoryError):
+        load(tmp_path)

@@ -14,6 +14,9 @@ from polytomy.inputs.samples import Samples
 
 __all__ = ["BorderMachine"]
 
+# Larger values would overflow when they are squared or multiplied.
+_LARGEST = 1e100
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BorderMachine:
@@ -51,6 +54,11 @@ class BorderMachine:
                 f"borders and gradients must have the same shape; got {self.borders.shape} and "
                 f"{self.gradients.shape}"
             )
+        for name, values in (("borders", self.borders), ("gradients", self.gradients)):
+            if not np.abs(values).max() <= _LARGEST:
+                raise ArgumentError(
+                    f"{name} must be finite, and not larger than {_LARGEST:g} in absolute value"
+                )
         object.__setattr__(self, "_tree", KDTree(self.borders))
 
     @property
@@ -68,6 +76,11 @@ class BorderMachine:
         X = Samples(X).as_numbers(self, self.n_features_in_)
         if not isinstance(X, np.ndarray):
             raise DataError("X is sparse, but border classifiers need dense samples")
+        if X.size and np.abs(X).max() > _LARGEST:
+            raise DataError(
+                f"X has a value larger than {_LARGEST:g} in absolute value, which border "
+                "classifiers cannot compare"
+            )
         nearest = self._tree.query(X)[1]
         values: NDArray[np.float64] = np.einsum(
             "ij,ij->i", self.gradients[nearest], X - self.borders[nearest]

@@ -54,8 +54,11 @@ class LoadedModel:
             "categories": metadata.get("categories") or "refuse",
             "extra_features": self._may_widen,
         }
-        # A model trained on dense data, or with borders of libAGF, may not support sparse data.
-        self._needs_dense = metadata.get("is_sparse") is False or _has_borders(self._classifier)
+        # A model trained on dense data, or by libAGF with borders or a normalisation, may not
+        # support sparse data.
+        is_scaled = not is_own and hasattr(self._classifier, "steps")
+        is_dense = metadata.get("is_sparse") is False
+        self._needs_dense = is_dense or is_scaled or _has_borders(self._classifier)
         if self._needs_dense and known is not None:
             self._options["n_rows"] = max(1, _DENSE_BYTES // (8 * known))
         self._target: str | int = metadata.get("target", -1)
@@ -131,6 +134,7 @@ class LoadedModel:
 
 def _has_borders(classifier: Any) -> bool:
     from polytomy.binary.borders import BorderMachine
+    from polytomy.inputs.pipelines import split_pipeline
 
-    binaries = getattr(classifier, "binaries_", ())
+    binaries = getattr(split_pipeline(classifier)[1], "binaries_", ())
     return any(isinstance(binary.estimator, BorderMachine) for binary in binaries)

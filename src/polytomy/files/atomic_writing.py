@@ -2,15 +2,36 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import platform
+import re
 import stat
 import tempfile
+import time
+import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
+try:
+    import fcntl
+except ImportError:  # Windows, where an open file can neither be deleted nor replaced
+    fcntl = None  # type: ignore[assignment]
+
 __all__ = ["open_atomically"]
+
+_PREFIX = ".polytomy-"
+# The computer is part of the name, because locks of another one may be invisible here.
+_COMPUTER = f"{zlib.crc32(platform.node().encode()):08x}"
+_TEMPORARY_NAME = re.compile(
+    re.escape(_PREFIX) + r"(?:(?P<computer>[0-9a-f]{8})-)?[a-z0-9_]{8}", re.ASCII
+)
+# A temporary file of another computer, or without a lock, is left over if it is this old.
+_SECONDS_UNTIL_OLD = 24 * 3600
+# How often to start again if another process takes a new file for a leftover.
+_MOST_ATTEMPTS = 100
 
 
 @contextmanager
@@ -19,6 +40,10 @@ def open_atomically(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
 
     If the body of the ``with`` statement fails, an existing file stays as it was. A symbolic link
     stays a link, and its target is replaced. A device or a pipe is written to directly.
+
+    A process that is killed while it writes leaves its temporary file behind. The next one that
+    writes to the same folder deletes it. A process holds a lock on its temporary file, so a file
+    that is still being written is never deleted.
 
     Parameters
     ----------
@@ -38,12 +63,12 @@ def open_atomically(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         with given.open("wb") as device:
             yield device
         return
+    _delete_leftovers(target.parent)
     try:
-        descriptor, name = tempfile.mkstemp(dir=target.parent, prefix=".polytomy-")
+        descriptor, lock, temporary = _create_locked(target.parent)
     except OSError as error:
         error.filename = str(path)
         raise
-    temporary = Path(name)
     try:
         with os.fdopen(descriptor, "wb") as file:
             yield file
@@ -54,7 +79,61 @@ def open_atomically(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
+    finally:
+        if lock is not None:
+            os.close(lock)
     _sync_folder(target.parent)
+
+
+def _create_locked(folder: Path) -> tuple[int, int | None, Path]:
+    """Return a new temporary file, a second descriptor that holds its lock, and its path."""
+    for _ in range(_MOST_ATTEMPTS):
+        descriptor, name = tempfile.mkstemp(dir=folder, prefix=f"{_PREFIX}{_COMPUTER}-")
+        if fcntl is None:
+            return descriptor, None, Path(name)
+        with suppress(OSError):  # a file system without locks
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        # Before it was locked, another process may have deleted it as a leftover.
+        if os.fstat(descriptor).st_nlink:
+            return descriptor, os.dup(descriptor), Path(name)
+        os.close(descriptor)
+    raise OSError(errno.EAGAIN, "other processes delete the temporary files of this one")
+
+
+def _delete_leftovers(folder: Path) -> None:
+    """Delete the temporary files of processes that were killed; ignore those that cannot be."""
+    with suppress(OSError), os.scandir(folder) as entries:
+        for entry in entries:
+            match = _TEMPORARY_NAME.fullmatch(entry.name)
+            if match is None:
+                continue
+            with suppress(OSError):
+                if entry.is_file(follow_symlinks=False):
+                    _delete_if_left_over(entry, match["computer"])
+
+
+def _delete_if_left_over(entry: os.DirEntry[str], computer: str | None) -> None:
+    age = time.time() - entry.stat(follow_symlinks=False).st_mtime
+    is_old = age >= _SECONDS_UNTIL_OLD
+    if not is_old and (computer != _COMPUTER or fcntl is None):
+        return
+    if fcntl is None:
+        os.unlink(entry.path)
+        return
+    descriptor = os.open(entry.path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW)
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return  # it is being written
+        except OSError:  # a file system without locks
+            if not is_old:
+                return
+        # Deleted under the lock: a process that has just created the file waits for it, and then
+        # sees that the file is gone.
+        os.unlink(entry.path)
+    finally:
+        os.close(descriptor)
 
 
 def _is_stream(path: Path) -> bool:

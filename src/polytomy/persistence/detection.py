@@ -10,12 +10,14 @@ from typing import Any, NamedTuple
 
 from polytomy.datasets import FORMATS
 from polytomy.errors import ModelFileError
+from polytomy.persistence.libagf.all_in_one import HEAD_BYTES, is_all_in_one, load_all_in_one
 from polytomy.persistence.libagf.control_files import load_control
-from polytomy.persistence.libsvm.model_text import parse_libsvm
+from polytomy.persistence.libsvm.model_text import read_model
 from polytomy.persistence.libsvm.models import (
     check_kernel_rows,
     classifier_from_libsvm,
 )
+from polytomy.persistence.model_files import open_model_file
 from polytomy.persistence.own.loading import load_archive
 
 __all__ = ["FileKind", "OpenedModel", "find_kind", "load", "open_model"]
@@ -29,6 +31,7 @@ class FileKind(StrEnum):
     OWN = "model of polytomy"
     LIBSVM = "model of LIBSVM"
     CONTROL = "control file with models"
+    ALL_IN_ONE = "all-in-one model of libAGF"
 
 
 class OpenedModel(NamedTuple):
@@ -51,17 +54,18 @@ class OpenedModel(NamedTuple):
 
 def find_kind(path: str | os.PathLike[str]) -> FileKind:
     """Return the kind of a file, from its first bytes; ModelFileError if it is not a model."""
-    if Path(path).exists() and not (Path(path).is_file() or Path(path).is_dir()):
-        raise ModelFileError(f"{os.fspath(path)}: a model cannot be read from a pipe. Give a file.")
-    with Path(path).open("rb") as file:
-        head = file.read(len(_LIBSVM))
+    with open_model_file(path) as file:
+        head = file.read(HEAD_BYTES)
     suffix = Path(path).suffix
     if head.startswith(_ZIP) or suffix == ".polytomy":
         return FileKind.OWN
     if not head:
         raise ModelFileError(f"{os.fspath(path)}: the file is empty")
-    if head == _LIBSVM or suffix == ".model":
+    if head.startswith(_LIBSVM) or suffix == ".model":
         return FileKind.LIBSVM
+    if is_all_in_one(head):
+        return FileKind.ALL_IN_ONE
+    head = head[: len(_LIBSVM)]
     if b"\0" in head or not head.isascii():
         raise ModelFileError(f"{os.fspath(path)}: this is neither a model nor a control file")
     if suffix in (*FORMATS["csv"], *FORMATS["tsv"]):
@@ -77,11 +81,12 @@ def open_model(path: str | os.PathLike[str], *, trusted: Sequence[str] = ()) -> 
         return OpenedModel(kind, lambda _: classifier)
     if kind is FileKind.CONTROL:
         return OpenedModel(kind, lambda n_features: load_control(path, n_features=n_features))
-    source = os.fspath(path)
-    model = parse_libsvm(Path(path).read_bytes(), source)
+    if kind is FileKind.ALL_IN_ONE:
+        return OpenedModel(kind, lambda n_features: load_all_in_one(path, n_features=n_features))
+    model = read_model(path)
     return OpenedModel(
         kind,
-        lambda n_features: classifier_from_libsvm(model, source, n_features),
+        lambda n_features: classifier_from_libsvm(model, os.fspath(path), n_features),
         model.is_precomputed,
     )
 
@@ -94,8 +99,8 @@ def load(
     Parameters
     ----------
     path : file
-        A file that `save` wrote, a LIBSVM model (see `read_libsvm`), or a control file that names
-        LIBSVM or libAGF models (see `load_control`).
+        A file that `save` wrote, a LIBSVM model (see `read_libsvm`), a control file that names
+        LIBSVM or libAGF models (see `load_control`), or a file of libAGF's mbh2mbm.
     trusted : list of str, optional
         Types to trust, such as "mypackage.MyClassifier", besides those that skops trusts. Only
         needed for estimators that are saved with skops.

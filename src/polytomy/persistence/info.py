@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from polytomy.composition import members_of
 from polytomy.errors import ModelFileError
+from polytomy.inputs.pipelines import split_pipeline
 from polytomy.persistence.detection import FileKind, OpenedModel, find_kind, open_model
 from polytomy.persistence.own.archive import Archive
 from polytomy.persistence.own.fields import Fields
@@ -33,7 +34,8 @@ class ModelInfo:
     Attributes
     ----------
     kind : str
-        "model of polytomy", "model of LIBSVM" or "control file with models".
+        "model of polytomy", "model of LIBSVM", "control file with models" or "all-in-one model of
+        libAGF".
     format_version : int; None for files that polytomy did not write
     versions : dict of the packages that wrote it and their versions
     classes : array of labels
@@ -69,8 +71,7 @@ class ModelInfo:
 def read_info(path: str | os.PathLike[str]) -> ModelInfo:
     """Return information about a model file; ModelFileError if it cannot be read.
 
-    Only the description of a .polytomy file is read. LIBSVM models, and control files that name
-    models, are loaded completely.
+    Only the description of a .polytomy file is read. Other models are loaded completely.
 
     Parameters
     ----------
@@ -107,7 +108,7 @@ def read_info(path: str | os.PathLike[str]) -> ModelInfo:
 
 def _loaded_info(opened: OpenedModel, n_bytes: int) -> ModelInfo:
     """Return information about a model that polytomy did not write."""
-    classifier = opened.make(None)
+    classifier = split_pipeline(opened.make(None))[1]
     machines = [binary.estimator for binary in classifier.binaries_]
     supports: dict[int, list[NDArray[Any]]] = {}
     for machine in machines:

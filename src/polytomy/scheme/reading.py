@@ -7,10 +7,11 @@ from pathlib import Path
 
 from polytomy.errors import ControlError, ControlWarning, Problem, warn_caller
 from polytomy.language import MAX_CHARACTERS, Source, parse_text
+from polytomy.language.nodes import Branch
 from polytomy.scheme.resolve import Resolution, resolve
 from polytomy.scheme.scheme import Scheme
 
-__all__ = ["decode_text", "parse", "parse_with_warnings", "read", "read_text"]
+__all__ = ["decode_text", "parse", "parse_with_warnings", "read", "read_text", "resolve_tree"]
 
 # A character is at most four bytes of UTF-8.
 _MAX_BYTES = 4 * MAX_CHARACTERS
@@ -57,7 +58,12 @@ def parse_with_warnings(text: str, name: str = "<text>") -> tuple[Scheme, tuple[
         kind = type(text).__name__
         raise TypeError(f"a control text must be a str; got {kind}. Use pt.read to read a file.")
     source = Source(text, name)
-    resolution: Resolution = resolve(parse_text(source), source)
+    return resolve_tree(parse_text(source), source)
+
+
+def resolve_tree(tree: Branch, source: Source) -> tuple[Scheme, tuple[Problem, ...]]:
+    """Return the scheme of a syntax tree, and the problems that `parse` would warn about."""
+    resolution: Resolution = resolve(tree, source)
     return Scheme(resolution.layout.classes, resolution.layout.nodes), resolution.warnings
 
 

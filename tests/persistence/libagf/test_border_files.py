@@ -36,3 +36,16 @@ def test_files_that_are_not_border_samples_are_refused(borders, gradients, words
         write_rows(tmp_path / "m.bgd", gradients)
     with pytest.raises(ModelFileError, match=words):
         read_borders(tmp_path / "m")
+
+
+def test_calibrated_border_samples_are_refused(tmp_path):
+    write_borders(tmp_path, "m", [[1.0]], [[1.0]])
+    (tmp_path / "m.clb").write_text("1 2\n0 1 \n")
+    with pytest.raises(ModelFileError, match=r"m\.clb: calibrated border samples are not"):
+        read_borders(tmp_path / "m")
+
+
+def test_a_count_of_features_beyond_the_file_allocates_nothing(tmp_path):
+    (tmp_path / "m.brd").write_bytes(np.int32(2**31 - 1).tobytes() + bytes(16))
+    with pytest.raises(ModelFileError, match="does not hold a number of features and rows of"):
+        read_borders(tmp_path / "m")

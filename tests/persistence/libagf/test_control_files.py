@@ -1,5 +1,6 @@
 """Control files that name trained models."""
 
+import os
 import re
 import shutil
 from pathlib import Path
@@ -7,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from persistence.libagf.border_samples import write_borders
-from polytomy import parse
+from persistence.libagf.border_samples import write_borders, write_normalisation
+from polytomy import parse, solve
 from polytomy.datasets import read_data
 from polytomy.errors import ControlError, ModelFileError
 from polytomy.persistence import load, load_control, read_info, read_libsvm, save
@@ -110,12 +111,52 @@ def test_all_models_can_be_given_more_features(X, tmp_path):
     [
         ('"-c 10" {a b}', '"-c 10" describes a model to train, but is not the name of a'),
         ("third {a b}", "there is no model file .*third, with or without .model, .svm or .brd"),
+        (". {0 1}", r"control: \. is a folder, but not the name of a model file"),
+        ("models/.. {0 1}", r"control: models/\.\. is a folder, but not the name of a model"),
+        ("models/ {0 1}", "control: models/ is a folder, but not the name of a model file"),
+        ("models {0 1}", "there is no model file .*models, with or without"),
+        ("x" * 300 + " {0 1}", "cannot be read: File name too long"),
         ("rbf {a b}", r'rbf.model: Model "rbf" has the classes .*; a binary has exactly two'),
     ],
 )
 def test_names_that_are_not_two_class_models_are_refused(text, words, tmp_path):
     with pytest.raises(ModelFileError, match=words):
         load(_control(tmp_path, text))
+
+
+def test_a_file_that_is_not_a_model_is_not_quoted(tmp_path):
+    (tmp_path / "inner").mkdir()
+    (tmp_path / "secret").write_text("password 12345\n")
+    (tmp_path / "inner" / "c.control").write_text("../secret {0 1}")
+    with pytest.raises(ModelFileError) as info:
+        load(tmp_path / "inner" / "c.control")
+    assert str(info.value) == f"{tmp_path / 'inner' / '..' / 'secret'}: this is not a LIBSVM model"
+
+
+def test_pipes_and_devices_are_not_opened(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "zeros").symlink_to("/dev/zero")
+    for name in ("pipe", "zeros"):
+        (tmp_path / "c.control").write_text(f"{name} {{0 1}}")
+        with pytest.raises(ModelFileError, match=f"there is no model file .*{name}"):
+            load(tmp_path / "c.control")
+
+
+def test_a_control_file_in_the_working_directory_is_read(tmp_path, monkeypatch):
+    monkeypatch.chdir(_control(tmp_path, "first {0 1}").parent)
+    assert load("flowers.control").classes_.tolist() == [0, 1]
+    (tmp_path / "dot").write_text(". {0 1}")
+    with pytest.raises(ModelFileError, match=r"dot: \. is a folder"):
+        load("dot")
+
+
+def test_one_vs_one_of_models_with_probabilities_is_solved_by_least_squares(X, tmp_path):
+    text = "first 0 / 1; second 0 / 2; first 1 / 2; {a b c}"
+    classifier = load(_control(tmp_path, text))
+    assert classifier.scheme_.code.is_one_vs_one
+    assert classifier.solver == "least-squares"
+    expected = solve(classifier.scheme_, classifier.decisions(X), method="least-squares")
+    np.testing.assert_array_equal(classifier.predict_proba(X), expected)
 
 
 def test_mistakes_in_a_control_file_are_shown_with_their_places(tmp_path):
@@ -180,3 +221,63 @@ def test_border_samples_with_another_number_of_features_are_refused(tmp_path):
     (tmp_path / "c.control").write_text("m {a b}")
     with pytest.raises(ModelFileError, match="have 1 features instead of 3"):
         load(tmp_path / "c.control", n_features=3)
+
+
+# -- normalisation --------------------------------------------------------------------------------
+
+MEANS, DEVIATIONS = np.array([100.0, -3.0, 0.5]), np.array([20.0, 0.25, 8.0])
+
+
+def _write_normalised_tree(folder):
+    """Write border samples of a tree; return those samples, their gradients, and raw samples."""
+    random = np.random.default_rng(1)
+    models = {}
+    for name in ("bar", "bar.00"):
+        models[name] = random.normal(size=(2, 15, 3)).astype(np.float32).astype(float)
+        write_borders(folder, name, *models[name])
+    (folder / "foobar.txt").write_text("bar {bar.00 {1 2} 3}")
+    return models, random.normal(size=(20, 3)) * DEVIATIONS + MEANS
+
+
+def test_samples_are_normalised_before_they_reach_border_samples(tmp_path):
+    models, X = _write_normalised_tree(tmp_path)
+    write_normalisation(tmp_path / "bar.std", MEANS, DEVIATIONS)
+    classifier = load(tmp_path / "foobar.txt")
+    normalised = (X - MEANS) / DEVIATIONS
+    borders, gradients = models["bar"]
+    nearest = ((normalised[:, None] - borders) ** 2).sum(axis=2).argmin(axis=1)
+    right = np.tanh((gradients[nearest] * (normalised - borders[nearest])).sum(axis=1))
+    assert classifier.n_features_in_ == 3
+    # The file holds the factors in single precision.
+    np.testing.assert_allclose(
+        classifier.predict_proba(X)[:, 2], (1 + right) / 2, rtol=0, atol=1e-5
+    )
+    save(classifier, tmp_path / "m.polytomy")
+    again = load(tmp_path / "m.polytomy")
+    np.testing.assert_array_equal(again.predict_proba(X), classifier.predict_proba(X))
+    assert read_info(tmp_path / "foobar.txt").kinds == {"borders": 2}
+
+
+def test_samples_are_normalised_before_they_reach_libsvm_models(X, tmp_path):
+    path = _control(tmp_path, "first 0 / 1 2; second 1 / 2; {a b c}")
+    raw = load(path)
+    means, deviations = np.full(X.shape[1], 2.0), np.full(X.shape[1], 4.0)
+    write_normalisation(tmp_path / "flowers.std", means, deviations)
+    normalised = load(path)
+    expected = raw.predict_proba((X - means) / deviations)
+    np.testing.assert_allclose(normalised.predict_proba(X), expected, rtol=0, atol=1e-12)
+    with pytest.raises(ModelFileError, match="has 4 features instead of 9"):
+        load(path, n_features=9)
+
+
+@pytest.mark.parametrize("name", ["bar", "foobar.txt", "foobar"])
+def test_a_normalisation_is_found_by_the_name_of_the_models_or_the_control_file(name, tmp_path):
+    _, X = _write_normalised_tree(tmp_path)
+    bare = load(tmp_path / "foobar.txt")
+    write_normalisation(tmp_path / "other.std", MEANS, DEVIATIONS)
+    assert not hasattr(load(tmp_path / "foobar.txt"), "steps")
+    write_normalisation(tmp_path / f"{name}.std", MEANS, DEVIATIONS)
+    normalised = load(tmp_path / "foobar.txt")
+    np.testing.assert_allclose(
+        normalised.predict_proba(X), bare.predict_proba((X - MEANS) / DEVIATIONS), atol=1e-5
+    )

@@ -3,6 +3,8 @@
 import hashlib
 import io
 import json
+import struct
+import tracemalloc
 import zipfile
 
 import numpy as np
@@ -46,3 +48,22 @@ def replace_field(description, path, value):
     for key in path[:-1]:
         parent = parent[key]
     parent[path[-1]] = value
+
+
+def with_lying_sizes(content, name, *, packed=None, unpacked=None):
+    """Return an archive whose central directory declares other sizes of a member."""
+    content = bytearray(content)
+    entry = content.rindex(b"PK\x01\x02", 0, content.rindex(name))
+    for offset, size in ((20, packed), (24, unpacked)):
+        if size is not None:
+            content[entry + offset : entry + offset + 4] = struct.pack("<I", size)
+    return bytes(content)
+
+
+def peak_memory(function, *arguments):
+    """Return the largest number of bytes that a call held, and its result."""
+    tracemalloc.start()
+    result = function(*arguments)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    return peak, result

@@ -1,5 +1,7 @@
 """Trained binaries and their calibrators in saved models."""
 
+import io
+
 import numpy as np
 import pytest
 from sklearn.isotonic import IsotonicRegression
@@ -7,6 +9,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.svm import SVC, LinearSVC
 
 from persistence.own.round_trips import LABELS, X, Y, assert_same_after_reload, reload
+from persistence.own.saved_archives import array_to_bytes, pack, unpack
 from polytomy import PolytomyClassifier
 from polytomy.calibration import SigmoidCalibrator, TemperatureCalibrator, UncalibratedMap
 from polytomy.errors import CalibrationWarning
@@ -65,6 +68,7 @@ def test_a_logistic_calibrator_has_its_slope_and_intercept(kind, type_):
         (("classes", "values"), [1], "is not two labels"),
         (("positive_index",), 2, "is not an integer from 0 to 1"),
         (("seconds",), "long", "seconds of .* is not a finite number"),
+        (("calibrator",), None, "calibrator of .* is not a map of a margin to probabilities"),
         (("calibrator", "kind"), "magic", "is not one of none, sigmoid"),
         (("calibrator", "slope"), "1", "slope of .* is not a finite number"),
         (("calibrator",), {"kind": "provided", "number": 0}, "is not an integer from 0 to -1"),
@@ -85,3 +89,15 @@ def test_an_isotonic_calibrator_is_a_map_to_probabilities(
     # The first floats of the file are means of features, above one.
     where = ("binaries", 0, "calibrator", *path)
     assert_field_is_checked(scaled_model, where, value, "is not a map to probabilities")
+
+
+@pytest.mark.parametrize("column", [30, 2**31 - 1])
+def test_columns_of_a_precomputed_kernel_lie_within_the_features(column, save_to_bytes, refusal):
+    pytest.importorskip("skops")
+    kernel = X[::5] @ X[::5].T
+    classifier = PolytomyClassifier(SVC(kernel="precomputed"), random_state=0).fit(kernel, Y[::5])
+    description, members = unpack(save_to_bytes(classifier))
+    integers = np.load(io.BytesIO(members["integers.npy"])).astype(np.int64)
+    integers[description["binaries"][0]["columns"]["start"]] = column
+    changed = pack(description, {**members, "integers.npy": array_to_bytes(integers)})
+    assert refusal(changed) == "n_features of the model is not that of the binary one-vs-one-00"

@@ -51,6 +51,11 @@ def test_classes_without_data_are_not_warned_of_again(tmp_path):
         (
             ("composition", "places", 0, "columns", "shape"),
             [1],
+            "the scheme has more partitions than the 1 of the model",
+        ),
+        (
+            ("composition", "places", 0, "columns", "shape"),
+            [3],
             "is not a binary for each of 2 partitions",
         ),
         (("composition", "places"), [], "there are 0 places for 1 schemes"),

@@ -27,9 +27,12 @@ from polytomy import PolytomyClassifier
 from polytomy.binary import Output, TrainedBinary
 from polytomy.binary.borders import BorderMachine
 from polytomy.errors import ModelFileError, PolytomyError
+from polytomy.language import parse_text
 from polytomy.persistence import load, read_info
+from polytomy.persistence.own import loading
 from polytomy.persistence.own.fields import Fields
 from polytomy.persistence.own.loading import read_n_features
+from polytomy.scheme import reading
 from polytomy.svm.machines import KernelMachine
 
 
@@ -130,7 +133,7 @@ def test_schemes_that_do_not_fit_are_refused(svm_model, text, words, refusal):
         (("n_features",), 0, "n_features of the model is not an integer from 1 to 2147483647"),
         (("n_features",), 2**52, "n_features of the model is not an integer from 1 to 2147483647"),
         (("n_features",), 5, "n_features of the model is not that of the binary a"),
-        (("n_schemes",), 2, "member 'scheme-1.control' is missing"),
+        (("n_schemes",), 2, "there are 1 places for 2 schemes"),
         (("feature_names",), [1], "feature_names of the model is not a list of texts"),
         (("pools", 0, "shape"), [10**6, 10**6], "points beyond the numbers of the model"),
         (("pools", 0, "shape"), [8], "has 1 dimensions instead of 2"),
@@ -252,3 +255,37 @@ def test_a_damaged_file_with_skops_objects_is_loaded_or_refused(skops_model, see
         path.write_bytes(mutate(skops_model, source))
         with suppress(ModelFileError):
             load(path)
+
+
+# -- control texts of hostile files ---------------------------------------------------------------
+
+
+def test_a_text_with_more_partitions_than_the_model_is_refused_unread(
+    svm_model, refusal, monkeypatch
+):
+    description, members = unpack(svm_model)
+    monkeypatch.setattr(loading, "parse_text", lambda source: pytest.fail("it was parsed"))
+    for text in ('"" 0 / 1; ' * 100_000 + "{0 1 2}", "m {0 " * 100_000, "a 0/9;" * 3 + "{0 1}"):
+        words = refusal(pack(description, {**members, "scheme.control": text.encode()}))
+        assert words == "the scheme has more partitions than the 2 of the model"
+
+
+def test_a_text_is_parsed_once(svm_model, tmp_path, monkeypatch):
+    texts = []
+
+    def counted(source):
+        texts.append(source.text)
+        return parse_text(source)
+
+    monkeypatch.setattr(loading, "parse_text", counted)
+    monkeypatch.setattr(reading, "parse_text", counted)
+    (tmp_path / "m.polytomy").write_bytes(svm_model)
+    load(tmp_path / "m.polytomy")
+    assert len(texts) == 1
+
+
+def test_signs_in_quoted_labels_are_not_counted_as_partitions(tmp_path):
+    path = tmp_path / "quoted.polytomy"
+    labels = np.array(["a;{b", 'c"{;', "#;{"])[Y]
+    pt.save(PolytomyClassifier(random_state=0).fit(X, labels), path)
+    assert load(path).classes_.tolist() == sorted(set(labels))

@@ -17,7 +17,7 @@ from sklearn.preprocessing import FunctionTransformer, PolynomialFeatures
 from sklearn.svm import SVC
 
 from persistence.own.round_trips import LABELS, X, Y, assert_same, assert_same_after_reload
-from persistence.own.saved_archives import pack, unpack
+from persistence.own.saved_archives import pack, peak_memory, unpack, with_lying_sizes
 from polytomy import PolytomyClassifier
 from polytomy.errors import Argument, ArgumentError, ModelFileError, PolytomyWarning
 from polytomy.persistence import load, save
@@ -128,6 +128,17 @@ def test_a_zip_bomb_is_not_unpacked(skops_model, refusal):
         archive.writestr("bomb.npy", bytes(200_000_000))
     words = refusal(pack(description, {**members, "others.skops": inner.getvalue()}))
     assert "bytes would unpack to 200," in words
+
+
+def test_a_zip_bomb_that_lies_about_its_size_is_not_unpacked(skops_model, refusal):
+    description, members = unpack(skops_model)
+    inner = io.BytesIO(members["others.skops"])
+    with zipfile.ZipFile(inner, "a", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("bomb.txt", bytes(200_000_000))
+    lying = with_lying_sizes(inner.getvalue(), b"bomb.txt", unpacked=1000)
+    peak, words = peak_memory(refusal, pack(description, {**members, "others.skops": lying}))
+    assert words.startswith("skops cannot read its part of the file: Bad CRC-32")
+    assert peak < 20_000_000
 
 
 def test_an_array_that_lies_about_its_size_is_refused(skops_model, refusal):

@@ -11,26 +11,15 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, Protocol
 
-import numpy as np
-from numpy.typing import NDArray
-from sklearn.svm import SVC
-
-from polytomy.binary import Output, TrainedBinary
+from polytomy.binary import TrainedBinary
 from polytomy.binary.answers import match_sides
-from polytomy.classifier import PolytomyClassifier
-from polytomy.composition import Dichotomy
 from polytomy.errors import ModelFileError, SchemeError
-from polytomy.persistence.fitted import (
-    arrange_in_order,
-    compose_trained,
-    fitted_classifier,
-    order_in_scheme,
-)
 from polytomy.persistence.libagf.border_files import BORDERS_SUFFIX, read_borders
-from polytomy.persistence.libsvm.model_text import parse_libsvm
-from polytomy.persistence.libsvm.models import COUPLED, VOTES, binary_of_pair, pool_of
-from polytomy.persistence.own.binaries import logistic_calibrator
-from polytomy.scheme import BinaryName, Partition, Scheme, read
+from polytomy.persistence.libagf.composing import border_binary, compose_models
+from polytomy.persistence.libagf.normalisation import check_units, find_normalisation
+from polytomy.persistence.libsvm.model_text import read_model
+from polytomy.persistence.libsvm.models import VOTES, binary_of_pair, pool_of
+from polytomy.scheme import BinaryName, Partition, read
 from polytomy.svm.machines import VectorPool
 
 __all__ = ["load_control"]
@@ -38,15 +27,16 @@ __all__ = ["load_control"]
 _SUFFIXES = ("", ".model", ".svm")
 
 
-def load_control(
-    path: str | os.PathLike[str], *, n_features: int | None = None
-) -> PolytomyClassifier:
+def load_control(path: str | os.PathLike[str], *, n_features: int | None = None) -> Any:
     """Load a classifier from a control file that names trained models.
 
     A name is a path relative to the folder of the control file. It leads to a two-class model of
     LIBSVM (the suffix .model or .svm can be left out) or to libAGF's border samples, a pair of
     files with the suffixes .brd and .bgd. The labels of a LIBSVM model are −1 and +1, or 0 and 1,
     for the left and right side of the partition, or the labels of the two classes.
+
+    If multi_borders was called with -n, it wrote a normalisation BASE.std beside the models. Then
+    samples are normalised before they reach the models, as ``classify_m -a BASE.std`` does.
 
     Parameters
     ----------
@@ -56,7 +46,9 @@ def load_control(
 
     Returns
     -------
-    fitted PolytomyClassifier
+    fitted PolytomyClassifier, or a pipeline of a scaler and one
+        The solver is "least-squares", as in libAGF. One-vs-one of LIBSVM models without
+        probabilities counts votes.
     """
     scheme = read(path)
     folder = Path(path).parent
@@ -64,39 +56,24 @@ def load_control(
     for partition in scheme.partitions:
         if partition.binary not in models:
             models[partition.binary] = _read_model(partition.binary, folder, os.fspath(path))
+    scaler = find_normalisation(Path(path), scheme)
+    if scaler is not None:
+        if n_features not in (None, scaler.n_features_in_):
+            raise ModelFileError(
+                f"{os.fspath(path)}: the normalisation of the models has {scaler.n_features_in_} "
+                f"features instead of {n_features}"
+            )
+        n_features = scaler.n_features_in_
+        borders = [each.machine.borders for each in models.values() if type(each) is _BordersFile]
+        check_units(borders, Path(path))
     if n_features is None:
         n_features = max((model.n_features for model in models.values()), default=0)
     makers = {name: model.with_features(n_features) for name, model in models.items()}
     binaries = [makers[partition.binary](partition) for partition in scheme.partitions]
-    labels = _labels_of(scheme)
-    rank = {position: i for i, position in enumerate(np.argsort(labels).tolist())}
-    dichotomies = [
-        Dichotomy(
-            str(each.binary),
-            tuple([rank[c] for c in each.negative]),
-            tuple([rank[c] for c in each.positive]),
-            each.binary,
-            estimator=SVC(),
-        )
-        for each in scheme.partitions
-    ]
     are_bare = any(model.is_bare for model in models.values())
-    are_of_libsvm = all(isinstance(model, _LibsvmFile) for model in models.values())
-    solver = "least-squares"
-    if scheme.is_flat and scheme.code.is_one_vs_one and (are_bare or are_of_libsvm):
-        solver = VOTES if are_bare else COUPLED
-    classes = np.sort(labels)
-    arrangement = arrange_in_order(scheme, classes)
-    composition = compose_trained(
-        binaries,
-        dichotomies,
-        classes,
-        scheme,
-        solver,
-        arrangements=[arrangement],
-        tie_order=order_in_scheme(arrangement),
-    )
-    return fitted_classifier(composition, n_features=n_features)
+    is_one_vs_one = scheme.is_flat and scheme.code.is_one_vs_one
+    solver = VOTES if are_bare and is_one_vs_one else "least-squares"
+    return compose_models(scheme, binaries, solver, n_features, scaler)
 
 
 class _Model(Protocol):
@@ -116,13 +93,18 @@ def _read_model(binary: BinaryName, folder: Path, source: str) -> _Model:
             f"{source}: {binary} describes a model to train, but is not the name of a model file. "
             "Train the scheme first."
         )
+    if os.path.basename(binary.text) in ("", ".", ".."):
+        raise ModelFileError(f"{source}: {binary} is a folder, but not the name of a model file")
     base = folder / binary.text
-    if base.with_name(base.name + BORDERS_SUFFIX).is_file():
-        return _BordersFile(base)
-    for suffix in _SUFFIXES:
-        file = base.with_name(base.name + suffix)
-        if file.is_file():
-            return _LibsvmFile(file)
+    try:
+        if base.with_name(base.name + BORDERS_SUFFIX).is_file():
+            return _BordersFile(base)
+        for suffix in _SUFFIXES:
+            file = base.with_name(base.name + suffix)
+            if file.is_file():
+                return _LibsvmFile(file)
+    except OSError as error:  # no permission, or a name that is too long
+        raise ModelFileError(f"{source}: {binary} cannot be read: {error.strerror}") from error
     raise ModelFileError(
         f"{source}: there is no model file {base}, with or without .model, .svm or .brd"
     )
@@ -133,7 +115,7 @@ class _LibsvmFile:
 
     def __init__(self, file: Path) -> None:
         self._source = str(file)
-        self._model = parse_libsvm(file.read_bytes(), self._source)
+        self._model = read_model(file)
         if self._model.is_precomputed:
             raise ModelFileError(
                 f"{self._source}: the kernel is precomputed, so the model needs kernel values with "
@@ -163,8 +145,8 @@ class _BordersFile:
     is_bare = False
 
     def __init__(self, base: Path) -> None:
-        self._base, self._machine = base, read_borders(base)
-        self.n_features = self._machine.n_features_in_
+        self._base, self.machine = base, read_borders(base)
+        self.n_features = self.machine.n_features_in_
 
     def with_features(self, n_features: int) -> Callable[[Partition], TrainedBinary]:
         if n_features != self.n_features:
@@ -172,14 +154,4 @@ class _BordersFile:
                 f"{self._base}: the border samples have {self.n_features} features instead of "
                 f"{n_features}"
             )
-        # tanh(p) = 2 / (1 + exp(-2p)) - 1
-        calibrator = logistic_calibrator("temperature", 2.0, 0.0)
-        return lambda partition: TrainedBinary(
-            str(partition.binary), Output.MARGIN, self._machine, calibrator
-        )
-
-
-def _labels_of(scheme: Scheme) -> NDArray[Any]:
-    """Return the labels as an array of one type: all as text if some are text."""
-    is_mixed = len({isinstance(label, str) for label in scheme.classes}) > 1
-    return np.array([str(label) if is_mixed else label for label in scheme.classes])
+        return lambda partition: border_binary(str(partition.binary), self.machine)

@@ -7,6 +7,7 @@ coefficients in the machines against the other classes, and its features as ``in
 from __future__ import annotations
 
 import math
+import os
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -18,19 +19,22 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from sklearn.datasets import load_svmlight_file
 
-from polytomy.errors import ModelFileError
+from polytomy.errors import ArgumentError, ModelFileError
+from polytomy.persistence.model_files import LARGEST_TEXT_BYTES, open_model_file, size_of
 from polytomy.svm.kernel_functions import LARGEST_DEGREE, KernelFunction
 
-__all__ = ["LibsvmModel", "parse_libsvm", "print_libsvm"]
+__all__ = ["LibsvmModel", "parse_libsvm", "print_libsvm", "read_model"]
 
 #: LIBSVM's names of kernels, and scikit-learn's.
 _KERNELS = {"linear": "linear", "polynomial": "poly", "rbf": "rbf", "sigmoid": "sigmoid"}
 _PRECOMPUTED = "precomputed"
 _TYPES = ("c_svc", "nu_svc")
+_OTHER_TYPES = ("one_class", "epsilon_svr", "nu_svr")
 _KEYS = {
     *("svm_type", "kernel_type", "degree", "gamma", "coef0", "nr_class", "total_sv", "rho"),
     *("label", "probA", "probB", "prob_density_marks", "nr_sv"),
 }
+_LONGEST_KEY = max(map(len, _KEYS))
 # Samples become rows of this many numbers, so memory must be bounded.
 _LARGEST_INDEX = 2**26
 _PAIR = re.compile(rb"[0-9]+:[-+.0-9eE]+")
@@ -77,13 +81,32 @@ class LibsvmModel:
         yield from ((i, j) for i in range(n_classes) for j in range(i + 1, n_classes))
 
 
+def read_model(path: str | os.PathLike[str]) -> LibsvmModel:
+    """Return the model in a file; ModelFileError if it is not one.
+
+    Messages do not quote a file that is not a model: a control file can name any file.
+    """
+    source = os.fspath(path)
+    with open_model_file(path) as file:
+        head = file.read(_LONGEST_KEY + 1)
+        if head.split(b" ")[0].decode("ascii", "replace") not in _KEYS:
+            raise ModelFileError(f"{source}: this is not a LIBSVM model")
+        if size_of(file) > LARGEST_TEXT_BYTES:
+            raise ModelFileError(
+                f"{source}: the file is larger than the limit of {LARGEST_TEXT_BYTES:,} bytes"
+            )
+        content = head + file.read(LARGEST_TEXT_BYTES)
+    return parse_libsvm(content, source)
+
+
 def parse_libsvm(content: bytes, source: str) -> LibsvmModel:
     """Return the model in a file's content; ModelFileError with the line if it is not one."""
     header, lines, first = _split(content, source)
     reader = _Header(header, source)
     svm_type = reader.word("svm_type")
     if svm_type not in _TYPES:
-        raise reader.fault("svm_type", f"is {svm_type:.20}; only c_svc and nu_svc are classifiers")
+        shown = svm_type if svm_type in _OTHER_TYPES else "unknown"
+        raise reader.fault("svm_type", f"is {shown}; only c_svc and nu_svc are classifiers")
     kernel, is_precomputed = _kernel(reader)
     labels = reader.integers("label")
     n_classes = reader.integer("nr_class")
@@ -95,6 +118,8 @@ def parse_libsvm(content: bytes, source: str) -> LibsvmModel:
     if not sum(n_vectors) == reader.integer("total_sv") == len(lines):
         raise reader.fault("total_sv", f"and nr_sv do not match the {len(lines)} lines after SV")
     n_pairs = n_classes * (n_classes - 1) // 2
+    # Before the coefficients: a file with a number for each pair is as large as memory must be.
+    rho = reader.numbers("rho", n_pairs)
     optional = [
         reader.numbers(key, n_pairs) if key in header else None for key in ("probA", "probB")
     ]
@@ -109,7 +134,7 @@ def parse_libsvm(content: bytes, source: str) -> LibsvmModel:
         tuple(n_vectors),
         vectors,
         coefficients,
-        reader.numbers("rho", n_pairs),
+        rho,
         *optional,
     )
 
@@ -157,7 +182,11 @@ def _split(content: bytes, source: str) -> tuple[dict[str, list[str]], list[byte
         if words == ["SV"]:
             return header, [each for each in lines[number:] if each.strip()], number + 1
         if not words or words[0] not in _KEYS or words[0] in header:
-            what = f"{words[0][:20]!r} is unknown or repeated" if words else "the line is empty"
+            what = "the line is empty"
+            if words:
+                # Only LIBSVM's own words are quoted: the file may be anything.
+                is_known = words[0] in _KEYS
+                what = f"{words[0]} is repeated" if is_known else "the first word is unknown"
             raise ModelFileError(f"{source}, line {number}: {what}; this is not a LIBSVM model")
         header[words[0]] = words[1:]
     raise ModelFileError(f"{source}: the line SV is missing; the file is incomplete")
@@ -213,7 +242,7 @@ def _kernel(reader: _Header) -> tuple[KernelFunction, bool]:
     if name == _PRECOMPUTED:
         return KernelFunction("linear"), True
     if name not in _KERNELS:
-        raise reader.fault("kernel_type", f"is {name:.20}, which is not a kernel of LIBSVM")
+        raise reader.fault("kernel_type", "is not a kernel of LIBSVM")
     kind = _KERNELS[name]
     gamma = 0.0 if kind == "linear" else reader.number("gamma")
     degree = reader.integer("degree") if kind == "poly" else 0
@@ -222,7 +251,10 @@ def _kernel(reader: _Header) -> tuple[KernelFunction, bool]:
     if degree > LARGEST_DEGREE:
         raise reader.fault("degree", f"is {degree}; polytomy reads degrees up to {LARGEST_DEGREE}")
     coef0 = reader.number("coef0") if kind in ("poly", "sigmoid") else 0.0
-    return KernelFunction(kind, gamma, degree, coef0), False
+    try:
+        return KernelFunction(kind, gamma, degree, coef0), False
+    except ArgumentError as error:
+        raise reader.fault("kernel_type", f"has a wrong parameter: {error}") from error
 
 
 def _vectors(

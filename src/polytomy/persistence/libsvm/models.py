@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,12 +20,11 @@ from polytomy.persistence.fitted import (
     fitted_classifier,
     order_in_scheme,
 )
-from polytomy.persistence.libsvm.model_text import LibsvmModel, parse_libsvm
+from polytomy.persistence.libsvm.model_text import LibsvmModel, read_model
 from polytomy.persistence.own.binaries import logistic_calibrator
 from polytomy.svm.machines import KernelMachine, VectorPool
 
 __all__ = [
-    "COUPLED",
     "VOTES",
     "binary_of_pair",
     "check_kernel_rows",
@@ -39,8 +37,8 @@ __all__ = [
 _DENSE_SHARE = 0.25
 #: The solver of models without probabilities: LIBSVM counts the votes of the machines.
 VOTES = "hamming"
-#: The solver of models with probabilities: LIBSVM couples those of the machines.
-COUPLED = "libsvm"
+# The solver of models with probabilities: LIBSVM couples those of the machines.
+_COUPLED = "libsvm"
 
 
 def read_libsvm(
@@ -66,7 +64,7 @@ def read_libsvm(
     -------
     fitted PolytomyClassifier
     """
-    model = parse_libsvm(Path(path).read_bytes(), os.fspath(path))
+    model = read_model(path)
     check_kernel_rows(model.is_precomputed, n_features, os.fspath(path))
     return classifier_from_libsvm(model, os.fspath(path), n_features)
 
@@ -87,7 +85,10 @@ def classifier_from_libsvm(
 ) -> PolytomyClassifier:
     """Return a LIBSVM model as a fitted one-vs-one classifier."""
     pool = pool_of(model, source, n_features)
-    scheme = one_vs_one(model.labels)
+    try:
+        scheme = one_vs_one(model.labels)
+    except ArgumentError as error:
+        raise ModelFileError(f"{source}: {error}") from error
     classes = np.unique(np.array(model.labels, dtype=np.int64))
     position = {label: i for i, label in enumerate(classes.tolist())}
     pairs = {pair: k for k, pair in enumerate(model.pairs())}
@@ -108,7 +109,7 @@ def classifier_from_libsvm(
         dichotomies,
         classes,
         scheme,
-        VOTES if model.prob_a is None else COUPLED,
+        VOTES if model.prob_a is None else _COUPLED,
         arrangements=[arrangement],
         # svm-predict breaks ties by the order of the labels in the file.
         tie_order=order_in_scheme(arrangement),

@@ -1,7 +1,8 @@
 """The container of a saved model: a zip archive with a few known members, read without trust.
 
-Sizes are checked before anything is unpacked. The description has a checksum of every member.
-Names of members are never used as paths.
+Sizes are checked before anything is unpacked. Members are then unpacked in small pieces and only up
+to the size that was checked, whatever their compressed data holds. The description has a checksum
+of every member. Names of members are never used as paths.
 """
 
 from __future__ import annotations
@@ -12,9 +13,8 @@ import os
 import struct
 import zipfile
 import zlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from io import BytesIO
-from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -22,8 +22,17 @@ from numpy.typing import NDArray
 
 from polytomy.errors import ModelFileError
 from polytomy.files import open_atomically, read_array, write_array
+from polytomy.persistence.model_files import open_model_file, size_of
 
-__all__ = ["DESCRIPTION", "ZIP_ERRORS", "Archive", "array_bytes", "write_archive"]
+__all__ = [
+    "DESCRIPTION",
+    "ZIP_ERRORS",
+    "Archive",
+    "array_bytes",
+    "find_size_problem",
+    "read_member",
+    "write_archive",
+]
 
 #: The member that describes the model and lists the other members.
 DESCRIPTION = "model.json"
@@ -44,6 +53,8 @@ ZIP_ERRORS: tuple[type[Exception], ...] = (
 # Unpacked, an archive may take this many times its size, or this many bytes if that is more.
 _LARGEST_RATIO = 256
 _FREE_BYTES = 2**26
+# A member is unpacked in pieces of this many bytes.
+_PIECE_BYTES = 2**20
 # The same date for every member, so that the same model gives the same file.
 _NO_DATE = (1980, 1, 1, 0, 0, 0)
 
@@ -80,6 +91,29 @@ def array_bytes(array: NDArray[Any]) -> bytes:
     return stream.getvalue()
 
 
+def find_size_problem(infos: Sequence[zipfile.ZipInfo], size: int) -> str:
+    """Return why the members of an archive of `size` bytes must not be unpacked, or ""."""
+    packed = sum(info.compress_size for info in infos)
+    if packed > size:
+        return f"the file of {size:,} bytes claims to hold {packed:,} bytes of packed members"
+    unpacked = sum(info.file_size for info in infos)
+    if unpacked > max(_FREE_BYTES, _LARGEST_RATIO * size):
+        return (
+            f"the file of {size:,} bytes would unpack to {unpacked:,} bytes, which is too many for "
+            "a saved model"
+        )
+    return ""
+
+
+def read_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
+    """Return a member, of which no more is unpacked than the size it declares."""
+    content = BytesIO()
+    with archive.open(info) as member:
+        while piece := member.read(_PIECE_BYTES):
+            content.write(piece)
+    return content.getvalue()
+
+
 class Archive:
     """The members of a saved model. Anything wrong with the file is a ModelFileError.
 
@@ -91,10 +125,9 @@ class Archive:
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.source = os.fspath(path)
         self._content: dict[str, bytes] = {}
-        with Path(path).open("rb") as file:
-            size = os.fstat(file.fileno()).st_size
+        with open_model_file(path) as file:
             try:
-                self._read(file, size)
+                self._read(file, size_of(file))
             except ModelFileError:
                 raise
             except ZIP_ERRORS as error:
@@ -108,12 +141,9 @@ class Archive:
                 raise self.fault("two members have the same name")
             if DESCRIPTION not in archive.namelist():
                 raise self.fault(f"{DESCRIPTION} is missing, so this is not a saved model")
-            unpacked = sum(info.file_size for info in infos)
-            if unpacked > max(_FREE_BYTES, _LARGEST_RATIO * size):
-                raise self.fault(
-                    f"the file of {size:,} bytes would unpack to {unpacked:,} bytes, which is too "
-                    "many for a saved model"
-                )
+            problem = find_size_problem(infos, size)
+            if problem:
+                raise self.fault(problem)
             # The same few words over and over take far more memory when they are parsed as JSON.
             description = archive.getinfo(DESCRIPTION)
             if description.file_size > max(2**22, 64 * description.compress_size):
@@ -124,7 +154,7 @@ class Archive:
             for info in infos:
                 if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
                     raise self.fault(f"member {info.filename!r} uses an unknown compression")
-                self._content[info.filename] = archive.read(info)
+                self._content[info.filename] = read_member(archive, info)
 
     def _read_description(self) -> dict[str, Any]:
         try:

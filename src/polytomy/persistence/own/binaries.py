@@ -77,11 +77,14 @@ def read_binary(
         columns = numbers.integers(fields.fields("columns"), below=2**31).astype(np.intp)
     estimator = estimators.read(fields.fields("estimator"))
     _check_method(estimator, output, fields)
+    calibrator = _read_calibrator(fields, estimators, numbers)
+    if calibrator is None and output in (Output.MARGIN, Output.LOG_ODDS):
+        raise fields.fault("calibrator", f"a map of a {output} to probabilities")
     return TrainedBinary(
         name,
         output,
         estimator,
-        _read_calibrator(fields, estimators, numbers),
+        calibrator,
         (classes[0], classes[1]),
         fields.integer("positive_index", least=0, most=1),
         columns=columns,

@@ -7,6 +7,7 @@ not caught: they would be mistakes of this package.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -24,7 +25,7 @@ from polytomy.persistence.own.composition_fields import read_composition
 from polytomy.persistence.own.estimator_kinds import SCALERS
 from polytomy.persistence.own.estimator_reader import EstimatorReader, features_of
 from polytomy.persistence.own.fields import Fields
-from polytomy.persistence.own.number_arrays import NumberReader
+from polytomy.persistence.own.number_arrays import NumberReader, checked_shape
 from polytomy.persistence.own.saving import (
     FLOATS,
     FORMAT,
@@ -38,9 +39,12 @@ from polytomy.persistence.own.templates import check_step_names
 from polytomy.persistence.own.values import read_labels
 from polytomy.scheme import Scheme
 from polytomy.scheme.ensemble import SchemeEnsemble
-from polytomy.scheme.reading import parse_with_warnings
+from polytomy.scheme.reading import resolve_tree
 
 __all__ = ["load_archive", "open_archive", "read_n_features"]
+
+# What a control text may hold that is not read as a partition or a brace.
+_QUOTES_AND_COMMENTS = re.compile(r'"(?:[^"\\\n\r]|\\[^\n\r])*"|#[^\n]*')
 
 
 def load_archive(path: str | os.PathLike[str], trusted: Sequence[str] = ()) -> Any:
@@ -143,19 +147,33 @@ def read_n_features(fields: Fields, binaries: Sequence[TrainedBinary] = ()) -> i
 
 
 def _read_scheme(archive: Archive, fields: Fields) -> Scheme | SchemeEnsemble:
-    if "n_schemes" not in fields:
-        return _read_text(archive, scheme_member(0))
-    n_schemes = fields.integer("n_schemes", least=1)
-    return SchemeEnsemble(_read_text(archive, scheme_member(k)) for k in range(n_schemes))
+    counts = [_count_partitions(each) for each in fields.fields("composition").all_fields("places")]
+    n_schemes = fields.integer("n_schemes", least=1) if "n_schemes" in fields else 1
+    if n_schemes != len(counts):
+        raise ModelFileError(f"there are {len(counts)} places for {n_schemes} schemes")
+    schemes = [_read_text(archive, scheme_member(k), count) for k, count in enumerate(counts)]
+    return SchemeEnsemble(schemes) if "n_schemes" in fields else schemes[0]
 
 
-def _read_text(archive: Archive, name: str) -> Scheme:
+def _count_partitions(place: Fields) -> int:
+    """Return the number of partitions of a scheme, as the description declares it."""
+    columns = place.fields("columns")
+    return sum(checked_shape(columns.items("shape"), columns.where)[:1])
+
+
+def _read_text(archive: Archive, name: str, n_partitions: int) -> Scheme:
     text = archive.text(name)
+    # A few packed bytes can hold a text that takes minutes to parse.
+    bare = _QUOTES_AND_COMMENTS.sub("", text)
+    if max(bare.count(";"), bare.count("{")) > n_partitions:
+        raise archive.fault(f"the scheme has more partitions than the {n_partitions} of the model")
+    source = Source(text, name)
     try:
+        tree = parse_text(source)
         # A design of a few words can stand for millions of partitions.
-        if _has_design(parse_text(Source(text, name))):
+        if _has_design(tree):
             raise archive.fault("the scheme contains a design, which saved schemes never do")
-        return parse_with_warnings(text, name)[0]
+        return resolve_tree(tree, source)[0]
     except ControlError as error:
         raise archive.fault(f"the scheme cannot be read: {error}") from error
 

@@ -10,17 +10,14 @@ import io
 import sys
 import zipfile
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import Any
 
 from polytomy.errors import Argument, ArgumentError, ModelFileError, PolytomyWarning, warn_caller
 from polytomy.files import read_array_header
-from polytomy.persistence.own.archive import ZIP_ERRORS
+from polytomy.persistence.own.archive import ZIP_ERRORS, find_size_problem, read_member
+from polytomy.persistence.own.skops_checks import check_skops_objects
 
 __all__ = ["dump_skops_objects", "load_skops_objects"]
-
-# Unpacked, the archive that skops wrote may take this many times its size, or this many bytes.
-_LARGEST_RATIO = 256
-_FREE_BYTES = 2**26
 
 
 def dump_skops_objects(objects: Sequence[Any]) -> bytes:
@@ -64,12 +61,11 @@ def load_skops_objects(content: bytes, trusted: Sequence[str], source: str) -> l
     source : name of the file, for messages
     """
     skops = _import_skops(f"{source} holds estimators that are not plain arrays")
-    problem = _size_problem(content)
-    if problem:
-        raise ModelFileError(f"{source}: skops cannot read its part of the file: {problem}")
+    content = _repack(content, source)
     try:
         untrusted = sorted(set(skops.get_untrusted_types(data=content)) - set(trusted))
         objects = [] if untrusted else skops.loads(content, trusted=list(trusted))
+        check_skops_objects([objects])
     except Exception as error:
         # skops does not document what a damaged file raises, and it calls the types' own code.
         raise ModelFileError(
@@ -87,23 +83,28 @@ def load_skops_objects(content: bytes, trusted: Sequence[str], source: str) -> l
     return objects
 
 
-def _size_problem(content: bytes) -> str:
-    """Return why an archive must not be unpacked, or an empty text."""
+def _repack(content: bytes, source: str) -> bytes:
+    """Return an archive that skops can read without harm: every size that it declares is true."""
+    repacked = io.BytesIO()
     try:
-        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive, zipfile.ZipFile(repacked, "w") as new:
             infos = archive.infolist()
-            n_bytes = sum(info.file_size for info in infos)
-            if n_bytes > max(_FREE_BYTES, _LARGEST_RATIO * len(content)):
-                return f"its {len(content):,} bytes would unpack to {n_bytes:,}"
+            problem = find_size_problem(infos, len(content))
+            if problem:
+                raise ValueError(problem)
             for info in infos:
+                member = read_member(archive, info)
                 if info.filename.endswith(".npy"):
-                    with archive.open(info) as member:
-                        header = read_array_header(cast(io.BufferedReader, member))
-                    if header.size != info.file_size:
-                        return f"an array of shape {header.shape} has the wrong size"
+                    header = read_array_header(io.BytesIO(member))
+                    if header.size != len(member):
+                        raise ValueError(f"an array of shape {header.shape} has the wrong size")
+                new.writestr(info.filename, member)
     except ZIP_ERRORS as error:
-        return str(error) or type(error).__name__
-    return ""
+        reason = str(error) or type(error).__name__
+        raise ModelFileError(
+            f"{source}: skops cannot read its part of the file: {reason}"
+        ) from error
+    return repacked.getvalue()
 
 
 def _type_names(objects: Sequence[Any]) -> str:

@@ -16,6 +16,7 @@ from polytomy.calibration.calibrators import Calibrator, UncalibratedMap
 from polytomy.calibration.option import Calibration, calibrate
 from polytomy.errors import ArgumentError, SchemeError
 from polytomy.inputs.rows import count_rows, take_columns
+from polytomy.inputs.sparse import check_sparse
 
 __all__ = [
     "Output",
@@ -84,6 +85,7 @@ class TrainedBinary:
 
     def scores(self, X: Any) -> NDArray[np.float64]:
         """Return for each row of X what the calibrator takes, or r where there is none."""
+        X = check_sparse(X)
         if self.output is Output.CONSTANT:
             return np.full(count_rows(X), self.constant)
         if self.columns is not None:

@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 import scipy.sparse
 
+from polytomy.errors import DataError
 from polytomy.inputs.rows import count_rows, take_block, take_columns, take_rows
 
 X = np.arange(12.0).reshape(4, 3)
@@ -46,3 +47,12 @@ def test_a_block_is_a_view_of_an_array_and_a_part_of_other_data():
     sparse = take_block(scipy.sparse.coo_array(X), slice(2, None))
     np.testing.assert_array_equal(sparse.toarray(), X[2:])
     assert take_block(X.tolist(), slice(0, 2)) == X[:2].tolist()
+
+
+@pytest.mark.parametrize(("value", "kind"), [(None, "NoneType"), (np.float64(3), "float64")])
+def test_values_without_rows_are_an_error(value, kind):
+    with pytest.raises(DataError) as error:
+        count_rows(value)
+    assert str(error.value) == (
+        f"X is a {kind}, which has no rows; it needs one row for each sample."
+    )

@@ -16,7 +16,6 @@ __all__ = ["MOST_ROWS_OR_COLUMNS", "check_csr_parts", "check_sparse", "is_sparse
 
 #: Limit on the rows and on the columns of sparse data: LIBSVM numbers them with 32 bits.
 MOST_ROWS_OR_COLUMNS = 2**31 - 1
-_LARGEST_INT32 = np.iinfo(np.int32).max
 
 
 def is_sparse(X: Any) -> bool:
@@ -83,18 +82,15 @@ def check_csr_parts(
     data: NDArray[Any], indices: NDArray[Any], indptr: NDArray[Any], shape: tuple[int, int]
 ) -> Any:
     """Return the CSR array with these parts, in canonical form; ValueError if they are invalid."""
-    data, indices, indptr = (
-        _numbers(data),
-        _integers("indices", indices),
-        _integers("indptr", indptr),
+    data, indices, indptr = _check_compressed(
+        _numbers(data), indices, indptr, n_offsets=shape[0] + 1, n_minor=shape[1]
     )
-    _check_offsets(indptr, shape[0], len(indices))
-    if data.shape != indices.shape:
-        raise _InvalidError(f"it has {len(data)} values but {len(indices)} indices")
-    used = slice(int(indptr[-1]))
-    _check_indices("indices", indices[used], shape[1])
     # Made anew: what a matrix remembers of its order may be out of date.
-    return _canonical(_compressed(sparse.csr_array, data[used], indices[used], indptr, shape), data)
+    rows = _compressed(sparse.csr_array, data, indices, indptr, shape)
+    if not rows.has_canonical_format:
+        rows = rows.copy()
+        rows.sum_duplicates()
+    return rows
 
 
 class _InvalidError(ValueError):
@@ -107,31 +103,21 @@ def _read_csr(X: Any) -> sparse.csr_array:
 
 
 def _read_csc(X: Any) -> sparse.csr_array:
-    data, indices = _numbers(X.data), _integers("indices", X.indices)
-    indptr = _integers("indptr", X.indptr)
-    _check_offsets(indptr, X.shape[1], len(indices))
-    if data.shape != indices.shape:
-        raise _InvalidError(f"it has {len(data)} values but {len(indices)} indices")
-    used = slice(int(indptr[-1]))
-    _check_indices("indices", indices[used], X.shape[0])
-    columns = _compressed(sparse.csc_array, data[used], indices[used], indptr, X.shape)
-    return _canonical(columns.tocsr())
+    parts = _check_compressed(
+        _numbers(X.data), X.indices, X.indptr, n_offsets=X.shape[1] + 1, n_minor=X.shape[0]
+    )
+    return _converted(_compressed(sparse.csc_array, *parts, X.shape).tocsr())
 
 
 def _read_bsr(X: Any) -> sparse.csr_array:
-    data, indices = _numbers(X.data, n_dimensions=3), _integers("indices", X.indices)
-    indptr = _integers("indptr", X.indptr)
-    height, width = data.shape[1:]
-    n_rows, n_columns = X.shape
+    data = _numbers(X.data, n_dimensions=3)
+    (n_rows, n_columns), (height, width) = X.shape, data.shape[1:]
     if height < 1 or width < 1 or n_rows % height or n_columns % width:
         raise _InvalidError(f"blocks of {height} × {width} do not fill the shape {X.shape}")
-    _check_offsets(indptr, n_rows // height, len(indices))
-    if len(data) != len(indices):
-        raise _InvalidError(f"it has {len(data)} blocks but {len(indices)} indices")
-    used = slice(int(indptr[-1]))
-    _check_indices("indices", indices[used], n_columns // width)
-    blocks = _compressed(sparse.bsr_array, data[used], indices[used], indptr, X.shape)
-    return _canonical(blocks.tocsr())
+    parts = _check_compressed(
+        data, X.indices, X.indptr, n_offsets=n_rows // height + 1, n_minor=n_columns // width
+    )
+    return _converted(_compressed(sparse.bsr_array, *parts, X.shape).tocsr())
 
 
 def _read_coo(X: Any) -> sparse.csr_array:
@@ -167,7 +153,7 @@ def _read_dia(X: Any) -> sparse.csr_array:
     n_rows, n_columns = X.shape
     is_inside = (offsets > -n_rows) & (offsets < n_columns)
     diagonals = (data[is_inside], offsets[is_inside].astype(np.int64))
-    return _canonical(sparse.dia_array(diagonals, shape=X.shape).tocsr())
+    return _converted(sparse.dia_array(diagonals, shape=X.shape).tocsr())
 
 
 _READERS: dict[str, Callable[[Any], sparse.csr_array]] = {
@@ -190,39 +176,48 @@ def _from_entries(
         )
     _check_indices("row", row, shape[0])
     _check_indices("col", column, shape[1])
-    return _canonical(sparse.coo_array((data, (row, column)), shape=shape).tocsr())
+    return _converted(sparse.coo_array((data, (row, column)), shape=shape).tocsr())
 
 
 def _compressed(
     container: Any, data: NDArray[Any], indices: NDArray[Any], indptr: NDArray[Any], shape: Any
 ) -> Any:
-    is_small = max(*shape, len(indices)) <= _LARGEST_INT32
-    kind = np.int32 if is_small else np.int64
+    # LIBSVM takes indices of 32 bits only.
+    kind = np.int32 if max(*shape, len(indices)) <= np.iinfo(np.int32).max else np.int64
     parts = data, indices.astype(kind, copy=False), indptr.astype(kind, copy=False)
     return container(parts, shape=shape)
 
 
-def _canonical(rows: Any, given: NDArray[Any] | None = None) -> sparse.csr_array:
-    """Return a CSR array with sorted indices and no duplicates; arrays of the user are copied."""
-    if rows.has_canonical_format:
-        return rows  # type: ignore[no-any-return]
-    if given is not None:
-        rows = rows.copy()
+def _converted(rows: Any) -> sparse.csr_array:
+    """Return a CSR array that SciPy made of checked parts, in canonical form."""
     rows.sum_duplicates()
-    return rows  # type: ignore[no-any-return]
+    converted: sparse.csr_array = _compressed(
+        sparse.csr_array, rows.data, rows.indices, rows.indptr, rows.shape
+    )
+    return converted
 
 
-def _check_offsets(indptr: NDArray[Any], n_rows: int, n_indices: int) -> None:
-    if len(indptr) != n_rows + 1:
-        raise _InvalidError(f"indptr has {len(indptr)} values; it must have {n_rows + 1}")
+def _check_compressed(
+    data: NDArray[Any], indices: Any, indptr: Any, *, n_offsets: int, n_minor: int
+) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+    """Return values, indices and offsets that belong together, without values that are not used."""
+    indices, indptr = _integers("indices", indices), _integers("indptr", indptr)
+    if len(indptr) != n_offsets:
+        raise _InvalidError(f"indptr has {len(indptr)} values; it must have {n_offsets}")
     if indptr[0] != 0:
         raise _InvalidError(f"indptr starts with {indptr[0]}, not with 0")
     # Compared, not subtracted: a difference may overflow.
     if np.any(decreases := indptr[1:] < indptr[:-1]):
         k = int(np.argmax(decreases)) + 1
         raise _InvalidError(f"indptr[{k}] is {indptr[k]}, less than the value before it")
-    if indptr[-1] > n_indices:
-        raise _InvalidError(f"indptr ends with {indptr[-1]}, but there are {n_indices} indices")
+    if indptr[-1] > len(indices):
+        raise _InvalidError(f"indptr ends with {indptr[-1]}, but there are {len(indices)} indices")
+    if len(data) != len(indices):
+        what = "values" if data.ndim == 1 else "blocks"
+        raise _InvalidError(f"it has {len(data)} {what} but {len(indices)} indices")
+    used = slice(int(indptr[-1]))
+    _check_indices("indices", indices[used], n_minor)
+    return data[used], indices[used], indptr
 
 
 def _check_indices(what: str, indices: NDArray[Any], n_values: int) -> None:

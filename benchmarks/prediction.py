@@ -5,6 +5,8 @@
   OneVsRestClassifier(CalibratedClassifierCV(SVC(), ensemble=False)).
 - One-vs-one logistic regressions, 26 and 242 classes: `predict`, compared with
   OneVsOneClassifier(LogisticRegression()), by a vote over the peer's own binaries.
+- One-vs-one linear machines on sparse text: `predict`, compared with itself without the check of
+  indices and offsets ("unchecked"), which costs what the ratio is below one.
 
 Data is standardised, with 70 % of each class for training; without POLYTOMY_DATA it is made up.
 Each time is the shortest of several, with peer and polytomy taking turns, on all threads of the
@@ -29,19 +31,26 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy import sparse
 from sklearn.calibration import CalibratedClassifierCV
+from sklearn.datasets import load_svmlight_file
 from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import train_test_split
 from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier
-from sklearn.svm import SVC
+from sklearn.svm import SVC, LinearSVC
 
 import polytomy as pt
 from benchmarks import data
 from polytomy.banks import Bank
 from polytomy.binary import TrainedBinary, adopt_fitted
-from polytomy.composition import plan_training
+from polytomy.composition import composition, plan_training
+from polytomy.inputs import samples, training_data
+from polytomy.inputs.sparse import check_sparse
 
 MACHINES = ("letter", "usps", "shuttle")
 REGRESSIONS = ("letter", "extra/omniglot_small")
+SPARSE = "extra/newsgroups20_sparse"
+MADE_SPARSE = "made-sparse"
 MADE = {"made-26": (26, 16, 400), "made-100": (100, 40, 40)}  # classes, features, rows per class
 N_COMPARED = 200
 PEER_REPEATS, REPEATS = 3, 9
@@ -121,7 +130,7 @@ def load(name: str) -> data.Split:
     return data.split(X, y, seed=0)
 
 
-def largest_difference(binaries: list[TrainedBinary], X: np.ndarray) -> float:
+def largest_difference(binaries: list[TrainedBinary], X: Any) -> float:
     X = X[:N_COMPARED]
     own = np.column_stack([binary.scores(X) for binary in binaries])
     return float(np.abs(Bank(binaries).scores(X) - own).max())
@@ -211,10 +220,64 @@ def measure_regressions(name: str, part: data.Split) -> Row:
     )
 
 
+def load_sparse(name: str) -> tuple[sparse.csr_matrix, np.ndarray]:
+    if name == MADE_SPARSE:
+        rng = np.random.default_rng(0)
+        y = np.repeat(np.arange(20), 500)
+        X = sparse.random(len(y), 20_000, 0.003, "csr", random_state=rng)
+        return X + sparse.csr_matrix((np.ones(len(y)), (np.arange(len(y)), y)), X.shape), y
+    home = data.folder()
+    if home is None:
+        raise FileNotFoundError("Set POLYTOMY_DATA to the folder of the datasets.")
+    X, y = load_svmlight_file(str(home / f"{name}.svmlight.gz"))
+    return X, y
+
+
+def measure_sparse(name: str) -> Row:
+    X, y = load_sparse(name)
+    parts = train_test_split(X, y, test_size=0.7, stratify=y, random_state=0)
+    X_train, X_test, y_train, _ = parts
+    ours = pt.PolytomyClassifier(LinearSVC(), random_state=0, n_jobs=2).fit(X_train, y_train)
+    bank = Bank(ours.binaries_)
+
+    def predict_unchecked() -> np.ndarray:
+        modules: list[Any] = [composition, samples, training_data]
+        for module in modules:
+            module.check_sparse = lambda X, name="X": X
+        try:
+            return np.asarray(ours.predict(X_test))
+        finally:
+            for module in modules:
+                module.check_sparse = check_sparse
+
+    others = float(np.mean(ours.predict(X_test) != predict_unchecked()))
+    peer_seconds, seconds, bank_seconds = time_in_turns(
+        (predict_unchecked, REPEATS),
+        (lambda: ours.predict(X_test), REPEATS),
+        (lambda: bank.decisions(X_test), REPEATS),
+    )
+    return Row(
+        "predict, sparse one-vs-one linear",
+        name,
+        len(ours.classes_),
+        X_test.shape[0],
+        "unchecked",
+        peer_seconds,
+        seconds,
+        peer_seconds / seconds,
+        bank_seconds,
+        peer_seconds / bank_seconds,
+        largest_difference(ours.binaries_, X_test),
+        others,
+        measure_peak_megabytes(predict_unchecked),
+        measure_peak_megabytes(lambda: ours.predict(X_test)),
+    )
+
+
 def show(row: Row) -> None:
     print(
         f"{row.work:34}{row.dataset:22}{row.classes:5}{row.samples:7}{row.peer:>22}"
-        f"{row.peer_seconds:9.3f}{row.seconds:9.4f}{row.ratio:8.1f}x"
+        f"{row.peer_seconds:9.3f}{row.seconds:9.4f}{row.ratio:8.2f}x"
         f"{row.bank_seconds:9.4f}{row.bank_ratio:8.1f}x{row.from_own:10.1e}{row.from_peer:10.1e}"
         f"{row.peer_megabytes:8.0f}{row.megabytes:8.0f}",
         flush=True,
@@ -227,9 +290,16 @@ def main(names: list[str]) -> None:
         f"{'bank s':>9}{'':9}{'from own':>10}{'from peer':>10}{'peer MB':>8}{'MB':>8}"
     )
     known = data.available((*MACHINES, *REGRESSIONS)) or list(MADE)
+    home = data.folder()
+    is_there = home is not None and (home / f"{SPARSE}.svmlight.gz").is_file()
+    known.append(SPARSE if is_there else MADE_SPARSE)
     rows = []
     for name in names or dict.fromkeys(known):
         print(f"{name} …", file=sys.stderr, flush=True)
+        if name in (SPARSE, MADE_SPARSE):
+            rows.append(measure_sparse(name))
+            show(rows[-1])
+            continue
         part = load(name)
         if name in MACHINES or name == "made-26":
             for scheme in ("one-vs-one", "one-vs-rest"):

@@ -541,3 +541,65 @@ def test_a_wrong_list_of_splits_is_refused(cv, words, iris):
     with pytest.raises(ArgumentError, match=words) as caught:
         PolytomyClassifier(GaussianNB(), cv=cv).fit(*iris)
     assert caught.value.parameter == "cv"
+
+
+# -- layouts of dense data ---------------------------------------------------------------------
+
+
+def _mapped(X, folder):
+    path = folder / "X.npy"
+    np.save(path, X)
+    return np.load(path, mmap_mode="r")
+
+
+def _read_only(X):
+    X = X.copy()
+    X.flags.writeable = False
+    return X
+
+
+FORMS = {
+    "list": lambda X, _: X.tolist(),
+    "objects": lambda X, _: X.astype(object),
+    "Fortran order": lambda X, _: np.asfortranarray(X),
+    "every other column": lambda X, _: np.repeat(X, 2, axis=1)[:, ::2],
+    "backwards": lambda X, _: X[::-1].copy()[::-1],
+    "byte-swapped": lambda X, _: X.astype(">f8"),
+    "extended precision": lambda X, _: X.astype(np.longdouble),
+    "read-only": lambda X, _: _read_only(X),
+    "memory-mapped": _mapped,
+    "masked, all shown": lambda X, _: np.ma.array(X),
+}
+
+
+@pytest.mark.parametrize("form", FORMS.values(), ids=FORMS.keys())
+@pytest.mark.parametrize("estimator", [SVC(), LinearSVC(random_state=0), LogisticRegression()])
+def test_answers_do_not_depend_on_the_layout_of_dense_data(estimator, form, iris, tmp_path):
+    X, y = iris
+    data = form(X, tmp_path)
+    plain = PolytomyClassifier(estimator, random_state=0).fit(X, y)
+    expected = plain.decisions(X)
+    fitted = PolytomyClassifier(estimator, random_state=0).fit(data, y)
+    np.testing.assert_allclose(fitted.decisions(X), expected, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(plain.decisions(data), expected, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(plain.composition_.decisions(data), expected, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        (np.zeros((150, 0)), "0 feature"),
+        (np.zeros((0, 4)), "0 sample"),
+        (np.zeros(600), "2D array"),
+        (np.zeros((1, 150, 4)), "dim 3"),
+        (np.float64(3), "2D array"),
+        (None, "2D array"),
+        (np.zeros((150, 4), dtype=complex), "Complex data"),
+    ],
+)
+def test_data_that_is_not_a_table_of_numbers_is_an_error(data, words, iris):
+    X, y = iris
+    with pytest.raises(ValueError, match=words):
+        PolytomyClassifier(SVC()).fit(data, y)
+    with pytest.raises(ValueError, match=words):
+        PolytomyClassifier(SVC(), random_state=0).fit(X, y).predict(data)

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from polytomy.errors import DataError
 from polytomy.inputs.rows import (
     count_rows,
     take_block,
@@ -104,3 +105,12 @@ def test_data_cannot_be_changed_through_the_result(make):
     else:
         protected.data[:] = 7
     np.testing.assert_array_equal(data.toarray() if hasattr(data, "toarray") else data, X)
+
+
+@pytest.mark.parametrize(("value", "kind"), [(None, "NoneType"), (np.float64(3), "float64")])
+def test_values_without_rows_are_an_error(value, kind):
+    with pytest.raises(DataError) as error:
+        count_rows(value)
+    assert str(error.value) == (
+        f"X is a {kind}, which has no rows; it needs one row for each sample."
+    )

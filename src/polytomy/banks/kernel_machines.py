@@ -19,7 +19,7 @@ from polytomy.banks.scaling import Scaling, peel_scalers
 from polytomy.banks.vector_union import Pool, pool_by_bytes, pool_by_index
 from polytomy.binary.answers import Output, TrainedBinary
 from polytomy.inputs.samples import Samples, input_key
-from polytomy.inputs.sparse import is_sparse
+from polytomy.inputs.sparse import check_sparse, is_sparse
 from polytomy.svm.kernel_functions import KernelFunction, squared_lengths
 
 __all__ = ["KernelGroup", "KernelMember", "is_exact", "kernel_member"]
@@ -84,7 +84,7 @@ def kernel_member(binary: TrainedBinary) -> KernelMember | None:
         return None
     coefficients = machine.dual_coef_
     if is_sparse(coefficients):
-        coefficients = coefficients.toarray()
+        coefficients = check_sparse(coefficients, "dual_coef_").toarray()
     sign = 1.0 if binary.positive_index == 1 else -1.0
     intercept = sign * float(np.ravel(machine.intercept_)[0])
     return KernelMember(

@@ -15,7 +15,7 @@ from polytomy.banks.scaling import Scaling, check_dense, peel_scalers
 from polytomy.binary.answers import Output, TrainedBinary
 from polytomy.calibration.calibrators import LogisticMap
 from polytomy.inputs.samples import Samples, blocks_of, input_key
-from polytomy.inputs.sparse import is_sparse
+from polytomy.inputs.sparse import check_sparse, is_sparse
 from polytomy.routines.runtime.dispatch import routine
 from polytomy.svm.kernel_functions import KernelFunction
 
@@ -193,7 +193,7 @@ def _weights_of(model: Any) -> Any:
     else:
         return None
     if is_sparse(weights):
-        return csr_array(weights).astype(np.float64)
+        return csr_array(check_sparse(weights, "coef_")).astype(np.float64)
     return np.ravel(weights).astype(np.float64)
 
 

@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array, vstack
+from scipy.sparse import vstack
 
-from polytomy.inputs.sparse import is_sparse
+from polytomy.inputs.sparse import check_sparse, is_sparse
 
 __all__ = ["Pool", "pool_by_bytes", "pool_by_index"]
 
@@ -39,10 +39,11 @@ def pool_by_index(vectors: Any, supports: Sequence[NDArray[np.intp]]) -> Pool:
     (array([1, 3]), [array([1, 0]), array([0])])
     """
     rows = np.unique(np.concatenate(supports)).astype(np.intp)
-    if is_sparse(vectors) and not (vectors.format == "csr" and vectors.has_canonical_format):
-        vectors = csr_array(vectors, copy=True)
-        vectors.sum_duplicates()
-    return Pool(vectors, rows, [np.searchsorted(rows, support) for support in supports])
+    return Pool(
+        check_sparse(vectors, "pool.vectors"),
+        rows,
+        [np.searchsorted(rows, support) for support in supports],
+    )
 
 
 def pool_by_bytes(matrices: Sequence[Any]) -> Pool:
@@ -57,7 +58,8 @@ def pool_by_bytes(matrices: Sequence[Any]) -> Pool:
     """
     known: dict[bytes, int] = {}
     parts, places = [], []
-    for matrix in matrices:
+    for each in matrices:
+        matrix = check_sparse(each, "support_vectors_")
         n_before = len(known)
         keys = _sparse_keys(matrix) if is_sparse(matrix) else _dense_keys(matrix)
         found = np.array([known.setdefault(key, len(known)) for key in keys], dtype=np.intp)
@@ -65,8 +67,6 @@ def pool_by_bytes(matrices: Sequence[Any]) -> Pool:
         parts.append(matrix[first_seen[new >= n_before]])
         places.append(found)
     vectors: Any = vstack(parts, format="csr") if is_sparse(parts[0]) else np.concatenate(parts)
-    if is_sparse(vectors):
-        vectors.sum_duplicates()
     return Pool(vectors, np.arange(len(known)), places)
 
 

@@ -15,7 +15,9 @@ from sklearn.utils.validation import check_is_fitted
 from polytomy.calibration.calibrators import Calibrator, UncalibratedMap
 from polytomy.calibration.option import Calibration, calibrate
 from polytomy.errors import ArgumentError, SchemeError
+from polytomy.inputs.pipelines import split_pipeline
 from polytomy.inputs.rows import count_rows, take_columns
+from polytomy.inputs.sparse import check_sparse
 
 __all__ = [
     "Output",
@@ -84,6 +86,7 @@ class TrainedBinary:
 
     def scores(self, X: Any) -> NDArray[np.float64]:
         """Return the input of the calibrator for each row of X, or r if there is no calibrator."""
+        X = check_sparse(X)
         if self.output is Output.CONSTANT:
             return np.full(count_rows(X), self.constant)
         if self.columns is not None:
@@ -214,6 +217,8 @@ def adopt_fitted(
     """
     if not is_fitted(model):
         raise SchemeError(f'Model "{name}", {model!r}, is not fitted. Fit it first.')
+    for attribute, value in getattr(split_pipeline(model)[1], "__dict__", {}).items():
+        check_sparse(value, f'{attribute} of model "{name}"')
     classes, positive_index = match_sides(model, negative, positive, name)
     return without_calibration(
         TrainedBinary(name, Output.LABEL, model, classes=classes, positive_index=positive_index)

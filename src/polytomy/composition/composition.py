@@ -19,6 +19,7 @@ from polytomy.composition.solver_option import Solver, check_solver, gives_proba
 from polytomy.composition.tree_walk import blocks_of_rows, is_walk_cheaper
 from polytomy.errors import Argument, ArgumentError, SchemeError
 from polytomy.inputs.rows import count_rows, take_block
+from polytomy.inputs.sparse import check_sparse
 from polytomy.scheme import Node, Scheme
 from polytomy.scheme.ensemble import SchemeEnsemble
 
@@ -130,6 +131,7 @@ class Composition:
         -------
         array of shape (n_samples, n_classes)
         """
+        X = check_sparse(X)
         n_rows = count_rows(X)
         scores = np.empty((n_rows, len(self.classes)))
         for block in blocks_of_rows(n_rows, len(self.binaries)):

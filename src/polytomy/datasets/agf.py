@@ -42,22 +42,22 @@ class AgfTable:
         self.label_index = label_index
         size = self._vectors.stat().st_size
         with self._vectors.open("rb") as file:
-            head = np.frombuffer(file.read(4), "<i4")
-        self.n_features = int(head[0]) if len(head) else 0
+            head = file.read(4)
+        self.n_features = int.from_bytes(head, "little", signed=True) if len(head) == 4 else 0
         if self.n_features < 1:
             raise DataError(f"{self._vectors}: the file does not start with the number of features")
-        self._n_rows, rest = divmod(size - 4, 4 * self.n_features)
-        if rest or not self._n_rows:
+        self.n_rows, rest = divmod(size - 4, 4 * self.n_features)
+        if rest or not self.n_rows:
             raise DataError(
                 f"{self._vectors}: {size - 4} bytes of data are not a whole number of rows of "
                 f"{self.n_features} float32 features"
             )
         if self._classes is not None:
-            n_bytes, expected = self._classes.stat().st_size, 4 * self._n_rows
+            n_bytes, expected = self._classes.stat().st_size, 4 * self.n_rows
             if n_bytes != expected:
                 raise DataError(
                     f"{self._classes}: the file has {n_bytes} bytes; the int32 classes of "
-                    f"{self._n_rows} rows take {expected}"
+                    f"{self.n_rows} rows take {expected}"
                 )
 
     @property
@@ -67,8 +67,8 @@ class AgfTable:
 
     def blocks(self, n_rows: int) -> Iterator[RawBlock]:
         """Yield the samples, at most `n_rows` at a time; DataError gives the place of a bad one."""
-        for first in range(0, self._n_rows, n_rows):
-            count = min(n_rows, self._n_rows - first)
+        for first in range(0, self.n_rows, n_rows):
+            count = min(n_rows, self.n_rows - first)
             rows = np.arange(first + 1, first + count + 1, dtype=np.int64)
             size = count * self.n_features
             offset = 4 + 4 * first * self.n_features

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from polytomy.datasets.categories import Categories, CategoryIndex
 from polytomy.datasets.columns import Columns, Features, Target, choose_columns
 from polytomy.datasets.headers import is_header
-from polytomy.datasets.label_index import LabelIndex, UnknownLabelError
+from polytomy.datasets.label_index import InvalidLabelError, LabelIndex, show_label
 from polytomy.datasets.located_errors import error_at
 from polytomy.datasets.number_fields import is_text, why_not_a_number
 from polytomy.datasets.streams import Source
@@ -25,6 +25,8 @@ __all__ = ["DelimitedTable", "Dialect"]
 
 # Number of lines that show which columns hold text.
 _N_SAMPLED = 1000
+#: Limit on the number of columns of a text table.
+MOST_COLUMNS = 2**20
 
 
 class Dialect(NamedTuple):
@@ -61,6 +63,8 @@ class DelimitedTable:
     categories : see `polytomy.datasets.read_data`
     label_index : collects the labels
     """
+
+    n_rows = None
 
     def __init__(
         self,
@@ -194,8 +198,8 @@ class DelimitedTable:
         if column == self.columns.target:
             try:
                 self._label_number(text)
-            except UnknownLabelError as error:
-                return [f'label "{text}" {error}']
+            except InvalidLabelError as error:
+                return [f"label {show_label(text)} {error}"]
             except ValueError as error:
                 return [str(error)]
             return []
@@ -216,6 +220,10 @@ class DelimitedTable:
         ]
 
     def _fields(self, line: str, number: int) -> list[str]:
+        # Counted before the line is split: each field takes far more memory than its text.
+        if line.count(self._dialect.delimiter or " ") >= MOST_COLUMNS:
+            what = f"the line has more than {MOST_COLUMNS:,} fields, the limit"
+            raise error_at(self._source, what, line=number)
         try:
             return self._dialect.fields(line)
         except csv.Error:

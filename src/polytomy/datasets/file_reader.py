@@ -6,9 +6,7 @@ import os
 from collections.abc import Iterator
 from typing import Any
 
-import numpy as np
 from numpy.typing import ArrayLike
-from scipy.sparse import vstack
 
 from polytomy.datasets.agf import AgfTable
 from polytomy.datasets.categories import Categories, check_categories, encode_one_hot, expand_names
@@ -24,6 +22,7 @@ from polytomy.datasets.streams import Source, Stream, open_source
 from polytomy.datasets.svmlight import KernelTable, SvmlightTable
 from polytomy.datasets.table_blocks import RawBlock, Table
 from polytomy.datasets.text_lines import peek_line
+from polytomy.datasets.whole_table import check_size, join_blocks
 from polytomy.errors import Argument, ArgumentError, DataError
 
 __all__ = ["open_blocks", "read_data"]
@@ -88,14 +87,14 @@ def read_data(
     """
     check_categories(categories, in_blocks=False)
     table = _open_table(path, format, target, header, features, categories, classes)
-    blocks = list(table.blocks(_rows_per_block(table, None)))
-    parts = [block.X for block in blocks]
-    X: Any = np.concatenate(parts) if isinstance(parts[0], np.ndarray) else vstack(parts, "csr")
-    labels = None
-    if blocks[0].labels is not None:
-        labels = np.concatenate([block.labels for block in blocks if block.labels is not None])
-    rows = np.concatenate([block.row_numbers for block in blocks])
-    return _to_data(table, RawBlock(X, labels, rows), are_all=True)
+    source, n_rows = os.fspath(path), table.n_rows
+    if n_rows is not None:
+        check_size(source, n_rows * table.bytes_per_row)
+    whole = join_blocks(source, table.blocks(_rows_per_block(table, None)), n_rows)
+    if table.categories:
+        n_values = sum(len(index.values) for index in table.categories.values())
+        check_size(source, 8 * len(whole.X) * (whole.X.shape[1] + n_values))
+    return _to_data(table, whole, are_all=True)
 
 
 def open_blocks(
@@ -203,7 +202,11 @@ def _open_table(
     elif kind == "parquet":
         return ParquetTable(path, target=target, **options)
     else:
-        table = (NpzTable if kind == "npz" else AgfTable)(path, **labels)
+        table = (
+            NpzTable(path, n_features=n_features, **labels)
+            if kind == "npz"
+            else AgfTable(path, **labels)
+        )
     if n_features is not None and table.n_features != n_features:
         raise DataError(
             f"{os.fspath(path)}: expected {n_features} features; found {table.n_features}"

@@ -8,6 +8,7 @@ import io
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -20,6 +21,7 @@ from polytomy.datasets.formats import find_format
 from polytomy.datasets.parquet import import_pyarrow
 from polytomy.errors import Argument, ArgumentError
 from polytomy.files import open_atomically
+from polytomy.inputs.sparse import check_sparse
 
 __all__ = ["write_data"]
 
@@ -58,6 +60,7 @@ def write_data(
     <BLANKLINE>
     """
     kind = find_format(path, format)
+    data = replace(data, X=check_sparse(data.X, "data.X"))
     if kind == "agf":
         _write_agf(Path(path), data)
         return

@@ -13,6 +13,7 @@ from polytomy.errors import Argument
 __all__ = ["is_header"]
 
 _FEWEST_STEPS = 3
+_MOST_DIGITS = 20
 
 
 def is_header(
@@ -70,7 +71,7 @@ def _is_position(target: int, fields: Sequence[str]) -> bool:
 
 def _steps_evenly(fields: Sequence[str]) -> bool:
     """Return whether the fields, except for one word, are evenly spaced integers."""
-    numbers = [int(field) for field in fields if field.isdecimal()]
+    numbers = [int(field) for field in fields if field.isdecimal() and len(field) < _MOST_DIGITS]
     n_words = sum(why_not_a_number(field) is not None for field in fields)
     if n_words > 1 or len(numbers) < max(_FEWEST_STEPS, len(fields) - 1):
         return False

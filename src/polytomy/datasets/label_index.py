@@ -11,15 +11,18 @@ from numpy.typing import ArrayLike, NDArray
 
 from polytomy.datasets.located_errors import error_at
 
-__all__ = ["LabelIndex", "UnknownLabelError", "number_labels", "typed_labels"]
+__all__ = ["InvalidLabelError", "LabelIndex", "number_labels", "show_label", "typed_labels"]
 
 _INTEGER = re.compile(r"-?(?:0|[1-9][0-9]{0,17})")
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _MOST_NAMED = 10
+#: Limit on the length of a label: an array of labels takes room for the longest one in each row.
+LONGEST_LABEL = 1000
+_LONGEST_SHOWN = 40
 
 
-class UnknownLabelError(ValueError):
-    """A label that is not one of the given classes."""
+class InvalidLabelError(ValueError):
+    """A label that is not one of the given classes, or text that cannot be a label."""
 
 
 def typed_labels(texts: Sequence[str]) -> NDArray[Any]:
@@ -61,9 +64,11 @@ class LabelIndex:
         self._numbers: dict[Any, int] = {}
 
     def number(self, label: Any) -> int:
-        """Return the number of a label; UnknownLabelError if it is not one of the classes."""
+        """Return the number of a label; InvalidLabelError if it is not one of the classes."""
         number = self._numbers.get(label)
         if number is None:
+            if isinstance(label, str):
+                _check_text(label)
             number = len(self._numbers) if self._classes is None else self._find(label)
             self._numbers[label] = number
         return number
@@ -94,7 +99,27 @@ class LabelIndex:
         if len(same) == 1:
             return same[0]
         shown = ", ".join(written[:_MOST_NAMED]) + " …" * (len(written) > _MOST_NAMED)
-        raise UnknownLabelError(f"is not one of the classes {shown}")
+        raise InvalidLabelError(f"is not one of the classes {shown}")
+
+
+def _check_text(label: str) -> None:
+    if len(label) > LONGEST_LABEL:
+        raise InvalidLabelError(f"is longer than the limit of {LONGEST_LABEL} characters")
+    if "\0" in label:  # arrays of text end there
+        raise InvalidLabelError("has a NUL character")
+    try:
+        label.encode()
+    except UnicodeEncodeError:
+        raise InvalidLabelError("is not valid Unicode text") from None
+
+
+def show_label(label: Any) -> str:
+    """Return a label in quotes for messages: short, and without unprintable characters."""
+    if isinstance(label, float) and label.is_integer():
+        label = int(label)
+    text = str(label)
+    text = text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}…"
+    return f'"{text}"' if text.isprintable() else ascii(text)
 
 
 def _value(label: Any) -> float | None:
@@ -120,14 +145,19 @@ def number_labels(
         first = int(np.argmin(np.isfinite(labels)))
         what = f"the label is missing ({labels[first]})"
         raise error_at(source, what, row=int(row_numbers[first]))
+    if (
+        labels.dtype.kind == "U"
+        and (is_blank := np.strings.str_len(np.strings.strip(labels)) == 0).any()
+    ):
+        row = int(row_numbers[np.argmax(is_blank)])
+        raise error_at(source, "the label is missing", row=row)
     try:
         return index.numbers(labels)
-    except UnknownLabelError:
+    except InvalidLabelError:
         pass
     for label, row in zip(labels.tolist(), row_numbers.tolist(), strict=True):
         try:
             index.number(label)
-        except UnknownLabelError as error:
-            shown = int(label) if isinstance(label, float) and label.is_integer() else label
-            raise error_at(source, f'label "{shown}" {error}', row=row) from None
+        except InvalidLabelError as error:
+            raise error_at(source, f"label {show_label(label)} {error}", row=row) from None
     raise AssertionError("labels that are known one by one are also known together")

@@ -21,6 +21,7 @@ from polytomy.errors import DataError, PythonOnly
 __all__ = ["LvqTable"]
 
 _COMMENT = b"#"
+_MOST_DIGITS = 10
 
 
 class LvqTable:
@@ -34,6 +35,7 @@ class LvqTable:
     """
 
     feature_names = None
+    n_rows = None
     categories: Mapping[int, CategoryIndex] = {}
 
     def __init__(self, path: Source, *, has_labels: bool, label_index: LabelIndex) -> None:
@@ -42,7 +44,7 @@ class LvqTable:
         if head is None:
             raise DataError(f"{source}: the file is empty")
         count = head.lines[0].split()[0]
-        if not count.isdigit() or int(count) < 1:
+        if not _is_count(count):
             what = "the first line must start with the number of features"
             raise error_at(source, what, line=head.numbers[0])
         if len(head.lines) < 2:
@@ -79,3 +81,7 @@ class LvqTable:
         """Yield the samples, at most `n_rows` at a time; DataError gives the place of a bad one."""
         for block in self._table.blocks(n_rows):
             yield block if self._has_labels else block._replace(labels=None)
+
+
+def _is_count(word: bytes) -> bool:
+    return word.isdigit() and int(word[:_MOST_DIGITS]) >= 1 and len(word) < _MOST_DIGITS

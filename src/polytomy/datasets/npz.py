@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import zipfile
 import zlib
@@ -11,13 +12,14 @@ from typing import Any, BinaryIO, cast
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
 from polytomy.datasets.categories import CategoryIndex
 from polytomy.datasets.label_index import LabelIndex, number_labels
+from polytomy.datasets.svmlight import LARGEST_INDEX
 from polytomy.datasets.table_blocks import RawBlock, check_finite
-from polytomy.errors import DataError, PythonOnly
+from polytomy.errors import Argument, DataError, PythonOnly
 from polytomy.files import read_array, read_array_header
+from polytomy.inputs.sparse import check_csr_parts
 
 __all__ = ["NpzTable"]
 
@@ -33,6 +35,7 @@ class NpzTable:
     Parameters
     ----------
     path : file
+    n_features : expected number of features; None to take what the file has
     has_labels : whether to read the labels
     label_index : collects the labels
     """
@@ -40,8 +43,14 @@ class NpzTable:
     categories: Mapping[int, CategoryIndex] = {}
 
     def __init__(
-        self, path: str | os.PathLike[str], *, has_labels: bool, label_index: LabelIndex
+        self,
+        path: str | os.PathLike[str],
+        *,
+        n_features: int | None,
+        has_labels: bool,
+        label_index: LabelIndex,
     ) -> None:
+        self._most_columns = max(LARGEST_INDEX, n_features or 0)
         self._path, self._source, self.label_index = path, os.fspath(path), label_index
         with self._archive() as archive:
             names = {info.filename.removesuffix(".npy") for info in archive.infolist()}
@@ -55,20 +64,25 @@ class NpzTable:
                     f"{self._source}: the file has no array y with the labels.",
                     PythonOnly(" Use target=None to read it without labels."),
                 )
-            self.feature_names = None
-            if "feature_names" in names:
-                self.feature_names = tuple(self._read(archive, "feature_names").tolist())
-            self._n_rows, self.n_features = self._shape(archive)
-        if self._n_rows == 0:
-            raise DataError(f"{self._source}: X has no rows")
-        if self._labels is not None and self._labels.shape != (self._n_rows,):
+            self.n_rows, self.n_features = self._shape(archive)
+            for count, what in ((self.n_rows, "rows"), (self.n_features, "columns")):
+                if count < 1:
+                    raise DataError(f"{self._source}: X has no {what}")
+            self.feature_names = self._names(archive) if "feature_names" in names else None
+            self._n_values = 0
+            if self._is_sparse:
+                with archive.open("data.npy") as member:
+                    self._n_values = math.prod(read_array_header(cast(BinaryIO, member)).shape)
+        if self._labels is not None and self._labels.shape != (self.n_rows,):
             raise DataError(
-                f"{self._source}: X has {self._n_rows} rows, but y has shape {self._labels.shape}"
+                f"{self._source}: X has {self.n_rows} rows, but y has shape {self._labels.shape}"
             )
 
     @property
     def bytes_per_row(self) -> int:
-        """Size of a sample in memory."""
+        """Size of a sample in memory; of sparse samples, the average."""
+        if self._is_sparse:
+            return 12 * self._n_values // self.n_rows + 8
         return 8 * self.n_features
 
     def blocks(self, n_rows: int) -> Iterator[RawBlock]:
@@ -94,29 +108,36 @@ class NpzTable:
             header = read_array_header(cast(BinaryIO, member))
             if not header.is_fortran:
                 row_bytes = header.dtype.itemsize * self.n_features
-                for first in range(0, self._n_rows, n_rows):
-                    size = row_bytes * min(n_rows, self._n_rows - first)
+                for first in range(0, self.n_rows, n_rows):
+                    size = row_bytes * min(n_rows, self.n_rows - first)
                     content = member.read(size)
                     if len(content) < size:
                         raise DataError(f"{self._source}: X is truncated")
                     part = np.frombuffer(content, header.dtype).reshape(-1, self.n_features)
                     yield part.astype(np.float64)
                 return
-        yield from _slices(self._read(archive, "X").astype(np.float64), n_rows)
+        for part in _slices(self._read(archive, "X"), n_rows):
+            yield part.astype(np.float64)
 
-    def _sparse(self, archive: zipfile.ZipFile) -> csr_array:
+    def _sparse(self, archive: zipfile.ZipFile) -> Any:
         data, indices, indptr = (self._read(archive, part) for part in _SPARSE_PARTS[:3])
-        shape = (self._n_rows, self.n_features)
+        if data.dtype.kind not in "biuf":
+            raise DataError(f"{self._source}: X has type {data.dtype}; it must be numeric")
+        shape = (self.n_rows, self.n_features)
         try:
-            matrix = csr_array((data.astype(np.float64), indices, indptr), shape=shape)
-            matrix.check_format(full_check=True)
+            return check_csr_parts(data.astype(np.float64), indices, indptr, shape)
         except ValueError as error:
             raise DataError(f"{self._source}: X is not a valid CSR matrix: {error}") from error
-        return matrix
 
     def _shape(self, archive: zipfile.ZipFile) -> tuple[int, int]:
         if self._is_sparse:
-            shape = tuple(self._read(archive, "shape").tolist())
+            values = self._read(archive, "shape")
+            if values.dtype.kind not in "iu" or values.ndim != 1:
+                raise DataError(
+                    f"{self._source}, array shape: {values.tolist()} is not a shape; it must be "
+                    "two integers"
+                )
+            shape = tuple(values.tolist())
         else:
             with archive.open("X.npy") as member:
                 header = read_array_header(cast(BinaryIO, member))
@@ -125,7 +146,23 @@ class NpzTable:
             shape = header.shape
         if len(shape) != 2:
             raise DataError(f"{self._source}: X has shape {shape}; it must have two dimensions")
+        if self._is_sparse and shape[1] > self._most_columns:
+            raise DataError(
+                f"{self._source}: X has {shape[1]} columns, more than {self._most_columns}. If "
+                "that is correct, set the number of features: ",
+                Argument("features", shape[1]),
+                ".",
+            )
         return int(shape[0]), int(shape[1])
+
+    def _names(self, archive: zipfile.ZipFile) -> tuple[str, ...]:
+        names = self._read(archive, "feature_names")
+        if names.dtype.kind != "U" or names.shape != (self.n_features,):
+            raise DataError(
+                f"{self._source}, array feature_names: an array of {names.dtype} of shape "
+                f"{names.shape} does not name the {self.n_features} columns of X"
+            )
+        return tuple(names.tolist())
 
     def _read(self, archive: zipfile.ZipFile, name: str) -> NDArray[Any]:
         info = archive.getinfo(f"{name}.npy")

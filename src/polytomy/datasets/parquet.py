@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 
 from polytomy.datasets.categories import Categories, CategoryIndex
 from polytomy.datasets.columns import Columns, Features, Target, choose_columns
-from polytomy.datasets.label_index import LabelIndex, number_labels
+from polytomy.datasets.label_index import LONGEST_LABEL, LabelIndex, number_labels
 from polytomy.datasets.located_errors import error_at
 from polytomy.datasets.table_blocks import RawBlock
 from polytomy.errors import Argument, ArgumentError, DataError
@@ -52,12 +53,11 @@ class ParquetTable:
     ) -> None:
         self._arrow = import_pyarrow()
         self._source, self.label_index = os.fspath(path), label_index
-        try:
+        with self._reporting("this is not a Parquet file"):
             self._file = self._arrow.parquet.ParquetFile(path)
-        except self._arrow.ArrowException as error:
-            raise DataError(f"{self._source}: this is not a Parquet file: {error}") from error
-        schema = self._file.schema_arrow
-        if self._file.metadata.num_rows == 0:
+            schema = self._file.schema_arrow
+            self.n_rows = int(self._file.metadata.num_rows)
+        if self.n_rows < 1:
             raise DataError(f"{self._source}: the file has no rows")
         names = schema.names
         self.columns: Columns = choose_columns(self._source, len(names), names, target, features)
@@ -73,6 +73,21 @@ class ParquetTable:
                 if is_text:
                     message += [". Use ", Argument("categories", "one-hot"), " for text columns."]
                 raise error_at(self._source, *message, column=self.columns.features[k], names=names)
+
+        label = self.columns.target
+        if label is not None and not self._is_label(kind := schema.field(label).type):
+            what = f"the column has type {kind}; labels must be numbers, text or booleans"
+            raise error_at(self._source, what, column=label, names=names)
+
+    @contextmanager
+    def _reporting(self, problem: str) -> Iterator[None]:
+        """Raise DataError for what pyarrow raises if a file is damaged."""
+        try:
+            yield
+        except (self._arrow.ArrowException, OSError, UnicodeDecodeError) as error:
+            if isinstance(error, OSError) and error.errno is not None:
+                raise  # the file cannot be read at all
+            raise DataError(f"{self._source}: {problem}: {error}") from error
 
     @property
     def feature_names(self) -> tuple[str, ...]:
@@ -95,7 +110,7 @@ class ParquetTable:
         wanted = list(self.feature_names)
         target = None if self.columns.target is None else names[self.columns.target]
         first = 1
-        try:
+        with self._reporting("the Parquet file is damaged"):
             batches = self._file.iter_batches(
                 n_rows, columns=wanted if target is None else [*wanted, target]
             )
@@ -108,12 +123,18 @@ class ParquetTable:
                 if target is not None:
                     column = batch.column(target)
                     self._check_complete(column, self.columns.target, rows)
-                    values = np.asarray(column.to_pylist())
-                    labels = number_labels(self.label_index, values, rows, self._source)
+                    labels = self._label_numbers(column.to_pylist(), rows)
                 yield RawBlock(X, labels, rows)
                 first += len(batch)
-        except self._arrow.ArrowException as error:
-            raise DataError(f"{self._source}: the Parquet file is damaged: {error}") from error
+
+    def _label_numbers(self, values: list[Any], rows: NDArray[np.int64]) -> NDArray[np.intp]:
+        for value, row in zip(values, rows.tolist(), strict=True):
+            if value is None:  # a dictionary may hold missing values
+                raise self._error("the value is missing", row, self.columns.target)
+            if isinstance(value, str) and len(value) > LONGEST_LABEL:
+                what = f"the label is longer than the limit of {LONGEST_LABEL} characters"
+                raise self._error(what, row, self.columns.target)
+        return number_labels(self.label_index, np.asarray(values), rows, self._source)
 
     def _numbers(self, column: Any, k: int, rows: NDArray[np.int64]) -> NDArray[Any]:
         position = self.columns.features[k]
@@ -146,6 +167,11 @@ class ParquetTable:
         if types.is_dictionary(kind):
             kind = kind.value_type
         return bool(types.is_string(kind) or types.is_large_string(kind))
+
+    def _is_label(self, kind: Any) -> bool:
+        if self._arrow.types.is_dictionary(kind):
+            kind = kind.value_type
+        return self._is_text(kind) or self._is_number(kind)
 
     def _is_number(self, kind: Any) -> bool:
         types = self._arrow.types

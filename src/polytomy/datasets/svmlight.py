@@ -51,6 +51,7 @@ class SvmlightTable:
     """
 
     feature_names = None
+    n_rows = None
     categories: Mapping[int, CategoryIndex] = {}
     _is_zero_based = False
 

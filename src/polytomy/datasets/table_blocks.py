@@ -36,6 +36,7 @@ class Table(Protocol):
     Attributes
     ----------
     n_features : number of columns of a block's X
+    n_rows : number of rows; None if only reading all of them tells
     bytes_per_row : approximate size of a row of X
     feature_names : names of the features; None if the file has no names
     label_index : labels that the label numbers of blocks stand for
@@ -44,6 +45,9 @@ class Table(Protocol):
 
     @property
     def n_features(self) -> int: ...  # noqa: D102
+
+    @property
+    def n_rows(self) -> int | None: ...  # noqa: D102
 
     @property
     def bytes_per_row(self) -> int: ...  # noqa: D102

@@ -10,9 +10,11 @@ from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import csr_array, issparse
+from scipy.sparse import csr_array
 
 from polytomy.errors import DataError
+from polytomy.inputs.masked import refuse_masked
+from polytomy.inputs.sparse import check_sparse, is_sparse
 
 __all__ = ["ClassSamples", "Rows", "check_two_classes", "group_samples"]
 
@@ -42,7 +44,7 @@ class ClassSamples:
     @property
     def is_sparse(self) -> bool:
         """Whether the rows are sparse."""
-        return bool(issparse(self.rows))
+        return is_sparse(self.rows)
 
     @property
     def counts(self) -> NDArray[np.intp]:
@@ -112,6 +114,7 @@ def group_samples(X: Any, y: ArrayLike) -> ClassSamples:
     (('a', 'b'), array([0, 1, 3]), array([1., 0., 2.]))
     """
     rows = _features(X)
+    refuse_masked(y, "y")
     labels = _labels(y)
     number: defaultdict[Any, int] = defaultdict(count().__next__)  # in order of appearance
     numbers = np.fromiter(map(number.__getitem__, labels), dtype=np.intp, count=len(labels))
@@ -141,13 +144,10 @@ def check_two_classes(samples: ClassSamples) -> ClassSamples:
 
 
 def _features(X: Any) -> Rows:
-    rows: Rows = X
+    refuse_masked(X, "X")
+    rows: Rows = check_sparse(X)
     try:
-        if issparse(X):
-            rows = csr_array(rows, copy=True)
-            rows.sum_duplicates()
-        else:
-            rows = np.asarray(X)
+        rows = csr_array(rows) if is_sparse(rows) else np.asarray(rows)
         if np.iscomplexobj(rows):
             raise TypeError
         rows = rows.astype(np.float64, copy=False)

@@ -9,12 +9,19 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 from sklearn.utils import _safe_indexing
 
+from polytomy.errors import DataError
+
 __all__ = ["count_rows", "take_block", "take_columns", "take_rows", "take_values", "unchangeable"]
 
 
 def count_rows(X: Any) -> int:
     """Return the number of rows of an array, sparse matrix, frame or list."""
-    return int(X.shape[0]) if hasattr(X, "shape") else len(X)
+    try:
+        return int(X.shape[0]) if hasattr(X, "shape") else len(X)
+    except (IndexError, TypeError):
+        raise DataError(
+            f"X is a {type(X).__name__}, which has no rows; it needs one row for each sample."
+        ) from None
 
 
 def take_rows(X: Any, rows: NDArray[np.intp]) -> Any:

@@ -11,7 +11,9 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
 from polytomy.errors import DataError
+from polytomy.inputs.masked import refuse_masked
 from polytomy.inputs.rows import count_rows
+from polytomy.inputs.sparse import check_sparse
 
 __all__ = ["Samples", "blocks_of", "input_key"]
 
@@ -25,12 +27,13 @@ class Samples:
 
     Attributes
     ----------
-    raw : X
+    raw : X; sparse data with its indices checked, in canonical CSR form
     n_rows : int
     """
 
     def __init__(self, X: Any) -> None:
-        self.raw = X
+        refuse_masked(X, "X")
+        self.raw = check_sparse(X)
         self.n_rows = count_rows(X)
         self._as_numbers: dict[Hashable, Any] = {}
 

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import issparse
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
     _check_y,
@@ -17,6 +16,8 @@ from sklearn.utils.validation import (
 )
 
 from polytomy.errors import Argument, ArgumentError
+from polytomy.inputs.masked import refuse_masked
+from polytomy.inputs.sparse import check_sparse
 
 __all__ = ["check_batch_labels", "check_features", "check_training_data"]
 
@@ -25,6 +26,8 @@ def check_training_data(
     classifier: Any, X: Any, y: Any, *, reset: bool = True
 ) -> tuple[Any, NDArray[Any]]:
     """Return X in a form that all binaries take, and y as an array of labels."""
+    X = _check_memory(X)
+    refuse_masked(y, "y")
     if _is_left_to_estimator(X):
         X = validate_data(classifier, X, y, reset=reset, skip_check_array=True)[0]
         y = _check_y(y)
@@ -34,7 +37,7 @@ def check_training_data(
     else:
         X, y = validate_data(classifier, X, y, reset=reset, **_OPTIONS)
     check_classification_targets(y)
-    return _sort_sparse_indices(X), y
+    return X, y
 
 
 def check_batch_labels(y: NDArray[Any], classes: Any, known: NDArray[Any] | None) -> NDArray[Any]:
@@ -66,30 +69,22 @@ def check_batch_labels(y: NDArray[Any], classes: Any, known: NDArray[Any] | None
     return known
 
 
-def _sort_sparse_indices(X: Any) -> Any:
-    """Return sparse data with sorted 32-bit indices, and other data unchanged.
-
-    Worker processes get read-only data, which an estimator could not sort in place; and LIBSVM
-    accepts only 32-bit indices.
-    """
-    is_sparse: bool = issparse(X)
-    if not is_sparse:
-        return X
-    rowwise = X.tocsr()
-    if not rowwise.has_sorted_indices:
-        rowwise = rowwise.sorted_indices()
-    is_small = max(*rowwise.shape, rowwise.nnz) <= np.iinfo(np.int32).max
-    if is_small and rowwise.indices.dtype != np.int32:
-        parts = (rowwise.data, rowwise.indices.astype(np.int32), rowwise.indptr.astype(np.int32))
-        rowwise = type(rowwise)(parts, shape=rowwise.shape)
-    return rowwise
-
-
 def check_features(classifier: Any, X: Any) -> Any:
     """Return samples to predict, in a form that all binaries of a fitted classifier take."""
+    X = _check_memory(X)
     if _is_left_to_estimator(X):
         return validate_data(classifier, X, reset=False, skip_check_array=True)
-    return _sort_sparse_indices(validate_data(classifier, X, reset=False, **_OPTIONS))
+    return validate_data(classifier, X, reset=False, **_OPTIONS)
+
+
+def _check_memory(X: Any) -> Any:
+    """Return data whose sparse indices and masks are checked, before anything is computed with it.
+
+    Sparse data has sorted 32-bit indices: in worker processes it is read-only and could not be
+    sorted, and LIBSVM takes no other indices.
+    """
+    refuse_masked(X, "X")
+    return check_sparse(X)
 
 
 # Missing values are left to the binaries, which all check their input: a pipeline may impute them,

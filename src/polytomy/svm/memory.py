@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from polytomy.errors import Argument, ArgumentError
+from polytomy.inputs.machine_memory import CONTAINER_LIMITS, machine_memory
 from polytomy.inputs.sparse import is_sparse
 
 __all__ = [
@@ -30,29 +29,16 @@ CACHE_BYTES = 2**24
 _BLOCK_BYTES = 2**22
 
 _SHARE_OF_MEMORY = 4
-_UNKNOWN_MEMORY = 2**33
-
-# Files with the memory limit of a container, in the two versions of Linux's control groups.
-_CONTAINER_LIMITS = (
-    Path("/sys/fs/cgroup/memory.max"),
-    Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"),
-)
 
 
-def default_memory_budget(limit_files: Sequence[Path] = _CONTAINER_LIMITS) -> int:
+def default_memory_budget(limit_files: Sequence[Path] = CONTAINER_LIMITS) -> int:
     """Return a quarter of the memory of the machine, or of the container, in bytes.
 
     Parameters
     ----------
     limit_files : files that may hold a limit in bytes; others are ignored
     """
-    memory = _UNKNOWN_MEMORY
-    with suppress(AttributeError, OSError, ValueError):  # not a POSIX system
-        memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    for file in limit_files:
-        with suppress(OSError, ValueError):  # there is no file, or it says "max"
-            memory = min(memory, int(file.read_text()))
-    return memory // _SHARE_OF_MEMORY
+    return machine_memory(limit_files) // _SHARE_OF_MEMORY
 
 
 def check_budget(memory_budget: float | None) -> float:

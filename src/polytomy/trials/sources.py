@@ -13,10 +13,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import csr_array, get_index_dtype, issparse
+from scipy.sparse import csr_array
 
 from polytomy.datasets import read_data
 from polytomy.errors import Argument, ArgumentError, DataError
+from polytomy.inputs.masked import refuse_masked
+from polytomy.inputs.sparse import check_sparse, is_sparse
 from polytomy.trials.catalogue import CATALOGUE
 
 __all__ = [
@@ -68,8 +70,9 @@ class Dataset:
     class_indices: NDArray[np.intp]
 
     def __init__(self, name: str, X: Any, y: ArrayLike, order: Sequence[str] | None = None) -> None:
-        is_sparse = bool(issparse(X))
-        X = _sparse_rows(X) if is_sparse else np.asarray(X)
+        refuse_masked(X, "X")
+        # Several estimators of scikit-learn accept no sparse indices but those of 32 bits.
+        X = csr_array(check_sparse(X)) if is_sparse(X) else np.asarray(X)
         labels = np.asarray(y)
         if not name or name.startswith("."):
             raise ArgumentError(
@@ -108,8 +111,9 @@ class Dataset:
     def fingerprint(self) -> str:
         """Checksum of samples and labels, in order."""
         digest = hashlib.sha256(repr((self.X.shape, self.classes)).encode())
-        is_sparse = bool(issparse(self.X))
-        parts = (self.X.data, self.X.indices, self.X.indptr) if is_sparse else (self.X,)
+        parts: tuple[Any, ...] = (self.X,)
+        if is_sparse(self.X):
+            parts = (self.X.data, self.X.indices, self.X.indptr)
         for part in (*parts, self.class_indices.astype("<i4")):
             digest.update(np.ascontiguousarray(part).tobytes())
         return digest.hexdigest()
@@ -117,17 +121,6 @@ class Dataset:
     def __repr__(self) -> str:
         n_samples, n_features = self.X.shape
         return f"<Dataset {self.name}: {n_samples} × {n_features}, {len(self.classes)} classes>"
-
-
-def _sparse_rows(X: Any) -> csr_array:
-    """Return a CSR matrix, with 32-bit indices if they are wide enough.
-
-    Several estimators of scikit-learn accept no others.
-    """
-    rows = csr_array(X)
-    kind = get_index_dtype(maxval=max(rows.nnz, *rows.shape))
-    indices, ends = (each.astype(kind, copy=False) for each in (rows.indices, rows.indptr))
-    return csr_array((rows.data, indices, ends), shape=rows.shape)
 
 
 def _order_labels(labels: list[Any], order: Sequence[str] | None) -> NDArray[np.intp]:

@@ -122,6 +122,13 @@ def test_the_same_warning_of_many_binaries_is_shown_once(polytomy, here):
     assert outcome.err.count("Maximum iterations (1) reached") == 1
 
 
+def test_an_interrupt_is_a_message(polytomy, here):
+    with mock.patch("polytomy.cli.training.read_samples", side_effect=KeyboardInterrupt):
+        outcome = polytomy("train", "iris.csv", "-o", "m.polytomy")
+    assert outcome == (130, "", "polytomy: interrupted\n")
+    assert not (here / "m.polytomy").exists()
+
+
 @pytest.mark.parametrize("error", [ValueError("Input X is bad."), csv.Error("Input X is bad.")])
 def test_an_error_of_another_package_is_a_message(polytomy, here, error):
     with mock.patch("polytomy.cli.training.read_samples", side_effect=error):

@@ -2,8 +2,12 @@
 
 import json
 import os
+import signal
+import subprocess
+import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 
@@ -146,3 +150,25 @@ def test_a_precomputed_kernel_and_kernel_values_need_each_other(polytomy, flower
     words = '--estimator "svc kernel=precomputed" and --format kernel must be used together'
     assert outcome == (2, "", f"polytomy: {words}\n")
     assert not Path("p.polytomy").exists()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs POSIX signals")
+def test_ctrl_c_ends_training_and_leaves_the_old_model(start, here, model):
+    before = Path(model).read_bytes()
+    # Labels without any pattern make training long: it would take minutes.
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(4000, 20)), rng.integers(0, 3, 4000)
+    rows = [",".join([*map(str, row), f"class{label}"]) for row, label in zip(X, y, strict=True)]
+    text = "\n".join([",".join([f"f{k}" for k in range(20)] + ["label"]), *rows, ""])
+    line = "train", "-", "--estimator", "svc C=1e6", "-o", model
+    with start(*line, stdin=subprocess.PIPE) as process:
+        # When all is written, the command is running: the pipe holds less than the text.
+        process.stdin.write(text.encode())
+        process.stdin.close()
+        process.stdin = None
+        time.sleep(1.0)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+    assert (process.returncode, out, err) == (130, b"", b"polytomy: interrupted\n")
+    assert Path(model).read_bytes() == before
+    assert [path.name for path in here.iterdir() if path.name.startswith(".")] == []

@@ -55,8 +55,29 @@ class TestValue:
             'kind="gauss" is not known. Use one of "linear", "rbf", "poly", "sigmoid".'
         )
 
+    @pytest.mark.parametrize("degree", [-1, 1001, 2**31 - 1])
+    def test_an_absurd_degree_is_refused(self, degree):
+        with pytest.raises(ArgumentError) as error:
+            KernelFunction("poly", 1.0, degree)
+        assert str(error.value) == (
+            f"degree={degree} is not a degree from 0 to 1000. Degrees from 2 to 5 are usual."
+        )
+        assert KernelFunction("rbf", 1.0, degree) == KernelFunction("rbf", 1.0)
+
+    @pytest.mark.parametrize("degree", range(1, 21))
+    def test_powers_are_those_of_sklearn(self, degree):
+        # Inner products are small integers, so that rounding begins with the powers.
+        X = np.random.default_rng(degree).integers(-3, 4, size=(30, 3)).astype(float)
+        kernel = KernelFunction("poly", 1.0, degree, -2.0)
+        expected = sklearn_kernel(kernel, X, X)
+        assert (expected < 0).any() == (degree % 2 == 1)
+        np.testing.assert_allclose(kernel.matrix(X, X), expected, rtol=1e-14, atol=0)
+
 
 class TestOfMachines:
+    def test_a_machine_of_an_absurd_degree_has_no_kernel_function(self):
+        assert KernelFunction.from_parameters(SVC(kernel="poly", degree=1001), [[0.0]]) is None
+
     @pytest.mark.parametrize("kind", KINDS)
     @pytest.mark.parametrize("gamma", ["scale", "auto", 0.7, 2])
     @pytest.mark.parametrize("form", ["dense", "csr"])

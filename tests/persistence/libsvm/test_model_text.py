@@ -112,6 +112,17 @@ def test_probabilities_with_only_half_of_their_parameters_are_refused():
         parse_libsvm("\n".join(lines).encode(), "m")
 
 
+def test_an_absurd_degree_is_refused():
+    lines = "kernel_type polynomial\ndegree 2147483647\ncoef0 0"
+    text = _RBF.replace("kernel_type rbf", lines, 1)
+    assert text != _RBF
+    with pytest.raises(ModelFileError) as error:
+        parse_libsvm(text.encode(), "poly.model")
+    assert str(error.value) == (
+        "poly.model: degree is 2147483647; polytomy reads degrees up to 1000"
+    )
+
+
 @given(st.data())
 def test_a_changed_model_is_read_or_refused(data):
     content = bytearray(_RBF.encode())

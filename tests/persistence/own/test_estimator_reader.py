@@ -108,6 +108,8 @@ _MACHINE = ("binaries", 0, "estimator")
         ((*_MACHINE, "kernel"), ["rbf", "1", 0, 0], "is not a kernel with its gamma, degree"),
         ((*_MACHINE, "kernel"), ["rbf", 10**400, 0, 0], "is not a kernel with its gamma, degree"),
         ((*_MACHINE, "kernel"), ["cosine", 1.0, 0, 0.0], 'kind="cosine" is '),
+        ((*_MACHINE, "kernel"), ["poly", 1.0, 2**31 - 1, 0.0], "degree=2147483647 is not a degree"),
+        ((*_MACHINE, "kernel"), ["poly", 1.0, -1, 0.0], "degree=-1 is not a degree from 0 to 1000"),
         ((*_MACHINE, "kernel"), ["linear", 0, 0, 0.0], "a support vector machine with this kernel"),
         ((*_MACHINE, "pool"), 7, "pool of .* is not an integer from 0 to"),
         ((*_MACHINE, "rows", "shape"), [1], "is not as long as its rows"),

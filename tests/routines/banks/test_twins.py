@@ -19,8 +19,9 @@ PRECISIONS = {np.float64: 1e-12, np.float32: 2e-4}
 
 kinds = st.sampled_from(list(KINDS))
 twins = st.sampled_from(TWINS)
-# Around the sizes that the compiled side takes at once: 128 samples, 8 vectors and 4 features.
-sample_counts = st.sampled_from([0, 1, 2, 127, 128, 129, 260])
+# Around the sizes that the compiled side takes at once: 128 samples, or 16 of the last ones, 8
+# vectors and 4 features.
+sample_counts = st.sampled_from([0, 1, 2, 15, 16, 17, 127, 128, 129, 260])
 vector_counts = st.sampled_from([0, 1, 7, 8, 9, 17])
 feature_counts = st.sampled_from([1, 3, 4, 5, 8])
 
@@ -193,3 +194,22 @@ def test_votes_of_pairs_are_counted(seed: int, twin: ModuleType):
             expected[sample, winner[machine]] += 1
             expected[sample, loser[machine]] -= 1
     np.testing.assert_array_equal(votes, expected)
+
+
+@pytest.mark.parametrize("twin", TWINS)
+@pytest.mark.parametrize("degree", range(21))
+def test_powers_are_products_of_the_base(twin, degree):
+    x = np.linspace(-3, 3, 601)[np.newaxis]
+    values = x.copy()
+    twin.transform_products(values, np.zeros(1), np.zeros(601), (KINDS["poly"], 1.0, degree, 0.0))
+    exact = [math.prod([base] * degree) for base in x[0].tolist()]
+    np.testing.assert_allclose(values[0], exact, rtol=1e-14, atol=0)
+
+
+@pytest.mark.parametrize("twin", TWINS)
+def test_a_huge_power_takes_as_many_steps_as_it_has_digits(twin):
+    # With a product for each degree, this would take hours.
+    values = np.array([[-1.0, 1.0, 0.5, -2.0, 1 + 2.0**-30]])
+    function = KINDS["poly"], 1.0, 2**31 - 1, 0.0
+    twin.transform_products(values, np.zeros(1), np.zeros(5), function)
+    np.testing.assert_allclose(values[0], [-1, 1, 0, -np.inf, math.e**2], rtol=1e-6)

@@ -19,6 +19,9 @@ def test_vectors_and_classes_are_read_byte_by_byte(tmp_path):
     ("vectors", "classes", "words"),
     [
         (b"", b"", "does not start with the number of features"),
+        (b"\1\0", b"", "does not start with the number of features"),
+        (b"\xfe\xff\xff\xff" + bytes(8), b"", "does not start with the number of features"),
+        (b"\0\xca\x9a\x3b" + bytes(8), b"", "not a whole number of rows of 1000000000 float32"),
         (b"\0\0\0\0", b"", "does not start with the number of features"),
         (b"\1\0\0\0", b"", "0 bytes of data are not a whole number of rows"),
         (b"\2\0\0\0" + bytes(12), bytes(4), "12 bytes of data are not a whole number of rows of 2"),

@@ -111,3 +111,18 @@ def test_columns_that_do_not_exist_are_an_error(names, target, features, message
 def test_a_label_without_features_is_an_error():
     with pytest.raises(DataError, match=r"^a\.csv: there are no features besides the label$"):
         choose_columns("a.csv", 1, None, 0, None)
+
+
+def test_a_hundred_thousand_columns_are_chosen_at_once():
+    names = [f"column {k}" for k in range(100_000)]
+    assert choose_columns("a.csv", 100_000, names, None, names[::-1]).features[0] == 99_999
+    with pytest.raises(DataError, match=r'the header has the name "column 7" twice'):
+        choose_columns("a.csv", 100_000, [*names[:-1], "column 7"], None, None)
+    with pytest.raises(DataError, match=r"99999 more columns are missing"):
+        choose_columns("a.csv", 100_000, names, None, [f"no {k}" for k in range(100_000)])
+
+
+def test_long_names_are_cut_in_messages():
+    with pytest.raises(DataError) as error:
+        choose_columns("a.csv", 2, ["a" * 5000, "a" * 5000], None, None)
+    assert len(str(error.value)) < 300

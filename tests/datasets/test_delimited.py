@@ -82,3 +82,28 @@ def test_a_mistake_is_an_error_with_its_place(write_file, read_error, text, word
 def test_no_advice_on_text_columns_if_the_features_are_given(write_file, read_error):
     words = read_error(write_file(PLANTS + "1,big,oak"), features=["height", "width"])
     assert words == 'plants.csv, line 5, column 2 ("width"): "big" is not a number'
+
+
+def test_the_number_of_columns_is_limited(write_file, read_error, monkeypatch):
+    monkeypatch.setattr("polytomy.datasets.delimited.MOST_COLUMNS", 10)
+    path = write_file(",".join("1" * 10) + "\n")
+    assert read_data(path, header=False).n_features == 9
+    path = write_file(",".join("1" * 11) + "\n")
+    assert read_error(path, header=False).endswith(
+        "line 1: the line has more than 10 fields, the limit"
+    )
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"1,2,a\0\n1,2,a\n", "line 1, column 3: label 'a\\x00' has a NUL character"),
+        (b"1,2,a\n1,2\0,b\n", 'line 2, column 2: "2'),
+        (b"1,2,\xed\xa0\x80\n", "line 1: byte 0xed is not UTF-8 text; save the file as UTF-8"),
+        ("1,2,a\n".encode("utf-16"), "line 1: byte 0xff is not UTF-8 text; save the file as UTF-8"),
+        (b'1,2,"a\n1,2,b\n', "line 1: a quoted field does not end on this line"),
+        (b"1,2,a\n1,2," + b"b" * 5000, "is longer than the limit of 1000 characters"),
+    ],
+)
+def test_text_that_is_not_text_is_an_error(write_file, read_error, content, words):
+    assert words in read_error(write_file(content), header=False)

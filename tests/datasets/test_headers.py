@@ -68,3 +68,9 @@ def test_header_overrides_detection(write_file):
 def test_an_ambiguous_line_is_reported_with_its_number():
     with pytest.raises(DataError, match=r"^a\.csv, line 7: 1, 2, 3 … may be"):
         is_header(["1", "2", "3"], -1, None, "a.csv", 7)
+
+
+def test_numbers_of_thousands_of_digits_are_only_text(write_file):
+    first = ",".join(f"{k}{'9' * 5000}" for k in range(1, 5))
+    assert read_data(write_file(f"{first}\n1,2,3,oak\n"), header=True).X.tolist() == [[1, 2, 3]]
+    assert not is_header(["1", "5", "9" * 5000], -1, None, "d.csv", 1)

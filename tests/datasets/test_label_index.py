@@ -6,13 +6,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polytomy.datasets import Data, open_blocks, read_data, write_data
-from polytomy.datasets.label_index import LabelIndex, UnknownLabelError, number_labels
+from polytomy.datasets.label_index import (
+    InvalidLabelError,
+    LabelIndex,
+    number_labels,
+    show_label,
+)
 from polytomy.errors import DataError
 
 PLANTS = "height,width,kind\n1.5,2,oak\n0.5,3,corn\n7,-1e2,oak\n"
 
 
-@given(st.lists(st.text(min_size=1), min_size=1))
+_WORDS = st.text(min_size=1).filter(lambda text: text.strip() and "\0" not in text)
+
+
+@given(st.lists(_WORDS, min_size=1))
 def test_numbers_stand_for_the_labels_as_they_were_written(texts):
     index = LabelIndex()
     numbers = [index.number(text) for text in texts]
@@ -47,7 +55,7 @@ def test_labels_match_classes_by_spelling_or_by_value(write_file):
 
 
 def test_a_label_that_matches_two_classes_by_value_is_unknown():
-    with pytest.raises(UnknownLabelError, match=r"is not one of the classes 1, 1\.0"):
+    with pytest.raises(InvalidLabelError, match=r"is not one of the classes 1, 1\.0"):
         LabelIndex(["1", "1.0"]).number("1.00")
 
 
@@ -55,3 +63,31 @@ def test_a_missing_label_is_an_error_with_its_row():
     labels, rows = np.array([1.0, np.nan]), np.array([4, 9])
     with pytest.raises(DataError, match=r"^a\.npz, row 9: the label is missing \(nan\)$"):
         number_labels(LabelIndex(), labels, rows, "a.npz")
+
+
+@pytest.mark.parametrize(
+    ("label", "words"),
+    [
+        (" ", "is blank"),
+        ("a\0", "has a NUL character"),
+        ("\ud800", "is not valid Unicode text"),
+        ("a" * 1001, "is longer than the limit of 1000 characters"),
+    ],
+)
+def test_text_that_cannot_be_a_label_is_refused(label, words):
+    with pytest.raises(InvalidLabelError, match=words):
+        LabelIndex().number(label)
+
+
+def test_labels_in_messages_are_short_and_printable():
+    assert show_label("oak") == '"oak"'
+    assert show_label(3.0) == '"3"'
+    assert show_label("a\0") == r"'a\x00'"
+    assert show_label("a" * 50) == f'"{"a" * 40}…"'
+
+
+def test_small_and_large_integers_stay_integers():
+    labels = [1, 2**64 - 1, 2**64 - 2]
+    index = LabelIndex()
+    numbers = [index.number(label) for label in labels]
+    assert index.labels(numbers).tolist() == labels

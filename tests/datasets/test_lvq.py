@@ -24,6 +24,9 @@ def test_features_and_labels_are_read(tmp_path, read_error):
     [
         ("", "the file is empty"),
         ("two\n1 2 a\n", "line 1: the first line must start with the number of features"),
+        ("-2\n1 2 a\n", "line 1: the first line must start with the number of features"),
+        (f"{'9' * 5000}\n1 a\n", "line 1: the first line must start with the number of features"),
+        ("900000000\n1 a\n", "line 2: expected 900000000 features and a label; found 2 fields"),
         ("2\n", "the file has no data after the number of features"),
         ("2\n1 2 3 a\n", "line 2: expected 2 features and a label; found 4 fields"),
         ("2\n1 2 a\n1 a\n", "line 3: expected 3 fields; found 2"),

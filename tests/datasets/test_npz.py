@@ -28,7 +28,18 @@ def test_arrays_in_fortran_order_are_read_in_blocks(tmp_path):
         ({"X": np.array([[None]], dtype=object), "y": [1]}, "holds objects"),
         (
             {"data": [1.0], "indices": [9], "indptr": [0, 1], "shape": [1, 2], "y": [1]},
-            "X is not a valid CSR matrix",
+            "X is not a valid CSR matrix: indices[0] is 9; it must be 0 to 1",
+        ),
+        ({"X": np.zeros((2, 0)), "y": np.arange(2)}, "X has no columns"),
+        ({"X": np.eye(2), "y": ["a", ""]}, 'row 2: label "" is blank'),
+        ({"X": np.eye(2), "y": ["a", "\ud800"]}, "label '\\ud800' is not valid Unicode text"),
+        (
+            {"X": np.eye(2), "y": [1, 2], "feature_names": [1, 2]},
+            "array feature_names: an array of int64 of shape (2,) does not name the 2 columns of X",
+        ),
+        (
+            {"X": np.eye(2), "y": [1, 2], "feature_names": ["a"]},
+            "an array of <U1 of shape (1,) does not name the 2 columns of X",
         ),
     ],
 )
@@ -56,3 +67,62 @@ def test_a_damaged_file_is_an_error(tmp_path, read_error):
     content[2000] ^= 255
     path.write_bytes(content)
     assert "the npz file is damaged" in read_error(path)
+
+
+SPARSE = {"data": [1.0, 2.0], "indices": [0, 1], "indptr": [0, 2], "shape": [1, 3], "y": [1]}
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"indices": [0.9, 1.0]}, "indices is an array of float64 of shape (2,), not a vector of"),
+        ({"indices": [0, -1]}, "indices[1] is -1; it must be 0 to 2"),
+        ({"indptr": [0.0, 2.0]}, "indptr is an array of float64"),
+        ({"indptr": [0, 3]}, "indptr ends with 3, but there are 2 indices"),
+        ({"data": ["a", "b"]}, "X has type <U1; it must be numeric"),
+        ({"shape": [1.5, 3.0]}, "array shape: [1.5, 3.0] is not a shape; it must be two integers"),
+        ({"shape": [[1, 3]]}, "array shape: [[1, 3]] is not a shape"),
+        ({"shape": [-1, 3]}, "X has no rows"),
+        ({"shape": [1, 2**62]}, "at most 2147483647 rows and columns are supported"),
+        (
+            {"shape": [1, 2**24 + 1]},
+            "X has 16777217 columns, more than 16777216. If that is correct, set the number of "
+            "features: features=16777217.",
+        ),
+    ],
+)
+def test_a_sparse_matrix_that_makes_no_sense_is_an_error(tmp_path, read_error, changes, words):
+    np.savez(tmp_path / "d.npz", **{**SPARSE, **changes})
+    assert words in read_error(tmp_path / "d.npz")
+
+
+def test_many_columns_are_read_if_their_number_is_given(tmp_path):
+    np.savez(tmp_path / "d.npz", **{**SPARSE, "shape": [1, 2**24 + 1]})
+    assert read_data(tmp_path / "d.npz", features=2**24 + 1).n_features == 2**24 + 1
+
+
+def test_entries_that_are_stored_twice_are_summed(tmp_path):
+    np.savez(tmp_path / "d.npz", **{**SPARSE, "indices": [1, 1]})
+    assert read_data(tmp_path / "d.npz").X.toarray().tolist() == [[0, 3, 0]]
+
+
+def test_sparse_rows_are_read_in_blocks_by_their_size(tmp_path, monkeypatch):
+    monkeypatch.setattr("polytomy.datasets.file_reader._BLOCK_BYTES", 2**12)
+    ends = np.arange(201)
+    np.savez(
+        tmp_path / "d.npz",
+        data=np.ones(200), indices=np.zeros(200, int), indptr=ends, shape=[200, 10**6],
+        y=np.arange(200) % 2,
+    )  # fmt: skip
+    assert len(list(open_blocks(tmp_path / "d.npz"))) == 1
+
+
+def test_a_directory_that_points_before_the_file_is_damage(tmp_path, read_error):
+    path = tmp_path / "d.npz"
+    np.savez(path, X=np.eye(3), y=np.arange(3))
+    content = bytearray(path.read_bytes())
+    end = content.rindex(b"PK\x05\x06")
+    content[end + 16 : end + 20] = (len(content) + 500).to_bytes(4, "little")
+    path.write_bytes(content)
+    words = read_error(path)
+    assert "the npz file is damaged" in words or "this is not an npz file" in words

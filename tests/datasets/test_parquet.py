@@ -1,5 +1,7 @@
 """Parquet files."""
 
+import contextlib
+
 import pytest
 
 from polytomy.datasets import read_data
@@ -46,3 +48,57 @@ def test_booleans_are_numbers_and_dictionaries_are_text(tmp_path):
     data = read_data(path)
     assert data.X.tolist() == [[1], [0]]
     assert data.y.tolist() == ["x", "y"]
+
+
+@pytest.fixture
+def write_table(tmp_path):
+    """Return a function that writes columns to a Parquet file and returns its path."""
+    arrow = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+
+    def write(**columns):
+        parquet.write_table(arrow.table(columns), tmp_path / "d.parquet", compression="snappy")
+        return tmp_path / "d.parquet"
+
+    return write
+
+
+@pytest.mark.parametrize(
+    ("labels", "words"),
+    [
+        (
+            [{"k": 1}, {"k": 2}],
+            "the column has type struct<k: int64>; labels must be numbers, text",
+        ),
+        ([[1], [2]], "the column has type list<element: int64>; labels must be numbers, text or"),
+        ([[1, 2], [3]], "labels must be numbers, text or booleans"),
+        ([b"a", b"b"], "the column has type binary; labels must be numbers, text or booleans"),
+        ([None, None], "the column has type null; labels must be numbers, text or booleans"),
+        (["a", "b\0"], "label 'b\\x00' has a NUL character"),
+        (["a", " "], 'label " " is blank'),
+        (["a", "b" * 5000], "is longer than the limit of 1000 characters"),
+    ],
+)
+def test_a_label_that_is_not_one_value_is_an_error(write_table, read_error, labels, words):
+    message = read_error(write_table(a=[1.0, 2.0], kind=labels))
+    assert words in message
+    assert message.startswith("d.parquet, ")
+    assert 'column 2 ("kind")' in message
+
+
+def test_large_integers_stay_different_labels(write_table):
+    arrow = pytest.importorskip("pyarrow")
+    labels = [2**64 - 1, 2**64 - 2, 1]
+    path = write_table(a=[1.0, 2.0, 3.0], kind=arrow.array(labels, arrow.uint64()))
+    assert read_data(path).y.tolist() == labels
+
+
+def test_a_damaged_page_is_an_error(write_table, read_error):
+    path = write_table(a=[float(k % 7) for k in range(1000)], kind=["x", "y"] * 500)
+    whole = path.read_bytes()
+    messages = []
+    for place in range(20, len(whole) // 2, 5):
+        path.write_bytes(whole[:place] + bytes([whole[place] ^ 255]) + whole[place + 1 :])
+        with contextlib.suppress(pytest.fail.Exception):  # a value may still be valid
+            messages.append(read_error(path))
+    assert any("the Parquet file is damaged" in message for message in messages)

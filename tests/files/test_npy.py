@@ -68,3 +68,13 @@ def test_a_truncated_file_is_an_error():
 def test_an_unsupported_version_of_the_format_is_an_error():
     with pytest.raises(ValueError, match=r"version 3\.0 of the npy format is not supported"):
         read_array_header(io.BytesIO(b"\x93NUMPY\x03\x00" + bytes(100)))
+
+
+@pytest.mark.parametrize("order", "<>")
+def test_text_that_is_not_characters_is_an_error(order):
+    letters = np.array([97, 0x7FFFFFFF], dtype=f"{order}u4")
+    stream = io.BytesIO()
+    write_array(stream, letters.view(f"{order}U1"))
+    stream.seek(0)
+    with pytest.raises(ValueError, match="an array of text has values that are not characters"):
+        read_array(stream, len(stream.getvalue()))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from difflib import get_close_matches
 from typing import NamedTuple
@@ -13,6 +14,8 @@ __all__ = ["Columns", "Features", "Target", "choose_columns"]
 Target = str | int | None
 Features = Sequence[str] | int | None
 _MOST_NAMED = 20
+_MOST_COMPARED = 1000
+_LONGEST_NAME = 100
 
 
 class Columns(NamedTuple):
@@ -80,10 +83,10 @@ def choose_columns(
             raise _wrong_number(source, n_columns, label, n_expected)
         chosen = tuple(all_features)
     else:
-        missing = [name for name in features if name not in names]
+        places = {name: i for i, name in enumerate(names)}
+        missing = [name for name in features if name not in places]
         if missing:
             raise DataError(f"{source}: {_no_column(missing[0], names)}{_and_more(missing)}")
-        places = {name: i for i, name in enumerate(names)}
         chosen = tuple([places[name] for name in features])
     if not chosen:
         raise DataError(f"{source}: there are no features besides the label")
@@ -91,18 +94,14 @@ def choose_columns(
 
 
 def _check_names(source: str, names: Sequence[str]) -> None:
-    twice = {name for name in names if list(names).count(name) > 1} if _repeat(names) else set()
+    twice = [name for name, count in Counter(names).items() if count > 1]
     if twice:
         raise DataError(
-            f'{source}: the header has the name "{min(twice)}" twice. Rename one of the columns, '
-            "or use ",
+            f'{source}: the header has the name "{_short(min(twice))}" twice. Rename one of the '
+            "columns, or use ",
             Argument("header", False),
             " if the first line is not a header.",
         )
-
-
-def _repeat(names: Sequence[str]) -> bool:
-    return len(set(names)) < len(names)
 
 
 def _find_target(
@@ -133,10 +132,14 @@ def _find_target(
 
 
 def _no_column(name: str, names: Sequence[str]) -> str:
-    near = get_close_matches(name, names, n=1)
-    hint = f' Did you mean "{near[0]}"?' if near else ""
-    shown = ", ".join(names[:_MOST_NAMED]) + " …" * (len(names) > _MOST_NAMED)
-    return f'there is no column "{name}"; the columns are {shown}.{hint}'
+    near = get_close_matches(name, names[:_MOST_COMPARED], n=1)
+    hint = f' Did you mean "{_short(near[0])}"?' if near else ""
+    shown = ", ".join(map(_short, names[:_MOST_NAMED])) + " …" * (len(names) > _MOST_NAMED)
+    return f'there is no column "{_short(name)}"; the columns are {shown}.{hint}'
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= _LONGEST_NAME else f"{name[:_LONGEST_NAME]}…"
 
 
 def _and_more(missing: Sequence[str]) -> str:

@@ -93,6 +93,7 @@ class DelimitedTable:
             raise DataError(f"{self._source}: the file has a header but no data")
         n_columns = len(fields[0] if names is None else names)
         self.columns: Columns = choose_columns(self._source, n_columns, names, target, features)
+        self._feature_at = {column: k for k, column in enumerate(self.columns.features)}
         self.categories = self._open_categories(categories, fields)
         # Given features come from a trained model, which fixes what becomes of text columns.
         self._are_features_given = features is not None
@@ -203,9 +204,9 @@ class DelimitedTable:
             except ValueError as error:
                 return [str(error)]
             return []
-        if column not in self.columns.features:
+        if column not in self._feature_at:
             return []
-        values = self.categories.get(self.columns.features.index(column))
+        values = self.categories.get(self._feature_at[column])
         reason = why_not_a_number(text) if values is None else values.why_invalid(text)
         if reason is None:
             return []

@@ -86,7 +86,7 @@ class LabelIndex:
         else:
             values = list(self._numbers)
             is_text = bool(values) and isinstance(values[0], str)
-            known = typed_labels(values) if is_text and are_all else _whole(np.array(values))
+            known = typed_labels(values) if is_text and are_all else _as_array(values)
         return known[np.asarray(numbers, dtype=np.intp)]
 
     def _find(self, label: Any) -> int:
@@ -103,6 +103,8 @@ class LabelIndex:
 
 
 def _check_text(label: str) -> None:
+    if not label.strip():
+        raise InvalidLabelError("is blank")
     if len(label) > LONGEST_LABEL:
         raise InvalidLabelError(f"is longer than the limit of {LONGEST_LABEL} characters")
     if "\0" in label:  # arrays of text end there
@@ -129,12 +131,16 @@ def _value(label: Any) -> float | None:
     return float(label)
 
 
-def _whole(values: NDArray[Any]) -> NDArray[Any]:
-    """Return numbers as integers if all of them are whole."""
-    if values.dtype.kind != "f" or not np.all(np.abs(values) < 2**53):
-        return values
-    rounded = values.astype(np.int64)
-    return rounded if np.array_equal(rounded, values) else values
+def _as_array(values: Sequence[Any]) -> NDArray[Any]:
+    """Return labels as an array; numbers as integers if all of them are whole."""
+    if values and all(type(value) is int for value in values):
+        # NumPy's own choice for small and large ones together is float64, which cannot hold both.
+        return np.array(values, dtype=np.int64 if max(values) < 2**63 else np.uint64)
+    array = np.array(values)
+    if array.dtype.kind != "f" or not np.all(np.abs(array) < 2**53):
+        return array
+    rounded = array.astype(np.int64)
+    return rounded if np.array_equal(rounded, array) else array
 
 
 def number_labels(
@@ -145,12 +151,6 @@ def number_labels(
         first = int(np.argmin(np.isfinite(labels)))
         what = f"the label is missing ({labels[first]})"
         raise error_at(source, what, row=int(row_numbers[first]))
-    if (
-        labels.dtype.kind == "U"
-        and (is_blank := np.strings.str_len(np.strings.strip(labels)) == 0).any()
-    ):
-        row = int(row_numbers[np.argmax(is_blank)])
-        raise error_at(source, "the label is missing", row=row)
     try:
         return index.numbers(labels)
     except InvalidLabelError:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import math
 import os
 import zipfile
@@ -19,7 +20,7 @@ from polytomy.datasets.svmlight import LARGEST_INDEX
 from polytomy.datasets.table_blocks import RawBlock, check_finite
 from polytomy.errors import Argument, DataError, PythonOnly
 from polytomy.files import read_array, read_array_header
-from polytomy.inputs.sparse import check_csr_parts
+from polytomy.inputs.sparse import MOST_ROWS_OR_COLUMNS, check_csr_parts
 
 __all__ = ["NpzTable"]
 
@@ -146,6 +147,11 @@ class NpzTable:
             shape = header.shape
         if len(shape) != 2:
             raise DataError(f"{self._source}: X has shape {shape}; it must have two dimensions")
+        if self._is_sparse and max(shape) > MOST_ROWS_OR_COLUMNS:
+            raise DataError(
+                f"{self._source}: X has shape {shape}; at most {MOST_ROWS_OR_COLUMNS} rows and "
+                "columns are supported"
+            )
         if self._is_sparse and shape[1] > self._most_columns:
             raise DataError(
                 f"{self._source}: X has {shape[1]} columns, more than {self._most_columns}. If "
@@ -194,7 +200,9 @@ class _Archive:
     def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
         self._file.close()
         damage = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError)
-        if isinstance(error, (*damage, ValueError)) and not isinstance(error, DataError):
+        is_damaged = isinstance(error, (*damage, ValueError)) and not isinstance(error, DataError)
+        # The directory of the archive may point to a place before its start.
+        if is_damaged or (isinstance(error, OSError) and error.errno == errno.EINVAL):
             raise DataError(f"{self._source}: the npz file is damaged: {error}") from error
 
 

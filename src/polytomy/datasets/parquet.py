@@ -12,7 +12,12 @@ from numpy.typing import NDArray
 
 from polytomy.datasets.categories import Categories, CategoryIndex
 from polytomy.datasets.columns import Columns, Features, Target, choose_columns
-from polytomy.datasets.label_index import LONGEST_LABEL, LabelIndex, number_labels
+from polytomy.datasets.label_index import (
+    InvalidLabelError,
+    LabelIndex,
+    number_labels,
+    show_label,
+)
 from polytomy.datasets.located_errors import error_at
 from polytomy.datasets.table_blocks import RawBlock
 from polytomy.errors import Argument, ArgumentError, DataError
@@ -121,20 +126,28 @@ class ParquetTable:
                     X[:, k] = self._numbers(batch.column(name), k, rows)
                 labels = None
                 if target is not None:
-                    column = batch.column(target)
-                    self._check_complete(column, self.columns.target, rows)
-                    labels = self._label_numbers(column.to_pylist(), rows)
+                    labels = self._label_numbers(batch.column(target), rows)
                 yield RawBlock(X, labels, rows)
                 first += len(batch)
 
-    def _label_numbers(self, values: list[Any], rows: NDArray[np.int64]) -> NDArray[np.intp]:
-        for value, row in zip(values, rows.tolist(), strict=True):
-            if value is None:  # a dictionary may hold missing values
-                raise self._error("the value is missing", row, self.columns.target)
-            if isinstance(value, str) and len(value) > LONGEST_LABEL:
-                what = f"the label is longer than the limit of {LONGEST_LABEL} characters"
-                raise self._error(what, row, self.columns.target)
-        return number_labels(self.label_index, np.asarray(values), rows, self._source)
+    def _label_numbers(self, column: Any, rows: NDArray[np.int64]) -> NDArray[np.intp]:
+        position = self.columns.target
+        self._check_complete(column, position, rows)
+        if self._arrow.types.is_dictionary(column.type):
+            column = column.dictionary_decode()
+            self._check_complete(column, position, rows)
+        if not self._is_text(column.type):
+            values = column.to_numpy(zero_copy_only=False)
+            return number_labels(self.label_index, values, rows, self._source)
+        values = column.to_pylist()
+        numbers = np.empty(len(values), dtype=np.intp)
+        for k, value in enumerate(values):
+            try:
+                numbers[k] = self.label_index.number(value)
+            except InvalidLabelError as error:
+                what = f"label {show_label(value)} {error}"
+                raise self._error(what, int(rows[k]), position) from None
+        return numbers
 
     def _numbers(self, column: Any, k: int, rows: NDArray[np.int64]) -> NDArray[Any]:
         position = self.columns.features[k]

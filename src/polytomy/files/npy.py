@@ -7,6 +7,7 @@ Only numbers, booleans and text are read; nothing is ever unpickled.
 from __future__ import annotations
 
 import math
+import sys
 from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
@@ -77,6 +78,10 @@ def read_array(stream: BinaryIO, n_bytes: int) -> NDArray[Any]:
     content = bytearray(stream.read(n_bytes - header.n_bytes + 1))
     if len(content) != n_bytes - header.n_bytes:
         raise ValueError(f"an array of shape {header.shape} is truncated")
+    if header.dtype.kind == "U" and content:
+        letters = np.frombuffer(content, np.dtype("u4").newbyteorder(header.dtype.byteorder))
+        if letters.max() > sys.maxunicode:
+            raise ValueError("an array of text has values that are not characters")
     array: NDArray[Any] = np.frombuffer(content, header.dtype)
     if header.is_fortran:
         return array.reshape(header.shape[::-1]).T

@@ -111,6 +111,7 @@ def test_all_models_can_be_given_more_features(X, tmp_path):
     [
         ('"-c 10" {a b}', '"-c 10" describes a model to train, but is not the name of a'),
         ("third {a b}", "there is no model file .*third, with or without .model, .svm or .brd"),
+        ("first", "control: the text is a single class and names no model"),
         (". {0 1}", r"control: \. is a folder, but not the name of a model file"),
         ("models/.. {0 1}", r"control: models/\.\. is a folder, but not the name of a model"),
         ("models/ {0 1}", "control: models/ is a folder, but not the name of a model file"),

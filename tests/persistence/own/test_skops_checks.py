@@ -3,12 +3,18 @@
 import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
-from sklearn.ensemble import BaggingClassifier
+from sklearn.ensemble import (
+    BaggingClassifier,
+    GradientBoostingClassifier,
+    RandomForestClassifier,
+)
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics.pairwise import linear_kernel
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, SVR, NuSVC, OneClassSVM
+from sklearn.tree import DecisionTreeClassifier
+from sklearn.tree._tree import Tree
 
 from persistence.own.round_trips import X, Y
 from polytomy.persistence.own.skops_checks import check_skops_objects
@@ -28,6 +34,9 @@ KERNEL = X[::3] @ X[::3].T
         (SVR(), X, Y),
         (OneClassSVM(), X, Y),
         (BaggingClassifier(SVC(), 2), X, Y),
+        (DecisionTreeClassifier(), X, Y),
+        (RandomForestClassifier(3), X, Y),
+        (GradientBoostingClassifier(n_estimators=2, max_leaf_nodes=5), X, Y),
     ],
 )
 def test_objects_that_were_not_changed_are_accepted(estimator, samples, labels):
@@ -83,6 +92,33 @@ def test_sparse_matrices_with_wrong_indices_are_refused(array, value):
     check_skops_objects([model])
     getattr(model.coef_, array)[1] = value
     with pytest.raises(ValueError, match="ind"):
+        check_skops_objects([model])
+
+
+@pytest.mark.parametrize("field", ["left_child", "right_child", "feature"])
+@pytest.mark.parametrize("value", [-2, 0, 10**6])
+def test_trees_whose_nodes_do_not_fit_together_are_refused(field, value):
+    model = DecisionTreeClassifier(random_state=0).fit(X, Y)
+    tree, state = Tree(4, np.array([3]), 1), model.tree_.__getstate__()
+    if field == "feature" and value == 0:
+        value = 4
+    state["nodes"][field][0] = value
+    tree.__setstate__(state)
+    with pytest.raises(ValueError, match="the nodes of a tree do not fit together"):
+        check_skops_objects([{"forest": [tree]}])
+
+
+def test_trees_with_more_features_than_their_model_are_refused():
+    for model in (DecisionTreeClassifier(), RandomForestClassifier(2)):
+        model.fit(X, Y).n_features_in_ = 3
+        with pytest.raises(ValueError, match="have other numbers of features"):
+            check_skops_objects([model])
+
+
+def test_estimators_without_their_parameters_are_refused():
+    model = SVC()
+    del model.kernel
+    with pytest.raises(AttributeError, match="kernel"):
         check_skops_objects([model])
 
 

@@ -51,6 +51,8 @@ def load_control(path: str | os.PathLike[str], *, n_features: int | None = None)
         probabilities counts votes.
     """
     scheme = read(path)
+    if not scheme.partitions:
+        raise ModelFileError(f"{os.fspath(path)}: the text is a single class and names no model")
     folder = Path(path).parent
     models: dict[BinaryName, _Model] = {}
     for partition in scheme.partitions:
@@ -67,7 +69,7 @@ def load_control(path: str | os.PathLike[str], *, n_features: int | None = None)
         borders = [each.machine.borders for each in models.values() if type(each) is _BordersFile]
         check_units(borders, Path(path))
     if n_features is None:
-        n_features = max((model.n_features for model in models.values()), default=0)
+        n_features = max(model.n_features for model in models.values())
     makers = {name: model.with_features(n_features) for name, model in models.items()}
     binaries = [makers[partition.binary](partition) for partition in scheme.partitions]
     are_bare = any(model.is_bare for model in models.values())

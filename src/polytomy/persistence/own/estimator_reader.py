@@ -13,6 +13,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import LabelBinarizer, StandardScaler
 from sklearn.svm import SVC, NuSVC
 
+from polytomy.binary import is_fitted
 from polytomy.binary.borders import BorderMachine
 from polytomy.errors import ArgumentError, ModelFileError
 from polytomy.persistence.own.estimator_kinds import DEEPEST_PIPELINE, LINEAR, SCALERS
@@ -55,7 +56,10 @@ class EstimatorReader:
     def read(self, fields: Fields) -> Any:
         """Return an estimator."""
         if fields.raw("kind") == "other":
-            return self.read_skops_object(fields)
+            estimator = self.read_skops_object(fields)
+            if not is_fitted(estimator):
+                raise ModelFileError(f"{fields.where} is not fitted")
+            return estimator
         return self._read_plain(fields, 0)
 
     def read_skops_object(self, fields: Fields) -> Any:

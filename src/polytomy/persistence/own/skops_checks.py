@@ -1,8 +1,8 @@
 """Checks of objects that skops made, before code that trusts their arrays uses them.
 
-skops checks types, not numbers. LIBSVM and SciPy's sparse matrices follow indices without looking
-at them, so wrong ones would read or write outside the memory of their arrays. Other types of which
-that is true, such as trees, are made only if the user trusts them.
+skops checks types, not numbers. LIBSVM, scikit-learn's trees and SciPy's sparse matrices follow
+indices without looking at them, so wrong ones would read or write outside the memory of their
+arrays. Other types of which that is true are made only if the user trusts them.
 """
 
 from __future__ import annotations
@@ -12,8 +12,13 @@ from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_matrix, issparse
+from sklearn.base import BaseEstimator
+from sklearn.ensemble._forest import BaseForest
+from sklearn.ensemble._gb import BaseGradientBoosting
 from sklearn.svm import SVC, NuSVC
 from sklearn.svm._base import BaseLibSVM
+from sklearn.tree import BaseDecisionTree
+from sklearn.tree._tree import Tree
 
 __all__ = ["check_skops_objects"]
 
@@ -32,6 +37,12 @@ def check_skops_objects(objects: Iterable[Any]) -> None:
             _check_sparse(each)
         elif isinstance(each, BaseLibSVM):
             _check_machine(each)
+        elif isinstance(each, Tree):
+            _check_tree(each)
+        elif isinstance(each, BaseDecisionTree | BaseForest | BaseGradientBoosting):
+            _check_tree_features(each)
+        if isinstance(each, BaseEstimator):
+            each.get_params(deep=False)  # raises if a parameter is missing
         waiting.extend(_parts_of(each))
 
 
@@ -95,3 +106,30 @@ def _check_machine(machine: Any) -> None:
         fits = fits and machine.support_vectors_.shape[1] == machine.n_features_in_
     if not fits:
         raise ValueError(f"the arrays of a {type(machine).__name__} do not fit together")
+
+
+def _check_tree(tree: Any) -> None:
+    """Raise ValueError unless every path through a tree of scikit-learn ends in a leaf."""
+    state = tree.__getstate__()
+    nodes = state["nodes"]
+    inner = np.flatnonzero(nodes["left_child"] != -1)
+    children = np.stack([nodes["left_child"][inner], nodes["right_child"][inner]])
+    features = nodes["feature"][inner]
+    # Children come after their parents, so that no path returns to where it was.
+    fits = (
+        state["node_count"] == len(nodes)
+        and len(nodes) > 0
+        and bool(np.all(children > inner) and np.all(children < len(nodes)))
+        and bool(np.all(features >= 0) and np.all(features < tree.n_features))
+    )
+    if not fits:
+        raise ValueError("the nodes of a tree do not fit together")
+
+
+def _check_tree_features(model: Any) -> None:
+    """Raise ValueError if a tree takes more features than the model that checks the samples."""
+    n_features = getattr(model, "n_features_in_", None)
+    trees = np.ravel(np.array(getattr(model, "estimators_", []), dtype=object)).tolist()
+    inner = [getattr(model, "tree_", None), *(getattr(each, "tree_", None) for each in trees)]
+    if any(tree is not None and tree.n_features != n_features for tree in inner):
+        raise ValueError(f"the trees of a {type(model).__name__} have other numbers of features")

@@ -1,5 +1,8 @@
 """Made-up results of trials, with labels that try to be markup."""
 
+import json
+from urllib.parse import quote
+
 from polytomy.report.names import Name
 from polytomy.trials import Results
 
@@ -12,6 +15,7 @@ __all__ = [
     "PAIRS",
     "make_record",
     "make_results",
+    "write_folder",
 ]
 
 EVIL = '<script>alert("1")</script>'
@@ -26,6 +30,7 @@ COEFFICIENTS = {
     ("own & <b>", 2): [0.3, 0.75, 0.4],
 }
 CONFUSION = [[5, 1, 0], [0, 4, 2], [0, 0, 6]]
+RELIABILITY = [[4, 0.5, 0.0], *([0, 0.0, 0.0] for _ in range(8)), [5, 4.0, 3.0]]
 CLASSES = [EVIL, "b&b", 'c"']
 DISTANCES = [[0.0, 3.0, 5.0], [3.0, 0.0, 2.0], [5.0, 2.0, 0.0]]
 TREE = 'empirical {\n  empirical.00 {"c\\"" "b&b"}\n  "<script>alert(\\"1\\")</script>"\n}'
@@ -47,7 +52,7 @@ def make_record(dataset, repeat):
             "predict_seconds": 0.01 * (k + 1),
             "n_binaries": 3,
         }
-        reliability = None if method == "greedy" else [[4, 0.5, 0.0], [0, 0.0, 0.0], [5, 4.0, 3.0]]
+        reliability = None if method == "greedy" else RELIABILITY
         cells.append(
             cell
             | {"problem": "", "scores": scores, "confusion": CONFUSION, "reliability": reliability}
@@ -56,6 +61,8 @@ def make_record(dataset, repeat):
         "dataset": dataset,
         "repeat": repeat,
         "seed": 1000 + repeat,
+        "estimator": f"svc {EVIL}",
+        "seconds": 2.5,
         "classes": CLASSES,
         "n_train": 40,
         "n_test": 18,
@@ -97,3 +104,16 @@ def make_results(repeats=3, datasets=("sat", "own & <b>")):
         "processors": 2,
     }
     return Results(records, PAIRS, list(datasets), facts, manifest)
+
+
+def write_folder(folder, results):
+    """Write results into a folder, as a run does."""
+    (folder / "manifest.json").write_text(json.dumps(results.manifest | {"format": 1}))
+    for part in ("trials", "datasets"):
+        (folder / part).mkdir()
+    for record in results.records:
+        name = f"{quote(record['dataset'], safe=' ')}-{record['repeat']:03}.json"
+        (folder / "trials" / name).write_text(json.dumps(record))
+    for name, facts in results.facts.items():
+        path = folder / "datasets" / f"{quote(name, safe=' ')}.json"
+        path.write_text(json.dumps(facts))

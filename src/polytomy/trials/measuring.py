@@ -35,13 +35,13 @@ from polytomy.scheme import Scheme
 from polytomy.scheme.ensemble import SchemeEnsemble
 from polytomy.trials.pairs import Pair
 from polytomy.trials.protocol import CALIBRATION, FOLDS, Protocol, Split, describe_estimator
+from polytomy.trials.records import RELIABILITY_BINS
 from polytomy.trials.sources import Dataset
 
 __all__ = ["count_support_vectors", "measure_trial"]
 
 Floats = NDArray[np.float64]
 
-_RELIABILITY_BINS = 10
 # Predictions are repeated until they have taken this long, but no more often than this.
 _LEAST_SECONDS = 0.1
 _MOST_PREDICTIONS = 10
@@ -258,7 +258,7 @@ def _judge_probabilities(
 
 def _pooled_reliability(truth: NDArray[np.intp], scores: Floats) -> list[list[float]]:
     classes = np.arange(scores.shape[1])
-    table = metrics.reliability_table(truth, scores, classes, bins=_RELIABILITY_BINS)
+    table = metrics.reliability_table(truth, scores, classes, bins=RELIABILITY_BINS)
     weight = table["weight"]
     sums = [
         np.sum(np.nan_to_num(table[each]) * weight, axis=0) for each in ("predicted", "observed")

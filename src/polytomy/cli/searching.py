@@ -198,15 +198,10 @@ def _table(found: Any) -> str:
 
 
 def _csv_of(found: Any) -> str:
-    import csv
-    import io
+    from polytomy.files import to_csv
 
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow([found.name, *found.classes])
-    for label, row in zip(found.classes, found.matrix.tolist(), strict=True):
-        writer.writerow([label, *row])
-    return text.getvalue().rstrip("\n")
+    rows = [[label, *row] for label, row in zip(found.classes, found.matrix.tolist(), strict=True)]
+    return to_csv([[found.name, *found.classes], *rows]).rstrip("\n")
 
 
 def _draw_distances(found: Any, path: Path) -> None:

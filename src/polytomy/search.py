@@ -26,7 +26,9 @@ from polytomy.composition import (
     training_source,
 )
 from polytomy.composition.listeners import progress_bar
-from polytomy.composition.parameters import CLASSIFIER_CHECKS, PARALLEL_CHECKS
+from polytomy.composition.parameters import CLASS_ORDER, CLASSIFIER_CHECKS, PARALLEL_CHECKS
+from polytomy.designs import DESIGNS
+from polytomy.designs.class_order import order_classes
 from polytomy.errors import Argument, ArgumentError
 from polytomy.inputs.availability import available_unless
 from polytomy.inputs.parameters import (
@@ -39,6 +41,7 @@ from polytomy.inputs.training_data import check_training_data
 from polytomy.scheme import Scheme
 from polytomy.scheme.ensemble import SchemeEnsemble
 from polytomy.selection import (
+    Candidate,
     Race,
     Runner,
     candidates_from,
@@ -58,6 +61,7 @@ _CHECKS: dict[str, Any] = {
         "budget", "a number of seconds of 0 or more", is_nonnegative_number, allows_none=True
     ).check,
     "refit": Parameter("refit", "True or False", is_boolean).check,
+    "class_order": CLASS_ORDER.check,
     **PARALLEL_CHECKS,
 }
 
@@ -107,6 +111,9 @@ class SchemeSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
         Fixes the folds, random schemes and the estimators.
     verbose : int, default=0
         If not zero, shows progress.
+    class_order : list of labels, optional
+        All labels from first to last, for candidates that use the order of the classes; see
+        PolytomyClassifier. With it, "adjacent" is one of the default candidates.
 
     Attributes
     ----------
@@ -142,6 +149,7 @@ class SchemeSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int = 0,
+        class_order: Sequence[Any] | None = None,
     ) -> None:
         self.estimator = estimator
         self.candidates = candidates
@@ -152,6 +160,7 @@ class SchemeSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
+        self.class_order = class_order
 
     def fit(
         self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None, **fit_params: Any
@@ -176,7 +185,14 @@ class SchemeSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
         training = training_source(
             classifier, "fit", sample_weight, given, self.classes_, class_indices, owner=self
         )
-        candidates = candidates_from(self.candidates, len(self.classes_), classifier.solver)
+        candidates = candidates_from(
+            self.candidates,
+            len(self.classes_),
+            classifier.solver,
+            has_order=classifier.class_order is not None,
+        )
+        # One warning, not one for each fold.
+        order_classes(self.classes_, classifier.class_order, _designs_in_order(candidates))
         race = run_race(
             candidates,
             data,
@@ -191,6 +207,7 @@ class SchemeSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
             is_lenient=isinstance(self.candidates, str),
             progress=progress_bar if self.verbose else None,
             on_fold=self._tell if self.verbose else None,
+            class_order=classifier.class_order,
         )
         winner = choose_runner(race)
         self.best_candidate_ = winner.candidate
@@ -217,6 +234,8 @@ class SchemeSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
             X=data,
             y=labels,
             random_state=classifier.random_state,
+            class_order=classifier.class_order,
+            warns_of_order=False,
         )
         classifier.set_params(scheme=scheme, solver=self.best_candidate_.solver)
         if classifier.models is not None:
@@ -306,6 +325,8 @@ class SchemeSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
             classifier.random_state = self.random_state
         if self.n_jobs is not None:
             classifier.n_jobs = self.n_jobs
+        if self.class_order is not None:
+            classifier.class_order = self.class_order
         return classifier
 
     def _scoring(self) -> Sequence[str]:
@@ -372,6 +393,12 @@ class SchemeSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
         tags = super().__sklearn_tags__()
         tags.input_tags = self._classifier().__sklearn_tags__().input_tags
         return tags
+
+
+def _designs_in_order(candidates: Sequence[Candidate]) -> list[str]:
+    """Return the names of the designs among the candidates that use the order of the classes."""
+    names = [each.scheme for each in candidates if isinstance(each.scheme, str)]
+    return [name for name in names if name in DESIGNS and DESIGNS[name].uses_order]
 
 
 def _mean(values: Sequence[float]) -> float:

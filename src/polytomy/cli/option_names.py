@@ -24,6 +24,7 @@ OPTIONS: dict[str, tuple[str, ...]] = {
     "calibration": ("--calibration",),
     "candidates": ("--candidate",),
     "categories": ("--one-hot",),
+    "class_order": ("--class-order",),
     "class_weight": ("--class-weight",),
     "classes": ("--classes",),
     "cv": ("--folds",),

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from polytomy.binary.preparation import resolve_estimator
 from polytomy.calibration import make_calibrator
 from polytomy.classifier import PolytomyClassifier
 from polytomy.designs import DESIGNS
@@ -28,6 +29,7 @@ _PLAIN: dict[str, tuple[type, ...]] = {
     "verbose": (int,),
     "class_weight": (str, dict),
     "memory_budget": (int, float),
+    "class_order": (list, tuple),
 }
 _PRECISIONS = ("float64", "float32")
 # More jobs than any machine has cores; joblib would start as many threads as a file says.
@@ -46,6 +48,8 @@ def write_parameters(classifier: PolytomyClassifier, writer: EstimatorWriter) ->
         )
     for name in _PLAIN:
         value = getattr(classifier, name)
+        if name == "class_order" and hasattr(value, "tolist"):  # an array or a column of a frame
+            value = value.tolist()
         try:
             written[name] = value_to_json(value)
         except NotPlainError:
@@ -60,7 +64,8 @@ def write_parameters(classifier: PolytomyClassifier, writer: EstimatorWriter) ->
     if isinstance(classifier.scheme, str) and not _is_file(classifier.scheme):
         written["scheme"] = classifier.scheme
     if classifier.estimator is not None:
-        written["estimator"] = write_template(classifier.estimator, writer)
+        # A specification such as "svc C=10" is saved as the estimator that it describes.
+        written["estimator"] = write_template(resolve_estimator(classifier.estimator), writer)
     written["calibration"] = _write_calibration(classifier.calibration, writer)
     if classifier.models is not None:
         written["models"] = _write_models(classifier, writer)

@@ -27,8 +27,8 @@ from polytomy.composition import (
 )
 from polytomy.composition.listeners import progress_bar
 from polytomy.composition.parameters import CLASS_ORDER, CLASSIFIER_CHECKS, PARALLEL_CHECKS
-from polytomy.designs import DESIGNS
 from polytomy.designs.class_order import order_classes
+from polytomy.designs.registry import uses_class_order
 from polytomy.errors import Argument, ArgumentError
 from polytomy.inputs.availability import available_unless
 from polytomy.inputs.parameters import (
@@ -398,7 +398,7 @@ class SchemeSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
 def _designs_in_order(candidates: Sequence[Candidate]) -> list[str]:
     """Return the names of the designs among the candidates that use the order of the classes."""
     names = [each.scheme for each in candidates if isinstance(each.scheme, str)]
-    return [name for name in names if name in DESIGNS and DESIGNS[name].uses_order]
+    return [name for name in names if uses_class_order(name)]
 
 
 def _mean(values: Sequence[float]) -> float:

@@ -4,7 +4,7 @@ import json
 from urllib.parse import quote
 
 from polytomy.report.names import Name
-from polytomy.trials import Results
+from polytomy.trials import CATALOGUE, Results
 
 __all__ = [
     "CLASSES",
@@ -35,6 +35,20 @@ CLASSES = [EVIL, "b&b", 'c"']
 DISTANCES = [[0.0, 3.0, 5.0], [3.0, 0.0, 2.0], [5.0, 2.0, 0.0]]
 TREE = 'empirical {\n  empirical.00 {"c\\"" "b&b"}\n  "<script>alert(\\"1\\")</script>"\n}'
 
+SAT_TREE = f"all {{\n{TREE}\nrest {{d more {{e f}}}}\n}}"
+
+
+def classes_of(dataset):
+    """Return the classes; sat has six, as in the paper, of which three never occur in a test."""
+    return [*CLASSES, "d", "e", "f"] if dataset == "sat" else CLASSES
+
+
+def widened(matrix, dataset):
+    """Return a matrix with zeros for further classes."""
+    n_classes = len(classes_of(dataset))
+    n_more = n_classes - len(matrix)
+    return [row + [0] * n_more for row in matrix] + [[0] * n_classes for _ in range(n_more)]
+
 
 def make_record(dataset, repeat):
     cells = []
@@ -55,7 +69,12 @@ def make_record(dataset, repeat):
         reliability = None if method == "greedy" else RELIABILITY
         cells.append(
             cell
-            | {"problem": "", "scores": scores, "confusion": CONFUSION, "reliability": reliability}
+            | {
+                "problem": "",
+                "scores": scores,
+                "confusion": widened(CONFUSION, dataset),
+                "reliability": reliability,
+            }
         )
     return {
         "dataset": dataset,
@@ -63,7 +82,7 @@ def make_record(dataset, repeat):
         "seed": 1000 + repeat,
         "estimator": f"svc {EVIL}",
         "seconds": 2.5,
-        "classes": CLASSES,
+        "classes": classes_of(dataset),
         "n_train": 40,
         "n_test": 18,
         "n_jobs": 2,
@@ -80,19 +99,19 @@ def make_results(repeats=3, datasets=("sat", "own & <b>")):
     facts = {
         name: {
             "name": name,
-            "n_samples": 6435,  # the size of the published sat
+            "n_samples": CATALOGUE["sat"].n_samples,
             "n_features": 36,
-            "classes": CLASSES,
-            "counts": [20, 20, 20],
+            "classes": classes_of(name),
+            "counts": list(CATALOGUE["sat"].counts) if name == "sat" else [20, 20, 20],
             "fingerprint": "f00d",
-            "estimator": f"svc {EVIL}",
-            "distances": DISTANCES,
-            "empirical_tree": TREE,
+            "estimator": CATALOGUE["sat"].estimator if name == "sat" else f"svc {EVIL}",
+            "distances": widened(DISTANCES, name),
+            "empirical_tree": SAT_TREE if name == "sat" else TREE,
         }
         for name in datasets
     }
     pairs = [
-        {"configuration": one, "method": other, "scheme": f"m {EVIL}", "solver": other}
+        {"configuration": one, "method": other, "scheme": one, "solver": other}
         for one, other in PAIRS
     ]
     protocol = {"pairs": pairs, "test": 0.3, "seed": 77, "calibration": "auto", "folds": 5}

@@ -1,5 +1,7 @@
 """SchemeSearchCV and scheme="auto" as a user meets them."""
 
+import warnings
+
 import numpy as np
 import pytest
 from sklearn import config_context
@@ -14,7 +16,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import polytomy as pt
 from polytomy import PolytomyClassifier
-from polytomy.errors import ArgumentError
+from polytomy.errors import ArgumentError, ClassOrderWarning
 from polytomy.search import SchemeSearchCV
 
 CANDIDATES = ["one-vs-one", "tree"]
@@ -160,3 +162,31 @@ def test_auto_needs_the_data(iris):
     X, y = iris
     with pytest.raises(ArgumentError, match="which only fit has"):
         PolytomyClassifier(GaussianNB(), "auto").partial_fit(X, y, classes=np.unique(y))
+
+
+def test_candidates_that_need_an_order_warn_once_or_take_it(iris):
+    X, y = iris
+    labels = np.array(["low", "medium", "high"])[np.unique(y, return_inverse=True)[1]]
+    order = ["low", "medium", "high"]
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        SchemeSearchCV(GaussianNB(), ["adjacent", "tree", "one-vs-one"], cv=3).fit(X, labels)
+    (warning,) = [each for each in caught if issubclass(each.category, ClassOrderWarning)]
+    assert str(warning.message).startswith('"adjacent" and "tree" need the classes in order')
+    for search in (
+        SchemeSearchCV(GaussianNB(), ["adjacent"], cv=3, class_order=order),
+        SchemeSearchCV(PolytomyClassifier(GaussianNB(), class_order=order), ["adjacent"], cv=3),
+    ):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", ClassOrderWarning)
+            search.fit(X, labels)
+        assert list(search.best_scheme_.classes) == order
+        assert search.classes_.tolist() == sorted(order)
+
+
+def test_a_known_order_makes_adjacent_a_default_candidate(iris):
+    X, y = iris
+    plain = SchemeSearchCV(GaussianNB(), cv=2, refit=False).fit(X, y)
+    ordered = SchemeSearchCV(GaussianNB(), cv=2, refit=False, class_order=np.unique(y)).fit(X, y)
+    names = [set(search.cv_results_["candidate"]) for search in (plain, ordered)]
+    assert names[1] - names[0] == {"adjacent"}

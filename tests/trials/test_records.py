@@ -11,7 +11,7 @@ import pytest
 from polytomy.errors import DataError, PolytomyWarning
 from polytomy.report import write_report
 from polytomy.trials import MEASURES, Results, write_tables
-from polytomy.trials.records import check_facts, check_manifest, check_trial, parse_json
+from polytomy.trials.records import check_facts, check_manifest, check_trial
 from report.cases import PAIRS, make_record, make_results, write_folder
 
 RESULTS = make_results(repeats=2)
@@ -132,7 +132,11 @@ CELL = ("cells", 0)
         (("schemes", "\ud800"), "", 'schemes, a key: "\\ud800" has a lone surrogate'),
         (("cells",), {}, "cells: {} is not a list"),
         ((*CELL, "problem"), DELETED, "cells, 0, problem: it is missing"),
-        ((*CELL, "scores"), DELETED, "cells, 0, scores: it is missing"),
+        (
+            (*CELL, "scores"),
+            DELETED,
+            "cells, 0: scores is missing, but no problem is named",
+        ),
         (
             (*CELL, "scores", "accuracy"),
             "0.9",
@@ -146,7 +150,7 @@ CELL = ("cells", 0)
         (
             (*CELL, "confusion", 0),
             [5, 1],
-            "cells, 0, confusion: it is not a table of 3 × 3 numbers",
+            "cells, 0, confusion: it is not a table of 6 × 6 numbers",
         ),
         (
             (*CELL, "confusion", 0, 0),
@@ -173,9 +177,9 @@ def test_the_damage_of_a_trial_has_its_place(place, value, words):
     [
         (("name",), "", "name: it is empty"),
         (("classes", 1), 'c"', "a class occurs twice"),
-        (("counts", 0), DELETED, "there are 2 counts for 3 classes"),
+        (("counts", 0), DELETED, "there are 5 counts for 6 classes"),
         (("distances", 0, 1), None, "distances, 0, 1: null is not a number"),
-        (("distances", 0), DELETED, "distances: it is not a table of 3 × 3 numbers"),
+        (("distances", 0), DELETED, "distances: it is not a table of 6 × 6 numbers"),
     ],
 )
 def test_the_damage_of_a_description_has_its_place(place, value, words):
@@ -202,24 +206,14 @@ def test_the_damage_of_a_manifest_has_its_place(place, value, words):
     assert str(caught.value) == words
 
 
+def test_scores_of_a_pair_with_a_problem_are_checked_too():
+    record = make_record("own & <b>", 0)
+    assert record["cells"][1]["problem"]
+    check_trial(record, PAIRS)
+    record["cells"][1]["scores"] = {"accuracy": "x"}
+    with pytest.raises(DataError, match='cells, 1, scores, accuracy: "x" is not a number'):
+        check_trial(record, PAIRS)
+
+
 def test_a_seed_may_have_many_digits():
     check_manifest(changed(RESULTS.manifest, ("protocol", "seed"), 10**300))
-
-
-@pytest.mark.parametrize(
-    ("content", "words"),
-    [
-        (b"", "it is not JSON, or not all of it"),
-        (b"\xff\xff", "it is not JSON, or not all of it"),
-        (b'{"a": 1', "it is not JSON, or not all of it"),
-        (b'{"a": ' + b"1" * 5000 + b"}", "it is not JSON, or not all of it"),
-        (b'{"a": -Infinity}', "-Infinity is not a number of JSON"),
-        (b"[" * 100_000, "it is nested too deeply"),
-        (b"7", "7 is not an object"),
-    ],
-    ids=range(7),
-)
-def test_only_an_object_of_json_is_parsed(content, words):
-    with pytest.raises(DataError) as caught:
-        parse_json(content)
-    assert str(caught.value) == words

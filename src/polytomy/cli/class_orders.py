@@ -27,7 +27,7 @@ ClassOrder = Annotated[
 ]
 
 
-def parse_class_order(text: str | None) -> list[Any] | dict[str, Any] | None:
+def parse_class_order(text: str | None) -> Any:
     """Return the labels that the option lists; None without it.
 
     A file has one label a line, or a JSON list of labels; or, for trials of several datasets, a
@@ -46,13 +46,14 @@ def parse_class_order(text: str | None) -> list[Any] | dict[str, Any] | None:
         is_file = False
     if is_file:
         return _read_file(Path(text))
-    labels = [label.strip() for label in next(csv.reader([text], skipinitialspace=True))]
-    if not all(labels):
+    rows = list(csv.reader([text], skipinitialspace=True))
+    labels = [label.strip() for label in (rows[0] if rows else ())]
+    if not labels or not all(labels):
         raise ArgumentError(f"--class-order {text}: a label is empty; write labels as a,b,c")
     return labels
 
 
-def _read_file(path: Path) -> list[Any] | dict[str, Any]:
+def _read_file(path: Path) -> Any:
     if path.stat().st_size > _MOST_BYTES:
         raise ArgumentError(f"--class-order {path}: the file is too large for a list of labels")
     try:
@@ -61,9 +62,7 @@ def _read_file(path: Path) -> list[Any] | dict[str, Any]:
         raise ArgumentError(f"--class-order {path}: the file is not UTF-8 text") from None
     if content.lstrip()[:1] in ("[", "{"):
         try:
-            found = json.loads(content)
+            return json.loads(content)
         except (ValueError, RecursionError):
             raise ArgumentError(f"--class-order {path}: the file is not valid JSON") from None
-        assert isinstance(found, list | dict), "JSON that starts with a bracket is one of these"
-        return found
     return [line.strip() for line in content.splitlines() if line.strip()]

@@ -42,6 +42,7 @@ OPTIONS: dict[str, tuple[str, ...]] = {
     "n_jobs": ("--jobs",),
     "n_partitions": ("--partitions", "--rows"),
     "name": ("--name",),
+    "paper": ("--paper",),
     "random_state": ("--seed",),
     "range_file": ("--range",),
     "repeats": ("--repeats",),

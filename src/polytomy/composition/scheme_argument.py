@@ -22,6 +22,7 @@ from polytomy.designs import (
     from_matrix,
 )
 from polytomy.designs.class_order import order_classes
+from polytomy.designs.registry import uses_class_order
 from polytomy.errors import Argument, ArgumentError
 from polytomy.inputs.suggestions import did_you_mean
 from polytomy.scheme import Scheme, parse, read
@@ -96,7 +97,7 @@ def scheme_from(
     if isinstance(argument, os.PathLike):
         return read(argument)
     if isinstance(argument, str):
-        if argument in DESIGNS and DESIGNS[argument].uses_order:
+        if uses_class_order(argument):
             designs = [argument] if warns_of_order else []
             classes = order_classes(classes, class_order, designs)
         return _from_text(argument, classes, X, y, random_state)

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from polytomy.errors import Argument, ArgumentError, PolytomyWarning, warn_caller
+from polytomy.errors import Argument, ArgumentError, ClassOrderWarning, warn_caller
 from polytomy.scheme import Label
 from polytomy.scheme.labels import normalize_label
 
@@ -52,13 +52,13 @@ def order_classes(
         shown = ", ".join(str(label) for label in labels[:_MOST_NAMED])
         more = ", …" if len(labels) > _MOST_NAMED else ""
         warn_caller(
-            PolytomyWarning(
+            ClassOrderWarning(
                 f"{names} {'needs' if len(set(designs)) == 1 else 'need'} the classes in order, "
                 f"and text labels have only their alphabetical order: {shown}{more}. Set ",
                 Argument("class_order"),
                 " to all labels, from first to last.",
             ),
-            PolytomyWarning,
+            ClassOrderWarning,
         )
     return sort_naturally(labels)
 

@@ -34,6 +34,7 @@ __all__ = [
     "Design",
     "design",
     "find_design",
+    "uses_class_order",
 ]
 
 # Options of `design` that only some designs take.
@@ -133,6 +134,17 @@ def find_design(name: str) -> Design:
     return known[name]
 
 
+def uses_class_order(name: str) -> bool:
+    """Return whether a name is that of a design that uses the order of the classes.
+
+    Examples
+    --------
+    >>> uses_class_order("adjacent"), uses_class_order("one-vs-one")
+    (True, False)
+    """
+    return name in DESIGNS and DESIGNS[name].uses_order
+
+
 @renamed_arguments(name="design", base="name", rows="n_partitions")
 def design(
     design: str,
@@ -184,7 +196,7 @@ def design(
             takers = [other for other, entry in same_kind.items() if option in entry.options]
             takers = takers or [name for name, entry in DESIGNS.items() if option in entry.options]
             raise ArgumentError(
-                Argument(option, value),
+                Argument(option) if option == "class_order" else Argument(option, value),
                 f" does not apply to {design!r}; it is for {', '.join(takers)}.",
             )
     if name is not None:

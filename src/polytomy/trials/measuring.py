@@ -33,10 +33,10 @@ from polytomy.errors import PolytomyError, PolytomyWarning
 from polytomy.inputs.rows import take_rows
 from polytomy.scheme import Scheme
 from polytomy.scheme.ensemble import SchemeEnsemble
+from polytomy.trials.dataset import Dataset
 from polytomy.trials.pairs import Pair
 from polytomy.trials.protocol import CALIBRATION, FOLDS, Protocol, Split, describe_estimator
 from polytomy.trials.records import RELIABILITY_BINS
-from polytomy.trials.sources import Dataset
 
 __all__ = ["count_support_vectors", "measure_trial"]
 
@@ -133,6 +133,7 @@ def _make_schemes(
                 X=split.X_train,
                 y=split.y_train,
                 random_state=split.seed,
+                class_order=dataset.classes,
             )
             for member in members_of(scheme):
                 bind_classes(member, dataset.classes)

@@ -28,7 +28,8 @@ from uuid import uuid4
 
 from polytomy.errors import ArgumentError, DataError, PolytomyWarning
 from polytomy.files import open_atomically
-from polytomy.trials.records import FORMAT, check_facts, check_manifest, check_trial, parse_json
+from polytomy.trials.json_checks import parse_json
+from polytomy.trials.records import FORMAT, check_facts, check_manifest, check_trial
 
 __all__ = [
     "Store",

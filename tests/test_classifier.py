@@ -1,5 +1,7 @@
 """PolytomyClassifier as a user meets it: schemes, labels, data, weights, batches, errors."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -30,6 +32,7 @@ from polytomy import PolytomyClassifier
 from polytomy.errors import (
     ArgumentError,
     CalibrationWarning,
+    ClassOrderWarning,
     ControlWarning,
 )
 
@@ -603,3 +606,69 @@ def test_data_that_is_not_a_table_of_numbers_is_an_error(data, words, iris):
         PolytomyClassifier(SVC()).fit(data, y)
     with pytest.raises(ValueError, match=words):
         PolytomyClassifier(SVC(), random_state=0).fit(X, y).predict(data)
+
+
+# -- the order of classes -----------------------------------------------------------------------
+
+
+LEVELS = np.array(["low", "medium", "high", "top"])
+
+
+@pytest.fixture(scope="module")
+def levels():
+    """Return samples of ordered classes whose names are in another order."""
+    random = np.random.default_rng(3)
+    place = np.arange(120) % 4
+    return random.normal(size=(120, 2)) + 2 * place[:, np.newaxis], LEVELS[place]
+
+
+def test_the_order_of_classes_changes_the_scheme_and_not_the_classes(levels):
+    X, y = levels
+    order = LEVELS.tolist()
+    classifier = PolytomyClassifier(LogisticRegression(), "adjacent", class_order=order).fit(X, y)
+    assert list(classifier.scheme_.classes) == order
+    assert classifier.classes_.tolist() == sorted(order)
+    P = classifier.predict_proba(X)
+    assert classifier.score(X, y) > 0.75
+    assert (classifier.classes_[P.argmax(axis=1)] == classifier.predict(X)).all()
+    # Cuts between neighbours are separable; cuts of the alphabet are not.
+    with pytest.warns(ClassOrderWarning, match='"adjacent" needs the classes in order'):
+        by_name = PolytomyClassifier(LogisticRegression(), "adjacent").fit(X, y)
+    assert by_name.score(X, y) < classifier.score(X, y) - 0.1
+    assert classifier.with_scheme("adjacent").scheme_ == classifier.scheme_
+
+
+def test_partial_fit_and_auto_know_the_order_of_classes(levels):
+    X, y = levels
+    order = LEVELS.tolist()
+    classifier = PolytomyClassifier(SGDClassifier(random_state=0), "tree", class_order=order)
+    classifier.partial_fit(X, y, classes=sorted(order))
+    assert list(classifier.scheme_.classes) == order
+    automatic = PolytomyClassifier(
+        LogisticRegression(), "auto", class_order=order, cv=3, random_state=0
+    ).fit(X, y)
+    assert automatic.classes_.tolist() == sorted(order)
+
+
+def test_numbers_written_as_text_are_in_order_without_a_warning(levels):
+    X, _ = levels
+    y = np.array(["2", "9", "10", "100"])[np.arange(120) % 4]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        classifier = PolytomyClassifier(LogisticRegression(), "adjacent").fit(X, y)
+    assert classifier.scheme_.classes == ("2", "9", "10", "100")
+
+
+@pytest.mark.parametrize(
+    ("order", "words"),
+    [
+        (["low", "medium", "high"], "class_order does not have 'top'"),
+        ("low", "class_order must be a list of all labels, from first to last, or None; got 'low'"),
+        ({"low", "top"}, "class_order must be a list of all labels, from first to last, or None"),
+    ],
+)
+def test_a_bad_order_of_classes_is_an_error_whatever_the_scheme(levels, order, words):
+    for scheme in ("adjacent", "one-vs-one"):
+        with pytest.raises(ArgumentError) as caught:
+            PolytomyClassifier(LogisticRegression(), scheme, class_order=order).fit(*levels)
+        assert words in str(caught.value)

@@ -1,6 +1,7 @@
 """SchemeSearchCV as a user meets it: results, the winner, weights and groups, errors."""
 
 import sys
+import warnings
 
 import numpy as np
 import pytest
@@ -17,7 +18,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import polytomy as pt
 from grouped_samples import Watcher, twins
 from polytomy import PolytomyClassifier
-from polytomy.errors import ArgumentError
+from polytomy.errors import ArgumentError, ClassOrderWarning
 from polytomy.search import SchemeSearchCV
 
 CANDIDATES = ["one-vs-one", "tree"]
@@ -222,3 +223,31 @@ def test_candidates_that_were_dropped_have_the_last_ranks(iris):
     assert search.cv_results_["is_chosen"].tolist() == [False, True]
     assert search.cv_results_["reason"][0] == "dropped after fold 1 (good was better)"
     assert search.n_folds_ == 1
+
+
+def test_candidates_that_need_an_order_warn_once_or_take_it(iris):
+    X, y = iris
+    labels = np.array(["low", "medium", "high"])[np.unique(y, return_inverse=True)[1]]
+    order = ["low", "medium", "high"]
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        SchemeSearchCV(GaussianNB(), ["adjacent", "tree", "one-vs-one"], cv=3).fit(X, labels)
+    (warning,) = [each for each in caught if issubclass(each.category, ClassOrderWarning)]
+    assert str(warning.message).startswith('"adjacent" and "tree" need the classes in order')
+    for search in (
+        SchemeSearchCV(GaussianNB(), ["adjacent"], cv=3, class_order=order),
+        SchemeSearchCV(PolytomyClassifier(GaussianNB(), class_order=order), ["adjacent"], cv=3),
+    ):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", ClassOrderWarning)
+            search.fit(X, labels)
+        assert list(search.best_scheme_.classes) == order
+        assert search.classes_.tolist() == sorted(order)
+
+
+def test_a_known_order_makes_adjacent_a_default_candidate(iris):
+    X, y = iris
+    plain = SchemeSearchCV(GaussianNB(), cv=2, refit=False).fit(X, y)
+    ordered = SchemeSearchCV(GaussianNB(), cv=2, refit=False, class_order=np.unique(y)).fit(X, y)
+    names = [set(search.cv_results_["candidate"]) for search in (plain, ordered)]
+    assert names[1] - names[0] == {"adjacent"}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from typing import Any, Self
 
@@ -107,6 +107,10 @@ class PolytomyClassifier(
     prediction_dtype : "float64" or "float32", default="float64"
         Precision of kernel values in prediction. Single precision is faster; decision values are
         off by about 1e-6 times the sum of a machine's coefficients.
+    class_order : list of labels, optional
+        All labels from first to last, for schemes that use the order of the classes ("adjacent" and
+        "tree") and for the columns of a coding matrix. By default the classes are sorted, numbers
+        written as text by their values. ``classes_`` is always sorted alike.
 
     Attributes
     ----------
@@ -146,6 +150,7 @@ class PolytomyClassifier(
         class_weight: Mapping[Any, float] | str | None = None,
         memory_budget: float | None = None,
         prediction_dtype: Any = "float64",
+        class_order: Sequence[Any] | None = None,
     ) -> None:
         self.estimator = estimator
         self.scheme = scheme
@@ -159,6 +164,7 @@ class PolytomyClassifier(
         self.class_weight = class_weight
         self.memory_budget = memory_budget
         self.prediction_dtype = prediction_dtype
+        self.class_order = class_order
 
     # -- training -------------------------------------------------------------------------------
 
@@ -190,9 +196,23 @@ class PolytomyClassifier(
         if isinstance(scheme, str) and scheme == "auto":
             progress = progress_bar if self.verbose else None
             scheme = choose_scheme(
-                X, y, estimator, self.solver, training, models=self.models, progress=progress
+                X,
+                y,
+                estimator,
+                self.solver,
+                training,
+                models=self.models,
+                progress=progress,
+                class_order=self.class_order,
             )
-        scheme = scheme_from(scheme, self.classes_, X=X, y=y, random_state=self.random_state)
+        scheme = scheme_from(
+            scheme,
+            self.classes_,
+            X=X,
+            y=y,
+            random_state=self.random_state,
+            class_order=self.class_order,
+        )
         plan = self._plan(scheme)
         callbacks = CallbackListener(self, len(plan.dichotomies), X, y)
         with ExitStack() as stack:
@@ -238,7 +258,12 @@ class PolytomyClassifier(
         )
         n_classes, options = len(self.classes_), training.options()
         if earlier is None:
-            scheme = scheme_from(self.scheme, self.classes_, random_state=self.random_state)
+            scheme = scheme_from(
+                self.scheme,
+                self.classes_,
+                random_state=self.random_state,
+                class_order=self.class_order,
+            )
             plan = self._plan(scheme)
             binaries = update_binaries(None, plan.dichotomies, X, class_indices, n_classes, options)
             self.composition_ = plan.compose(binaries, self.solver, self.prediction_dtype)

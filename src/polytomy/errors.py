@@ -13,6 +13,7 @@
     PolytomyWarning
     ├── ControlWarning     a valid control text that leaves something undetermined
     ├── CalibrationWarning a binary problem that is too small to calibrate
+    ├── ClassOrderWarning  a design uses the order of classes that have none
     └── RoutineWarning     compiled routines are unavailable; slower ones are used instead
 
 Every error is also the built-in error that a caller would expect (usually `ValueError`), so code
@@ -41,6 +42,7 @@ __all__ = [
     "Argument",
     "ArgumentError",
     "CalibrationWarning",
+    "ClassOrderWarning",
     "CodeError",
     "CodeProblem",
     "ControlError",
@@ -267,6 +269,10 @@ class ModelFileError(PolytomyError, ValueError):
 
 class CalibrationWarning(PolytomyWarning):
     """A binary problem that is too small to calibrate."""
+
+
+class ClassOrderWarning(PolytomyWarning):
+    """A design uses the order of the classes, which are text and have only an alphabetical one."""
 
 
 class RoutineWarning(PolytomyWarning):

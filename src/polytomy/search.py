@@ -28,7 +28,13 @@ from polytomy.composition import (
 )
 from polytomy.composition.interrupts import undone_if_interrupted
 from polytomy.composition.listeners import progress_bar
-from polytomy.composition.parameter_checks import CLASSIFIER_CHECKS, PARALLEL_CHECKS
+from polytomy.composition.parameter_checks import (
+    CLASS_ORDER,
+    CLASSIFIER_CHECKS,
+    PARALLEL_CHECKS,
+)
+from polytomy.designs.class_order import order_classes
+from polytomy.designs.registry import uses_class_order
 from polytomy.errors import Argument, ArgumentError
 from polytomy.inputs.availability import available_unless
 from polytomy.inputs.parameters import (
@@ -41,6 +47,7 @@ from polytomy.inputs.training_data import check_training_data
 from polytomy.scheme import Scheme
 from polytomy.scheme.ensemble import SchemeEnsemble
 from polytomy.selection import (
+    Candidate,
     Race,
     candidates_from,
     choose_runner,
@@ -59,6 +66,7 @@ _CHECKS: dict[str, Any] = {
         "budget", "a non-negative number of seconds", is_nonnegative_number, allows_none=True
     ).check,
     "refit": Parameter("refit", "True or False", is_boolean).check,
+    "class_order": CLASS_ORDER.check,
     **PARALLEL_CHECKS,
 }
 
@@ -108,6 +116,9 @@ class SchemeSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
         Fixes the folds, random schemes and the estimators.
     verbose : int, default=0
         If not zero, shows progress.
+    class_order : list of labels, optional
+        All labels from first to last, for candidates that use the order of the classes; see
+        PolytomyClassifier. With it, "adjacent" is one of the default candidates.
 
     Attributes
     ----------
@@ -143,6 +154,7 @@ class SchemeSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int = 0,
+        class_order: Sequence[Any] | None = None,
     ) -> None:
         self.estimator = estimator
         self.candidates = candidates
@@ -153,6 +165,7 @@ class SchemeSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
+        self.class_order = class_order
 
     @undone_if_interrupted
     def fit(
@@ -179,7 +192,14 @@ class SchemeSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
         training = training_source(
             classifier, "fit", sample_weight, given, self.classes_, class_indices, owner=self
         )
-        candidates = candidates_from(self.candidates, len(self.classes_), classifier.solver)
+        candidates = candidates_from(
+            self.candidates,
+            len(self.classes_),
+            classifier.solver,
+            has_order=classifier.class_order is not None,
+        )
+        # One warning, not one for each fold.
+        order_classes(self.classes_, classifier.class_order, _designs_in_order(candidates))
         race = run_race(
             candidates,
             data,
@@ -194,6 +214,7 @@ class SchemeSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
             is_lenient=isinstance(self.candidates, str),
             progress=progress_bar if self.verbose else None,
             on_fold=self._report_fold if self.verbose else None,
+            class_order=classifier.class_order,
         )
         winner = choose_runner(race)
         self.best_candidate_ = winner.candidate
@@ -222,6 +243,8 @@ class SchemeSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
             X=data,
             y=labels,
             random_state=classifier.random_state,
+            class_order=classifier.class_order,
+            warns_of_order=False,
         )
         classifier.set_params(scheme=scheme, solver=self.best_candidate_.solver)
         if classifier.models is not None:
@@ -316,6 +339,8 @@ class SchemeSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
             classifier.random_state = self.random_state
         if self.n_jobs is not None:
             classifier.n_jobs = self.n_jobs
+        if self.class_order is not None:
+            classifier.class_order = self.class_order
         return classifier
 
     def _scoring(self) -> Sequence[str]:
@@ -354,3 +379,9 @@ class SchemeSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
         tags = super().__sklearn_tags__()
         tags.input_tags = self._classifier().__sklearn_tags__().input_tags
         return tags
+
+
+def _designs_in_order(candidates: Sequence[Candidate]) -> list[str]:
+    """Return the names of the designs among the candidates that use the order of the classes."""
+    names = [each.scheme for each in candidates if isinstance(each.scheme, str)]
+    return [name for name in names if uses_class_order(name)]

@@ -119,3 +119,31 @@ def test_a_mistake_is_one_message(polytomy, model, line, words):
     assert (outcome.code, outcome.out) == (2, "")
     assert words in outcome.err
     assert len(outcome.err.splitlines()) == 1
+
+
+def test_labels_that_a_spreadsheet_would_run_have_an_apostrophe(polytomy, here):
+    lines = [f"{i % 3}.{i},{['=1+1', '-x', '+'][i % 3]}" for i in range(30)]
+    Path("odd.csv").write_text("\n".join(["size,kind", *lines, ""]))
+    assert polytomy("train", "odd.csv", "-o", "odd.polytomy").code == 0
+    rows = rows_of(polytomy("predict", "odd.polytomy", "odd.csv", "--proba").out)
+    assert rows[0] == ["prediction", "P(+)", "P(-x)", "P(=1+1)"]
+    assert {row[0] for row in rows[1:]} == {"'=1+1", "'-x", "+"}
+    assert all(0 <= float(cell) <= 1 for row in rows[1:] for cell in row[1:])
+    polytomy("predict", "odd.polytomy", "odd.csv", "-o", "out.csv")
+    assert rows_of(Path("out.csv").read_text()) == [row[:1] for row in rows]
+    rows = rows_of(polytomy("predict", "odd.polytomy", "odd.csv", "--no-escape").out)
+    assert {row[0] for row in rows[1:]} == {"=1+1", "-x", "+"}
+    shown = json.loads(polytomy("evaluate", "odd.polytomy", "odd.csv", "--json").out)
+    assert shown["confusion"]["classes"] == ["+", "-x", "=1+1"]
+    polytomy("distances", "odd.csv", "-o", "distances.csv")
+    rows = rows_of(Path("distances.csv").read_text())
+    assert rows[0] == ["hausdorff", "+", "'-x", "'=1+1"]
+    assert [row[0] for row in rows[1:]] == ["+", "'-x", "'=1+1"]
+
+
+def test_negative_labels_stay_numbers(polytomy, here):
+    lines = [f"{i % 2}.{i},{[-1, 1][i % 2]}" for i in range(20)]
+    Path("signs.csv").write_text("\n".join(["size,kind", *lines, ""]))
+    polytomy("train", "signs.csv", "-o", "signs.polytomy")
+    rows = rows_of(polytomy("predict", "signs.polytomy", "signs.csv").out)
+    assert {row[0] for row in rows[1:]} == {"-1", "1"}

@@ -84,9 +84,51 @@ def test_a_control_text_is_one_scheme(polytomy, data, here):
     assert Results.read("results").records[0]["cells"][0]["problem"] == ""
 
 
+def test_all_files_of_a_folder_are_run_and_the_others_are_named(polytomy, data, here):
+    (data / "sat.csv").write_bytes((data / "land.csv").read_bytes())
+    (data / "notes.txt").write_text("nothing")
+    line = "trials --repeats 1 --estimator gaussian-nb --schemes one-vs-one"
+    outcome = polytomy(*line.split(), "--data", data, "-o", "all")
+    assert outcome.code == 0
+    assert outcome.err.splitlines()[0] == (
+        f"polytomy: warning: Skipped in {data}: notes.txt (not a data file)."
+    )
+    assert Results.read("all").datasets == ["sat", "land", "sea"]
+    outcome = polytomy(*line.split(), "--data", data, "--paper", "-o", "paper")
+    assert outcome.err.splitlines()[0] == (
+        f"polytomy: warning: Skipped in {data}: land.csv (not a dataset of the paper); sea.csv "
+        "(not a dataset of the paper)."
+    )
+    assert Results.read("paper").datasets == ["sat"]
+    outcome = polytomy(*line.split(), "--data", data, "--datasets", "sea", "-o", "named")
+    assert outcome.err == "1/1 sea, trial 1\n"
+
+
+def test_an_order_without_meaning_is_a_warning_and_class_order_sets_it(polytomy, data, here):
+    (data / "class_order.json").unlink()
+    line = f"{LINE} --repeats 1"
+    outcome = polytomy(*line.split(), "--data", data, "-o", "sorted")
+    assert outcome.err.splitlines()[0] == (
+        'polytomy: warning: "tree" needs the classes in order, and those of land have only their '
+        "alphabetical order: a, b, c. So have those of sea. Set --class-order to all labels, from "
+        "first to last, or write class_order.json in the folder of the data."
+    )
+    (here / "orders.json").write_text(json.dumps({"land": ["b", "c", "a"], "sea": ["c", "a", "b"]}))
+    for folder, order in (("one", "b,c,a"), ("two", "orders.json")):
+        outcome = polytomy(*line.split(), "--data", data, "-o", folder, "--class-order", order)
+        assert "warning" not in outcome.err
+        assert Results.read(folder).facts["land"]["classes"] == ["b", "c", "a"]
+    assert Results.read("two").facts["sea"]["classes"] == ["c", "a", "b"]
+    outcome = polytomy(*line.split(), "--data", data, "-o", "new", "--class-order", "b,c,d")
+    assert outcome.code == 2
+    assert "--class-order does not have 'a'; it has unknown labels: 'd'." in outcome.err
+
+
 @pytest.mark.parametrize(
     ("line", "words"),
     [
+        ("trials --paper", "--paper needs the folder of the datasets. Set --data."),
+        ("trials --paper --data data --datasets sea", "Use either --datasets or --paper, not both"),
         ("trials --datasets irs", "Did you mean 'iris'?"),
         ("trials --data nowhere", "nowhere: No such file or directory"),
         ("trials --data data --datasets moon", "data has no dataset 'moon'; it has land, sea"),
@@ -192,5 +234,5 @@ def test_a_run_interrupted_at_once_writes_no_tables(polytomy, data, here, monkey
     assert not (here / "new").exists()
 
 
-def raise_interrupt(*_):
+def raise_interrupt(*_, **__):
     raise KeyboardInterrupt

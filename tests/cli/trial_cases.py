@@ -1,5 +1,7 @@
 """Small datasets, and a command that runs trials on them."""
 
+import json
+
 import numpy as np
 
 __all__ = ["LINE", "write_datasets"]
@@ -16,4 +18,6 @@ def write_datasets(folder):
             f"{random.normal() + k % 3:.6f},{random.normal():.6f},{'abc'[k % 3]}" for k in range(36)
         ]
         (folder / f"{name}.csv").write_text("\n".join(["x,y,label", *lines, ""]))
+    orders = {name: ["a", "b", "c"] for name in ("land", "sea")}
+    (folder / "class_order.json").write_text(json.dumps(orders))
     return folder

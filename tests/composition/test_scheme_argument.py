@@ -1,5 +1,6 @@
 """The option scheme: names, texts, paths, schemes, matrices and callables."""
 
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -8,8 +9,8 @@ import pytest
 from polytomy import designs
 from polytomy.codes import CodingMatrix
 from polytomy.composition import scheme_from
-from polytomy.designs import DESIGNS
-from polytomy.errors import ArgumentError, CodeError, ControlError
+from polytomy.designs import DESIGNS, design, from_matrix
+from polytomy.errors import ArgumentError, ClassOrderWarning, CodeError, ControlError
 from polytomy.scheme import parse
 
 CLASSES = np.array(["a", "b", "c"])
@@ -65,3 +66,36 @@ def test_anything_that_is_not_a_scheme_is_refused(argument, error, words):
 def test_a_callable_needs_the_data():
     with pytest.raises(ArgumentError, match=r"which only fit has\. Pass a Scheme"):
         scheme_from(lambda X, y: "tree", CLASSES)
+
+
+LEVELS = ["high", "low", "medium"]
+ORDER = ["low", "medium", "high"]
+
+
+@pytest.mark.parametrize("name", ["adjacent", "tree"])
+def test_designs_that_use_the_order_of_classes_take_the_given_one(name):
+    scheme = scheme_from(name, LEVELS, class_order=ORDER)
+    assert scheme == design(name, ORDER)
+    with pytest.warns(ClassOrderWarning, match=f'"{name}" needs the classes in order'):
+        assert scheme_from(name, LEVELS) == design(name, LEVELS)
+
+
+def test_the_order_applies_to_the_columns_of_a_matrix_and_to_functions():
+    matrix = [[-1, 1, 1], [-1, -1, 1]]
+    assert scheme_from(matrix, LEVELS, class_order=ORDER) == from_matrix(matrix, ORDER)
+    made = scheme_from(lambda X, y: "tree", LEVELS, X=1, y=1, class_order=ORDER)
+    assert made == design("tree", ORDER)
+
+
+def test_other_designs_ignore_the_order_but_it_is_checked():
+    assert scheme_from("one-vs-one", LEVELS, class_order=ORDER) == design("one-vs-one", LEVELS)
+    with pytest.raises(ArgumentError, match="class_order does not have 'high'"):
+        scheme_from("one-vs-one", LEVELS, class_order=ORDER[:2])
+
+
+def test_the_warning_can_be_left_to_the_caller():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        scheme_from("tree", LEVELS, warns_of_order=False)
+        scheme_from("one-vs-one", LEVELS)
+        scheme_from("tree", ["1", "2", "3"])

@@ -2,7 +2,6 @@
 
 import base64
 import hashlib
-import json
 import re
 from threading import Thread
 
@@ -12,7 +11,7 @@ from polytomy.errors import DataError
 from polytomy.report import report_html, write_report
 from polytomy.trials import Results
 from polytomy.trials.store import lock_tables
-from report.cases import CLASSES, EVIL, PAIRS, make_record, make_results
+from report.cases import CLASSES, EVIL, PAIRS, make_record, make_results, write_folder
 from report.pages import parse_page, table_of
 
 
@@ -100,14 +99,7 @@ def test_twenty_six_classes_and_eight_pairs_make_a_page_of_moderate_size():
 @pytest.fixture
 def folder(tmp_path):
     """Return the folder of a run."""
-    results = make_results()
-    (tmp_path / "manifest.json").write_text(json.dumps(results.manifest | {"format": 1}))
-    for part in ("trials", "datasets"):
-        (tmp_path / part).mkdir()
-    for k, record in enumerate(results.records):
-        (tmp_path / "trials" / f"{k}.json").write_text(json.dumps(record))
-    for k, facts in enumerate(results.facts.values()):
-        (tmp_path / "datasets" / f"{k}.json").write_text(json.dumps(facts))
+    write_folder(tmp_path, make_results())
     return tmp_path
 
 
@@ -126,7 +118,7 @@ def test_writing_a_report_waits_for_the_lock_on_tables(folder):
         other.start()
         other.join(0.5)
         assert not (folder / "report.html").exists()
-        (folder / "trials" / "0.json").unlink()
+        (folder / "trials" / "sat-000.json").unlink()
     other.join()
     assert (folder / "report.html").read_text(encoding="utf-8") == report_html(Results.read(folder))
 
@@ -134,7 +126,7 @@ def test_writing_a_report_waits_for_the_lock_on_tables(folder):
 def test_a_failed_report_keeps_the_old_one(folder):
     page = write_report(folder)
     before = page.read_bytes()
-    (folder / "datasets" / "0.json").write_text("{")
+    (folder / "datasets" / "sat.json").write_text("{")
     with pytest.raises(DataError, match="is damaged"):
         write_report(folder)
     assert page.read_bytes() == before

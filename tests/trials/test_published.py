@@ -3,9 +3,24 @@
 import pytest
 
 from polytomy.errors import ArgumentError
+from polytomy.report import report_html
 from polytomy.trials import CATALOGUE, PAPER_PAIRS, Results
 from polytomy.trials.published import beside_published, find_published
 
+FACTS = {
+    "n_samples": 6435,
+    "n_features": 36,
+    "classes": list("abcdef"),
+    "counts": [1533, 703, 1358, 626, 707, 1508],
+    "estimator": "svc C=50 gamma=0.1",
+}
+PROTOCOL = {
+    "pairs": [pair.describe() for pair in PAPER_PAIRS],
+    "test": 0.3,
+    "seed": 5,
+    "calibration": "auto",
+    "folds": 5,
+}
 PAIRS = [(pair.configuration, pair.method) for pair in PAPER_PAIRS]
 
 
@@ -68,20 +83,67 @@ def test_cells_agree_within_two_standard_deviations(measure, value, verdict):
     pair = ("one-vs-one", "least-squares")
     cell = {"configuration": pair[0], "method": pair[1], "scores": {measure: value, "accuracy": 1}}
     records = [{"dataset": name, "repeat": 0, "cells": [cell]} for name in ("sat", "iris")]
-    (found,) = beside_published(Results(records, [pair], ["sat", "iris"]))
+    results = Results(records, [pair], ["sat", "iris"], {"sat": FACTS}, {"protocol": PROTOCOL})
+    (found,) = beside_published(results)
     assert (found.measure, found.dataset, found.pair) == (measure, "sat", pair)
     assert found.ours.mean == value
     assert found.verdict == verdict
 
 
-def test_a_dataset_with_a_published_name_but_another_size_is_not_compared():
+def compare_with(facts=FACTS, protocol=PROTOCOL, pairs=PAIRS):
+    """Return the configurations of sat that are compared with the paper."""
     scores = {"uncertainty_coefficient": 0.8}
-    cells = [{"configuration": PAIRS[0][0], "method": PAIRS[0][1], "scores": scores}]
+    cells = [{"configuration": one, "method": other, "scores": scores} for one, other in pairs]
     records = [{"dataset": "sat", "repeat": 0, "cells": cells}]
-    for facts, n_cells in (
-        ({"n_samples": 6435, "n_features": 36}, 1),
-        ({"n_samples": 6435, "n_features": 4}, 0),
-        ({"n_samples": 100, "n_features": 36}, 0),
-    ):
-        results = Results(records, PAIRS, ["sat"], {"sat": facts})
-        assert len(beside_published(results)) == n_cells
+    results = Results(records, pairs, ["sat"], {"sat": facts}, {"protocol": protocol})
+    return list(dict.fromkeys(each.pair[0] for each in beside_published(results)))
+
+
+def test_the_protocol_of_the_paper_is_compared():
+    assert compare_with() == list(dict.fromkeys(configuration for configuration, _ in PAIRS))
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [
+        {"n_features": 4},
+        {"n_samples": 100},
+        {"counts": [1072, 1073, 1072, 1073, 1072, 1073]},
+        {"estimator": "logistic-regression"},
+        {"estimator": "svc C=10 gamma=0.1"},
+        {"estimator": None},
+    ],
+)
+def test_other_data_or_another_estimator_is_not_compared(facts):
+    assert compare_with(FACTS | facts) == []
+
+
+@pytest.mark.parametrize("change", [{"test": 0.5}, {"calibration": "isotonic"}, {"folds": 3}])
+def test_another_split_or_calibration_is_not_compared(change):
+    assert compare_with(protocol=PROTOCOL | change) == []
+
+
+def test_results_of_an_unknown_protocol_are_not_compared():
+    assert compare_with(protocol={}) == []
+    assert compare_with(facts={}) == []
+
+
+def test_a_scheme_of_the_user_with_a_name_of_the_paper_is_not_compared():
+    own = [pair.describe() for pair in PAPER_PAIRS]
+    own[0] = own[0] | {"scheme": "m {a b}"}
+    found = compare_with(protocol=PROTOCOL | {"pairs": own})
+    assert "one-vs-one" not in found
+    assert "one-vs-rest" in found
+
+
+def test_another_order_of_the_classes_matters_to_schemes_that_use_it():
+    found = compare_with(FACTS | {"counts": sorted(CATALOGUE["sat"].counts)})
+    assert found == ["one-vs-one", "one-vs-rest", "orthogonal", "empirical-tree"]
+
+
+def test_logistic_regression_on_data_of_the_paper_has_no_paper_in_its_report():
+    facts, manifest = {"sat": FACTS | {"estimator": "logistic-regression"}}, {"protocol": PROTOCOL}
+    cells = [{"configuration": "tree", "method": "greedy", "scores": {"accuracy": 0.9}}]
+    records = [{"dataset": "sat", "repeat": 0, "cells": cells}]
+    results = Results(records, [("tree", "greedy")], ["sat"], facts, manifest)
+    assert "published" not in report_html(results).split("<main>")[1]

@@ -5,13 +5,9 @@ import json
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from scipy.sparse import csr_array
 
-from polytomy.errors import ArgumentError, DataError
-from polytomy.trials import Dataset, load_datasets
-from polytomy.trials.sources import compute_checksum
+from polytomy.errors import ArgumentError, DataError, PolytomyWarning
+from polytomy.trials import load_datasets
 
 LABELS = np.array(["oak", "corn", "pine", "corn", "oak", "pine"])
 
@@ -31,15 +27,23 @@ def folder(tmp_path):
     return tmp_path
 
 
-def test_datasets_of_a_folder_are_sorted_and_class_order_json_orders_classes(folder):
-    field, land = load_datasets(folder=folder)
+@pytest.fixture
+def only_data(folder):
+    """Return a folder without files that are not data."""
+    (folder / "notes.txt").unlink()
+    return folder
+
+
+def test_datasets_of_a_folder_are_sorted_and_class_order_json_orders_classes(only_data):
+    field, land = load_datasets(folder=only_data)
     assert (field.name, land.name) == ("field", "land")
     assert field.classes == ("corn", "oak", "pine")
     assert land.classes == ("pine", "oak", "corn")
     assert land.X.tolist() == [[k, k * k] for k in range(6)]
 
 
-def test_sparse_files_are_read_as_sparse_matrices(folder):
+def test_sparse_files_are_read_as_sparse_matrices(only_data):
+    folder = only_data
     lines = [f"{k % 2} {k + 1}:{k}.5 9:1" for k in range(6)]
     (folder / "words.svmlight").write_text("\n".join([*lines, ""]))
     assert [each.name for each in load_datasets(folder=folder)] == ["field", "land", "words"]
@@ -51,10 +55,74 @@ def test_sparse_files_are_read_as_sparse_matrices(folder):
     assert words.X.indices.dtype == words.X.indptr.dtype == np.int32
 
 
-def test_datasets_of_the_experiments_are_preferred_if_no_names_are_given(folder):
-    (folder / "segment.csv").write_bytes((folder / "field.csv").read_bytes())
-    assert [each.name for each in load_datasets(folder=folder)] == ["segment"]
-    assert [each.name for each in load_datasets(["land"], folder)] == ["land"]
+def test_all_datasets_of_a_folder_are_loaded_those_of_the_paper_first(only_data):
+    (only_data / "segment.csv").write_bytes((only_data / "field.csv").read_bytes())
+    assert [each.name for each in load_datasets(folder=only_data)] == ["segment", "field", "land"]
+    assert [each.name for each in load_datasets(["land"], only_data)] == ["land"]
+
+
+def test_only_datasets_of_the_paper_are_loaded_on_request(only_data):
+    with pytest.raises(DataError, match=r"has no dataset that can be used: field\.csv \(not a"):
+        load_datasets(folder=only_data, paper=True)
+    (only_data / "segment.csv").write_bytes((only_data / "field.csv").read_bytes())
+    with pytest.warns(PolytomyWarning) as caught:
+        (segment,) = load_datasets(folder=only_data, paper=True)
+    assert segment.name == "segment"
+    assert [str(each.message) for each in caught] == [
+        f"Skipped in {only_data}: field.csv (not a dataset of the paper); land.csv.gz (not a "
+        "dataset of the paper)."
+    ]
+
+
+def test_skipped_files_are_named_with_the_reason(folder):
+    (folder / "land.csv").write_bytes((folder / "field.csv").read_bytes())
+    (folder / "prices.csv").write_text("x,price\n" + "".join(f"{k},{k}.5\n" for k in range(9)))
+    (folder / "broken.csv").write_text("x,kind\n1,a\n2\n")
+    (folder / "letters.svm.gz").write_bytes(b"no gzip")
+    with pytest.warns(PolytomyWarning) as caught:
+        loaded = load_datasets(folder=folder)
+    assert [each.name for each in loaded] == ["field", "land"]
+    (message,) = [str(each.message) for each in caught]
+    assert message.startswith(f"Skipped in {folder}: ")
+    for words in (
+        "notes.txt (not a data file)",
+        "land.csv (land.csv.gz is used)",
+        "prices.csv (dataset prices: 9 samples have 9 distinct labels.",
+        "broken.csv, line 3: expected 2 fields; found 1)",
+        "letters.svm.gz (",
+    ):
+        assert words in message
+
+
+def test_a_dataset_that_is_named_and_cannot_be_used_is_an_error(folder):
+    (folder / "broken.csv").write_text("x,kind\n1,a\n2\n")
+    with pytest.raises(DataError, match=r"broken\.csv, line 3: expected 2 fields; found 1"):
+        load_datasets(["land", "broken"], folder)
+
+
+def test_a_given_order_replaces_that_of_the_folder(only_data):
+    order = ["oak", "pine", "corn"]
+    for given_order in (order, {"land": order}):
+        (land,) = load_datasets(["land"], only_data, class_order=given_order)
+        assert land.classes == tuple(order)
+    (array,) = load_datasets({"a": (np.eye(6), LABELS)}, class_order={"a": order})
+    assert array.classes == tuple(order)
+    (iris,) = load_datasets("iris", class_order=["virginica", "setosa", "versicolor"])
+    assert iris.classes == ("virginica", "setosa", "versicolor")
+
+
+def test_a_class_order_json_with_other_labels_is_an_error(only_data):
+    (only_data / "class_order.json").write_text('{"land": ["pine", "oak", "maize"]}')
+    with pytest.raises(DataError, match="land: class_order does not have 'corn'"):
+        load_datasets(["land"], only_data)
+
+
+def test_labels_of_a_dataset_of_the_paper_are_ordered_as_in_the_paper(only_data):
+    names = ["BRICKFACE", "SKY", "FOLIAGE", "CEMENT", "WINDOW", "PATH", "GRASS"]
+    lines = [f"{k},{names[k % 7].lower()}" for k in range(14)]
+    (only_data / "segment.csv").write_text("\n".join(["x,label", *lines, ""]))
+    (segment,) = load_datasets(["segment"], only_data)
+    assert segment.classes == tuple(name.lower() for name in names)
 
 
 def test_repeated_names_count_once(folder):
@@ -74,39 +142,6 @@ def test_without_a_folder_the_datasets_of_scikit_learn_are_loaded():
     }
 
 
-@given(st.permutations(["oak", "corn", "pine"]))
-def test_class_indices_point_into_the_classes(order):
-    dataset = Dataset("land", np.eye(6), LABELS, [label.upper() for label in order])
-    assert dataset.classes == tuple(order)
-    assert [dataset.classes[index] for index in dataset.class_indices] == LABELS.tolist()
-    assert dataset.counts == [2, 2, 2]
-
-
-def test_an_order_that_lacks_a_class_is_ignored():
-    assert Dataset("land", np.eye(6), LABELS, ["oak", "pine"]).classes == ("corn", "oak", "pine")
-
-
-def test_the_fingerprint_depends_on_samples_and_labels_only():
-    X = np.arange(12.0).reshape(6, 2)
-    changed = X.copy()
-    changed[3, 1] += 1
-    datasets = [
-        Dataset("a", X, LABELS),
-        Dataset("a", changed, LABELS),
-        Dataset("a", X, LABELS[::-1]),
-        Dataset("a", csr_array(X), LABELS),
-    ]
-    assert len({each.fingerprint for each in datasets}) == len(datasets)
-    assert Dataset("b", X.copy(), LABELS.copy()).fingerprint == datasets[0].fingerprint
-
-
-@given(st.permutations(range(5)))
-def test_the_checksum_does_not_depend_on_the_order_of_samples(order):
-    X = np.random.default_rng(0).normal(size=(5, 3))
-    assert compute_checksum(X[list(order)]) == compute_checksum(X)
-    assert compute_checksum(X[:, ::-1]) != compute_checksum(X)
-
-
 @pytest.mark.parametrize(
     ("arguments", "error", "words"),
     [
@@ -115,6 +150,17 @@ def test_the_checksum_does_not_depend_on_the_order_of_samples(order):
         ((["sat"], "here"), ArgumentError, "Try `polytomy datasets get sat`."),
         ((["irs"],), ArgumentError, "Did you mean 'iris'?"),
         ((["letter"],), ArgumentError, "Set data to the folder that has it."),
+        (
+            (["land"], "here", {"paper": True}),
+            ArgumentError,
+            "Use either datasets or paper=True, not both.",
+        ),
+        ((None, None, {"paper": True}), ArgumentError, "paper=True needs the folder of the"),
+        (
+            (["land"], "here", {"class_order": {"lnad": ["a"]}}),
+            ArgumentError,
+            "class_order has 'lnad', which is not one of the datasets land.",
+        ),
         (([],), ArgumentError, "datasets is empty. Name at least one dataset."),
         (({"a": 3},), ArgumentError, "datasets['a'] must be a pair (X, y)."),
         (({".a": (np.eye(4), [0, 0, 1, 1])},), ArgumentError, "'.a' cannot name a dataset."),
@@ -124,9 +170,10 @@ def test_the_checksum_does_not_depend_on_the_order_of_samples(order):
     ],
 )
 def test_invalid_datasets_are_errors_with_a_reason(folder, arguments, error, words):
-    given_arguments = [folder if each == "here" else each for each in arguments]
+    options = arguments[2] if len(arguments) > 2 else {}
+    given_arguments = [folder if each == "here" else each for each in arguments[:2]]
     with pytest.raises(error) as caught:
-        load_datasets(*given_arguments)
+        load_datasets(*given_arguments, **options)
     assert words in str(caught.value)
 
 

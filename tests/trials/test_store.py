@@ -14,19 +14,40 @@ PROTOCOL = {
     "test": 0.3,
     "pairs": [{"configuration": "tree", "method": "greedy", "scheme": "tree", "solver": "greedy"}],
 }
-CELL = {"configuration": "tree", "method": "greedy"}
-FACTS = {"name": "iris", "fingerprint": "1234", "estimator": "svc"}
+CELL = {"configuration": "tree", "method": "greedy", "problem": "no tree"}
+FACTS = {
+    "name": "iris",
+    "n_samples": 6,
+    "n_features": 4,
+    "classes": ["a", "b"],
+    "counts": [3, 3],
+    "fingerprint": "1234",
+    "estimator": "svc",
+}
 
 
 def make_trial(name, repeat, **more):
-    return {"dataset": name, "repeat": repeat, "cells": [CELL | more]}
+    return {
+        "dataset": name,
+        "repeat": repeat,
+        "seed": 5,
+        "estimator": "svc",
+        "classes": ["a", "b"],
+        "n_train": 4,
+        "n_test": 2,
+        "n_jobs": None,
+        "seconds": 0.5,
+        "warnings": [],
+        "schemes": {"tree": "tree {a b}"},
+        "cells": [CELL | more],
+    }
 
 
 def test_a_written_trial_is_found_unchanged(tmp_path):
     store = Store(tmp_path, PROTOCOL)
     assert store.find("iris", 3) is None
-    store.write(make_trial("iris", 3, scores=[1.5, None, "é"]))
-    assert store.find("iris", 3)["cells"][0]["scores"] == [1.5, None, "é"]
+    store.write(make_trial("iris", 3, problem="é"))
+    assert store.find("iris", 3)["cells"][0]["problem"] == "é"
     assert Store(tmp_path, PROTOCOL).find("iris", 3) == store.find("iris", 3)
     assert read_trials(tmp_path) == [store.find("iris", 3)]
 
@@ -66,6 +87,8 @@ def test_changed_data_or_another_estimator_is_an_error(tmp_path):
     store.register(FACTS)
     with pytest.raises(ArgumentError, match="Dataset iris has changed since the trials"):
         store.register(FACTS | {"fingerprint": "5"})
+    with pytest.raises(DataError, match=r"iris\.json is damaged: the classes are not those of the"):
+        store.register(FACTS | {"classes": ["b", "a"]})
     with pytest.raises(ArgumentError, match="estimator on iris was svc and is now gaussian-nb"):
         store.register(FACTS | {"estimator": "gaussian-nb"})
 
@@ -148,43 +171,57 @@ def test_the_same_pairs_in_another_order_are_another_protocol(tmp_path):
         Store(tmp_path, PROTOCOL | {"pairs": pairs[::-1]})
 
 
-DAMAGED = [
-    "",
-    "{",
-    "[1]",
-    "{}",
-    '{"dataset": "iri',
-    json.dumps({"dataset": "iris", "repeat": 0, "cells": [1]}),
-    json.dumps({"dataset": "iris", "repeat": 0}),
-]
-OTHERS = [
-    json.dumps(make_trial("wine", 0)),
-    json.dumps(make_trial("iris", 1)),
-    json.dumps(make_trial("iris", 0, method="voting")),
-]
+NOT_JSON = "it is not JSON, or not all of it"
+DAMAGED = {
+    "": NOT_JSON,
+    "{": NOT_JSON,
+    '{"dataset": "iri': NOT_JSON,
+    "[" * 100_000: "it is nested too deeply",
+    "[1]": "[1] is not an object",
+    "{}": "dataset: it is missing",
+    json.dumps(make_trial("iris", 0) | {"cells": [1]}): "cells, 0: 1 is not an object",
+    json.dumps(make_trial("iris", 0) | {"seconds": "0.5"}): 'seconds: "0.5" is not a number',
+    json.dumps(make_trial("iris", 0, method="voting")): (
+        "the cells are not those of the pairs in the manifest"
+    ),
+    json.dumps(make_trial("iris", 0) | {"classes": ["a", "c"]}): (
+        "the classes are not those of the dataset"
+    ),
+    json.dumps(make_trial("wine", 0)): "it has trial 0 of wine",
+    json.dumps(make_trial("iris", 7)): "it has trial 7 of iris",
+}
+damaged = pytest.mark.parametrize(("content", "reason"), DAMAGED.items(), ids=range(len(DAMAGED)))
 
 
-@pytest.mark.parametrize("content", [*DAMAGED, *OTHERS])
-def test_a_damaged_trial_is_not_found(tmp_path, content):
+@damaged
+def test_a_damaged_trial_is_not_found_and_said_once(tmp_path, content, reason):
     store = Store(tmp_path, PROTOCOL)
+    store.register(FACTS)
     path = tmp_path / "trials" / "iris-000.json"
     path.write_text(content)
     with pytest.warns(PolytomyWarning) as caught:
-        assert store.find("iris", 0) is None
-    assert str(caught[0].message) == f"{path} is damaged. Running the trial again."
+        found = [store.find("iris", 0) for _ in range(2)]
+    assert found == [None, None]
+    assert [str(each.message) for each in caught] == [
+        f"{path} is damaged: {reason}. Running the trial again."
+    ]
     store.write(make_trial("iris", 0))
     assert store.find("iris", 0)["cells"] == [CELL]
 
 
-@pytest.mark.parametrize("content", DAMAGED)
-def test_damaged_trials_are_skipped_with_a_warning(tmp_path, content):
+@damaged
+def test_damaged_trials_are_skipped_with_a_warning(tmp_path, content, reason):
     store = Store(tmp_path, PROTOCOL)
-    store.write(make_trial("iris", 0))
-    path = tmp_path / "trials" / "iris-001.json"
+    store.register(FACTS)
+    store.write(make_trial("iris", 1))
+    path = tmp_path / "trials" / "iris-000.json"
     path.write_text(content)
     with pytest.warns(PolytomyWarning) as caught:
-        assert read_trials(tmp_path) == [store.find("iris", 0)]
-    assert f"{path} is damaged and was skipped. The next run" in str(caught[0].message)
+        assert read_trials(tmp_path) == [store.find("iris", 1)]
+    assert [str(each.message) for each in caught] == [
+        f"{path} is damaged and was skipped: {reason}. The next run with the same options "
+        "recreates it."
+    ]
 
 
 def test_a_damaged_description_of_a_dataset_is_an_error(tmp_path):
@@ -193,7 +230,18 @@ def test_a_damaged_description_of_a_dataset_is_an_error(tmp_path):
     path.write_text("{")
     with pytest.raises(DataError) as caught:
         store.register(FACTS)
-    assert f"{path} is damaged. Delete it; the next run with the same options" in str(caught.value)
+    assert str(caught.value) == (
+        f"{path} is damaged: {NOT_JSON}. Delete it; the next run with the same options recreates "
+        "it."
+    )
+
+
+def test_a_description_under_another_name_is_an_error(tmp_path):
+    store = Store(tmp_path, PROTOCOL)
+    store.register(FACTS)
+    (tmp_path / "datasets" / "iris.json").rename(tmp_path / "datasets" / "wine.json")
+    with pytest.raises(DataError, match=r"wine\.json is damaged: it describes iris\. Delete it"):
+        read_facts(tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -205,7 +253,12 @@ def test_a_damaged_description_of_a_dataset_is_an_error(tmp_path):
         ),
         (json.dumps({"name": "a web app"}), "is not a manifest of trials"),
         (json.dumps({"format": 1, "protocol": {}}), "is not a manifest of trials"),
-        ('{"format"', "is damaged, so the settings of the trials are unknown"),
+        ('{"format"', "is damaged, so the settings of the trials are unknown: it is not JSON"),
+        (
+            json.dumps({"format": 1, "protocol": PROTOCOL | {"test": "0.3"}}),
+            'is damaged, so the settings of the trials are unknown: protocol, test: "0.3" is not '
+            "a number.",
+        ),
     ],
 )
 def test_a_folder_of_another_program_is_an_error_and_stays_unchanged(tmp_path, content, words):

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polytomy.trials import Cell, table_to_latex, table_to_markdown, write_tables
+from polytomy.trials import Cell, Results, table_to_latex, table_to_markdown, write_tables
 from polytomy.trials.tables import format_cell
 from trials.results_cases import ACCURACY, make_results
 
@@ -97,3 +97,22 @@ def test_all_files_have_the_same_numbers(results, tmp_path):
     for table in results.tables():
         assert table_to_markdown(table) in (tmp_path / "tables.md").read_text()
         assert table_to_latex(table) in (tmp_path / "tables.tex").read_text()
+
+
+def test_names_that_a_spreadsheet_would_run_have_an_apostrophe(tmp_path):
+    pairs = [("=1+1", "@now"), ("-x", "rec")]
+    cells = [
+        {"configuration": one, "method": other, "scores": {"accuracy": value}}
+        for (one, other), value in zip(pairs, (0.5, 0.25), strict=True)
+    ]
+    records = [{"dataset": "+cmd", "repeat": k, "cells": cells} for k in range(2)]
+    write_tables(Results(records, pairs, ["+cmd"]), tmp_path)
+    for name in ("trials", "summary", "comparisons"):
+        with (tmp_path / f"{name}.csv").open(newline="") as file:
+            rows = list(csv.DictReader(file))
+        assert {row["dataset"] for row in rows} == {"'+cmd"}
+        found = {row.get("configuration", row.get("one")) for row in rows}
+        assert found in ({"'=1+1", "'-x"}, {"'=1+1, @now"})
+    assert float(rows[0]["mean_difference"]) == 0.25
+    exact = json.loads((tmp_path / "results.json").read_text())
+    assert exact["trials"][0]["configuration"] == "=1+1"

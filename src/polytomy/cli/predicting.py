@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -55,6 +53,13 @@ def predict(
         Path | None,
         typer.Option("-o", "--output", metavar="FILE", help="Write the CSV to a file."),
     ] = None,
+    escape: Annotated[
+        bool,
+        typer.Option(
+            "--escape/--no-escape",
+            help="Whether labels that a spreadsheet would run as formulas get an apostrophe.",
+        ),
+    ] = True,
 ) -> None:
     """Predict the class of each sample of a data file and print CSV, in bounded memory.
 
@@ -69,7 +74,7 @@ def predict(
     # Written with the first rows, so that a failure before them leaves no output at all.
     head = ["prediction", *([f"P({label})" for label in loaded.classes.tolist()] if proba else [])]
     waiting = [head]
-    with _open_csv(output) as write, _show_progress("predicted") as advance:
+    with _open_csv(output, escape) as write, _show_progress("predicted") as advance:
         for block in blocks:
             labels, P = loaded.predict(block.X)
             write([*waiting, *_make_rows(labels, P if proba else None)])
@@ -162,20 +167,15 @@ def _draw_matrix(table: Any, labels: list[Any]) -> list[str]:
 
 
 @contextmanager
-def _open_csv(output: Path | None) -> Iterator[Any]:
+def _open_csv(output: Path | None, escape: bool) -> Iterator[Any]:
     """Yield a function that writes rows as CSV, to standard output or atomically to a file."""
-    from polytomy.files import open_atomically
-
-    def encoded(rows: list[list[Any]]) -> str:
-        text = io.StringIO()
-        csv.writer(text, lineterminator="\n").writerows(rows)
-        return text.getvalue()
+    from polytomy.files import open_atomically, to_csv
 
     if output is None:
-        yield lambda rows: print_text(encoded(rows).rstrip("\n"))
+        yield lambda rows: print_text(to_csv(rows, escape=escape).rstrip("\n"))
         return
     with open_atomically(output) as file:
-        yield lambda rows: file.write(encoded(rows).encode())
+        yield lambda rows: file.write(to_csv(rows, escape=escape).encode())
 
 
 @contextmanager

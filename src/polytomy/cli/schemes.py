@@ -10,6 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
+from polytomy.cli.class_orders import ClassOrder, parse_class_order
 from polytomy.cli.data_options import (
     AsJson,
     Format,
@@ -29,6 +30,7 @@ from polytomy.cli.text_files import (
 )
 from polytomy.designs import DATA_DESIGNS, DESIGNS, find_design
 from polytomy.designs import design as make_design
+from polytomy.designs.class_order import order_classes
 from polytomy.errors import ArgumentError, ControlError, Problem
 from polytomy.language import Source, parse_text
 from polytomy.language.nodes import Leaf, Word
@@ -88,6 +90,7 @@ def design(
     ] = None,
     rows: Annotated[int | None, typer.Option("--rows", min=1, hidden=True)] = None,
     base: Annotated[str | None, typer.Option("--name", help="Base of the binaries' names.")] = None,
+    class_order: ClassOrder = None,
     target: Target = "-1",
     scale: Scale = "standard",
     format: Format = None,
@@ -106,6 +109,7 @@ def design(
         "random_state": seed,
         "n_partitions": rows if n_partitions is None else n_partitions,
         "name": base,
+        "class_order": parse_class_order(class_order),
     }
     if data is not None:
         if classes is not None or labels is not None:
@@ -117,7 +121,10 @@ def design(
         if find_design(name).needs_data:
             scheme = make_design(name, X=X, y=y, **options)
         else:
-            scheme = make_design(name, sorted(set(y.tolist())), **options)
+            labels_found = sorted(set(y.tolist()))
+            if find_design(name).uses_order and class_order is None:
+                labels_found = order_classes(labels_found, None, [name])
+            scheme = make_design(name, labels_found, **options)
     else:
         if find_design(name).needs_data:
             raise ArgumentError(

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from polytomy.cli.class_orders import ClassOrder, parse_class_order
 from polytomy.cli.data_options import (
     AsJson,
     DataFile,
@@ -110,6 +111,7 @@ def search(
     budget: Annotated[
         float | None, typer.Option(min=0, help="Start no new fold after this many seconds.")
     ] = None,
+    class_order: ClassOrder = None,
     target: Target = "-1",
     scale: Scale = "standard",
     format: Format = None,
@@ -151,6 +153,7 @@ def search(
         n_jobs=jobs,
         random_state=seed,
         verbose=int(sys.stderr is not None and sys.stderr.isatty()),
+        class_order=parse_class_order(class_order),
     ).fit(X, y)
     if plot is not None:
         _draw_candidates(found, plot)
@@ -198,15 +201,10 @@ def _table(found: Any) -> str:
 
 
 def _csv_of(found: Any) -> str:
-    import csv
-    import io
+    from polytomy.files import to_csv
 
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow([found.name, *found.classes])
-    for label, row in zip(found.classes, found.matrix.tolist(), strict=True):
-        writer.writerow([label, *row])
-    return text.getvalue().rstrip("\n")
+    rows = [[label, *row] for label, row in zip(found.classes, found.matrix.tolist(), strict=True)]
+    return to_csv([[found.name, *found.classes], *rows]).rstrip("\n")
 
 
 def _draw_distances(found: Any, path: Path) -> None:

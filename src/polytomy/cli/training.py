@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
+from polytomy.cli.class_orders import ClassOrder, parse_class_order
 from polytomy.cli.data_options import (
     AsJson,
     DataFile,
@@ -81,6 +82,7 @@ def train(
         str | None,
         typer.Option(metavar="NAME", help=f"Class weights: {join_choices(_CLASS_WEIGHTS)}."),
     ] = None,
+    class_order: ClassOrder = None,
     scale: Scale = "standard",
     target: Target = "-1",
     format: Format = None,
@@ -120,6 +122,7 @@ def train(
         random_state=seed,
         verbose=int(sys.stderr is not None and sys.stderr.isatty()),
         class_weight=class_weight,
+        class_order=parse_class_order(class_order),
     )
     _check_kernel(is_pairwise(classifier), format, scale)
     samples, labels = read_samples(

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from polytomy.cli.class_orders import parse_class_order
 from polytomy.cli.data_options import AsJson, to_json
 from polytomy.cli.text_files import print_text
 
@@ -33,13 +34,19 @@ def trials(
         Path | None,
         typer.Option(
             metavar="DIR",
-            help="Folder of files NAME.csv.gz. Default: the datasets of scikit-learn.",
+            help="Folder of files NAME.csv.gz, all of which are run. Default: the datasets of "
+            "scikit-learn.",
         ),
     ] = None,
     datasets: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAMES", help="Datasets, comma-separated (repeatable)."),
+        typer.Option(
+            metavar="NAMES", help="Run only these datasets, comma-separated (repeatable)."
+        ),
     ] = None,
+    paper: Annotated[
+        bool, typer.Option("--paper", help="Run only the datasets of the paper in the folder.")
+    ] = False,
     schemes: Annotated[
         list[str] | None,
         typer.Option(
@@ -65,6 +72,15 @@ def trials(
     repeats: Annotated[int, typer.Option(min=1, help="Number of trials per dataset.")] = 10,
     test: Annotated[float, typer.Option(help="Fraction of each class to hold out.")] = 0.3,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the splits and random designs.")] = 0,
+    class_order: Annotated[
+        str | None,
+        typer.Option(
+            "--class-order",
+            metavar="LABELS",
+            help="Class labels from first to last, for adjacent and tree: a,b,c or a file, also a "
+            "JSON object from datasets to lists of labels.",
+        ),
+    ] = None,
     jobs: Annotated[
         int | None,
         typer.Option("--jobs", "-j", help="Number of parallel jobs for the binaries of a trial."),
@@ -98,6 +114,8 @@ def trials(
                 n_jobs=jobs,
                 folder=output,
                 on_progress=on_progress,
+                paper=paper,
+                class_order=parse_class_order(class_order),
             )
     except KeyboardInterrupt:
         _report_interruption(output)

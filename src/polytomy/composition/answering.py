@@ -35,7 +35,8 @@ def _why_no_probabilities(classifier: AnsweringMixin) -> str:
 class AnsweringMixin:
     """Predictions and fitted attributes, taken from the Composition in ``composition_``.
 
-    For classifiers with the parameters ``scheme``, ``solver``, ``n_jobs`` and ``random_state``.
+    For classifiers with the parameters ``scheme``, ``solver``, ``n_jobs``, ``random_state`` and
+    ``class_order``.
     """
 
     composition_: Composition
@@ -43,6 +44,7 @@ class AnsweringMixin:
     solver: Solver
     n_jobs: int | None
     random_state: Any
+    class_order: Any
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the class with the largest probability or score; ties go to the first class."""
@@ -97,7 +99,12 @@ class AnsweringMixin:
         Every partition of the new scheme must have been trained, with its sides in either order;
         SchemeError names one that was not.
         """
-        new = scheme_from(scheme, self._fitted().classes, random_state=self.random_state)
+        new = scheme_from(
+            scheme,
+            self._fitted().classes,
+            random_state=self.random_state,
+            class_order=self.class_order,
+        )
         return self._copy_with(self.composition_.with_scheme(new), scheme=scheme)
 
     def _copy_with(self, composition: Composition, **parameters: Any) -> Self:

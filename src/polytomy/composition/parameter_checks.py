@@ -17,7 +17,7 @@ from polytomy.inputs.parameters import (
 )
 from polytomy.solvers.methods import METHODS
 
-__all__ = ["CLASSIFIER_CHECKS", "PARALLEL_CHECKS", "PRECISIONS"]
+__all__ = ["CLASSIFIER_CHECKS", "CLASS_ORDER", "PARALLEL_CHECKS", "PRECISIONS"]
 
 PRECISIONS = ("float64", "float32")
 """What `prediction_dtype` may be."""
@@ -35,6 +35,16 @@ def _is_mapping(value: Any) -> bool:
 def _declare(*parameters: Parameter) -> dict[str, Callable[[Any], object]]:
     return {parameter.name: parameter.check for parameter in parameters}
 
+
+def _is_sequence(value: Any) -> bool:
+    is_array = getattr(value, "ndim", None) == 1
+    return is_array or isinstance(value, list | tuple)
+
+
+CLASS_ORDER = Parameter(
+    "class_order", "a list of all labels, from first to last,", _is_sequence, allows_none=True
+)
+"""The parameter `class_order`, of every estimator that makes schemes."""
 
 PARALLEL_CHECKS = _declare(
     Parameter("n_jobs", "an integer other than 0", is_job_count, allows_none=True),
@@ -66,6 +76,7 @@ CLASSIFIER_CHECKS: dict[str, Callable[[Any], object]] = {
             allows_none=True,
         ),
         Parameter("prediction_dtype", "", _is_precision, PRECISIONS),
+        CLASS_ORDER,
     ),
     "calibration": make_calibrator,
     "cv": check_folds,

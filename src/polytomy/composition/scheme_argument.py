@@ -21,6 +21,8 @@ from polytomy.designs import (
     find_design,
     from_matrix,
 )
+from polytomy.designs.class_order import order_classes
+from polytomy.designs.registry import uses_class_order
 from polytomy.errors import Argument, ArgumentError
 from polytomy.inputs.suggestions import did_you_mean
 from polytomy.scheme import Scheme, parse, read
@@ -49,6 +51,8 @@ def scheme_from(
     X: Any = None,
     y: Any = None,
     random_state: RandomState = None,
+    class_order: Iterable[Any] | None = None,
+    warns_of_order: bool = True,
 ) -> Scheme | SchemeEnsemble:
     """Return the scheme that a value of the option ``scheme`` describes.
 
@@ -56,9 +60,11 @@ def scheme_from(
     ----------
     argument : the name of a design or of an ensemble, control text, a path, a Scheme or
         SchemeEnsemble, a coding matrix, or a callable of (X, y) that returns any of these
-    classes : the labels of the data, in order; designs and matrices divide these
+    classes : the labels of the data, sorted; designs and matrices divide these
     X, y : the training data, for callables and for designs made from data
     random_state : for random designs
+    class_order : all labels in their order, for designs that use it and columns of matrices
+    warns_of_order : whether to warn if a design uses the order of labels that have none
 
     Examples
     --------
@@ -67,6 +73,8 @@ def scheme_from(
     >>> scheme_from("one-vs-rest", ["a", "b", "c"]).n_partitions
     3
     """
+    if class_order is not None:
+        class_order = order_classes(classes, class_order)  # checked, whatever the scheme
     if callable(argument) and not isinstance(argument, Scheme | SchemeEnsemble | CodingMatrix):
         if X is None:
             raise _needs_data(argument)
@@ -75,12 +83,23 @@ def scheme_from(
             raise ArgumentError(
                 Argument("scheme", argument), f" returned {answer!r}, which is not a scheme."
             )
-        return scheme_from(answer, classes, X=X, y=y, random_state=random_state)
+        return scheme_from(
+            answer,
+            classes,
+            X=X,
+            y=y,
+            random_state=random_state,
+            class_order=class_order,
+            warns_of_order=warns_of_order,
+        )
     if isinstance(argument, Scheme | SchemeEnsemble):
         return argument
     if isinstance(argument, os.PathLike):
         return read(argument)
     if isinstance(argument, str):
+        if uses_class_order(argument):
+            designs = [argument] if warns_of_order else []
+            classes = order_classes(classes, class_order, designs)
         return _from_text(argument, classes, X, y, random_state)
     if argument is None or np.ndim(argument) != 2:
         raise ArgumentError(
@@ -88,7 +107,7 @@ def scheme_from(
             " must be the name of a design, control text, a path, a Scheme, a two-dimensional "
             f"coding matrix or a callable; got {argument!r}.",
         )
-    return from_matrix(argument, classes)
+    return from_matrix(argument, classes if class_order is None else class_order)
 
 
 def _from_text(

@@ -18,6 +18,8 @@ from polytomy.designs import (
     searched_trees,
     trees,
 )
+from polytomy.designs.class_order import match_class_order
+from polytomy.designs.classes import class_labels
 from polytomy.errors import Argument, ArgumentError
 from polytomy.inputs.random_states import RandomState
 from polytomy.inputs.renamed import renamed_arguments
@@ -32,6 +34,7 @@ __all__ = [
     "Design",
     "design",
     "find_design",
+    "uses_class_order",
 ]
 
 # Options of `design` that only some designs take.
@@ -41,21 +44,24 @@ _OPTIONS = frozenset({"random_state", "n_partitions"})
 class Design(NamedTuple):
     """A design: the function that makes its schemes, and a line about it.
 
-    The function takes the classes, or X and y if the design needs data.
+    The function takes the classes, or X and y if the design needs data. If the design uses the
+    order of the classes, it takes them in their order.
     """
 
     make: Callable[..., Scheme]
     summary: str
     needs_data: bool = False
+    uses_order: bool = False
 
     @property
     def options(self) -> frozenset[str]:
-        """Options that the function takes: `random_state`, `n_partitions`, both or neither."""
-        return _OPTIONS & signature(self.make).parameters.keys()
+        """Options of `design` that apply: `random_state`, `n_partitions` and `class_order`."""
+        ordering = frozenset({"class_order"} if self.uses_order else ())
+        return ordering | (_OPTIONS & signature(self.make).parameters.keys())
 
 
 DESIGNS: dict[str, Design] = {
-    name: Design(make, summary)
+    name: Design(make, summary, uses_order=name in ("adjacent", "tree"))
     for name, make, summary in [
         ("one-vs-one", flat.one_vs_one, "one binary for each pair of classes"),
         ("one-vs-rest", flat.one_vs_rest, "one binary for each class against all others"),
@@ -128,6 +134,17 @@ def find_design(name: str) -> Design:
     return known[name]
 
 
+def uses_class_order(name: str) -> bool:
+    """Return whether a name is that of a design that uses the order of the classes.
+
+    Examples
+    --------
+    >>> uses_class_order("adjacent"), uses_class_order("one-vs-one")
+    (True, False)
+    """
+    return name in DESIGNS and DESIGNS[name].uses_order
+
+
 @renamed_arguments(name="design", base="name", rows="n_partitions")
 def design(
     design: str,
@@ -138,6 +155,7 @@ def design(
     random_state: RandomState = None,
     n_partitions: int | None = None,
     name: str | None = None,
+    class_order: Iterable[Any] | None = None,
 ) -> Scheme:
     """Return the scheme of a named design.
 
@@ -151,6 +169,7 @@ def design(
     X, y : training data; required for DATA_DESIGNS, ignored for DESIGNS
     random_state, n_partitions : for designs that take them; ArgumentError for the others
     name : base of the binaries' names; by default the design's own
+    class_order : all classes in their order, for "adjacent" and "tree"; by default as in `classes`
 
     Examples
     --------
@@ -165,19 +184,27 @@ def design(
     }
     """
     found = find_design(design)
-    options: dict[str, Any] = {"random_state": random_state, "n_partitions": n_partitions}
+    options: dict[str, Any] = {
+        "random_state": random_state,
+        "n_partitions": n_partitions,
+        "class_order": class_order,
+    }
     given = {option: value for option, value in options.items() if value is not None}
     for option, value in given.items():
         if option not in found.options:
             same_kind = DATA_DESIGNS if found.needs_data else DESIGNS
             takers = [other for other, entry in same_kind.items() if option in entry.options]
+            takers = takers or [name for name, entry in DESIGNS.items() if option in entry.options]
             raise ArgumentError(
-                Argument(option, value),
+                Argument(option) if option == "class_order" else Argument(option, value),
                 f" does not apply to {design!r}; it is for {', '.join(takers)}.",
             )
     if name is not None:
         given["name"] = name
     if not found.needs_data:
+        order = given.pop("class_order", None)
+        if order is not None and classes is not None:
+            classes = match_class_order(order, class_labels(classes))
         return found.make(classes, **given)
     if X is None or y is None:
         raise ArgumentError(

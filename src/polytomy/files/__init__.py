@@ -1,6 +1,15 @@
-"""Files of any kind: atomic writing, and arrays read from untrusted files."""
+"""Files of any kind: atomic writing, CSV text, and arrays read from untrusted files."""
 
 from polytomy.files.atomic_writing import open_atomically
+from polytomy.files.csv_text import escape_formula, to_csv
 from polytomy.files.npy import ArrayHeader, read_array, read_array_header, write_array
 
-__all__ = ["ArrayHeader", "open_atomically", "read_array", "read_array_header", "write_array"]
+__all__ = [
+    "ArrayHeader",
+    "escape_formula",
+    "open_atomically",
+    "read_array",
+    "read_array_header",
+    "to_csv",
+    "write_array",
+]

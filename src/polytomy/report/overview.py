@@ -30,8 +30,8 @@ def overview_section(
 ) -> Markup:
     """Return the best pairs over all datasets, and on each."""
     cards = [
-        _published_card(beside),
         *(_best_card(results, each, names) for each in _CARD_MEASURES),
+        _published_card(beside),
     ]
     return section(
         "overview",
@@ -160,7 +160,7 @@ def published_section(beside: Sequence[Beside], names: Mapping[PairName, Name]) 
         "Our results compared with the tables in Peter Mills, “Solving for multi-class: a survey "
         "and synthesis”. A result agrees if it is within two published standard deviations. "
         "The published times were measured on another machine and do not count towards the "
-        "percentage above."
+        "percentage in the overview."
     )
     number = f"{len(worse)} score{'s' if len(worse) != 1 else ''}"
     return section(

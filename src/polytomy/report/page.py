@@ -100,10 +100,10 @@ def _content(results: Results) -> Markup:
     names, beside = name_pairs(results), beside_published(results)
     sections = {
         "Overview": overview_section(results, beside, names),
-        "Paper": published_section(beside, names),
         "Measures": measures_section(results, beside, names),
         "Time": times_section(results, names),
         "Datasets": datasets_section(results, names),
+        "Paper": published_section(beside, names),
         "Schemes": schemes_section(results),
         "Problems": problems_section(results),
         "Protocol": protocol_section(results),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from numpy.typing import NDArray
@@ -26,6 +26,7 @@ def choose_scheme(
     *,
     models: Mapping[str, Any] | None = None,
     progress: Progress | None = None,
+    class_order: Sequence[Any] | None = None,
 ) -> SchemeArgument:
     """Return the scheme that suits the data, as a value of the parameter ``scheme``.
 
@@ -37,7 +38,7 @@ def choose_scheme(
     X, y : the data, checked
     estimator, solver, models : as in the classifier
     training : where the options of training come from
-    progress : see `run_race`
+    progress, class_order : see `run_race`
     """
     n_classes = len(training.classes)
     if n_classes < 3:  # there is only one scheme
@@ -52,7 +53,7 @@ def choose_scheme(
         **training.routed.splitter,
     )
     race = run_race(
-        default_candidates(n_classes, solver),
+        default_candidates(n_classes, solver, has_order=class_order is not None),
         X,
         y,
         scores=[find_score(deciding)],
@@ -63,5 +64,6 @@ def choose_scheme(
         sample_weight=training.routed.estimator.sample_weight,
         is_lenient=True,
         progress=progress,
+        class_order=class_order,
     )
     return choose_runner(race).candidate.scheme

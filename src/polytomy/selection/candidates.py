@@ -25,8 +25,12 @@ class Candidate(NamedTuple):
     solver: Solver = "least-squares"
 
 
-def default_candidates(n_classes: int, solver: Solver = "least-squares") -> list[Candidate]:
+def default_candidates(
+    n_classes: int, solver: Solver = "least-squares", *, has_order: bool = False
+) -> list[Candidate]:
     """Return the designs that suit a number of classes, with one solver.
+
+    If the classes have an order, so that `has_order` is true, "adjacent" is one of them.
 
     Examples
     --------
@@ -34,6 +38,7 @@ def default_candidates(n_classes: int, solver: Solver = "least-squares") -> list
     ['empirical-tree', 'separability-tree', 'centroid-tree', 'decoc']
     """
     flat = ["one-vs-one", "one-vs-rest", "ordered-adjacent", "orthogonal"]
+    flat += ["adjacent"] if has_order else []
     # Each of these trains on the data about as many times as there are classes.
     names = flat if n_classes <= _MOST_WORK else []
     names = [*names, "empirical-tree", "separability-tree", "centroid-tree", "decoc"]
@@ -41,7 +46,7 @@ def default_candidates(n_classes: int, solver: Solver = "least-squares") -> list
 
 
 def candidates_from(
-    argument: Any, n_classes: int, solver: Solver = "least-squares"
+    argument: Any, n_classes: int, solver: Solver = "least-squares", *, has_order: bool = False
 ) -> list[Candidate]:
     """Return the candidates that the parameter ``candidates`` describes.
 
@@ -54,6 +59,7 @@ def candidates_from(
         parameter ``scheme`` takes, or a pair of a scheme and a solver.
     n_classes : number of classes of the data
     solver : solver of candidates without one
+    has_order : whether the order of the classes is known
 
     Examples
     --------
@@ -61,7 +67,7 @@ def candidates_from(
     ['tree', 'one-vs-one, voting']
     """
     if isinstance(argument, str) and argument == "default":
-        found = default_candidates(n_classes, solver)
+        found = default_candidates(n_classes, solver, has_order=has_order)
         again = _SOLVED_TWICE if solver == "least-squares" else ()
         pairs = [(each.scheme, "divergence") for each in found if each.name in again]
         return found + [_candidate(pair, solver) for pair in pairs]

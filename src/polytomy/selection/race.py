@@ -124,6 +124,7 @@ def run_race(
     is_lenient: bool = False,
     progress: Progress | None = None,
     on_fold: Callable[[Race], None] | None = None,
+    class_order: Sequence[Any] | None = None,
 ) -> Race:
     """Measure candidates on folds, and drop those that can no longer win.
 
@@ -141,6 +142,7 @@ def run_race(
         noted; otherwise its error is raised
     progress : context manager of the number of partitions of a fold, such as `progress_bar`
     on_fold : called after each fold
+    class_order : as in the classifier; nothing warns if a candidate needs one
     """
     deciding = scores[0]
     if deciding.needs_probabilities and not any(
@@ -155,7 +157,15 @@ def run_race(
     runners = [Runner(each, {score.name: [] for score in scores}) for each in candidates]
     race = Race(runners, [], 0)
     track = _Track(
-        X, y, check_weights(sample_weight, len(y)), scores, estimator, models, training, progress
+        X,
+        y,
+        check_weights(sample_weight, len(y)),
+        scores,
+        estimator,
+        models,
+        training,
+        progress,
+        class_order,
     )
     started = perf_counter()
     for number, (training_rows, held_out) in enumerate(folds, start=1):
@@ -187,6 +197,7 @@ class _Track:
     models: Mapping[str, Any] | None
     training: TrainingSource
     progress: Progress | None
+    class_order: Sequence[Any] | None
 
     def part(self, rows: NDArray[np.intp], training_rows: NDArray[np.intp]) -> Any:
         """Return some samples; of a kernel matrix, with the columns of the training samples."""
@@ -206,7 +217,13 @@ class _Track:
             argument, solver = runner.candidate.scheme, runner.candidate.solver
             try:
                 scheme = scheme_from(
-                    argument, self.training.classes, X=X, y=y, random_state=random_state
+                    argument,
+                    self.training.classes,
+                    X=X,
+                    y=y,
+                    random_state=random_state,
+                    class_order=self.class_order,
+                    warns_of_order=False,
                 )
                 for member in members_of(scheme):
                     check_solver(member, solver)

@@ -1,6 +1,7 @@
 """Numerical trials: compare schemes and solvers on datasets over repeated splits."""
 
 from polytomy.trials.catalogue import CATALOGUE, KnownDataset
+from polytomy.trials.dataset import Dataset
 from polytomy.trials.measures import MEASURES, Measure
 from polytomy.trials.measuring import measure_trial
 from polytomy.trials.pairs import PAPER_PAIRS, Pair, pairs_from
@@ -8,7 +9,7 @@ from polytomy.trials.protocol import Protocol
 from polytomy.trials.published import Beside, Published, beside_published, find_published
 from polytomy.trials.results import Cell, Comparison, Results, Table
 from polytomy.trials.running import Progress, run
-from polytomy.trials.sources import BUNDLED, Dataset, load_datasets
+from polytomy.trials.sources import BUNDLED, load_datasets
 from polytomy.trials.statistics import Paired, Ranking, compare_pairs, rank_methods
 from polytomy.trials.tables import table_to_latex, table_to_markdown, write_tables
 

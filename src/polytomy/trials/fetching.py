@@ -12,7 +12,8 @@ import numpy as np
 from polytomy.datasets import Data, write_data
 from polytomy.errors import Argument, ArgumentError, DataError
 from polytomy.trials.catalogue import CATALOGUE, KnownDataset
-from polytomy.trials.sources import Dataset, compute_checksum, load_datasets, path_in_folder
+from polytomy.trials.dataset import Dataset, compute_checksum
+from polytomy.trials.sources import load_datasets, path_in_folder
 
 __all__ = ["DatasetCheck", "check_dataset", "fetch_dataset"]
 
@@ -97,7 +98,7 @@ def fetch_dataset(
     if known.openml is None:
         raise DataError(f"{name} is not available from openml.org. {way_out}")
     X, labels = _download(known, way_out)
-    dataset = Dataset(name, X, labels, known.classes)
+    dataset = Dataset(name, X, labels)
     check = check_dataset(dataset, known)
     _raise_if_different(f"{name} at openml.org is", check, way_out, accept_other_values)
     home.mkdir(parents=True, exist_ok=True)

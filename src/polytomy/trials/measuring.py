@@ -33,15 +33,15 @@ from polytomy.errors import PolytomyError, PolytomyWarning
 from polytomy.inputs.rows import take_rows
 from polytomy.scheme import Scheme
 from polytomy.scheme.ensemble import SchemeEnsemble
+from polytomy.trials.dataset import Dataset
 from polytomy.trials.pairs import Pair
 from polytomy.trials.protocol import CALIBRATION, FOLDS, Protocol, Split, describe_estimator
-from polytomy.trials.sources import Dataset
+from polytomy.trials.records import RELIABILITY_BINS
 
 __all__ = ["count_support_vectors", "measure_trial"]
 
 Floats = NDArray[np.float64]
 
-_RELIABILITY_BINS = 10
 # Predictions are repeated until they have taken this long, but no more often than this.
 _LEAST_SECONDS = 0.1
 _MOST_PREDICTIONS = 10
@@ -133,6 +133,7 @@ def _make_schemes(
                 X=split.X_train,
                 y=split.y_train,
                 random_state=split.seed,
+                class_order=dataset.classes,
             )
             for member in members_of(scheme):
                 bind_classes(member, dataset.classes)
@@ -258,7 +259,7 @@ def _judge_probabilities(
 
 def _pooled_reliability(truth: NDArray[np.intp], scores: Floats) -> list[list[float]]:
     classes = np.arange(scores.shape[1])
-    table = metrics.reliability_table(truth, scores, classes, bins=_RELIABILITY_BINS)
+    table = metrics.reliability_table(truth, scores, classes, bins=RELIABILITY_BINS)
     weight = table["weight"]
     sums = [
         np.sum(np.nan_to_num(table[each]) * weight, axis=0) for each in ("predicted", "observed")

@@ -16,8 +16,8 @@ from sklearn.svm import SVC
 from polytomy.binary import estimator_from, specification_of
 from polytomy.errors import Argument, ArgumentError, DataError
 from polytomy.trials.catalogue import CATALOGUE, DEFAULT_ESTIMATOR
+from polytomy.trials.dataset import Dataset
 from polytomy.trials.pairs import Pair
-from polytomy.trials.sources import Dataset
 
 __all__ = ["Protocol", "Split", "describe_estimator", "split_classes", "standardise"]
 

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from importlib.resources import files
 from typing import Any, Literal, NamedTuple
 
+from sklearn.svm import SVC
+
+from polytomy.binary import estimator_from
+from polytomy.designs.registry import uses_class_order
 from polytomy.trials.catalogue import CATALOGUE
 from polytomy.trials.measures import find_measure
+from polytomy.trials.pairs import PAPER_PAIRS
+from polytomy.trials.protocol import Protocol, describe_estimator
 from polytomy.trials.results import Cell, PairName, Results
 
 __all__ = ["Beside", "Published", "beside_published", "find_published"]
@@ -67,30 +73,76 @@ def find_published(measure: str, dataset: str, pair: PairName) -> Published | No
 
 
 def beside_published(results: Results) -> list[Beside]:
-    """Compare every cell that the published tables also have.
+    """Compare every cell that the published tables also have, if it is measured as theirs was.
 
-    A dataset with the name of a published one but another size is skipped.
+    Only the protocol of the paper is compared: its datasets, with their size and the order of their
+    classes; its binary classifiers; its split and calibration; its schemes and solvers.
     """
+    manifest = results.manifest or {}
+    protocol = manifest.get("protocol", {})
+    if not _is_paper_protocol(protocol):
+        return []
     found = []
     facts = results.facts or {}
-    is_known = {name: _is_published(name, facts.get(name, {})) for name in results.datasets}
+    configurations = _paper_configurations(protocol)
+    known = {
+        (name, configuration)
+        for name in results.datasets
+        for configuration in configurations
+        if _is_published(name, facts.get(name, {}), in_order=uses_class_order(configuration))
+    }
     for table in results.tables():
         for pair, cells in zip(table.rows, table.cells, strict=True):
             for dataset, ours in zip(table.datasets, cells, strict=True):
                 theirs = find_published(table.measure.name, dataset, pair)
-                if ours is not None and theirs is not None and is_known[dataset]:
+                if ours is not None and theirs is not None and (dataset, pair[0]) in known:
                     verdict = _judge(ours, theirs, largest=table.measure.best == "largest")
                     found.append(Beside(table.measure.name, dataset, pair, ours, theirs, verdict))
     return found
 
 
-def _is_published(name: str, facts: Mapping[str, Any]) -> bool:
-    """Return whether a dataset has the name and, as far as known, the size of a published one."""
+def _is_paper_protocol(protocol: Mapping[str, Any]) -> bool:
+    """Return whether samples are held out, and binaries calibrated, as in the paper."""
+    theirs = Protocol(PAPER_PAIRS).describe()
+    return all(protocol.get(key) == theirs[key] for key in ("test", "calibration", "folds"))
+
+
+def _paper_configurations(protocol: Mapping[str, Any]) -> set[str]:
+    """Return the configurations whose schemes and solvers are those of the paper.
+
+    A user's own scheme may have the name of one of the paper's.
+    """
+    theirs = {(pair.configuration, pair.method): pair.describe() for pair in PAPER_PAIRS}
+    own = [pair for pair in protocol["pairs"] if (pair["configuration"], pair["method"]) in theirs]
+    other = {
+        pair["configuration"]
+        for pair in own
+        if pair != theirs[pair["configuration"], pair["method"]]
+    }
+    return {pair["configuration"] for pair in own} - other
+
+
+def _is_published(name: str, facts: Mapping[str, Any], *, in_order: bool) -> bool:
+    """Return whether a dataset and its binary classifier are those of the paper.
+
+    Parameters
+    ----------
+    name : name of the dataset
+    facts : its description
+    in_order : whether its classes must be in the same order
+    """
     known = CATALOGUE.get(name)
-    return known is not None and all(
-        facts.get(what, size) == size
-        for what, size in (("n_samples", known.n_samples), ("n_features", known.n_features))
-    )
+    if known is None:
+        return False
+    theirs = {
+        "n_samples": known.n_samples,
+        "n_features": known.n_features,
+        "estimator": describe_estimator(estimator_from(known.estimator, SVC())),
+    }
+    counts = list(facts.get("counts", ()))
+    arranged: Callable[[Iterable[int]], list[int]] = list if in_order else sorted
+    is_same_size = arranged(counts) == arranged(known.counts)
+    return is_same_size and all(facts.get(key) == value for key, value in theirs.items())
 
 
 def _judge(ours: Cell, theirs: Published, *, largest: bool) -> Literal["agrees", "better", "worse"]:

@@ -14,13 +14,15 @@ import numpy as np
 
 from polytomy.composition import Solver
 from polytomy.designs import empirical_tree
+from polytomy.designs.registry import uses_class_order
 from polytomy.distances import hausdorff
-from polytomy.errors import Argument, ArgumentError
+from polytomy.errors import Argument, ArgumentError, ClassOrderWarning, warn_caller
+from polytomy.trials.dataset import Dataset
 from polytomy.trials.measuring import measure_trial
 from polytomy.trials.pairs import pairs_from
 from polytomy.trials.protocol import Protocol, describe_estimator, standardise
 from polytomy.trials.results import Results
-from polytomy.trials.sources import Dataset, load_datasets
+from polytomy.trials.sources import load_datasets
 from polytomy.trials.store import Store, lock_tables
 from polytomy.trials.tables import write_tables
 
@@ -37,6 +39,8 @@ _THREAD_VARIABLES = (
     "OPENBLAS_NUM_THREADS",
     "MKL_NUM_THREADS",
 )
+# Labels shown in a warning.
+_MOST_NAMED = 5
 _PACKAGES = ("polytomy", "numpy", "scipy", "scikit-learn", "numba", "joblib")
 
 
@@ -75,6 +79,8 @@ def run(
     n_jobs: int | None = None,
     folder: str | os.PathLike[str] = "results",
     on_progress: Callable[[Progress], None] | None = None,
+    paper: bool = False,
+    class_order: Mapping[str, Sequence[Any]] | Sequence[Any] | None = None,
 ) -> Results:
     """Compare schemes and solvers on datasets, in repeated trials.
 
@@ -95,6 +101,9 @@ def run(
     n_jobs : number of joblib jobs for the binaries of a trial; affects times, not scores
     folder : folder for the results
     on_progress : function called with a Progress
+    paper : whether to run only the datasets of Mills's experiments that are in the folder
+    class_order : all labels from first to last, or a dict of these by dataset
+        For schemes that use the order of the classes, "adjacent" and "tree".
 
     Returns
     -------
@@ -114,7 +123,7 @@ def run(
     if isinstance(repeats, bool) or not isinstance(repeats, int) or repeats < 1:
         raise ArgumentError(Argument("repeats"), f" must be a positive integer; got {repeats!r}.")
     protocol = Protocol(pairs_from(schemes, solvers), test, seed, estimator)
-    loaded = load_datasets(datasets, data)
+    loaded = load_datasets(datasets, data, paper=paper, class_order=class_order)
     for each in loaded:
         protocol.check(each)
     texts = {each.name: describe_estimator(protocol.estimator_for(each.name)) for each in loaded}
@@ -123,10 +132,39 @@ def run(
         store.register(
             _describe_dataset(each, texts[each.name]), partial(_describe_distances, each)
         )
+    _warn_of_order(loaded, protocol)
     _Run(store, protocol, loaded, repeats, n_jobs, on_progress).finish()
     with lock_tables(folder):
         write_tables(Results.read(folder), folder)
     return Results.read(folder, [each.name for each in loaded], repeats)
+
+
+def _warn_of_order(datasets: Sequence[Dataset], protocol: Protocol) -> None:
+    """Warn if a design uses the order of classes that have none."""
+    names = [
+        pair.scheme
+        for pair in protocol.pairs
+        if isinstance(pair.scheme, str) and uses_class_order(pair.scheme)
+    ]
+    unordered = [each for each in datasets if not each.has_order]
+    if not names or not unordered:
+        return
+    designs = " and ".join(f'"{name}"' for name in dict.fromkeys(names))
+    shown = ", ".join(map(str, unordered[0].classes[:_MOST_NAMED]))
+    more = ", …" if len(unordered[0].classes) > _MOST_NAMED else ""
+    others = [each.name for each in unordered[1:]]
+    also = f" So have those of {', '.join(others)}." if others else ""
+    warn_caller(
+        ClassOrderWarning(
+            f"{designs} {'needs' if len(set(names)) == 1 else 'need'} the classes in order, and "
+            f"those of {unordered[0].name} have only their alphabetical order: {shown}{more}."
+            f"{also} Set ",
+            Argument("class_order"),
+            " to all labels, from first to last, or write class_order.json in the folder of the "
+            "data.",
+        ),
+        ClassOrderWarning,
+    )
 
 
 class _Run:

@@ -2,29 +2,30 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import csr_array
+from numpy.typing import NDArray
 
-from polytomy.datasets import read_data
-from polytomy.errors import Argument, ArgumentError, DataError
-from polytomy.inputs.masked import refuse_masked
-from polytomy.inputs.sparse import check_sparse, is_sparse
+from polytomy.datasets import FORMATS, read_data
+from polytomy.errors import (
+    Argument,
+    ArgumentError,
+    DataError,
+    PolytomyError,
+    PolytomyWarning,
+    warn_caller,
+)
 from polytomy.trials.catalogue import CATALOGUE
+from polytomy.trials.dataset import Dataset
 
 __all__ = [
     "BUNDLED",
-    "Dataset",
-    "compute_checksum",
     "load_datasets",
     "names_in_folder",
     "path_in_folder",
@@ -34,154 +35,142 @@ BUNDLED = ("digits", "wine", "iris", "breast-cancer")
 """Names of the datasets that come with scikit-learn."""
 
 # In order of preference when a name has several files; new files are written with the first.
-_TABLES = (".csv.gz", ".csv", ".tsv.gz", ".tsv")
-_OTHER_FORMATS = (".svmlight.gz", ".svmlight", ".svm", ".libsvm", ".parquet", ".npz")
-_ENDINGS = (*_TABLES, *_OTHER_FORMATS)
+_TEXT_ENDINGS = (".csv", ".tsv", ".svmlight", *FORMATS["tsv"][1:], *FORMATS["svmlight"])
+_ENDINGS = (
+    *dict.fromkeys(f"{ending}{zipped}" for ending in _TEXT_ENDINGS for zipped in (".gz", "")),
+    *FORMATS["parquet"],
+    *FORMATS["npz"],
+    *FORMATS["lvq"],
+)
 _ORDER_FILE = "class_order.json"
-
-
-@dataclass(frozen=True, eq=False)
-class Dataset:
-    """Samples and their classes.
-
-    Parameters
-    ----------
-    name : name of the dataset
-    X : array or sparse matrix of shape (n_samples, n_features)
-    y : labels of shape (n_samples,)
-    order : labels in the order used by codes over ordered classes, optional
-        Matched without regard to case. By default the labels are sorted.
-
-    Attributes
-    ----------
-    classes : tuple of the distinct labels, in order
-    class_indices : array of shape (n_samples,), index of each label in `classes`
-
-    Examples
-    --------
-    >>> Dataset("land", np.eye(4), ["oak", "corn", "oak", "oak"], order=["Oak", "Corn"]).classes
-    ('oak', 'corn')
-    """
-
-    name: str
-    X: Any
-    y: NDArray[Any]
-    classes: tuple[Any, ...]
-    class_indices: NDArray[np.intp]
-
-    def __init__(self, name: str, X: Any, y: ArrayLike, order: Sequence[str] | None = None) -> None:
-        refuse_masked(X, "X")
-        # Several estimators of scikit-learn accept no sparse indices but those of 32 bits.
-        X = csr_array(check_sparse(X)) if is_sparse(X) else np.asarray(X)
-        labels = np.asarray(y)
-        if not name or name.startswith("."):
-            raise ArgumentError(
-                f"{name!r} cannot name a dataset. Use a name that is not empty and does not start "
-                "with a dot."
-            )
-        if X.ndim != 2 or labels.ndim != 1 or X.shape[0] != len(labels):
-            raise DataError(
-                f"dataset {name}: X has shape {X.shape} and y has shape {labels.shape}. Pass one "
-                "row of features and one label per sample."
-            )
-        found, indices = np.unique(labels, return_inverse=True)
-        if not 2 <= len(found) <= len(labels) // 2:
-            raise DataError(
-                f"dataset {name}: {len(labels)} samples have {len(found)} distinct labels. There "
-                "must be at least two classes, with at least two samples each on average."
-            )
-        ordering = _order_labels(found.tolist(), order)
-        object.__setattr__(self, "name", name)
-        object.__setattr__(self, "X", X)
-        object.__setattr__(self, "y", labels)
-        object.__setattr__(self, "classes", tuple(found[ordering].tolist()))
-        object.__setattr__(self, "class_indices", np.argsort(ordering)[indices.ravel()])
-
-    @property
-    def codes(self) -> NDArray[np.intp]:
-        """Same as `class_indices`; the name it had in polytomy 0.1."""
-        return self.class_indices
-
-    @property
-    def counts(self) -> list[int]:
-        """Number of samples of each class."""
-        return [int(n) for n in np.bincount(self.class_indices, minlength=len(self.classes))]
-
-    @property
-    def fingerprint(self) -> str:
-        """Checksum of samples and labels, in order."""
-        digest = hashlib.sha256(repr((self.X.shape, self.classes)).encode())
-        parts: tuple[Any, ...] = (self.X,)
-        if is_sparse(self.X):
-            parts = (self.X.data, self.X.indices, self.X.indptr)
-        for part in (*parts, self.class_indices.astype("<i4")):
-            digest.update(np.ascontiguousarray(part).tobytes())
-        return digest.hexdigest()
-
-    def __repr__(self) -> str:
-        n_samples, n_features = self.X.shape
-        return f"<Dataset {self.name}: {n_samples} × {n_features}, {len(self.classes)} classes>"
-
-
-def _order_labels(labels: list[Any], order: Sequence[str] | None) -> NDArray[np.intp]:
-    """Return the indices that put sorted labels in order; an order that lacks one is ignored."""
-    ranks = {str(label).casefold(): rank for rank, label in enumerate(order or ())}
-    written = [str(label).casefold() for label in labels]
-    if not set(written) <= set(ranks):
-        return np.arange(len(labels))
-    return np.argsort([ranks[text] for text in written], kind="stable")
-
-
-def compute_checksum(X: Any) -> str:
-    """Return a checksum of the features that does not depend on the order of the samples.
-
-    Features are rounded to single precision, so the checksum survives a round trip through text.
-
-    Examples
-    --------
-    >>> compute_checksum([[1, 2], [3, 4]]) == compute_checksum([[3.0, 4.0], [1.0, 2.0]])
-    True
-    """
-    # Adding zero turns −0 into 0.
-    values = np.ascontiguousarray(np.asarray(X, dtype="<f4") + np.float32(0))
-    rows = np.sort(values.view(np.dtype((np.void, 4 * values.shape[1]))).ravel())
-    return hashlib.sha256(rows.tobytes()).hexdigest()[:16]
 
 
 def load_datasets(
     datasets: Mapping[str, Any] | Iterable[str] | str | None = None,
     folder: str | os.PathLike[str] | None = None,
+    *,
+    paper: bool = False,
+    class_order: Mapping[str, Sequence[Any]] | Sequence[Any] | None = None,
 ) -> list[Dataset]:
     """Load datasets by name, or wrap arrays.
 
     Parameters
     ----------
     datasets : names, or a dict from names to pairs (X, y), optional
-        By default the datasets of Mills's experiments that are in the folder; if there are none,
-        every dataset in the folder. Without a folder, those bundled with scikit-learn.
+        By default all datasets in the folder; a warning lists the files that were skipped, and why.
+        Without a folder, those bundled with scikit-learn.
     folder : folder of files NAME.csv.gz or NAME.csv with the label in the last column, optional
-        Also NAME.tsv, NAME.svmlight (or .svm, .libsvm), NAME.parquet and NAME.npz. An optional
-        file class_order.json maps names to classes in order.
+        Also NAME.tsv, NAME.svmlight (or .svm, .libsvm, .scale), NAME.parquet, NAME.npz and
+        NAME.lvq. An optional file class_order.json maps names to classes in order.
+    paper : whether to load only the datasets of Mills's experiments that are in the folder
+    class_order : all labels from first to last, or a dict of these by dataset, optional
 
     Examples
     --------
     >>> load_datasets(["iris", "wine"])
     [<Dataset iris: 150 × 4, 3 classes>, <Dataset wine: 178 × 13, 3 classes>]
     """
+    order_of = _Orders(class_order)
+    if paper and datasets is not None:
+        raise ArgumentError(
+            "Use either ", Argument("datasets"), " or ", Argument("paper", True), ", not both."
+        )
     if isinstance(datasets, Mapping):
-        return [Dataset(str(name), *_pair(name, pair)) for name, pair in datasets.items()]
+        loaded = [
+            Dataset(str(name), *_pair(name, pair), order_of.find(str(name)))
+            for name, pair in datasets.items()
+        ]
+        order_of.check_names(loaded)
+        return loaded
     names = [datasets] if isinstance(datasets, str) else datasets
     names = None if names is None else list(dict.fromkeys(names))
     if names is not None and not names:
         raise ArgumentError(Argument("datasets"), " is empty. Name at least one dataset.")
     if folder is None:
-        return [_bundled(name) for name in (BUNDLED if names is None else names)]
+        if paper:
+            raise ArgumentError(
+                Argument("paper", True), " needs the folder of the datasets. Set ",
+                Argument("data"), ".",
+            )  # fmt: skip
+        loaded = [_bundled(name, order_of) for name in (BUNDLED if names is None else names)]
+        order_of.check_names(loaded)
+        return loaded
     home = Path(folder)
     there = names_in_folder(home)
-    if names is None:
-        names = [name for name in CATALOGUE if name in there] or there
-    order_of = _orders(home)
-    return [_read(home, name, there, order_of) for name in names]
+    order_of.add(_orders(home))
+    if names is not None:
+        loaded = [_read(home, name, there, order_of) for name in names]
+    else:
+        loaded = _read_all(home, there, order_of, paper=paper)
+    order_of.check_names(loaded)
+    return loaded
+
+
+class _Orders:
+    """The orders of classes that were passed, and those of a folder."""
+
+    def __init__(self, given: Mapping[str, Sequence[Any]] | Sequence[Any] | None) -> None:
+        self._by_name = dict(given) if isinstance(given, Mapping) else {}
+        self._for_all = None if isinstance(given, Mapping) else given
+        self._of_folder: Mapping[str, Sequence[Any]] = {}
+
+    def add(self, of_folder: Mapping[str, Sequence[Any]]) -> None:
+        self._of_folder = of_folder
+
+    def find(self, name: str) -> Sequence[Any] | None:
+        """Return the order of a dataset's classes; None if there is none."""
+        if self._for_all is not None:
+            return self._for_all
+        return self._by_name.get(name, self._of_folder.get(name))
+
+    def check_names(self, loaded: Sequence[Dataset]) -> None:
+        """Raise ArgumentError if an order was passed for a dataset that is not loaded."""
+        names = [each.name for each in loaded]
+        for name in self._by_name:
+            if name not in names:
+                raise ArgumentError(
+                    Argument("class_order"),
+                    f" has {name!r}, which is not one of the datasets {', '.join(names)}.",
+                )
+
+
+def _read_all(home: Path, there: Sequence[str], order_of: _Orders, *, paper: bool) -> list[Dataset]:
+    """Read all datasets of a folder that can be used, and warn of all other files."""
+    skipped: dict[str, Sequence[Any]] = {}
+    if not paper:
+        skipped |= {file: [why] for file, why in _files_without_dataset(home, there).items()}
+    wanted = [name for name in (*CATALOGUE, *there) if name in there]
+    loaded = []
+    for name in dict.fromkeys(wanted):
+        if paper and name not in CATALOGUE:
+            skipped[path_in_folder(home, name).name] = ["not a dataset of the paper"]
+            continue
+        try:
+            loaded.append(_read(home, name, there, order_of))
+        except PolytomyError as error:
+            skipped[path_in_folder(home, name).name] = error.args
+    reasons: list[Any] = []
+    for file, parts in skipped.items():
+        reasons += ["; " if reasons else "", f"{file} (", *parts, ")"]
+    if not loaded:
+        raise DataError(f"{home} has no dataset that can be used: ", *reasons, ".")
+    if skipped:
+        warn_caller(PolytomyWarning(f"Skipped in {home}: ", *reasons, "."), PolytomyWarning)
+    return loaded
+
+
+def _files_without_dataset(home: Path, there: Sequence[str]) -> dict[str, str]:
+    """Return the files of a folder that are not read, and why."""
+    used = {path_in_folder(home, name).name: name for name in there}
+    reasons = {}
+    for path in sorted(home.iterdir()):
+        if not path.is_file() or path.name.startswith(".") or path.name == _ORDER_FILE:
+            continue
+        if path.name not in used:
+            same = [file for file, name in used.items() if path.name.startswith(f"{name}.")]
+            is_data = path.name.endswith(_ENDINGS)
+            reasons[path.name] = f"{same[0]} is used" if is_data and same else "not a data file"
+    return reasons
 
 
 def names_in_folder(folder: str | os.PathLike[str]) -> list[str]:
@@ -208,9 +197,7 @@ def path_in_folder(folder: Path, name: str) -> Path:
     return folder / f"{name}{_ENDINGS[0]}"
 
 
-def _read(
-    folder: Path, name: str, there: Sequence[str], order_of: Mapping[str, Sequence[str]]
-) -> Dataset:
+def _read(folder: Path, name: str, there: Sequence[str], order_of: _Orders) -> Dataset:
     if name not in there:
         hint = f" Try `polytomy datasets get {name}`." if name in CATALOGUE else ""
         hint = hint or _suggest_name(name, there)
@@ -219,8 +206,17 @@ def _read(
     data = read_data(path)
     if data.y is None:
         raise DataError(f"{path} has no labels. Put them in the last column.")
-    known = CATALOGUE.get(name)
-    return Dataset(name, data.X, data.y, order_of.get(name) or (known and known.classes))
+    order = order_of.find(name)
+    if order is None and name in CATALOGUE:
+        order = _known_order(data.y, CATALOGUE[name].classes)
+    return Dataset(name, data.X, data.y, order)
+
+
+def _known_order(labels: NDArray[Any], order: Sequence[str]) -> Sequence[str] | None:
+    """Return the order of a known dataset if these are its labels."""
+    wanted = sorted(text.casefold() for text in order)
+    found = sorted(str(label).casefold() for label in np.unique(labels).tolist())
+    return order if found == wanted else None
 
 
 def _orders(folder: Path) -> dict[str, list[str]]:
@@ -244,7 +240,7 @@ def _pair(name: str, pair: Any) -> tuple[Any, Any]:
     return X, y
 
 
-def _bundled(name: str) -> Dataset:
+def _bundled(name: str, order_of: _Orders) -> Dataset:
     from sklearn import datasets
 
     if name not in BUNDLED:
@@ -255,7 +251,8 @@ def _bundled(name: str) -> Dataset:
     loaded = getattr(datasets, f"load_{name.replace('-', '_')}")()
     names = [str(each) for each in loaded.target_names]
     labels = loaded.target if name == "digits" else np.array(names)[loaded.target]
-    return Dataset(name, loaded.data, labels, names)
+    order = order_of.find(name)
+    return Dataset(name, loaded.data, labels, names if order is None else order)
 
 
 def _suggest_name(name: str, known: Iterable[str]) -> str:

@@ -11,7 +11,7 @@
 
 Files are written atomically. A claim is a lock of the operating system, released when its process
 ends, so several runs can share a folder. A trial whose file was damaged later is run again, with
-the same result.
+the same result. `polytomy.trials.records` says what is damaged.
 """
 
 from __future__ import annotations
@@ -28,9 +28,10 @@ from uuid import uuid4
 
 from polytomy.errors import ArgumentError, DataError, PolytomyWarning
 from polytomy.files import open_atomically
+from polytomy.trials.json_checks import parse_json
+from polytomy.trials.records import FORMAT, check_facts, check_manifest, check_trial
 
 __all__ = [
-    "FORMAT",
     "Store",
     "lock_tables",
     "read_facts",
@@ -38,9 +39,6 @@ __all__ = [
     "read_trials",
     "write_content",
 ]
-
-FORMAT = 1
-"""Version of the file format."""
 
 _MANIFEST = "manifest.json"
 _MOST_SHOWN = 60
@@ -64,6 +62,8 @@ class Store:
     ) -> None:
         self.folder = Path(folder)
         self._protocol = json.loads(json.dumps(protocol))
+        self._classes: dict[str, list[str]] = {}
+        self._damaged: set[Path] = set()
         path = self.folder / _MANIFEST
         is_new = not path.is_file()
         if not is_new:
@@ -89,16 +89,19 @@ class Store:
         describe : function that returns more values; called only for a new dataset
         """
         name = facts["name"]
-        path = self.folder / "datasets" / f"{quote(name, safe=' ')}.json"
+        self._classes[name] = facts["classes"]
+        path = self.folder / "datasets" / _facts_name(name)
         if not path.is_file() and _write_if_new(path, {**facts, **describe()}):
             return
-        saved = _read(path)
-        if saved.get("fingerprint") != facts["fingerprint"]:
+        saved = _read_facts(path)
+        if saved["fingerprint"] != facts["fingerprint"]:
             raise ArgumentError(
                 f"Dataset {name} has changed since the trials in {self.folder} were run. Use "
                 "another folder for the results, or delete this one."
             )
-        before = {"estimator": saved.get("estimator")}
+        if saved["classes"] != facts["classes"]:
+            raise _damaged_facts(path, "the classes are not those of the data")
+        before = {"estimator": saved["estimator"]}
         _check_unchanged(self.folder, before, {"estimator": facts["estimator"]}, on=f" on {name}")
 
     def find(self, name: str, repeat: int) -> dict[str, Any] | None:
@@ -107,17 +110,13 @@ class Store:
         if not path.is_file():
             return None
         try:
-            record = _read_trial(path)
-        except DataError:
-            record = {}
-        pairs = [(cell["configuration"], cell["method"]) for cell in record.get("cells", ())]
-        wanted = [(pair["configuration"], pair["method"]) for pair in self._protocol["pairs"]]
-        if (record.get("dataset"), record.get("repeat"), pairs) != (name, repeat, wanted):
-            warnings.warn(
-                f"{path} is damaged. Running the trial again.", PolytomyWarning, stacklevel=2
-            )
+            return _read_trial(path, _pair_names(self._protocol), self._classes)
+        except DataError as error:
+            if path not in self._damaged:
+                self._damaged.add(path)
+                text = f"{path} is damaged: {error}. Running the trial again."
+                warnings.warn(text, PolytomyWarning, stacklevel=2)
             return None
-        return record
 
     def write(self, record: Mapping[str, Any]) -> None:
         """Save a finished trial."""
@@ -145,7 +144,19 @@ class Store:
             yield is_ours
 
     def _path(self, name: str, repeat: int) -> Path:
-        return self.folder / "trials" / f"{quote(name, safe=' ')}-{repeat:03}.json"
+        return self.folder / "trials" / _trial_name(name, repeat)
+
+
+def _facts_name(name: str) -> str:
+    return f"{quote(name, safe=' ')}.json"
+
+
+def _trial_name(name: str, repeat: int) -> str:
+    return f"{quote(name, safe=' ')}-{repeat:03}.json"
+
+
+def _pair_names(protocol: Mapping[str, Any]) -> list[tuple[str, str]]:
+    return [(pair["configuration"], pair["method"]) for pair in protocol["pairs"]]
 
 
 @contextmanager
@@ -180,60 +191,79 @@ def read_manifest(folder: str | os.PathLike[str]) -> dict[str, Any]:
     path = Path(folder) / _MANIFEST
     if not path.is_file():
         raise DataError(f"{os.fspath(folder)} is not a results folder: it has no {_MANIFEST}.")
+    use_another = "Use another folder for the results."
+    unknown = "so the settings of the trials are unknown"
     try:
-        manifest = _read(path)
-    except DataError:
-        raise DataError(
-            f"{path} is damaged, so the settings of the trials are unknown. Use another folder for "
-            "the results."
-        ) from None
+        manifest = parse_json(path.read_bytes())
+    except DataError as error:
+        raise DataError(f"{path} is damaged, {unknown}: {error}. {use_another}") from None
     protocol = manifest.get("protocol")
     if not isinstance(protocol, dict) or not isinstance(protocol.get("pairs"), list):
-        raise DataError(f"{path} is not a manifest of trials. Use another folder for the results.")
+        raise DataError(f"{path} is not a manifest of trials. {use_another}")
     if manifest.get("format") != FORMAT:
-        raise DataError(
-            f"{path} was written by another version of polytomy. Use another folder for the "
-            "results."
-        )
+        raise DataError(f"{path} was written by another version of polytomy. {use_another}")
+    try:
+        check_manifest(manifest)
+    except DataError as error:
+        raise DataError(f"{path} is damaged, {unknown}: {error}. {use_another}") from None
     return manifest
 
 
 def read_facts(folder: str | os.PathLike[str]) -> list[dict[str, Any]]:
     """Read the descriptions of the datasets in a results folder."""
-    return [_read(path) for path in sorted((Path(folder) / "datasets").glob("*.json"))]
+    return [_read_facts(path) for path in _json_files(Path(folder) / "datasets")]
 
 
 def read_trials(folder: str | os.PathLike[str]) -> list[dict[str, Any]]:
     """Read the finished trials in a results folder, skipping damaged files with a warning."""
+    pairs = _pair_names(read_manifest(folder)["protocol"])
+    classes = {facts["name"]: facts["classes"] for facts in read_facts(folder)}
     records = []
-    for path in sorted((Path(folder) / "trials").glob("*.json")):
+    for path in _json_files(Path(folder) / "trials"):
         try:
-            records.append(_read_trial(path))
-        except DataError:
+            records.append(_read_trial(path, pairs, classes))
+        except DataError as error:
             warnings.warn(
-                f"{path} is damaged and was skipped. The next run with the same options recreates "
-                "it.",
+                f"{path} is damaged and was skipped: {error}. The next run with the same options "
+                "recreates it.",
                 PolytomyWarning,
                 stacklevel=2,
             )
     return records
 
 
-def _read_trial(path: Path) -> dict[str, Any]:
-    """Read a finished trial; raise DataError if it is incomplete."""
-    record = _read(path)
-    cells = record.get("cells")
-    is_whole = (
-        isinstance(record.get("dataset"), str)
-        and isinstance(record.get("repeat"), int)
-        and isinstance(cells, list)
-        and all(
-            isinstance(cell, dict) and {"configuration", "method"} <= set(cell) for cell in cells
-        )
-    )
-    if not is_whole:
-        raise _damaged(path)
+def _json_files(folder: Path) -> list[Path]:
+    return [path for path in sorted(folder.glob("*.json")) if path.is_file()]
+
+
+def _read_trial(
+    path: Path, pairs: Sequence[tuple[str, str]], classes: Mapping[str, Sequence[str]]
+) -> dict[str, Any]:
+    """Read a finished trial; raise DataError with the reason if it is damaged."""
+    record = parse_json(path.read_bytes())
+    name = record.get("dataset")
+    check_trial(record, pairs, classes.get(name) if isinstance(name, str) else None)
+    if path.name != _trial_name(record["dataset"], record["repeat"]):
+        # A copy would count twice.
+        raise DataError(f"it has trial {record['repeat']} of {record['dataset']}")
     return record
+
+
+def _read_facts(path: Path) -> dict[str, Any]:
+    try:
+        facts = parse_json(path.read_bytes())
+        check_facts(facts)
+        if path.name != _facts_name(facts["name"]):
+            raise DataError(f"it describes {facts['name']}")
+    except DataError as error:
+        raise _damaged_facts(path, str(error)) from None
+    return facts
+
+
+def _damaged_facts(path: Path, reason: str) -> DataError:
+    return DataError(
+        f"{path} is damaged: {reason}. Delete it; the next run with the same options recreates it."
+    )
 
 
 def _write_if_new(path: Path, content: Mapping[str, Any]) -> bool:
@@ -256,22 +286,6 @@ def _write_if_new(path: Path, content: Mapping[str, Any]) -> bool:
 def _to_bytes(content: Mapping[str, Any], indent: int | None = 1) -> bytes:
     text = json.dumps(content, indent=indent, ensure_ascii=False, allow_nan=False)
     return f"{text}\n".encode()
-
-
-def _read(path: Path) -> dict[str, Any]:
-    try:
-        content = json.loads(path.read_bytes())
-    except ValueError:
-        content = None
-    if not isinstance(content, dict):
-        raise _damaged(path)
-    return content
-
-
-def _damaged(path: Path) -> DataError:
-    return DataError(
-        f"{path} is damaged. Delete it; the next run with the same options recreates it."
-    )
 
 
 def _check_unchanged(

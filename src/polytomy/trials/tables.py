@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import math
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from polytomy.files import to_csv
 from polytomy.trials.measures import MEASURES
 from polytomy.trials.results import Cell, Results, Table
 from polytomy.trials.store import write_content
@@ -125,6 +124,8 @@ def write_tables(results: Results, folder: str | os.PathLike[str]) -> list[Path]
     tables.tex         the same in LaTeX
     results.json       everything above, and the manifest
     =================  ==========================================================================
+
+    In the CSV files, names that a spreadsheet would run as formulas have an apostrophe in front.
     """
     home = Path(folder)
     summary, comparisons, ranks = _summarise(results), _compare(results), _rank(results)
@@ -142,10 +143,10 @@ def write_tables(results: Results, folder: str | os.PathLike[str]) -> list[Path]
         f"## {table.measure.title}\n\n{table_to_markdown(table)}" for table in tables
     )
     contents = {
-        "trials.csv": _to_csv(results.rows()),
-        "summary.csv": _to_csv(summary),
-        "comparisons.csv": _to_csv(comparisons),
-        "ranks.csv": _to_csv(ranks),
+        "trials.csv": _rows_to_csv(results.rows()),
+        "summary.csv": _rows_to_csv(summary),
+        "comparisons.csv": _rows_to_csv(comparisons),
+        "ranks.csv": _rows_to_csv(ranks),
         "tables.md": f"{markdown}\n",
         "tables.tex": "\n\n".join(map(table_to_latex, tables)) + "\n",
         "results.json": json.dumps(everything, indent=1, ensure_ascii=False, allow_nan=False)
@@ -216,10 +217,6 @@ def _finite_or_none(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def _to_csv(rows: Sequence[Mapping[str, Any]]) -> str:
-    text = io.StringIO()
-    names: Iterable[str] = rows[0] if rows else ()
-    writer = csv.DictWriter(text, list(names), lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    return text.getvalue()
+def _rows_to_csv(rows: Sequence[Mapping[str, Any]]) -> str:
+    names = list(rows[0]) if rows else []
+    return to_csv([names, *(row.values() for row in rows)])

@@ -27,12 +27,28 @@ from polytomy.persistence import save
         {"class_weight": {"setosa": 2.0, "versicolor": 1, "virginica": 0.5}},
         {"scheme": "one-vs-rest", "calibration": None},
         {"calibration": TemperatureCalibrator()},
+        {"scheme": "tree", "class_order": ["virginica", "setosa", "versicolor"]},
+        {"scheme": "tree", "class_order": ("virginica", "setosa", "versicolor")},
     ],
     ids=str,
 )
 def test_parameters_are_kept(parameters, tmp_path):
     classifier = PolytomyClassifier(random_state=0, **parameters).fit(X, LABELS)
     assert_same_after_reload(classifier, tmp_path)
+
+
+def test_an_array_of_ordered_classes_is_kept_as_a_list(tmp_path):
+    order = ["virginica", "setosa", "versicolor"]
+    classifier = PolytomyClassifier(scheme="tree", class_order=np.array(order)).fit(X, LABELS)
+    assert reload(classifier, tmp_path).class_order == order
+
+
+def test_a_specification_of_an_estimator_is_kept_as_that_estimator(tmp_path):
+    classifier = PolytomyClassifier("svc C=3", random_state=7).fit(X, LABELS)
+    again = reload(classifier, tmp_path)
+    assert (type(again.estimator), again.estimator.C) == (SVC, 3)
+    np.testing.assert_array_equal(again.predict_proba(X), classifier.predict_proba(X))
+    assert again.fit(X, LABELS).score(X, LABELS) == classifier.score(X, LABELS)
 
 
 def test_a_loaded_classifier_can_be_fitted_again(tmp_path):

@@ -28,6 +28,7 @@ _PLAIN: dict[str, tuple[type, ...]] = {
     "verbose": (int,),
     "class_weight": (str, dict),
     "memory_budget": (int, float),
+    "class_order": (list, tuple),
 }
 _PRECISIONS = ("float64", "float32")
 # More jobs than any machine has cores; joblib would start as many threads as a file says.
@@ -48,6 +49,8 @@ def write_parameters(classifier: PolytomyClassifier, writer: EstimatorWriter) ->
         )
     for name in _PLAIN:
         value = getattr(classifier, name)
+        if name == "class_order" and hasattr(value, "tolist"):  # an array or a column of a frame
+            value = value.tolist()
         try:
             written[name] = value_to_json(value)
         except NotPlainError:

@@ -1,0 +1,68 @@
+"""The option --class-order: labels from first to last, written out or in a file."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from polytomy.errors import ArgumentError
+
+__all__ = ["ClassOrder", "parse_class_order"]
+
+# A file of labels is small; a longer one is some other file.
+_MOST_BYTES = 2**24
+
+ClassOrder = Annotated[
+    str | None,
+    typer.Option(
+        "--class-order",
+        metavar="LABELS",
+        help="Class labels from first to last, for adjacent and tree: a,b,c or a file of one label "
+        "a line.",
+    ),
+]
+
+
+def parse_class_order(text: str | None) -> Any:
+    """Return the labels that the option lists; None without it.
+
+    A file has one label a line, or a JSON list of labels; or, for trials of several datasets, a
+    JSON object from their names to lists. In a text or on a line, a label with commas is quoted.
+
+    Examples
+    --------
+    >>> parse_class_order('low, high,"very, very high"')
+    ['low', 'high', 'very, very high']
+    """
+    if text is None:
+        return None
+    try:
+        is_file = Path(text).is_file()
+    except OSError:  # too long for a name
+        is_file = False
+    if is_file:
+        return _read_file(Path(text))
+    rows = list(csv.reader([text], skipinitialspace=True))
+    labels = [label.strip() for label in (rows[0] if rows else ())]
+    if not labels or not all(labels):
+        raise ArgumentError(f"--class-order {text}: a label is empty; write labels as a,b,c")
+    return labels
+
+
+def _read_file(path: Path) -> Any:
+    if path.stat().st_size > _MOST_BYTES:
+        raise ArgumentError(f"--class-order {path}: the file is too large for a list of labels")
+    try:
+        content = path.read_bytes().decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise ArgumentError(f"--class-order {path}: the file is not UTF-8 text") from None
+    if content.lstrip()[:1] in ("[", "{"):
+        try:
+            return json.loads(content)
+        except (ValueError, RecursionError):
+            raise ArgumentError(f"--class-order {path}: the file is not valid JSON") from None
+    return [line.strip() for line in content.splitlines() if line.strip()]

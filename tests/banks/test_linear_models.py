@@ -27,7 +27,7 @@ from bank_machines import (
     three_classes,
 )
 from polytomy import PolytomyClassifier, decode
-from polytomy.banks import Bank
+from polytomy.banks import Bank, linear_models
 from polytomy.banks.linear_models import linear_member
 from polytomy.binary import TrainedBinary
 from polytomy.binary.answers import Output
@@ -169,6 +169,19 @@ class TestScoresAreTheModelsOwn:
         got = Bank(binaries).scores(samples)
         assert_same_scores(got, own_scores(binaries, samples.astype(np.float64)))
         assert_same_scores(got, own_scores(binaries, samples), tolerance=1e-5)
+
+
+@pytest.mark.parametrize("form", [np.asarray, csr_array])
+def test_long_products_are_taken_in_blocks_of_rows(form, monkeypatch):
+    X, y = three_classes(np.random.default_rng(0), 60, 4)
+    bank = Bank(one_vs_one(LogisticRegression(), X, y))
+    whole = bank.scores(form(X))
+    monkeypatch.setattr(linear_models, "_LONGEST_PRODUCT", 7 * 3 * X.shape[1])
+    sizes = []
+    monkeypatch.setattr(linear_models, "_dense", lambda part: sizes.append(part.shape[0]) or part)
+    np.testing.assert_allclose(bank.scores(form(X)), whole, rtol=1e-14, atol=1e-15)
+    assert max(sizes) == 7
+    assert sum(sizes) == len(X)
 
 
 def test_sparse_samples_that_a_scaler_shifts_are_refused():

@@ -45,7 +45,7 @@ def test_a_design_is_made_from_data(polytomy, iris):
 
 
 def test_a_search_prints_a_table_and_writes_the_scheme(polytomy, iris):
-    line = "search iris.csv --folds 2 --estimator gaussian-nb -c tree -c one-vs-one,voting"
+    line = "search iris.csv --folds 2 --estimator gaussian-nb -c decoc -c one-vs-one,voting"
     outcome = polytomy(*line.split(), "--score", "accuracy", "-o", "best.control")
     assert (outcome.code, outcome.err) == (0, "")
     assert "one-vs-one, voting" in outcome.out

@@ -10,7 +10,12 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, NuSVC
 
-from polytomy.binary.preparation import is_pairwise, prepare_estimator, weight_parameter
+from polytomy.binary.preparation import (
+    is_pairwise,
+    prepare_estimator,
+    resolve_estimator,
+    weight_parameter,
+)
 from polytomy.errors import ArgumentError
 from polytomy.inputs.seeds import partition_seeds
 
@@ -114,3 +119,33 @@ def test_precomputed_kernels_are_pairwise():
     assert not is_pairwise(SVC())
     assert not is_pairwise(LogisticRegression())
     assert not is_pairwise(Foreign())
+
+
+@pytest.mark.parametrize(
+    ("estimator", "name"),
+    [
+        (SVC(class_weight={"oak": 5}), "class_weight={'oak': 5} of SVC"),
+        (SVC(class_weight={0: 1, 1: 1, 2: 5}), "class_weight={0: 1, 1: 1, 2: 5} of SVC"),
+        (SVC(class_weight={-1: 1, 0: 2}), "class_weight={-1: 1, 0: 2} of SVC"),
+        (
+            make_pipeline(StandardScaler(), LogisticRegression(class_weight={"oak": 5})),
+            "logisticregression__class_weight={'oak': 5} of Pipeline",
+        ),
+        ("svc 'class_weight={2: 5}'", "class_weight={2: 5} of SVC"),
+    ],
+)
+def test_weights_of_classes_inside_are_an_error_that_points_outside(estimator, name):
+    with pytest.raises(ArgumentError) as caught:
+        resolve_estimator(estimator)
+    assert str(caught.value) == (
+        f"{name} names other labels than 0 and 1, the two sides of a partition. To weight classes, "
+        "set class_weight of PolytomyClassifier instead."
+    )
+
+
+@pytest.mark.parametrize(
+    "weights", [{0: 1, 1: 2}, {1: 2}, {-1: 2, 1: 3}, {-1: 2}, {}, "balanced", None]
+)
+def test_weights_of_the_sides_are_accepted(weights):
+    estimator = SVC(class_weight=weights)
+    assert resolve_estimator(estimator) is estimator

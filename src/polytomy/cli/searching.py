@@ -19,6 +19,7 @@ from polytomy.cli.data_options import (
     Scale,
     Seed,
     Target,
+    ZeroBased,
     read_scaled,
     to_json,
 )
@@ -55,6 +56,7 @@ def distances(
     scale: Scale = "standard",
     format: Format = None,
     header: Header = None,
+    zero_based: ZeroBased = "auto",
     one_hot: OneHot = False,
     as_json: AsJson = False,
     plot: Annotated[
@@ -74,7 +76,13 @@ def distances(
 
     check_output(output, data)
     X, y = read_scaled(
-        data, target=target, scale=scale, format=format, header=header, one_hot=one_hot
+        data,
+        target=target,
+        scale=scale,
+        format=format,
+        header=header,
+        one_hot=one_hot,
+        zero_based=zero_based,
     )
     found = compute_distances(measure or distance, X, y)
     if plot is not None:
@@ -116,6 +124,7 @@ def search(
     scale: Scale = "standard",
     format: Format = None,
     header: Header = None,
+    zero_based: ZeroBased = "auto",
     one_hot: OneHot = False,
     jobs: Jobs = None,
     seed: Seed = 0,
@@ -142,7 +151,13 @@ def search(
 
     check_output(output, data)
     X, y = read_scaled(
-        data, target=target, scale=scale, format=format, header=header, one_hot=one_hot
+        data,
+        target=target,
+        scale=scale,
+        format=format,
+        header=header,
+        one_hot=one_hot,
+        zero_based=zero_based,
     )
     found = SchemeSearchCV(
         estimator_from(estimator, SVC()),

@@ -15,6 +15,7 @@ from polytomy.cli.data_options import (
     Header,
     Seed,
     Target,
+    ZeroBased,
     read_samples,
     to_json,
 )
@@ -37,6 +38,7 @@ def split(
     target: Target = "-1",
     format: Format = None,
     header: Header = None,
+    zero_based: ZeroBased = "auto",
     seed: Seed = 0,
     output: Annotated[
         str | None,
@@ -80,7 +82,9 @@ def split(
         raise ArgumentError(
             "standard input has no name; use --output PREFIX, or --train-file and --test-file"
         )
-    samples, labels = read_samples(data, target=target, format=format, header=header, one_hot=True)
+    samples, labels = read_samples(
+        data, target=target, format=format, header=header, one_hot=True, zero_based=zero_based
+    )
     class_indices = np.unique(labels, return_inverse=True)[1]
     is_held_out = split_classes(class_indices, test, np.random.default_rng(seed))
     if not is_held_out.any():

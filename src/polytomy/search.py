@@ -43,13 +43,12 @@ from polytomy.scheme.ensemble import SchemeEnsemble
 from polytomy.selection import (
     Candidate,
     Race,
-    Runner,
     candidates_from,
     choose_runner,
     comparison_folds,
     find_score,
-    pareto_set,
     run_race,
+    tabulate_race,
 )
 
 __all__ = ["SchemeSearchCV"]
@@ -121,9 +120,12 @@ class SchemeSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
     best_scheme_ : Scheme, made from all the data; prints as control text
     best_estimator_ : PolytomyClassifier, trained on all the data
     cv_results_ : dict of arrays with a value for each candidate; ``frame()`` turns it into a table
+        Means are over the folds of the candidate, ``n_folds``, which are fewer if it was dropped.
+        To compare candidates, use ``rank`` and ``difference_log_loss`` (and so on for each score),
+        the difference from the candidate of rank 1 on the same folds.
     pareto_ : list of str
-        Candidates that no other beats in a score, fit time or prediction time without losing in
-        another of these.
+        Candidates that no other beats in a score, fit time or prediction time, on the folds of
+        both, without losing in another of these.
     n_folds_ : int, number of folds that were run
     classes_, n_features_in_, feature_names_in_
 
@@ -212,7 +214,9 @@ class SchemeSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
         winner = choose_runner(race)
         self.best_candidate_ = winner.candidate
         self.n_folds_ = race.n_folds
-        self._note_results(race, winner)
+        self.cv_results_ = tabulate_race(race, winner)
+        optimal = self.cv_results_["candidate"][self.cv_results_["is_pareto"]]
+        self.pareto_ = optimal.tolist()
         if self.refit:
             self._refit(classifier, X, y, data, labels, sample_weight, given)
         return self
@@ -352,34 +356,6 @@ class SchemeSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
             highlight=False,
         )
 
-    def _note_results(self, race: Race, winner: Runner) -> None:
-        runners = race.runners
-        names = list(runners[0].scores)
-        results: dict[str, NDArray[Any]] = {
-            "candidate": np.array([each.candidate.name for each in runners], dtype=object),
-            "solver": np.array([str(each.candidate.solver) for each in runners], dtype=object),
-            "n_folds": np.array([each.n_folds for each in runners]),
-            "n_binaries": np.array([_mean(each.n_binaries) for each in runners]),
-            "n_training_samples": np.array([_mean(each.n_training_samples) for each in runners]),
-        }
-        criteria = []
-        for name in names:
-            means = np.array([_mean(each.scores[name]) for each in runners])
-            results[f"mean_{name}"] = means
-            results[f"std_{name}"] = np.array([_std(each.scores[name]) for each in runners])
-            criteria.append(-means if find_score(name).greater_is_better else means)
-        for kind in ("fit", "predict"):
-            seconds = [getattr(each, f"{kind}_seconds") for each in runners]
-            results[f"mean_{kind}_time"] = np.array([_mean(each) for each in seconds])
-            criteria.append(results[f"mean_{kind}_time"])
-        results["rank"] = _ranks(race)
-        optimal = pareto_set(np.column_stack(criteria))
-        results["is_pareto"] = np.isin(np.arange(len(runners)), optimal)
-        results["is_chosen"] = np.array([each is winner for each in runners])
-        results["reason"] = np.array([each.reason for each in runners], dtype=object)
-        self.cv_results_ = results
-        self.pareto_ = [runners[i].candidate.name for i in optimal]
-
     def get_metadata_routing(self) -> MetadataRouter:
         """Return which arguments of `fit` go to the binaries and to their splitter."""
         classifier = self._classifier()
@@ -399,26 +375,3 @@ def _designs_in_order(candidates: Sequence[Candidate]) -> list[str]:
     """Return the names of the designs among the candidates that use the order of the classes."""
     names = [each.scheme for each in candidates if isinstance(each.scheme, str)]
     return [name for name in names if uses_class_order(name)]
-
-
-def _mean(values: Sequence[float]) -> float:
-    return float(np.mean(values)) if values else np.nan
-
-
-def _std(values: Sequence[float]) -> float:
-    return float(np.std(values, ddof=1)) if len(values) > 1 else np.nan
-
-
-def _ranks(race: Race) -> NDArray[np.intp]:
-    """Return the rank of each runner: by the number of its folds, then by its loss to the best."""
-    best = race.leader(race.survivors)
-
-    def place(runner: Runner) -> tuple[bool, int, float]:
-        is_measured = runner.n_folds > 0 and np.isfinite(np.concatenate(runner.losses)).all()
-        gap = race.gap(runner, best)[0] if is_measured else np.inf
-        return bool(runner.reason), -runner.n_folds, gap
-
-    order = sorted(range(len(race.runners)), key=lambda i: place(race.runners[i]))
-    ranks = np.empty(len(order), dtype=np.intp)
-    ranks[order] = np.arange(1, len(order) + 1)
-    return ranks

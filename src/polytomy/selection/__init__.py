@@ -4,6 +4,7 @@ from polytomy.selection.candidates import Candidate, candidates_from, default_ca
 from polytomy.selection.choice import choose_runner, pareto_set
 from polytomy.selection.folds import comparison_folds
 from polytomy.selection.race import Race, Runner, run_race
+from polytomy.selection.results import tabulate_race
 from polytomy.selection.scoring import SCORES, Score, find_score
 
 __all__ = [
@@ -19,4 +20,5 @@ __all__ = [
     "find_score",
     "pareto_set",
     "run_race",
+    "tabulate_race",
 ]

@@ -672,3 +672,14 @@ def test_a_bad_order_of_classes_is_an_error_whatever_the_scheme(levels, order, w
         with pytest.raises(ArgumentError) as caught:
             PolytomyClassifier(LogisticRegression(), scheme, class_order=order).fit(*levels)
         assert words in str(caught.value)
+
+
+def test_weights_of_classes_belong_outside(levels):
+    X, y = levels
+    weights = {"low": 5.0, "medium": 1.0, "high": 1.0, "top": 1.0}
+    for inner in (SVC(class_weight=weights), LogisticRegression(class_weight=weights)):
+        with pytest.raises(ArgumentError, match="set class_weight of PolytomyClassifier instead"):
+            PolytomyClassifier(inner).fit(X, y)
+        with pytest.raises(ArgumentError, match="set class_weight of PolytomyClassifier instead"):
+            PolytomyClassifier(LinearSVC(), models={"one-vs-one-00": inner}).fit(X, y)
+    assert PolytomyClassifier(SVC(), class_weight=weights).fit(X, y).score(X, y) > 0.5

@@ -126,9 +126,12 @@ class SchemeSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
     best_scheme_ : Scheme, made from all the data; prints as control text
     best_estimator_ : PolytomyClassifier, trained on all the data
     cv_results_ : dict of arrays with a value for each candidate; ``frame()`` turns it into a table
+        Means are over the folds of the candidate, ``n_folds``, which are fewer if it was dropped.
+        To compare candidates, use ``rank`` and ``difference_log_loss`` (and so on for each score),
+        the difference from the candidate of rank 1 on the same folds.
     pareto_ : list of str
-        Candidates that no other beats in a score, fit time or prediction time without losing in
-        another of these.
+        Candidates that no other beats in a score, fit time or prediction time, on the folds of
+        both, without losing in another of these.
     n_folds_ : int, number of folds that were run
     classes_, n_features_in_, feature_names_in_
 

@@ -170,3 +170,33 @@ def test_objects_and_classes_without_tags_have_none():
     assert tags_of(object()) is None
     assert tags_of(SVC) is None
     assert tags_of(SVC()).estimator_type == "classifier"
+
+
+@pytest.mark.parametrize(
+    ("estimator", "name"),
+    [
+        (SVC(class_weight={"oak": 5}), "class_weight={'oak': 5} of SVC"),
+        (SVC(class_weight={0: 1, 1: 1, 2: 5}), "class_weight={0: 1, 1: 1, 2: 5} of SVC"),
+        (SVC(class_weight={-1: 1, 0: 2}), "class_weight={-1: 1, 0: 2} of SVC"),
+        (
+            make_pipeline(StandardScaler(), LogisticRegression(class_weight={"oak": 5})),
+            "logisticregression__class_weight={'oak': 5} of Pipeline",
+        ),
+        ("svc 'class_weight={2: 5}'", "class_weight={2: 5} of SVC"),
+    ],
+)
+def test_weights_of_classes_inside_are_an_error_that_points_outside(estimator, name):
+    with pytest.raises(ArgumentError) as caught:
+        resolve_estimator(estimator)
+    assert str(caught.value) == (
+        f"{name} names other labels than 0 and 1, the two sides of a partition. To weight classes, "
+        "set class_weight of PolytomyClassifier instead."
+    )
+
+
+@pytest.mark.parametrize(
+    "weights", [{0: 1, 1: 2}, {1: 2}, {-1: 2, 1: 3}, {-1: 2}, {}, "balanced", None]
+)
+def test_weights_of_the_sides_are_accepted(weights):
+    estimator = SVC(class_weight=weights)
+    assert resolve_estimator(estimator) is estimator

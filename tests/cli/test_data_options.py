@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
+from sklearn.datasets import dump_svmlight_file
 
 from polytomy.cli.data_options import (
     SCALES,
@@ -31,8 +32,8 @@ def test_every_command_reads_standard_input(polytomy, model):
     assert polytomy("split", "-", *files, typed=content).code == 0
     assert read_data("a.csv").n_samples + read_data("b.csv").n_samples == 150
     outcome = polytomy("split", "-", typed=content)
-    words = "polytomy: standard input has no name; use --train-file and --test-file\n"
-    assert outcome == (2, "", words)
+    assert outcome.code == 2
+    assert outcome.err.startswith("polytomy: standard input has no name; use --output PREFIX")
 
 
 def test_pipes_and_gzipped_pipes_are_read(finish, model):
@@ -112,3 +113,66 @@ def test_choices_are_joined_and_checked():
     assert join_choices(["a", "b", "c"]) == "a, b or c"
     with pytest.raises(ArgumentError, match=r'^--letter must be a, b or c; got "d"$'):
         check_choice("--letter", "d", ["a", "b", "c"])
+
+
+@pytest.fixture
+def svmlight(here):
+    """Write data with features numbered from 0, of which feature 0 matters most."""
+    X = np.round(np.random.default_rng(0).normal(size=(60, 3)), 3)
+    y = np.arange(60) % 2
+    X[:, 0] = np.where(y == 0, 0, 5)
+    dump_svmlight_file(X, y, "zero.svm", zero_based=True)
+    dump_svmlight_file(X, y, "one.svm", zero_based=False)
+    # Of these samples no line has an index 0.
+    dump_svmlight_file(X[y == 0], y[y == 0], "some.svm", zero_based=True)
+    assert " 0:" not in Path("some.svm").read_text()
+    return here
+
+
+def test_features_may_be_numbered_from_zero(polytomy, svmlight):
+    for name in ("zero", "one"):
+        outcome = polytomy("train", f"{name}.svm", "-o", f"{name}.polytomy")
+        assert "60 samples of 3 features" in outcome.out
+    predicted = [
+        polytomy("predict", f"{n}.polytomy", f"{n}.svm", "--proba") for n in ("zero", "one")
+    ]
+    assert predicted[0] == predicted[1]
+    for line in ("design decoc", "distances", "search -c decoc -c one-vs-one --folds 2 --json"):
+        name, *options = line.split()
+        found = [polytomy(name, *options, f"{each}.svm") for each in ("zero", "one")]
+        assert found[0].code == 0
+        if name != "search":  # prints times
+            assert found[0].out == found[1].out
+
+
+def test_data_to_predict_is_read_as_the_training_data_was(polytomy, svmlight):
+    polytomy("train", "zero.svm", "-o", "zero.polytomy")
+    whole = polytomy("predict", "zero.polytomy", "zero.svm", "--proba").out.splitlines()
+    part = polytomy("predict", "zero.polytomy", "some.svm", "--proba").out.splitlines()
+    assert part[1:] == whole[1::2]
+    typed = Path("some.svm").read_bytes()
+    piped = polytomy("predict", "zero.polytomy", "-", "--proba", typed=typed)
+    assert piped.out.splitlines() == part
+    answer = polytomy("evaluate", "zero.polytomy", "some.svm", "--json").out
+    assert json.loads(answer)["accuracy"] > 0.9
+    other = polytomy("predict", "zero.polytomy", "one.svm", "--zero-based", "no", "--proba")
+    assert other.out.splitlines() == whole
+
+
+def test_an_index_zero_after_training_from_one_is_an_error_with_the_option(polytomy, svmlight):
+    polytomy("train", "one.svm", "-o", "one.polytomy")
+    outcome = polytomy("predict", "one.polytomy", "zero.svm")
+    assert outcome.code == 2
+    assert "If they are numbered from 0, use --zero-based yes; if these are" in outcome.err
+    assert polytomy("predict", "one.polytomy", "zero.svm", "--zero-based", "yes").code == 0
+    outcome = polytomy("train", "one.svm", "--zero-based", "maybe", "-o", "x.polytomy")
+    assert outcome.err == 'polytomy: --zero-based must be auto, yes or no; got "maybe"\n'
+
+
+def test_split_keeps_where_the_numbers_start(polytomy, svmlight):
+    polytomy("split", "zero.svm")
+    whole = read_data("zero.svm").X.toarray().tolist()
+    for part in ("train", "test"):
+        data = read_data(f"zero.{part}.svm", features=3)
+        assert data.is_zero_based
+        assert all(row in whole for row in data.X.toarray().tolist())

@@ -134,8 +134,8 @@ def test_rows_of_kernel_values_are_read_as_svm_predict_reads_them(polytomy, flow
         ),
         (
             "predict rbf.model kernel.svm",
-            'If these are rows of kernel values ("label 0:number 1:value 2:value"), use --format '
-            "kernel; otherwise number the features from 1.\n",
+            "these may be rows of kernel values, or features numbered from 0. Use --format "
+            "kernel or --zero-based yes.\n",
         ),
         (
             "predict rbf.model kernel.svm --format kernel",

@@ -2,6 +2,7 @@
 
 import csv
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -45,7 +46,7 @@ def test_a_design_is_made_from_data(polytomy, iris):
 
 
 def test_a_search_prints_a_table_and_writes_the_scheme(polytomy, iris):
-    line = "search iris.csv --folds 2 --estimator gaussian-nb -c tree -c one-vs-one,voting"
+    line = "search iris.csv --folds 2 --estimator gaussian-nb -c decoc -c one-vs-one,voting"
     outcome = polytomy(*line.split(), "--score", "accuracy", "-o", "best.control")
     assert (outcome.code, outcome.err) == (0, "")
     assert "one-vs-one, voting" in outcome.out
@@ -88,3 +89,22 @@ def test_mistakes_are_explained(polytomy, here, line, words):
     assert outcome.code == 2
     assert words in outcome.err
     assert outcome.out == ""
+
+
+def test_scores_of_dropped_candidates_are_differences_on_common_folds(polytomy, here):
+    random = np.random.default_rng(1)
+    lines = [f"{random.normal() + 2.5 * (k % 4):.4f},{k % 4}" for k in range(1200)]
+    Path("steps.csv").write_text("\n".join(["x,kind", *lines, ""]))
+    line = "search steps.csv --folds 4 --estimator gaussian-nb -c adjacent -c exhaustive"
+    outcome = polytomy(*line.split(), "-c", "m {n {0 2} o {1 3}}")
+    answer = json.loads(polytomy(*line.split(), "-c", "m {n {0 2} o {1 3}}", "--json").out)
+    results = answer["results"]
+    dropped = [i for i, n_folds in enumerate(results["n_folds"]) if n_folds < 4]
+    assert dropped == [2]
+    rows = {row.split()[0]: row for row in outcome.out.splitlines() if " of 4 " in row}
+    (row,) = rows.values()
+    n_folds = results["n_folds"][2]
+    assert f"{n_folds} of 4" in row
+    assert f"{results['difference_log_loss'][2]:+.4g}" in row
+    assert f" {results['mean_log_loss'][2]:.4g} " not in row
+    assert "+ and -: difference from the first candidate on the same folds" in outcome.out

@@ -71,3 +71,40 @@ def test_names_without_an_ending_are_written_in_the_format_of_the_data(polytomy,
 def test_a_mistake_is_one_message(polytomy, here, line, message):
     Path("small.csv").write_text("a,kind\n1,x\n2,y\n")
     assert polytomy(*line.split()) == (2, "", f"polytomy: {message}\n")
+
+
+@pytest.mark.parametrize(
+    ("options", "files"),
+    [
+        ([], ["iris.train.csv", "iris.test.csv"]),
+        (["-o", "part"], ["part.train.csv", "part.test.csv"]),
+        (["-o", "old"], ["old/iris.train.csv", "old/iris.test.csv"]),
+        (["--output", "new/deep/"], ["new/deep/iris.train.csv", "new/deep/iris.test.csv"]),
+        (["-o", "old/part"], ["old/part.train.csv", "old/part.test.csv"]),
+        (["-o", "part", "--test-file", "t.csv"], ["part.train.csv", "t.csv"]),
+    ],
+)
+def test_files_are_written_into_the_working_directory_or_where_output_says(
+    polytomy, here, options, files
+):
+    Path("data").mkdir()
+    Path("old").mkdir()
+    Path("iris.csv").rename("data/iris.csv")
+    outcome = polytomy("split", "data/iris.csv", *options)
+    assert outcome.out == f"{files[0]}: 105 samples\n{files[1]}: 45 samples\n"
+    assert [len(read_data(file).y) for file in files] == [105, 45]
+    assert [path.name for path in Path("data").iterdir()] == ["iris.csv"]
+
+
+def test_standard_input_needs_a_prefix(polytomy, here):
+    typed = Path("iris.csv").read_bytes()
+    outcome = polytomy("split", "-", typed=typed)
+    assert outcome == (
+        2,
+        "",
+        "polytomy: standard input has no name; use --output PREFIX, or --train-file and "
+        "--test-file\n",
+    )
+    assert polytomy("split", "-", "-o", "./", typed=typed).code == 2
+    outcome = polytomy("split", "-", "-o", "part", typed=typed)
+    assert outcome.out == "part.train.csv: 105 samples\npart.test.csv: 45 samples\n"

@@ -92,3 +92,12 @@ def test_invalid_arguments_are_errors(draw, words):
 
 def test_without_matplotlib_the_error_names_the_extra(monkeypatch):
     check_needs_matplotlib(monkeypatch, lambda: plots.pareto(RESULTS))
+
+
+def test_dropped_candidates_are_drawn_by_their_difference_on_common_folds():
+    columns = {
+        "rank": np.array([2, 1, 3, 4]),
+        "difference_log_loss": np.array([0.4, 0.0, 0.9, np.nan]),
+    }
+    heights = plots.pareto(RESULTS | columns).collections[0].get_offsets()[:3, 1]
+    np.testing.assert_allclose(heights, [0.5, 0.1, 1.0])

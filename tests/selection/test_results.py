@@ -38,16 +38,21 @@ def test_each_candidate_has_means_and_standard_deviations_over_its_folds():
     assert found["reason"].tolist() == ["", "dropped"]
 
 
-def test_survivors_rank_before_dropped_candidates_and_more_folds_before_fewer():
+def test_survivors_rank_before_dropped_candidates_by_their_loss_on_common_folds():
+    # The second fold is harder than the first.
     found = table(
-        runner("second", [[0.5, 0.5], [0.5, 0.5]]),
-        runner("dropped early", [[0.1, 0.1]], reason="dropped"),
-        runner("first", [[0.4, 0.4], [0.4, 0.4]]),
+        runner("second", [[0.2, 0.2], [0.7, 0.7]]),
+        runner("dropped early", [[0.4, 0.4]], reason="dropped"),
+        runner("first", [[0.1, 0.1], [0.6, 0.6]]),
         runner("never measured", [], reason="unsuitable"),
-        runner("dropped late", [[0.9, 0.9], [0.9, 0.9]], reason="dropped"),
+        runner("dropped late", [[0.3, 0.3], [0.8, 0.8]], reason="dropped"),
     )
     assert found["rank"].tolist() == [2, 4, 1, 5, 3]
-    assert np.isnan(found["mean_log_loss"][3])
+    assert found["is_dropped"].tolist() == [False, True, False, True, True]
+    # The mean of the one that was dropped early is smaller than that of the second.
+    np.testing.assert_allclose(found["mean_log_loss"], [0.45, 0.4, 0.35, np.nan, 0.55])
+    np.testing.assert_allclose(found["difference_log_loss"], [0.1, 0.3, 0.0, np.nan, 0.2])
+    np.testing.assert_allclose(found["difference_accuracy"], [-0.1, -0.3, 0.0, np.nan, -0.2])
 
 
 def test_a_candidate_is_pareto_optimal_unless_another_beats_it_without_a_loss():
@@ -57,3 +62,14 @@ def test_a_candidate_is_pareto_optimal_unless_another_beats_it_without_a_loss():
         runner("slow and bad", [[0.5, 0.5], [0.5, 0.5]], seconds=5.0),
     )
     assert found["is_pareto"].tolist() == [True, True, False]
+
+
+def test_pareto_optimal_candidates_are_compared_on_common_folds():
+    found = table(
+        runner("good", [[0.1, 0.1], [0.6, 0.6]]),
+        runner("bad on an easy fold", [[0.3, 0.3]], reason="dropped"),
+        runner("quick on one fold", [[0.3, 0.3]], seconds=0.5, reason="dropped"),
+        runner("never measured", [], reason="unsuitable"),
+    )
+    assert found["mean_log_loss"][0] > found["mean_log_loss"][1]
+    assert found["is_pareto"].tolist() == [True, False, True, False]

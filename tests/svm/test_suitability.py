@@ -29,7 +29,7 @@ UNSUITABLE = [
     (SVC(kernel=np.dot), "its kernel is <"),
     (SVC(verbose=True), "verbose=True asks for LIBSVM's own report"),
     (SVC(C=-1), "its parameters are invalid"),
-    (SVC(class_weight={3: 1.0}), "its parameters are invalid"),
+    (SVC(class_weight="heavy"), "its parameters are invalid"),
     (SVC(kernel="poly", degree=1001), "its degree is above 1000"),
     (SVC(class_weight={1: 0.0}), "class_weight gives a side no weight"),
 ]

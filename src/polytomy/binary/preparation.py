@@ -65,9 +65,24 @@ def side_labels(estimator: Any) -> tuple[int, int]:
     """
     for name, value in estimator.get_params(deep=True).items():
         is_weight = name == "class_weight" or name.endswith("__class_weight")
-        if is_weight and isinstance(value, Mapping) and -1 in value:
-            return (-1, 1)
+        if is_weight and isinstance(value, Mapping):
+            _check_side_weights(estimator, name, value)
+            if -1 in value:
+                return (-1, 1)
     return (0, 1)
+
+
+def _check_side_weights(estimator: Any, name: str, weights: Mapping[Any, float]) -> None:
+    """Raise ArgumentError if weights are those of classes, which a binary does not know."""
+    is_of_sides = any(all(label in sides for label in weights) for sides in ((0, 1), (-1, 1)))
+    if not is_of_sides:
+        raise ArgumentError(
+            f"{name}={dict(weights)!r} of {type(estimator).__name__} names other labels than 0 and "
+            "1, the two sides of a partition. To weight classes, set ",
+            Argument("class_weight"),
+            PythonOnly(" of PolytomyClassifier instead"),
+            ".",
+        )
 
 
 def request_weights(estimator: Any) -> None:
@@ -156,8 +171,9 @@ def resolve_estimator(estimator: Any) -> Any:
     if estimator is None:
         return SVC()
     if isinstance(estimator, str):
-        return _estimator_from_text(estimator)
+        estimator = _estimator_from_text(estimator)
     check_classifier(estimator)
+    side_labels(estimator)  # an error now rather than in the middle of the training
     return estimator
 
 

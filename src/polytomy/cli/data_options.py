@@ -30,11 +30,13 @@ __all__ = [
     "Seed",
     "Target",
     "Trusted",
+    "ZeroBased",
     "check_choice",
     "join_choices",
     "make_scaler",
     "open_data",
     "parse_column",
+    "parse_zero_based",
     "read_samples",
     "read_scaled",
     "to_json",
@@ -75,6 +77,15 @@ Header = Annotated[
     typer.Option(
         "--header/--no-header",
         help="Whether the first line names the columns; detected by default.",
+    ),
+]
+_ZERO_BASED: dict[str, Any] = {"auto": "auto", "yes": True, "no": False}
+ZeroBased = Annotated[
+    str,
+    typer.Option(
+        "--zero-based",
+        metavar="auto|yes|no",
+        help="Whether LIBSVM data numbers its features from 0; auto: if an index 0 occurs.",
     ),
 ]
 OneHot = Annotated[bool, typer.Option("--one-hot", help="One-hot encode text columns.")]
@@ -140,6 +151,7 @@ def read_samples(
     format: str | None,
     header: bool | None,
     one_hot: bool,
+    zero_based: str,
     features: int | None = None,
 ) -> tuple[Data, NDArray[Any]]:
     """Return the samples of a file and their labels; DataError if they are not classes."""
@@ -154,6 +166,7 @@ def read_samples(
         header=header,
         categories="one-hot" if one_hot else "refuse",
         features=features,
+        zero_based=parse_zero_based(zero_based),
     )
     labels = data.y
     assert labels is not None, "a label column was requested"
@@ -178,13 +191,16 @@ def read_scaled(
     format: str | None,
     header: bool | None,
     one_hot: bool,
+    zero_based: str,
 ) -> tuple[Any, NDArray[Any]]:
     """Return the scaled features of a file and its labels."""
     if format == "kernel":
         raise ArgumentError(
             "--format kernel has no features; only train, predict and evaluate can use it"
         )
-    data, labels = read_samples(path, target=target, format=format, header=header, one_hot=one_hot)
+    data, labels = read_samples(
+        path, target=target, format=format, header=header, one_hot=one_hot, zero_based=zero_based
+    )
     scaler = make_scaler(scale, data.X)
     return (data.X if scaler is None else scaler.fit_transform(data.X)), labels
 
@@ -195,6 +211,12 @@ def parse_column(target: str) -> str | int:
         return int(target)
     except ValueError:
         return target
+
+
+def parse_zero_based(text: str) -> Any:
+    """Return the value of the argument `zero_based` that an option names."""
+    check_choice("--zero-based", text, tuple(_ZERO_BASED))
+    return _ZERO_BASED[text]
 
 
 def check_choice(option: str, value: str, allowed: Sequence[str]) -> None:

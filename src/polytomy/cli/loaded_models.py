@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from polytomy.datasets import Data, Source
+    from polytomy.datasets.svmlight import ZeroBased
 
 __all__ = ["LoadedModel"]
 
@@ -54,6 +55,9 @@ class LoadedModel:
             "categories": metadata.get("categories") or "refuse",
             "extra_features": self._may_widen,
         }
+        # Data to predict may happen to lack feature 0, so it is read as the training data was.
+        self._was_zero_based: bool | None = metadata.get("zero_based")
+        self.set_zero_based("auto")
         # A model trained on dense data, or by libAGF with borders or a normalisation, may not
         # support sparse data.
         is_scaled = not is_own and hasattr(self._classifier, "steps")
@@ -73,6 +77,11 @@ class LoadedModel:
     def has_probabilities(self) -> bool:
         """Whether the solver gives probabilities."""
         return hasattr(self._classifier, "predict_proba")
+
+    def set_zero_based(self, zero_based: ZeroBased) -> None:
+        """Set whether LIBSVM data numbers its features from 0; "auto" means as in training."""
+        is_known = zero_based == "auto" and self._was_zero_based is not None
+        self._options["zero_based"] = self._was_zero_based if is_known else zero_based
 
     def predict(self, X: Any) -> tuple[NDArray[Any], NDArray[Any] | None]:
         """Return the predicted labels of samples, and their probabilities if the solver has any."""

@@ -56,6 +56,7 @@ OPTIONS: dict[str, tuple[str, ...]] = {
     "target": ("--target",),
     "test": ("--test",),
     "trusted": ("--trust",),
+    "zero_based": ("--zero-based",),
 }
 
 
@@ -95,6 +96,8 @@ def show_option(argument: Argument, command: Any) -> str:
     '--solver price'
     >>> show_option(Argument("solver", "price"), predict)  # has no such option
     'solver price'
+    >>> show_option(Argument("zero_based", True), train)
+    '--zero-based yes'
     >>> show_option(Argument("n_neighbors", 5), train)
     'n_neighbors=5'
     """
@@ -116,5 +119,11 @@ def _with_value(name: str, argument: Argument) -> str:
     if not argument.has_value:
         return name
     values = argument.value if isinstance(argument.value, list | tuple) else [argument.value]
-    texts = ["none" if value is None else str(value) for value in values]
+    texts = [_to_text(value) for value in values]
     return " ".join(f"{name} {shlex.quote(text)}" for text in texts)
+
+
+def _to_text(value: Any) -> str:
+    if value is None:
+        return "none"
+    return ("yes" if value else "no") if isinstance(value, bool) else str(value)

@@ -18,8 +18,10 @@ from polytomy.cli.data_options import (
     Header,
     ModelFile,
     Trusted,
+    ZeroBased,
     open_data,
     parse_column,
+    parse_zero_based,
     to_json,
 )
 from polytomy.cli.loaded_models import LoadedModel
@@ -47,6 +49,7 @@ def predict(
     ] = None,
     format: Format = None,
     header: Header = None,
+    zero_based: ZeroBased = "auto",
     features: Features = None,
     trusted: Trusted = None,
     output: Annotated[
@@ -70,6 +73,7 @@ def predict(
     if proba and not loaded.has_probabilities:
         raise ArgumentError("the model's solver gives no probabilities; leave out --proba")
     column = None if target is None else parse_column(target)
+    loaded.set_zero_based(parse_zero_based(zero_based))
     blocks = loaded.unlabelled_blocks(open_data(data), column, format, header)
     # Written with the first rows, so that a failure before them leaves no output at all.
     head = ["prediction", *([f"P({label})" for label in loaded.classes.tolist()] if proba else [])]
@@ -91,6 +95,7 @@ def evaluate(
     ] = None,
     format: Format = None,
     header: Header = None,
+    zero_based: ZeroBased = "auto",
     features: Features = None,
     trusted: Trusted = None,
     as_json: AsJson = False,
@@ -102,6 +107,7 @@ def evaluate(
     import numpy as np
 
     loaded = LoadedModel(model, trusted, features)
+    loaded.set_zero_based(parse_zero_based(zero_based))
     column = None if target is None else parse_column(target)
     truth: list[Any] = []
     labels: list[Any] = []

@@ -18,6 +18,7 @@ from polytomy.cli.data_options import (
     OneHot,
     Scale,
     Target,
+    ZeroBased,
     read_scaled,
     to_json,
 )
@@ -95,6 +96,7 @@ def design(
     scale: Scale = "standard",
     format: Format = None,
     header: Header = None,
+    zero_based: ZeroBased = "auto",
     one_hot: OneHot = False,
     compact: Compact = False,
     output: Output = None,
@@ -116,7 +118,13 @@ def design(
             raise ArgumentError("the classes come from the data; leave out --classes and --labels")
         check_output(output, data)
         X, y = read_scaled(
-            data, target=target, scale=scale, format=format, header=header, one_hot=one_hot
+            data,
+            target=target,
+            scale=scale,
+            format=format,
+            header=header,
+            one_hot=one_hot,
+            zero_based=zero_based,
         )
         if find_design(name).needs_data:
             scheme = make_design(name, X=X, y=y, **options)

@@ -19,6 +19,7 @@ from polytomy.cli.data_options import (
     Scale,
     Seed,
     Target,
+    ZeroBased,
     read_scaled,
     to_json,
 )
@@ -55,6 +56,7 @@ def distances(
     scale: Scale = "standard",
     format: Format = None,
     header: Header = None,
+    zero_based: ZeroBased = "auto",
     one_hot: OneHot = False,
     as_json: AsJson = False,
     plot: Annotated[
@@ -74,7 +76,13 @@ def distances(
 
     check_output(output, data)
     X, y = read_scaled(
-        data, target=target, scale=scale, format=format, header=header, one_hot=one_hot
+        data,
+        target=target,
+        scale=scale,
+        format=format,
+        header=header,
+        one_hot=one_hot,
+        zero_based=zero_based,
     )
     found = compute_distances(measure or distance, X, y)
     if plot is not None:
@@ -116,6 +124,7 @@ def search(
     scale: Scale = "standard",
     format: Format = None,
     header: Header = None,
+    zero_based: ZeroBased = "auto",
     one_hot: OneHot = False,
     jobs: Jobs = None,
     seed: Seed = 0,
@@ -142,7 +151,13 @@ def search(
 
     check_output(output, data)
     X, y = read_scaled(
-        data, target=target, scale=scale, format=format, header=header, one_hot=one_hot
+        data,
+        target=target,
+        scale=scale,
+        format=format,
+        header=header,
+        one_hot=one_hot,
+        zero_based=zero_based,
     )
     found = SchemeSearchCV(
         estimator_from(estimator, SVC()),
@@ -173,15 +188,29 @@ def _candidate(text: str) -> Any:
 
 
 def _table(found: Any) -> str:
+    """Return the results as text.
+
+    Means of dropped candidates are over other folds than those of the rest, so their scores are
+    shown as differences from the best candidate on their own folds.
+    """
     results = found.cv_results_
-    scores = [name.removeprefix("mean_") for name in results if name.startswith("mean_")]
-    heads = ["", "candidate", "folds", "binaries", *(score.replace("_", " ") for score in scores)]
+    means = [name.removeprefix("mean_") for name in results if name.startswith("mean_")]
+    heads = ["", "candidate", "folds", "binaries", *(name.replace("_", " ") for name in means)]
     rows = [heads]
+    has_difference = False
     for i in results["rank"].argsort():
         marks = ("*" if results["is_chosen"][i] else "") + ("p" if results["is_pareto"][i] else "")
-        row = [marks, str(results["candidate"][i]), f"{results['n_folds'][i]}"]
+        n_folds = results["n_folds"][i]
+        is_partly = n_folds < found.n_folds_
+        row = [marks, str(results["candidate"][i])]
+        row.append(f"{n_folds} of {found.n_folds_}" if is_partly else f"{n_folds}")
         row.append(f"{results['n_binaries'][i]:g}")
-        row += [f"{results[f'mean_{score}'][i]:.4g}" for score in scores]
+        for name in means:
+            is_difference = is_partly and f"difference_{name}" in results
+            value = results[f"difference_{name}" if is_difference else f"mean_{name}"][i]
+            is_difference = is_difference and value == value  # not NaN
+            row.append(f"{value:+.4g}" if is_difference else f"{value:.4g}")
+            has_difference = has_difference or is_difference
         rows.append(row)
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = [
@@ -196,8 +225,10 @@ def _table(found: Any) -> str:
         for name, reason in zip(results["candidate"], results["reason"], strict=True)
         if reason
     ]
-    legend = "*: chosen; p: no candidate is better in one column without being worse in another"
-    return "\n".join([*lines, "", legend, *reasons])
+    legend = ["*: chosen; p: no candidate is better in one column without being worse in another"]
+    if has_difference:
+        legend.append("+ and -: difference from the first candidate on the same folds")
+    return "\n".join([*lines, "", *legend, *reasons])
 
 
 def _csv_of(found: Any) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,6 +15,7 @@ from polytomy.cli.data_options import (
     Header,
     Seed,
     Target,
+    ZeroBased,
     read_samples,
     to_json,
 )
@@ -36,7 +38,18 @@ def split(
     target: Target = "-1",
     format: Format = None,
     header: Header = None,
+    zero_based: ZeroBased = "auto",
     seed: Seed = 0,
+    output: Annotated[
+        str | None,
+        typer.Option(
+            "-o",
+            "--output",
+            metavar="PREFIX",
+            help="Start of the names of both files, or a folder for them. By default they are in "
+            "the working directory.",
+        ),
+    ] = None,
     training_file: Annotated[
         Path | None,
         typer.Option(
@@ -51,7 +64,8 @@ def split(
 ) -> None:
     """Split a data file into a training set and a test set, class by class.
 
-    Both files have the label column last, under its own name.
+    The files NAME.train.csv and NAME.test.csv are written into the working directory. Both have the
+    label column last, under its own name.
 
     Example: `polytomy split iris.csv --test 0.3`
     """
@@ -62,17 +76,23 @@ def split(
 
     if not 0 < test < 1:
         raise ArgumentError(f"--test must be between 0 and 1; got {test:g}")
-    if data == STANDARD_INPUT and (training_file is None or test_file is None):
-        raise ArgumentError("standard input has no name; use --train-file and --test-file")
-    samples, labels = read_samples(data, target=target, format=format, header=header, one_hot=True)
+    is_named = training_file is not None and test_file is not None
+    has_prefix = output is not None and not _is_folder(output)
+    if data == STANDARD_INPUT and not (is_named or has_prefix):
+        raise ArgumentError(
+            "standard input has no name; use --output PREFIX, or --train-file and --test-file"
+        )
+    samples, labels = read_samples(
+        data, target=target, format=format, header=header, one_hot=True, zero_based=zero_based
+    )
     class_indices = np.unique(labels, return_inverse=True)[1]
     is_held_out = split_classes(class_indices, test, np.random.default_rng(seed))
     if not is_held_out.any():
         raise ArgumentError(f"{data}: no class has enough samples to hold out {test:g} of them")
-    stem, ending = _split_ending(Path(data))
+    prefix, ending = _name_files(data, output)
     files = {
-        "train": training_file or stem.with_name(f"{stem.name}.train{ending}"),
-        "test": test_file or stem.with_name(f"{stem.name}.test{ending}"),
+        "train": training_file or Path(f"{prefix}.train{ending}"),
+        "test": test_file or Path(f"{prefix}.test{ending}"),
     }
     places = [file.resolve() for file in (Path(data), *files.values())]
     if len(set(places)) < len(places):
@@ -81,6 +101,8 @@ def split(
         )
     masks = {"train": ~is_held_out, "test": is_held_out}
     default = "svmlight" if hasattr(samples.X, "toarray") else "csv"
+    if output is not None and _is_folder(output):
+        Path(output).mkdir(parents=True, exist_ok=True)
     for part, file in files.items():
         write_data(
             file,
@@ -118,6 +140,17 @@ def _choose_format(file: Path, default: str) -> str:
         return default
 
 
-def _split_ending(path: Path) -> tuple[Path, str]:
+def _name_files(data: str, output: str | None) -> tuple[str, str]:
+    """Return the start and the end of the names of both files."""
+    if data == STANDARD_INPUT:
+        return output or "", ".csv"
+    path = Path(data)
     ending = "".join(path.suffixes[-2:]) if path.suffix == ".gz" else path.suffix
-    return path.with_name(path.name.removesuffix(ending)), ending
+    name = path.name.removesuffix(ending)
+    if output is None:
+        return name, ending
+    return str(Path(output, name)) if _is_folder(output) else output, ending
+
+
+def _is_folder(output: str) -> bool:
+    return output.endswith(("/", os.sep)) or Path(output).is_dir()

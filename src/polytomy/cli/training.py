@@ -20,6 +20,7 @@ from polytomy.cli.data_options import (
     Scale,
     Seed,
     Target,
+    ZeroBased,
     check_choice,
     join_choices,
     make_scaler,
@@ -87,6 +88,7 @@ def train(
     target: Target = "-1",
     format: Format = None,
     header: Header = None,
+    zero_based: ZeroBased = "auto",
     one_hot: OneHot = False,
     features: Annotated[
         int | None,
@@ -126,7 +128,13 @@ def train(
     )
     _check_kernel(is_pairwise(classifier), format, scale)
     samples, labels = read_samples(
-        data, target=target, format=format, header=header, one_hot=one_hot, features=features
+        data,
+        target=target,
+        format=format,
+        header=header,
+        one_hot=one_hot,
+        zero_based=zero_based,
+        features=features,
     )
     scaler = make_scaler(scale, samples.X)
     model = classifier if scaler is None else make_pipeline(scaler, classifier)
@@ -146,6 +154,7 @@ def train(
         "categories": {name: list(values) for name, values in samples.categories.items()},
         "target": parse_column(target),
         "is_sparse": hasattr(samples.X, "toarray"),
+        "zero_based": samples.is_zero_based,
     }
     save(model, output, metadata=description)
     summary = {

@@ -30,6 +30,8 @@ class Data:
         Name of the label column; None if the file has no names.
     categories : dict of str to tuple of str
         Text columns that were one-hot encoded, and their values.
+    is_zero_based : bool
+        Whether the features of an svmlight file are numbered from 0; None for other formats.
     """
 
     X: Any
@@ -39,6 +41,7 @@ class Data:
     columns: tuple[str, ...] | None = None
     label_name: str | None = None
     categories: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    is_zero_based: bool | None = None
 
     @property
     def n_samples(self) -> int:

@@ -19,7 +19,7 @@ from polytomy.datasets.lvq import LvqTable
 from polytomy.datasets.npz import NpzTable
 from polytomy.datasets.parquet import ParquetTable
 from polytomy.datasets.streams import Source, Stream, open_source
-from polytomy.datasets.svmlight import KernelTable, SvmlightTable
+from polytomy.datasets.svmlight import KernelTable, SvmlightTable, ZeroBased
 from polytomy.datasets.table_blocks import RawBlock, Table
 from polytomy.datasets.text_lines import peek_line
 from polytomy.datasets.whole_table import check_size, join_blocks
@@ -41,6 +41,7 @@ def read_data(
     features: Features = None,
     categories: Categories = "refuse",
     classes: ArrayLike | None = None,
+    zero_based: ZeroBased = "auto",
 ) -> Data:
     """Return the samples and labels of a file.
 
@@ -64,6 +65,8 @@ def read_data(
         Which text columns to one-hot encode; any other text column is an error.
     classes : array, optional
         All allowed labels.
+    zero_based : bool or "auto", default="auto"
+        Whether the indices of an svmlight file start at 0. "auto": if an index 0 occurs.
 
     Returns
     -------
@@ -86,7 +89,9 @@ def read_data(
            [0.5, 3. ]]), array(['oak', 'corn'], dtype='<U4'), ('height', 'width'))
     """
     check_categories(categories, in_blocks=False)
-    table = _open_table(path, format, target, header, features, categories, classes)
+    table = _open_table(
+        path, format, target, header, features, categories, classes, zero_based=zero_based
+    )
     source, n_rows = os.fspath(path), table.n_rows
     if n_rows is not None:
         check_size(source, n_rows * table.bytes_per_row)
@@ -108,6 +113,7 @@ def open_blocks(
     categories: Categories = "refuse",
     classes: ArrayLike | None = None,
     extra_features: bool = False,
+    zero_based: ZeroBased = "auto",
 ) -> Iterator[Data]:
     """Return an iterator over blocks of samples, in bounded memory for files of any size.
 
@@ -123,6 +129,9 @@ def open_blocks(
     extra_features : bool, default=False
         Whether samples in the svmlight format may have more features than `features`; a block is
         then as wide as its widest sample.
+    zero_based : bool or "auto", default="auto"
+        See `read_data`. For a pipe whose number of features is given, "auto" looks only at the
+        first lines; an index 0 after them is an error.
 
     Returns
     -------
@@ -132,7 +141,15 @@ def open_blocks(
         raise ArgumentError(Argument("n_rows", n_rows), " is too few. Use 1 or more.")
     check_categories(categories, in_blocks=True)
     table = _open_table(
-        path, format, target, header, features, categories, classes, extra_features=extra_features
+        path,
+        format,
+        target,
+        header,
+        features,
+        categories,
+        classes,
+        extra_features=extra_features,
+        zero_based=zero_based,
     )
     blocks = table.blocks(_rows_per_block(table, n_rows))
     return (_to_data(table, block, are_all=False) for block in blocks)
@@ -160,7 +177,9 @@ def _to_data(table: Table, block: RawBlock, *, are_all: bool) -> Data:
     # Only tables whose label is one of the columns have this attribute.
     chosen = getattr(table, "columns", None)
     label_name = None if chosen is None else chosen.label_name
-    return Data(X, y, names, block.row_numbers, columns, label_name, categories)
+    # Rows of kernel values have no features to number.
+    is_zero_based = table.is_zero_based if type(table) is SvmlightTable else None
+    return Data(X, y, names, block.row_numbers, columns, label_name, categories, is_zero_based)
 
 
 def _open_table(
@@ -173,7 +192,12 @@ def _open_table(
     classes: ArrayLike | None,
     *,
     extra_features: bool = False,
+    zero_based: ZeroBased = "auto",
 ) -> Table:
+    if not (isinstance(zero_based, bool) or zero_based == "auto"):
+        raise ArgumentError(
+            Argument("zero_based"), f' must be True, False or "auto"; got {zero_based!r}.'
+        )
     path = open_source(path)
     kind, label_index = find_format(path, format), LabelIndex(classes)
     options: dict[str, Any] = {
@@ -188,7 +212,13 @@ def _open_table(
     n_features = features if features is None or isinstance(features, int) else len(features)
     labels: dict[str, Any] = {"has_labels": has_labels, "label_index": label_index}
     if kind == "svmlight":
-        return SvmlightTable(path, n_features=n_features, extra_features=extra_features, **labels)
+        return SvmlightTable(
+            path,
+            n_features=n_features,
+            extra_features=extra_features,
+            zero_based=zero_based,
+            **labels,
+        )
     if kind == "kernel":
         return KernelTable(path, n_features=n_features, **labels)
     table: Table

@@ -39,7 +39,8 @@ def write_data(
 
     `read_data` reads the same samples and labels back, except that the "agf" format has single
     precision. One-hot encoded categories are written as text again. CSV, TSV and Parquet files
-    have the label in their last column.
+    have the label in their last column. Features in svmlight files are numbered from 1, or from 0
+    if `data` was read from such a file.
 
     Parameters
     ----------
@@ -160,10 +161,14 @@ def _write_svmlight(stream: Any, data: Data) -> None:
     X = csr_array(data.X)
     labels, values = _texts(y), _texts(X.data)
     starts = X.indptr.tolist()
+    base = 0 if data.is_zero_based else 1
+    # Without any index 0, nobody could see that indices start there.
+    mark = " 0:0" if base == 0 and not np.any(X.indices == 0) else ""
     for label, first, last in zip(labels, starts[:-1], starts[1:], strict=True):
-        indices = (X.indices[first:last] + 1).tolist()
+        indices = (X.indices[first:last] + base).tolist()
         pairs = [f" {i}:{value}" for i, value in zip(indices, values[first:last], strict=True)]
-        stream.write(f"{label}{''.join(pairs)}\n".encode())
+        stream.write(f"{label}{mark}{''.join(pairs)}\n".encode())
+        mark = ""
 
 
 def _write_lvq(stream: Any, data: Data) -> None:

@@ -17,7 +17,8 @@ def pareto(search: Any, *, x: str = "mean_fit_time", y: str | None = None, ax: A
     """Draw the candidates of a search by score and cost.
 
     A line joins the Pareto front: the candidates that no other beats in both. The chosen candidate
-    is orange; those dropped early are grey.
+    is orange; those dropped early are grey. Their scores were measured on fewer folds, so they are
+    drawn where their difference from the best candidate on those folds puts them.
 
     Parameters
     ----------
@@ -40,7 +41,7 @@ def pareto(search: Any, *, x: str = "mean_fit_time", y: str | None = None, ax: A
             raise ArgumentError(
                 Argument(axis, name), f" is not in the results. Use one of {', '.join(known)}."
             )
-    costs, scores = np.asarray(results[x], float), np.asarray(results[y], float)
+    costs, scores = np.asarray(results[x], float), _comparable(results, y)
     ax = axes_or_new(ax, 6.4, 4.4)
     is_dropped = np.asarray([bool(reason) for reason in results["reason"]])
     colours = np.where(is_dropped, FAINT, NEGATIVE)
@@ -66,6 +67,16 @@ def pareto(search: Any, *, x: str = "mean_fit_time", y: str | None = None, ax: A
     ax.set_ylabel(_axis_title(y))
     ax.spines[["top", "right"]].set_visible(False)
     return ax
+
+
+def _comparable(results: Any, name: str) -> NDArray[np.float64]:
+    """Return a column as if all candidates had been measured on all folds."""
+    means = np.asarray(results[name], float)
+    differences = results.get(f"difference_{name.removeprefix('mean_')}")
+    if differences is None or "rank" not in results:
+        return means
+    best = int(np.argmin(results["rank"]))
+    return np.asarray(means[best] + np.asarray(differences, float))
 
 
 def _is_above_its_nearest(places: NDArray[np.float64], i: int) -> bool:

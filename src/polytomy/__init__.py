@@ -13,6 +13,7 @@ from polytomy.codes import CodingMatrix
 from polytomy.errors import (
     ArgumentError,
     CalibrationWarning,
+    ClassOrderWarning,
     CodeError,
     ControlError,
     ControlWarning,
@@ -40,6 +41,7 @@ __version__ = _version("polytomy")
 __all__ = [
     "ArgumentError",
     "CalibrationWarning",
+    "ClassOrderWarning",
     "CodeError",
     "CodingMatrix",
     "Composition",

@@ -78,7 +78,7 @@ def test_a_wrong_budget_is_refused_whatever_the_size():
     X, y = clouds(60)
     with pytest.raises(
         ArgumentError,
-        match=r"memory_budget must be a number of bytes .*; got 'much'",
+        match=r"memory_budget must be a non-negative number of bytes .*; got 'much'",
     ):
         fit(X, y, memory_budget="much")
 

@@ -43,10 +43,10 @@ def test_an_array_of_ordered_classes_is_kept_as_a_list(tmp_path):
     assert reload(classifier, tmp_path).class_order == order
 
 
-def test_a_specification_of_an_estimator_is_kept_as_that_estimator(tmp_path):
+def test_a_specification_of_an_estimator_is_kept_as_text(tmp_path):
     classifier = PolytomyClassifier("svc C=3", random_state=7).fit(X, LABELS)
     again = reload(classifier, tmp_path)
-    assert (type(again.estimator), again.estimator.C) == (SVC, 3)
+    assert again.estimator == "svc C=3"
     np.testing.assert_array_equal(again.predict_proba(X), classifier.predict_proba(X))
     assert again.fit(X, LABELS).score(X, LABELS) == classifier.score(X, LABELS)
 

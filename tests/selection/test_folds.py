@@ -40,7 +40,7 @@ def test_splitters_and_lists_give_their_own_folds():
         comparison_folds([(range(6), range(6, 12))], X, y)
     with pytest.raises(ArgumentError, match="every class has only one sample"):
         comparison_folds(2, X[:2], y[5:7])
-    with pytest.raises(ArgumentError, match="makes no folds"):
+    with pytest.raises(ArgumentError, match="has no splits"):
         comparison_folds([], X, y)
 
 

@@ -27,6 +27,7 @@ from polytomy.routines.banks.kernel_values import (
 from polytomy.routines.banks.lanes import (
     LANES,
     SLAB,
+    add_multiple,
     add_to_scores,
     add_to_sums,
     compute_products,
@@ -215,8 +216,7 @@ def _add_sparse_scores(
                     value, p = vector_data[t], place[vector_indices[t]]
                     vector_squares[k] += value * value
                     if p >= 0:
-                        for lane in range(n_vectors * VECTOR):
-                            products[k, lane] += value * lanes[p, lane]
+                        add_multiple(value, lanes, p, n_vectors, products, k)
             if function[0] == _RBF:
                 squares_from_products(products, vector_squares, sample_squares, n_vectors)
             kernel_values(products, function, n_vectors, values, bits)

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from polytomy.routines.banks.kernel_values import VECTOR
 from polytomy.routines.banks.reference import Floats, Indices
-from polytomy.routines.runtime.compiling import fused_helper
+from polytomy.routines.runtime.compiling import fused_helper, inlined_helper
 
-__all__ = ["LANES", "SLAB", "add_to_scores", "add_to_sums", "compute_products"]
+__all__ = ["LANES", "SLAB", "add_multiple", "add_to_scores", "add_to_sums", "compute_products"]
 
 LANES = 128
 SLAB = 8
@@ -102,9 +102,21 @@ def add_to_sums(
     """Add the kernel values of a slab to the sums of the machines that use its vectors."""
     for k in range(n_used):
         for t in range(starts[first + k], starts[first + k + 1]):
-            coefficient, machine = coefficients[t], machines[t]
-            for lane in range(n_vectors * VECTOR):
-                sums[machine, lane] += coefficient * values[k, lane]
+            add_multiple(coefficients[t], values, k, n_vectors, sums, machines[t])
+
+
+@inlined_helper
+def add_multiple(
+    factor: float, source: Floats, row: int, n_vectors: int, target: Floats, target_row: int
+) -> None:
+    """Add a multiple of a row of lanes to a row of another array."""
+    if n_vectors * VECTOR == LANES:
+        # The usual case, where the compiler knows the length of the loop.
+        for lane in range(LANES):
+            target[target_row, lane] += factor * source[row, lane]
+    else:
+        for lane in range(n_vectors * VECTOR):
+            target[target_row, lane] += factor * source[row, lane]
 
 
 @fused_helper

@@ -24,6 +24,7 @@ from numba import njit
 __all__ = [
     "fused_helper",
     "helper",
+    "inlined_helper",
     "read_only",
     "with_read_only_arguments",
 ]
@@ -45,6 +46,14 @@ def helper(function: _Function) -> _Function:
 def fused_helper(function: _Function) -> _Function:
     """Compile a function that routines call, with fused operations."""
     return cast(_Function, njit(**_FUSED_OPTIONS)(function))
+
+
+def inlined_helper(function: _Function) -> _Function:
+    """Compile an innermost loop, with fused operations, that is made part of the functions around.
+
+    A call in a loop would count references to the arrays that it passes.
+    """
+    return cast(_Function, njit(**_FUSED_OPTIONS, forceinline=True)(function))
 
 
 def with_read_only_arguments(function: _Function) -> _Function:

@@ -33,7 +33,6 @@ from polytomy.composition.callbacks import CallbackListener, CallbackSupportMixi
 from polytomy.composition.interrupts import undone_if_interrupted
 from polytomy.composition.listeners import ListenerGroup, progress_bar
 from polytomy.composition.parameter_checks import CLASSIFIER_CHECKS
-from polytomy.composition.scheme_diagram import scheme_as_html
 from polytomy.inputs.availability import available_unless
 from polytomy.inputs.parameters import check_parameters
 from polytomy.inputs.training_data import check_batch_labels, check_training_data
@@ -290,8 +289,7 @@ class PolytomyClassifier(
     def set_params(self, **params: Any) -> Self:
         """Set the parameters of this estimator, and of the two-class one as ``estimator__C``."""
         check_nested_parameters(params.get("estimator", self.estimator), params)
-        super().set_params(**params)
-        return self
+        return super().set_params(**params)  # type: ignore[no-any-return]
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -300,8 +298,3 @@ class PolytomyClassifier(
             for name in ("sparse", "pairwise", "allow_nan", "categorical", "string"):
                 setattr(tags.input_tags, name, getattr(inner.input_tags, name))
         return tags
-
-    def _html_repr(self) -> str:
-        diagram: str = super()._html_repr()
-        is_fitted = hasattr(self, "composition_")
-        return diagram + scheme_as_html(self.composition_.scheme) if is_fitted else diagram

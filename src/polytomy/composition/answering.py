@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from polytomy.binary import TrainedBinary
 from polytomy.composition.composition import Composition
 from polytomy.composition.scheme_argument import SchemeArgument, scheme_from
+from polytomy.composition.scheme_diagram import scheme_as_html
 from polytomy.composition.solver_option import Solver, gives_probabilities
 from polytomy.inputs.availability import available_unless
 from polytomy.inputs.training_data import check_features
@@ -145,6 +146,11 @@ class AnsweringMixin:
         """The training samples of each partition if the kernel is precomputed, else None."""
         binaries = self._attribute("pairwise_indices_").partition_binaries
         return [each.columns for each in binaries if each.columns is not None] or None
+
+    def _html_repr(self) -> str:
+        diagram: str = super()._html_repr()  # type: ignore[misc]
+        fitted: Composition | None = getattr(self, "composition_", None)
+        return diagram if fitted is None else diagram + scheme_as_html(fitted.scheme)
 
     def _attribute(self, name: str) -> Composition:
         if not hasattr(self, "composition_"):

@@ -61,7 +61,7 @@ OPTIONS: dict[str, tuple[str, ...]] = {
 
 
 _OF_LATER_COMMANDS = ("trusted",)
-"""Parameters of which a command speaks for those that use its output."""
+"""Parameters of later commands that a message may mention."""
 
 
 def find_command(app: typer.Typer, words: Sequence[str]) -> Any:

@@ -34,7 +34,7 @@ def trials(
         Path | None,
         typer.Option(
             metavar="DIR",
-            help="Folder of files NAME.csv.gz, all of which are run. Default: the datasets of "
+            help="Folder of files NAME.csv.gz; all of them run. Default: the datasets of "
             "scikit-learn.",
         ),
     ] = None,

@@ -45,7 +45,7 @@ def check_batch_labels(y: NDArray[Any], classes: Any, known: NDArray[Any] | None
 
     Parameters
     ----------
-    y : array of labels, all of which must be known
+    y : array of labels that must all be known
     classes : labels of all classes, or None if they are known
     known : labels of earlier batches, or None for the first
     """

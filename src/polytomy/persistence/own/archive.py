@@ -106,7 +106,7 @@ def find_size_problem(infos: Sequence[zipfile.ZipInfo], size: int) -> str:
 
 
 def read_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
-    """Return a member, of which no more is unpacked than the size it declares."""
+    """Return a member; no more than its declared size is unpacked."""
     content = BytesIO()
     with archive.open(info) as member:
         while piece := member.read(_PIECE_BYTES):

@@ -22,11 +22,11 @@ __all__ = ["tabulate_race"]
 def tabulate_race(race: Race, winner: Runner) -> dict[str, NDArray[Any]]:
     """Return the columns of a table of results, in the order of the candidates.
 
-    Means and standard deviations are over the ``n_folds`` folds of a candidate. ``difference_…`` is
-    the mean of a score minus that of the candidate of rank 1 on the same folds. ``is_dropped`` marks
-    candidates with a ``reason`` not to be chosen. ``is_pareto`` marks candidates that no other beats
-    in a score, fit time or prediction time, on the folds of both, without losing in another of
-    these.
+    Means and standard deviations are over the ``n_folds`` folds of a candidate.
+    ``difference_…`` is the mean of a score minus that of the candidate of rank 1 on the same
+    folds. ``is_dropped`` marks candidates with a ``reason`` not to be chosen. ``is_pareto``
+    marks candidates that no other beats in a score, fit time or prediction time, on the folds
+    of both, without losing in another of these.
 
     Parameters
     ----------

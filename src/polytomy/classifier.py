@@ -18,6 +18,7 @@ from polytomy.composition import (
     Composition,
     SchemeArgument,
     Solver,
+    TrainedBinaries,
     TrainingPlan,
     check_solver,
     fit_binaries,
@@ -86,9 +87,15 @@ class PolytomyClassifier(
     calibration : {"auto", "sigmoid", "isotonic", "temperature"}, None or calibrator, default="auto"
         How decision values become probabilities. "auto" uses the estimator's own probabilities if
         it has them, else a sigmoid. Calibrators learn from held-out folds of each problem.
+    final_calibration : {"auto", "bias", "decoder"}, None or calibrator, default="auto"
+        How the solver's probabilities are calibrated, on out-of-fold answers. "bias" learns a
+        temperature, a floor and a bias for each class; "decoder" also learns how much each
+        binary says about each class. "auto" is "bias" if the binaries are trained on folds anyway,
+        and None if they have probabilities of their own. A calibrator has
+        ``fit(log_probabilities, y)`` and ``predict_proba``.
     cv : int, splitter or list of splits, default=5
-        Folds for calibration, at most as many as the smaller side of a problem has samples; and for
-        comparing designs with ``scheme="auto"``. A list has pairs of training and held-out rows.
+        Folds for both calibrations, shared by all binaries; and for comparing designs with
+        ``scheme="auto"``. A list has pairs of training and held-out rows.
     models : dict, optional
         Estimators, or fitted models, for names in the scheme.
     n_jobs : int, optional
@@ -106,6 +113,8 @@ class PolytomyClassifier(
     prediction_dtype : "float64" or "float32", default="float64"
         Precision of kernel values in prediction. Single precision is faster; decision values are
         off by about 1e-6 times the sum of a machine's coefficients.
+    keep_out_of_fold : bool, default=False
+        Whether to keep ``out_of_fold_proba_``.
     class_order : list of labels, optional
         All labels from first to last, for schemes that use the order of the classes ("adjacent" and
         "tree") and for the columns of a coding matrix. By default the classes are sorted, numbers
@@ -116,6 +125,11 @@ class PolytomyClassifier(
     classes_ : array of the class labels
     composition_ : Composition
         The trained binaries, the scheme and the solver: all that prediction needs.
+    out_of_fold_score_ : dict
+        Log-loss, Brier score, accuracy and uncertainty coefficient on training samples, judged by
+        models that were trained without them: an estimate of the quality on new samples.
+    out_of_fold_proba_ : array of shape (n_samples, n_classes), with ``keep_out_of_fold=True``
+        The probabilities behind that; NaN for samples that no fold holds out.
     scheme_ : Scheme or SchemeEnsemble
     estimators_ : list of fitted two-class estimators, in the order of the partitions
     binaries_ : list of TrainedBinary, one for each partition that was trained
@@ -141,6 +155,7 @@ class PolytomyClassifier(
         *,
         solver: Solver = "least-squares",
         calibration: Any = "auto",
+        final_calibration: Any = "auto",
         cv: Any = 5,
         models: Mapping[str, Any] | None = None,
         n_jobs: int | None = None,
@@ -149,12 +164,14 @@ class PolytomyClassifier(
         class_weight: Mapping[Any, float] | str | None = None,
         memory_budget: float | None = None,
         prediction_dtype: Any = "float64",
+        keep_out_of_fold: bool = False,
         class_order: Sequence[Any] | None = None,
     ) -> None:
         self.estimator = estimator
         self.scheme = scheme
         self.solver = solver
         self.calibration = calibration
+        self.final_calibration = final_calibration
         self.cv = cv
         self.models = models
         self.n_jobs = n_jobs
@@ -163,6 +180,7 @@ class PolytomyClassifier(
         self.class_weight = class_weight
         self.memory_budget = memory_budget
         self.prediction_dtype = prediction_dtype
+        self.keep_out_of_fold = keep_out_of_fold
         self.class_order = class_order
 
     # -- training -------------------------------------------------------------------------------
@@ -219,7 +237,7 @@ class PolytomyClassifier(
             if self.verbose:
                 n_to_train = sum(each.trained is None for each in plan.dichotomies)
                 listeners.append(stack.enter_context(progress_bar(n_to_train)))
-            binaries = fit_binaries(
+            trained = fit_binaries(
                 plan.dichotomies,
                 X,
                 class_indices,
@@ -227,7 +245,7 @@ class PolytomyClassifier(
                 training.options(),
                 ListenerGroup(listeners),
             )
-        self.composition_ = plan.compose(binaries, self.solver, self.prediction_dtype)
+        self.composition_ = plan.compose(trained, self.solver, self.prediction_dtype)
         callbacks.end(X, y)
         return self
 
@@ -265,7 +283,8 @@ class PolytomyClassifier(
             )
             plan = self._plan(scheme)
             binaries = update_binaries(None, plan.dichotomies, X, class_indices, n_classes, options)
-            self.composition_ = plan.compose(binaries, self.solver, self.prediction_dtype)
+            trained = TrainedBinaries(binaries)
+            self.composition_ = plan.compose(trained, self.solver, self.prediction_dtype)
         else:
             binaries = update_binaries(
                 earlier.binaries, earlier.dichotomies, X, class_indices, n_classes, options

@@ -47,7 +47,7 @@ def pairs_of(y, estimator, models=None):
 
 def test_each_binary_is_trained_on_the_samples_of_its_classes(iris):
     X, y = iris
-    binaries = fit_binaries(pairs_of(y, LogisticRegression()), X, y, 3)
+    binaries = fit_binaries(pairs_of(y, LogisticRegression()), X, y, 3).binaries
     for binary, (negative, positive) in zip(binaries, [(0, 1), (0, 2), (1, 2)], strict=True):
         is_in = np.isin(y, [negative, positive])
         own = LogisticRegression().fit(X[is_in], y[is_in] == positive)
@@ -60,7 +60,7 @@ def test_the_listener_hears_of_each_binary_that_is_trained(iris):
     listener = Recorder()
     trained = GaussianNB().fit(X[y < 2], y[y < 2])
     dichotomies = pairs_of(y, GaussianNB(), {"pair-00": trained})
-    binaries = fit_binaries(dichotomies, X, y, 3, listener=listener)
+    binaries = fit_binaries(dichotomies, X, y, 3, listener=listener).binaries
     assert listener.partitions == ["pair-01", "pair-02"]
     assert binaries[0].estimator is trained
 
@@ -70,7 +70,7 @@ def test_arguments_of_a_model_count_for_its_partitions_alone(iris):
     weight = np.random.default_rng(0).uniform(0.1, 9.0, len(y))
     options = TrainingOptions(arguments_by_model={"pair-02": FitArguments(weight)})
     dichotomies = pairs_of(y, GaussianNB(), {"pair-02": GaussianNB()})
-    binaries = fit_binaries(dichotomies, X, y, 3, options)
+    binaries = fit_binaries(dichotomies, X, y, 3, options).binaries
     plain = GaussianNB().fit(X[y < 2], y[y < 2])
     weighted = GaussianNB().fit(X[y > 0], y[y > 0], weight[y > 0])
     np.testing.assert_array_equal(binaries[0].estimator.theta_, plain.theta_)
@@ -81,8 +81,8 @@ def test_a_partition_has_the_same_seed_whatever_is_trained_after_it(iris):
     X, y = iris
     dichotomies = pairs_of(y, SGDClassifier(max_iter=5, tol=None))
     options = TrainingOptions(calibration=None, random_state=7)
-    every = fit_binaries(dichotomies, X, y, 3, options)
-    first = fit_binaries(dichotomies[:1], X, y, 3, options)
+    every = fit_binaries(dichotomies, X, y, 3, options).binaries
+    first = fit_binaries(dichotomies[:1], X, y, 3, options).binaries
     np.testing.assert_array_equal(first[0].decisions(X), every[0].decisions(X))
 
 
@@ -131,7 +131,7 @@ def test_batches_train_the_same_binaries_further(iris):
     binaries = None
     for part in (slice(0, 150, 2), slice(1, 150, 2)):
         binaries = update_binaries(binaries, dichotomies, X[part], y[part], 3, options)
-    for binary, whole in zip(binaries, fit_binaries(dichotomies, X, y, 3), strict=True):
+    for binary, whole in zip(binaries, fit_binaries(dichotomies, X, y, 3).binaries, strict=True):
         np.testing.assert_allclose(binary.decisions(X), whole.decisions(X), atol=1e-9)
 
 

@@ -8,7 +8,7 @@ from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
 from polytomy.binary import TrainingOptions
-from polytomy.composition import composition, fit_binaries, plan_training
+from polytomy.composition import TrainedBinaries, composition, fit_binaries, plan_training
 from polytomy.composition.tree_walk import is_walk_cheaper, walk_down_tree
 from polytomy.designs import balanced_tree, random_tree
 from polytomy.scheme.ensemble import SchemeEnsemble
@@ -26,8 +26,8 @@ def trained(estimator, blobs, n_trees=1):
     trees = [balanced_tree(6), *(random_tree(6, random_state=k) for k in range(1, n_trees))]
     scheme = trees[0] if n_trees == 1 else SchemeEnsemble(trees)
     plan = plan_training([scheme], np.arange(6), estimator)
-    binaries = fit_binaries(plan.dichotomies, X, y, 6, TrainingOptions(random_state=0))
-    return plan.compose(binaries, "greedy")
+    binaries = fit_binaries(plan.dichotomies, X, y, 6, TrainingOptions(random_state=0)).binaries
+    return plan.compose(TrainedBinaries(binaries), "greedy")
 
 
 @pytest.mark.parametrize("estimator", [SVC(), LogisticRegression(), DecisionTreeClassifier()])

@@ -8,6 +8,8 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
+from polytomy.calibration.shared_folds import SharedFolds
+
 __all__ = ["FitArguments", "TrainingListener", "TrainingOptions"]
 
 
@@ -47,6 +49,12 @@ class TrainingOptions:
         Number of jobs, as joblib counts them. Results do not depend on it.
     memory_budget : float, optional
         Bytes that a shared kernel matrix may take; a quarter of the memory by default.
+    final_calibration : "auto", "bias", "decoder", None or a calibrator
+        How the solver's probabilities are calibrated.
+    keep_out_of_fold : bool
+        Whether to keep the out-of-fold probabilities of the classes.
+    folds : SharedFolds, optional
+        Folds of all rows, for all binaries. Without them, each binary makes its own from `cv`.
     """
 
     calibration: Any = "auto"
@@ -57,6 +65,9 @@ class TrainingOptions:
     balances_sides: bool = False
     n_jobs: int | None = None
     memory_budget: float | None = None
+    final_calibration: Any = None
+    keep_out_of_fold: bool = False
+    folds: SharedFolds | None = None
 
     def arguments_for(self, model: str | None) -> FitArguments:
         """Return the arguments of the estimator given under a name, or of the default one."""

@@ -12,6 +12,7 @@ from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
 from polytomy.binary.answers import (
+    HeldOutScores,
     Output,
     TrainedBinary,
     choose_output,
@@ -29,6 +30,7 @@ from polytomy.binary.preparation import (
 from polytomy.binary.problems import BinaryProblem, balance_sides
 from polytomy.calibration.folds import CannotCalibrateError, check_folds, fold_masks
 from polytomy.calibration.option import make_calibrator
+from polytomy.calibration.shared_folds import SharedFolds
 from polytomy.errors import ArgumentError, CalibrationWarning, PolytomyError, warn_caller
 from polytomy.inputs.rows import count_rows, take_columns, take_rows, take_values
 from polytomy.inputs.weights import check_weights
@@ -36,6 +38,7 @@ from polytomy.inputs.weights import check_weights
 __all__ = [
     "constant_binary",
     "describe_shortcoming",
+    "train_and_hold_out",
     "train_binary",
     "weights_of_problem",
 ]
@@ -101,8 +104,21 @@ def train_binary(
     >>> binary.decisions(X).round(2)
     array([-0.84, -0.75,  0.75,  0.84])
     """
+    binary, _ = train_and_hold_out(estimator, X, problem, options)
+    if warn and binary.shortcoming:
+        warn_caller(binary.shortcoming, CalibrationWarning)
+    return binary
+
+
+def train_and_hold_out(
+    estimator: Any, X: Any, problem: BinaryProblem, options: TrainingOptions | None = None
+) -> tuple[TrainedBinary, HeldOutScores | None]:
+    """Return a trained binary, and its scores of held-out rows if the options have shared folds.
+
+    The parameters are those of `train_binary`, which is the same without the scores.
+    """
     options = TrainingOptions() if options is None else options
-    calibration, seed = options.calibration, options.random_state
+    calibration, seed, folds = options.calibration, options.random_state, options.folds
     calibrator = make_calibrator(calibration, seed)
     check_folds(options.cv)
     prepared = prepare_estimator(estimator, seed)
@@ -113,7 +129,10 @@ def train_binary(
         request_weights(prepared)
         problem = problem.keep(weight[problem.rows] > 0)
     if problem.smaller_side == 0:
-        return constant_binary(problem)
+        constant = constant_binary(problem)
+        if folds is None:
+            return constant, None
+        return constant, _of_scored_rows(np.full(count_rows(X), constant.constant), folds)
 
     trainer = _ProblemTrainer(
         prepared, X, weight, fit_params, is_pairwise(prepared), side_labels(prepared)
@@ -124,16 +143,22 @@ def train_binary(
     _check_neighbours(binary.estimator, problem.name)
     output = choose_output(binary.estimator, calibration)
     is_automatic = isinstance(calibration, str) and calibration == "auto"
-    if calibration is None or (is_automatic and output is not Output.MARGIN):
-        return binary
+    uses_own = calibration is None or (is_automatic and output is not Output.MARGIN)
+    held_out = None
     try:
-        calibrator.fit(*trainer.hold_out(problem, output, options.cv, seed))
+        if folds is not None:
+            scores = trainer.score_rows(problem, output, folds, binary)
+            held_out = _of_scored_rows(scores, folds)
+            if not uses_own:
+                calibrator.fit(*trainer.select_problem(problem, scores, folds))
+        elif not uses_own:
+            calibrator.fit(*trainer.hold_out(problem, output, options.cv, seed))
     except CannotCalibrateError as reason:
         shortcoming = describe_shortcoming(binary, str(reason))
-        if warn:
-            warn_caller(shortcoming, CalibrationWarning)
-        return replace(binary, shortcoming=shortcoming)
-    return replace(binary, output=output, calibrator=calibrator)
+        return replace(binary, shortcoming=shortcoming), held_out
+    if not uses_own:
+        binary = replace(binary, output=output, calibrator=calibrator)
+    return binary, held_out
 
 
 def weights_of_problem(
@@ -154,6 +179,10 @@ def constant_binary(problem: BinaryProblem) -> TrainedBinary:
 def describe_shortcoming(binary: TrainedBinary, reason: str) -> str:
     """Return a sentence that says why a binary is not calibrated, and what is used instead."""
     return f'Partition "{binary.name}" cannot be calibrated: {reason}; {_FALLBACKS[binary.output]}.'
+
+
+def _of_scored_rows(scores: NDArray[np.float64], folds: SharedFolds) -> HeldOutScores:
+    return HeldOutScores(scores[folds.scored].astype(np.float32))
 
 
 def _check_square(X: Any, estimator: Any, name: str) -> None:
@@ -218,6 +247,47 @@ class _ProblemTrainer:
             positive_index=positive_index,
             columns=problem.rows if self.is_pairwise else None,
         )
+
+    def score_rows(
+        self, problem: BinaryProblem, output: Output, folds: SharedFolds, whole: TrainedBinary
+    ) -> NDArray[np.float64]:
+        """Return the score of each row by the model that was trained without the row's fold.
+
+        Rows that are neither in the problem nor scored by every binary have NaN.
+        """
+        scores = np.full(len(folds.fold_of), np.nan)
+        is_wanted = np.zeros(len(scores), dtype=np.bool_)
+        is_wanted[folds.scored] = is_wanted[problem.rows] = True
+        for fold, part in enumerate(folds.parts(problem.rows, problem.is_positive)):
+            rows = np.flatnonzero((folds.fold_of == fold) & is_wanted)
+            if part.constant is not None:
+                n_seen = int(np.count_nonzero(part.is_kept))
+                # As probabilities by Laplace's rule of succession.
+                is_probability = output is Output.PROBABILITY
+                scores[rows] = part.constant * (n_seen / (n_seen + 2) if is_probability else 1.0)
+                continue
+            try:
+                if not len(rows):
+                    continue
+                binary = whole if part.is_whole else self.train(problem.keep(part.is_kept))
+                scores[rows] = replace(binary, output=output).scores(take_rows(self.X, rows))
+            except PolytomyError:
+                raise
+            except ValueError as error:
+                # All samples could be fitted, so the fold must be too small.
+                raise CannotCalibrateError(f"a fold cannot be fitted ({error})") from error
+        return scores
+
+    def select_problem(
+        self, problem: BinaryProblem, scores: NDArray[np.float64], folds: SharedFolds
+    ) -> tuple[NDArray[np.float64], NDArray[np.bool_], NDArray[np.float64] | None]:
+        """Return the held-out scores, sides and weights of the rows in the problem."""
+        is_scored = folds.fold_of[problem.rows] >= 0
+        sides = problem.is_positive[is_scored]
+        if len(np.unique(sides)) < 2:
+            raise CannotCalibrateError("cv holds out no samples, or only samples of one side")
+        rows = problem.rows[is_scored]
+        return scores[rows], sides, None if self.weight is None else self.weight[rows]
 
     def hold_out(
         self, problem: BinaryProblem, output: Output, cv: Any, seed: int | None

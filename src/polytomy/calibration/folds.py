@@ -19,6 +19,7 @@ __all__ = [
     "CannotCalibrateError",
     "RoutedSplitter",
     "check_folds",
+    "copy_splitter",
     "count_folds",
     "fold_masks",
     "row_numbers",
@@ -153,7 +154,7 @@ def _splits(
             yield _positions(rows, training, X), _positions(rows, test, X)
         return
     n_groups = len(np.unique(parameters["groups"])) if "groups" in parameters else np.inf
-    splitter = _splitter(cv, min(smaller_side, n_groups), seed)
+    splitter = copy_splitter(cv, min(smaller_side, n_groups), seed)
     data, targets = take_rows(X, rows), np.where(is_positive, 1, -1)
     try:
         for training, test in splitter.split(data, targets, **parameters):
@@ -217,8 +218,8 @@ def _deal_folds(is_positive: NDArray[np.bool_], n_folds: int, seed: int | None) 
     return fold_of
 
 
-def _splitter(cv: Any, most_folds: float, seed: int | None) -> Any:
-    """Return a splitter for one problem, with at most `most_folds` folds."""
+def copy_splitter(cv: Any, most_folds: float, seed: int | None) -> Any:
+    """Return a copy of a splitter with at most `most_folds` folds, and a seed if it has none."""
     # A copy: if problems shared a random generator, folds would depend on the order of training.
     splitter = copy.deepcopy(cv)
     if getattr(splitter, "random_state", seed) is None:

@@ -4,7 +4,7 @@ from polytomy.composition.arrangement import Arrangement
 from polytomy.composition.binding import bind_classes
 from polytomy.composition.composition import Composition
 from polytomy.composition.dichotomies import Dichotomy, names_in
-from polytomy.composition.fitting import fit_binaries, update_binaries
+from polytomy.composition.fitting import TrainedBinaries, fit_binaries, update_binaries
 from polytomy.composition.metadata import (
     RoutedArguments,
     make_router,
@@ -22,6 +22,7 @@ __all__ = [
     "RoutedArguments",
     "SchemeArgument",
     "Solver",
+    "TrainedBinaries",
     "TrainingPlan",
     "TrainingSource",
     "bind_classes",

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from polytomy.binary import TrainedBinary
 from polytomy.composition.composition import Composition
+from polytomy.composition.final_calibration import FinalCalibration
 from polytomy.composition.scheme_argument import SchemeArgument, scheme_from
 from polytomy.composition.scheme_diagram import scheme_as_html
 from polytomy.composition.solver_option import Solver, gives_probabilities
@@ -140,6 +141,34 @@ class AnsweringMixin:
     def n_classes_(self) -> int:
         """The number of classes."""
         return len(self._attribute("n_classes_").classes)
+
+    @property
+    def out_of_fold_score_(self) -> dict[str, float]:
+        """Log-loss, Brier score, accuracy and uncertainty coefficient, out of fold."""
+        return dict(self._final("out_of_fold_score_").score)
+
+    @property
+    def out_of_fold_proba_(self) -> NDArray[np.float64]:
+        """Out-of-fold probabilities of the training samples; NaN if no fold holds a sample out."""
+        kept = self._final("out_of_fold_proba_").probabilities
+        scores = self.composition_.out_of_fold
+        if kept is None or scores is None:
+            raise AttributeError(
+                f"{type(self).__name__} has no out_of_fold_proba_. Fit it with "
+                "keep_out_of_fold=True."
+            )
+        proba = np.full((scores.n_rows, kept.shape[1]), np.nan)
+        proba[scores.rows] = kept
+        return proba
+
+    def _final(self, name: str) -> FinalCalibration:
+        final = self._attribute(name).final
+        if final is None:
+            raise AttributeError(
+                f"{type(self).__name__} has no {name}: it has no final calibration. Fit it with "
+                'final_calibration="bias", and a solver that gives probabilities.'
+            )
+        return final
 
     @property
     def pairwise_indices_(self) -> list[NDArray[np.intp]] | None:

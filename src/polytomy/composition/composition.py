@@ -11,13 +11,22 @@ from numpy.typing import NDArray
 
 from polytomy.banks import Bank
 from polytomy.binary import TrainedBinary
+from polytomy.calibration.final import clip_decisions
 from polytomy.codes import CodingMatrix
 from polytomy.composition.arrangement import Arrangement, arrange_trained
 from polytomy.composition.dichotomies import Dichotomy
+from polytomy.composition.final_calibration import FinalCalibration, learn_final_calibration
+from polytomy.composition.out_of_fold import OutOfFold
 from polytomy.composition.scheme_argument import members_of
 from polytomy.composition.solver_option import Solver, check_solver, gives_probabilities
 from polytomy.composition.tree_walk import blocks_of_rows, is_walk_cheaper
-from polytomy.errors import Argument, ArgumentError, SchemeError
+from polytomy.errors import (
+    Argument,
+    ArgumentError,
+    CalibrationWarning,
+    SchemeError,
+    warn_caller,
+)
 from polytomy.inputs.rows import count_rows, take_block
 from polytomy.inputs.sparse import check_sparse
 from polytomy.scheme import Node, Scheme
@@ -47,6 +56,11 @@ class Composition:
     tie_order : tuple of int, optional
         Class indices; in a tie between scores, the class that comes first wins. Only models read
         from files have one: LIBSVM breaks ties by the order of labels in its file.
+    final : FinalCalibration, optional
+        Applied to the solver's probabilities.
+    out_of_fold : OutOfFold, optional
+        What `final` was learnt from. If it is there, `with_solver`, `with_scheme` and
+        `restricted_to` learn the final calibration again.
 
     Examples
     --------
@@ -67,6 +81,8 @@ class Composition:
     bank: Bank
     solver: Solver = "least-squares"
     tie_order: tuple[int, ...] | None = None
+    final: FinalCalibration | None = None
+    out_of_fold: OutOfFold | None = None
 
     def __post_init__(self) -> None:
         classes = np.asarray(self.classes).view()
@@ -93,6 +109,8 @@ class Composition:
             check_solver(member, self.solver)
         if self.tie_order is not None and sorted(self.tie_order) != [*range(len(self.classes))]:
             raise SchemeError(f"the tie order {self.tie_order} does not have each class once.")
+        if self.final is not None:
+            self.final.check(len(self.classes), n_binaries)
 
     @property
     def binaries(self) -> tuple[TrainedBinary, ...]:
@@ -145,6 +163,12 @@ class Composition:
         ----------
         answers : array of shape (n_samples, n_binaries), in [−1, 1]
         """
+        if self.final is None:
+            return self._solve(answers)
+        answers = clip_decisions(answers)
+        return self.final.map.apply(self._solve(answers), answers)
+
+    def _solve(self, answers: Floats) -> Floats:
         return _mean(each.solve(answers, self.solver) for each in self.arrangements)
 
     def predict(self, X: Any, n_jobs: int | None = None) -> NDArray[Any]:
@@ -210,11 +234,11 @@ class Composition:
 
     def with_binaries(self, binaries: Sequence[TrainedBinary]) -> Composition:
         """Return the same scheme and solver with other binaries for the same dichotomies."""
-        return replace(self, bank=Bank(binaries, self.bank.dtype))
+        return replace(self, bank=Bank(binaries, self.bank.dtype), final=None, out_of_fold=None)
 
     def with_solver(self, solver: Solver) -> Composition:
         """Return the same binaries and scheme with another solver."""
-        return replace(self, solver=solver)
+        return self._changed(solver=solver)
 
     def with_scheme(self, scheme: Scheme | SchemeEnsemble) -> Composition:
         """Return the same binaries and solver with another scheme.
@@ -225,7 +249,32 @@ class Composition:
         arrangements = tuple(
             arrange_trained(member, self.classes, self.dichotomies) for member in members_of(scheme)
         )
-        return replace(self, scheme=scheme, arrangements=arrangements, tie_order=None)
+        return self._changed(scheme=scheme, arrangements=arrangements, tie_order=None)
+
+    def calibrated_on(self, out_of_fold: OutOfFold | None) -> Composition:
+        """Return the same composition with a final calibration learnt from out-of-fold scores.
+
+        There is none if the solver does not give probabilities; the scores are kept all the same,
+        for another solver.
+        """
+        plain = replace(self, final=None, out_of_fold=out_of_fold)
+        if out_of_fold is None or not self.gives_probabilities:
+            return plain
+        decisions = out_of_fold.decisions(self.binaries)
+        final = learn_final_calibration(out_of_fold, plain._solve(decisions), decisions)
+        return replace(plain, final=final)
+
+    def _changed(self, **changes: Any) -> Composition:
+        """Return a changed composition, and learn its final calibration again."""
+        other = replace(self, **changes, final=None)
+        if self.final is not None and self.out_of_fold is None and other.gives_probabilities:
+            warn_caller(
+                "the probabilities have no final calibration any more: it would have to be learnt "
+                "again from out-of-fold scores, which the model was saved without. Save it with "
+                "out_of_fold=True, or fit it again.",
+                CalibrationWarning,
+            )
+        return other.calibrated_on(other.out_of_fold)
 
     def restricted_to(self, partitions: Sequence[int]) -> Composition:
         """Return the code made of some of the scheme's partitions, with their binaries alone.
@@ -262,12 +311,13 @@ class Composition:
         kept, places = np.unique(columns, return_inverse=True)
         own = Arrangement(scheme, arrangement.positions, places, arrangement.signs[chosen])
         bank = Bank([self.binaries[k] for k in kept], self.bank.dtype)
-        return replace(
-            self,
+        scores = self.out_of_fold
+        return self._changed(
             scheme=scheme,
             dichotomies=tuple(self.dichotomies[k] for k in kept),
             arrangements=(own,),
             bank=bank,
+            out_of_fold=None if scores is None else scores.take_binaries(kept),
         )
 
     def __repr__(self) -> str:

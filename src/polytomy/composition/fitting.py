@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Any
 
@@ -12,18 +12,43 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.parallel import Parallel, delayed
 
-from polytomy.binary import TrainedBinary, binary_problem, train_binary, update_binary
+from polytomy.binary import TrainedBinary, binary_problem, update_binary
+from polytomy.binary.answers import HeldOutScores
 from polytomy.binary.options import TrainingListener, TrainingOptions
+from polytomy.binary.training import train_and_hold_out
 from polytomy.calibration import UncalibratedMap
 from polytomy.composition.dichotomies import Dichotomy
+from polytomy.composition.out_of_fold import OutOfFold, plan_out_of_fold
 from polytomy.composition.shared_kernel import train_together
 from polytomy.errors import ArgumentError, CalibrationWarning, warn_caller
 from polytomy.inputs.class_indices import group_rows
 from polytomy.inputs.seeds import partition_seeds
 
-__all__ = ["fit_binaries", "update_binaries"]
+__all__ = ["TrainedBinaries", "fit_binaries", "update_binaries"]
 
 _MOST_SHORTCOMINGS = 3
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TrainedBinaries:
+    """The binaries of some dichotomies.
+
+    Attributes
+    ----------
+    binaries : list of TrainedBinary, in the order of the dichotomies
+    out_of_fold : OutOfFold, or None without a final calibration
+    """
+
+    binaries: list[TrainedBinary]
+    out_of_fold: OutOfFold | None = None
+
+    def take(self, columns: Sequence[int]) -> TrainedBinaries:
+        """Return some of the binaries."""
+        scores = self.out_of_fold
+        return TrainedBinaries(
+            [self.binaries[column] for column in columns],
+            None if scores is None else scores.take_binaries(columns),
+        )
 
 
 def fit_binaries(
@@ -33,7 +58,7 @@ def fit_binaries(
     n_classes: int,
     options: TrainingOptions | None = None,
     listener: TrainingListener | None = None,
-) -> list[TrainedBinary]:
+) -> TrainedBinaries:
     """Return a trained binary for each dichotomy, in their order.
 
     Support vector machines are trained together, in threads, if their kernel matrix fits in the
@@ -56,7 +81,11 @@ def fit_binaries(
     listener = TrainingListener() if listener is None else listener
     rows_of_class = group_rows(class_indices, n_classes)
     seeds = partition_seeds(options.random_state, len(dichotomies))
+    plan = plan_out_of_fold(dichotomies, X, class_indices, n_classes, options)
+    if plan is not None:
+        options = replace(options, folds=plan.folds)
     binaries: list[TrainedBinary | None] = [each.trained for each in dichotomies]
+    held_out: list[HeldOutScores | None] = [None] * len(dichotomies)
     left = [i for i, binary in enumerate(binaries) if binary is None]
     alike = [
         i
@@ -73,8 +102,8 @@ def fit_binaries(
             [seeds[i] for i in alike],
             listener,
         )
-        for i, binary in zip(alike, together, strict=True):
-            binaries[i] = binary
+        for i, binary, scores in zip(alike, together.binaries, together.held_out, strict=True):
+            binaries[i], held_out[i] = binary, scores
         left = [i for i in left if binaries[i] is None]
     tasks = (
         delayed(_train)(
@@ -87,21 +116,24 @@ def fit_binaries(
     )
     # joblib would prepare its workers even without a task.
     results = _run_parallel(tasks, options.n_jobs) if left else ()
-    for i, binary in zip(left, results, strict=True):
-        binaries[i] = binary
+    for i, (binary, scores) in zip(left, results, strict=True):
+        binaries[i], held_out[i] = binary, scores
         listener.trained(dichotomies[i].name)
     trained = [binary for binary in binaries if binary is not None]
     _warn_of_shortcomings([binary.shortcoming for binary in trained if binary.shortcoming])
-    return trained
+    out_of_fold = None if plan is None else plan.collect(trained, held_out, X)
+    return TrainedBinaries(trained, out_of_fold)
 
 
-def _run_parallel(tasks: Iterable[Any], n_jobs: int | None) -> Iterable[TrainedBinary]:
+def _run_parallel(
+    tasks: Iterable[Any], n_jobs: int | None
+) -> Iterable[tuple[TrainedBinary, HeldOutScores | None]]:
     """Return the results of tasks in their order, one by one as they come if possible."""
     parallel = Parallel(n_jobs=n_jobs)
     # A backend that cannot stream its results, such as dask's, raises a ValueError.
     with suppress(ValueError):
         parallel = Parallel(n_jobs=n_jobs, return_as="generator")
-    results: Iterable[TrainedBinary] = parallel(tasks)
+    results: Iterable[tuple[TrainedBinary, HeldOutScores | None]] = parallel(tasks)
     return results
 
 
@@ -110,14 +142,14 @@ def _train(
     rows_of_class: Sequence[NDArray[np.intp]],
     X: Any,
     options: TrainingOptions,
-) -> TrainedBinary:
+) -> tuple[TrainedBinary, HeldOutScores | None]:
     problem = binary_problem(
         rows_of_class, dichotomy.negative, dichotomy.positive, name=dichotomy.name
     )
     started = perf_counter()
     # Warnings would be lost in a worker; the binary carries its shortcoming back instead.
-    binary = train_binary(dichotomy.estimator, X, problem, options, warn=False)
-    return replace(binary, seconds=perf_counter() - started)
+    binary, held_out = train_and_hold_out(dichotomy.estimator, X, problem, options)
+    return replace(binary, seconds=perf_counter() - started), held_out
 
 
 def _warn_of_shortcomings(shortcomings: list[str]) -> None:

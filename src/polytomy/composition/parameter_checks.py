@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from polytomy.calibration import check_folds, make_calibrator
+from polytomy.calibration.final import check_final_calibration
 from polytomy.inputs.parameters import (
     Parameter,
     is_count,
@@ -26,6 +27,10 @@ PRECISIONS = ("float64", "float32")
 def _is_precision(value: Any) -> bool:
     is_type = isinstance(value, type | np.dtype)
     return is_type and any(value in (np.dtype(name), np.dtype(name).type) for name in PRECISIONS)
+
+
+def _is_bool(value: Any) -> bool:
+    return isinstance(value, bool | np.bool_)
 
 
 def _is_mapping(value: Any) -> bool:
@@ -75,10 +80,12 @@ CLASSIFIER_CHECKS: dict[str, Callable[[Any], object]] = {
             is_nonnegative_number,
             allows_none=True,
         ),
+        Parameter("keep_out_of_fold", "True or False", _is_bool),
         Parameter("prediction_dtype", "", _is_precision, PRECISIONS),
         CLASS_ORDER,
     ),
     "calibration": make_calibrator,
+    "final_calibration": check_final_calibration,
     "cv": check_folds,
     **PARALLEL_CHECKS,
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polytomy.banks import Bank
-from polytomy.binary import TrainedBinary
 from polytomy.composition.arrangement import Arrangement, ClassTranslation
 from polytomy.composition.binding import bind_classes
 from polytomy.composition.composition import Composition
 from polytomy.composition.dichotomies import Dichotomy, check_models, make_dichotomies
+from polytomy.composition.fitting import TrainedBinaries
 from polytomy.composition.scheme_argument import members_of
 from polytomy.composition.solver_option import Solver
 from polytomy.scheme import BinaryName, Scheme
@@ -58,19 +58,22 @@ class TrainingPlan:
         return TrainingPlan(self.classes, (self.schemes[number],), needed, (own,))
 
     def compose(
-        self, binaries: Sequence[TrainedBinary], solver: Solver, prediction_dtype: Any = np.float64
+        self, trained: TrainedBinaries, solver: Solver, prediction_dtype: Any = np.float64
     ) -> Composition:
-        """Return the composition of a plan's only scheme.
+        """Return the composition of a plan's only scheme, with its final calibration.
 
         Parameters
         ----------
-        binaries : the trained binaries of all dichotomies, in their order
+        trained : the binaries of all dichotomies, in their order
         solver : name of a method, or function of (scheme, decisions)
         prediction_dtype : float64 or float32
         """
         (scheme,), (arrangements,) = self.schemes, self.arrangements
-        bank = Bank(binaries, prediction_dtype)
-        return Composition(self.classes, scheme, self.dichotomies, arrangements, bank, solver)
+        bank = Bank(trained.binaries, prediction_dtype)
+        composition = Composition(
+            self.classes, scheme, self.dichotomies, arrangements, bank, solver
+        )
+        return composition.calibrated_on(trained.out_of_fold)
 
 
 def plan_training(

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polytomy.binary import TrainedBinary, binary_problem
+from polytomy.binary import binary_problem
 from polytomy.binary.options import TrainingListener, TrainingOptions
 from polytomy.composition.dichotomies import Dichotomy
 from polytomy.svm import check_budget, train_on_shared_kernel
+from polytomy.svm.shared_training import SharedTraining
 
 __all__ = ["train_together"]
 
@@ -29,7 +30,7 @@ def train_together(
     options: TrainingOptions,
     seeds: Sequence[int | None],
     listener: TrainingListener,
-) -> list[TrainedBinary | None]:
+) -> SharedTraining:
     """Return the binaries that are support vector machines with a common kernel matrix.
 
     Parameters
@@ -43,7 +44,7 @@ def train_together(
 
     Returns
     -------
-    list of TrainedBinary, with None for each that has to be trained alone
+    SharedTraining, with None for each binary that has to be trained alone
     """
     problems = [
         binary_problem(rows_of_class, each.negative, each.positive, name=each.name)
@@ -57,7 +58,8 @@ def train_together(
             if len(dichotomies) == 1
             else "The binaries are trained one by one: their problems are small."
         )
-        return [None] * len(dichotomies)
+        n_left = len(dichotomies)
+        return SharedTraining([None] * n_left, [None] * n_left, [])
     training = train_on_shared_kernel(
         [each.estimator for each in dichotomies],
         X,
@@ -68,4 +70,4 @@ def train_together(
     )
     for note in training.notes:
         listener.note(note)
-    return training.binaries
+    return training

@@ -24,7 +24,7 @@ class TrainingSource:
     Attributes
     ----------
     parameters : TrainingOptions
-        The parameters of the classifier: calibration, cv, random_state, n_jobs, memory_budget.
+        The parameters of the classifier that have the names of the options.
     class_weight : the parameter of that name
     routed : RoutedArguments
     classes : array of labels
@@ -91,6 +91,8 @@ def training_source(
     """
     parameters = TrainingOptions(
         calibration=classifier.calibration,
+        final_calibration=classifier.final_calibration,
+        keep_out_of_fold=classifier.keep_out_of_fold,
         cv=classifier.cv,
         random_state=classifier.random_state,
         n_jobs=classifier.n_jobs,

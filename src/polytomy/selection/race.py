@@ -253,7 +253,7 @@ class _Track:
         with bar as listener:
             X = self.part(rows, rows)
             options = self.training.options(rows)
-            binaries = fit_binaries(plan.dichotomies, X, indices, len(classes), options, listener)
+            trained = fit_binaries(plan.dichotomies, X, indices, len(classes), options, listener)
         counts = np.bincount(indices, minlength=len(classes))
         sizes = [
             sum(counts[k] for k in (*each.negative, *each.positive)) for each in plan.dichotomies
@@ -261,7 +261,7 @@ class _Track:
         X = self.part(held_out, rows)
         for number, (runner, _) in enumerate(schemes):
             columns = plan.columns_of(number)
-            own = [binaries[column] for column in columns]
+            own = trained.take(columns)
             composition = plan.only(number).compose(own, runner.candidate.solver)
             seconds, scores = _predict(composition, X)
             judged = Judged(
@@ -273,7 +273,7 @@ class _Track:
             )
             _note_scores(runner, judged, self.scores)
             runner.predict_seconds.append(seconds)
-            runner.fit_seconds.append(sum(binary.seconds for binary in own))
+            runner.fit_seconds.append(sum(binary.seconds for binary in own.binaries))
             runner.n_binaries.append(len(columns))
             runner.n_training_samples.append(int(sum(sizes[column] for column in columns)))
 

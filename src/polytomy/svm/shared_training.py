@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import partial
@@ -14,13 +14,14 @@ from joblib import effective_n_jobs
 from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-from polytomy.binary.answers import Output, TrainedBinary
+from polytomy.binary.answers import HeldOutScores, Output, TrainedBinary
 from polytomy.binary.options import TrainingListener, TrainingOptions
 from polytomy.binary.problems import BinaryProblem
 from polytomy.binary.training import constant_binary, describe_shortcoming
 from polytomy.calibration.calibrators import UncalibratedMap
 from polytomy.calibration.folds import check_folds, count_folds
 from polytomy.calibration.option import make_calibrator
+from polytomy.calibration.shared_folds import SharedFolds
 from polytomy.inputs.rows import count_rows, take_rows
 from polytomy.inputs.sparse import is_sparse
 from polytomy.inputs.weights import check_weights
@@ -40,7 +41,7 @@ from polytomy.svm.planning import (
     plan_matrix,
 )
 from polytomy.svm.suitability import UnsuitableError, as_numbers, check_compiled
-from polytomy.svm.worker import MachineData, Worker
+from polytomy.svm.worker import Machine, MachineData, Worker
 
 __all__ = ["SharedTraining", "train_on_shared_kernel"]
 
@@ -57,10 +58,12 @@ class SharedTraining(NamedTuple):
     Attributes
     ----------
     binaries : list of TrainedBinary; None for those that must be trained another way
+    held_out : list of HeldOutScores, or None, for each of the binaries
     notes : sentences that say how many were trained how, and why
     """
 
     binaries: list[TrainedBinary | None]
+    held_out: list[HeldOutScores | None]
     notes: list[str]
 
 
@@ -126,6 +129,7 @@ def train_on_shared_kernel(
     groups, reasons = group_by_matrix(estimators)
     trainer = _GroupTrainer(X, options, budget)
     binaries: list[TrainedBinary | None] = [None] * len(problems)
+    held_out: list[HeldOutScores | None] = [None] * len(problems)
     machines: dict[int, MachineData] = {}
     notes: list[str] = []
     for group in groups:
@@ -142,8 +146,12 @@ def train_on_shared_kernel(
                     continue
                 machines[k] = outcome
                 listener.trained(problems[k].name)
-    for k, binary in _share_vectors(machines, X, problems).items():
-        binaries[k] = binary
+    of_all = {k: data.machine for k, data in machines.items()}
+    for k, machine in _share_vectors(of_all, X).items():
+        binaries[k] = _as_binary(machine, machines[k], problems[k].name)
+    if options.folds is not None:
+        for k, scores in _held_out_scores(machines, X, problems, options.folds).items():
+            held_out[k] = scores
     _warn_of_early_stops(machines, estimators, problems)
     for reason, count in reasons.items():
         how = (
@@ -152,7 +160,7 @@ def train_on_shared_kernel(
             else f"{count} binaries are trained one by one"
         )
         notes.append(f"{how}: {reason}.")
-    return SharedTraining(binaries, notes)
+    return SharedTraining(binaries, held_out, notes)
 
 
 _Task = tuple[Any, BinaryProblem, int | None]
@@ -265,6 +273,8 @@ class _GroupTrainer:
 
     @property
     def _n_runs(self) -> int:
+        if self.options.folds is not None:
+            return 1 + self.options.folds.n_folds
         if self.options.calibration is None:
             return 1
         return 1 + count_folds(self.options.cv, _EXPECTED_FOLDS)
@@ -284,26 +294,56 @@ def _count_threads(n_jobs: int | None, problems: Sequence[BinaryProblem]) -> int
     return min(int(effective_n_jobs(n_jobs)), n_useful)
 
 
-def _share_vectors(
-    machines: dict[int, MachineData], X: Any, problems: Sequence[BinaryProblem]
-) -> dict[int, TrainedBinary]:
-    """Return the trained binaries, with one pool of all vectors that any of them supports."""
+def _share_vectors(machines: Mapping[int, Machine], X: Any) -> dict[int, KernelMachine]:
+    """Return the machines with one pool of all vectors that any of them supports."""
     if not machines:
         return {}
     rows = np.unique(np.concatenate([machine.rows for machine in machines.values()]))
     pool = VectorPool(as_numbers(take_rows(X, rows)))
-    binaries = {}
-    for k, data in machines.items():
-        support = np.searchsorted(rows, data.rows)
-        machine = KernelMachine(data.kernel, pool, support, data.coefficients, data.intercept)
-        calibrator = UncalibratedMap() if data.calibrator is None else data.calibrator
-        binary = TrainedBinary(
-            problems[k].name, Output.MARGIN, machine, calibrator, seconds=data.seconds
+    return {
+        k: KernelMachine(
+            each.kernel, pool, np.searchsorted(rows, each.rows), each.coefficients, each.intercept
         )
-        if data.reason:
-            binary = replace(binary, shortcoming=describe_shortcoming(binary, data.reason))
-        binaries[k] = binary
-    return binaries
+        for k, each in machines.items()
+    }
+
+
+def _as_binary(machine: KernelMachine, data: MachineData, name: str) -> TrainedBinary:
+    calibrator = UncalibratedMap() if data.calibrator is None else data.calibrator
+    binary = TrainedBinary(name, Output.MARGIN, machine, calibrator, seconds=data.seconds)
+    if data.reason:
+        return replace(binary, shortcoming=describe_shortcoming(binary, data.reason))
+    return binary
+
+
+def _held_out_scores(
+    machines: Mapping[int, MachineData],
+    X: Any,
+    problems: Sequence[BinaryProblem],
+    folds: SharedFolds,
+) -> dict[int, HeldOutScores]:
+    """Return the scores of held-out samples, and what scores the rows outside each problem."""
+    n_rows = len(folds.fold_of)
+    scores = {}
+    models: dict[int, list[TrainedBinary]] = {}
+    for k, data in machines.items():
+        of_rows = np.full(n_rows, np.nan, dtype=np.float32)
+        of_rows[problems[k].rows] = data.held_out
+        scores[k] = of_rows[folds.scored]
+        if np.isnan(scores[k]).any():
+            models[k] = []
+    for fold in range(folds.n_folds if models else 0):
+        sources = {k: machines[k].fold_machines[fold] for k in models}
+        pooled = _share_vectors(
+            {k: each for k, each in sources.items() if not isinstance(each, float)}, X
+        )
+        for k, source in sources.items():
+            name = problems[k].name
+            if isinstance(source, float):
+                models[k].append(TrainedBinary(name, Output.CONSTANT, constant=source))
+            else:
+                models[k].append(TrainedBinary(name, Output.MARGIN, pooled[k]))
+    return {k: HeldOutScores(scores[k], tuple(models.get(k, ()))) for k in machines}
 
 
 def _warn_of_early_stops(

@@ -27,22 +27,88 @@ from polytomy.svm.kernel_matrix import Matrix, diagonal_of, entry_form
 from polytomy.svm.memory import CACHE_BYTES
 from polytomy.svm.suitability import UnsuitableError, check_range
 
-__all__ = ["MachineData", "Worker"]
+__all__ = ["Machine", "MachineData", "Worker"]
 
 _Floats = NDArray[np.float64]
 
 
-class MachineData(NamedTuple):
-    """A trained machine, by the rows of the data that are its support vectors."""
+class Machine(NamedTuple):
+    """A machine, by the rows of the data that are its support vectors."""
 
     kernel: KernelFunction
     rows: NDArray[np.intp]
     coefficients: _Floats
     intercept: float
+
+
+class MachineData(NamedTuple):
+    """A trained machine, its calibrator, and the machines of the folds if these are shared.
+
+    Attributes
+    ----------
+    machine : Machine
+    calibrator : Calibrator, or None if there is none
+    reason : why there is no calibrator, as a clause; empty if that was not asked for
+    n_stopped : how many machines stopped before the tolerance was reached
+    seconds : training time
+    held_out : array of shape (n_samples,), the score that each sample of the problem got from the
+        machine of its fold, NaN if no fold holds it out; None without shared folds
+    fold_machines : a Machine for each shared fold, or the score that the fold gives every row
+    """
+
+    machine: Machine
     calibrator: Calibrator | None
     reason: str
     n_stopped: int
     seconds: float
+    held_out: _Floats | None = None
+    fold_machines: tuple[Machine | float, ...] = ()
+
+
+@dataclass(slots=True)
+class _Folds:
+    """The folds of one problem.
+
+    Attributes
+    ----------
+    masks : which samples of the problem to train on, for each machine besides that of all samples
+    tests : the samples that each fold holds out
+    sources : what scores them: the number of a machine, or a constant score
+    reason : why these folds do not suffice for a calibrator, as a clause
+    """
+
+    masks: list[NDArray[np.bool_]]
+    tests: list[NDArray[np.intp]]
+    sources: list[int | float]
+    reason: str = ""
+
+    @property
+    def can_calibrate(self) -> bool:
+        """Whether there are samples of both sides to calibrate with."""
+        return bool(self.tests) and not self.reason
+
+    def checked(self, problem: BinaryProblem) -> _Folds:
+        """Return the same folds, with a reason if they do not hold out samples of both sides."""
+        sides = problem.is_positive[np.concatenate(self.tests)] if self.tests else np.empty(0)
+        if sides.all() or not sides.any():
+            reason = "cv holds out no samples, or only samples of one side"
+            return _Folds(self.masks, self.tests, self.sources, reason)
+        return self
+
+    def held_out_scores(self, scores: _Floats) -> tuple[NDArray[np.intp], _Floats]:
+        """Return the samples that are held out, fold by fold, and their scores.
+
+        Parameters
+        ----------
+        scores : array of shape (n_machines, n_samples)
+        """
+        found = [
+            scores[source][test] if isinstance(source, int) else np.full(len(test), source)
+            for test, source in zip(self.tests, self.sources, strict=True)
+        ]
+        if not found:
+            return np.empty(0, dtype=np.intp), np.empty(0)
+        return np.concatenate(self.tests), np.concatenate(found)
 
 
 @dataclass(slots=True)
@@ -75,16 +141,8 @@ class Worker:
         """
         started = perf_counter()
         weight = self._weight_of(problem)
-        calibrator, reason = None, ""
-        tests: list[NDArray[np.intp]] = []
-        parts = np.ones((1, problem.n_samples), dtype=np.bool_)
-        if self.options.calibration is not None:
-            try:
-                masks, tests = _folds(problem, self.X, self.options.cv, seed)
-                parts = np.vstack([parts, *masks])
-                calibrator = make_calibrator(self.options.calibration, seed)
-            except CannotCalibrateError as error:
-                reason = str(error)
+        folds = self._folds_of(problem, seed)
+        parts = np.vstack([np.ones((1, problem.n_samples), dtype=np.bool_), *folds.masks])
         if len(parts) > self.most_runs:
             raise UnsuitableError(f"cv makes {len(parts) - 1} folds, more than were expected")
         if self.matrix.common_kernel is not None:
@@ -116,25 +174,64 @@ class Worker:
             svc.kernel != "sigmoid",
             self._cache(problem.n_samples),
         )
-        if calibrator is not None:
-            held_out = np.concatenate(tests)
-            by_sample = np.empty_like(values)
-            by_sample[:, order] = -values
-            scores = np.concatenate([by_sample[k][test] for k, test in enumerate(tests, 1)])
+        by_sample = np.empty_like(values)
+        by_sample[:, order] = -values
+        samples, scores = folds.held_out_scores(by_sample)
+        calibrator = None
+        if folds.can_calibrate:
+            calibrator = make_calibrator(self.options.calibration, seed)
             calibrator.fit(
-                scores, problem.is_positive[held_out], None if weight is None else weight[held_out]
+                scores, problem.is_positive[samples], None if weight is None else weight[samples]
             )
-        support = np.flatnonzero(coefficients[0])
+
+        def machine(run: int) -> Machine:
+            support = np.flatnonzero(coefficients[run])
+            rows, own = problem.rows[order[support]], -coefficients[run][support]
+            return Machine(kernels[run], rows, own, float(offsets[run]))
+
+        held_out = None
+        fold_machines: tuple[Machine | float, ...] = ()
+        if self.options.folds is not None:
+            held_out = np.full(problem.n_samples, np.nan)
+            held_out[samples] = scores
+            fold_machines = tuple(
+                source if isinstance(source, float) else machine(source) for source in folds.sources
+            )
         return MachineData(
-            kernels[0],
-            problem.rows[order[support]],
-            -coefficients[0][support],
-            float(offsets[0]),
+            machine(0),
             calibrator,
-            reason,
+            folds.reason,
             int(np.count_nonzero(steps == svc.max_iter)),
             perf_counter() - started,
+            held_out,
+            fold_machines,
         )
+
+    def _folds_of(self, problem: BinaryProblem, seed: int | None) -> _Folds:
+        """Return the folds of a problem: the shared ones, or its own."""
+        shared = self.options.folds
+        if shared is None and self.options.calibration is None:
+            return _Folds([], [], [])
+        if shared is None:
+            try:
+                own = list(
+                    fold_masks(problem.rows, problem.is_positive, self.X, self.options.cv, seed)
+                )
+            except CannotCalibrateError as error:
+                return _Folds([], [], [], str(error))
+            masks, tests = [mask for mask, _ in own], [test for _, test in own]
+            return _Folds(masks, tests, [*range(1, len(own) + 1)]).checked(problem)
+        folds = _Folds([], [], [])
+        for part in shared.parts(problem.rows, problem.is_positive):
+            folds.tests.append(part.held_out)
+            if part.constant is not None:
+                folds.sources.append(part.constant)
+            elif part.is_whole:
+                folds.sources.append(0)
+            else:
+                folds.masks.append(part.is_kept)
+                folds.sources.append(len(folds.masks))
+        return folds if self.options.calibration is None else folds.checked(problem)
 
     def _weight_of(self, problem: BinaryProblem) -> _Floats | None:
         """Return the weights of the samples of a problem."""
@@ -147,18 +244,6 @@ class Worker:
             self._local.cache = np.empty(CACHE_BYTES // 4, dtype=np.float32)
         cache: NDArray[np.float32] = self._local.cache
         return cache if len(cache) >= 2 * n_samples else np.empty(2 * n_samples, dtype=np.float32)
-
-
-def _folds(
-    problem: BinaryProblem, X: Any, cv: Any, seed: int | None
-) -> tuple[list[NDArray[np.bool_]], list[NDArray[np.intp]]]:
-    """Return which samples each fold trains on, and which it holds out."""
-    folds = list(fold_masks(problem.rows, problem.is_positive, X, cv, seed))
-    masks, tests = [mask for mask, _ in folds], [test for _, test in folds]
-    sides = problem.is_positive[np.concatenate(tests)] if tests else np.empty(0, dtype=np.bool_)
-    if sides.all() or not sides.any():
-        raise CannotCalibrateError("cv holds out no samples, or only samples of one side")
-    return masks, tests
 
 
 def _bounds(

@@ -21,6 +21,7 @@ from polytomy.banks.vector_union import pool_by_bytes
 from polytomy.binary import TrainedBinary, TrainingOptions
 from polytomy.composition import (
     Composition,
+    TrainedBinaries,
     TrainingPlan,
     bind_classes,
     check_solver,
@@ -174,7 +175,7 @@ def _train_schemes(
         started = perf_counter()
         each.binaries = fit_binaries(
             dichotomies, split.X_train, split.class_indices_train, len(dataset.classes), options
-        )
+        ).binaries
         each.seconds += perf_counter() - started
         trained |= dict(zip(columns, each.binaries, strict=True))
         if on_trained is not None:
@@ -192,7 +193,8 @@ def _judge(
             check_solver(member, pair.solver)
     except PolytomyError as error:
         return cell | {"problem": str(error)}
-    composition = configuration.plan.compose(configuration.binaries, pair.solver)
+    trained = TrainedBinaries(configuration.binaries)
+    composition = configuration.plan.compose(trained, pair.solver)
     seconds, scores = _predict(composition, split.X_test)
     n_classes, truth = len(dataset.classes), split.class_indices_test
     predicted = composition.winners(scores)

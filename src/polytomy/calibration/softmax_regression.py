@@ -1,0 +1,279 @@
+"""Maximum likelihood of softmax models: the numerical part of the final calibration.
+
+Two models of the classes of n samples, given features with a column for each class:
+
+- `fit_scale_and_bias`: logits s·L + b, with s ≥ 0 and a unit Gaussian prior on b. It has few
+  parameters, so Newton's method needs few steps.
+- `fit_weights`: logits s·L + b + A·W as well, with a penalty on W. L-BFGS minimises it in
+  coordinates in which the problem is well conditioned.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize
+from scipy.sparse.linalg import LinearOperator, cg
+
+__all__ = ["Basis", "ScaleAndBias", "Weighted", "find_basis", "fit_scale_and_bias", "fit_weights"]
+
+Floats = NDArray[np.float64]
+
+_MOST_STEPS = 100
+_SMALLEST_STEP = 1e-8
+# Part of the loss that a step must be able to save.
+_TOLERANCE = 1e-8
+# With more classes, solving for a step by conjugate gradients is faster than forming the Hessian.
+_MOST_CLASSES_OF_HESSIAN = 128
+
+# The mean of p·(1 − p), roughly, in the Hessian of the weights.
+_CURVATURE = 0.05
+_MOST_DIRECTIONS = 512
+
+
+class ScaleAndBias(NamedTuple):
+    """Logits s·L + b.
+
+    Attributes
+    ----------
+    scale : float, s
+    bias : array of shape (n_classes,), b
+    loss : float, the weighted sum of −log p(class), plus |b|²/2
+    """
+
+    scale: float
+    bias: Floats
+    loss: float
+
+
+def fit_scale_and_bias(
+    features: Floats,
+    class_indices: NDArray[np.intp],
+    weight: Floats,
+    start: ScaleAndBias | None = None,
+) -> ScaleAndBias:
+    """Minimise Σᵢ wᵢ·(−log softmax(s·Lᵢ + b)[yᵢ]) + |b|²/2 over s ≥ 0 and b.
+
+    The problem is convex. Uses Newton's method with backtracking.
+
+    Parameters
+    ----------
+    features : array of shape (n_samples, n_classes), L
+    class_indices : array of shape (n_samples,), y
+    weight : array of shape (n_samples,), w
+    start : where to start, if a solution of a similar problem is known
+
+    Examples
+    --------
+    Three samples of one class and one of the other, and features that say nothing: the bias would
+    be log 3 / 2 = 0.55 without its prior.
+
+    >>> solution = fit_scale_and_bias(np.zeros((4, 2)), np.array([0, 0, 0, 1]), np.ones(4))
+    >>> solution.bias.round(3)
+    array([ 0.25, -0.25])
+    """
+    n_samples, n_classes = features.shape
+    rows = np.arange(n_samples)
+    counts = np.bincount(class_indices, weight, minlength=n_classes)
+    own = features[rows, class_indices]
+    parameters = np.zeros(1 + n_classes)
+    parameters[0] = 1.0
+    if start is not None:
+        parameters[0], parameters[1:] = start.scale, start.bias
+    probabilities, loss = _evaluate(features, class_indices, weight, parameters)
+    for _ in range(_MOST_STEPS):
+        weighted = weight[:, np.newaxis] * probabilities
+        means = np.einsum("ij,ij->i", probabilities, features)
+        gradient = np.empty(1 + n_classes)
+        gradient[0] = weight @ (means - own)
+        gradient[1:] = weighted.sum(axis=0) - counts + parameters[1:]
+        if parameters[0] <= 0.0 and gradient[0] > 0.0:
+            gradient[0] = 0.0  # at its bound; the bias alone can still change
+        direction = _newton_direction(features, probabilities, weighted, means, gradient)
+        slope = float(gradient @ direction)
+        if -slope <= _TOLERANCE * max(loss, 1.0):
+            break
+        step = 1.0
+        while True:
+            nearer = parameters + step * direction
+            nearer[0] = max(nearer[0], 0.0)
+            new_probabilities, new_loss = _evaluate(features, class_indices, weight, nearer)
+            if new_loss <= loss + 1e-4 * step * slope or step < _SMALLEST_STEP:
+                break
+            step /= 2.0
+        if new_loss >= loss:
+            break
+        parameters, probabilities, loss = nearer, new_probabilities, new_loss
+    return ScaleAndBias(float(parameters[0]), parameters[1:], loss)
+
+
+def _evaluate(
+    features: Floats, class_indices: NDArray[np.intp], weight: Floats, parameters: Floats
+) -> tuple[Floats, float]:
+    """Return the probabilities and the loss."""
+    bias = parameters[1:]
+    logits = parameters[0] * features
+    logits += bias
+    probabilities, losses = _softmax(logits, class_indices)
+    return probabilities, float(weight @ losses + 0.5 * bias @ bias)
+
+
+def _softmax(logits: Floats, class_indices: NDArray[np.intp]) -> tuple[Floats, Floats]:
+    """Return the probabilities, in place of the logits, and −log p of each sample's class."""
+    logits -= logits.max(axis=1, keepdims=True)
+    own = logits[np.arange(len(logits)), class_indices]
+    np.exp(logits, out=logits)
+    totals = logits.sum(axis=1)
+    logits /= totals[:, np.newaxis]
+    return logits, np.log(totals) - own
+
+
+def _newton_direction(
+    features: Floats, probabilities: Floats, weighted: Floats, means: Floats, gradient: Floats
+) -> Floats:
+    """Return minus the inverse of the Hessian times the gradient."""
+    n_classes = features.shape[1]
+    totals = weighted.sum(axis=0)
+    deviations = weighted * (features - means[:, np.newaxis])
+    cross = deviations.sum(axis=0)
+    # A scale that changes nothing has no curvature; it is given a little.
+    corner = float(np.einsum("ij,ij->", deviations, features)) + 1e-9 * (1.0 + totals.sum())
+    if gradient[0] == 0.0:
+        cross, corner = np.zeros(n_classes), 1.0
+    if n_classes <= _MOST_CLASSES_OF_HESSIAN:
+        hessian = np.empty((1 + n_classes, 1 + n_classes))
+        hessian[0, 0], hessian[0, 1:], hessian[1:, 0] = corner, cross, cross
+        hessian[1:, 1:] = -(probabilities.T @ weighted)
+        hessian[1:, 1:][np.diag_indices(n_classes)] += totals + 1.0
+        return np.asarray(-np.linalg.solve(hessian, gradient))
+
+    def times(vector: Floats) -> Floats:
+        scale, bias = vector[0], vector[1:]
+        product = np.empty_like(vector)
+        product[0] = corner * scale + cross @ bias
+        product[1:] = (totals + 1.0) * bias - weighted.T @ (probabilities @ bias) + cross * scale
+        return product
+
+    inverse = 1.0 / np.concatenate([[corner], totals + 1.0])
+    shape = 2 * (1 + n_classes,)
+    direction, _ = cg(
+        LinearOperator(shape, matvec=times, dtype=np.float64),
+        -gradient,
+        rtol=1e-3,
+        maxiter=100,
+        M=LinearOperator(shape, matvec=lambda vector: inverse * vector, dtype=np.float64),
+    )
+    return np.asarray(direction)
+
+
+class Basis(NamedTuple):
+    """Principal directions of some features.
+
+    Attributes
+    ----------
+    directions : array of shape (n_features, n_directions), orthonormal columns
+    variances : array of shape (n_directions,), the mean squares along them
+    """
+
+    directions: Floats
+    variances: Floats
+
+
+def find_basis(features: Floats) -> Basis:
+    """Return the principal directions of features, without centring; at most 512 of them."""
+    squares = features.T @ features / max(1, len(features))
+    variances, directions = np.linalg.eigh(squares)
+    is_kept = variances > 1e-10 * max(variances.max(initial=0.0), np.finfo(np.float64).tiny)
+    is_kept[: max(0, len(variances) - _MOST_DIRECTIONS)] = False
+    return Basis(directions[:, is_kept], variances[is_kept])
+
+
+class Weighted(NamedTuple):
+    """Logits s·L + b + Z·W.
+
+    Attributes
+    ----------
+    scale : float, s
+    bias : array of shape (n_classes,), b
+    weights : array of shape (n_features, n_classes), W
+    """
+
+    scale: float
+    bias: Floats
+    weights: Floats
+
+
+def fit_weights(
+    features: Floats,
+    further: Floats,
+    class_indices: NDArray[np.intp],
+    weight: Floats,
+    penalty: float,
+    start: Weighted,
+    basis: Basis,
+    *,
+    tolerance: float = 1e-7,
+) -> Weighted:
+    """Minimise the mean of −log softmax(s·L + b + Z·W)[y], plus |b|²/(2n) + λ|W|²/2, over s, b, W.
+
+    Parameters
+    ----------
+    features : array of shape (n_samples, n_classes), L
+    further : array of shape (n_samples, n_features), Z
+    class_indices : array of shape (n_samples,), y
+    weight : array of shape (n_samples,); the mean is weighted, n is the sum of the weights
+    penalty : λ > 0
+    start : where to start
+    basis : `find_basis` of Z, or of features like it
+    tolerance : relative change of the loss at which to stop
+    """
+    n_samples, n_classes = features.shape
+    total = float(weight.sum())
+    shares = weight / total
+    rows = np.arange(n_samples)
+    # In these coordinates the Hessian is about the identity.
+    stretch = 1.0 / np.sqrt(_CURVATURE * basis.variances + penalty)
+    inputs = (further @ basis.directions) * stretch
+    penalties = penalty * stretch**2
+    unit_of_scale = float(np.sqrt(np.mean(features**2)) * np.sqrt(_CURVATURE)) or 1.0
+    counts = np.bincount(class_indices, shares, minlength=n_classes)
+    unit_of_bias = np.sqrt(counts + 1.0 / total)
+    size = 1 + n_classes
+
+    def loss_and_gradient(x: Floats) -> tuple[float, Floats]:
+        scale, bias = x[0] / unit_of_scale, x[1:size] / unit_of_bias
+        weights = x[size:].reshape(-1, n_classes)
+        logits = inputs @ weights
+        logits += scale * features
+        logits += bias
+        residuals, losses = _softmax(logits, class_indices)
+        residuals[rows, class_indices] -= 1.0
+        residuals *= shares[:, np.newaxis]
+        loss = shares @ losses + 0.5 * bias @ bias / total
+        loss += 0.5 * penalties @ np.einsum("ij,ij->i", weights, weights)
+        gradient = np.empty_like(x)
+        gradient[0] = np.einsum("ij,ij->", residuals, features) / unit_of_scale
+        gradient[1:size] = (residuals.sum(axis=0) + bias / total) / unit_of_bias
+        gradient[size:] = (inputs.T @ residuals + penalties[:, np.newaxis] * weights).ravel()
+        return float(loss), gradient
+
+    x = np.concatenate(
+        [
+            [start.scale * unit_of_scale],
+            start.bias * unit_of_bias,
+            ((basis.directions.T @ start.weights) / stretch[:, np.newaxis]).ravel(),
+        ]
+    )
+    bounds = [(0.0, None), *[(None, None)] * (len(x) - 1)]
+    found = minimize(
+        loss_and_gradient,
+        x,
+        jac=True,
+        method="L-BFGS-B",
+        bounds=bounds,
+        options={"ftol": tolerance, "gtol": 1e-9, "maxiter": 500},
+    ).x
+    weights = basis.directions @ (stretch[:, np.newaxis] * found[size:].reshape(-1, n_classes))
+    return Weighted(float(found[0] / unit_of_scale), found[1:size] / unit_of_bias, weights)

@@ -1,0 +1,82 @@
+"""The final calibration of a composition, and how good its probabilities are out of fold."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polytomy import metrics
+from polytomy.calibration.final import DecoderMap, FinalMap, OutOfFoldAnswers, fit_final
+from polytomy.composition.out_of_fold import OutOfFold
+from polytomy.errors import SchemeError
+
+__all__ = ["FinalCalibration", "learn_final_calibration"]
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FinalCalibration:
+    """A final calibration, and what it achieves on samples that no model has seen.
+
+    Attributes
+    ----------
+    map : FinalMap
+    score : dict of str to float
+        Out-of-fold ``log_loss``, ``brier_score``, ``accuracy`` and ``uncertainty_coefficient``.
+    probabilities : array of shape (n_samples, n_classes), optional
+        Out-of-fold probabilities of the samples of `OutOfFold`, if they are kept. Both the binaries
+        and the map behind them were learnt without the sample's fold.
+    """
+
+    map: FinalMap
+    score: dict[str, float]
+    probabilities: Floats | None = None
+
+    def check(self, n_classes: int, n_binaries: int) -> None:
+        """Raise a SchemeError unless the map has the right shape."""
+        if isinstance(self.map, DecoderMap):
+            shape, expected = self.map.weights.shape, (n_binaries, n_classes)
+            if shape != expected:
+                raise SchemeError(f"the decoder has weights of shape {shape}, not {expected}.")
+
+
+def learn_final_calibration(
+    out_of_fold: OutOfFold, probabilities: Floats, decisions: Floats
+) -> FinalCalibration:
+    """Return the final calibration that out-of-fold scores ask for.
+
+    Parameters
+    ----------
+    out_of_fold : OutOfFold
+    probabilities : array of shape (n_samples, n_classes), the solver's
+    decisions : array of shape (n_samples, n_binaries), what it was given
+    """
+    classes, weight = out_of_fold.class_indices, out_of_fold.weight
+    answers = OutOfFoldAnswers(probabilities, decisions, classes, weight, out_of_fold.fold_of)
+    fit = fit_final(out_of_fold.final_calibration, answers, out_of_fold.seed)
+    kept = fit.probabilities if out_of_fold.keeps_probabilities else None
+    return FinalCalibration(fit.map, _judge(fit.probabilities, classes, weight), kept)
+
+
+def _judge(
+    probabilities: Floats, class_indices: NDArray[np.intp], weight: Floats
+) -> dict[str, float]:
+    own = probabilities[np.arange(len(probabilities)), class_indices]
+    squares = np.einsum("ij,ij->i", probabilities, probabilities) - 2.0 * own + 1.0
+    predicted = probabilities.argmax(axis=1)
+
+    def mean(values: Any) -> float:
+        return float(np.average(values, weights=weight))
+
+    return {
+        "log_loss": mean(-np.log(np.maximum(own, np.finfo(np.float64).tiny))),
+        "brier_score": mean(squares),
+        "accuracy": mean(predicted == class_indices),
+        "uncertainty_coefficient": float(
+            metrics.uncertainty_coefficient(class_indices, predicted, sample_weight=weight)
+        ),
+    }

@@ -1,0 +1,230 @@
+"""Out-of-fold scores: what binaries say about rows that they were not trained on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polytomy.banks import Bank
+from polytomy.binary.answers import (
+    HeldOutScores,
+    Output,
+    TrainedBinary,
+    choose_output,
+    decisions_from_scores,
+)
+from polytomy.binary.options import TrainingOptions
+from polytomy.calibration.final import clip_decisions
+from polytomy.calibration.shared_folds import SharedFolds, make_shared_folds
+from polytomy.composition.dichotomies import Dichotomy
+from polytomy.inputs.rows import take_rows
+from polytomy.inputs.seeds import partition_seeds
+from polytomy.inputs.weights import check_weights, class_weights
+
+__all__ = ["OutOfFold", "OutOfFoldPlan", "plan_out_of_fold"]
+
+Floats = NDArray[np.float64]
+
+# A final calibration learns from a random choice of rows if there would be more scores than these,
+# which take half a gigabyte.
+_MOST_SCORES = 2**27
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OutOfFold:
+    """Out-of-fold scores of training rows, and what a final calibration is to be learnt from them.
+
+    Attributes
+    ----------
+    scores : float32 array of shape (n_samples, n_binaries)
+        Each sample's score by the models that were trained without its fold.
+    rows : array of shape (n_samples,), the training rows of the samples, ascending
+    n_rows : int, number of training rows
+    class_indices : array of shape (n_samples,), their classes
+    weight : array of shape (n_samples,), with mean one
+    fold_of : array of shape (n_samples,), the fold that held each out
+    final_calibration : "bias", "decoder" or an object; see `polytomy.calibration.final.fit_final`
+    seed : int, optional
+    keeps_probabilities : bool
+        Whether the final calibration keeps its out-of-fold probabilities.
+    """
+
+    scores: NDArray[np.float32]
+    rows: NDArray[np.intp]
+    n_rows: int
+    class_indices: NDArray[np.intp]
+    weight: Floats
+    fold_of: NDArray[np.intp]
+    final_calibration: Any
+    seed: int | None = None
+    keeps_probabilities: bool = False
+
+    def decisions(self, binaries: Sequence[TrainedBinary]) -> Floats:
+        """Return the calibrated answers, given the binaries with their calibrators."""
+        return clip_decisions(decisions_from_scores(binaries, self.scores.astype(np.float64)))
+
+    def take_binaries(self, columns: Sequence[int] | NDArray[np.intp]) -> OutOfFold:
+        """Return the scores of some of the binaries."""
+        return replace(self, scores=self.scores[:, np.asarray(columns, dtype=np.intp)])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OutOfFoldPlan:
+    """Folds that all binaries share, for a final calibration.
+
+    Attributes
+    ----------
+    folds : SharedFolds
+    class_indices : array of shape (n_rows,)
+    weight : array of shape (n_rows,)
+    final_calibration : "bias", "decoder" or an object
+    seed : int, optional
+    keeps_probabilities : bool
+    """
+
+    folds: SharedFolds
+    class_indices: NDArray[np.intp]
+    weight: Floats
+    final_calibration: Any
+    seed: int | None
+    keeps_probabilities: bool
+
+    def collect(
+        self,
+        binaries: Sequence[TrainedBinary],
+        held_out: Sequence[HeldOutScores | None],
+        X: Any,
+    ) -> OutOfFold | None:
+        """Return the out-of-fold scores of trained binaries; None if a fold could not be trained.
+
+        Parameters
+        ----------
+        binaries : trained binaries
+        held_out : for each of them what its training held out; None if it was trained elsewhere
+        X : training data
+        """
+        rows = self.folds.scored
+        has_failed = any(
+            each is None and binary.shortcoming
+            for each, binary in zip(held_out, binaries, strict=True)
+        )
+        if has_failed or not len(rows):
+            return None
+        weight = self.weight[rows]
+        return OutOfFold(
+            _score_samples(binaries, held_out, X, self.folds),
+            rows,
+            len(self.class_indices),
+            self.class_indices[rows],
+            weight / weight.mean(),
+            self.folds.fold_of[rows],
+            self.final_calibration,
+            self.seed,
+            self.keeps_probabilities,
+        )
+
+
+def plan_out_of_fold(
+    dichotomies: Sequence[Dichotomy],
+    X: Any,
+    class_indices: NDArray[np.intp],
+    n_classes: int,
+    options: TrainingOptions,
+) -> OutOfFoldPlan | None:
+    """Return the folds that a final calibration needs, or None if there is to be none.
+
+    The parameters are those of `polytomy.composition.fitting.fit_binaries`.
+    """
+    final_calibration = _resolve(options, dichotomies)
+    if final_calibration is None or n_classes < 2:
+        return None
+    (seed,) = partition_seeds(options.random_state, 1)
+    folds = make_shared_folds(X, class_indices, options.cv, seed)
+    weight = _calibration_weights(options, class_indices, n_classes)
+    most_rows = _MOST_SCORES // max(1, len(dichotomies))
+    folds = folds.keep_scored(weight > 0, most_rows, seed)
+    return OutOfFoldPlan(
+        folds, class_indices, weight, final_calibration, seed, options.keep_out_of_fold
+    )
+
+
+def _resolve(options: TrainingOptions, dichotomies: Sequence[Dichotomy]) -> Any:
+    """Return the final calibration that "auto" stands for; any other value is returned unchanged.
+
+    "auto" is "bias" if all binaries are trained on folds anyway, to calibrate their decision
+    values, and None if not: folds would take several times as long as training does.
+    """
+    option = options.final_calibration
+    if not (isinstance(option, str) and option == "auto"):
+        return option
+    is_automatic = isinstance(options.calibration, str) and options.calibration == "auto"
+    estimators = {
+        id(each.estimator): each.estimator for each in dichotomies if each.trained is None
+    }
+    has_folds = options.calibration is not None and all(
+        not is_automatic or choose_output(each, "auto") is Output.MARGIN
+        for each in estimators.values()
+    )
+    return "bias" if estimators and has_folds else None
+
+
+def _calibration_weights(
+    options: TrainingOptions, class_indices: NDArray[np.intp], n_classes: int
+) -> Floats:
+    """Return the weights with which the final calibration learns: those of training.
+
+    If both sides of each problem were balanced, all classes get the same total weight, or the final
+    calibration would undo that.
+    """
+    weight = check_weights(options.arguments.sample_weight, len(class_indices))
+    if options.balances_sides:
+        balanced = class_weights("balanced", np.arange(n_classes), class_indices, weight)
+        weight = check_weights(balanced, len(class_indices))
+    return weight
+
+
+def _score_samples(
+    binaries: Sequence[TrainedBinary],
+    held_out: Sequence[HeldOutScores | None],
+    X: Any,
+    folds: SharedFolds,
+) -> NDArray[np.float32]:
+    """Return the scores of samples by every binary, from models trained without their folds.
+
+    Samples outside a binary's problem are scored as well: the models of each fold form a bank. A
+    binary that was trained elsewhere scores all samples itself.
+
+    Parameters
+    ----------
+    binaries : trained binaries
+    held_out : for each of them what its training held out; None if it was trained elsewhere
+    X : training data
+    folds : SharedFolds
+
+    Returns
+    -------
+    float32 array of shape (n_samples, n_binaries), for the rows in `folds.scored`
+    """
+    scores = np.empty((len(folds.scored), len(binaries)), dtype=np.float32)
+    for column, each in enumerate(held_out):
+        scores[:, column] = np.nan if each is None else each.scores
+    given = [column for column, each in enumerate(held_out) if each is None]
+    if given:
+        bank = Bank([binaries[column] for column in given])
+        scores[:, given] = bank.scores(take_rows(X, folds.scored))
+    models = {k: each.models for k, each in enumerate(held_out) if each is not None and each.models}
+    columns = np.array(list(models), dtype=np.intp)
+    fold_of = folds.fold_of[folds.scored]
+    for fold in range(folds.n_folds if models else 0):
+        samples = np.flatnonzero(fold_of == fold)
+        found = Bank([each[fold] for each in models.values()]).scores(
+            take_rows(X, folds.scored[samples])
+        )
+        block = np.ix_(samples, columns)
+        known = scores[block]
+        scores[block] = np.where(np.isnan(known), found, known)
+    return scores

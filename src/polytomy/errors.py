@@ -13,7 +13,7 @@
     PolytomyWarning
     ├── ControlWarning     a valid control text that leaves something undetermined
     ├── CalibrationWarning a binary problem that is too small to calibrate
-    ├── ClassOrderWarning  a design uses the order of classes that have none
+    ├── ClassOrderWarning  a design or metric uses the order of classes that have none
     └── RoutineWarning     compiled routines are unavailable; slower ones are used instead
 
 Every error is also the built-in error that a caller would expect (usually `ValueError`), so code
@@ -272,7 +272,7 @@ class CalibrationWarning(PolytomyWarning):
 
 
 class ClassOrderWarning(PolytomyWarning):
-    """A design uses the order of the classes, which are text and have only an alphabetical one."""
+    """A design or metric uses the order of classes that have only an alphabetical one."""
 
 
 class RoutineWarning(PolytomyWarning):

@@ -92,7 +92,8 @@ def test_design_takes_the_order_and_warns_without_it(polytomy, levels):
     outcome = polytomy("design", "one-vs-one", "levels.csv", "--class-order", ",".join(ORDER))
     assert (outcome.code, outcome.err) == (
         2,
-        "polytomy: --class-order does not apply to 'one-vs-one'; it is for adjacent, tree.\n",
+        "polytomy: --class-order does not apply to 'one-vs-one'; it is for adjacent, chain, "
+        "chain-backward, tree.\n",
     )
 
 

@@ -47,11 +47,77 @@ def test_an_evaluation_has_the_scores_of_the_library(polytomy, model):
     assert "true \\ predicted" in shown
 
 
+@pytest.fixture
+def levels(here):
+    """Write ordered classes into levels.csv."""
+    random = np.random.default_rng(0)
+    order = ["low", "medium", "high", "top"]
+    lines = [f"{random.normal() + k % 4:.6f},{order[k % 4]}" for k in range(80)]
+    Path("levels.csv").write_text("\n".join(["size,level", *lines, ""]))
+    return order
+
+
+def test_ordered_classes_have_their_own_scores(polytomy, levels):
+    polytomy("train", "levels.csv", "-o", "m.polytomy")
+    assert "rank" not in polytomy("evaluate", "m.polytomy", "levels.csv").out
+    command = ("evaluate", "m.polytomy", "levels.csv", "--class-order", ",".join(levels))
+    answer = json.loads(polytomy(*command, "--json").out)
+    loaded, data = pt.load("m.polytomy"), read_data("levels.csv")
+    ranks = np.array([levels.index(label) for label in data.y])
+    predicted = np.array([levels.index(label) for label in loaded.predict(data.X)])
+    assert answer["mean_absolute_rank_error"] == pytest.approx(np.abs(ranks - predicted).mean())
+    columns = [loaded.classes_.tolist().index(label) for label in levels]
+    cumulative = np.cumsum(loaded.predict_proba(data.X)[:, columns], axis=1)
+    errors = cumulative - (ranks[:, np.newaxis] <= np.arange(4))
+    score = np.mean(np.sum(errors**2, axis=1))
+    assert answer["ranked_probability_score"] == pytest.approx(score)
+    shown = polytomy(*command).out
+    assert f"ranked probability score      {score:10.4f}\n" in shown
+
+
+def test_the_order_of_the_training_is_that_of_the_evaluation(polytomy, levels):
+    order = ("--class-order", ",".join(levels))
+    polytomy("train", "levels.csv", "--scheme", "chain", *order, "-o", "m.polytomy")
+    outcome = polytomy("evaluate", "m.polytomy", "levels.csv")
+    assert "ranked probability score" in outcome.out
+    assert outcome.out == polytomy("evaluate", "m.polytomy", "levels.csv", *order).out
+    backward = ("--class-order", "top,low,medium,high")
+    assert outcome.out != polytomy("evaluate", "m.polytomy", "levels.csv", *backward).out
+
+
+def test_ordered_numbers_are_in_order_and_text_is_a_warning(polytomy, levels):
+    text = Path("levels.csv").read_text()
+    for number, label in enumerate(levels):
+        text = text.replace(f",{label}\n", f",{10 - number}\n")
+    Path("numbers.csv").write_text(text)
+    polytomy("train", "numbers.csv", "-o", "n.polytomy")
+    outcome = polytomy("evaluate", "n.polytomy", "numbers.csv", "--ordered")
+    assert (outcome.code, outcome.err) == (0, "")
+    order = ("--class-order", "7,8,9,10")
+    assert outcome.out == polytomy("evaluate", "n.polytomy", "numbers.csv", *order).out
+    assert "mean absolute rank error" in outcome.out
+    polytomy("train", "levels.csv", "-o", "m.polytomy")
+    outcome = polytomy("evaluate", "m.polytomy", "levels.csv", "--ordered")
+    assert "mean absolute rank error" in outcome.out
+    assert outcome.err == (
+        'polytomy: warning: "--ordered" needs the classes in order, and text labels have only '
+        "their alphabetical order: high, low, medium, top. Set --class-order to all labels, from "
+        "first to last.\n"
+    )
+    outcome = polytomy("evaluate", "m.polytomy", "levels.csv", "--class-order", "low,medium,high")
+    assert (outcome.code, outcome.out) == (2, "")
+    assert "--class-order does not have 'top'. List each label of the data" in outcome.err
+
+
 def test_votes_are_evaluated_without_probabilities(polytomy, here):
     polytomy("train", "iris.csv", "--solver", "voting", "-o", "votes.polytomy")
     answer = json.loads(polytomy("evaluate", "votes.polytomy", "iris.csv", "--json").out)
     assert "log_loss" not in answer
     assert answer["accuracy"] > 0.9
+    order = ("--class-order", "virginica,setosa,versicolor")
+    shown = polytomy("evaluate", "votes.polytomy", "iris.csv", *order).out
+    assert "mean absolute rank error" in shown
+    assert "ranked probability score" not in shown
     outcome = polytomy("predict", "votes.polytomy", "iris.csv", "--proba", "-o", "out.csv")
     assert outcome.code == 2
     assert outcome.err.endswith("the model's solver gives no probabilities; leave out --proba\n")

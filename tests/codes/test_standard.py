@@ -3,10 +3,15 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from polytomy.codes import CodingMatrix, adjacent, exhaustive, one_vs_one, one_vs_rest
+from polytomy.codes import CodingMatrix, adjacent, chain, exhaustive, one_vs_one, one_vs_rest
 from polytomy.errors import ArgumentError
 
-DESIGNS = [one_vs_one, one_vs_rest, exhaustive, adjacent]
+
+def backward_chain(n_classes):
+    return chain(n_classes, direction="backward")
+
+
+DESIGNS = [one_vs_one, one_vs_rest, exhaustive, adjacent, chain, backward_chain]
 
 
 def test_one_vs_one_of_four_is_the_paper_s():
@@ -50,6 +55,44 @@ def test_adjacent_of_seven_is_the_paper_s():
         [-1, -1, -1, -1, -1, 1, 1],
         [-1, -1, -1, -1, -1, -1, 1],
     ]
+
+
+@pytest.mark.parametrize("n_classes", range(2, 30))
+def test_a_chain_compares_each_class_with_all_after_it_or_all_before_it(n_classes):
+    sides = [
+        ([j for j, value in enumerate(row) if value < 0], [j for j, v in enumerate(row) if v > 0])
+        for row in chain(n_classes).matrix.tolist()
+    ]
+    assert sides == [([i], list(range(i + 1, n_classes))) for i in range(n_classes - 1)]
+    sides = [
+        ([j for j, value in enumerate(row) if value < 0], [j for j, v in enumerate(row) if v > 0])
+        for row in backward_chain(n_classes).matrix.tolist()
+    ]
+    assert sides == [(list(range(i)), [i]) for i in range(n_classes - 1, 0, -1)]
+
+
+@pytest.mark.parametrize("design", [chain, backward_chain])
+@pytest.mark.parametrize("n_classes", range(1, 12))
+def test_a_chain_is_a_tree_whose_rows_go_from_the_root_down(design, n_classes):
+    code = design(n_classes)
+    assert code.is_tree
+    assert code.is_determined
+    sizes = np.count_nonzero(code.matrix, axis=1).tolist()
+    assert sizes == list(range(n_classes, 1, -1))
+    # Each row has one class that no later row has.
+    assert all(
+        np.count_nonzero(np.any(code.matrix[row:] != 0, axis=0)) == sizes[row]
+        for row in range(n_classes - 1)
+    )
+
+
+@pytest.mark.parametrize(
+    ("direction", "shown"), [("up", '"up"'), (None, "None"), (["forward"], "['forward']")]
+)
+def test_a_chain_of_an_unknown_direction_is_refused(direction, shown):
+    with pytest.raises(ArgumentError) as caught:
+        chain(4, direction=direction)
+    assert str(caught.value) == f'direction={shown} is unknown. Use "forward" or "backward".'
 
 
 @pytest.mark.parametrize("n_classes", range(2, 30))
@@ -119,6 +162,7 @@ def test_exhaustive_of_twenty_classes_is_allowed():
         (one_vs_one, 1025, "one-vs-one of 1,025 classes has 524,800 partitions"),
         (one_vs_rest, 10**6, "one-vs-rest of 1,000,000 classes"),
         (adjacent, 10**6, "an adjacent code of 1,000,000 classes has 999,999 partitions"),
+        (chain, 10**6, "a chain of 1,000,000 classes has 999,999 partitions"),
     ],
 )
 def test_codes_past_the_limit_are_refused_before_they_are_made(design, n_classes, words):

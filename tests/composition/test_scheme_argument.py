@@ -72,7 +72,7 @@ LEVELS = ["high", "low", "medium"]
 ORDER = ["low", "medium", "high"]
 
 
-@pytest.mark.parametrize("name", ["adjacent", "tree"])
+@pytest.mark.parametrize("name", ["adjacent", "chain", "chain-backward", "tree"])
 def test_designs_that_use_the_order_of_classes_take_the_given_one(name):
     scheme = scheme_from(name, LEVELS, class_order=ORDER)
     assert scheme == design(name, ORDER)

@@ -12,6 +12,7 @@ from polytomy import designs
 from polytomy.codes import CodingMatrix
 from polytomy.errors import ArgumentError, CodeError, SchemeError
 from polytomy.scheme import parse
+from polytomy.solvers import solve
 from strategies import coding_matrices
 
 SEEDED = {
@@ -42,6 +43,42 @@ def test_adjacent_is_the_matrix_of_the_paper(n_classes):
     # a_ij = −1 for j ≤ i, +1 for j > i
     rows = [[-1 if j <= i else 1 for j in range(n_classes)] for i in range(n_classes - 1)]
     assert matrix_of(designs.adjacent(n_classes)).tolist() == rows
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 4, 7, 30])
+def test_a_chain_is_the_tree_that_splits_off_one_class_at_a_time(n_classes):
+    first_classes, last_classes = 0, 0
+    for i in range(1, n_classes):
+        first_classes = [n_classes - 1 - i, first_classes if i > 1 else n_classes - 1]
+        last_classes = [last_classes, i]
+    for chain, tree in (
+        (designs.chain(n_classes), designs.from_tree(first_classes)),
+        (designs.chain(n_classes, direction="backward"), designs.from_tree(last_classes)),
+    ):
+        flat = tree.flatten()
+        order = [flat.classes.index(label) for label in chain.classes]
+        assert matrix_of(flat)[:, order].tolist() == matrix_of(chain).tolist()
+
+
+@given(st.integers(2, 7), st.integers(0, 2**32 - 1))
+def test_probabilities_of_a_chain_are_products(n_classes, seed):
+    answers = np.random.default_rng(seed).uniform(-1, 1, (3, n_classes - 1))
+    proba = np.ones((3, n_classes))
+    for row in range(n_classes - 1):
+        proba[:, row] *= (1 - answers[:, row]) / 2
+        proba[:, row + 1 :] *= ((1 + answers[:, row]) / 2)[:, np.newaxis]
+    np.testing.assert_allclose(solve(designs.chain(n_classes), answers), proba, atol=1e-14)
+    # From the other end, with the sides exchanged.
+    backward = solve(designs.chain_backward(n_classes), -answers)
+    np.testing.assert_allclose(backward[:, ::-1], proba, atol=1e-14)
+
+
+def test_the_direction_of_a_chain_may_be_in_its_name():
+    backward = designs.chain(5, direction="backward", name="land")
+    assert designs.chain_backward(5, name="land") == backward
+    assert designs.chain(5, name="land") == designs.chain(5, direction="forward", name="land")
+    with pytest.raises(ArgumentError, match='direction="up" is unknown'):
+        designs.chain(5, direction="up")
 
 
 @pytest.mark.parametrize("n_classes", [2, 3, 4, 8])
@@ -159,6 +196,8 @@ def test_invalid_seeds_are_refused(draw, seed, words):
         (designs.one_vs_rest, "one-vs-rest"),
         (designs.exhaustive, "exhaustive"),
         (designs.adjacent, "adjacent"),
+        (designs.chain, "chain"),
+        (designs.chain_backward, "chain-backward"),
         (designs.orthogonal, "orthogonal"),
         (designs.random_code, "random"),
     ],

@@ -62,7 +62,9 @@ def test_the_number_of_partitions_reaches_the_data_driven_code():
     assert designs.design("data-driven", X=X, y=y, n_partitions=5).n_partitions == 5
 
 
-@pytest.mark.parametrize("name", ["one-vs-one", "one-vs-rest", "exhaustive", "adjacent", "tree"])
+@pytest.mark.parametrize(
+    "name", ["one-vs-one", "one-vs-rest", "exhaustive", "adjacent", "chain", "tree"]
+)
 def test_an_option_that_does_not_apply_is_refused_with_the_designs_it_is_for(name):
     words = f"random_state=3 does not apply to '{name}'; it is for orthogonal, random, random-tern"
     with pytest.raises(ArgumentError, match=words) as caught:

@@ -49,7 +49,8 @@ def assert_same(run, classifier, X):
 
 
 @pytest.mark.parametrize(
-    "scheme", ["one-vs-one", "one-vs-rest", "exhaustive", "adjacent", "tree", "random-tree"]
+    "scheme",
+    ["one-vs-one", "one-vs-rest", "exhaustive", "adjacent", "chain", "tree", "random-tree"],
 )
 @pytest.mark.parametrize(
     "estimator", [SVC(C=100), LogisticRegression(), LinearSVC()], ids=lambda each: str(each)

@@ -2,7 +2,11 @@ import numpy as np
 import pytest
 
 from polytomy.errors import ArgumentError
-from polytomy.inputs.judged_samples import check_judged_samples, check_labels
+from polytomy.inputs.judged_samples import (
+    check_judged_samples,
+    check_labels,
+    check_predicted_labels,
+)
 
 PROBA = [[0.5, 0.5], [0.75, 0.25]]
 
@@ -25,12 +29,20 @@ def test_columns_are_in_the_order_of_the_sorted_labels(labels):
 def test_given_classes_are_the_labels_of_the_columns():
     judged = check_judged_samples(["b", "a"], PROBA, ["b", "a"], None)
     assert judged.truth.tolist() == [0, 1]
+    assert judged.classes == ("b", "a")
     assert judged.indicators.tolist() == [[1, 0], [0, 1]]
 
 
 def test_mixed_labels_keep_their_kind():
     assert check_labels([1, "1"], "y") == [1, "1"]
     assert check_judged_samples([1, "1"], PROBA, [1, "1"], None).truth.tolist() == [0, 1]
+
+
+def test_predicted_labels_need_as_many_true_ones():
+    labels, predicted, weight = check_predicted_labels(np.array(["a", "b"]), ["b", "b"], [1, 2])
+    assert (labels, predicted, weight.tolist()) == (["a", "b"], ["b", "b"], [1, 2])
+    with pytest.raises(ArgumentError, match="y has 2 labels, but predicted has 3"):
+        check_predicted_labels([0, 1], [0, 1, 1], None)
 
 
 def test_frames_are_accepted():

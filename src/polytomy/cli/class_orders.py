@@ -21,8 +21,8 @@ ClassOrder = Annotated[
     typer.Option(
         "--class-order",
         metavar="LABELS",
-        help="Class labels from first to last, for adjacent and tree: a,b,c or a file of one label "
-        "a line.",
+        help="Class labels from first to last, for adjacent, chain and tree: a,b,c or a file of "
+        "one label a line.",
     ),
 ]
 

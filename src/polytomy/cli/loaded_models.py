@@ -74,6 +74,13 @@ class LoadedModel:
         return labels
 
     @property
+    def class_order(self) -> Any:
+        """The labels from first to last, if the model was trained with an order."""
+        from polytomy.inputs.pipelines import split_pipeline
+
+        return getattr(split_pipeline(self._classifier)[1], "class_order", None)
+
+    @property
     def has_probabilities(self) -> bool:
         """Whether the solver gives probabilities."""
         return hasattr(self._classifier, "predict_proba")

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
+from polytomy.cli.class_orders import parse_class_order
 from polytomy.cli.data_options import (
     AsJson,
     DataFile,
@@ -98,6 +99,22 @@ def evaluate(
     zero_based: ZeroBased = "auto",
     features: Features = None,
     trusted: Trusted = None,
+    ordered: Annotated[
+        bool,
+        typer.Option(
+            "--ordered",
+            help="Also print scores for ordered classes; the default if the order is known.",
+        ),
+    ] = False,
+    class_order: Annotated[
+        str | None,
+        typer.Option(
+            "--class-order",
+            metavar="LABELS",
+            help="Class labels from first to last, for the scores of ordered classes: a,b,c or a "
+            "file of one label a line; as in training by default.",
+        ),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Evaluate a model on labelled data: accuracy, probability scores, confusion matrix.
@@ -109,6 +126,7 @@ def evaluate(
     loaded = LoadedModel(model, trusted, features)
     loaded.set_zero_based(parse_zero_based(zero_based))
     column = None if target is None else parse_column(target)
+    order = _find_order(loaded, parse_class_order(class_order), ordered)
     truth: list[Any] = []
     labels: list[Any] = []
     probabilities: list[Any] = []
@@ -123,6 +141,8 @@ def evaluate(
     P_all = np.concatenate(probabilities) if loaded.has_probabilities else None
     classes = loaded.classes
     measured = _measure(y, P_all, predicted, classes)
+    if order is not None:
+        measured |= _measure_ordered(y, P_all, predicted, classes, order)
     table = _confusion_matrix(y, predicted, classes)
     if as_json:
         confusion = {"classes": classes, "counts": table}
@@ -153,6 +173,29 @@ def _measure(y: Any, P: Any, predicted: Any, classes: Any) -> dict[str, float]:
             "log_loss": metrics.log_loss(y, P, classes),
             "calibration_error": metrics.classwise_calibration_error(y, P, classes),
         }
+    return measured
+
+
+def _find_order(loaded: LoadedModel, class_order: Any, is_ordered: bool) -> list[Any] | None:
+    """Return the classes in order: as asked for, as in training, or, if ordered, by value."""
+    from polytomy.inputs.label_order import match_class_order, order_labels
+
+    labels = loaded.classes.tolist()
+    given = loaded.class_order if class_order is None else class_order
+    if given is not None:
+        return match_class_order(given, labels)
+    return order_labels(labels, ["--ordered"]) if is_ordered else None
+
+
+def _measure_ordered(
+    y: Any, P: Any, predicted: Any, classes: Any, order: list[Any]
+) -> dict[str, float]:
+    from polytomy import metrics
+
+    measured = {"mean_absolute_rank_error": metrics.mean_absolute_rank_error(y, predicted, order)}
+    if P is not None:
+        score = metrics.ranked_probability_score(y, P, classes, class_order=order)
+        measured["ranked_probability_score"] = score
     return measured
 
 

@@ -7,6 +7,7 @@ from polytomy.codes.random_codes import random_strict, random_ternary
 from polytomy.codes.standard import (
     MAX_EXHAUSTIVE_CLASSES,
     adjacent,
+    chain,
     exhaustive,
     one_vs_one,
     one_vs_rest,
@@ -26,6 +27,7 @@ __all__ = [
     "adjacent",
     "as_count",
     "as_generator",
+    "chain",
     "exhaustive",
     "find_problems",
     "hadamard",

@@ -9,10 +9,17 @@ import numpy as np
 
 from polytomy.codes.checks import check_entries
 from polytomy.codes.coding_matrix import CodingMatrix
-from polytomy.errors import ArgumentError
+from polytomy.errors import Argument, ArgumentError
 from polytomy.inputs.numbers import as_count
 
-__all__ = ["MAX_EXHAUSTIVE_CLASSES", "adjacent", "exhaustive", "one_vs_one", "one_vs_rest"]
+__all__ = [
+    "MAX_EXHAUSTIVE_CLASSES",
+    "adjacent",
+    "chain",
+    "exhaustive",
+    "one_vs_one",
+    "one_vs_rest",
+]
 
 MAX_EXHAUSTIVE_CLASSES = 20
 
@@ -110,6 +117,35 @@ def adjacent(n_classes: int) -> CodingMatrix:
     check_entries("an adjacent code", n_classes - 1, n_classes)
     before_cut = np.tri(n_classes - 1, n_classes, dtype=np.int8)
     return CodingMatrix(1 - 2 * before_cut)
+
+
+def chain(n_classes: int, *, direction: str = "forward") -> CodingMatrix:
+    """Return the code that splits off one class at a time, in their order (Fienberg 1980).
+
+    Row i of a forward chain has class i on the −1 side and those after it on the +1 side. A
+    backward chain starts at the other end: row 0 has the last class on the +1 side and those before
+    it on the −1 side. The rows are the nodes of a tree, from its root down.
+
+    Examples
+    --------
+    >>> chain(4).matrix
+    array([[-1,  1,  1,  1],
+           [ 0, -1,  1,  1],
+           [ 0,  0, -1,  1]], dtype=int8)
+    >>> chain(4, direction="backward").matrix
+    array([[-1, -1, -1,  1],
+           [-1, -1,  1,  0],
+           [-1,  1,  0,  0]], dtype=int8)
+    """
+    n_classes = as_count("n_classes", n_classes)
+    if direction not in ("forward", "backward"):
+        raise ArgumentError(
+            Argument("direction", direction), ' is unknown. Use "forward" or "backward".'
+        )
+    check_entries("a chain", n_classes - 1, n_classes)
+    matrix = np.triu(np.ones((n_classes - 1, n_classes), dtype=np.int8))
+    np.fill_diagonal(matrix, -1)
+    return CodingMatrix(matrix if direction == "forward" else -matrix[:, ::-1])
 
 
 def _single_class() -> CodingMatrix:

@@ -10,6 +10,8 @@ from polytomy.designs.empirical import empirical_tree, separability_tree
 from polytomy.designs.ensembles import random_pair_trees, random_trees, tree_ensemble
 from polytomy.designs.flat import (
     adjacent,
+    chain,
+    chain_backward,
     exhaustive,
     from_matrix,
     one_vs_one,
@@ -51,6 +53,8 @@ __all__ = [
     "balanced_tree",
     "best_random_tree",
     "centroid_tree",
+    "chain",
+    "chain_backward",
     "class_balanced_tree",
     "data_driven",
     "data_driven_code",

@@ -18,6 +18,8 @@ from polytomy.scheme.naming import number_binaries
 
 __all__ = [
     "adjacent",
+    "chain",
+    "chain_backward",
     "exhaustive",
     "from_matrix",
     "one_vs_one",
@@ -117,6 +119,54 @@ def adjacent(classes: Iterable[Any] | int, *, name: str = "adjacent") -> Scheme:
     """
     labels = class_labels(classes)
     return _numbered(codes.adjacent(len(labels)), labels, name)
+
+
+def chain(
+    classes: Iterable[Any] | int, *, direction: str = "forward", name: str = "chain"
+) -> Scheme:
+    """Return the scheme that splits off one class at a time, in the order of the classes.
+
+    This is the continuation-ratio model (Fienberg 1980). Each of its n−1 binaries separates a class
+    from all that follow it, or, backward, from all that precede it. The binaries are the nodes of a
+    tree, so the probabilities are products.
+
+    Parameters
+    ----------
+    classes : labels in their order, or a number of classes
+    direction : {"forward", "backward"}
+        Which end to start from: the first class or the last one
+    name : base of the binaries' names
+
+    Examples
+    --------
+    >>> print(chain(["dry", "damp", "wet"]))
+    chain-00 0 / 1 2;
+    chain-01 1 / 2;
+    {dry damp wet}
+    >>> print(chain(["dry", "damp", "wet"], direction="backward"))
+    chain-00 0 1 / 2;
+    chain-01 0 / 1;
+    {dry damp wet}
+    """
+    labels = class_labels(classes)
+    return _numbered(codes.chain(len(labels), direction=direction), labels, name)
+
+
+def chain_backward(classes: Iterable[Any] | int, *, name: str = "chain-backward") -> Scheme:
+    """Return the scheme that splits off the last class first: `chain`, backward.
+
+    Parameters
+    ----------
+    classes, name : see `chain`
+
+    Examples
+    --------
+    >>> print(chain_backward(["dry", "damp", "wet"]))
+    chain-backward-00 0 1 / 2;
+    chain-backward-01 0 / 1;
+    {dry damp wet}
+    """
+    return chain(classes, direction="backward", name=name)
 
 
 def orthogonal(

@@ -39,6 +39,7 @@ __all__ = [
 
 # Options of `design` that only some designs take.
 _OPTIONS = frozenset({"random_state", "n_partitions"})
+_DESIGNS_IN_ORDER = frozenset({"adjacent", "chain", "chain-backward", "tree"})
 
 
 class Design(NamedTuple):
@@ -61,12 +62,14 @@ class Design(NamedTuple):
 
 
 DESIGNS: dict[str, Design] = {
-    name: Design(make, summary, uses_order=name in ("adjacent", "tree"))
+    name: Design(make, summary, uses_order=name in _DESIGNS_IN_ORDER)
     for name, make, summary in [
         ("one-vs-one", flat.one_vs_one, "one binary for each pair of classes"),
         ("one-vs-rest", flat.one_vs_rest, "one binary for each class against all others"),
         ("exhaustive", flat.exhaustive, "every dichotomy, for up to 20 classes"),
         ("adjacent", flat.adjacent, "every cut of the ordered classes"),
+        ("chain", flat.chain, "each class against those after it"),
+        ("chain-backward", flat.chain_backward, "each class against those before it"),
         ("orthogonal", flat.orthogonal, "a code with orthogonal columns"),
         ("random", flat.random_code, "a random code without zeros"),
         ("random-ternary", flat.random_ternary, "a random code with zeros"),
@@ -169,7 +172,8 @@ def design(
     X, y : training data; required for DATA_DESIGNS, ignored for DESIGNS
     random_state, n_partitions : for designs that take them; ArgumentError for the others
     name : base of the binaries' names; by default the design's own
-    class_order : all classes in their order, for "adjacent" and "tree"; by default as in `classes`
+    class_order : all classes in their order, for designs that use it: "adjacent", "chain",
+        "chain-backward" and "tree"; by default as in `classes`
 
     Examples
     --------

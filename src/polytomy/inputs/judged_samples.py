@@ -18,11 +18,12 @@ _RANGE_TOLERANCE = 1e-9
 
 
 class JudgedSamples(NamedTuple):
-    """Checked input: the column of each sample's true class, probabilities and weights."""
+    """Checked input: each sample's true class, by its column, probabilities, weights, classes."""
 
     truth: NDArray[np.intp]
     proba: NDArray[np.float64]
     weight: NDArray[np.float64]
+    classes: tuple[Hashable, ...]
 
     @property
     def indicators(self) -> NDArray[np.float64]:
@@ -56,7 +57,21 @@ def check_judged_samples(
             Argument("classes"),
             ".",
         ) from None
-    return JudgedSamples(truth, probabilities, check_weights(sample_weight, len(labels)))
+    weight = check_weights(sample_weight, len(labels))
+    return JudgedSamples(truth, probabilities, weight, tuple(columns))
+
+
+def check_predicted_labels(
+    y: ArrayLike, predicted: ArrayLike, sample_weight: ArrayLike | None
+) -> tuple[list[Hashable], list[Hashable], NDArray[np.float64]]:
+    """Return the checked arguments of a metric of predicted labels, or raise ArgumentError."""
+    true_labels, predicted_labels = check_labels(y, "y"), check_labels(predicted, "predicted")
+    if len(true_labels) != len(predicted_labels):
+        raise ArgumentError(
+            f"y has {len(true_labels)} labels, but predicted has {len(predicted_labels)}. "
+            "Pass one prediction for each sample."
+        )
+    return true_labels, predicted_labels, check_weights(sample_weight, len(true_labels))
 
 
 def check_labels(labels: ArrayLike, name: str) -> list[Hashable]:

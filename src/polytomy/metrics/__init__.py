@@ -5,6 +5,7 @@ that many copies of its sample. The columns of ``proba`` are in the order of ``c
 the sorted labels of ``y``.
 """
 
+from polytomy.metrics.ordered import mean_absolute_rank_error, ranked_probability_score
 from polytomy.metrics.reliability import (
     classwise_calibration_error,
     confidence_calibration_error,
@@ -22,6 +23,8 @@ __all__ = [
     "classwise_calibration_error",
     "confidence_calibration_error",
     "log_loss",
+    "mean_absolute_rank_error",
+    "ranked_probability_score",
     "reliability_table",
     "uncertainty_coefficient",
     "winner_brier_score",

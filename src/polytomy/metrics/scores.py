@@ -7,9 +7,7 @@ from collections.abc import Hashable
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from polytomy.errors import ArgumentError
-from polytomy.inputs.judged_samples import check_judged_samples, check_labels
-from polytomy.inputs.weights import check_weights
+from polytomy.inputs.judged_samples import check_judged_samples, check_predicted_labels
 
 
 def uncertainty_coefficient(
@@ -39,13 +37,7 @@ def uncertainty_coefficient(
     >>> round(uncertainty_coefficient(["a", "b", "c", "d"], ["a", "a", "c", "c"]), 6)
     0.5
     """
-    true_labels, predicted_labels = check_labels(y, "y"), check_labels(predicted, "predicted")
-    if len(true_labels) != len(predicted_labels):
-        raise ArgumentError(
-            f"y has {len(true_labels)} labels, but predicted has {len(predicted_labels)}. "
-            "Pass one prediction for each sample."
-        )
-    weight = check_weights(sample_weight, len(true_labels))
+    true_labels, predicted_labels, weight = check_predicted_labels(y, predicted, sample_weight)
     rows, columns = _enumerate(true_labels), _enumerate(predicted_labels)
     joint = np.zeros((rows.max() + 1, columns.max() + 1))
     np.add.at(joint, (rows, columns), weight / weight.sum())

@@ -14,6 +14,7 @@ from typing import NamedTuple
 from polytomy.codes import (
     CodingMatrix,
     adjacent,
+    chain,
     exhaustive,
     hadamard_order,
     one_vs_one,
@@ -60,6 +61,8 @@ SHORT_FORMS: dict[str, ShortForm] = {
     "one-vs-one": ShortForm(one_vs_one, lambda n: comb(n, 2)),
     "one-vs-rest": ShortForm(one_vs_rest, lambda n: n),
     "adjacent": ShortForm(adjacent, lambda n: n - 1),
+    "chain": ShortForm(chain, lambda n: n - 1),
+    "chain-backward": ShortForm(partial(chain, direction="backward"), lambda n: n - 1),
     "orthogonal": ShortForm(orthogonal, _count_orthogonal),
     "exhaustive": ShortForm(exhaustive, _count_strict),
     "random": ShortForm(

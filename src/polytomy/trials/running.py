@@ -103,7 +103,8 @@ def run(
     on_progress : function called with a Progress
     paper : whether to run only the datasets of Mills's experiments that are in the folder
     class_order : all labels from first to last, or a dict of these by dataset
-        For schemes that use the order of the classes, "adjacent" and "tree".
+        For schemes that use the order of the classes: "adjacent", "chain", "chain-backward" and
+        "tree".
 
     Returns
     -------

@@ -150,7 +150,7 @@ def train_and_hold_out(
             scores = trainer.score_rows(problem, output, folds, binary)
             held_out = _of_scored_rows(scores, folds)
             if not uses_own:
-                calibrator.fit(*trainer.select_problem(problem, scores, folds))
+                calibrator.fit(*trainer.select_problem(problem, scores, folds, output, binary))
         elif not uses_own:
             calibrator.fit(*trainer.hold_out(problem, output, options.cv, seed))
     except CannotCalibrateError as reason:
@@ -279,9 +279,23 @@ class _ProblemTrainer:
         return scores
 
     def select_problem(
-        self, problem: BinaryProblem, scores: NDArray[np.float64], folds: SharedFolds
+        self,
+        problem: BinaryProblem,
+        scores: NDArray[np.float64],
+        folds: SharedFolds,
+        output: Output,
+        whole: TrainedBinary,
     ) -> tuple[NDArray[np.float64], NDArray[np.bool_], NDArray[np.float64] | None]:
-        """Return the held-out scores, sides and weights of the rows in the problem."""
+        """Return the scores, sides and weights of rows in the problem, for a calibrator.
+
+        Where a fold has only one side to train on, its constant score says nothing about the
+        relation of scores and sides. The model of all samples stands in.
+        """
+        scores = scores.copy()
+        for part in folds.parts(problem.rows, problem.is_positive):
+            rows = problem.rows[part.held_out]
+            if part.constant is not None and len(rows):
+                scores[rows] = replace(whole, output=output).scores(take_rows(self.X, rows))
         is_scored = folds.fold_of[problem.rows] >= 0
         sides = problem.is_positive[is_scored]
         if len(np.unique(sides)) < 2:

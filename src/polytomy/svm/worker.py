@@ -95,20 +95,30 @@ class _Folds:
             return _Folds(self.masks, self.tests, self.sources, reason)
         return self
 
-    def held_out_scores(self, scores: _Floats) -> tuple[NDArray[np.intp], _Floats]:
+    def held_out_scores(self, scores: _Floats) -> tuple[NDArray[np.intp], _Floats, _Floats]:
         """Return the samples that are held out, fold by fold, and their scores.
+
+        Where a fold has only one side to train on, its constant score says nothing about the
+        relation of scores and sides. For a calibrator, the machine of all samples stands in.
 
         Parameters
         ----------
         scores : array of shape (n_machines, n_samples)
+
+        Returns
+        -------
+        samples : array of int
+        held_out : array, the scores by the machines of the folds
+        to_calibrate : array, the scores that a calibrator learns from
         """
-        found = [
-            scores[source][test] if isinstance(source, int) else np.full(len(test), source)
-            for test, source in zip(self.tests, self.sources, strict=True)
-        ]
-        if not found:
-            return np.empty(0, dtype=np.intp), np.empty(0)
-        return np.concatenate(self.tests), np.concatenate(found)
+        if not self.tests:
+            return np.empty(0, dtype=np.intp), np.empty(0), np.empty(0)
+        held_out, to_calibrate = [], []
+        for test, source in zip(self.tests, self.sources, strict=True):
+            is_trained = isinstance(source, int)
+            to_calibrate.append(scores[source if is_trained else 0][test])
+            held_out.append(to_calibrate[-1] if is_trained else np.full(len(test), source))
+        return np.concatenate(self.tests), np.concatenate(held_out), np.concatenate(to_calibrate)
 
 
 @dataclass(slots=True)
@@ -176,12 +186,12 @@ class Worker:
         )
         by_sample = np.empty_like(values)
         by_sample[:, order] = -values
-        samples, scores = folds.held_out_scores(by_sample)
+        samples, scores, to_calibrate = folds.held_out_scores(by_sample)
         calibrator = None
         if folds.can_calibrate:
             calibrator = make_calibrator(self.options.calibration, seed)
             calibrator.fit(
-                scores, problem.is_positive[samples], None if weight is None else weight[samples]
+                to_calibrate, problem.is_positive[samples], None if weight is None else weight[samples]
             )
 
         def machine(run: int) -> Machine:

@@ -143,7 +143,7 @@ def test_many_classes_make_a_deep_tree():
     ("options", "words"),
     [
         ({"linkage": "ward"}, 'linkage="ward" is not one of single, complete, average, recomputed'),
-        ({"distance": "hausdorf"}, r"Did you mean 'hausdorff'\?"),
+        ({"distance": "hausdorf"}, r'Did you mean "hausdorff"\?'),
         (
             {"distance": np.zeros((6, 6)), "linkage": "recomputed"},
             'linkage="recomputed" needs a distance that can be computed again',

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from polytomy.binary import TrainedBinary, adopt_fitted, estimator_from, is_fitted
 from polytomy.errors import Argument, ArgumentError, SchemeError
+from polytomy.inputs.suggestions import did_you_mean
 from polytomy.scheme import BinaryName, Partition, Scheme
 
 __all__ = ["Dichotomy", "check_models", "make_dichotomies", "names_in"]
@@ -93,12 +94,14 @@ def check_models(schemes: Sequence[Scheme], models: Mapping[str, Any] | None) ->
             Argument("models"),
             f" has no estimator for {nothing[0]!r}. Provide one, or remove the name.",
         )
-    unknown = set(models).difference(*map(names_in, schemes))
+    known = set[str]().union(*map(names_in, schemes))
+    unknown = set(models).difference(known)
     if unknown:
+        name = min(unknown, key=str)
         raise ArgumentError(
             Argument("models"),
-            f" has {min(unknown, key=str)!r}, which the scheme does not name. Use the names in the "
-            "scheme's text.",
+            f" has {name!r}, which the scheme does not name.{did_you_mean(name, sorted(known))} "
+            "Use the names in the scheme's text.",
         )
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from difflib import get_close_matches
 from typing import NamedTuple
 
 from polytomy.errors import Argument, DataError, PythonOnly
+from polytomy.inputs.suggestions import did_you_mean
 
 __all__ = ["Columns", "Features", "Target", "choose_columns"]
 
@@ -132,8 +132,7 @@ def _find_target(
 
 
 def _no_column(name: str, names: Sequence[str]) -> str:
-    near = get_close_matches(name, names[:_MOST_COMPARED], n=1)
-    hint = f' Did you mean "{_short(near[0])}"?' if near else ""
+    hint = did_you_mean(_short(name), map(_short, names[:_MOST_COMPARED]))
     shown = ", ".join(map(_short, names[:_MOST_NAMED])) + " …" * (len(names) > _MOST_NAMED)
     return f'there is no column "{_short(name)}"; the columns are {shown}.{hint}'
 

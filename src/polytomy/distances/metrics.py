@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ from scipy.spatial.distance import cdist
 
 from polytomy.errors import Argument, ArgumentError, DataError, PythonOnly
 from polytomy.inputs.class_samples import ClassSamples, Rows
+from polytomy.inputs.suggestions import did_you_mean
 
 __all__ = ["METRICS", "SampleMetric", "check_metric"]
 
@@ -33,10 +33,9 @@ _CANCELLED = 1e-3
 def check_metric(metric: str) -> str:
     """Return the name of a metric, or raise ArgumentError that suggests a similar one."""
     if not isinstance(metric, str) or metric not in METRICS:
-        near = get_close_matches(str(metric), METRICS, n=1)
-        hint = f" Did you mean {near[0]!r}?" if near else ""
         raise ArgumentError(
-            Argument("metric", metric), f" is not one of {', '.join(METRICS)}.{hint}"
+            Argument("metric", metric),
+            f" is not one of {', '.join(METRICS)}.{did_you_mean(metric, METRICS)}",
         )
     return metric
 

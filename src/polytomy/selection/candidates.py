@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-from polytomy.composition import SchemeArgument, Solver
-from polytomy.errors import Argument, ArgumentError
+from polytomy.composition import SchemeArgument, Solver, gives_probabilities
+from polytomy.errors import Argument, ArgumentError, DataError, PolytomyError, SchemeError
 from polytomy.scheme import Scheme
 
 __all__ = ["Candidate", "candidates_from", "default_candidates"]
@@ -23,6 +23,20 @@ class Candidate(NamedTuple):
     name: str
     scheme: SchemeArgument
     solver: Solver = "least-squares"
+
+    @property
+    def gives_probabilities(self) -> bool:
+        """Whether its solver gives probabilities, not only scores."""
+        try:
+            return gives_probabilities(self.solver)
+        except ArgumentError as error:
+            raise self.refused(error) from error
+
+    def refused(self, error: PolytomyError) -> ArgumentError:
+        """Return an error that says which of the candidates another error is about."""
+        has_parts = isinstance(error, ArgumentError | SchemeError | DataError)
+        parts = error.args if has_parts else (str(error),)
+        return ArgumentError(Argument("candidates"), f" has {self.name!r}: ", *parts)
 
 
 def default_candidates(

@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from polytomy.codes import CodingMatrix
 from polytomy.errors import Argument, ArgumentError
+from polytomy.inputs.suggestions import did_you_mean
 from polytomy.routines.runtime.dispatch import routine
 from polytomy.solvers.decisions import check_decisions
 from polytomy.solvers.structures import (
@@ -92,7 +93,10 @@ def algorithms_for(code: CodingMatrix) -> tuple[str, ...]:
 def _find_algorithm(name: str, code: CodingMatrix) -> Algorithm:
     if name not in ALGORITHMS:
         known = ", ".join(f'"{each}"' for each in ALGORITHMS)
-        raise ArgumentError(Argument("algorithm", name), f" is not known. Use one of {known}.")
+        raise ArgumentError(
+            Argument("algorithm", name),
+            f" is not known.{did_you_mean(name, ALGORITHMS)} Use one of {known}.",
+        )
     found = ALGORITHMS[name]
     if not found.needs.is_met_by(code):
         first, *others = algorithms_for(code)

@@ -7,7 +7,6 @@ tie. A partition without an answer is left out of all sums.
 from __future__ import annotations
 
 from collections.abc import Callable
-from difflib import get_close_matches
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -16,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from polytomy.codes import CodingMatrix
 from polytomy.codes.structure import row_blocks
 from polytomy.errors import Argument, ArgumentError
+from polytomy.inputs.suggestions import did_you_mean
 from polytomy.solvers.decisions import check_decisions
 from polytomy.solvers.weights import check_weights
 
@@ -219,9 +219,8 @@ def _find_loss(loss: str | Loss) -> Loss:
         return loss
     if loss in LOSSES:
         return LOSSES[loss]
-    near = get_close_matches(str(loss), LOSSES, n=1)
-    hint = f' Did you mean "{near[0]}"?' if near else ""
     raise ArgumentError(
         Argument("loss", loss),
-        f" is not known.{hint} Use one of {', '.join(LOSSES)}, or a function.",
+        f" is not known.{did_you_mean(loss, LOSSES)} Use one of {', '.join(LOSSES)}, or a "
+        "function.",
     )

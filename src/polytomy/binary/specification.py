@@ -95,7 +95,7 @@ def specification_of(estimator: Any) -> str:
     words = [name]
     defaults = inspect.signature(kind).parameters
     for parameter, value in estimator.get_params(deep=False).items():
-        if not _is_same(value, defaults[parameter].default):
+        if not _is_same_value(value, defaults[parameter].default):
             text = _print_value(value)
             if text is None:
                 raise ArgumentError(
@@ -161,12 +161,12 @@ def _print_value(value: Any) -> str | None:
             again = _read_value("", text)
         except ArgumentError:
             continue
-        if type(again) is type(value) and _is_same(again, value):
+        if type(again) is type(value) and _is_same_value(again, value):
             return text
     return None
 
 
-def _is_same(one: Any, other: Any) -> bool:
+def _is_same_value(one: Any, other: Any) -> bool:
     if isinstance(one, float) and isinstance(other, float) and math.isnan(one):
         return math.isnan(other)
     equal = one == other

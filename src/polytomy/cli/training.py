@@ -108,7 +108,7 @@ def train(
     """
     from sklearn.pipeline import make_pipeline
 
-    from polytomy.binary.preparation import is_pairwise, resolve_estimator
+    from polytomy.binary.preparation import resolve_estimator, takes_pairwise_values
     from polytomy.classifier import PolytomyClassifier
     from polytomy.persistence import save
 
@@ -128,7 +128,7 @@ def train(
         class_weight=class_weight,
         class_order=parse_class_order(class_order),
     )
-    _check_kernel(is_pairwise(classifier), format, scale)
+    _check_kernel(takes_pairwise_values(classifier), format, scale)
     samples, labels = read_samples(
         data,
         target=target,

@@ -14,9 +14,10 @@ from polytomy.binary import TrainedBinary
 from polytomy.codes import CodingMatrix
 from polytomy.composition.arrangement import Arrangement, arrange_trained
 from polytomy.composition.dichotomies import Dichotomy
+from polytomy.composition.prediction_blocks import blocks_of_rows
 from polytomy.composition.scheme_argument import members_of
 from polytomy.composition.solver_option import Solver, check_solver, gives_probabilities
-from polytomy.composition.tree_walk import blocks_of_rows, is_walk_cheaper
+from polytomy.composition.tree_walk import is_walk_cheaper
 from polytomy.errors import Argument, ArgumentError, SchemeError
 from polytomy.inputs.rows import count_rows, take_block
 from polytomy.inputs.sparse import check_sparse

@@ -54,14 +54,15 @@ def make_dichotomies(
     wanted = []
     for partition in scheme.partitions:
         binary, negative, positive = partition.binary, partition.negative, partition.positive
-        name = str(binary) if not binary.is_specification else _described(partition)
+        name = str(binary) if not binary.is_specification else _describe_partition(partition)
         model = None if binary.is_specification else models.get(binary.text)
         if model is not None and is_fitted(model):
             earlier = adopted.setdefault(binary.text, partition)
             if (earlier.negative, earlier.positive) != (negative, positive):
                 raise SchemeError(
                     f'the trained model "{binary.text}" is used for different partitions, '
-                    f"{_sides(earlier)} and {_sides(partition)}. Give each its own name."
+                    f"{_describe_sides(earlier)} and {_describe_sides(partition)}. Give each its "
+                    "own name."
                 )
             trained = adopt_fitted(
                 model, partition.negative_classes, partition.positive_classes, name=name
@@ -111,10 +112,10 @@ def names_in(scheme: Scheme) -> set[str]:
     return {binary.text for binary in binaries if not binary.is_specification}
 
 
-def _described(partition: Partition) -> str:
-    return f"{partition.binary} {_sides(partition)}"
+def _describe_partition(partition: Partition) -> str:
+    return f"{partition.binary} {_describe_sides(partition)}"
 
 
-def _sides(partition: Partition) -> str:
+def _describe_sides(partition: Partition) -> str:
     sides = (partition.negative_classes, partition.positive_classes)
     return " / ".join(" ".join(map(str, side[:5])) + " …" * (len(side) > 5) for side in sides)

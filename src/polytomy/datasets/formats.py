@@ -41,7 +41,7 @@ def find_format(path: Source, format: str | None = None) -> str:
         if format not in FORMATS:
             raise ArgumentError(
                 Argument("format"),
-                f' must be {_listed()}; got "{format}".{did_you_mean(format, FORMATS)}',
+                f' must be {_list_formats()}; got "{format}".{did_you_mean(format, FORMATS)}',
             )
         return format
     name = Path(path).name.lower().removesuffix(".gz")
@@ -62,7 +62,7 @@ def find_format(path: Source, format: str | None = None) -> str:
     raise ArgumentError(
         f"{os.fspath(path)}: the format is not clear from the file name. Set ",
         Argument("format"),
-        f" to {_listed()}.",
+        f" to {_list_formats()}.",
     )
 
 
@@ -75,6 +75,6 @@ def _looks_like_csv(line: bytes) -> bool:
     return is_shown and any(mark in text for mark in DELIMITERS)
 
 
-def _listed() -> str:
+def _list_formats() -> str:
     *names, last = (f'"{name}"' for name in FORMATS)
     return f"{', '.join(names)} or {last}"

@@ -12,7 +12,7 @@ from polytomy.datasets.categories import CategoryIndex
 from polytomy.datasets.label_index import LabelIndex
 from polytomy.datasets.located_errors import error_at
 
-__all__ = ["RawBlock", "Table", "check_finite"]
+__all__ = ["RawBlock", "SampleTable", "check_finite"]
 
 
 class RawBlock(NamedTuple):
@@ -30,7 +30,7 @@ class RawBlock(NamedTuple):
     row_numbers: NDArray[np.int64]
 
 
-class Table(Protocol):
+class SampleTable(Protocol):
     """A file of samples.
 
     Attributes

@@ -111,7 +111,7 @@ def _choose_rows(
 ) -> NDArray[np.int8]:
     """Return the chosen rows, in the order in which they were chosen."""
     counts = dichotomies.samples.counts
-    splits = [_split(row, dichotomies) for row in candidates]
+    splits = [_split_by_row(row, dichotomies) for row in candidates]
     costs = [counts[row != 0].sum() for row in candidates]
     doubt = np.ones((len(counts), len(counts)))  # between two classes, given the rows chosen so far
     chosen: list[int] = []
@@ -142,7 +142,7 @@ def _is_code(candidates: list[NDArray[np.int8]], chosen: list[int]) -> bool:
     return bool(matrix.any(axis=0).all()) and n_distinct == matrix.shape[1]
 
 
-def _split(row: NDArray[np.int8], dichotomies: Dichotomies) -> _Split:
+def _split_by_row(row: NDArray[np.int8], dichotomies: Dichotomies) -> _Split:
     """Return the two sides of a row, and the doubt that remains between their classes.
 
     It is twice the probability that two samples, one from each class, are put on the same side:

@@ -92,17 +92,17 @@ class SampleMetric:
 
 
 def _sparse_euclidean(A: Rows, B: Rows) -> NDArray[np.float64]:
-    norms = np.add.outer(_squares(A), _squares(B))
+    norms = np.add.outer(_squared_norms(A), _squared_norms(B))
     squares = norms - 2 * (A @ B.T).toarray()
     rows, columns = np.nonzero(squares <= _CANCELLED * norms)
     width = max(1, int(A.nnz / max(1, A.shape[0])) + int(B.nnz / max(1, B.shape[0])))
     step = max(1, _BLOCK_BYTES // (16 * width))
     for start in range(0, len(rows), step):
         few = slice(start, start + step)
-        squares[rows[few], columns[few]] = _squares(A[rows[few]] - B[columns[few]])
+        squares[rows[few], columns[few]] = _squared_norms(A[rows[few]] - B[columns[few]])
     distances: NDArray[np.float64] = np.sqrt(squares)
     return distances
 
 
-def _squares(rows: Rows) -> NDArray[np.float64]:
+def _squared_norms(rows: Rows) -> NDArray[np.float64]:
     return np.asarray(rows.multiply(rows).sum(axis=1)).ravel()

@@ -84,11 +84,11 @@ def candidates_from(
         found = default_candidates(n_classes, solver, has_order=has_order)
         again = _SOLVED_TWICE if solver == "least-squares" else ()
         pairs = [(each.scheme, "divergence") for each in found if each.name in again]
-        return found + [_candidate(pair, solver) for pair in pairs]
+        return found + [_make_candidate(pair, solver) for pair in pairs]
     if isinstance(argument, Mapping):
-        found = [_candidate(item, solver, name=str(name)) for name, item in argument.items()]
+        found = [_make_candidate(item, solver, name=str(name)) for name, item in argument.items()]
     elif isinstance(argument, Iterable) and not isinstance(argument, str | Scheme):
-        found = [_candidate(item, solver) for item in argument]
+        found = [_make_candidate(item, solver) for item in argument]
     else:
         raise ArgumentError(
             Argument("candidates"),
@@ -108,7 +108,7 @@ def candidates_from(
     return found
 
 
-def _candidate(item: Any, solver: Solver, name: str | None = None) -> Candidate:
+def _make_candidate(item: Any, solver: Solver, name: str | None = None) -> Candidate:
     if isinstance(item, Candidate):
         return item
     is_pair = isinstance(item, tuple) and len(item) == 2 and _is_solver(item[1])

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polytomy.binary.options import TrainingListener
-from polytomy.binary.preparation import is_pairwise
+from polytomy.binary.preparation import takes_pairwise_values
 from polytomy.composition import (
     Composition,
     TrainingSource,
@@ -74,7 +74,7 @@ class RaceSetup:
     def samples(self, rows: NDArray[np.intp], training_rows: NDArray[np.intp]) -> Any:
         """Return some samples; of a kernel matrix, with the columns of the training samples."""
         X = take_rows(self.X, rows)
-        return take_columns(X, training_rows) if is_pairwise(self.estimator) else X
+        return take_columns(X, training_rows) if takes_pairwise_values(self.estimator) else X
 
 
 @dataclass

@@ -17,7 +17,7 @@ from polytomy.codes.structure import row_blocks
 from polytomy.errors import Argument, ArgumentError
 from polytomy.inputs.suggestions import did_you_mean
 from polytomy.solvers.decisions import check_decisions
-from polytomy.solvers.weights import check_weights
+from polytomy.solvers.weights import scale_weights
 
 __all__ = [
     "LOSSES",
@@ -171,8 +171,8 @@ def _spread_weights(code: CodingMatrix, weights: ArrayLike | None) -> FloatArray
     if weights is None:
         return np.ones((code.n_partitions, 1))
     if np.ndim(weights) == 2:
-        return check_weights(weights, code.shape)
-    return check_weights(weights, (code.n_partitions,))[:, np.newaxis]
+        return scale_weights(weights, code.shape)
+    return scale_weights(weights, (code.n_partitions,))[:, np.newaxis]
 
 
 def _sum_rows(values: FloatArray, entries: NDArray[Any]) -> FloatArray:

@@ -99,7 +99,7 @@ def load_datasets(
     there = names_in_folder(home)
     order_of.add(_orders(home))
     if names is not None:
-        loaded = [_read(home, name, there, order_of) for name in names]
+        loaded = [_read_dataset(home, name, there, order_of) for name in names]
     else:
         loaded = _read_all(home, there, order_of, paper=paper)
     order_of.check_names(loaded)
@@ -146,7 +146,7 @@ def _read_all(home: Path, there: Sequence[str], order_of: _Orders, *, paper: boo
             skipped[path_in_folder(home, name).name] = ["not a dataset of the paper"]
             continue
         try:
-            loaded.append(_read(home, name, there, order_of))
+            loaded.append(_read_dataset(home, name, there, order_of))
         except PolytomyError as error:
             skipped[path_in_folder(home, name).name] = error.args
     reasons: list[Any] = []
@@ -197,7 +197,7 @@ def path_in_folder(folder: Path, name: str) -> Path:
     return folder / f"{name}{_ENDINGS[0]}"
 
 
-def _read(folder: Path, name: str, there: Sequence[str], order_of: _Orders) -> Dataset:
+def _read_dataset(folder: Path, name: str, there: Sequence[str], order_of: _Orders) -> Dataset:
     if name not in there:
         hint = f" Try `polytomy datasets get {name}`." if name in CATALOGUE else ""
         hint = hint or did_you_mean(name, there)

@@ -212,8 +212,8 @@ def adopt_fitted(
     >>> from sklearn.linear_model import LogisticRegression
     >>> model = LogisticRegression().fit([[0], [1]], ["corn", "wheat"])
     >>> binary = adopt_fitted(model, negative=["wheat"], positive=["corn"], name="cereals")
-    >>> bool(binary.decisions([[0]])[0] > 0)  # more likely corn, the +1 side
-    True
+    >>> binary.decisions([[0], [1]]).round(2)  # corn, the +1 side, is more likely at 0
+    array([ 0.11, -0.11])
     """
     if not is_fitted(model):
         raise SchemeError(f'Model "{name}", {model!r}, is not fitted. Fit it first.')

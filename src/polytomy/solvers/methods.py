@@ -179,8 +179,8 @@ def find_method(name: str, parameter: str = "method") -> Method:
 
     Examples
     --------
-    >>> find_method("voting").gives_probabilities
-    False
+    >>> find_method("price").needs
+    'one-vs-one'
     >>> find_method("least-square")
     Traceback (most recent call last):
         ...

@@ -27,8 +27,6 @@ class Structure(NamedTuple):
     Examples
     --------
     >>> code = CodingMatrix([[-1, 1, 1], [-1, -1, 1], [1, -1, 1]])
-    >>> TREE.is_met_by(code)
-    False
     >>> print(f"needs {TREE.name}; {TREE.why_not(code)}")
     needs a tree; 3 partitions are not the 2 splits of a tree over 3 classes
     """

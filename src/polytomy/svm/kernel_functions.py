@@ -56,8 +56,8 @@ class KernelFunction:
 
     Examples
     --------
-    >>> KernelFunction("linear", gamma=3) == KernelFunction("linear")
-    True
+    >>> KernelFunction("linear", gamma=3)
+    KernelFunction(kind='linear', gamma=0.0, degree=0, coef0=0.0)
     >>> KernelFunction("rbf", gamma=1).matrix([[0.0], [1.0]], [[1.0]]).round(4)
     array([[0.3679],
            [1.    ]])

@@ -78,7 +78,10 @@ def design(
     ] = None,
     *,
     classes: Annotated[
-        int | None, typer.Option("--classes", "-n", min=1, help="Number of classes: 0, 1, 2, …")
+        int | None,
+        typer.Option(
+            "--classes", "-n", min=1, help="Number of classes, which are called 0, 1, 2, …"
+        ),
     ] = None,
     labels: Annotated[
         str | None, typer.Option("--labels", "-l", help="Class labels, separated by commas.")

@@ -77,8 +77,8 @@ def trials(
         typer.Option(
             "--class-order",
             metavar="LABELS",
-            help="Class labels from first to last, for adjacent and tree: a,b,c or a file, also a "
-            "JSON object from datasets to lists of labels.",
+            help="Class labels from first to last, for adjacent and tree: a,b,c or a file, which "
+            "may be a JSON object of datasets and their labels.",
         ),
     ] = None,
     jobs: Annotated[

@@ -36,7 +36,7 @@ class SampleTable(Protocol):
     Attributes
     ----------
     n_features : number of columns of a block's X
-    n_rows : number of rows; None if only reading all of them tells
+    n_rows : number of rows; None if it is known only after reading all of them
     bytes_per_row : approximate size of a row of X
     feature_names : names of the features; None if the file has no names
     label_index : labels that the label numbers of blocks stand for

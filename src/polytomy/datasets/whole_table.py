@@ -42,7 +42,7 @@ def join_blocks(source: str, blocks: Iterable[RawBlock], n_rows: int | None) -> 
     ----------
     source : name of the file, for messages
     blocks : blocks of the table, at least one
-    n_rows : number of rows, or None if only reading all of them tells
+    n_rows : number of rows; None if it is known only after reading all of them
     """
     parts: list[Any] = []
     labels: list[NDArray[np.intp]] = []

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from polytomy.codes import MAX_ENTRIES, CodingMatrix
 from polytomy.errors import ArgumentError, CodeError, Problem
+from polytomy.inputs.suggestions import did_you_mean
 from polytomy.language.lexer import Kind, tokenize
 from polytomy.language.nodes import Branch, Coded, Designed, Leaf, TwoWay, Word, WrittenPartition
 from polytomy.language.span import Report, Source, Span
@@ -150,7 +151,8 @@ class _Resolver:
                 known = ", ".join(f"@{name}" for name in SHORT_FORMS)
                 raise ArgumentError(
                     f"@{Word(branch.design, False, 0, 0).shown} is not a design; the designs are "
-                    f"{known}. To write a tree, nest braces"
+                    f"{known}.{did_you_mean(branch.design, SHORT_FORMS)} To write a tree, nest "
+                    "braces"
                 )
             code = SHORT_FORMS[branch.design].expand(len(branch.branches))
         except ArgumentError as error:

@@ -148,11 +148,11 @@ class _Resolver:
     def _designed(self, branch: Designed) -> CodingMatrix:
         try:
             if branch.design not in SHORT_FORMS:
-                known = ", ".join(f"@{name}" for name in SHORT_FORMS)
+                known = [f"@{name}" for name in SHORT_FORMS]
                 raise ArgumentError(
                     f"@{Word(branch.design, False, 0, 0).shown} is not a design; the designs are "
-                    f"{known}.{did_you_mean(branch.design, SHORT_FORMS)} To write a tree, nest "
-                    "braces"
+                    f"{', '.join(known)}.{did_you_mean(f'@{branch.design}', known)} To write a "
+                    "tree, nest braces"
                 )
             code = SHORT_FORMS[branch.design].expand(len(branch.branches))
         except ArgumentError as error:

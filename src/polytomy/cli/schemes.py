@@ -148,7 +148,7 @@ def design(
             )
         chosen = _split_labels(labels) if labels is not None else classes or 0
         scheme = make_design(name, chosen, **options)
-    write_text(_control_text(scheme, compact), output)
+    write_text(_scheme_text(scheme, compact), output)
 
 
 def check(
@@ -182,7 +182,7 @@ def check(
             continue
         else:
             result["warnings"] = [_placed(warning) for warning in warnings]
-            result["scheme"] = _describe_scheme(scheme)
+            result["scheme"] = _scheme_facts(scheme)
             worst = max(worst, int(strict and bool(warnings)))
             if not as_json:
                 for warning in warnings:
@@ -207,7 +207,7 @@ def show(
 
     Example: `polytomy show land.control --matrix`
     """
-    scheme = _read_scheme(file)
+    scheme = _parse_file(file)
     drawing = scheme.draw(matrix=matrix)
     print_text(_coloured(drawing, matrix=matrix) if _has_colours() else drawing)
 
@@ -217,7 +217,7 @@ def flatten(file: ControlFile, compact: Compact = False, output: Output = None) 
 
     Example: `polytomy flatten land.control`
     """
-    write_text(_control_text(_read_scheme(file).flatten(), compact), output)
+    write_text(_scheme_text(_parse_file(file).flatten(), compact), output)
 
 
 def tree(file: ControlFile, output: Output = None) -> None:
@@ -225,14 +225,14 @@ def tree(file: ControlFile, output: Output = None) -> None:
 
     Example: `polytomy flatten land.control | polytomy tree -`
     """
-    write_text(_control_text(_read_scheme(file).to_tree(), compact=False), output)
+    write_text(_scheme_text(_parse_file(file).to_tree(), compact=False), output)
 
 
-def _read_scheme(file: str) -> Scheme:
+def _parse_file(file: str) -> Scheme:
     return parse(*read_control(file))
 
 
-def _control_text(scheme: Scheme, compact: bool) -> str:
+def _scheme_text(scheme: Scheme, compact: bool) -> str:
     return scheme.compact() if compact else str(scheme)
 
 
@@ -257,13 +257,13 @@ def _split_labels(text: str) -> list[Label]:
     return labels
 
 
-def _describe_scheme(scheme: Scheme) -> dict[str, Any]:
+def _scheme_facts(scheme: Scheme) -> dict[str, Any]:
     kind = "tree" if scheme.is_tree else "code" if scheme.is_flat else "mixture of codes"
     return {"kind": kind, "classes": list(scheme.classes), "partitions": scheme.n_partitions}
 
 
 def _summary(scheme: Scheme) -> str:
-    kind, classes, n_partitions = _describe_scheme(scheme).values()
+    kind, classes, n_partitions = _scheme_facts(scheme).values()
     counted = count_things(len(classes), "class", "classes")
     return f"{kind}, {counted}, {count_things(n_partitions, 'partition')}"
 

@@ -75,7 +75,7 @@ def solve_least_squares(
     has_gaps = np.isnan(answers).any(axis=1)
     probabilities = np.empty((len(answers), code.n_classes))
     probabilities[~has_gaps] = chosen.solve(code, answers[~has_gaps])
-    probabilities[has_gaps] = _search_active_set(code, answers[has_gaps])
+    probabilities[has_gaps] = _solve_by_active_set(code, answers[has_gaps])
     return probabilities
 
 
@@ -131,7 +131,7 @@ def _couple(code: CodingMatrix, answers: Floats) -> Floats:
     return _run("couple_pairs", answers, negative, positive, code.n_classes)
 
 
-def _search_active_set(code: CodingMatrix, answers: Floats) -> Floats:
+def _solve_by_active_set(code: CodingMatrix, answers: Floats) -> Floats:
     rows, classes = np.nonzero(code.matrix)
     starts = np.searchsorted(rows, np.arange(code.n_partitions + 1))
     signs = code.matrix[rows, classes].astype(np.float64)
@@ -159,6 +159,6 @@ ALGORITHMS: dict[str, Algorithm] = {
     "isotonic": Algorithm(ADJACENT, _regress, True),
     "projection": Algorithm(EQUIANGULAR, _project, False),
     "pairwise": Algorithm(ONE_VS_ONE, _couple, False),
-    "active-set": Algorithm(ANY_CODE, _search_active_set, True),
+    "active-set": Algorithm(ANY_CODE, _solve_by_active_set, True),
 }
 """The algorithms by name, the fastest first."""

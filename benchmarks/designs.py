@@ -26,7 +26,7 @@ from polytomy.binary import TrainingOptions
 from polytomy.composition import TrainingSource
 from polytomy.designs import DATA_DESIGNS, ENSEMBLES
 from polytomy.search import SchemeSearchCV
-from polytomy.selection import Candidate, default_candidates, find_score, run_race
+from polytomy.selection import Candidate, RaceSetup, default_candidates, find_score, run_race
 
 RESULTS = Path(__file__).parents[1] / "docs" / "results" / "designs.csv"
 REPEATS = 10
@@ -50,12 +50,9 @@ def measure(name: str, repeat: int, n_jobs: int) -> list[dict[str, Any]]:
     options = TrainingOptions(random_state=repeat, n_jobs=n_jobs)
     race = run_race(
         CANDIDATES,
-        all_X,
-        all_y,
-        scores=[find_score(score) for score in SCORES],
-        folds=[fold],
-        estimator=svc,
-        training=TrainingSource.from_labels(options, all_y),
+        RaceSetup(all_X, all_y, svc, TrainingSource.from_labels(options, all_y)),
+        [fold],
+        [find_score(score) for score in SCORES],
         is_lenient=True,
     )
     found = [

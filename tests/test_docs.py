@@ -1,5 +1,6 @@
 """The code in the documents does what they show, and their links lead somewhere."""
 
+import re
 from doctest import DocTestParser
 from pathlib import Path
 
@@ -43,6 +44,27 @@ def test_no_example_shows_a_bare_boolean(path):
     ]
     shown = [example.source for example in examples if example.want in {"True\n", "False\n"}]
     assert not shown, "show a number, a table or text instead"
+
+
+def test_every_module_that_the_architecture_mentions_exists():
+    text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    modules = [f"/{path.relative_to(ROOT)}" for path in (ROOT / "src").rglob("*.py")]
+    mentioned = set(re.findall(r"`([\w/]+\.py)`", text))
+    assert len(mentioned) > 30
+    missing = {path for path in mentioned if not any(m.endswith(f"/{path}") for m in modules)}
+    assert not missing
+
+
+def test_the_names_that_answer_a_newcomers_questions_are_in_their_files():
+    text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    rows = text.split("## Where to find")[1].split("\n## ")[0].splitlines()[4:]
+    answers = [row.split("|")[2] for row in rows if row.startswith("|")]
+    assert len(answers) > 5
+    for answer in answers:
+        files = [ROOT / "src" / "polytomy" / name for name in re.findall(r"`([\w/]+\.py)`", answer)]
+        code = "\n".join(file.read_text(encoding="utf-8") for file in files)
+        for name in set(re.findall(r"`(?:\w+\.)?(\w+)`", answer)) - {"py"}:
+            assert re.search(rf"(def|class) {name}\b|^{name}\b.* = ", code, re.MULTILINE), name
 
 
 def test_the_readme_and_the_main_pages_exist():

@@ -132,7 +132,20 @@ def test_a_verbose_search_reports_each_fold(iris, capsys):
     [
         ({"scoring": ()}, "scoring is empty"),
         ({"scoring": "f1"}, "scoring must be one of .*; got 'f1'"),
-        ({"candidates": [("adjacent", "price")]}, "one-vs-one code"),
+        (
+            {"candidates": [("adjacent", "price")]},
+            """candidates has 'adjacent, price': solver="price" needs a one-vs-one code""",
+        ),
+        (
+            {"candidates": [("adjacent", "prise")]},
+            r"""candidates has 'adjacent, prise': solver="prise" is not known\. Did you mean""",
+        ),
+        (
+            {"candidates": ["tree", "one-vs-on"]},
+            """^candidates has 'one-vs-on': scheme="one-vs-on" is .* mean "one-vs-one"\\?""",
+        ),
+        ({"candidates": {"mine": "m {setosa"}}, "^candidates has 'mine': scheme:1:"),
+        ({"candidates": {"mine": [[1, 2, 1]]}}, "^candidates has 'mine': "),
         ({"cv": 1}, "cv=1 must be"),
     ],
 )

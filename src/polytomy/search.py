@@ -1,4 +1,4 @@
-"""The search for a scheme: compares designs and solvers, training each dichotomy once a fold."""
+"""The search for a scheme: compares designs and solvers, training each dichotomy once per fold."""
 
 from __future__ import annotations
 
@@ -49,6 +49,7 @@ from polytomy.scheme.ensemble import SchemeEnsemble
 from polytomy.selection import (
     Candidate,
     Race,
+    RaceSetup,
     candidates_from,
     choose_runner,
     comparison_folds,
@@ -205,19 +206,20 @@ class SchemeSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
         order_classes(self.classes_, classifier.class_order, _designs_in_order(candidates))
         race = run_race(
             candidates,
-            data,
-            labels,
-            scores=scores,
-            folds=comparison_folds(self.cv, data, labels, self.random_state, **split_params),
-            estimator=resolve_estimator(classifier.estimator),
-            models=classifier.models,
-            sample_weight=training.routed.estimator.sample_weight,
-            training=training,
+            RaceSetup(
+                data,
+                labels,
+                resolve_estimator(classifier.estimator),
+                training,
+                classifier.models,
+                classifier.class_order,
+            ),
+            comparison_folds(self.cv, data, labels, self.random_state, **split_params),
+            scores,
             budget=self.budget,
             is_lenient=isinstance(self.candidates, str),
             progress=progress_bar if self.verbose else None,
             on_fold=self._report_fold if self.verbose else None,
-            class_order=classifier.class_order,
         )
         winner = choose_runner(race)
         self.best_candidate_ = winner.candidate

@@ -150,7 +150,7 @@ class TestArguments:
     def test_an_unknown_precision_is_refused(self):
         with pytest.raises(ArgumentError) as error:
             Bank([], dtype=np.int32)
-        assert str(error.value) == ('dtype must be "float32" or "float64"; got "int32".')
+        assert str(error.value) == ('dtype must be "float64" or "float32"; got \'int32\'.')
 
     def test_no_binaries_give_no_columns(self):
         bank = Bank([])

@@ -12,12 +12,12 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, NuSVC
 
 from polytomy.binary.preparation import (
-    is_pairwise,
     prepare_estimator,
     request_weights,
     resolve_estimator,
     side_labels,
     tags_of,
+    takes_pairwise_values,
     weight_parameter,
 )
 from polytomy.errors import ArgumentError
@@ -111,11 +111,11 @@ def test_precomputed_kernels_are_pairwise():
     class Foreign:
         pass
 
-    assert is_pairwise(SVC(kernel="precomputed"))
-    assert is_pairwise(KNeighborsClassifier(metric="precomputed"))
-    assert not is_pairwise(SVC())
-    assert not is_pairwise(LogisticRegression())
-    assert not is_pairwise(Foreign())
+    assert takes_pairwise_values(SVC(kernel="precomputed"))
+    assert takes_pairwise_values(KNeighborsClassifier(metric="precomputed"))
+    assert not takes_pairwise_values(SVC())
+    assert not takes_pairwise_values(LogisticRegression())
+    assert not takes_pairwise_values(Foreign())
 
 
 def requests(step):

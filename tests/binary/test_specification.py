@@ -91,8 +91,8 @@ def test_a_quoted_value_may_have_spaces():
         (
             "logistic-regresion C=1",
             "logistic-regresion is not a scikit-learn classifier. Did you mean "
-            "logistic-regression or logistic-regression-cv? Pass any other estimator as an "
-            'object: models={"name": estimator}.',
+            '"logistic-regression"? Pass any other estimator as an object: '
+            'models={"name": estimator}.',
         ),
         (
             "zigzag",
@@ -104,9 +104,9 @@ def test_a_quoted_value_may_have_spaces():
             "voting needs estimators, which cannot be written as text. "
             'Pass the estimator as an object: models={"name": estimator}.',
         ),
-        ("svc c=10", "SVC has no parameter c. Did you mean C?"),
-        ("svc gama=10", "SVC has no parameter gama. Did you mean gamma?"),
-        ("gama=10", "SVC has no parameter gama. Did you mean gamma?"),
+        ("svc c=10", 'SVC has no parameter c. Did you mean "C"?'),
+        ("svc gama=10", 'SVC has no parameter gama. Did you mean "gamma"?'),
+        ("gama=10", 'SVC has no parameter gama. Did you mean "gamma"?'),
         (
             "linear-discriminant-analysis alpha=1",
             "LinearDiscriminantAnalysis has no parameter alpha. It has covariance_estimator, "
@@ -152,7 +152,9 @@ def test_the_values_of_a_step_are_checked_and_its_parameters_suggested():
     default = make_pipeline(StandardScaler(), SVC())
     with pytest.raises(ArgumentError, match=r"The 'C' parameter of SVC must be a float"):
         estimator_from("svc__C=-1", default)
-    with pytest.raises(ArgumentError, match=r"Pipeline has no parameter C. Did you mean svc__C\?"):
+    with pytest.raises(
+        ArgumentError, match=r'Pipeline has no parameter C. Did you mean "svc__C"\?'
+    ):
         estimator_from("C=1", default)
 
 

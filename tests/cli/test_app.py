@@ -54,7 +54,7 @@ def test_the_example_in_the_help_works(finish, polytomy, here, name):
         (["design", "tree", "-l", r'"a\x"'], r"--labels:1:3: \x is not an escape"),
         (["design", "tree", "-l", "a\udcff"], "is not valid text"),
         (["design", "trees", "-n", 3], "'trees' is not a design"),
-        (["design", "trees", "-n", 3], "Did you mean 'tree'?"),
+        (["design", "trees", "-n", 3], 'Did you mean "tree"?'),
         (["design", "tree", "-n", 3, "--name", "a b"], "node 0 has a binary named 'a b'"),
         (["design", "tree", "-n", 3, "--name", "\udcff"], "that is not valid text"),
         (["design", "tree", "-n", 3, "--seed", 1], "--seed 1 "),

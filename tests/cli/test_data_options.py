@@ -111,7 +111,7 @@ def test_json_has_null_for_numbers_that_are_not_finite():
 
 def test_choices_are_joined_and_checked():
     assert join_choices(["a", "b", "c"]) == "a, b or c"
-    with pytest.raises(ArgumentError, match=r'^--letter must be a, b or c; got "d"$'):
+    with pytest.raises(ArgumentError, match=r'^--letter must be a, b or c; got "d"\.$'):
         check_choice("--letter", "d", ["a", "b", "c"])
 
 
@@ -166,7 +166,7 @@ def test_an_index_zero_after_training_from_one_is_an_error_with_the_option(polyt
     assert "If they are numbered from 0, use --zero-based yes; if these are" in outcome.err
     assert polytomy("predict", "one.polytomy", "zero.svm", "--zero-based", "yes").code == 0
     outcome = polytomy("train", "one.svm", "--zero-based", "maybe", "-o", "x.polytomy")
-    assert outcome.err == 'polytomy: --zero-based must be auto, yes or no; got "maybe"\n'
+    assert outcome.err == 'polytomy: --zero-based must be auto, yes or no; got "maybe".\n'
 
 
 def test_split_keeps_where_the_numbers_start(polytomy, svmlight):

@@ -129,7 +129,7 @@ def test_an_order_without_meaning_is_a_warning_and_class_order_sets_it(polytomy,
     [
         ("trials --paper", "--paper needs the folder of the datasets. Set --data."),
         ("trials --paper --data data --datasets sea", "Use either --datasets or --paper, not both"),
-        ("trials --datasets irs", "Did you mean 'iris'?"),
+        ("trials --datasets irs", 'Did you mean "iris"?'),
         ("trials --data nowhere", "nowhere: No such file or directory"),
         ("trials --data data --datasets moon", "data has no dataset 'moon'; it has land, sea"),
         ("trials --data data --schemes one-vs-on", 'Did you mean "one-vs-one"?'),

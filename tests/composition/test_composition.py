@@ -143,8 +143,8 @@ def test_blocks_of_rows_change_nothing(noise, monkeypatch):
     X, _ = noise
     composition = fit(noise, estimator=SVC()).composition_
     expected = composition.scores(X)
-    monkeypatch.setattr("polytomy.composition.tree_walk._BLOCK_BYTES", 8)
-    monkeypatch.setattr("polytomy.composition.tree_walk._SMALLEST_BLOCK", 7)
+    monkeypatch.setattr("polytomy.composition.prediction_blocks._BLOCK_BYTES", 8)
+    monkeypatch.setattr("polytomy.composition.prediction_blocks._SMALLEST_BLOCK", 7)
     np.testing.assert_allclose(composition.scores(X), expected, rtol=0, atol=1e-12)
 
 

@@ -143,7 +143,8 @@ def test_many_classes_make_a_deep_tree():
     ("options", "words"),
     [
         ({"linkage": "ward"}, 'linkage="ward" is not one of single, complete, average, recomputed'),
-        ({"distance": "hausdorf"}, r"Did you mean 'hausdorff'\?"),
+        ({"linkage": "averge"}, r'Did you mean "average"\?'),
+        ({"distance": "hausdorf"}, r'Did you mean "hausdorff"\?'),
         (
             {"distance": np.zeros((6, 6)), "linkage": "recomputed"},
             'linkage="recomputed" needs a distance that can be computed again',

@@ -104,7 +104,7 @@ def test_an_unknown_name_is_refused_with_all_designs(name):
     ("typed", "meant"), [("one-vs-ret", "one-vs-rest"), ("emprical-tree", "empirical-tree")]
 )
 def test_a_similar_name_is_suggested(typed, meant):
-    with pytest.raises(ArgumentError, match=rf"Did you mean '{meant}'\?"):
+    with pytest.raises(ArgumentError, match=rf'Did you mean "{meant}"\?'):
         designs.design(typed, 3)
 
 

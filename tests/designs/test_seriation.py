@@ -62,6 +62,8 @@ def test_the_order_does_not_depend_on_how_the_rows_stand(method, seed):
 
 
 def test_unknown_or_slow_methods_are_refused():
+    with pytest.raises(ArgumentError, match=r'Did you mean "spectral"\?'):
+        seriate(np.zeros((3, 3)), "spectrl")
     with pytest.raises(ArgumentError, match='method="quick" is not one of auto, exact'):
         seriate(np.zeros((3, 3)), "quick")
     with pytest.raises(ArgumentError, match='method="exact" takes at most 12 classes; got 13'):

@@ -6,7 +6,11 @@ from hypothesis import given
 
 from least_squares_cases import assert_minimum, make_answers, make_code, problems
 from polytomy.codes import CodingMatrix
-from polytomy.export.least_squares_graph import couple_pairs, project_answers, regress_isotonic
+from polytomy.export.least_squares_graph import (
+    export_isotonic,
+    export_pair_coupling,
+    export_projection,
+)
 from polytomy.solvers import solve
 
 pytest.importorskip("onnx")
@@ -22,26 +26,26 @@ def assert_solved(compute, function, code, decisions):
 
 @given(problems(("one-vs-rest", "exhaustive")).filter(lambda each: each[0].is_equiangular))
 def test_projection_finds_the_minimum(compute, problem):
-    assert_solved(compute, project_answers, *problem)
+    assert_solved(compute, export_projection, *problem)
 
 
 @given(problems(("adjacent",)))
 def test_isotonic_regression_finds_the_minimum(compute, problem):
-    assert_solved(compute, regress_isotonic, *problem)
+    assert_solved(compute, export_isotonic, *problem)
 
 
 @given(problems(("one-vs-one",)))
 def test_coupling_finds_the_minimum(compute, problem):
-    assert_solved(compute, couple_pairs, *problem)
+    assert_solved(compute, export_pair_coupling, *problem)
 
 
 @pytest.mark.parametrize("kind", ["noisy", "certain"])
 @pytest.mark.parametrize(
     ("function", "structure"),
     [
-        (project_answers, "one-vs-rest"),
-        (regress_isotonic, "adjacent"),
-        (couple_pairs, "one-vs-one"),
+        (export_projection, "one-vs-rest"),
+        (export_isotonic, "adjacent"),
+        (export_pair_coupling, "one-vs-one"),
     ],
 )
 def test_many_classes_are_solved_as_accurately(compute, function, structure, kind):
@@ -57,21 +61,23 @@ def test_answers_close_to_certainty_are_solved_accurately(compute):
     decisions = rng.choice([-1, 1], (50, code.n_partitions)) * (
         1 - 10.0 ** rng.uniform(-16, -2, (50, code.n_partitions))
     )
-    found = compute(lambda graph, r: couple_pairs(graph, r, code), decisions)
+    found = compute(lambda graph, r: export_pair_coupling(graph, r, code), decisions)
     np.testing.assert_allclose(found, solve(code, decisions), atol=1e-11)
 
 
 def test_small_examples_agree_with_hand_calculation(compute):
     rest = CodingMatrix([[1, -1, -1], [-1, 1, -1], [-1, -1, 1]])
     # Aᵀr/4 is (½, 0, −½) without a common part: the last class drops out, the rest is ¾ and ¼.
-    found = compute(lambda graph, r: project_answers(graph, r, rest), np.array([[1.0, 0.0, -1.0]]))
+    found = compute(
+        lambda graph, r: export_projection(graph, r, rest), np.array([[1.0, 0.0, -1.0]])
+    )
     np.testing.assert_allclose(found, [[0.75, 0.25, 0.0]], atol=1e-15)
     line = CodingMatrix([[-1, 1, 1], [-1, -1, 1]])
     # P(0) = ¾ and P(0 or 1) = ¼ contradict each other; the mean is ½ at both cuts.
-    found = compute(lambda graph, r: regress_isotonic(graph, r, line), np.array([[-0.5, 0.5]]))
+    found = compute(lambda graph, r: export_isotonic(graph, r, line), np.array([[-0.5, 0.5]]))
     np.testing.assert_allclose(found, [[0.5, 0.0, 0.5]], atol=1e-15)
     pairs = CodingMatrix([[1, -1, 0], [1, 0, -1], [0, 1, -1]])
     # Of (4, 2, 1)/7 each pair has its share: 2/3, 4/5 and 2/3.
     answers = np.array([[1 / 3, 3 / 5, 1 / 3]])
-    found = compute(lambda graph, r: couple_pairs(graph, r, pairs), answers)
+    found = compute(lambda graph, r: export_pair_coupling(graph, r, pairs), answers)
     np.testing.assert_allclose(found, [[4 / 7, 2 / 7, 1 / 7]], atol=1e-15)

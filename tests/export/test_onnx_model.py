@@ -193,7 +193,9 @@ def test_a_refusal_gives_the_reason_and_a_solution(fitted):
         "PolynomialFeatures before the classifier cannot be exported; only StandardScaler, "
     )
     assert "Export the last step of the pipeline alone" in refusal(steps)
-    assert refusal(classifier, dtype="int8") == 'dtype must be "float32" or "float64"; got "int8"'
+    assert refusal(classifier, dtype="int8") == (
+        'dtype must be "float64" or "float32"; got \'int8\'.'
+    )
     assert "classifier.with_solver changes" in refusal(classifier.with_solver("divergence"))
     drawn = pt.PolytomyClassifier(LinearSVC(), "random-ternary", random_state=0).fit(X, y)
     assert 'Fit another scheme, or use classifier.with_solver("voting").' in refusal(drawn)

@@ -38,6 +38,15 @@ def test_a_suggestion_is_one_of_the_choices(text, choices):
     assert found == "" or found in {f' Did you mean "{choice}"?' for choice in choices}
 
 
+@pytest.mark.parametrize(("text", "meant"), [("c", "C"), ("GAMMA", "gamma")])
+def test_case_does_not_matter(text, meant):
+    assert did_you_mean(text, ["gamma", "C", ""]) == f' Did you mean "{meant}"?'
+
+
+def test_one_letter_abbreviates_nothing():
+    assert did_you_mean("l", CHOICES) == ""
+
+
 @given(st.lists(names, min_size=1, max_size=5))
 def test_a_choice_suggests_itself(choices):
     assert did_you_mean(choices[-1], choices) == f' Did you mean "{choices[-1]}"?'

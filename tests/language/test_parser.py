@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polytomy.errors import ControlError
-from polytomy.language import MAX_CHARACTERS, Source, parse_text, print_text
+from polytomy.language import MAX_CHARACTERS, Source, parse_text, print_branch
 from polytomy.language.nodes import Coded, Designed, Leaf, TwoWay
 from strategies import near_texts
 
@@ -149,7 +149,7 @@ def test_hostile_repetition_gives_an_error(text):
 def test_nesting_is_limited_by_memory_alone():
     depth = 50_000
     text = "m{a " * depth + "b" + "}" * depth
-    printed = print_text(parsed(text))
+    printed = print_branch(parsed(text))
     assert printed.count("{") == depth
     assert len(printed) < 3 * 50 * depth
 
@@ -160,4 +160,4 @@ def test_any_text_gives_a_tree_or_a_control_error(text):
         branch = parsed(text)
     except ControlError:
         return
-    assert print_text(parsed(print_text(branch))) == print_text(branch)
+    assert print_branch(parsed(print_branch(branch))) == print_branch(branch)

@@ -1,7 +1,7 @@
 import pytest
 from hypothesis import given
 
-from polytomy.language import Source, parse_text, print_text
+from polytomy.language import Source, parse_text, print_branch
 from polytomy.language.nodes import Word
 from polytomy.language.printer import print_word
 from strategies import schemes
@@ -10,7 +10,7 @@ from strategies import schemes
 @given(schemes())
 def test_printing_the_syntax_tree_of_a_printed_text_changes_nothing(scheme):
     text = str(scheme)
-    assert print_text(parse_text(Source(text))) == text
+    assert print_branch(parse_text(Source(text))) == text
 
 
 @pytest.mark.parametrize(
@@ -26,7 +26,7 @@ def test_printing_the_syntax_tree_of_a_printed_text_changes_nothing(scheme):
     ],
 )
 def test_a_text_has_one_canonical_form(text, printed):
-    assert print_text(parse_text(Source(text))) == printed
+    assert print_branch(parse_text(Source(text))) == printed
 
 
 def test_words_keep_their_quotes():
@@ -36,5 +36,5 @@ def test_words_keep_their_quotes():
 
 def test_levels_deeper_than_twenty_are_not_indented_further():
     text = "m {a " * 30 + "b" + "}" * 30
-    lines = print_text(parse_text(Source(text))).split("\n")
+    lines = print_branch(parse_text(Source(text))).split("\n")
     assert max(len(line) - len(line.lstrip()) for line in lines) == 2 * 20

@@ -51,8 +51,9 @@ def test_too_many_classes_have_no_ticks(n_classes, n_ticks):
             "between must be ClassDistances; got ndarray. Compute them with polytomy.distances.",
         ),
         (
-            lambda: plots.distances(LINE, linkage="ward"),
-            'linkage="ward" is unknown. Use one of single, complete, average.',
+            lambda: plots.distances(LINE, linkage="averge"),
+            'linkage="averge" is unknown. Did you mean "average"? Use one of single, complete, '
+            "average.",
         ),
         (
             lambda: plots.distances(ClassDistances(["a"], [[0]])),

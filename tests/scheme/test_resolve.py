@@ -30,6 +30,7 @@ def problems(text):
         ("m {a}", 1, 1, "m decides between two branches and has 1"),
         ('"svc" {a b c}', 1, 1, '"svc" decides between two branches and has 3'),
         ("@one-vs-two {a b}", 1, 1, "@one-vs-two is not a design; the designs are @one-vs-one"),
+        ("@orthogona {a b}", 1, 1, 'Did you mean "@orthogonal"? To write a tree'),
         ("@one-vs-one {a}", 1, 1, "a design needs at least two branches"),
         ("@exhaustive {" + " ".join(map(str, range(21))) + "}", 1, 1, "1,048,575"),
         ('"." {a b}', 1, 1, 'there is no specification before "."'),

@@ -15,6 +15,7 @@ from polytomy.binary import FitArguments, TrainingListener, TrainingOptions
 from polytomy.composition import RoutedArguments, TrainingSource
 from polytomy.errors import ArgumentError
 from polytomy.selection import (
+    RaceSetup,
     choose_runner,
     comparison_folds,
     default_candidates,
@@ -67,7 +68,7 @@ def test_a_number_of_folds_holds_out_an_equal_part_of_the_data_each_time(cv):
             return super().fit(X, y, sample_weight)
 
     choose_scheme(X, y, Sizes(), "least-squares", source(y, cv=cv))
-    # Eight samples a class: a fold trains one-vs-rest on all but a part of the 24 samples.
+    # Eight samples per class: a fold trains one-vs-rest on all but a part of the 24 samples.
     assert max(sizes) == 24 - 24 // cv
 
 
@@ -76,12 +77,9 @@ def test_the_scheme_is_the_winner_of_a_race_of_the_default_candidates():
     for solver, score in ("least-squares", "joint_log_loss"), ("voting", "uncertainty_coefficient"):
         race = run_race(
             default_candidates(4, solver),
-            X,
-            y,
-            scores=[find_score(score)],
-            folds=comparison_folds(3, X, y, 0),
-            estimator=GaussianNB(),
-            training=source(y, cv=3),
+            RaceSetup(X, y, GaussianNB(), source(y, cv=3)),
+            comparison_folds(3, X, y, 0),
+            [find_score(score)],
             is_lenient=True,
         )
         found = choose_scheme(X, y, GaussianNB(), solver, source(y, cv=3))

@@ -7,10 +7,10 @@ from sklearn.datasets import make_blobs
 from sklearn.linear_model import LogisticRegression
 
 from polytomy import PolytomyClassifier, metrics
-from polytomy.binary import TrainingOptions
+from polytomy.binary import FitArguments, TrainingOptions
 from polytomy.composition import TrainingSource
 from polytomy.errors import ArgumentError
-from polytomy.selection import candidates_from, comparison_folds, find_score, run_race
+from polytomy.selection import RaceSetup, candidates_from, comparison_folds, find_score, run_race
 
 SCORES = [find_score("log_loss"), find_score("uncertainty_coefficient")]
 
@@ -21,16 +21,14 @@ def blobs():
     return X, np.array(["ash", "birch", "cedar", "elm"])[y]
 
 
-def race(candidates, blobs, estimator, n_folds=3, scores=SCORES, **options):
+def race(candidates, blobs, estimator, n_folds=3, scores=SCORES, weight=None, **options):
     X, y = blobs
+    training = TrainingSource.from_labels(TrainingOptions(arguments=FitArguments(weight)), y)
     return run_race(
         candidates_from(candidates, 4),
-        X,
-        y,
-        scores=scores,
-        folds=comparison_folds(n_folds, X, y, random_state=0),
-        estimator=estimator,
-        training=TrainingSource.from_labels(TrainingOptions(), y),
+        RaceSetup(X, y, estimator, training),
+        comparison_folds(n_folds, X, y, random_state=0),
+        scores,
         **options,
     )
 
@@ -77,7 +75,7 @@ class Counter(ClassifierMixin, BaseEstimator):
         return self.classes_[(X[:, 0] > 0).astype(int)]
 
 
-def test_each_dichotomy_is_trained_once_a_fold(blobs):
+def test_each_dichotomy_is_trained_once_per_fold(blobs):
     fits = []
     twin_trees = {
         "tree": "m {ash n {birch k {cedar elm}}}",
@@ -134,21 +132,24 @@ def test_a_solver_without_probabilities_cannot_win_a_score_that_needs_them(blobs
 
 def test_a_candidate_that_cannot_be_used_is_an_error_or_dropped(blobs):
     candidates = [("one-vs-rest", "price"), ("one-vs-one", "price")]
-    with pytest.raises(ArgumentError, match="one-vs-one code"):
+    words = r"^candidates has 'one-vs-rest, price': solver=\"price\" needs a one-vs-one code"
+    with pytest.raises(ArgumentError, match=words):
         race(candidates, blobs, LogisticRegression())
     outcome = race(candidates, blobs, LogisticRegression(), is_lenient=True)
     assert "one-vs-one code" in outcome.runners[0].reason
     assert outcome.survivors == [outcome.runners[1]]
-    with pytest.raises(ArgumentError, match="no candidate can be used"):
+    words = "on this data. The first of the candidates, 'one-vs-rest, price': solver=.price. needs"
+    with pytest.raises(ArgumentError, match=words):
         race(candidates[:1], blobs, LogisticRegression(), is_lenient=True)
 
 
 def test_weights_count_as_copies_of_held_out_samples(blobs):
     X, y = blobs
     weight = np.random.default_rng(0).integers(1, 4, len(y)).astype(float)
-    outcome = race(["tree"], blobs, LogisticRegression(), sample_weight=weight, n_folds=2)
+    outcome = race(["tree"], blobs, LogisticRegression(), weight=weight, n_folds=2)
     training, held_out = comparison_folds(2, X, y, random_state=0)[0]
-    alone = PolytomyClassifier(LogisticRegression(), "tree").fit(X[training], y[training])
+    alone = PolytomyClassifier(LogisticRegression(), "tree")
+    alone.fit(X[training], y[training], weight[training])
     copies = np.repeat(held_out, weight[held_out].astype(int))
     loss = metrics.log_loss(y[copies], alone.predict_proba(X[copies]), alone.classes_)
     assert outcome.runners[0].scores["log_loss"][0] == pytest.approx(loss)

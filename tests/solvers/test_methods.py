@@ -27,9 +27,9 @@ def test_the_methods_that_give_only_scores_use_the_flat_code_except_the_greedy_o
     ("name", "shown", "hint"),
     [
         ("least-sqares", 'method="least-sqares"', ' Did you mean "least-squares"?'),
-        ("hastie", 'method="hastie"', ""),
+        ("hastie", 'method="hastie"', ' Did you mean "hastie-tibshirani"?'),
         (None, "method=None", ""),
-        (["voting"], "method=['voting']", ' Did you mean "voting"?'),
+        (["voting"], "method=['voting']", ""),
     ],
 )
 def test_an_unknown_name_is_refused_with_the_nearest_one(name: Any, shown: str, hint: str) -> None:

@@ -11,23 +11,23 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from polytomy.errors import ArgumentError
-from polytomy.solvers.weights import check_weights
+from polytomy.solvers.weights import scale_weights
 
 
 @given(hnp.arrays(np.float64, 5, elements=st.floats(0.01, 1e6)))
 def test_ratios_are_kept_and_the_largest_becomes_one(weights: Any) -> None:
-    checked = check_weights(weights, (5,))
+    checked = scale_weights(weights, (5,))
     assert checked.max() == 1
     np.testing.assert_allclose(checked * weights.max(), weights, rtol=1e-15)
 
 
 def test_weights_may_be_zero_all_of_them_too() -> None:
-    np.testing.assert_array_equal(check_weights([0, 4, 2], (3,)), [0, 1, 0.5])
-    np.testing.assert_array_equal(check_weights([[0, 0]], (1, 2)), [[0, 0]])
+    np.testing.assert_array_equal(scale_weights([0, 4, 2], (3,)), [0, 1, 0.5])
+    np.testing.assert_array_equal(scale_weights([[0, 0]], (1, 2)), [[0, 0]])
 
 
 def test_a_tiny_weight_is_raised_so_that_products_of_weights_do_not_vanish() -> None:
-    checked = check_weights([5e-324, 0.0, 1e300], (3,))
+    checked = scale_weights([5e-324, 0.0, 1e300], (3,))
     assert checked[0] > 0
     assert checked[0] ** 3 > 0
     assert checked[1] == 0
@@ -56,6 +56,6 @@ def test_a_tiny_weight_is_raised_so_that_products_of_weights_do_not_vanish() -> 
 )
 def test_invalid_weights_are_refused(weights: Any, words: str) -> None:
     with pytest.raises(ArgumentError) as error:
-        check_weights(weights, (3,))
+        scale_weights(weights, (3,))
     assert str(error.value) == words
     assert error.value.parameter == "weights"

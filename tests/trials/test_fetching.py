@@ -108,9 +108,8 @@ def test_other_values_of_the_right_size_need_accept_other_values(openml, tmp_pat
 
 
 def test_unknown_and_unavailable_datasets_are_errors(tmp_path):
-    with pytest.raises(
-        ArgumentError, match=r"Dataset 'lettre' is unknown\. Use one of letter, pendigits"
-    ):
+    words = r"^Dataset 'lettre' is unknown\. Did you mean .letter.\? Use one of letter, pendigits"
+    with pytest.raises(ArgumentError, match=words):
         fetch_dataset("lettre", tmp_path)
     with pytest.raises(
         DataError, match=r"urban is not available from openml\.org\. If you have a copy, save it as"

@@ -40,8 +40,8 @@ def test_titles_are_distinct():
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("acuracy", 'measure="acuracy" is unknown. Use one of uncertainty_coefficient, accuracy,'),
-        ("acuracy", "Did you mean 'accuracy'?"),
+        ("acuracy", 'measure="acuracy" is unknown. Did you mean "accuracy"? Use one of unc'),
+        ("xyz", 'measure="xyz" is unknown. Use one of uncertainty_coefficient, accuracy, brier'),
         (3, "measure=3 is unknown."),
     ],
 )

@@ -92,7 +92,7 @@ def test_ranks_cover_the_datasets_on_which_all_pairs_were_measured(results):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("accurracy", "a", PAIRS[0]), "Did you mean 'accuracy'?"),
+        (("accurracy", "a", PAIRS[0]), 'Did you mean "accuracy"?'),
         (("accuracy", "z", PAIRS[0]), "No trials of ('pairs', 'lsq') on 'z'. There are trials of"),
         (("accuracy", "a", ("x", "y")), "No trials of ('x', 'y')"),
     ],

@@ -146,9 +146,9 @@ def test_without_a_folder_the_datasets_of_scikit_learn_are_loaded():
     ("arguments", "error", "words"),
     [
         ((["lnad"], "here"), ArgumentError, "has no dataset 'lnad'; it has field, land."),
-        ((["lnad"], "here"), ArgumentError, "Did you mean 'land'?"),
+        ((["lnad"], "here"), ArgumentError, 'Did you mean "land"?'),
         ((["sat"], "here"), ArgumentError, "Try `polytomy datasets get sat`."),
-        ((["irs"],), ArgumentError, "Did you mean 'iris'?"),
+        ((["irs"],), ArgumentError, 'Did you mean "iris"?'),
         ((["letter"],), ArgumentError, "Set data to the folder that has it."),
         (
             (["land"], "here", {"paper": True}),

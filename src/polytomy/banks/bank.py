@@ -14,7 +14,8 @@ from polytomy.banks.kernel_machines import KernelGroup, KernelMember, is_exact, 
 from polytomy.banks.linear_models import LinearGroup, LinearMember, linear_member
 from polytomy.binary.answers import TrainedBinary, decisions_from_scores
 from polytomy.calibration.calibrators import LogisticMap
-from polytomy.errors import Argument, ArgumentError
+from polytomy.inputs.choices import PRECISIONS
+from polytomy.inputs.parameters import Parameter
 from polytomy.inputs.samples import Samples
 from polytomy.routines.runtime.dispatch import routine
 
@@ -22,7 +23,7 @@ __all__ = ["Bank"]
 
 _Member = TypeVar("_Member")
 
-_PRECISIONS = (np.dtype(np.float64), np.dtype(np.float32))
+_DTYPE = Parameter("dtype", choices=PRECISIONS)
 
 
 class Group(Protocol):
@@ -61,18 +62,17 @@ class Bank:
     >>> X = np.array([[0.0], [1.0], [2.0], [3.0]])
     >>> low = adopt_fitted(SVC().fit(X, [-1, 1, 1, 1]), [0], [1, 2, 3], name="low")
     >>> high = adopt_fitted(SVC().fit(X, [-1, -1, -1, 1]), [0, 1, 2], [3], name="high")
-    >>> bank = Bank([low, high])
-    >>> bool(np.allclose(bank.scores(X)[:, 1], high.scores(X), rtol=0, atol=1e-9))
-    True
+    >>> Bank([low, high]).scores(X[:2]).round(2)
+    array([[ 0.03, -1.  ],
+           [ 1.  , -1.11]])
+    >>> high.scores(X[:2]).round(2)
+    array([-1.  , -1.11])
     """
 
     def __init__(self, binaries: Sequence[TrainedBinary], dtype: Any = np.float64) -> None:
         self.binaries = tuple(binaries)
         self.dtype = np.dtype(dtype)
-        if self.dtype not in _PRECISIONS:
-            raise ArgumentError(
-                Argument("dtype"), f' must be "float32" or "float64"; got "{self.dtype}".'
-            )
+        _DTYPE.check(str(self.dtype))
 
     def scores(self, X: Any, n_jobs: int | None = None) -> NDArray[np.float64]:
         """Return the scores of each binary, as :meth:`TrainedBinary.scores` does.

@@ -112,10 +112,10 @@ class KernelGroup:
         self._binary, self._scaling = first.binary, first.scaling
         self._n_features = int(first.vectors.shape[1])
         self._intercepts = np.array([member.intercept for member in members])
-        pool = _pool_of(members)
+        pool = pool_vectors(members)
         self.effort = float(len(pool.rows))
         self.efforts = np.array([float(len(member.coefficients)) for member in members])
-        weights = _weights_of(pool, members)
+        weights = _weights_by_vector(pool, members)
         self._evaluator = make_evaluator(first.kernel, pool.vectors, pool.rows, weights, dtype)
 
     def scores(self, samples: Samples, n_jobs: int | None = None) -> NDArray[np.float64]:
@@ -139,14 +139,15 @@ def is_exact(members: Sequence[KernelMember]) -> bool:
     return bool(function.gamma * longest <= _LARGEST_SPARSE_EXPONENT)
 
 
-def _pool_of(members: Sequence[KernelMember]) -> Pool:
+def pool_vectors(members: Sequence[KernelMember]) -> Pool:
+    """Return the support vectors of all members, each once."""
     supports = [member.support for member in members if member.support is not None]
     if supports:
         return pool_by_index(members[0].vectors, supports)
     return pool_by_bytes([member.vectors for member in members])
 
 
-def _weights_of(pool: Pool, members: Sequence[KernelMember]) -> Weights:
+def _weights_by_vector(pool: Pool, members: Sequence[KernelMember]) -> Weights:
     """Return the coefficients by vector; only some of the machines use each vector."""
     vectors = np.concatenate(pool.places)
     machines = np.repeat(np.arange(len(members)), [len(places) for places in pool.places])

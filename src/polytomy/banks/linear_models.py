@@ -74,7 +74,7 @@ def linear_member(binary: TrainedBinary) -> LinearMember | None:
     is_logistic = binary.output is Output.PROBABILITY
     if is_logistic and not _is_logistic(model):
         return None
-    weights = _weights_of(model)
+    weights = _linear_weights(model)
     if weights is None:
         return None
     sign = 1.0 if binary.positive_index == 1 else -1.0
@@ -106,7 +106,7 @@ class LinearGroup:
         if any(scaling.moves_zero for scaling in scalings):
             self._centre = np.mean([scaling.centre for scaling in scalings], axis=0)
         rows, intercepts = zip(*(_folded(member, self._centre) for member in members), strict=True)
-        self._weights = _stacked(rows)
+        self._weights = _stack_columns(rows)
         self._intercepts = np.array(intercepts)
         self.efforts = np.ones(len(members))
         self.effort = max(1.0, len(members) / _COLUMNS_AT_ONCE)
@@ -152,10 +152,10 @@ class LinearGroup:
         if self._centre is not None:
             check_dense(X)
             X = X - self._centre
-        return _multiply(X, self._weights)
+        return _multiply_in_blocks(X, self._weights)
 
 
-def _multiply(X: Any, weights: Any) -> NDArray[np.float64]:
+def _multiply_in_blocks(X: Any, weights: Any) -> NDArray[np.float64]:
     """Return X @ weights, in blocks of rows: Ctrl-C is not heard within a product."""
     n_rows = X.shape[0]
     n_terms = -(-X.nnz // max(1, n_rows)) if is_sparse(X) else X.shape[1]
@@ -182,7 +182,7 @@ def _is_logistic(model: Any) -> bool:
     return is_binary_link and own is LogisticRegression.predict_proba
 
 
-def _weights_of(model: Any) -> Any:
+def _linear_weights(model: Any) -> Any:
     """Return the weights of a linear decision function, or None if it is not linear."""
     # All linear classifiers of scikit-learn inherit this method from the same mixin.
     has_mixin = getattr(type(model), "decision_function", None) is LinearSVC.decision_function
@@ -212,7 +212,7 @@ def _folded(member: LinearMember, centre: NDArray[np.float64] | None) -> tuple[A
     return weights * factor, member.intercept + float(np.sum(weights * offset))
 
 
-def _stacked(rows: Sequence[Any]) -> Any:
+def _stack_columns(rows: Sequence[Any]) -> Any:
     """Return rows as the columns of one matrix, in the memory order that products read."""
     if is_sparse(rows[0]):
         return csc_array(vstack(rows).T)

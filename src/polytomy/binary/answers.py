@@ -136,7 +136,7 @@ class TrainedBinary:
         if np.any(is_unknown):
             raise ArgumentError(
                 f'Binary "{self.name}" predicts {labels[is_unknown][0]}, which is neither of its '
-                f"two classes, {_listed(self.classes)}."
+                f"two classes, {_join_labels(self.classes)}."
             )
         return np.where(is_positive, 1.0, -1.0)
 
@@ -228,8 +228,8 @@ def adopt_fitted(
     >>> from sklearn.linear_model import LogisticRegression
     >>> model = LogisticRegression().fit([[0], [1]], ["corn", "wheat"])
     >>> binary = adopt_fitted(model, negative=["wheat"], positive=["corn"], name="cereals")
-    >>> bool(binary.decisions([[0]])[0] > 0)  # more likely corn, the +1 side
-    True
+    >>> binary.decisions([[0], [1]]).round(2)  # corn, the +1 side, is more likely at 0
+    array([ 0.11, -0.11])
     """
     if not is_fitted(model):
         raise SchemeError(f'Model "{name}", {model!r}, is not fitted. Fit it first.')
@@ -280,27 +280,28 @@ def match_sides(
     classes = np.asarray(model.classes_).tolist()
     if len(classes) != 2:
         raise SchemeError(
-            f'Model "{name}" has the classes {_listed(classes)}; a binary has exactly two.'
+            f'Model "{name}" has the classes {_join_labels(classes)}; a binary has exactly two.'
         )
     pair = (classes[0], classes[1])
     if len(negative) == len(positive) == 1:
         # Compare by value, where 1 equals 1.0; then as text, where 3 in a scheme equals "3".
-        for key in (_value, str):
+        for key in (_label_key, str):
             labels, sides = [key(label) for label in pair], [key(negative[0]), key(positive[0])]
             if labels in (sides, sides[::-1]):
                 return pair, labels.index(sides[1])
     if pair in ((-1, 1), (0, 1)):  # False and True equal 0 and 1
         return pair, 1
     raise SchemeError(
-        f'Model "{name}" has the classes {_listed(classes)}, which are not the sides of its '
-        f"partition, {_listed(negative)} / {_listed(positive)}. Fit it on -1 and 1, or on 0 and 1."
+        f'Model "{name}" has the classes {_join_labels(classes)}, which are not the sides of its '
+        f"partition, {_join_labels(negative)} / {_join_labels(positive)}. Fit it on -1 and 1, or "
+        "on 0 and 1."
     )
 
 
-def _value(label: Any) -> tuple[type | None, Any]:
+def _label_key(label: Any) -> tuple[type | None, Any]:
     # False and True are the two sides, not the classes 0 and 1.
     return next((kind for kind in (str, bool) if isinstance(label, kind)), None), label
 
 
-def _listed(labels: Sequence[Any]) -> str:
+def _join_labels(labels: Sequence[Any]) -> str:
     return " ".join(map(str, labels))

@@ -1,7 +1,7 @@
 """LIBSVM's training options, as a support vector classifier of scikit-learn.
 
-The options are those of ``svm-train`` (Chang and Lin 2011). So are the defaults, two of which
-differ from scikit-learn's: gamma is 1 / number of features, and the cache has 100 MB.
+The options and their defaults are those of ``svm-train`` (Chang and Lin 2011). Two defaults differ
+from scikit-learn's: gamma is 1 / number of features, and the cache has 100 MB.
 """
 
 from __future__ import annotations

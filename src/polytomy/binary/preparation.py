@@ -19,12 +19,12 @@ from polytomy.inputs.seeds import seed_all
 __all__ = [
     "check_classifier",
     "check_nested_parameters",
-    "is_pairwise",
     "prepare_estimator",
     "request_weights",
     "resolve_estimator",
     "side_labels",
     "tags_of",
+    "takes_pairwise_values",
     "weight_parameter",
 ]
 
@@ -130,7 +130,7 @@ def weight_parameter(estimator: Any) -> str:
     )
 
 
-def is_pairwise(estimator: Any) -> bool:
+def takes_pairwise_values(estimator: Any) -> bool:
     """Return whether the estimator expects X to be a matrix of kernel values or distances."""
     tags = tags_of(estimator)
     return tags is not None and bool(tags.input_tags.pairwise)

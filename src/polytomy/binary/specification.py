@@ -13,7 +13,6 @@ Values are Python literals; a word that is not a literal is text. Nothing is eva
 from __future__ import annotations
 
 import ast
-import difflib
 import inspect
 import math
 import re
@@ -27,6 +26,7 @@ from sklearn.base import BaseEstimator, clone
 
 from polytomy.binary.libsvm_options import classifier_from_options
 from polytomy.errors import ArgumentError, PythonOnly
+from polytomy.inputs.suggestions import did_you_mean
 
 __all__ = ["estimator_from", "specification_of"]
 
@@ -95,7 +95,7 @@ def specification_of(estimator: Any) -> str:
     words = [name]
     defaults = inspect.signature(kind).parameters
     for parameter, value in estimator.get_params(deep=False).items():
-        if not _is_same(value, defaults[parameter].default):
+        if not _is_same_value(value, defaults[parameter].default):
             text = _print_value(value)
             if text is None:
                 raise ArgumentError(
@@ -161,12 +161,12 @@ def _print_value(value: Any) -> str | None:
             again = _read_value("", text)
         except ArgumentError:
             continue
-        if type(again) is type(value) and _is_same(again, value):
+        if type(again) is type(value) and _is_same_value(again, value):
             return text
     return None
 
 
-def _is_same(one: Any, other: Any) -> bool:
+def _is_same_value(one: Any, other: Any) -> bool:
     if isinstance(one, float) and isinstance(other, float) and math.isnan(one):
         return math.isnan(other)
     equal = one == other
@@ -194,7 +194,7 @@ def _new_classifier(name: str) -> Any:
     kind = classifiers.get(_kebab(name))
     if kind is None:
         raise ArgumentError(
-            f"{name} is not a scikit-learn classifier.{_suggest(name, classifiers)}",
+            f"{name} is not a scikit-learn classifier.{did_you_mean(name, classifiers)}",
             PythonOnly(' Pass any other estimator as an object: models={"name": estimator}.'),
         )
     required = [
@@ -216,7 +216,7 @@ def _set_parameters(estimator: Any, parameters: dict[str, Any]) -> None:
         if name not in known:
             raise ArgumentError(
                 f"{type(estimator).__name__} has no parameter {name}."
-                f"{_suggest(name, known) or ' It has ' + ', '.join(sorted(known)) + '.'}"
+                f"{_suggest_parameter(name, known) or ' It has ' + ', '.join(sorted(known)) + '.'}"
             )
     estimator.set_params(**parameters)
 
@@ -231,9 +231,8 @@ def _check_parameters(estimator: Any) -> None:
                 raise ArgumentError(str(error)) from None
 
 
-def _suggest(name: str, known: Iterable[str]) -> str:
-    # Ignore case: who writes c most likely means C.
-    by_folded = {each.lower(): each for each in known}
-    near = [each for each in by_folded if each.endswith(f"__{name.lower()}")]
-    near = near or difflib.get_close_matches(name.lower(), by_folded, n=3, cutoff=0.6)
-    return f" Did you mean {' or '.join(by_folded[each] for each in near)}?" if near else ""
+def _suggest_parameter(name: str, known: Iterable[str]) -> str:
+    """Return a suggestion, first of all a parameter of that name of a step of a pipeline."""
+    known = list(known)
+    of_steps = [each for each in known if each.lower().endswith(f"__{name.lower()}")]
+    return did_you_mean(of_steps[0], of_steps) if of_steps else did_you_mean(name, known)

@@ -21,10 +21,10 @@ from polytomy.binary.answers import (
 )
 from polytomy.binary.options import TrainingOptions
 from polytomy.binary.preparation import (
-    is_pairwise,
     prepare_estimator,
     request_weights,
     side_labels,
+    takes_pairwise_values,
     weight_parameter,
 )
 from polytomy.binary.problems import BinaryProblem, balance_sides
@@ -135,9 +135,9 @@ def train_and_hold_out(
         return constant, _of_scored_rows(np.full(count_rows(X), constant.constant), folds)
 
     trainer = _ProblemTrainer(
-        prepared, X, weight, fit_params, is_pairwise(prepared), side_labels(prepared)
+        prepared, X, weight, fit_params, takes_pairwise_values(prepared), side_labels(prepared)
     )
-    if trainer.is_pairwise:
+    if trainer.takes_pairwise_values:
         _check_square(X, prepared, problem.name)
     binary = without_calibration(trainer.train(problem))
     _check_neighbours(binary.estimator, problem.name)
@@ -217,14 +217,14 @@ class _ProblemTrainer:
     X: Any
     weight: NDArray[np.float64] | None
     fit_params: Mapping[str, Any]
-    is_pairwise: bool
+    takes_pairwise_values: bool
     sides: tuple[int, int]
 
     def train(self, problem: BinaryProblem) -> TrainedBinary:
         """Fit a clone of the estimator to all samples of the problem."""
         model = clone(self.estimator)
         part = take_rows(self.X, problem.rows)
-        if self.is_pairwise:
+        if self.takes_pairwise_values:
             part = take_columns(part, problem.rows)
         parameters = {
             name: take_values(value, problem.rows, count_rows(self.X))
@@ -245,7 +245,7 @@ class _ProblemTrainer:
             model,
             classes=classes,
             positive_index=positive_index,
-            columns=problem.rows if self.is_pairwise else None,
+            columns=problem.rows if self.takes_pairwise_values else None,
         )
 
     def score_rows(

@@ -19,7 +19,9 @@ from polytomy.calibration.calibrators import (
     UncalibratedMap,
 )
 from polytomy.errors import Argument, ArgumentError
+from polytomy.inputs.choices import CALIBRATIONS
 from polytomy.inputs.seeds import seed_all
+from polytomy.inputs.suggestions import did_you_mean
 
 __all__ = ["Calibration", "ProvidedCalibrator", "calibrate", "make_calibrator"]
 
@@ -118,10 +120,11 @@ def make_calibrator(calibration: Calibration, seed: int | None = None) -> Calibr
     """
     if calibration is None or isinstance(calibration, str):
         if calibration not in _CALIBRATORS:
-            names = ", ".join(f'"{name}"' for name in _CALIBRATORS if name)
+            names = ", ".join(f'"{name}"' for name in CALIBRATIONS)
             raise ArgumentError(
                 Argument("calibration", calibration),
-                f" is not known. Use {names}, None, or an object with fit and predict.",
+                f" is not known.{did_you_mean(calibration, CALIBRATIONS)} Use {names}, None, or "
+                "an object with fit and predict.",
             )
         return _CALIBRATORS[calibration]()
     if isinstance(calibration, tuple(_CALIBRATORS.values())):

@@ -106,7 +106,7 @@ def main() -> None:
     except (_Interrupted, KeyboardInterrupt):
         _fail("interrupted", _EXIT_CODE_OF_INTERRUPT)
     except PolytomyError as error:
-        _fail(_word(error))
+        _fail(_show_message(error))
     except OSError as error:
         _fail(explain_failure(error))
     except MemoryError:
@@ -124,7 +124,7 @@ def _fail(message: str, code: int = 2) -> None:
     raise SystemExit(code)
 
 
-def _word(message: Message) -> str:
+def _show_message(message: Message) -> str:
     """Return a message of the library with options in place of arguments."""
     command = find_command(app, sys.argv[1:])
     return message.worded(lambda argument: show_option(argument, command))
@@ -135,7 +135,7 @@ def _make_warning_printer() -> Callable[..., None]:
     printed: set[str] = set()
 
     def print_warning(message: Warning | str, *_: object, **__: object) -> None:
-        text = _word(message) if isinstance(message, Message) else str(message)
+        text = _show_message(message) if isinstance(message, Message) else str(message)
         if text not in printed:
             printed.add(text)
             print(f"polytomy: warning: {text}", file=sys.stderr)

@@ -21,8 +21,8 @@ ClassOrder = Annotated[
     typer.Option(
         "--class-order",
         metavar="LABELS",
-        help="Class labels from first to last, for adjacent, chain and tree: a,b,c or a file of "
-        "one label a line.",
+        help="Class labels from first to last, for adjacent, chain and tree: a,b,c or a file with "
+        "one label per line.",
     ),
 ]
 
@@ -30,8 +30,8 @@ ClassOrder = Annotated[
 def parse_class_order(text: str | None) -> Any:
     """Return the labels that the option lists; None without it.
 
-    A file has one label a line, or a JSON list of labels; or, for trials of several datasets, a
-    JSON object from their names to lists. In a text or on a line, a label with commas is quoted.
+    A file has one label per line, or a JSON list of labels. For trials of several datasets, it may
+    be a JSON object of dataset names and lists of labels. Labels with commas need quotes.
 
     Examples
     --------

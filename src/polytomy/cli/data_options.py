@@ -11,6 +11,7 @@ import typer
 
 from polytomy.cli.text_files import STANDARD_INPUT, STANDARD_INPUT_NAME, standard_input
 from polytomy.errors import Argument, ArgumentError, DataError
+from polytomy.inputs.suggestions import did_you_mean
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -222,7 +223,10 @@ def parse_zero_based(text: str) -> Any:
 def check_choice(option: str, value: str, allowed: Sequence[str]) -> None:
     """Raise ArgumentError if the value of an option is not allowed."""
     if value not in allowed:
-        raise ArgumentError(f'{option} must be {join_choices(allowed)}; got "{value}"')
+        raise ArgumentError(
+            f'{option} must be {join_choices(allowed)}; got "{value}".'
+            + did_you_mean(value, allowed)
+        )
 
 
 def make_scaler(scale: str, X: Any) -> Any:

@@ -7,9 +7,10 @@ from typing import Annotated
 
 import typer
 
-from polytomy.cli.data_options import AsJson, Features, ModelFile, Trusted, to_json
+from polytomy.cli.data_options import AsJson, Features, ModelFile, Trusted, join_choices, to_json
 from polytomy.cli.text_files import check_output, print_text
 from polytomy.errors import ArgumentError
+from polytomy.inputs.choices import PRECISIONS
 
 __all__ = ["register"]
 
@@ -33,7 +34,8 @@ def export(
     dtype: Annotated[
         str,
         typer.Option(
-            metavar="NAME", help="Type of the samples and probabilities: float32 or float64."
+            metavar="NAME",
+            help=f"Type of the samples and probabilities: {join_choices(PRECISIONS)}.",
         ),
     ] = "float32",
     features: Features = None,

@@ -33,7 +33,7 @@ class LoadedModel:
     """
 
     def __init__(self, path: str, trusted: list[str] | None, n_features: int | None) -> None:
-        from polytomy.binary.preparation import is_pairwise
+        from polytomy.binary.preparation import takes_pairwise_values
         from polytomy.persistence import FileKind, open_model, read_info
 
         self._opened = open_model(path, trusted=tuple(trusted or ()))
@@ -47,7 +47,7 @@ class LoadedModel:
                 f"--features is only for LIBSVM models; {path} has "
                 f"{self._classifier.n_features_in_} features"
             )
-        self._takes_kernel_values = is_pairwise(self._classifier)
+        self._takes_kernel_values = takes_pairwise_values(self._classifier)
         if self._takes_kernel_values and self._may_widen:
             known = None  # A row of kernel values shows it.
         self._options: dict[str, Any] = {
@@ -92,15 +92,17 @@ class LoadedModel:
 
     def predict(self, X: Any) -> tuple[NDArray[Any], NDArray[Any] | None]:
         """Return the predicted labels of samples, and their probabilities if the solver has any."""
+        from polytomy.inputs.pipelines import split_pipeline
+
         if self._may_widen and X.shape[1] != self._classifier.n_features_in_:
             self._classifier = self._opened.make(X.shape[1])
         if self._needs_dense and hasattr(X, "toarray"):
             X = X.toarray()
         if not self.has_probabilities:
             return self._classifier.predict(X), None
-        # The same labels as `predict`, which also takes the largest probability.
-        P = self._classifier.predict_proba(X)
-        return self.classes[P.argmax(axis=1)], P
+        probabilities = self._classifier.predict_proba(X)
+        composition = split_pipeline(self._classifier)[1].composition_
+        return self.classes[composition.winners(probabilities)], probabilities
 
     def unlabelled_blocks(
         self, data: Source, target: str | int | None, format: str | None, header: bool | None

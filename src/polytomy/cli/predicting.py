@@ -79,7 +79,7 @@ def predict(
     # Written with the first rows, so that a failure before them leaves no output at all.
     head = ["prediction", *([f"P({label})" for label in loaded.classes.tolist()] if proba else [])]
     waiting = [head]
-    with _open_csv(output, escape) as write, _show_progress("predicted") as advance:
+    with _open_csv(output, escape) as write, _count_samples("predicted") as advance:
         for block in blocks:
             labels, P = loaded.predict(block.X)
             write([*waiting, *_make_rows(labels, P if proba else None)])
@@ -130,7 +130,7 @@ def evaluate(
     truth: list[Any] = []
     labels: list[Any] = []
     probabilities: list[Any] = []
-    with _show_progress("evaluated") as advance:
+    with _count_samples("evaluated") as advance:
         for block in loaded.labelled_blocks(open_data(data), column, format, header):
             block_labels, P = loaded.predict(block.X)
             truth.append(block.y)
@@ -150,7 +150,7 @@ def evaluate(
         return
     lines = [f"{len(y)} samples"]
     lines += [f"{name.replace('_', ' '):30}{value:10.4f}" for name, value in measured.items()]
-    print_text("\n".join([*lines, "", *_draw_matrix(table, classes.tolist())]))
+    print_text("\n".join([*lines, "", *_confusion_lines(table, classes.tolist())]))
 
 
 def _make_rows(labels: Any, P: Any) -> list[list[Any]]:
@@ -207,7 +207,7 @@ def _confusion_matrix(y: Any, predicted: Any, classes: Any) -> Any:
     return table
 
 
-def _draw_matrix(table: Any, labels: list[Any]) -> list[str]:
+def _confusion_lines(table: Any, labels: list[Any]) -> list[str]:
     names = [str(label) for label in labels]
     rows = [["true \\ predicted", *names]]
     rows += [[name, *map(str, row)] for name, row in zip(names, table.tolist(), strict=True)]
@@ -228,7 +228,7 @@ def _open_csv(output: Path | None, escape: bool) -> Iterator[Any]:
 
 
 @contextmanager
-def _show_progress(verb: str) -> Iterator[Any]:
+def _count_samples(verb: str) -> Iterator[Any]:
     """Yield a function that counts samples; the count is shown on a terminal only."""
     if sys.stderr is None or not sys.stderr.isatty():
         yield lambda n_samples: None

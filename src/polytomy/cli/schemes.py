@@ -33,6 +33,7 @@ from polytomy.designs import DATA_DESIGNS, DESIGNS, find_design
 from polytomy.designs import design as make_design
 from polytomy.designs.class_order import order_classes
 from polytomy.errors import ArgumentError, ControlError, Problem
+from polytomy.inputs.wording import count_things
 from polytomy.language import Source, parse_text
 from polytomy.language.nodes import Leaf, Word
 from polytomy.scheme import Label, Scheme, parse
@@ -77,7 +78,10 @@ def design(
     ] = None,
     *,
     classes: Annotated[
-        int | None, typer.Option("--classes", "-n", min=1, help="Number of classes: 0, 1, 2, …")
+        int | None,
+        typer.Option(
+            "--classes", "-n", min=1, help="Number of classes, which are called 0, 1, 2, …"
+        ),
     ] = None,
     labels: Annotated[
         str | None, typer.Option("--labels", "-l", help="Class labels, separated by commas.")
@@ -144,7 +148,7 @@ def design(
             )
         chosen = _split_labels(labels) if labels is not None else classes or 0
         scheme = make_design(name, chosen, **options)
-    write_text(_text(scheme, compact), output)
+    write_text(_scheme_text(scheme, compact), output)
 
 
 def check(
@@ -178,7 +182,7 @@ def check(
             continue
         else:
             result["warnings"] = [_placed(warning) for warning in warnings]
-            result["scheme"] = _described(scheme)
+            result["scheme"] = _scheme_facts(scheme)
             worst = max(worst, int(strict and bool(warnings)))
             if not as_json:
                 for warning in warnings:
@@ -203,7 +207,7 @@ def show(
 
     Example: `polytomy show land.control --matrix`
     """
-    scheme = _read(file)
+    scheme = _parse_file(file)
     drawing = scheme.draw(matrix=matrix)
     print_text(_coloured(drawing, matrix=matrix) if _has_colours() else drawing)
 
@@ -213,7 +217,7 @@ def flatten(file: ControlFile, compact: Compact = False, output: Output = None) 
 
     Example: `polytomy flatten land.control`
     """
-    write_text(_text(_read(file).flatten(), compact), output)
+    write_text(_scheme_text(_parse_file(file).flatten(), compact), output)
 
 
 def tree(file: ControlFile, output: Output = None) -> None:
@@ -221,14 +225,14 @@ def tree(file: ControlFile, output: Output = None) -> None:
 
     Example: `polytomy flatten land.control | polytomy tree -`
     """
-    write_text(_text(_read(file).to_tree(), compact=False), output)
+    write_text(_scheme_text(_parse_file(file).to_tree(), compact=False), output)
 
 
-def _read(file: str) -> Scheme:
+def _parse_file(file: str) -> Scheme:
     return parse(*read_control(file))
 
 
-def _text(scheme: Scheme, compact: bool) -> str:
+def _scheme_text(scheme: Scheme, compact: bool) -> str:
     return scheme.compact() if compact else str(scheme)
 
 
@@ -253,19 +257,15 @@ def _split_labels(text: str) -> list[Label]:
     return labels
 
 
-def _described(scheme: Scheme) -> dict[str, Any]:
+def _scheme_facts(scheme: Scheme) -> dict[str, Any]:
     kind = "tree" if scheme.is_tree else "code" if scheme.is_flat else "mixture of codes"
     return {"kind": kind, "classes": list(scheme.classes), "partitions": scheme.n_partitions}
 
 
 def _summary(scheme: Scheme) -> str:
-    kind, classes, n_partitions = _described(scheme).values()
-    counted = _count(len(classes), "class", "classes")
-    return f"{kind}, {counted}, {_count(n_partitions, 'partition')}"
-
-
-def _count(number: int, one: str, many: str | None = None) -> str:
-    return f"{number} {one if number == 1 else many or one + 's'}"
+    kind, classes, n_partitions = _scheme_facts(scheme).values()
+    counted = count_things(len(classes), "class", "classes")
+    return f"{kind}, {counted}, {count_things(n_partitions, 'partition')}"
 
 
 _RED, _GREEN, _DIM, _PLAIN = "\033[31m", "\033[32m", "\033[2m", "\033[0m"

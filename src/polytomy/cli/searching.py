@@ -161,7 +161,7 @@ def search(
     )
     found = SchemeSearchCV(
         estimator_from(estimator, SVC()),
-        [_candidate(text) for text in candidate] if candidate else "default",
+        [_parse_candidate(text) for text in candidate] if candidate else "default",
         scoring=tuple(score) if score else ("log_loss", "uncertainty_coefficient"),
         cv=folds,
         budget=budget,
@@ -182,7 +182,7 @@ def search(
         write_text(str(found.best_scheme_), output)
 
 
-def _candidate(text: str) -> Any:
+def _parse_candidate(text: str) -> Any:
     scheme, comma, solver = text.rpartition(",")
     return (scheme.strip(), solver.strip()) if comma else text
 

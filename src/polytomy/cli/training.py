@@ -30,13 +30,12 @@ from polytomy.cli.data_options import (
 )
 from polytomy.cli.text_files import check_output, print_text
 from polytomy.errors import ArgumentError, PolytomyWarning
+from polytomy.inputs.choices import CALIBRATIONS, CLASS_WEIGHTS
 from polytomy.solvers import METHODS
 
 __all__ = ["register"]
 
-# In Python they may also be objects.
-_CALIBRATIONS = ("auto", "sigmoid", "isotonic", "temperature", "none")
-_CLASS_WEIGHTS = ("balanced", "balanced-per-partition")
+_CALIBRATIONS = (*CALIBRATIONS, "none")
 
 
 def register(app: typer.Typer) -> None:
@@ -77,11 +76,14 @@ def train(
         ),
     ] = "auto",
     folds: Annotated[
-        int, typer.Option(min=2, metavar="N", help="Number of folds for calibration.")
+        int,
+        typer.Option(
+            min=2, metavar="N", help="Number of folds for calibration, and for --scheme auto."
+        ),
     ] = 5,
     class_weight: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help=f"Class weights: {join_choices(_CLASS_WEIGHTS)}."),
+        typer.Option(metavar="NAME", help=f"Class weights: {join_choices(CLASS_WEIGHTS)}."),
     ] = None,
     class_order: ClassOrder = None,
     scale: Scale = "standard",
@@ -106,14 +108,14 @@ def train(
     """
     from sklearn.pipeline import make_pipeline
 
-    from polytomy.binary.preparation import is_pairwise, resolve_estimator
+    from polytomy.binary.preparation import resolve_estimator, takes_pairwise_values
     from polytomy.classifier import PolytomyClassifier
     from polytomy.persistence import save
 
     check_output(output, data)
     check_choice("--calibration", calibration, _CALIBRATIONS)
     if class_weight is not None:
-        check_choice("--class-weight", class_weight, _CLASS_WEIGHTS)
+        check_choice("--class-weight", class_weight, CLASS_WEIGHTS)
     classifier: Any = PolytomyClassifier(
         resolve_estimator(estimator),
         scheme,
@@ -126,7 +128,7 @@ def train(
         class_weight=class_weight,
         class_order=parse_class_order(class_order),
     )
-    _check_kernel(is_pairwise(classifier), format, scale)
+    _check_kernel(takes_pairwise_values(classifier), format, scale)
     samples, labels = read_samples(
         data,
         target=target,

@@ -78,7 +78,7 @@ def trials(
             "--class-order",
             metavar="LABELS",
             help="Class labels from first to last, for adjacent, chain and tree: a,b,c or a file, "
-            "also a JSON object from datasets to lists of labels.",
+            "which may be a JSON object of datasets and their labels.",
         ),
     ] = None,
     jobs: Annotated[

@@ -119,7 +119,7 @@ def _problems_of_columns(values: CodeArray) -> Iterator[CodeProblem]:
         yield CodeProblem(f"class {column} is in no partition", columns=(column,))
     for columns in _find_equal_columns(values, np.flatnonzero((seen != 0) & ~spoilt).tolist()):
         yield CodeProblem(
-            f"classes {_enumerate(columns)} have equal columns: no partition separates them",
+            f"classes {_join_classes(columns)} have equal columns: no partition separates them",
             columns=tuple(columns),
         )
 
@@ -144,7 +144,7 @@ def _find_equal_columns(values: CodeArray, columns: list[int]) -> list[list[int]
     return sorted(groups)
 
 
-def _enumerate(classes: Iterable[int]) -> str:
+def _join_classes(classes: Iterable[int]) -> str:
     names = [str(name) for name in classes]
     if len(names) > _MOST_NAMED:
         return f"{', '.join(names[:_MOST_NAMED])} and {len(names) - _MOST_NAMED} more"

@@ -87,7 +87,7 @@ class CodingMatrix:
     @cached_property
     def is_pairwise(self) -> bool:
         """Whether every partition separates one class from one other class."""
-        return structure.is_pairwise(self.matrix)
+        return structure.has_only_pairs(self.matrix)
 
     @cached_property
     def pairs(self) -> tuple[NDArray[np.intp], NDArray[np.intp]] | None:

@@ -26,8 +26,8 @@ __all__ = [
     "find_equiangular",
     "find_repeated_rows",
     "find_tree",
+    "has_only_pairs",
     "is_one_vs_one",
-    "is_pairwise",
     "is_strict",
     "pair_of_each_row",
     "row_blocks",
@@ -99,7 +99,7 @@ def is_strict(matrix: CodeArray) -> bool:
     return all(bool(block.all()) for _, block in row_blocks(matrix))
 
 
-def is_pairwise(matrix: CodeArray) -> bool:
+def has_only_pairs(matrix: CodeArray) -> bool:
     """Return whether every partition separates one class from one other class."""
     return all(
         bool((np.count_nonzero(block, axis=1) == 2).all()) for _, block in row_blocks(matrix)
@@ -110,7 +110,7 @@ def is_one_vs_one(matrix: CodeArray) -> bool:
     """Return whether the code is pairwise and has every pair of classes."""
     n_partitions, n_classes = matrix.shape
     n_pairs = n_classes * (n_classes - 1) // 2
-    if n_partitions < n_pairs or not is_pairwise(matrix):
+    if n_partitions < n_pairs or not has_only_pairs(matrix):
         return False
     negative, positive = pair_of_each_row(matrix)
     pairs = np.minimum(negative, positive) * n_classes + np.maximum(negative, positive)

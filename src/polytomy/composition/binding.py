@@ -48,18 +48,19 @@ def bind_classes(scheme: Scheme, classes: Iterable[Any]) -> NDArray[np.intp]:
             bound.append(position)
     if missing:
         raise SchemeError(
-            f"the scheme does not name {_listed(missing)}; it names {_listed(scheme.classes)}. Add "
-            "the missing classes, or use the labels of the data in the scheme."
+            f"the scheme does not name {_list_classes(missing)}; it names "
+            f"{_list_classes(scheme.classes)}. Add the missing classes, or use the labels of the "
+            "data in the scheme."
         )
     if len(set(bound)) < len(bound):
         raise SchemeError(
             f"two classes of the data match the same class of the scheme; the data has "
-            f"{_listed(labels)}"
+            f"{_list_classes(labels)}"
         )
     if len(bound) < len(scheme.classes):
         absent = [scheme.classes[i] for i in sorted(set(range(len(scheme.classes))) - set(bound))]
         warn_caller(
-            f"{_listed(absent)} of the scheme "
+            f"{_list_classes(absent)} of the scheme "
             + ("has no samples and gets" if len(absent) == 1 else "have no samples and get")
             + " no probability",
             ControlWarning,
@@ -72,7 +73,7 @@ def _kind_and_value(label: Label) -> tuple[bool, Label]:
     return isinstance(label, str), label
 
 
-def _listed(labels: Sequence[Label]) -> str:
+def _list_classes(labels: Sequence[Label]) -> str:
     shown = [repr(label) for label in labels[:_MOST_NAMED]]
     more = len(labels) - len(shown)
     word = "class" if len(labels) == 1 else "classes"

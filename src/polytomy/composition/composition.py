@@ -17,9 +17,10 @@ from polytomy.composition.arrangement import Arrangement, arrange_trained
 from polytomy.composition.dichotomies import Dichotomy
 from polytomy.composition.final_calibration import FinalCalibration, learn_final_calibration
 from polytomy.composition.out_of_fold import OutOfFold
+from polytomy.composition.prediction_blocks import blocks_of_rows
 from polytomy.composition.scheme_argument import members_of
 from polytomy.composition.solver_option import Solver, check_solver, gives_probabilities
-from polytomy.composition.tree_walk import blocks_of_rows, is_walk_cheaper
+from polytomy.composition.tree_walk import is_walk_cheaper
 from polytomy.errors import (
     Argument,
     ArgumentError,

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from polytomy.binary import TrainedBinary, adopt_fitted, estimator_from, is_fitted
 from polytomy.errors import Argument, ArgumentError, SchemeError
+from polytomy.inputs.suggestions import did_you_mean
 from polytomy.scheme import BinaryName, Partition, Scheme
 
 __all__ = ["Dichotomy", "check_models", "make_dichotomies", "names_in"]
@@ -53,14 +54,15 @@ def make_dichotomies(
     wanted = []
     for partition in scheme.partitions:
         binary, negative, positive = partition.binary, partition.negative, partition.positive
-        name = str(binary) if not binary.is_specification else _described(partition)
+        name = str(binary) if not binary.is_specification else _describe_partition(partition)
         model = None if binary.is_specification else models.get(binary.text)
         if model is not None and is_fitted(model):
             earlier = adopted.setdefault(binary.text, partition)
             if (earlier.negative, earlier.positive) != (negative, positive):
                 raise SchemeError(
                     f'the trained model "{binary.text}" is used for different partitions, '
-                    f"{_sides(earlier)} and {_sides(partition)}. Give each its own name."
+                    f"{_describe_sides(earlier)} and {_describe_sides(partition)}. Give each its "
+                    "own name."
                 )
             trained = adopt_fitted(
                 model, partition.negative_classes, partition.positive_classes, name=name
@@ -93,12 +95,14 @@ def check_models(schemes: Sequence[Scheme], models: Mapping[str, Any] | None) ->
             Argument("models"),
             f" has no estimator for {nothing[0]!r}. Provide one, or remove the name.",
         )
-    unknown = set(models).difference(*map(names_in, schemes))
+    known = set[str]().union(*map(names_in, schemes))
+    unknown = set(models).difference(known)
     if unknown:
+        name = min(unknown, key=str)
         raise ArgumentError(
             Argument("models"),
-            f" has {min(unknown, key=str)!r}, which the scheme does not name. Use the names in the "
-            "scheme's text.",
+            f" has {name!r}, which the scheme does not name.{did_you_mean(name, sorted(known))} "
+            "Use the names in the scheme's text.",
         )
 
 
@@ -108,10 +112,10 @@ def names_in(scheme: Scheme) -> set[str]:
     return {binary.text for binary in binaries if not binary.is_specification}
 
 
-def _described(partition: Partition) -> str:
-    return f"{partition.binary} {_sides(partition)}"
+def _describe_partition(partition: Partition) -> str:
+    return f"{partition.binary} {_describe_sides(partition)}"
 
 
-def _sides(partition: Partition) -> str:
+def _describe_sides(partition: Partition) -> str:
     sides = (partition.negative_classes, partition.positive_classes)
     return " / ".join(" ".join(map(str, side[:5])) + " …" * (len(side) > 5) for side in sides)

@@ -9,19 +9,18 @@ import numpy as np
 
 from polytomy.calibration import check_folds, make_calibrator
 from polytomy.calibration.final import check_final_calibration
+from polytomy.inputs.choices import PRECISIONS
 from polytomy.inputs.parameters import (
     Parameter,
     is_count,
     is_job_count,
-    is_nonnegative_number,
     is_random_state,
 )
+from polytomy.inputs.weights import CLASS_WEIGHT
 from polytomy.solvers.methods import METHODS
+from polytomy.svm.memory import MEMORY_BUDGET
 
-__all__ = ["CLASSIFIER_CHECKS", "CLASS_ORDER", "PARALLEL_CHECKS", "PRECISIONS"]
-
-PRECISIONS = ("float64", "float32")
-"""What `prediction_dtype` may be."""
+__all__ = ["CLASSIFIER_CHECKS", "CLASS_ORDER", "PARALLEL_CHECKS"]
 
 
 def _is_precision(value: Any) -> bool:
@@ -67,19 +66,8 @@ CLASSIFIER_CHECKS: dict[str, Callable[[Any], object]] = {
     **_declare(
         Parameter("solver", "a function of (scheme, decisions)", callable, tuple(METHODS)),
         Parameter("models", "a dict of names and estimators", _is_mapping, allows_none=True),
-        Parameter(
-            "class_weight",
-            "a dict of labels and weights",
-            _is_mapping,
-            ("balanced", "balanced-per-partition"),
-            allows_none=True,
-        ),
-        Parameter(
-            "memory_budget",
-            "a non-negative number of bytes",
-            is_nonnegative_number,
-            allows_none=True,
-        ),
+        CLASS_WEIGHT,
+        MEMORY_BUDGET,
         Parameter("keep_out_of_fold", "True or False", _is_bool),
         Parameter("prediction_dtype", "", _is_precision, PRECISIONS),
         CLASS_ORDER,

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from polytomy.binary.options import FitArguments, TrainingOptions
 from polytomy.calibration.folds import RoutedSplitter, splits_within
 from polytomy.composition.metadata import RoutedArguments, route_arguments
+from polytomy.inputs.choices import BALANCED_PER_PARTITION
 from polytomy.inputs.weights import class_weights
 
 __all__ = ["TrainingSource", "training_source"]
@@ -64,7 +65,7 @@ class TrainingSource:
             arguments=weighted(routed.estimator),
             arguments_by_model={name: weighted(each) for name, each in routed.by_model.items()},
             balances_sides=isinstance(self.class_weight, str)
-            and self.class_weight == "balanced-per-partition",
+            and self.class_weight == BALANCED_PER_PARTITION,
         )
 
 

@@ -1,8 +1,8 @@
-"""Walking samples down a tree, asking only the binaries on their path; and blocks of rows."""
+"""Walking samples down a tree, asking only the binaries on their path."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -12,20 +12,10 @@ from polytomy.banks import Bank
 from polytomy.inputs.rows import count_rows, take_rows
 from polytomy.scheme import ClassRef, Scheme
 
-__all__ = ["blocks_of_rows", "is_walk_cheaper", "walk_down_tree"]
+__all__ = ["is_walk_cheaper", "walk_down_tree"]
 
-# Most bytes that the decision values of a block of samples take.
-_BLOCK_BYTES = 2**27
-_SMALLEST_BLOCK = 256
-# How much longer an inner product takes in a walk, which gathers rows and does few columns a node.
+# How much longer an inner product takes in a walk, which gathers rows and asks one node at a time.
 _WALK_OVERHEAD = 1.5
-
-
-def blocks_of_rows(n_rows: int, n_partitions: int) -> Iterator[slice]:
-    """Yield slices of rows whose decision values fit in bounded memory."""
-    size = max(_SMALLEST_BLOCK, _BLOCK_BYTES // (8 * max(1, n_partitions)))
-    for start in range(0, n_rows, size):
-        yield slice(start, min(n_rows, start + size))
 
 
 def is_walk_cheaper(

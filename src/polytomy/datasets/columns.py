@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from difflib import get_close_matches
 from typing import NamedTuple
 
 from polytomy.errors import Argument, DataError, PythonOnly
+from polytomy.inputs.suggestions import did_you_mean
+from polytomy.inputs.wording import count_things
 
 __all__ = ["Columns", "Features", "Target", "choose_columns"]
 
@@ -132,8 +133,7 @@ def _find_target(
 
 
 def _no_column(name: str, names: Sequence[str]) -> str:
-    near = get_close_matches(name, names[:_MOST_COMPARED], n=1)
-    hint = f' Did you mean "{_short(near[0])}"?' if near else ""
+    hint = did_you_mean(_short(name), map(_short, names[:_MOST_COMPARED]))
     shown = ", ".join(map(_short, names[:_MOST_NAMED])) + " …" * (len(names) > _MOST_NAMED)
     return f'there is no column "{_short(name)}"; the columns are {shown}.{hint}'
 
@@ -150,21 +150,17 @@ def _and_more(missing: Sequence[str]) -> str:
 
 
 def _wrong_number(source: str, n_columns: int, label: int | None, n_expected: int) -> DataError:
-    what = f"{source}: expected {_count(n_expected, 'feature')}; found "
+    what = f"{source}: expected {count_things(n_expected, 'feature')}; found "
     if label is not None:
         is_unlabelled = n_columns == n_expected
         return DataError(
-            f"{what}{_count(n_columns - 1, 'column')} besides the label.",
+            f"{what}{count_things(n_columns - 1, 'column')} besides the label.",
             PythonOnly(" If no column is the label, use target=None." if is_unlabelled else ""),
         )
     if n_columns == n_expected + 1:
         return DataError(
-            f"{what}{_count(n_columns, 'column')}. If one of them is the label, say which: ",
+            f"{what}{count_things(n_columns, 'column')}. If one of them is the label, say which: ",
             Argument("target", -1),
             " is the last column.",
         )
-    return DataError(f"{what}{_count(n_columns, 'column')}.")
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'s' if number != 1 else ''}"
+    return DataError(f"{what}{count_things(n_columns, 'column')}.")

@@ -20,6 +20,7 @@ from polytomy.datasets.streams import Source
 from polytomy.datasets.table_blocks import RawBlock
 from polytomy.datasets.text_lines import LineBlock, line_blocks
 from polytomy.errors import Argument, ArgumentError, DataError
+from polytomy.inputs.suggestions import did_you_mean
 
 __all__ = ["DelimitedTable", "Dialect"]
 
@@ -277,7 +278,7 @@ class DelimitedTable:
             raise ArgumentError(
                 Argument("categories"),
                 f' has "{unknown[0]}", which is not a feature of {self._source}. Its features are '
-                f"{', '.join(list(called)[:20])}.",
+                f"{', '.join(list(called)[:20])}.{did_you_mean(unknown[0], called)}",
             )
         given = categories if isinstance(categories, Mapping) else dict.fromkeys(categories)
         return {called[name]: CategoryIndex(values) for name, values in given.items()}

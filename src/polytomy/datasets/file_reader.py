@@ -20,7 +20,7 @@ from polytomy.datasets.npz import NpzTable
 from polytomy.datasets.parquet import ParquetTable
 from polytomy.datasets.streams import Source, Stream, open_source
 from polytomy.datasets.svmlight import KernelTable, SvmlightTable, ZeroBased
-from polytomy.datasets.table_blocks import RawBlock, Table
+from polytomy.datasets.table_blocks import RawBlock, SampleTable
 from polytomy.datasets.text_lines import peek_line
 from polytomy.datasets.whole_table import check_size, join_blocks
 from polytomy.errors import Argument, ArgumentError, DataError
@@ -155,13 +155,13 @@ def open_blocks(
     return (_to_data(table, block, are_all=False) for block in blocks)
 
 
-def _rows_per_block(table: Table, n_rows: int | None) -> int:
+def _rows_per_block(table: SampleTable, n_rows: int | None) -> int:
     if n_rows is not None:
         return n_rows
     return max(1, min(_MOST_ROWS, _BLOCK_BYTES // max(1, table.bytes_per_row)))
 
 
-def _to_data(table: Table, block: RawBlock, *, are_all: bool) -> Data:
+def _to_data(table: SampleTable, block: RawBlock, *, are_all: bool) -> Data:
     """Return a block with one-hot features for categories, and labels for their numbers."""
     X: Any = block.X
     values_of: dict[int, tuple[str, ...]] = {}
@@ -193,7 +193,7 @@ def _open_table(
     *,
     extra_features: bool = False,
     zero_based: ZeroBased = "auto",
-) -> Table:
+) -> SampleTable:
     if not (isinstance(zero_based, bool) or zero_based == "auto"):
         raise ArgumentError(
             Argument("zero_based"), f' must be True, False or "auto"; got {zero_based!r}.'
@@ -221,7 +221,7 @@ def _open_table(
         )
     if kind == "kernel":
         return KernelTable(path, n_features=n_features, **labels)
-    table: Table
+    table: SampleTable
     if kind == "lvq":
         table = LvqTable(path, **labels)
     elif isinstance(path, Stream):

@@ -9,6 +9,7 @@ from polytomy.datasets.streams import Source, Stream
 from polytomy.datasets.svmlight import looks_like_svmlight
 from polytomy.datasets.text_lines import peek_line
 from polytomy.errors import Argument, ArgumentError, DataError
+from polytomy.inputs.suggestions import did_you_mean
 
 __all__ = ["DELIMITERS", "FORMATS", "find_format"]
 
@@ -38,7 +39,10 @@ def find_format(path: Source, format: str | None = None) -> str:
     """
     if format is not None:
         if format not in FORMATS:
-            raise ArgumentError(Argument("format"), f' must be {_listed()}; got "{format}".')
+            raise ArgumentError(
+                Argument("format"),
+                f' must be {_list_formats()}; got "{format}".{did_you_mean(format, FORMATS)}',
+            )
         return format
     name = Path(path).name.lower().removesuffix(".gz")
     for known, endings in FORMATS.items():
@@ -58,7 +62,7 @@ def find_format(path: Source, format: str | None = None) -> str:
     raise ArgumentError(
         f"{os.fspath(path)}: the format is not clear from the file name. Set ",
         Argument("format"),
-        f" to {_listed()}.",
+        f" to {_list_formats()}.",
     )
 
 
@@ -71,6 +75,6 @@ def _looks_like_csv(line: bytes) -> bool:
     return is_shown and any(mark in text for mark in DELIMITERS)
 
 
-def _listed() -> str:
+def _list_formats() -> str:
     *names, last = (f'"{name}"' for name in FORMATS)
     return f"{', '.join(names)} or {last}"

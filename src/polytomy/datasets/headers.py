@@ -34,12 +34,14 @@ def is_header(
 
     Examples
     --------
-    >>> is_header(["height", "kind"], -1, None, "a.csv", 1)
-    True
-    >>> is_header(["2001", "2007", "2009"], "2009", None, "a.csv", 1)
-    True
-    >>> is_header(["2001", "2007", "2009"], -1, None, "a.csv", 1)
-    False
+    >>> lines = ["height,kind", "0,1,2", "2001,2007,2009", "5.1,3.5,setosa"]
+    >>> for line in lines:
+    ...     names_columns = is_header(line.split(","), -1, None, "a.csv", 1)
+    ...     print(f"{line:15}", "header" if names_columns else "sample")
+    height,kind     header
+    0,1,2           header
+    2001,2007,2009  sample
+    5.1,3.5,setosa  sample
     """
     if all(why_not_a_number(field) is not None for field in fields):
         return True

@@ -94,8 +94,10 @@ class LabelIndex:
         written = [str(value) for value in classes]
         if str(label) in written:
             return written.index(str(label))
-        value = _value(label)
-        same = [i for i, each in enumerate(classes) if value is not None and _value(each) == value]
+        value = _number_of(label)
+        same = [
+            i for i, each in enumerate(classes) if value is not None and _number_of(each) == value
+        ]
         if len(same) == 1:
             return same[0]
         shown = ", ".join(written[:_MOST_NAMED]) + " …" * (len(written) > _MOST_NAMED)
@@ -124,7 +126,7 @@ def show_label(label: Any) -> str:
     return f'"{text}"' if text.isprintable() else ascii(text)
 
 
-def _value(label: Any) -> float | None:
+def _number_of(label: Any) -> float | None:
     """Return the value of a label that is, or is written as, a number."""
     if isinstance(label, str):
         return float(label) if _NUMBER.fullmatch(label) else None

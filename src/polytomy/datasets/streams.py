@@ -40,7 +40,7 @@ class Stream:
 
     def reader(self, *, is_last: bool = False) -> io.BufferedReader:
         """Return a reader from the start of the stream; what the last one reads is not kept."""
-        return io.BufferedReader(_Reader(self._file, self._head, is_last=is_last))
+        return io.BufferedReader(_StreamReader(self._file, self._head, is_last=is_last))
 
 
 Source = str | os.PathLike[str] | Stream
@@ -62,7 +62,7 @@ def open_source(path: Source) -> Source:
     return path if stat.S_ISREG(mode) else Stream(Path(path).open("rb"), os.fspath(path))
 
 
-class _Reader(io.RawIOBase):
+class _StreamReader(io.RawIOBase):
     """Reads the kept start of a stream, then the stream itself."""
 
     def __init__(self, file: BinaryIO, head: bytearray, *, is_last: bool) -> None:

@@ -12,7 +12,7 @@ from polytomy.datasets.categories import CategoryIndex
 from polytomy.datasets.label_index import LabelIndex
 from polytomy.datasets.located_errors import error_at
 
-__all__ = ["RawBlock", "Table", "check_finite"]
+__all__ = ["RawBlock", "SampleTable", "check_finite"]
 
 
 class RawBlock(NamedTuple):
@@ -30,13 +30,13 @@ class RawBlock(NamedTuple):
     row_numbers: NDArray[np.int64]
 
 
-class Table(Protocol):
+class SampleTable(Protocol):
     """A file of samples.
 
     Attributes
     ----------
     n_features : number of columns of a block's X
-    n_rows : number of rows; None if only reading all of them tells
+    n_rows : number of rows; None if it is known only after reading all of them
     bytes_per_row : approximate size of a row of X
     feature_names : names of the features; None if the file has no names
     label_index : labels that the label numbers of blocks stand for

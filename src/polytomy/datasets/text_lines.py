@@ -103,15 +103,15 @@ def _chunks(path: Source, is_last: bool) -> Iterator[tuple[list[bytes], int]]:
                     what = f"the line is longer than the limit of {LONGEST_LINE:,} bytes"
                     raise error_at(os.fspath(path), what, line=first)
                 continue
-            lines = _split(rest[:end])
+            lines = _split_lines(rest[:end])
             rest = rest[end:]
             yield lines, first
             first += len(lines)
     if rest:
-        yield _split(rest), first
+        yield _split_lines(rest), first
 
 
-def _split(text: bytes) -> list[bytes]:
+def _split_lines(text: bytes) -> list[bytes]:
     """Return the lines of a text with any kind of line ends."""
     if b"\r" in text:
         text = text.replace(b"\r\n", b"\n").replace(b"\r", b"\n")

@@ -42,7 +42,7 @@ def join_blocks(source: str, blocks: Iterable[RawBlock], n_rows: int | None) -> 
     ----------
     source : name of the file, for messages
     blocks : blocks of the table, at least one
-    n_rows : number of rows, or None if only reading all of them tells
+    n_rows : number of rows; None if it is known only after reading all of them
     """
     parts: list[Any] = []
     labels: list[NDArray[np.intp]] = []
@@ -69,11 +69,11 @@ def join_blocks(source: str, blocks: Iterable[RawBlock], n_rows: int | None) -> 
         raise DataError(f"{source}: the file has no rows")
     if whole is not None and n_read < len(whole):
         raise DataError(f"{source}: the file declares {n_rows} rows but has {n_read}")
-    X = _stacked(parts) if whole is None else whole
+    X = _join_parts(parts) if whole is None else whole
     return RawBlock(X, np.concatenate(labels) if labels else None, np.concatenate(rows))
 
 
-def _stacked(parts: list[Any]) -> Any:
+def _join_parts(parts: list[Any]) -> Any:
     """Return the rows of all parts; parts are removed from the list as they are copied."""
     if len(parts) == 1:
         return parts[0]

@@ -111,25 +111,25 @@ def _choose_rows(
 ) -> NDArray[np.int8]:
     """Return the chosen rows, in the order in which they were chosen."""
     counts = dichotomies.samples.counts
-    splits = [_split(row, dichotomies) for row in candidates]
+    splits = [_split_by_row(row, dichotomies) for row in candidates]
     costs = [counts[row != 0].sum() for row in candidates]
     doubt = np.ones((len(counts), len(counts)))  # between two classes, given the rows chosen so far
     chosen: list[int] = []
-    # Doubt only decreases, and with it the worth of a row: an old worth is an upper bound. So only
-    # the row with the largest worth is ever evaluated again.
-    worth, is_new = np.full(len(candidates), np.inf), np.zeros(len(candidates), dtype=bool)
+    # Doubt only decreases, and so does the gain of a row: an old gain is an upper bound. So only
+    # the row with the largest gain is evaluated again.
+    gain, is_new = np.full(len(candidates), np.inf), np.zeros(len(candidates), dtype=bool)
     while len(chosen) < len(candidates) and (
         len(chosen) < n_wanted or not _is_code(candidates, chosen)
     ):
-        best = int(np.argmax(worth))
+        best = int(np.argmax(gain))
         if not is_new[best]:
-            worth[best] = splits[best].removed_from(doubt) / costs[best]
+            gain[best] = splits[best].removed_from(doubt) / costs[best]
             is_new[best] = True
             continue
         negative, positive, remaining = splits[best]
         doubt[np.ix_(negative, positive)] *= remaining
         doubt[np.ix_(positive, negative)] *= remaining.T
-        worth[best] = -np.inf
+        gain[best] = -np.inf
         is_new[:] = False
         chosen.append(best)
     return np.array([candidates[i] for i in chosen])
@@ -142,7 +142,7 @@ def _is_code(candidates: list[NDArray[np.int8]], chosen: list[int]) -> bool:
     return bool(matrix.any(axis=0).all()) and n_distinct == matrix.shape[1]
 
 
-def _split(row: NDArray[np.int8], dichotomies: Dichotomies) -> _Split:
+def _split_by_row(row: NDArray[np.int8], dichotomies: Dichotomies) -> _Split:
     """Return the two sides of a row, and the doubt that remains between their classes.
 
     It is twice the probability that two samples, one from each class, are put on the same side:

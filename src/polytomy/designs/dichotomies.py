@@ -26,7 +26,7 @@ _FOURIER_FEATURES = 200
 _RIDGE = 0.1
 
 
-class _Model(Protocol):
+class _ScoringModel(Protocol):
     """A kind of binary classifier that scores samples it was not trained on."""
 
     def held_out(
@@ -70,7 +70,7 @@ class Dichotomies:
         self.samples, class_weights = _subsample(samples, random)
         folds = self.samples.draw_ranks(random) % n_folds
         self.weights: NDArray[np.float64] = class_weights[self.samples.class_indices]
-        self._model: _Model
+        self._model: _ScoringModel
         if estimator is None:
             self._model = _SharedRidge(self.samples, folds, n_folds, class_weights, random)
         else:

@@ -91,7 +91,7 @@ def _moments(samples: ClassSamples) -> _Moments:
     return _Moments(samples.counts.astype(np.float64), np.array(sums), np.array(squares))
 
 
-def _information(positive: _Moments, every: _Moments) -> NDArray[np.float64]:
+def _mutual_information(positive: _Moments, every: _Moments) -> NDArray[np.float64]:
     """Return the mean information of the features about the sides, for each +1 side."""
     negative = _Moments(*(whole - part for whole, part in zip(every, positive, strict=True)))
     sides = [side.counts / every.counts * side.entropy() for side in (negative, positive)]
@@ -107,7 +107,7 @@ def _most_informative(moments: _Moments, random: np.random.Generator) -> NDArray
         # The first class is always on the −1 side, so that no split occurs twice.
         splits = (np.arange(1, 1 << (n - 1))[:, np.newaxis] >> np.arange(n - 1) & 1).astype(bool)
         splits = np.column_stack([np.zeros(len(splits), dtype=bool), splits])
-        values = _information(_Moments(*(splits.astype(float) @ m for m in moments)), every)
+        values = _mutual_information(_Moments(*(splits.astype(float) @ m for m in moments)), every)
         best: NDArray[np.bool_] = splits[np.argmax(values)]
         return best
     found = [_climb(random.permutation(n) < n // 2, moments, every) for _ in range(_STARTS)]
@@ -126,7 +126,7 @@ def _climb(
         moved = _Moments(
             *((is_positive.astype(float) @ m + (signs * m.T).T)[can_move] for m in moments)
         )
-        values = _information(moved, every)
+        values = _mutual_information(moved, every)
         if values.max() <= value + _LEAST_GAIN:
             return is_positive, value
         value = float(values.max())

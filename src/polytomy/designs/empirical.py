@@ -11,6 +11,7 @@ from polytomy.designs.trees import Nested, from_tree
 from polytomy.distances.option import DistanceArgument, compute_distances
 from polytomy.errors import Argument, ArgumentError
 from polytomy.inputs.class_samples import group_samples
+from polytomy.inputs.suggestions import did_you_mean
 from polytomy.scheme import Scheme
 
 __all__ = ["LINKAGES", "empirical_tree", "separability_tree"]
@@ -54,7 +55,10 @@ def empirical_tree(
     }
     """
     if linkage not in LINKAGES:
-        raise ArgumentError(Argument("linkage", linkage), f" is not one of {', '.join(LINKAGES)}.")
+        raise ArgumentError(
+            Argument("linkage", linkage),
+            f" is not one of {', '.join(LINKAGES)}.{did_you_mean(linkage, LINKAGES)}",
+        )
     is_recomputed = linkage == "recomputed"
     if is_recomputed and not (isinstance(distance, str) or callable(distance)):
         raise ArgumentError(

@@ -174,7 +174,7 @@ def orthogonal(
 ) -> Scheme:
     """Return a scheme whose code has orthogonal columns, from a Hadamard matrix (Mills 2019).
 
-    Two or three classes have no such code; theirs has equiangular columns.
+    Two or three classes have no such code; they get one with equiangular columns.
 
     Parameters
     ----------

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from difflib import get_close_matches
 from inspect import signature
 from typing import Any, NamedTuple
 
@@ -23,6 +22,7 @@ from polytomy.designs.classes import class_labels
 from polytomy.errors import Argument, ArgumentError
 from polytomy.inputs.random_states import RandomState
 from polytomy.inputs.renamed import renamed_arguments
+from polytomy.inputs.suggestions import did_you_mean
 from polytomy.scheme import Scheme
 from polytomy.scheme.ensemble import SchemeEnsemble
 
@@ -131,9 +131,9 @@ def find_design(name: str) -> Design:
             "Train with it as the scheme instead."
         )
     if not isinstance(name, str) or name not in known:
-        near = get_close_matches(str(name), known, n=1)
-        hint = f" Did you mean {near[0]!r}?" if near else ""
-        raise ArgumentError(f"{name!r} is not a design. Use one of {', '.join(known)}.{hint}")
+        raise ArgumentError(
+            f"{name!r} is not a design. Use one of {', '.join(known)}.{did_you_mean(name, known)}"
+        )
     return known[name]
 
 

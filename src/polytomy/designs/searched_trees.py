@@ -126,15 +126,15 @@ def evolved_tree(
     first = _good_guesses(samples)
     while len(first) < population:
         first.append(random_tree(n_classes, random_state=random))
-    losses = {tree: _loss(tree, dichotomies) for tree in map(_tree_of, first)}
+    losses = {tree: _tree_loss(tree, dichotomies) for tree in map(_nest_tuples, first)}
     living = sorted(losses.items(), key=_second)
     for _ in range(generations if n_classes > 2 else 0):
         children = {
-            child: _loss(child, dichotomies)
+            child: _tree_loss(child, dichotomies)
             for child in (_child(living, random) for _ in range(population))
         }
         living = sorted({**dict(living), **children}.items(), key=_second)[:population]
-    return from_tree(_with_labels(living[0][0], samples.classes), name=name)
+    return from_tree(_replace_by_labels(living[0][0], samples.classes), name=name)
 
 
 def _second(pair: tuple[_Tree, float]) -> float:
@@ -148,7 +148,7 @@ def _good_guesses(samples: ClassSamples) -> list[Scheme]:
     return [furthest_centroid_tree(X, y), empirical_tree(X, y), separability_tree(X, y)]
 
 
-def _tree_of(scheme: Scheme) -> _Tree:
+def _nest_tuples(scheme: Scheme) -> _Tree:
     """Return a tree over 0, 1, … as nested tuples."""
     built: dict[int, _Tree] = {}
     for position in range(len(scheme.nodes) - 1, -1, -1):
@@ -159,10 +159,10 @@ def _tree_of(scheme: Scheme) -> _Tree:
     return built[0] if built else scheme.classes[0]
 
 
-def _with_labels(tree: _Tree, labels: tuple[Any, ...]) -> Nested:
+def _replace_by_labels(tree: _Tree, labels: tuple[Any, ...]) -> Nested:
     if not isinstance(tree, tuple):
         return labels[tree]
-    return [_with_labels(tree[0], labels), _with_labels(tree[1], labels)]
+    return [_replace_by_labels(tree[0], labels), _replace_by_labels(tree[1], labels)]
 
 
 def _members(tree: _Tree) -> list[int]:
@@ -178,7 +178,7 @@ def _subtrees(tree: _Tree) -> list[_Tree]:
     return [tree, *_subtrees(tree[0]), *_subtrees(tree[1])]
 
 
-def _loss(tree: _Tree, dichotomies: Dichotomies) -> float:
+def _tree_loss(tree: _Tree, dichotomies: Dichotomies) -> float:
     return sum(
         dichotomies.loss(_members(node[0]), _members(node[1]))
         for node in _subtrees(tree)

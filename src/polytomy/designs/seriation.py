@@ -9,6 +9,7 @@ from scipy.linalg import eigh
 from scipy.spatial.distance import squareform
 
 from polytomy.errors import Argument, ArgumentError
+from polytomy.inputs.suggestions import did_you_mean
 
 __all__ = ["METHODS", "path_length", "seriate", "without_noise"]
 
@@ -42,7 +43,10 @@ def seriate(matrix: NDArray[np.float64], method: str = "auto") -> NDArray[np.int
     array([0, 2, 1])
     """
     if method not in METHODS:
-        raise ArgumentError(Argument("method", method), f" is not one of {', '.join(METHODS)}.")
+        raise ArgumentError(
+            Argument("method", method),
+            f" is not one of {', '.join(METHODS)}.{did_you_mean(method, METHODS)}",
+        )
     n = len(matrix)
     if method == "exact" and n > _MOST_EXACT:
         raise ArgumentError(

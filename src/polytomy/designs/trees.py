@@ -122,10 +122,10 @@ def random_tree(
     }
     """
     labels = class_labels(classes)
-    return from_tree(_drawn(labels, as_generator(random_state)), name=name)
+    return from_tree(_draw_tree(labels, as_generator(random_state)), name=name)
 
 
-def _drawn(labels: Sequence[Any], random: np.random.Generator) -> Nested:
+def _draw_tree(labels: Sequence[Any], random: np.random.Generator) -> Nested:
     """Return nested lists, grown by adding one leaf at a time at a random place.
 
     A place is a leaf, an inner list or the root. Replacing it by the pair of itself and the new

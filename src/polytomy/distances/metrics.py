@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ from scipy.spatial.distance import cdist
 
 from polytomy.errors import Argument, ArgumentError, DataError, PythonOnly
 from polytomy.inputs.class_samples import ClassSamples, Rows
+from polytomy.inputs.suggestions import did_you_mean
 
 __all__ = ["METRICS", "SampleMetric", "check_metric"]
 
@@ -33,10 +33,9 @@ _CANCELLED = 1e-3
 def check_metric(metric: str) -> str:
     """Return the name of a metric, or raise ArgumentError that suggests a similar one."""
     if not isinstance(metric, str) or metric not in METRICS:
-        near = get_close_matches(str(metric), METRICS, n=1)
-        hint = f" Did you mean {near[0]!r}?" if near else ""
         raise ArgumentError(
-            Argument("metric", metric), f" is not one of {', '.join(METRICS)}.{hint}"
+            Argument("metric", metric),
+            f" is not one of {', '.join(METRICS)}.{did_you_mean(metric, METRICS)}",
         )
     return metric
 
@@ -93,17 +92,17 @@ class SampleMetric:
 
 
 def _sparse_euclidean(A: Rows, B: Rows) -> NDArray[np.float64]:
-    norms = np.add.outer(_squares(A), _squares(B))
+    norms = np.add.outer(_squared_norms(A), _squared_norms(B))
     squares = norms - 2 * (A @ B.T).toarray()
     rows, columns = np.nonzero(squares <= _CANCELLED * norms)
     width = max(1, int(A.nnz / max(1, A.shape[0])) + int(B.nnz / max(1, B.shape[0])))
     step = max(1, _BLOCK_BYTES // (16 * width))
     for start in range(0, len(rows), step):
         few = slice(start, start + step)
-        squares[rows[few], columns[few]] = _squares(A[rows[few]] - B[columns[few]])
+        squares[rows[few], columns[few]] = _squared_norms(A[rows[few]] - B[columns[few]])
     distances: NDArray[np.float64] = np.sqrt(squares)
     return distances
 
 
-def _squares(rows: Rows) -> NDArray[np.float64]:
+def _squared_norms(rows: Rows) -> NDArray[np.float64]:
     return np.asarray(rows.multiply(rows).sum(axis=1)).ravel()

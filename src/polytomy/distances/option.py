@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from difflib import get_close_matches
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -17,6 +16,7 @@ from polytomy.distances.separability import separability
 from polytomy.errors import Argument, ArgumentError
 from polytomy.inputs.class_samples import group_samples
 from polytomy.inputs.renamed import renamed_arguments
+from polytomy.inputs.suggestions import did_you_mean
 
 __all__ = ["DISTANCES", "DistanceArgument", "compute_distances"]
 
@@ -55,10 +55,9 @@ def compute_distances(distance: DistanceArgument, X: Any, y: ArrayLike) -> Class
     """
     if isinstance(distance, str):
         if distance not in DISTANCES:
-            near = get_close_matches(distance, DISTANCES, n=1)
-            hint = f" Did you mean {near[0]!r}?" if near else ""
             raise ArgumentError(
-                Argument("distance", distance), f" is not one of {', '.join(DISTANCES)}.{hint}"
+                Argument("distance", distance),
+                f" is not one of {', '.join(DISTANCES)}.{did_you_mean(distance, DISTANCES)}",
             )
         return DISTANCES[distance](X, y)
     if callable(distance) and not isinstance(distance, ClassDistances):

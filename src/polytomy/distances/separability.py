@@ -35,7 +35,7 @@ def separability(
     X : array, sparse matrix or frame of shape (n_samples, n_features)
     y : array of shape (n_samples,), labels of any kind
     estimator : classifier, preferably with predict_proba; by default a linear discriminant with
-        ridge (Fisher 1936; Friedman 1989), which costs one small matrix inverse a fold, and on
+        ridge (Fisher 1936; Friedman 1989), which costs one small matrix inverse per fold, and on
         sparse data uses a projection to 100 random directions (Johnson and Lindenstrauss 1984)
     cv : number of stratified folds
     random_state : int, generator or None, for the folds and the projection

@@ -13,10 +13,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from polytomy.banks.kernel_machines import KernelMember, kernel_member
+from polytomy.banks.kernel_machines import KernelMember, kernel_member, pool_vectors
 from polytomy.banks.linear_models import LinearMember, linear_member
 from polytomy.banks.scaling import Scaling
-from polytomy.banks.vector_union import Pool, pool_by_bytes, pool_by_index
 from polytomy.binary import Output, TrainedBinary
 from polytomy.calibration.calibrators import IsotonicCalibrator, LogisticMap
 from polytomy.errors import Argument, ArgumentError
@@ -169,7 +168,7 @@ def _kernel_scores(
             for member, each in zip(members, maps, strict=True)
         ]
     )
-    pool = _pool_of(members)
+    pool = pool_vectors(members)
     if not len(pool.rows):
         return graph.repeat(intercepts, X)
     coefficients = np.zeros((len(pool.rows), len(members)))
@@ -180,13 +179,6 @@ def _kernel_scores(
     samples = scale_samples(X, members[0].scaling)
     values = _kernel_values(graph, samples, members[0].kernel, vectors)
     return values @ coefficients + intercepts
-
-
-def _pool_of(members: Sequence[KernelMember]) -> Pool:
-    supports = [member.support for member in members if member.support is not None]
-    if supports:
-        return pool_by_index(members[0].vectors, supports)
-    return pool_by_bytes([member.vectors for member in members])
 
 
 def _kernel_values(graph: Graph, X: Value, function: KernelFunction, vectors: Floats) -> Value:

@@ -13,10 +13,10 @@ from polytomy.codes import CodingMatrix
 from polytomy.codes.structure import pair_of_each_row
 from polytomy.export.graph import Graph, Value
 
-__all__ = ["couple_pairs", "project_answers", "regress_isotonic"]
+__all__ = ["export_isotonic", "export_pair_coupling", "export_projection"]
 
 
-def project_answers(graph: Graph, decisions: Value, code: CodingMatrix) -> Value:
+def export_projection(graph: Graph, decisions: Value, code: CodingMatrix) -> Value:
     """Return the probabilities of an equiangular code: the nearest point of the simplex.
 
     With x in descending order and t_j = (x_1 + … + x_j − 1)/j, the threshold is the largest t_j:
@@ -32,7 +32,7 @@ def project_answers(graph: Graph, decisions: Value, code: CodingMatrix) -> Value
     return graph.add("Relu", points - thresholds.max(axis=1))
 
 
-def regress_isotonic(graph: Graph, decisions: Value, code: CodingMatrix) -> Value:
+def export_isotonic(graph: Graph, decisions: Value, code: CodingMatrix) -> Value:
     """Return the probabilities of an adjacent code: steps of an isotonic regression.
 
     The value at cut c is the maximum over a ≤ c of the minimum over b ≥ c of the mean of the
@@ -70,7 +70,7 @@ def regress_isotonic(graph: Graph, decisions: Value, code: CodingMatrix) -> Valu
     return graph.add("Relu", levels @ steps + top)
 
 
-def couple_pairs(graph: Graph, decisions: Value, code: CodingMatrix) -> Value:
+def export_pair_coupling(graph: Graph, decisions: Value, code: CodingMatrix) -> Value:
     """Return the probabilities of a one-vs-one code: x/sum(x) for (QᵀQ + 11ᵀ)x = 1.
 
     ONNX has no operator for linear systems, so a loop eliminates one class after another for all

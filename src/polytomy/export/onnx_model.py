@@ -11,15 +11,17 @@ from numpy.typing import NDArray
 from polytomy.banks.scaling import Scaling, peel_scalers
 from polytomy.classifier import PolytomyClassifier
 from polytomy.composition import Composition
-from polytomy.errors import Argument, ArgumentError
+from polytomy.errors import ArgumentError
 from polytomy.export.binary_graphs import answer_binaries, scale_samples
 from polytomy.export.graph import Graph, Value, import_onnx
 from polytomy.export.solver_graph import check_exportable_solver, score_classes
+from polytomy.inputs.choices import PRECISIONS
+from polytomy.inputs.parameters import Parameter
 from polytomy.inputs.pipelines import split_pipeline
 
 __all__ = ["to_onnx"]
 
-_PRECISIONS = ("float32", "float64")
+_DTYPE = Parameter("dtype", choices=PRECISIONS)
 
 
 def to_onnx(classifier: Any, *, dtype: str = "float32") -> Any:
@@ -58,8 +60,7 @@ def to_onnx(classifier: Any, *, dtype: str = "float32") -> Any:
     >>> [output.name for output in model.graph.output]
     ['label', 'probabilities']
     """
-    if dtype not in _PRECISIONS:
-        raise ArgumentError(Argument("dtype"), f' must be "float32" or "float64"; got "{dtype}"')
+    _DTYPE.check(dtype)
     import_onnx()
     scaling, core = _split_scaling(classifier)
     composition: Composition = core.composition_

@@ -12,7 +12,11 @@ from polytomy.codes import CodingMatrix
 from polytomy.composition.arrangement import Arrangement
 from polytomy.errors import Argument, ArgumentError, PythonOnly
 from polytomy.export.graph import Graph, Value
-from polytomy.export.least_squares_graph import couple_pairs, project_answers, regress_isotonic
+from polytomy.export.least_squares_graph import (
+    export_isotonic,
+    export_pair_coupling,
+    export_projection,
+)
 from polytomy.scheme import ClassRef, Scheme
 from polytomy.solvers.least_squares import algorithms_for
 from polytomy.solvers.nested import flatten_code
@@ -21,9 +25,9 @@ __all__ = ["check_exportable_solver", "score_classes"]
 
 #: The algorithms for least squares that can be written as graphs; trees are handled below.
 _NODE_SOLVERS: dict[str, Callable[[Graph, Value, CodingMatrix], Value]] = {
-    "isotonic": regress_isotonic,
-    "projection": project_answers,
-    "pairwise": couple_pairs,
+    "isotonic": export_isotonic,
+    "projection": export_projection,
+    "pairwise": export_pair_coupling,
 }
 _SOLVERS = ("least-squares", "voting", "hamming")
 
@@ -114,7 +118,7 @@ def _solve_scheme(graph: Graph, decisions: Value, scheme: Scheme) -> Value:
     if tree_rows:
         sides = np.tile([-0.5, 0.5], len(tree_rows) // 2)
         shares.insert(0, decisions.take(np.array(tree_rows), axis=1) * sides + 0.5)
-    return _multiply_down(graph, graph.join(shares), np.array(above), np.array(at_class))
+    return _multiply_factors_above(graph, graph.join(shares), np.array(above), np.array(at_class))
 
 
 def _n_alone(node: Any) -> int:
@@ -134,7 +138,7 @@ def _solve_node(graph: Graph, decisions: Value, code: CodingMatrix, number: int)
     return _NODE_SOLVERS[algorithm](graph, decisions, code)
 
 
-def _multiply_down(
+def _multiply_factors_above(
     graph: Graph, factors: Value, above: NDArray[np.intp], at_class: NDArray[np.intp]
 ) -> Value:
     """Return for each class the product of its factor and all factors above it.

@@ -11,7 +11,8 @@ __all__ = ["did_you_mean"]
 def did_you_mean(text: object, choices: Iterable[str]) -> str:
     """Return a sentence that suggests the nearest choice, with a space before it, or nothing.
 
-    A choice is near if it is spelt almost the same, or if the text abbreviates it.
+    A choice is near if it is spelt almost the same, or if the text abbreviates it. Case does not
+    matter.
 
     Examples
     --------
@@ -24,12 +25,14 @@ def did_you_mean(text: object, choices: Iterable[str]) -> str:
     """
     if not isinstance(text, str) or not text:
         return ""
-    choices = list(choices)
-    near = get_close_matches(text.lower(), choices, n=1)
-    near = near or [choice for choice in choices if _abbreviates(text.lower(), choice)][:1]
-    return f' Did you mean "{near[0]}"?' if near else ""
+    folded = text.lower()
+    by_folded = {choice.lower(): choice for choice in choices}
+    near = get_close_matches(folded, by_folded, n=1)
+    near = near or [choice for choice in by_folded if _abbreviates(folded, choice)][:1]
+    return f' Did you mean "{by_folded[near[0]]}"?' if near else ""
 
 
 def _abbreviates(text: str, name: str) -> bool:
     letters = iter(name)
-    return text[0] == name[0] and all(letter in letters for letter in text)
+    is_long_enough = len(text) > 1
+    return is_long_enough and text[0] == name[:1] and all(letter in letters for letter in text)

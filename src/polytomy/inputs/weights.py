@@ -9,8 +9,19 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from polytomy.errors import Argument, ArgumentError
+from polytomy.inputs.choices import BALANCED_PER_PARTITION, CLASS_WEIGHTS
+from polytomy.inputs.parameters import Parameter
 
-__all__ = ["check_weights", "class_weights"]
+__all__ = ["CLASS_WEIGHT", "check_weights", "class_weights"]
+
+CLASS_WEIGHT = Parameter(
+    "class_weight",
+    "a dict of labels and weights",
+    lambda value: isinstance(value, Mapping),
+    CLASS_WEIGHTS,
+    allows_none=True,
+)
+"""The parameter `class_weight`."""
 
 
 def check_weights(sample_weight: ArrayLike | None, n_samples: int) -> NDArray[np.float64]:
@@ -51,15 +62,9 @@ def class_weights(
     array([2., 1., 1.])
     """
     weight = None if sample_weight is None else check_weights(sample_weight, len(class_indices))
-    is_text = isinstance(class_weight, str)
-    if class_weight is None or (is_text and class_weight == "balanced-per-partition"):
+    CLASS_WEIGHT.check(class_weight)
+    if class_weight is None or class_weight == BALANCED_PER_PARTITION:
         return weight
-    if not isinstance(class_weight, Mapping) and not (is_text and class_weight == "balanced"):
-        raise ArgumentError(
-            Argument("class_weight", class_weight),
-            ' is not known. Use a dict of labels and weights, "balanced", "balanced-per-partition" '
-            "or None.",
-        )
     if isinstance(class_weight, Mapping):
         unknown = [label for label in class_weight if label not in classes.tolist()]
         if unknown:

@@ -1,7 +1,7 @@
 """Control text to syntax tree and back; `polytomy.scheme` gives it meaning."""
 
 from polytomy.language.parser import MAX_CHARACTERS, parse_text
-from polytomy.language.printer import print_text
+from polytomy.language.printer import print_branch
 from polytomy.language.span import Report, Source, Span
 
-__all__ = ["MAX_CHARACTERS", "Report", "Source", "Span", "parse_text", "print_text"]
+__all__ = ["MAX_CHARACTERS", "Report", "Source", "Span", "parse_text", "print_branch"]

@@ -10,7 +10,7 @@ from typing import NamedTuple, TypeAlias
 
 from polytomy.language.span import Span
 
-__all__ = ["Branch", "Coded", "Designed", "Leaf", "Partition", "TwoWay", "Word"]
+__all__ = ["Branch", "Coded", "Designed", "Leaf", "TwoWay", "Word", "WrittenPartition"]
 
 _LONGEST_SHOWN = 40
 
@@ -48,7 +48,7 @@ class Leaf(NamedTuple):
         return self.label.span
 
 
-class Partition(NamedTuple):
+class WrittenPartition(NamedTuple):
     """One dichotomy of branches: ``name 0 1 / 2;``."""
 
     binary: Word
@@ -74,7 +74,7 @@ class TwoWay(NamedTuple):
 class Coded(NamedTuple):
     """Partitions that together decide between branches: ``a 0/1; b 1/2; {x y z}``."""
 
-    partitions: tuple[Partition, ...]
+    partitions: tuple[WrittenPartition, ...]
     branches: tuple[Branch, ...]
     span: Span
 

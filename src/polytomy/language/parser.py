@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from polytomy.errors import ControlError, Problem
 from polytomy.language.lexer import Kind, Token, find_lone_surrogate, tokenize
-from polytomy.language.nodes import Branch, Coded, Designed, Leaf, Partition, TwoWay, Word
+from polytomy.language.nodes import Branch, Coded, Designed, Leaf, TwoWay, Word, WrittenPartition
 from polytomy.language.span import Report, Source, Span
 
 __all__ = ["MAX_CHARACTERS", "parse_text"]
@@ -52,7 +52,10 @@ class _Frame:
     __slots__ = ("branches", "head", "n_problems", "opened")
 
     def __init__(
-        self, head: Word | tuple[Partition, ...] | _Design | None, opened: Token, n_problems: int
+        self,
+        head: Word | tuple[WrittenPartition, ...] | _Design | None,
+        opened: Token,
+        n_problems: int,
     ) -> None:
         self.head = head
         self.opened = opened
@@ -78,7 +81,7 @@ class _Parser:
         self.branches = self.top  # those of the innermost open brace
         self.words: list[Token] = []  # not yet known to be classes, a binary or indices
         self.slashes: list[tuple[int, Token]] = []  # number of words before each
-        self.partitions: list[Partition] = []  # waiting for their brace
+        self.partitions: list[WrittenPartition] = []  # waiting for their brace
         self.design: _Design | None = None  # waiting for its brace
 
     def parse(self) -> list[Branch]:
@@ -126,7 +129,7 @@ class _Parser:
 
     def _read_partition(
         self, words: list[Token], slashes: list[tuple[int, Token]], semicolon: Token
-    ) -> Partition | None:
+    ) -> WrittenPartition | None:
         if not slashes:
             message = "a partition needs '/' between its two sides: name 0 1 / 2;"
             self._complain(words[0], message)
@@ -149,7 +152,9 @@ class _Parser:
         if first == cut > 1:
             unexpected.insert(0, words[cut - 1])
         for word in unexpected:
-            message = f"expected the index of a branch, counted from 0; got {_word(word).shown}"
+            message = (
+                f"expected the index of a branch, counted from 0; got {_token_word(word).shown}"
+            )
             self._complain(word, message)
         if unexpected:
             return None
@@ -159,8 +164,8 @@ class _Parser:
             self._complain(place, message)
             return None
         self._add_leaves(words[: first - 1])
-        return Partition(
-            _word(words[first - 1]),
+        return WrittenPartition(
+            _token_word(words[first - 1]),
             tuple([int(word.text) for word in words[first:cut]]),
             tuple([int(word.text) for word in words[cut:]]),
             words[first - 1].start,
@@ -174,7 +179,7 @@ class _Parser:
             self.partitions.append(_BROKEN_PARTITION)
         self._drop_slashes()
         words, self.words = self.words, []
-        head: Word | tuple[Partition, ...] | _Design | None = None
+        head: Word | tuple[WrittenPartition, ...] | _Design | None = None
         if self.design is not None:
             head, self.design = self.design, None
         elif self.partitions:
@@ -189,7 +194,7 @@ class _Parser:
                 )
                 self._complain(binary, message)
             self._add_leaves(words)
-            head = _word(binary)
+            head = _token_word(binary)
         else:
             message = "'{' must follow a binary, partitions or a design: name {a b}, or \"\" {a b}"
             self._complain(brace, message)
@@ -228,10 +233,11 @@ class _Parser:
         assert self.design is not None
         if self.design.binary is not None or token.kind is Kind.INTEGER:
             message = (
-                f"unexpected {_word(token).shown} between a design and its braces; only one name "
+                f"unexpected {_token_word(token).shown} between a design and its braces; only one "
+                "name or specification is allowed there"
             )
-            self._complain(token, message + "or specification is allowed there")
-        self.design.binary = _word(token)
+            self._complain(token, message)
+        self.design.binary = _token_word(token)
 
     def _end(self, end: Token) -> None:
         self._finish_words(end)
@@ -274,13 +280,13 @@ class _Parser:
         if words and self.partitions:
             self._refuse_between(words)
         else:
-            self.branches.extend([Leaf(_word(word)) for word in words])
+            self.branches.extend([Leaf(_token_word(word)) for word in words])
 
     def _refuse_between(self, words: list[Token]) -> None:
         if words:
             message = (
-                f"unexpected {_word(words[0]).shown} between partitions and their branches; put "
-                "the branches in braces right after the last ';'"
+                f"unexpected {_token_word(words[0]).shown} between partitions and their branches; "
+                "put the branches in braces right after the last ';'"
             )
             self._complain(words[0], message)
 
@@ -291,8 +297,8 @@ class _Parser:
         self.slashes = []
 
 
-_BROKEN_PARTITION = Partition(Word("", True, 0, 0), (), (), 0, 0)
+_BROKEN_PARTITION = WrittenPartition(Word("", True, 0, 0), (), (), 0, 0)
 
 
-def _word(token: Token) -> Word:
+def _token_word(token: Token) -> Word:
     return Word(token.text, token.kind is Kind.QUOTED, token.start, token.end)

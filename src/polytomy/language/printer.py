@@ -5,13 +5,13 @@ from __future__ import annotations
 from polytomy.language.lexer import escape_quoted
 from polytomy.language.nodes import Branch, Coded, Designed, Leaf, TwoWay, Word
 
-__all__ = ["print_text", "print_word"]
+__all__ = ["print_branch", "print_word"]
 
 # Deeper levels are not indented further, or the text of a chain would grow quadratically.
 _DEEPEST_INDENT = 20
 
 
-def print_text(branch: Branch) -> str:
+def print_branch(branch: Branch) -> str:
     """Return the control text of a syntax tree, without a line break at the end.
 
     If all branches of a model are classes, they share a line; otherwise each branch has its own.

@@ -38,7 +38,7 @@ def uncertainty_coefficient(
     0.5
     """
     true_labels, predicted_labels, weight = check_predicted_labels(y, predicted, sample_weight)
-    rows, columns = _enumerate(true_labels), _enumerate(predicted_labels)
+    rows, columns = _number_labels(true_labels), _number_labels(predicted_labels)
     joint = np.zeros((rows.max() + 1, columns.max() + 1))
     np.add.at(joint, (rows, columns), weight / weight.sum())
     of_truth = joint.sum(axis=1)
@@ -162,6 +162,6 @@ def _entropy(distribution: NDArray[np.float64]) -> float:
     return -float(np.sum(positive * np.log(positive)))
 
 
-def _enumerate(labels: list[Hashable]) -> NDArray[np.intp]:
+def _number_labels(labels: list[Hashable]) -> NDArray[np.intp]:
     numbers: dict[Hashable, int] = {}
     return np.array([numbers.setdefault(label, len(numbers)) for label in labels], dtype=np.intp)

@@ -11,6 +11,7 @@ from scipy.spatial.distance import squareform
 
 from polytomy.distances import ClassDistances
 from polytomy.errors import Argument, ArgumentError
+from polytomy.inputs.suggestions import did_you_mean
 from polytomy.plots.canvas import INK, PLAIN_TEXT, estimate_length, import_pyplot
 
 __all__ = ["distances"]
@@ -41,7 +42,9 @@ def distances(between: ClassDistances, *, linkage: Linkage = "single", figure: A
         )
     if linkage not in get_args(Linkage):
         raise ArgumentError(
-            Argument("linkage", linkage), f" is unknown. Use one of {', '.join(get_args(Linkage))}."
+            Argument("linkage", linkage),
+            f" is unknown.{did_you_mean(linkage, get_args(Linkage))} Use one of "
+            f"{', '.join(get_args(Linkage))}.",
         )
     n_classes = len(between)
     if n_classes < 2:

@@ -115,8 +115,8 @@ def protocol_section(results: Results) -> Markup:
         "Protocol",
         definition_list(items),
         _custom_pairs(protocol.get("pairs", ())),
-        tag("h3", "Versions") if _versions(results) else None,
-        definition_list(_versions(results).items()),
+        tag("h3", "Versions") if _versions_by_package(results) else None,
+        definition_list(_versions_by_package(results).items()),
         details("Seeds of the trials", _seeds(results)) if _has_seeds(results) else None,
         details("Checksums of the data", _fingerprints(results)) if results.facts else None,
     )
@@ -135,7 +135,7 @@ def _custom_pairs(pairs: Sequence[Mapping[str, Any]]) -> Markup | None:
     )
 
 
-def _versions(results: Results) -> dict[str, str]:
+def _versions_by_package(results: Results) -> dict[str, str]:
     """Return the versions of each package; they may change when a run is continued."""
     found: dict[str, dict[str, None]] = {}
     about = [results.manifest or {}, *results.records]

@@ -30,19 +30,21 @@ _MOST_ERRORS = 8
 def datasets_section(results: Results, names: Mapping[PairName, Name]) -> Markup | None:
     """Return facts, tree, distances, reliability and confusion of every dataset."""
     panels = [
-        Panel(f"dataset-{k}", name, _panel(results, name, names, f"confusion-{k}"))
+        Panel(f"dataset-{k}", name, _dataset_panel(results, name, names, f"confusion-{k}"))
         for k, name in enumerate(results.datasets, 1)
     ]
     return section("datasets", "Datasets", tabs(panels, "Dataset")) if panels else None
 
 
-def _panel(results: Results, dataset: str, names: Mapping[PairName, Name], key: str) -> list[Child]:
+def _dataset_panel(
+    results: Results, dataset: str, names: Mapping[PairName, Name], key: str
+) -> list[Child]:
     facts = (results.facts or {}).get(dataset, {})
     own = [record for record in results.records if record["dataset"] == dataset]
     return [
         _describe(facts, own),
         _tree(facts, dataset),
-        _reliability(results, dataset, names),
+        _reliability_figures(results, dataset, names),
         _confusion(results, dataset, names, key),
     ]
 
@@ -115,7 +117,9 @@ def _order_by_tree(facts: Mapping[str, Any]) -> tuple[Scheme, Floats, list[str]]
     return tree, np.array(facts["distances"], dtype=np.float64)[np.ix_(order, order)], names
 
 
-def _reliability(results: Results, dataset: str, names: Mapping[PairName, Name]) -> Markup | None:
+def _reliability_figures(
+    results: Results, dataset: str, names: Mapping[PairName, Name]
+) -> Markup | None:
     figures = []
     for pair in results.pairs:
         table = results.total("reliability", dataset, pair)

@@ -40,7 +40,7 @@ def draw_confusion(counts: Floats, classes: Sequence[str], label: str) -> Markup
     shades = np.where(is_right, shares, np.clip(1 + np.log10(np.maximum(shares, 1e-3)) / 3, 0, 1))
     levels = np.where(counts > 0, np.ceil(np.maximum(shades, 0.02) * _N_SHADES), 0).astype(int)
     texts = [[f"{value:g}" if value else "" for value in row] for row in counts]
-    return _draw_matrix(
+    return _draw_shaded_matrix(
         [(levels * is_right, "right"), (levels * ~is_right, "wrong")],
         texts, classes, label, ("true class", "predicted class"),
     )  # fmt: skip
@@ -57,10 +57,10 @@ def draw_distances(distances: Floats, classes: Sequence[str], label: str) -> Mar
         [f"{value:.3g}" if is_other[i, k] else "" for k, value in enumerate(row)]
         for i, row in enumerate(distances)
     ]
-    return _draw_matrix([(levels, "near")], texts, classes, label, ("", ""))
+    return _draw_shaded_matrix([(levels, "near")], texts, classes, label, ("", ""))
 
 
-def _draw_matrix(
+def _draw_shaded_matrix(
     layers: Sequence[tuple[NDArray[np.int_], str]],
     texts: Sequence[Sequence[str]],
     classes: Sequence[str],
@@ -136,12 +136,12 @@ def _draw_texts(
             if text:
                 x, y = left + side * (k + 0.5), top + side * (i + 0.5) + 0.35 * size
                 is_on_dark = bool(shades[i, k] > 0.6 * _N_SHADES)
-                groups[is_on_dark].append(tag("text", text, x=_short(x), y=_short(y)))
+                groups[is_on_dark].append(tag("text", text, x=_short_number(x), y=_short_number(y)))
     return tag(
         "g",
         tag("g", groups[False], class_="on-light"),
         tag("g", groups[True], class_="on-dark"),
-        font_size=_short(size),
+        font_size=_short_number(size),
         class_="numbers small" if is_small else "numbers",
     )
 
@@ -150,5 +150,5 @@ def _longest(texts: Sequence[Sequence[str]]) -> int:
     return max(1, *(len(text) for row in texts for text in row))
 
 
-def _short(value: float) -> str:
+def _short_number(value: float) -> str:
     return f"{value:.1f}".removesuffix(".0")

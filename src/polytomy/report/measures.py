@@ -33,14 +33,16 @@ def measures_section(
         Panel(
             f"measure-{table.measure.name}",
             table.measure.title,
-            _panel(results, table, [e for e in beside if e.measure == table.measure.name], names),
+            _measure_panel(
+                results, table, [e for e in beside if e.measure == table.measure.name], names
+            ),
         )
         for table in results.tables()
     ]
     return section("measures", "Measures", tabs(panels, "Measure")) if panels else None
 
 
-def _panel(
+def _measure_panel(
     results: Results, table: Table, beside: Sequence[Beside], names: Mapping[PairName, Name]
 ) -> list[Child]:
     by_place = {(each.dataset, each.pair): each for each in beside}

@@ -8,6 +8,7 @@ from hashlib import sha256
 from importlib.resources import files
 from pathlib import Path
 
+from polytomy.inputs.wording import count_things
 from polytomy.report.background import problems_section, protocol_section, schemes_section
 from polytomy.report.datasets import datasets_section
 from polytomy.report.markup import Markup, join, tag
@@ -122,8 +123,8 @@ def _header(results: Results) -> Markup:
     counts = set(count_trials(results).values())
     repeats = "–".join(map(str, sorted({min(counts), max(counts)}))) if counts else "0"
     facts = [
-        _count(len(results.pairs), "scheme–solver pair"),
-        _count(len(results.datasets), "dataset"),
+        count_things(len(results.pairs), "scheme–solver pair"),
+        count_things(len(results.datasets), "dataset"),
         f"{repeats} trial{'' if counts == {1} else 's'} per dataset",
     ]
     seed = (results.manifest or {}).get("protocol", {}).get("seed")
@@ -135,10 +136,6 @@ def _header(results: Results) -> Markup:
         tag("h1", _TITLE),
         tag("p", " · ".join(facts), class_="lead"),
     )
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def _logo() -> Markup:

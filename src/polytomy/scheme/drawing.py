@@ -57,8 +57,8 @@ def draw_tree(layout: Layout) -> str:
 
 def _headline(node: Node) -> str:
     if node.is_two_way:
-        return _drawn(str(node.binaries[0]))
-    names = [_drawn(str(binary)) for binary in node.binaries[:4]]
+        return _printable_word(str(node.binaries[0]))
+    names = [_printable_word(str(binary)) for binary in node.binaries[:4]]
     shown = " ".join(dict.fromkeys(names)) + (" …" if len(node.binaries) > len(names) else "")
     return f"{len(node.binaries)} partitions over {len(node.branches)} branches: {shown}"
 
@@ -79,7 +79,7 @@ def draw_matrix(layout: Layout) -> str:
         return _drawn_label(layout.classes[0])
     node = layout.nodes[0]
     labels = [_drawn_label(label) for label in layout.classes[:_MOST_COLUMNS]]
-    names = [_drawn(str(binary)) for binary in node.binaries[:_MOST_LINES]]
+    names = [_printable_word(str(binary)) for binary in node.binaries[:_MOST_LINES]]
     width = max(map(len, names))
     lines = [" " * width + " " + "| " * column + label for column, label in enumerate(labels)]
     for name, row in zip(names, node.code.matrix[:_MOST_LINES, :_MOST_COLUMNS], strict=True):
@@ -92,9 +92,9 @@ def draw_matrix(layout: Layout) -> str:
 
 
 def _drawn_label(label: Label) -> str:
-    return _drawn(print_word(label_to_word(label)))
+    return _printable_word(print_word(label_to_word(label)))
 
 
-def _drawn(written: str) -> str:
+def _printable_word(written: str) -> str:
     """Return a word of a control text without line breaks, and cut if it is very long."""
     return printable(written if len(written) <= _LONGEST_WORD else written[:_LONGEST_WORD] + "…")

@@ -58,14 +58,14 @@ def unfold_layout(layout: Layout) -> Layout:
             continue
         if isinstance(item, NodeRef):
             position = item.index
-            row = int(_tree_of(layout.nodes[position]).order[0])
+            row = int(_require_tree(layout.nodes[position]).order[0])
         else:
             position, row = item
         node = layout.nodes[position]
         children: list[BranchRef] = []
         siblings.append(NodeRef(len(nodes)))
         nodes.append((Node((node.binaries[row],), TWO_WAY, ()), children))
-        left, right = _tree_of(node).children[row].tolist()
+        left, right = _require_tree(node).children[row].tolist()
         waiting.extend(
             (node.branches[~child] if child < 0 else (position, child), children)
             for child in (right, left)
@@ -76,7 +76,7 @@ def unfold_layout(layout: Layout) -> Layout:
     )
 
 
-def _tree_of(node: Node) -> TreeShape:
+def _require_tree(node: Node) -> TreeShape:
     tree = node.code.tree
     if tree is None:
         raise SchemeError(

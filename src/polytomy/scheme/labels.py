@@ -44,10 +44,10 @@ def _bare_word_value(text: str) -> Label:
     if len(text) > 30 or not _NUMBER.fullmatch(text):
         return text
     value = float(text) if "." in text or "e" in text else int(text)
-    return value if str(value) == text and _fits(value) else text
+    return value if str(value) == text and _is_representable(value) else text
 
 
-def _fits(value: int | float) -> bool:
+def _is_representable(value: int | float) -> bool:
     if isinstance(value, float):
         return math.isfinite(value)
     return -(2**63) <= value < 2**64
@@ -80,9 +80,9 @@ def normalize_label(value: Any) -> Label:
         return normalize_label(str.__str__(label))
     if isinstance(label, bool):
         return label
-    if isinstance(label, int) and _fits(label):
+    if isinstance(label, int) and _is_representable(label):
         return int(label)
-    if isinstance(label, float) and _fits(label):
+    if isinstance(label, float) and _is_representable(label):
         return float(label)
     reason = "a label must be a string, a bool or a finite 64-bit number"
     raise SchemeError(f"{value!r} of type {type(value).__name__} cannot be a class label: {reason}")

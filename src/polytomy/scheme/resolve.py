@@ -10,8 +10,9 @@ import numpy.typing as npt
 
 from polytomy.codes import MAX_ENTRIES, CodingMatrix
 from polytomy.errors import ArgumentError, CodeError, Problem
+from polytomy.inputs.suggestions import did_you_mean
 from polytomy.language.lexer import Kind, tokenize
-from polytomy.language.nodes import Branch, Coded, Designed, Leaf, Partition, TwoWay, Word
+from polytomy.language.nodes import Branch, Coded, Designed, Leaf, TwoWay, Word, WrittenPartition
 from polytomy.language.span import Report, Source, Span
 from polytomy.scheme.expand import SHORT_FORMS
 from polytomy.scheme.labels import Label, word_to_label
@@ -147,10 +148,11 @@ class _Resolver:
     def _designed(self, branch: Designed) -> CodingMatrix:
         try:
             if branch.design not in SHORT_FORMS:
-                known = ", ".join(f"@{name}" for name in SHORT_FORMS)
+                known = [f"@{name}" for name in SHORT_FORMS]
                 raise ArgumentError(
                     f"@{Word(branch.design, False, 0, 0).shown} is not a design; the designs are "
-                    f"{known}. To write a tree, nest braces"
+                    f"{', '.join(known)}.{did_you_mean(f'@{branch.design}', known)} To write a "
+                    "tree, nest braces"
                 )
             code = SHORT_FORMS[branch.design].expand(len(branch.branches))
         except ArgumentError as error:
@@ -169,7 +171,7 @@ class _Resolver:
             self._translate(error, branch)
             return TWO_WAY
         if code.n_classes <= _MOST_BRANCHES_CHECKED and not code.is_determined:
-            names = _listed([_shown(branch.branches[i], i) for i in code.undetermined])
+            names = _list_names([_shown(branch.branches[i], i) for i in code.undetermined])
             message = (
                 f"the partitions do not determine how probability is shared among {names}; add "
                 "partitions that separate them"
@@ -236,14 +238,14 @@ class _Resolver:
                 if len(names) == 1:
                     message = f"{names[0]} is in no partition; add its index to one"
                 else:
-                    message = f"no partition separates {_listed(names)}; add one that does"
+                    message = f"no partition separates {_list_names(names)}; add one that does"
                 self.report.add(span, message)
             else:
                 row = problem.rows[0] if problem.rows else 0
                 self.report.add(branch.partitions[row].span, str(problem))
 
 
-def _index_places(source: Source, partition: Partition) -> list[tuple[int, Span]]:
+def _index_places(source: Source, partition: WrittenPartition) -> list[tuple[int, Span]]:
     """Return the indices of a partition with their positions.
 
     The syntax tree does not store the positions of indices, because nearly all are right. So the
@@ -264,7 +266,7 @@ def _shown(branch: Branch, index: int) -> str:
     return f"branch {index}"
 
 
-def _listed(names: list[str]) -> str:
+def _list_names(names: list[str]) -> str:
     if len(names) > _MOST_NAMED:
         names = [*names[:_MOST_NAMED], f"{len(names) - _MOST_NAMED:,} more"]
     return ", ".join(names[:-1]) + " and " + names[-1]

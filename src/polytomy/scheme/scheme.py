@@ -11,7 +11,7 @@ import numpy as np
 
 from polytomy.codes import CodingMatrix
 from polytomy.errors import SchemeError
-from polytomy.language import print_text
+from polytomy.language import print_branch
 from polytomy.language.lexer import find_lone_surrogate, is_name
 from polytomy.scheme.drawing import draw_matrix, draw_tree
 from polytomy.scheme.flatten import flatten_layout, unfold_layout
@@ -191,11 +191,11 @@ class Scheme:
         return self._of(unfold_layout(self._layout))
 
     def __str__(self) -> str:
-        return print_text(layout_to_syntax(self._layout))
+        return print_branch(layout_to_syntax(self._layout))
 
     def compact(self) -> str:
         """Return the control text with codes written as designs, such as ``@one-vs-one``."""
-        return print_text(layout_to_syntax(self._layout, compact=True))
+        return print_branch(layout_to_syntax(self._layout, compact=True))
 
     def draw(self, *, matrix: bool = False) -> str:
         """Return a drawing for the terminal: the tree of nodes, or the coding matrix."""

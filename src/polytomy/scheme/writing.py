@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from polytomy.codes import CodingMatrix
-from polytomy.language.nodes import Branch, Coded, Designed, Leaf, Partition, TwoWay, Word
+from polytomy.language.nodes import Branch, Coded, Designed, Leaf, TwoWay, Word, WrittenPartition
 from polytomy.language.span import Span
 from polytomy.scheme.expand import find_short_form
 from polytomy.scheme.labels import label_to_word
@@ -46,18 +46,20 @@ def layout_to_syntax(layout: Layout, *, compact: bool = False) -> Branch:
 
 def _node_to_syntax(node: Node, branches: tuple[Branch, ...], base: str | None) -> Branch:
     if node.is_two_way:
-        return TwoWay(_word(node.binaries[0]), branches, _NOWHERE)
+        return TwoWay(_binary_word(node.binaries[0]), branches, _NOWHERE)
     if base is not None:
         name = find_short_form(node.code)
         if name is not None:
             if len(set(node.binaries)) == 1 and node.binaries[0].is_specification:
-                return Designed(name, _word(node.binaries[0]), branches, _NOWHERE)
+                return Designed(name, _binary_word(node.binaries[0]), branches, _NOWHERE)
             own = own_base(node.binaries, "")
             if own:
                 given = None if own == (base or name) else Word(own, False, 0, 0)
                 return Designed(name, given, branches, _NOWHERE)
     rows = zip(node.binaries, *_sides(node.code), strict=True)
-    partitions = [Partition(_word(binary), left, right, 0, 0) for binary, left, right in rows]
+    partitions = [
+        WrittenPartition(_binary_word(binary), left, right, 0, 0) for binary, left, right in rows
+    ]
     return Coded(tuple(partitions), branches, _NOWHERE)
 
 
@@ -87,5 +89,5 @@ def _inherited_bases(layout: Layout) -> list[str]:
     return bases
 
 
-def _word(binary: BinaryName) -> Word:
+def _binary_word(binary: BinaryName) -> Word:
     return Word(binary.text, binary.is_specification, 0, 0)

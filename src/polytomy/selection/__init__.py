@@ -3,13 +3,14 @@
 from polytomy.selection.candidates import Candidate, candidates_from, default_candidates
 from polytomy.selection.choice import choose_runner, pareto_set
 from polytomy.selection.folds import comparison_folds
-from polytomy.selection.race import Race, Runner, run_race
+from polytomy.selection.race import Race, RaceSetup, Runner, run_race
 from polytomy.selection.results import tabulate_race
 from polytomy.selection.scoring import find_score
 
 __all__ = [
     "Candidate",
     "Race",
+    "RaceSetup",
     "Runner",
     "candidates_from",
     "choose_runner",

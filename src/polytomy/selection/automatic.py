@@ -11,7 +11,7 @@ from polytomy.composition import SchemeArgument, Solver, TrainingSource, gives_p
 from polytomy.selection.candidates import default_candidates
 from polytomy.selection.choice import choose_runner
 from polytomy.selection.folds import comparison_folds
-from polytomy.selection.race import Progress, run_race
+from polytomy.selection.race import Progress, RaceSetup, run_race
 from polytomy.selection.scoring import find_score
 
 __all__ = ["choose_scheme"]
@@ -38,7 +38,8 @@ def choose_scheme(
     X, y : the data, checked
     estimator, solver, models : as in the classifier
     training : where the options of training come from
-    progress, class_order : see `run_race`
+    progress : see `run_race`
+    class_order : see `RaceSetup`
     """
     n_classes = len(training.classes)
     if n_classes < 3:  # there is only one scheme
@@ -54,16 +55,10 @@ def choose_scheme(
     )
     race = run_race(
         default_candidates(n_classes, solver, has_order=class_order is not None),
-        X,
-        y,
-        scores=[find_score(deciding)],
-        folds=folds,
-        estimator=estimator,
-        training=training,
-        models=models,
-        sample_weight=training.routed.estimator.sample_weight,
+        RaceSetup(X, y, estimator, training, models, class_order),
+        folds,
+        [find_score(deciding)],
         is_lenient=True,
         progress=progress,
-        class_order=class_order,
     )
     return choose_runner(race).candidate.scheme

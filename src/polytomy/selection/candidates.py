@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-from polytomy.composition import SchemeArgument, Solver
-from polytomy.errors import Argument, ArgumentError
+from polytomy.composition import SchemeArgument, Solver, gives_probabilities
+from polytomy.errors import Argument, ArgumentError, DataError, PolytomyError, SchemeError
 from polytomy.scheme import Scheme
 
 __all__ = ["Candidate", "candidates_from", "default_candidates"]
@@ -23,6 +23,20 @@ class Candidate(NamedTuple):
     name: str
     scheme: SchemeArgument
     solver: Solver = "least-squares"
+
+    @property
+    def gives_probabilities(self) -> bool:
+        """Whether its solver gives probabilities, not only scores."""
+        try:
+            return gives_probabilities(self.solver)
+        except ArgumentError as error:
+            raise self.refused(error) from error
+
+    def refused(self, error: PolytomyError) -> ArgumentError:
+        """Return an error that says which of the candidates another error is about."""
+        has_parts = isinstance(error, ArgumentError | SchemeError | DataError)
+        parts = error.args if has_parts else (str(error),)
+        return ArgumentError(Argument("candidates"), f" has {self.name!r}: ", *parts)
 
 
 def default_candidates(
@@ -70,11 +84,11 @@ def candidates_from(
         found = default_candidates(n_classes, solver, has_order=has_order)
         again = _SOLVED_TWICE if solver == "least-squares" else ()
         pairs = [(each.scheme, "divergence") for each in found if each.name in again]
-        return found + [_candidate(pair, solver) for pair in pairs]
+        return found + [_make_candidate(pair, solver) for pair in pairs]
     if isinstance(argument, Mapping):
-        found = [_candidate(item, solver, name=str(name)) for name, item in argument.items()]
+        found = [_make_candidate(item, solver, name=str(name)) for name, item in argument.items()]
     elif isinstance(argument, Iterable) and not isinstance(argument, str | Scheme):
-        found = [_candidate(item, solver) for item in argument]
+        found = [_make_candidate(item, solver) for item in argument]
     else:
         raise ArgumentError(
             Argument("candidates"),
@@ -94,7 +108,7 @@ def candidates_from(
     return found
 
 
-def _candidate(item: Any, solver: Solver, name: str | None = None) -> Candidate:
+def _make_candidate(item: Any, solver: Solver, name: str | None = None) -> Candidate:
     if isinstance(item, Candidate):
         return item
     is_pair = isinstance(item, tuple) and len(item) == 2 and _is_solver(item[1])

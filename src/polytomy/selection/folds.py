@@ -47,7 +47,7 @@ def comparison_folds(
     """
     check_folds(cv)
     if isinstance(cv, int | np.integer):
-        return _deal_folds(y, int(cv), random_state)
+        return _deal_classes(y, int(cv), random_state)
     splits = cv.split(X, y, **split_params) if hasattr(cv, "split") else cv
     folds = [
         (row_numbers(training, len(y)), row_numbers(held_out, len(y)))
@@ -69,7 +69,7 @@ def comparison_folds(
     return folds
 
 
-def _deal_folds(y: NDArray[Any], n_folds: int, random_state: Any) -> list[Split]:
+def _deal_classes(y: NDArray[Any], n_folds: int, random_state: Any) -> list[Split]:
     class_indices = np.unique(y, return_inverse=True)[1]
     counts = np.bincount(class_indices)
     n_folds = min(n_folds, int(counts.max()))

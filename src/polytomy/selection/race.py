@@ -13,16 +13,15 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from polytomy.binary.options import TrainingListener
-from polytomy.binary.preparation import is_pairwise
+from polytomy.binary.preparation import takes_pairwise_values
 from polytomy.composition import (
     Composition,
     TrainingSource,
     check_solver,
     fit_binaries,
-    gives_probabilities,
     members_of,
     plan_training,
     scheme_from,
@@ -35,9 +34,10 @@ from polytomy.scheme.ensemble import SchemeEnsemble
 from polytomy.selection.candidates import Candidate
 from polytomy.selection.scoring import Judged, Score
 
-__all__ = ["Race", "Runner", "run_race"]
+__all__ = ["Race", "RaceSetup", "Runner", "run_race"]
 
 Floats = NDArray[np.float64]
+Fold = tuple[NDArray[np.intp], NDArray[np.intp]]
 Progress = Callable[[int], AbstractContextManager[TrainingListener]]
 
 # A candidate is dropped when it loses to the best by this many standard errors of the difference,
@@ -45,6 +45,36 @@ Progress = Callable[[int], AbstractContextManager[TrainingListener]]
 _CLEAR_LOSS = 3.0
 # Fewer samples than this decide nothing.
 _LEAST_SAMPLES = 30
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RaceSetup:
+    """What all candidates of a race have in common: the data, and how binaries are trained.
+
+    Attributes
+    ----------
+    X, y : the data, checked
+    estimator : the two-class estimator
+    training : where the options of training come from, and the weights of the samples
+    models, class_order : as in the classifier; nothing warns if a candidate needs an order
+    """
+
+    X: Any
+    y: NDArray[Any]
+    estimator: Any
+    training: TrainingSource
+    models: Mapping[str, Any] | None = None
+    class_order: Sequence[Any] | None = None
+
+    @property
+    def sample_weight(self) -> Floats:
+        """The weight of each sample; ones if there are none."""
+        return check_weights(self.training.routed.estimator.sample_weight, len(self.y))
+
+    def samples(self, rows: NDArray[np.intp], training_rows: NDArray[np.intp]) -> Any:
+        """Return some samples; of a kernel matrix, with the columns of the training samples."""
+        X = take_rows(self.X, rows)
+        return take_columns(X, training_rows) if takes_pairwise_values(self.estimator) else X
 
 
 @dataclass
@@ -55,7 +85,7 @@ class Runner:
     ----------
     candidate : Candidate
     scores : the values of each score, fold by fold; NaN where the score does not apply
-    losses : the losses to compare with other runners, fold by fold: one a sample, or one a fold
+    losses : the losses to compare with other runners, fold by fold: one per sample, or one per fold
     fit_seconds, predict_seconds : time of each fold, as if this had been the only candidate
     n_binaries, n_training_samples : of its scheme, fold by fold
     reason : why it was dropped; empty if it was not
@@ -94,7 +124,7 @@ class Race:
         n_folds = min(runner.n_folds, other.n_folds)
         losses = np.concatenate(runner.losses[:n_folds]) - np.concatenate(other.losses[:n_folds])
         weight = np.concatenate(self.weights[:n_folds])
-        if len(losses) != len(weight):  # one loss a fold
+        if len(losses) != len(weight):  # one loss per fold
             weight = np.ones(len(losses))
         mean = float(np.average(losses, weights=weight))
         spread = np.sqrt(np.sum((weight * (losses - mean)) ** 2))
@@ -111,43 +141,32 @@ class Race:
 
 def run_race(
     candidates: Sequence[Candidate],
-    X: Any,
-    y: NDArray[Any],
-    *,
+    setup: RaceSetup,
+    folds: Sequence[Fold],
     scores: Sequence[Score],
-    folds: Sequence[tuple[NDArray[np.intp], NDArray[np.intp]]],
-    estimator: Any,
-    training: TrainingSource,
-    models: Mapping[str, Any] | None = None,
-    sample_weight: ArrayLike | None = None,
+    *,
     budget: float | None = None,
     is_lenient: bool = False,
     progress: Progress | None = None,
     on_fold: Callable[[Race], None] | None = None,
-    class_order: Sequence[Any] | None = None,
 ) -> Race:
     """Measure candidates on folds, and drop those that can no longer win.
 
     Parameters
     ----------
     candidates : sequence of Candidate
-    X, y : the data, checked
-    scores : what is measured; the first one decides
+    setup : RaceSetup
     folds : pairs of training and held-out rows; all classes are in every training part
-    estimator, models : as in the classifier
-    training : where the options of training come from
-    sample_weight : weights of the held-out samples
+    scores : scores to measure; the first one decides
     budget : start no new fold after this many seconds
     is_lenient : if true, a candidate that cannot be used on this data is dropped, and the reason
         noted; otherwise its error is raised
     progress : context manager of the number of partitions of a fold, such as `progress_bar`
     on_fold : called after each fold
-    class_order : as in the classifier; nothing warns if a candidate needs one
     """
     deciding = scores[0]
-    if deciding.needs_probabilities and not any(
-        gives_probabilities(each.solver) for each in candidates
-    ):
+    have_probabilities = [each.gives_probabilities for each in candidates]
+    if deciding.needs_probabilities and not any(have_probabilities):
         raise ArgumentError(
             Argument("scoring", deciding.name),
             " needs probabilities, but no candidate's solver gives them. Use ",
@@ -156,22 +175,12 @@ def run_race(
         )
     runners = [Runner(each, {score.name: [] for score in scores}) for each in candidates]
     race = Race(runners, [], 0)
-    track = _Track(
-        X,
-        y,
-        check_weights(sample_weight, len(y)),
-        scores,
-        estimator,
-        models,
-        training,
-        progress,
-        class_order,
-    )
+    weight = setup.sample_weight
     started = perf_counter()
     for number, (training_rows, held_out) in enumerate(folds, start=1):
-        schemes = track.make_schemes(runners, training_rows, is_lenient=is_lenient)
-        track.run(schemes, training_rows, held_out)
-        race.weights.append(track.weight[held_out])
+        schemes = _make_schemes(runners, setup, training_rows, is_lenient=is_lenient)
+        _run_fold(schemes, setup, training_rows, held_out, scores, progress)
+        race.weights.append(weight[held_out])
         race.n_folds = number
         if on_fold is not None:
             on_fold(race)
@@ -185,100 +194,84 @@ def run_race(
     return race
 
 
-@dataclass(frozen=True)
-class _Track:
-    """What stays the same from fold to fold."""
-
-    X: Any
-    y: NDArray[Any]
-    weight: Floats
-    scores: Sequence[Score]
-    estimator: Any
-    models: Mapping[str, Any] | None
-    training: TrainingSource
-    progress: Progress | None
-    class_order: Sequence[Any] | None
-
-    def part(self, rows: NDArray[np.intp], training_rows: NDArray[np.intp]) -> Any:
-        """Return some samples; of a kernel matrix, with the columns of the training samples."""
-        X = take_rows(self.X, rows)
-        return take_columns(X, training_rows) if is_pairwise(self.estimator) else X
-
-    def make_schemes(
-        self, runners: Sequence[Runner], rows: NDArray[np.intp], *, is_lenient: bool
-    ) -> list[tuple[Runner, Scheme | SchemeEnsemble]]:
-        """Return the runners that are left, each with its scheme for the training rows."""
-        X, y = self.part(rows, rows), self.y[rows]
-        random_state = self.training.parameters.random_state
-        made = []
-        for runner in runners:
-            if runner.reason:
-                continue
-            argument, solver = runner.candidate.scheme, runner.candidate.solver
-            try:
-                scheme = scheme_from(
-                    argument,
-                    self.training.classes,
-                    X=X,
-                    y=y,
-                    random_state=random_state,
-                    class_order=self.class_order,
-                    warns_of_order=False,
-                )
-                for member in members_of(scheme):
-                    check_solver(member, solver)
-            except PolytomyError as error:
-                if not is_lenient:
-                    raise
-                runner.reason = str(error)
-            else:
-                made.append((runner, scheme))
-        if not made:
-            raise ArgumentError(f"no candidate can be used on this data: {runners[0].reason}")
-        return made
-
-    def run(
-        self,
-        schemes: Sequence[tuple[Runner, Scheme | SchemeEnsemble]],
-        rows: NDArray[np.intp],
-        held_out: NDArray[np.intp],
-    ) -> None:
-        """Train what the schemes need on some rows, and judge the runners on others."""
-        classes = self.training.classes
-        every = [scheme for _, scheme in schemes]
-        plan = plan_training(every, classes, self.estimator, self.models)
-        indices = self.training.class_indices[rows]
-        n_to_train = sum(each.trained is None for each in plan.dichotomies)
-        bar = nullcontext(None) if self.progress is None else self.progress(n_to_train)
-        with bar as listener:
-            X = self.part(rows, rows)
-            options = self.training.options(rows)
-            trained = fit_binaries(plan.dichotomies, X, indices, len(classes), options, listener)
-        counts = np.bincount(indices, minlength=len(classes))
-        sizes = [
-            sum(counts[k] for k in (*each.negative, *each.positive)) for each in plan.dichotomies
-        ]
-        X = self.part(held_out, rows)
-        for number, (runner, _) in enumerate(schemes):
-            columns = plan.columns_of(number)
-            own = trained.take(columns)
-            composition = plan.only(number).compose(own, runner.candidate.solver)
-            seconds, scores = _predict(composition, X)
-            judged = Judged(
-                self.y[held_out],
-                scores,
-                composition.winners(scores),
-                classes,
-                self.weight[held_out],
+def _make_schemes(
+    runners: Sequence[Runner], setup: RaceSetup, rows: NDArray[np.intp], *, is_lenient: bool
+) -> list[tuple[Runner, Scheme | SchemeEnsemble]]:
+    """Return the runners that are left, each with its scheme for the training rows."""
+    X, y = setup.samples(rows, rows), setup.y[rows]
+    made = []
+    for runner in runners:
+        if runner.reason:
+            continue
+        candidate = runner.candidate
+        try:
+            scheme = scheme_from(
+                candidate.scheme,
+                setup.training.classes,
+                X=X,
+                y=y,
+                random_state=setup.training.parameters.random_state,
+                class_order=setup.class_order,
+                warns_of_order=False,
             )
-            _note_scores(runner, judged, self.scores)
-            runner.predict_seconds.append(seconds)
-            runner.fit_seconds.append(sum(binary.seconds for binary in own.binaries))
-            runner.n_binaries.append(len(columns))
-            runner.n_training_samples.append(int(sum(sizes[column] for column in columns)))
+            for member in members_of(scheme):
+                check_solver(member, candidate.solver)
+        except PolytomyError as error:
+            if not is_lenient:
+                raise candidate.refused(error) from error
+            runner.reason = str(error)
+        else:
+            made.append((runner, scheme))
+    if not made:
+        raise ArgumentError(
+            "no candidate can be used on this data. The first of the ",
+            Argument("candidates"),
+            f", {runners[0].candidate.name!r}: {runners[0].reason}",
+        )
+    return made
 
 
-def _predict(composition: Composition, X: Any) -> tuple[float, Floats]:
+def _run_fold(
+    schemes: Sequence[tuple[Runner, Scheme | SchemeEnsemble]],
+    setup: RaceSetup,
+    rows: NDArray[np.intp],
+    held_out: NDArray[np.intp],
+    scores: Sequence[Score],
+    progress: Progress | None,
+) -> None:
+    """Train what the schemes need on some rows, and judge the runners on others."""
+    training = setup.training
+    every = [scheme for _, scheme in schemes]
+    plan = plan_training(every, training.classes, setup.estimator, setup.models)
+    indices = training.class_indices[rows]
+    n_to_train = sum(each.trained is None for each in plan.dichotomies)
+    bar = nullcontext(None) if progress is None else progress(n_to_train)
+    with bar as listener:
+        trained = fit_binaries(
+            plan.dichotomies,
+            setup.samples(rows, rows),
+            indices,
+            len(training.classes),
+            training.options(rows),
+            listener,
+        )
+    counts = np.bincount(indices, minlength=len(training.classes))
+    sizes = [sum(counts[k] for k in (*each.negative, *each.positive)) for each in plan.dichotomies]
+    X, y, weight = setup.samples(held_out, rows), setup.y[held_out], setup.sample_weight[held_out]
+    for number, (runner, _) in enumerate(schemes):
+        columns = plan.columns_of(number)
+        own = trained.take(columns)
+        composition = plan.only(number).compose(own, runner.candidate.solver)
+        seconds, class_scores = _time_scores(composition, X)
+        winners = composition.winners(class_scores)
+        _note_scores(runner, Judged(y, class_scores, winners, training.classes, weight), scores)
+        runner.predict_seconds.append(seconds)
+        runner.fit_seconds.append(sum(binary.seconds for binary in own.binaries))
+        runner.n_binaries.append(len(columns))
+        runner.n_training_samples.append(int(sum(sizes[column] for column in columns)))
+
+
+def _time_scores(composition: Composition, X: Any) -> tuple[float, Floats]:
     """Return the seconds that prediction takes, and the scores of the classes."""
     composition.scores(take_rows(X, np.arange(1)))  # compiles routines and sets up the bank
     started = perf_counter()
@@ -287,7 +280,7 @@ def _predict(composition: Composition, X: Any) -> tuple[float, Floats]:
 
 
 def _note_scores(runner: Runner, judged: Judged, scores: Sequence[Score]) -> None:
-    has_probabilities = gives_probabilities(runner.candidate.solver)
+    has_probabilities = runner.candidate.gives_probabilities
     for score in scores:
         is_measured = has_probabilities or not score.needs_probabilities
         runner.scores[score.name].append(score.measure(judged) if is_measured else np.nan)

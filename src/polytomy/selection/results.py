@@ -39,18 +39,18 @@ def tabulate_race(race: Race, winner: Runner) -> dict[str, NDArray[Any]]:
         "candidate": np.array([each.candidate.name for each in runners], dtype=object),
         "solver": np.array([str(each.candidate.solver) for each in runners], dtype=object),
         "n_folds": np.array([each.n_folds for each in runners]),
-        "n_binaries": np.array([_mean(each.n_binaries) for each in runners]),
-        "n_training_samples": np.array([_mean(each.n_training_samples) for each in runners]),
+        "n_binaries": np.array([_mean_or_nan(each.n_binaries) for each in runners]),
+        "n_training_samples": np.array([_mean_or_nan(each.n_training_samples) for each in runners]),
     }
     for name in runners[0].scores:
-        results[f"mean_{name}"] = np.array([_mean(each.scores[name]) for each in runners])
+        results[f"mean_{name}"] = np.array([_mean_or_nan(each.scores[name]) for each in runners])
         results[f"std_{name}"] = np.array([_std(each.scores[name]) for each in runners])
         results[f"difference_{name}"] = np.array(
             [_difference(each, best, name) for each in runners]
         )
     for kind in ("fit", "predict"):
         seconds = [getattr(each, f"{kind}_seconds") for each in runners]
-        results[f"mean_{kind}_time"] = np.array([_mean(each) for each in seconds])
+        results[f"mean_{kind}_time"] = np.array([_mean_or_nan(each) for each in seconds])
     results["rank"] = _rank_runners(race, best)
     results["is_pareto"] = np.array([_is_pareto(each, runners) for each in runners])
     results["is_chosen"] = np.array([each is winner for each in runners])
@@ -59,7 +59,7 @@ def tabulate_race(race: Race, winner: Runner) -> dict[str, NDArray[Any]]:
     return results
 
 
-def _mean(values: Sequence[float]) -> float:
+def _mean_or_nan(values: Sequence[float]) -> float:
     return float(np.mean(values)) if values else np.nan
 
 
@@ -69,7 +69,7 @@ def _std(values: Sequence[float]) -> float:
 
 def _difference(runner: Runner, best: Runner, score: str) -> float:
     """Return the mean of a runner's score minus that of the best, on the folds of the runner."""
-    return _mean(runner.scores[score]) - _mean(best.scores[score][: runner.n_folds])
+    return _mean_or_nan(runner.scores[score]) - _mean_or_nan(best.scores[score][: runner.n_folds])
 
 
 def _rank_runners(race: Race, best: Runner) -> NDArray[np.intp]:
@@ -102,8 +102,8 @@ def _is_pareto(runner: Runner, runners: Sequence[Runner]) -> bool:
 def _criteria(runner: Runner, n_folds: int) -> list[float]:
     """Return what counts on the first folds, scores and times; smaller is better."""
     scores = [
-        (-1 if find_score(name).greater_is_better else 1) * _mean(values[:n_folds])
+        (-1 if find_score(name).greater_is_better else 1) * _mean_or_nan(values[:n_folds])
         for name, values in runner.scores.items()
     ]
     times = (runner.fit_seconds, runner.predict_seconds)
-    return [*scores, *(_mean(seconds[:n_folds]) for seconds in times)]
+    return [*scores, *(_mean_or_nan(seconds[:n_folds]) for seconds in times)]

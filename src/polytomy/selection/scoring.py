@@ -106,7 +106,7 @@ def _joint_log_loss(judged: Judged) -> float:
     return float(np.average(_joint_surprises(judged), weights=judged.weight))
 
 
-def _squares(judged: Judged) -> Floats:
+def _squared_errors(judged: Judged) -> Floats:
     return np.asarray(np.sum((judged.scores - _is_truth(judged)) ** 2, axis=1))
 
 
@@ -122,7 +122,7 @@ SCORES: dict[str, Score] = {
     score.name: score
     for score in (
         Score("log_loss", _of_probabilities(metrics.log_loss), losses=_surprises),
-        Score("brier_score", _of_probabilities(metrics.brier_score), losses=_squares),
+        Score("brier_score", _of_probabilities(metrics.brier_score), losses=_squared_errors),
         Score("winner_brier_score", _of_probabilities(metrics.winner_brier_score)),
         Score(
             "classwise_calibration_error", _of_probabilities(metrics.classwise_calibration_error)

@@ -10,7 +10,7 @@ from polytomy.codes.structure import row_blocks
 from polytomy.routines.runtime.dispatch import routine
 from polytomy.solvers.decisions import check_decisions
 from polytomy.solvers.least_squares import solve_least_squares
-from polytomy.solvers.weights import check_weights
+from polytomy.solvers.weights import scale_weights
 
 __all__ = ["solve_divergence"]
 
@@ -56,7 +56,7 @@ def solve_divergence(
     if weights is None:
         shares = np.ones(code.n_partitions)
     else:
-        shares = check_weights(weights, (code.n_partitions,))
+        shares = scale_weights(weights, (code.n_partitions,))
         answers = np.where(shares > 0, answers, np.nan)
     if code.is_tree:
         # A tree can match every answer exactly, so the divergence is zero.

@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from polytomy.codes import CodingMatrix
 from polytomy.errors import Argument, ArgumentError
+from polytomy.inputs.suggestions import did_you_mean
 from polytomy.routines.runtime.dispatch import routine
 from polytomy.solvers.decisions import check_decisions
 from polytomy.solvers.structures import (
@@ -74,7 +75,7 @@ def solve_least_squares(
     has_gaps = np.isnan(answers).any(axis=1)
     probabilities = np.empty((len(answers), code.n_classes))
     probabilities[~has_gaps] = chosen.solve(code, answers[~has_gaps])
-    probabilities[has_gaps] = _search_active_set(code, answers[has_gaps])
+    probabilities[has_gaps] = _solve_by_active_set(code, answers[has_gaps])
     return probabilities
 
 
@@ -92,7 +93,10 @@ def algorithms_for(code: CodingMatrix) -> tuple[str, ...]:
 def _find_algorithm(name: str, code: CodingMatrix) -> Algorithm:
     if name not in ALGORITHMS:
         known = ", ".join(f'"{each}"' for each in ALGORITHMS)
-        raise ArgumentError(Argument("algorithm", name), f" is not known. Use one of {known}.")
+        raise ArgumentError(
+            Argument("algorithm", name),
+            f" is not known.{did_you_mean(name, ALGORITHMS)} Use one of {known}.",
+        )
     found = ALGORITHMS[name]
     if not found.needs.is_met_by(code):
         first, *others = algorithms_for(code)
@@ -127,7 +131,7 @@ def _couple(code: CodingMatrix, answers: Floats) -> Floats:
     return _run("couple_pairs", answers, negative, positive, code.n_classes)
 
 
-def _search_active_set(code: CodingMatrix, answers: Floats) -> Floats:
+def _solve_by_active_set(code: CodingMatrix, answers: Floats) -> Floats:
     rows, classes = np.nonzero(code.matrix)
     starts = np.searchsorted(rows, np.arange(code.n_partitions + 1))
     signs = code.matrix[rows, classes].astype(np.float64)
@@ -155,6 +159,6 @@ ALGORITHMS: dict[str, Algorithm] = {
     "isotonic": Algorithm(ADJACENT, _regress, True),
     "projection": Algorithm(EQUIANGULAR, _project, False),
     "pairwise": Algorithm(ONE_VS_ONE, _couple, False),
-    "active-set": Algorithm(ANY_CODE, _search_active_set, True),
+    "active-set": Algorithm(ANY_CODE, _solve_by_active_set, True),
 }
 """The algorithms by name, the fastest first."""

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from polytomy.errors import Argument, ArgumentError
+from polytomy.inputs.suggestions import did_you_mean
 from polytomy.solvers.coupling import (
     solve_hastie_tibshirani,
     solve_like_libsvm,
@@ -179,8 +179,8 @@ def find_method(name: str, parameter: str = "method") -> Method:
 
     Examples
     --------
-    >>> find_method("voting").gives_probabilities
-    False
+    >>> find_method("price").needs
+    'one-vs-one'
     >>> find_method("least-square")
     Traceback (most recent call last):
         ...
@@ -190,9 +190,7 @@ def find_method(name: str, parameter: str = "method") -> Method:
     """
     if isinstance(name, str) and name in METHODS:
         return METHODS[name]
-    near = get_close_matches(str(name), METHODS, n=1)
-    hint = f' Did you mean "{near[0]}"?' if near else ""
     raise ArgumentError(
         Argument(parameter, name),
-        f" is not known.{hint} The methods are {', '.join(METHODS)}.",
+        f" is not known.{did_you_mean(name, METHODS)} The methods are {', '.join(METHODS)}.",
     )

@@ -56,7 +56,7 @@ class SchemeLike(Protocol):
 
 
 def is_scheme(value: object) -> TypeGuard[SchemeLike]:
-    """Tell whether a value is a scheme and not a code."""
+    """Return whether a value is a scheme, not a code."""
     return hasattr(value, "nodes") and hasattr(value, "branch_starts")
 
 

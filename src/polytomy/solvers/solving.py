@@ -15,7 +15,7 @@ from polytomy.solvers.greedy import score_tree_greedily
 from polytomy.solvers.methods import METHODS, Method, find_method
 from polytomy.solvers.nested import SchemeLike, flatten_code, is_scheme, join_trees, solve_nested
 from polytomy.solvers.voting import Loss
-from polytomy.solvers.weights import check_weights
+from polytomy.solvers.weights import scale_weights
 
 __all__ = ["decode", "solve"]
 
@@ -145,7 +145,7 @@ def _apply_to_scheme(
         return method.function(flatten_code(scheme), answers, **options)
     weights = options.pop("weights", None)
     if weights is not None:
-        weights = check_weights(weights, (n_partitions,))
+        weights = scale_weights(weights, (n_partitions,))
         answers = np.where(weights > 0, answers, np.nan)
 
     def solve_node(

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from polytomy.codes import CodingMatrix
+from polytomy.inputs.wording import count_things
 
 __all__ = ["ADJACENT", "ANY_CODE", "EQUIANGULAR", "ONE_VS_ONE", "TREE", "Structure"]
 
@@ -26,8 +27,6 @@ class Structure(NamedTuple):
     Examples
     --------
     >>> code = CodingMatrix([[-1, 1, 1], [-1, -1, 1], [1, -1, 1]])
-    >>> TREE.is_met_by(code)
-    False
     >>> print(f"needs {TREE.name}; {TREE.why_not(code)}")
     needs a tree; 3 partitions are not the 2 splits of a tree over 3 classes
     """
@@ -42,8 +41,8 @@ def _why_not_tree(code: CodingMatrix) -> str:
     if code.n_partitions != n_splits:
         verb = "is" if code.n_partitions == 1 else "are"
         return (
-            f"{_count(code.n_partitions, 'partition')} {verb} not the {_count(n_splits, 'split')} "
-            f"of a tree over {code.n_classes} classes"
+            f"{count_things(code.n_partitions, 'partition')} {verb} not the "
+            f"{count_things(n_splits, 'split')} of a tree over {code.n_classes} classes"
         )
     return "the partitions do not nest, so they are not the splits of one tree"
 
@@ -64,7 +63,7 @@ def _why_not_equiangular(code: CodingMatrix) -> str:
     other = int(np.argmax(agreements != agreements[0]))
     (a, b), (c, d) = pairs[0], pairs[other]
     return (
-        f"classes {a} and {b} agree in {_count(agreements[0], 'partition')}, "
+        f"classes {a} and {b} agree in {count_things(agreements[0], 'partition')}, "
         f"classes {c} and {d} in {agreements[other]}"
     )
 
@@ -85,10 +84,6 @@ def _why_not_one_vs_one(code: CodingMatrix) -> str:
 def _name_left_out_class(code: CodingMatrix) -> str:
     partition, absent = np.argwhere(code.matrix == 0)[0]
     return f"partition {partition} leaves class {absent} out"
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
 ANY_CODE = Structure("any code", lambda _: True, str)

@@ -7,7 +7,6 @@ tie. A partition without an answer is left out of all sums.
 from __future__ import annotations
 
 from collections.abc import Callable
-from difflib import get_close_matches
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -16,8 +15,9 @@ from numpy.typing import ArrayLike, NDArray
 from polytomy.codes import CodingMatrix
 from polytomy.codes.structure import row_blocks
 from polytomy.errors import Argument, ArgumentError
+from polytomy.inputs.suggestions import did_you_mean
 from polytomy.solvers.decisions import check_decisions
-from polytomy.solvers.weights import check_weights
+from polytomy.solvers.weights import scale_weights
 
 __all__ = [
     "LOSSES",
@@ -171,8 +171,8 @@ def _spread_weights(code: CodingMatrix, weights: ArrayLike | None) -> FloatArray
     if weights is None:
         return np.ones((code.n_partitions, 1))
     if np.ndim(weights) == 2:
-        return check_weights(weights, code.shape)
-    return check_weights(weights, (code.n_partitions,))[:, np.newaxis]
+        return scale_weights(weights, code.shape)
+    return scale_weights(weights, (code.n_partitions,))[:, np.newaxis]
 
 
 def _sum_rows(values: FloatArray, entries: NDArray[Any]) -> FloatArray:
@@ -219,9 +219,8 @@ def _find_loss(loss: str | Loss) -> Loss:
         return loss
     if loss in LOSSES:
         return LOSSES[loss]
-    near = get_close_matches(str(loss), LOSSES, n=1)
-    hint = f' Did you mean "{near[0]}"?' if near else ""
     raise ArgumentError(
         Argument("loss", loss),
-        f" is not known.{hint} Use one of {', '.join(LOSSES)}, or a function.",
+        f" is not known.{did_you_mean(loss, LOSSES)} Use one of {', '.join(LOSSES)}, or a "
+        "function.",
     )

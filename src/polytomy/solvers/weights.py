@@ -7,12 +7,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from polytomy.errors import Argument, ArgumentError
 
-__all__ = ["check_weights"]
+__all__ = ["scale_weights"]
 
 _LEAST = 1e-100
 
 
-def check_weights(weights: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.float64]:
+def scale_weights(weights: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.float64]:
     """Return weights as a float64 array of the given shape, scaled so that the largest is one.
 
     Only ratios of weights matter. If all weights are zero, they stay zero. Other weights are raised
@@ -25,7 +25,7 @@ def check_weights(weights: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.floa
 
     Examples
     --------
-    >>> check_weights([2, 1, 0], (3,))
+    >>> scale_weights([2, 1, 0], (3,))
     array([1. , 0.5, 0. ])
     """
     try:

@@ -12,6 +12,7 @@ from scipy.sparse import issparse
 from scipy.spatial.distance import cdist
 
 from polytomy.errors import Argument, ArgumentError
+from polytomy.inputs.suggestions import did_you_mean
 from polytomy.routines.banks.reference import KINDS
 from polytomy.routines.runtime.dispatch import routine
 
@@ -55,8 +56,8 @@ class KernelFunction:
 
     Examples
     --------
-    >>> KernelFunction("linear", gamma=3) == KernelFunction("linear")
-    True
+    >>> KernelFunction("linear", gamma=3)
+    KernelFunction(kind='linear', gamma=0.0, degree=0, coef0=0.0)
     >>> KernelFunction("rbf", gamma=1).matrix([[0.0], [1.0]], [[1.0]]).round(4)
     array([[0.3679],
            [1.    ]])
@@ -70,7 +71,10 @@ class KernelFunction:
     def __post_init__(self) -> None:
         if self.kind not in _PARAMETERS:
             names = ", ".join(f'"{kind}"' for kind in _PARAMETERS)
-            raise ArgumentError(Argument("kind", self.kind), f" is not known. Use one of {names}.")
+            raise ArgumentError(
+                Argument("kind", self.kind),
+                f" is not known.{did_you_mean(self.kind, _PARAMETERS)} Use one of {names}.",
+            )
         used = _PARAMETERS[self.kind]
         for name, number in (("gamma", float), ("degree", int), ("coef0", float)):
             object.__setattr__(self, name, number(getattr(self, name) if name in used else 0))

@@ -6,14 +6,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from polytomy.errors import Argument, ArgumentError
 from polytomy.inputs.machine_memory import CONTAINER_LIMITS, machine_memory
+from polytomy.inputs.parameters import Parameter, is_nonnegative_number
 from polytomy.inputs.sparse import is_sparse
 
 __all__ = [
     "CACHE_BYTES",
+    "MEMORY_BUDGET",
     "bytes_of_matrix",
     "bytes_of_rows",
     "bytes_of_thread",
@@ -24,6 +23,11 @@ __all__ = [
 
 CACHE_BYTES = 2**24
 """Size of the kernel values that each thread keeps. A larger cache was not faster."""
+
+MEMORY_BUDGET = Parameter(
+    "memory_budget", "a non-negative number of bytes", is_nonnegative_number, allows_none=True
+)
+"""The parameter `memory_budget`."""
 
 # Size of the inner products while the matrix is filled block by block.
 _BLOCK_BYTES = 2**22
@@ -42,17 +46,9 @@ def default_memory_budget(limit_files: Sequence[Path] = CONTAINER_LIMITS) -> int
 
 
 def check_budget(memory_budget: float | None) -> float:
-    """Return the budget in bytes; raise an ArgumentError if it is invalid."""
-    if memory_budget is None:
-        return default_memory_budget()
-    is_number = isinstance(memory_budget, int | float | np.number)
-    if not is_number or isinstance(memory_budget, bool) or not memory_budget >= 0:
-        raise ArgumentError(
-            Argument("memory_budget", memory_budget),
-            " must be a number of bytes, zero or more, or None for a quarter of the machine's "
-            "memory.",
-        )
-    return float(memory_budget)
+    """Return the budget in bytes, by default a quarter of the memory."""
+    MEMORY_BUDGET.check(memory_budget)
+    return default_memory_budget() if memory_budget is None else float(memory_budget)
 
 
 def bytes_of_matrix(n_rows: int, *, holds_kernel_values: bool) -> int:

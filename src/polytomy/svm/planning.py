@@ -194,8 +194,8 @@ def find_common_kernel(finder: KernelFinder, svcs: Sequence[Any]) -> KernelFunct
     >>> finder = KernelFinder(np.eye(4))
     >>> find_common_kernel(finder, [SVC(gamma="auto"), SVC(gamma=0.25)])
     KernelFunction(kind='rbf', gamma=0.25, degree=0, coef0=0.0)
-    >>> find_common_kernel(finder, [SVC(gamma="scale")]) is None
-    True
+    >>> print(find_common_kernel(finder, [SVC(gamma="scale")]))
+    None
     """
     distinct = list({id(svc): svc for svc in svcs}.values())
     if any(svc.gamma == "scale" and svc.kernel != "linear" for svc in distinct):

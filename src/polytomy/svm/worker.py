@@ -116,7 +116,7 @@ class _Folds:
         held_out, to_calibrate = [], []
         for test, source in zip(self.tests, self.sources, strict=True):
             is_trained = isinstance(source, int)
-            to_calibrate.append(scores[source if is_trained else 0][test])
+            to_calibrate.append(scores[int(source) if is_trained else 0][test])
             held_out.append(to_calibrate[-1] if is_trained else np.full(len(test), source))
         return np.concatenate(self.tests), np.concatenate(held_out), np.concatenate(to_calibrate)
 
@@ -191,7 +191,9 @@ class Worker:
         if folds.can_calibrate:
             calibrator = make_calibrator(self.options.calibration, seed)
             calibrator.fit(
-                to_calibrate, problem.is_positive[samples], None if weight is None else weight[samples]
+                to_calibrate,
+                problem.is_positive[samples],
+                None if weight is None else weight[samples],
             )
 
         def machine(run: int) -> Machine:

@@ -11,6 +11,7 @@ import numpy as np
 
 from polytomy.datasets import Data, write_data
 from polytomy.errors import Argument, ArgumentError, DataError
+from polytomy.inputs.suggestions import did_you_mean
 from polytomy.trials.catalogue import CATALOGUE, KnownDataset
 from polytomy.trials.dataset import Dataset, compute_checksum
 from polytomy.trials.sources import load_datasets, path_in_folder
@@ -85,7 +86,10 @@ def fetch_dataset(
     check : whether it is the dataset of the experiments
     """
     if name not in CATALOGUE:
-        raise ArgumentError(f"Dataset {name!r} is unknown. Use one of {', '.join(CATALOGUE)}.")
+        raise ArgumentError(
+            f"Dataset {name!r} is unknown.{did_you_mean(name, CATALOGUE)} Use one of "
+            f"{', '.join(CATALOGUE)}."
+        )
     known, home = CATALOGUE[name], Path(folder)
     path = path_in_folder(home, name)
     way_out = f"If you have a copy, save it as {path}: one row per sample, the label last."

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from difflib import get_close_matches
 from typing import Literal, NamedTuple
 
 from polytomy.errors import Argument, ArgumentError
+from polytomy.inputs.suggestions import did_you_mean
 
 __all__ = ["MEASURES", "Measure", "find_measure"]
 
@@ -54,9 +54,8 @@ def find_measure(name: str) -> Measure:
     'largest'
     """
     if not isinstance(name, str) or name not in MEASURES:
-        near = get_close_matches(str(name), MEASURES, n=1)
-        hint = f" Did you mean {near[0]!r}?" if near else ""
         raise ArgumentError(
-            Argument("measure", name), f" is unknown. Use one of {', '.join(MEASURES)}.{hint}"
+            Argument("measure", name),
+            f" is unknown.{did_you_mean(name, MEASURES)} Use one of {', '.join(MEASURES)}.",
         )
     return MEASURES[name]

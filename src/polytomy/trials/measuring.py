@@ -91,10 +91,11 @@ def measure_trial(
     split = protocol.split(dataset, repeat)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", PolytomyWarning)
-        schemes = _make_schemes(dataset, protocol.pairs, split)
+        schemes = _make_configurations(dataset, protocol.pairs, split)
         _train_schemes(schemes, dataset, estimator, split, n_jobs, on_trained)
         cells = [
-            _judge(pair, schemes[pair.configuration], dataset, split) for pair in protocol.pairs
+            _measure_pair(pair, schemes[pair.configuration], dataset, split)
+            for pair in protocol.pairs
         ]
     own = [each for each in caught if issubclass(each.category, PolytomyWarning)]
     for each in caught:
@@ -118,7 +119,7 @@ def measure_trial(
     }
 
 
-def _make_schemes(
+def _make_configurations(
     dataset: Dataset, pairs: Sequence[Pair], split: Split
 ) -> dict[str, _Configuration]:
     made: dict[str, _Configuration] = {}
@@ -182,7 +183,7 @@ def _train_schemes(
             on_trained(name)
 
 
-def _judge(
+def _measure_pair(
     pair: Pair, configuration: _Configuration, dataset: Dataset, split: Split
 ) -> dict[str, Any]:
     cell: dict[str, Any] = {"configuration": pair.configuration, "method": pair.method}

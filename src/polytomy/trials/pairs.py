@@ -112,7 +112,7 @@ def pairs_from(schemes: Any = None, solvers: Iterable[Solver] | str | None = Non
                 PythonOnly(" Pass a dict to give each scheme its own name."),
             )
         same = [each for each in found if each.configuration == pair.configuration]
-        if not all(_is_same(each.scheme, pair.scheme) for each in same):
+        if not all(_is_same_scheme(each.scheme, pair.scheme) for each in same):
             raise ArgumentError(
                 f"Two schemes are named {pair.configuration!r}.",
                 PythonOnly(" Pass a dict to give each scheme its own name."),
@@ -120,7 +120,7 @@ def pairs_from(schemes: Any = None, solvers: Iterable[Solver] | str | None = Non
     return found
 
 
-def _is_same(one: SchemeArgument, other: SchemeArgument) -> bool:
+def _is_same_scheme(one: SchemeArgument, other: SchemeArgument) -> bool:
     return one is other or (isinstance(one, str) and isinstance(other, str) and one == other)
 
 

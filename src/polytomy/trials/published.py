@@ -96,7 +96,9 @@ def beside_published(results: Results) -> list[Beside]:
             for dataset, ours in zip(table.datasets, cells, strict=True):
                 theirs = find_published(table.measure.name, dataset, pair)
                 if ours is not None and theirs is not None and (dataset, pair[0]) in known:
-                    verdict = _judge(ours, theirs, largest=table.measure.best == "largest")
+                    verdict = _compare_with_paper(
+                        ours, theirs, largest=table.measure.best == "largest"
+                    )
                     found.append(Beside(table.measure.name, dataset, pair, ours, theirs, verdict))
     return found
 
@@ -145,7 +147,9 @@ def _is_published(name: str, facts: Mapping[str, Any], *, in_order: bool) -> boo
     return is_same_size and all(facts.get(key) == value for key, value in theirs.items())
 
 
-def _judge(ours: Cell, theirs: Published, *, largest: bool) -> Literal["agrees", "better", "worse"]:
+def _compare_with_paper(
+    ours: Cell, theirs: Published, *, largest: bool
+) -> Literal["agrees", "better", "worse"]:
     difference = ours.mean - theirs.mean
     if abs(difference) <= _MOST_DEVIATIONS * theirs.std:
         return "agrees"

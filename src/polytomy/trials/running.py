@@ -214,7 +214,7 @@ class _Run:
             on_trained=lambda name: self._report(dataset.name, repeat, name),
         )
         threads = {name: os.environ[name] for name in _THREAD_VARIABLES if name in os.environ}
-        self.store.write(record | {"versions": _versions(), "threads": threads})
+        self.store.write(record | {"versions": _package_versions(), "threads": threads})
 
     def _collect(self, *, is_reported: bool = True) -> None:
         """Move trials that any run has finished from the remaining ones to the records."""
@@ -288,12 +288,12 @@ def _describe_distances(dataset: Dataset) -> dict[str, Any]:
 
 def _describe_environment() -> dict[str, Any]:
     return {
-        "versions": _versions(),
+        "versions": _package_versions(),
         "python": platform.python_version(),
         "system": f"{platform.system()} {platform.machine()}",
         "processors": os.cpu_count(),
     }
 
 
-def _versions() -> dict[str, str]:
+def _package_versions() -> dict[str, str]:
     return {package: version(package) for package in _PACKAGES}

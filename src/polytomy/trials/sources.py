@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +20,7 @@ from polytomy.errors import (
     PolytomyWarning,
     warn_caller,
 )
+from polytomy.inputs.suggestions import did_you_mean
 from polytomy.trials.catalogue import CATALOGUE
 from polytomy.trials.dataset import Dataset
 
@@ -99,7 +99,7 @@ def load_datasets(
     there = names_in_folder(home)
     order_of.add(_orders(home))
     if names is not None:
-        loaded = [_read(home, name, there, order_of) for name in names]
+        loaded = [_read_dataset(home, name, there, order_of) for name in names]
     else:
         loaded = _read_all(home, there, order_of, paper=paper)
     order_of.check_names(loaded)
@@ -146,7 +146,7 @@ def _read_all(home: Path, there: Sequence[str], order_of: _Orders, *, paper: boo
             skipped[path_in_folder(home, name).name] = ["not a dataset of the paper"]
             continue
         try:
-            loaded.append(_read(home, name, there, order_of))
+            loaded.append(_read_dataset(home, name, there, order_of))
         except PolytomyError as error:
             skipped[path_in_folder(home, name).name] = error.args
     reasons: list[Any] = []
@@ -197,10 +197,10 @@ def path_in_folder(folder: Path, name: str) -> Path:
     return folder / f"{name}{_ENDINGS[0]}"
 
 
-def _read(folder: Path, name: str, there: Sequence[str], order_of: _Orders) -> Dataset:
+def _read_dataset(folder: Path, name: str, there: Sequence[str], order_of: _Orders) -> Dataset:
     if name not in there:
         hint = f" Try `polytomy datasets get {name}`." if name in CATALOGUE else ""
-        hint = hint or _suggest_name(name, there)
+        hint = hint or did_you_mean(name, there)
         raise ArgumentError(f"{folder} has no dataset {name!r}; it has {', '.join(there)}.{hint}")
     path = path_in_folder(folder, name)
     data = read_data(path)
@@ -247,14 +247,9 @@ def _bundled(name: str, order_of: _Orders) -> Dataset:
         problem = f"Dataset {name!r} does not come with scikit-learn; {', '.join(BUNDLED)} do."
         if name in CATALOGUE:
             raise ArgumentError(problem, " Set ", Argument("data"), " to the folder that has it.")
-        raise ArgumentError(problem, _suggest_name(name, BUNDLED))
+        raise ArgumentError(problem, did_you_mean(name, BUNDLED))
     loaded = getattr(datasets, f"load_{name.replace('-', '_')}")()
     names = [str(each) for each in loaded.target_names]
     labels = loaded.target if name == "digits" else np.array(names)[loaded.target]
     order = order_of.find(name)
     return Dataset(name, loaded.data, labels, names if order is None else order)
-
-
-def _suggest_name(name: str, known: Iterable[str]) -> str:
-    near = get_close_matches(name, list(known), n=1)
-    return f" Did you mean {near[0]!r}?" if near else ""

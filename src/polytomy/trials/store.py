@@ -295,7 +295,8 @@ def _check_unchanged(
     changes = [
         _describe_changed_pairs(before.get(name, []), now[name])
         if name == "pairs"
-        else f"{name}{on} was {_shorten(before.get(name))} and is now {_shorten(now[name])}"
+        else f"{name}{on} was {_shorten_text(before.get(name))} and is now "
+        + _shorten_text(now[name])
         for name in now
         if before.get(name) != now[name]
     ]
@@ -320,10 +321,12 @@ def _describe_changed_pairs(
             name for name in old if name in new and old[name] != new[name]
         ],
     }
-    changes = [f"{kind}: {_shorten('; '.join(names))}" for kind, names in kinds.items() if names]
+    changes = [
+        f"{kind}: {_shorten_text('; '.join(names))}" for kind, names in kinds.items() if names
+    ]
     return "; ".join(changes) or "the pairs are in another order"
 
 
-def _shorten(value: Any) -> str:
+def _shorten_text(value: Any) -> str:
     text = str(value)
     return text if len(text) <= _MOST_SHOWN else f"{text[: _MOST_SHOWN - 1]}…"

@@ -42,7 +42,8 @@ def table_to_text(table: Table) -> str:
     """Format one measure for every pair on every dataset."""
     heads = ["configuration", "method", *table.datasets]
     rows = [
-        [*name, *map(_text, cells)] for name, cells in zip(table.rows, table.cells, strict=True)
+        [*name, *map(_cell_text, cells)]
+        for name, cells in zip(table.rows, table.cells, strict=True)
     ]
     return _align([heads, *rows])
 
@@ -59,7 +60,7 @@ def dataset_to_text(results: Results, dataset: str) -> str:
     ]
     measured = {pair for table in tables.values() for pair in table.rows}
     rows = [
-        [*pair, *(_text(_find(tables[name], pair)) for name in shown)]
+        [*pair, *(_cell_text(_find(tables[name], pair)) for name in shown)]
         for pair in results.pairs
         if pair in measured
     ]
@@ -71,7 +72,7 @@ def _find(table: Table, pair: PairName) -> Cell | None:
     return table.cells[table.rows.index(wanted)][0] if wanted in table.rows else None
 
 
-def _text(cell: Cell | None) -> str:
+def _cell_text(cell: Cell | None) -> str:
     return "" if cell is None else f"{format_cell(cell, '±')}{'*' if cell.is_best else ' '}"
 
 

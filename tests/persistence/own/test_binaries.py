@@ -1,6 +1,8 @@
 """Trained binaries and their calibrators in saved models."""
 
+import dataclasses
 import io
+import json
 
 import numpy as np
 import pytest
@@ -11,9 +13,11 @@ from sklearn.svm import SVC, LinearSVC
 from persistence.own.round_trips import LABELS, X, Y, assert_same_after_reload, reload
 from persistence.own.saved_archives import array_to_bytes, pack, unpack
 from polytomy import PolytomyClassifier
+from polytomy.binary import Output, TrainedBinary
 from polytomy.calibration import SigmoidCalibrator, TemperatureCalibrator, UncalibratedMap
 from polytomy.errors import CalibrationWarning
-from polytomy.persistence.own.binaries import logistic_calibrator
+from polytomy.persistence.own.binaries import logistic_calibrator, read_binary, write_binary
+from polytomy.persistence.own.fields import Fields
 
 
 @pytest.mark.parametrize("calibration", ["sigmoid", "isotonic", "temperature", None])
@@ -42,6 +46,15 @@ def test_what_is_known_about_the_training_is_kept(tmp_path):
     assert any(binary.shortcoming for binary in again.binaries_)
     for first, second in zip(classifier.binaries_, again.binaries_, strict=True):
         assert (second.shortcoming, second.seconds) == (first.shortcoming, first.seconds)
+
+
+def test_a_constant_binary_keeps_its_answer_and_its_seconds():
+    binary = TrainedBinary(
+        "a", Output.CONSTANT, constant=-0.25, shortcoming="it has one side", seconds=1.5
+    )
+    written = json.loads(json.dumps(write_binary(binary, None, None)))
+    again = read_binary(Fields(written, "binary a"), None, None)
+    assert dataclasses.asdict(again) == dataclasses.asdict(binary)
 
 
 @pytest.mark.parametrize(

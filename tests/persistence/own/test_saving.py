@@ -1,15 +1,22 @@
 """Saving classifiers: what is written, and what is refused."""
 
+import re
 import zipfile
 
 import numpy as np
 import pytest
-from sklearn.svm import SVC
+from sklearn.isotonic import IsotonicRegression
+from sklearn.linear_model import LogisticRegression
+from sklearn.naive_bayes import GaussianNB
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MinMaxScaler, StandardScaler
+from sklearn.svm import SVC, LinearSVC
 
 from persistence.own.round_trips import LABELS, TREE, X, Y
+from persistence.own.saved_archives import unpack
 from polytomy import PolytomyClassifier
 from polytomy.errors import Argument, ArgumentError
-from polytomy.persistence import load, read_info, save
+from polytomy.persistence import load, own, read_info, save
 from polytomy.persistence.own.saving import scheme_member
 
 
@@ -18,6 +25,44 @@ def test_a_plain_model_has_four_members(tmp_path):
     with zipfile.ZipFile(tmp_path / "m.polytomy") as archive:
         names = set(archive.namelist())
     assert names == {"model.json", "scheme.control", "floats.npy", "integers.npy"}
+
+
+# Their fields are named by the user, by packages or by estimators.
+NAMED_ELSEWHERE = ("versions", "metadata", "members", "arrays")
+
+
+def fields_in(value, path=()):
+    """Return the names of all fields of a description."""
+    if isinstance(value, list):
+        return set().union(*(fields_in(each, path) for each in value))
+    if not isinstance(value, dict):
+        return set()
+    if (path[-1:] and path[-1] in NAMED_ELSEWHERE) or path == ("composition", "models"):
+        return set()
+    return set(value).union(*(fields_in(each, (*path, key)) for key, each in value.items()))
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        PolytomyClassifier(random_state=0),
+        PolytomyClassifier("svc C=10", "random-trees", class_weight={0: 2}, random_state=0),
+        PolytomyClassifier(LinearSVC(), calibration="isotonic", class_order=[2, 1, 0]),
+        PolytomyClassifier(make_pipeline(MinMaxScaler(), LogisticRegression()), memory_budget=1e6),
+        PolytomyClassifier(scheme="a {0 b {1 2}}", models={"a": LogisticRegression()}),
+        PolytomyClassifier(GaussianNB(), calibration=IsotonicRegression(out_of_bounds="clip")),
+        make_pipeline(StandardScaler(), PolytomyClassifier(random_state=0)),
+    ],
+    ids=lambda model: "",
+)
+def test_every_field_of_a_file_is_described_at_the_top_of_the_package(model, tmp_path):
+    if "GaussianNB" in repr(model):
+        pytest.importorskip("skops")
+    save(model.fit(X, Y), tmp_path / "m.polytomy", metadata={"of": "the user"})
+    description, members = unpack((tmp_path / "m.polytomy").read_bytes())
+    words = set(re.findall(r"[\w.-]+\w", own.__doc__))
+    assert fields_in(description) - words == set()
+    assert {re.sub(r"-\d+", "", name) for name in members} - words == set()
 
 
 def test_schemes_of_an_ensemble_are_numbered():

@@ -66,7 +66,7 @@ def load_all_in_one(path: str | os.PathLike[str], *, n_features: int | None = No
                 f"{source}: the file is larger than the limit of {LARGEST_TEXT_BYTES:,} bytes"
             )
         content = file.read(LARGEST_TEXT_BYTES)
-    scheme, machines = _Reader(content, source).read()
+    scheme, machines = _AllInOneReader(content, source).read()
     own = machines[0].n_features_in_
     if n_features not in (None, own):
         raise ModelFileError(
@@ -87,7 +87,7 @@ def load_all_in_one(path: str | os.PathLike[str], *, n_features: int | None = No
     return compose_models(scheme, binaries, "least-squares", own, scaler)
 
 
-class _Reader:
+class _AllInOneReader:
     """Reads the lines of a file one after the other."""
 
     def __init__(self, content: bytes, source: str) -> None:

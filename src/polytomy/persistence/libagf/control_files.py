@@ -54,10 +54,10 @@ def load_control(path: str | os.PathLike[str], *, n_features: int | None = None)
     if not scheme.partitions:
         raise ModelFileError(f"{os.fspath(path)}: the text is a single class and names no model")
     folder = Path(path).parent
-    models: dict[BinaryName, _Model] = {}
+    models: dict[BinaryName, _BinaryModel] = {}
     for partition in scheme.partitions:
         if partition.binary not in models:
-            models[partition.binary] = _read_model(partition.binary, folder, os.fspath(path))
+            models[partition.binary] = _read_binary_model(partition.binary, folder, os.fspath(path))
     scaler = find_normalisation(Path(path), scheme)
     if scaler is not None:
         if n_features not in (None, scaler.n_features_in_):
@@ -78,7 +78,7 @@ def load_control(path: str | os.PathLike[str], *, n_features: int | None = None)
     return compose_models(scheme, binaries, solver, n_features, scaler)
 
 
-class _Model(Protocol):
+class _BinaryModel(Protocol):
     """A model file that has been read."""
 
     n_features: int  #: number of features that it needs
@@ -89,7 +89,7 @@ class _Model(Protocol):
         ...
 
 
-def _read_model(binary: BinaryName, folder: Path, source: str) -> _Model:
+def _read_binary_model(binary: BinaryName, folder: Path, source: str) -> _BinaryModel:
     if binary.is_specification:
         raise ModelFileError(
             f"{source}: {binary} describes a model to train, but is not the name of a model file. "

@@ -50,7 +50,7 @@ def find_normalisation(control: Path, scheme: Scheme | None = None) -> StandardS
     if not common and not separate:
         return None
     files = [*common, *separate]
-    tables = [_read(file) for file in files]
+    tables = [_read_binary_rows(file) for file in files]
     for file, table in zip(files, tables, strict=True):
         if not np.array_equal(table, tables[0]):
             raise ModelFileError(
@@ -83,7 +83,7 @@ def _existing(bases: Iterable[Path]) -> list[Path]:
     return [file for file in dict.fromkeys(files) if os.path.lexists(file)]
 
 
-def _read(file: Path) -> NDArray[np.float64]:
+def _read_binary_rows(file: Path) -> NDArray[np.float64]:
     if file.is_file():
         with file.open("rb") as stream:
             if stream.read(len(_TEXT_START)) == _TEXT_START:

@@ -101,7 +101,7 @@ def read_model(path: str | os.PathLike[str]) -> LibsvmModel:
 
 def parse_libsvm(content: bytes, source: str) -> LibsvmModel:
     """Return the model in a file's content; ModelFileError with the line if it is not one."""
-    header, lines, first = _split(content, source)
+    header, lines, first = _split_header(content, source)
     reader = _Header(header, source)
     svm_type = reader.word("svm_type")
     if svm_type not in _TYPES:
@@ -173,7 +173,7 @@ def _joined(numbers: Sequence[Any]) -> str:
     return " ".join(map(repr, numbers))
 
 
-def _split(content: bytes, source: str) -> tuple[dict[str, list[str]], list[bytes], int]:
+def _split_header(content: bytes, source: str) -> tuple[dict[str, list[str]], list[bytes], int]:
     """Return the header, the lines of support vectors, and the line number of the first one."""
     lines = content.split(b"\n")
     header: dict[str, list[str]] = {}

@@ -12,7 +12,7 @@ from sklearn.svm import NuSVC
 
 from polytomy.banks.vector_union import pool_by_bytes
 from polytomy.binary import TrainedBinary
-from polytomy.binary.preparation import is_pairwise
+from polytomy.binary.preparation import takes_pairwise_values
 from polytomy.calibration.calibrators import LogisticMap, UncalibratedMap
 from polytomy.classifier import PolytomyClassifier
 from polytomy.composition import Composition
@@ -84,7 +84,7 @@ def _split_scaler(classifier: Any) -> tuple[Any, PolytomyClassifier]:
 def _libsvm_model(classifier: PolytomyClassifier) -> LibsvmModel:
     if not hasattr(classifier, "composition_"):
         raise ArgumentError("the classifier is not fitted, so there is nothing to write. Fit it.")
-    if is_pairwise(classifier):
+    if takes_pairwise_values(classifier):
         raise ArgumentError(
             "the kernel is precomputed, and such models cannot be written for LIBSVM. Save the "
             "classifier in polytomy's own format."

@@ -92,7 +92,7 @@ def classifier_from_libsvm(
     classes = np.unique(np.array(model.labels, dtype=np.int64))
     position = {label: i for i, label in enumerate(classes.tolist())}
     pairs = {pair: k for k, pair in enumerate(model.pairs())}
-    estimator = _estimator_of(model)
+    estimator = _unfitted_machine(model)
     binaries, dichotomies = [], []
     for partition in scheme.partitions:
         (negative,), (positive,) = partition.negative, partition.positive
@@ -180,7 +180,7 @@ def binary_of_pair(
     return TrainedBinary(name, Output.MARGIN, machine, calibrator)
 
 
-def _estimator_of(model: LibsvmModel) -> Any:
+def _unfitted_machine(model: LibsvmModel) -> Any:
     kind = SVC if model.svm_type == "c_svc" else NuSVC
     if model.is_precomputed:
         return kind(kernel="precomputed")

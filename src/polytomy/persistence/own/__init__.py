@@ -1,32 +1,85 @@
-"""polytomy's own model files.
+"""polytomy's own model files, complete: members, fields, arrays.
 
-A file is a zip archive (`archive.py`) of
+A file is a zip archive (`archive.py`) with the members
 
 ====================  ==============================================================================
-model.json            the description below, with the size and SHA-256 of every other member
+model.json            the description: a JSON object with the fields below
 scheme.control        the control text of the scheme; scheme-1.control, … of an ensemble
-floats.npy            all floating-point numbers of the model, in one array (`number_arrays.py`)
-integers.npy          all integers
-others.skops          estimators that are not plain arrays, saved with skops (`skops_objects.py`)
+floats.npy            all floating-point numbers of the model, in one array
+integers.npy          all integers, in one array
+others.skops          list of the objects that are not plain arrays, saved with skops; often missing
 ====================  ==============================================================================
 
-and the description (`saving.py`) has the fields
+**Arrays** are stored in the two arrays of numbers. In the description stands a reference
+(`number_arrays.py`): ``{start, shape}``, for floats also ``type`` if it is "float32" and ``order``
+if it is "columns". A sparse matrix is ``{sparse, values, columns, ends}``: its shape and the three
+arrays of the CSR format. An object in others.skops is ``{kind: "other", number}``.
+
+**Values** of parameters (`values.py`) are JSON, except ``{tuple}``, ``{dict}`` as a list of pairs
+and ``{float}`` for infinities and NaN. Labels are ``{type, values}``, with a type of NumPy.
+
+**The description** (`saving.py`)
 
 ====================  ==============================================================================
-format, versions      the name and version of the format, and the versions of the packages
-metadata              what the user gave to `save`
-classes               the labels, with their type (`values.py`)
+format                "polytomy model"; format_version increases when older versions cannot read it
+versions              the versions of the packages that wrote the file
+metadata              the dict that the user passed to `save`
+members               for each other member its size in bytes and its sha256
+classes               labels
 n_features            and feature_names, of the training data
-parameters            the parameters of the classifier (`classifier_parameters.py`, `templates.py`)
-composition           what each binary tells apart, and which binaries answer for the partitions of
-                      each scheme; "places" are the arrangements (`composition_fields.py`)
-pools                 support vectors, each stored once (`vector_pools.py`)
-binaries              the trained binaries with their calibrators (`binaries.py`), and their
-                      estimators (`estimator_writer.py`, `estimator_reader.py`)
-pipeline              the steps before the classifier, if it was saved inside a pipeline
-n_schemes             the number of schemes of an ensemble
+parameters            see below
+composition           see below
+pools                 matrices of support vectors, each vector once (`vector_pools.py`)
+binaries              list, see below
+pipeline              only if saved inside a pipeline: the names of all steps, and the steps before
+                      the classifier, as estimators
+n_schemes             only of an ensemble
 ====================  ==============================================================================
 
-Arrays in the description are references into the two arrays of numbers. `loading.py` trusts none of
-this: every size, type and index is checked before it is used.
+**parameters** (`classifier_parameters.py`)
+
+====================  ==============================================================================
+solver                and prediction_dtype, of the fitted classifier
+cv, n_jobs,           values of parameters of the same names: also random_state, verbose,
+memory_budget         class_weight and class_order
+scheme                only if it is text and not a file
+estimator             a template (`templates.py`): ``{specification}``, ``{scaler, parameters}``,
+                      ``{pipeline}`` as a list of names and templates, or an object in others.skops;
+                      estimator_text instead if the user gave a specification
+calibration           a name, or ``{kind}`` of a calibrator
+models                list of ``{name, estimator}`` or, for a model that is one of the binaries,
+                      ``{name, binary}``
+====================  ==============================================================================
+
+**composition** (`composition_fields.py`): for each binary its name in the scheme (names), whether
+that is a specification (specifications), its name in `models` (models), and its classes: sides has
+the class indices of both sides of all binaries in a row, n_negative and n_positive the lengths of
+the sides. For each scheme, places has the binary of each partition (columns) and whether its sides
+are the other way round (is_swapped). tie_order is null, or the order that decides between classes
+with equal scores.
+
+**A binary** (`binaries.py`) has a name, the seconds of its training, a shortcoming in words, and an
+output: "probability", "log-odds", "margin", "label" or "constant". If that is "constant", it has
+only the constant. Others have an estimator, the classes of the estimator, the positive_index of the
++1 side among them, the columns of a precomputed kernel, and a calibrator: its kind ("none",
+"sigmoid", "temperature", "isotonic", "provided" or "other"), with slope and intercept, with knots
+and probabilities, or with the number of an object.
+
+**An estimator** (`estimator_writer.py`, `estimator_reader.py`) has a kind:
+
+====================  ==============================================================================
+machine               kernel (its kind, gamma, degree and coef0), pool, rows of the pool,
+                      coefficients, intercept
+linear                coefficients, intercept, n_updates
+scaler                type, parameters, n_features, n_samples, arrays by name
+pipeline              steps, a list of ``{name, step}``
+borders               borders and gradients, of libAGF
+other                 number of the object in others.skops
+====================  ==============================================================================
+
+Machines and linear models of scikit-learn also have a specification, random_state and classes;
+any estimator may have feature_names.
+
+`loading.py` trusts none of this: every size, type and index is checked before it is used. Fields
+that are null may be missing.
 """

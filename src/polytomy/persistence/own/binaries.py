@@ -68,7 +68,9 @@ def read_binary(
         constant = fields.number("constant")
         if not -1 <= constant <= 1:
             raise fields.fault("constant", "from -1 to 1")
-        return TrainedBinary(name, output, constant=constant, shortcoming=shortcoming)
+        return TrainedBinary(
+            name, output, constant=constant, shortcoming=shortcoming, seconds=seconds
+        )
     classes = read_labels(fields.fields("classes")).tolist()
     if len(classes) != 2:
         raise fields.fault("classes", "two labels")

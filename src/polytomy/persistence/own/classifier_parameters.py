@@ -11,6 +11,7 @@ from polytomy.classifier import PolytomyClassifier
 from polytomy.composition import Composition
 from polytomy.designs import DESIGNS
 from polytomy.errors import Argument, ArgumentError, ModelFileError, PolytomyWarning, warn_caller
+from polytomy.inputs.choices import PRECISIONS
 from polytomy.persistence.own.binaries import CALIBRATOR_NAMES
 from polytomy.persistence.own.estimator_reader import EstimatorReader
 from polytomy.persistence.own.estimator_writer import EstimatorWriter
@@ -30,7 +31,6 @@ _PLAIN: dict[str, tuple[type, ...]] = {
     "memory_budget": (int, float),
     "class_order": (list, tuple),
 }
-_PRECISIONS = ("float64", "float32")
 # More jobs than any machine has cores; joblib would start as many threads as a file says.
 _MOST_JOBS = 2**15
 
@@ -79,8 +79,8 @@ def read_parameters(fields: Fields, reader: EstimatorReader, binaries: list[Any]
     parameters: dict[str, Any] = {
         name: fields.text(name) for name in ("solver", "prediction_dtype")
     }
-    if parameters["prediction_dtype"] not in _PRECISIONS:
-        raise fields.fault("prediction_dtype", f"one of {', '.join(_PRECISIONS)}")
+    if parameters["prediction_dtype"] not in PRECISIONS:
+        raise fields.fault("prediction_dtype", f"one of {', '.join(PRECISIONS)}")
     for name, kinds in _PLAIN.items():
         if name in fields:
             parameters[name] = read_value(fields.raw(name))

@@ -135,7 +135,7 @@ def _read_dichotomies(
     for k, (name, binary) in enumerate(zip(names, binaries, strict=True)):
         reference = BinaryName(name, k in specifications)
         model = models.text(str(k)) if str(k) in models else None
-        estimator, trained = _estimator_of(binary, reference, model, parameters)
+        estimator, trained = _estimator_to_train(binary, reference, model, parameters)
         dichotomies.append(
             Dichotomy(
                 binary.name, sides[2 * k], sides[2 * k + 1], reference, estimator, trained, model
@@ -144,7 +144,7 @@ def _read_dichotomies(
     return dichotomies
 
 
-def _estimator_of(
+def _estimator_to_train(
     binary: TrainedBinary, reference: BinaryName, model: str | None, parameters: Mapping[str, Any]
 ) -> tuple[Any, TrainedBinary | None]:
     """Return the estimator that new samples would train, and the binary if it was given trained."""

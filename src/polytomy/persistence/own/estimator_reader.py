@@ -106,7 +106,7 @@ class EstimatorReader:
         is_same_kernel = is_machine(estimator) and KernelFunction.of(estimator) == machine.kernel
         if not is_same_kernel or estimator.degree > _LARGEST_DEGREE:
             raise fields.fault("specification", "a support vector machine with this kernel")
-        return _with_labels(estimator, fields, machine.n_features_in_)
+        return _set_labels(estimator, fields, machine.n_features_in_)
 
     def _new_estimator(self, fields: Fields, kinds: tuple[type, ...]) -> Any:
         """Return a new estimator, of one of some types, with the parameters in the file."""
@@ -143,7 +143,7 @@ class EstimatorReader:
         model.t_ = fields.number("n_updates")
         if not model.t_:
             del model.t_
-        _with_labels(model, fields, n_features)
+        _set_labels(model, fields, n_features)
         if isinstance(model, RidgeClassifier):
             labels = tuple(model.classes_.tolist())
             try:
@@ -207,7 +207,7 @@ def _is_transformer(step: Any) -> bool:
     return isinstance(step, str) or hasattr(step, "transform")
 
 
-def _with_labels(estimator: Any, fields: Fields, n_features: int) -> Any:
+def _set_labels(estimator: Any, fields: Fields, n_features: int) -> Any:
     estimator.classes_ = read_labels(fields.fields("classes"))
     if len(estimator.classes_) != 2:
         raise fields.fault("classes", "two labels")

@@ -34,10 +34,10 @@ __all__ = ["EstimatorWriter", "changed_parameters", "machines_in"]
 
 def machines_in(estimators: Sequence[Any]) -> list[Any]:
     """Return the estimators, or last steps of pipelines, that are support vector machines."""
-    return [last for each in estimators if is_machine(last := _last_step(each))]
+    return [last for each in estimators if is_machine(last := _last_pipeline_step(each))]
 
 
-def _last_step(estimator: Any) -> Any:
+def _last_pipeline_step(estimator: Any) -> Any:
     while type(estimator) is Pipeline:
         estimator = estimator.steps[-1][1]
     return estimator

@@ -79,7 +79,7 @@ def save(
     description: dict[str, Any] = {
         "format": FORMAT,
         "format_version": FORMAT_VERSION,
-        "versions": _versions(),
+        "versions": _installed_versions(),
         "metadata": _checked_metadata(metadata),
         "classes": labels_to_json(core.classes_),
         "n_features": getattr(core, "n_features_in_", None),
@@ -132,7 +132,7 @@ def _feature_names(classifier: PolytomyClassifier) -> list[str] | None:
     return None if names is None else [str(name) for name in names]
 
 
-def _versions() -> dict[str, str]:
+def _installed_versions() -> dict[str, str]:
     packages = ("polytomy", "numpy", "scipy", "scikit-learn")
     return {"python": platform.python_version(), **{name: version(name) for name in packages}}
 

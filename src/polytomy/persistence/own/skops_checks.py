@@ -2,7 +2,7 @@
 
 skops checks types, not numbers. LIBSVM, scikit-learn's trees and SciPy's sparse matrices follow
 indices without looking at them, so wrong ones would read or write outside the memory of their
-arrays. Other types of which that is true are made only if the user trusts them.
+arrays. Other types that do the same are made only if the user trusts them.
 """
 
 from __future__ import annotations

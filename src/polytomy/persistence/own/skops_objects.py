@@ -57,7 +57,7 @@ def load_skops_objects(content: bytes, trusted: Sequence[str], source: str) -> l
     Parameters
     ----------
     content : what `dump_skops_objects` returned
-    trusted : names of types to trust, beside those that skops trusts itself
+    trusted : names of types to trust, besides those that skops trusts itself
     source : name of the file, for messages
     """
     skops = _import_skops(f"{source} holds estimators that are not plain arrays")

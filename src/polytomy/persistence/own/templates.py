@@ -72,14 +72,14 @@ def read_template(
     if "scaler" in fields:
         return scaler_from_fields(fields, "scaler")
     if "pipeline" in fields:
-        return _read_pipeline(fields, read_skops_object, depth)
+        return _read_pipeline_template(fields, read_skops_object, depth)
     estimator = read_skops_object(fields)
     if not isinstance(estimator, BaseEstimator):
         raise ModelFileError(f"{fields.where} is not a scikit-learn estimator")
     return estimator
 
 
-def _read_pipeline(
+def _read_pipeline_template(
     fields: Fields, read_skops_object: Callable[[Fields], Any], depth: int
 ) -> Pipeline:
     if depth >= DEEPEST_PIPELINE:

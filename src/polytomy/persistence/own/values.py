@@ -98,7 +98,7 @@ def read_labels(fields: Fields) -> NDArray[Any]:
     if kind == "U":
         # NumPy finds the length itself: a huge one that the file declares is not allocated.
         labels = np.array(values, dtype=np.str_)
-    elif all(_fits(each, np.dtype(dtype)) for each in values):
+    elif all(_can_hold(each, np.dtype(dtype)) for each in values):
         labels = np.array(values, dtype=dtype)
     else:
         raise fields.fault("values", f"a list of labels of type {dtype}")
@@ -107,7 +107,7 @@ def read_labels(fields: Fields) -> NDArray[Any]:
     return labels
 
 
-def _fits(label: Any, dtype: np.dtype[Any]) -> bool:
+def _can_hold(label: Any, dtype: np.dtype[Any]) -> bool:
     """Return whether an array of a type can hold a label; infinity is not a label."""
     if isinstance(label, str | bool):
         return True

@@ -1,1 +1,17 @@
-"""Class probabilities by least squares."""
+"""Class probabilities by least squares: the p on the simplex with the least |Ap − r|².
+
+`polytomy.solvers.least_squares` picks the algorithm by the structure of the code. Every routine is
+in `reference` (NumPy) and in `compiled` (Numba), in files of the same name::
+
+    algorithm     routine               file           method
+    product       multiply_down_tree    shortcuts.py   products down a tree
+    isotonic      regress_isotonic      shortcuts.py   isotonic regression
+    projection    project_answers       shortcuts.py   projection onto the simplex
+    pairwise      couple_pairs          systems.py     a linear system per sample, or active set
+    active-set    minimise_on_simplex   systems.py     active set
+
+The active set of Lawson and Hanson (1974) is `minimise_on_cone` in `reference/cone.py`, and
+`_search_active_set` in `compiled/cone.py`. The compiled twin tries block pivoting before it: for
+many samples side by side in `compiled/lanes.py`, for one sample in `compiled/cone.py`. Of several
+minimisers, `compiled/single.py` finds the one of least norm by the steps of `compiled/face.py`.
+"""

@@ -110,7 +110,7 @@ def minimise_on_cone(n: int, gram: Floats, single: Any) -> int:
         _take_gradient(n, n_members, gram, single)
         if _exchange(n, single) == 0:
             return n_members
-    return _descend(n, gram, single)
+    return _search_active_set(n, gram, single)
 
 
 @helper
@@ -149,7 +149,7 @@ def _guess_support(n: int, gram: Floats, single: Any) -> None:
 @helper
 def _list_members(n: int, single: Any) -> int:
     """List the classes of the support; return how many."""
-    n_members = int(np.intp(0))  # see _descend
+    n_members = int(np.intp(0))  # see _search_active_set
     for j in range(n):
         if single.inside[j]:
             single.members[n_members] = j
@@ -160,7 +160,7 @@ def _list_members(n: int, single: Any) -> int:
 @helper
 def _append_support(n: int, gram: Floats, single: Any) -> int:
     """Factor M on the support without dependent classes; return how many classes remain."""
-    n_members = int(np.intp(0))  # see _descend
+    n_members = int(np.intp(0))  # see _search_active_set
     for j in range(n):
         if single.inside[j]:
             if append_member(j, n_members, gram, single, _BARELY_INDEPENDENT):
@@ -212,7 +212,7 @@ def _exchange(n: int, single: Any) -> int:
 
 
 @helper
-def _descend(n: int, gram: Floats, single: Any) -> int:
+def _search_active_set(n: int, gram: Floats, single: Any) -> int:
     """Minimise over the cone by Lawson and Hanson's active set (1974), class by class from zero."""
     x, trial, inside, members = single.x, single.trial, single.inside, single.members
     x[:n] = 0.0
@@ -223,7 +223,7 @@ def _descend(n: int, gram: Floats, single: Any) -> int:
     _take_gradient(n, k, gram, single)
     # Every change lowers the objective, so this ends; the limit is there because of rounding.
     for _ in range(10 * n + 10):
-        new, is_rounding = _steepest(n, single)
+        new, is_rounding = _find_entering_class(n, single)
         if new < 0:
             break
         # If the class turns out to be dependent, or to lead uphill, only rounding chose it: it may
@@ -262,7 +262,7 @@ def _descend(n: int, gram: Floats, single: Any) -> int:
 
 
 @helper
-def _steepest(n: int, single: Any) -> tuple[int, bool]:
+def _find_entering_class(n: int, single: Any) -> tuple[int, bool]:
     """Return the class that enters, or -1, and whether its gradient may be rounding."""
     scale = scale_of_gradient(n, single)
     best, steepest, is_rounding = -1, 0.0, True

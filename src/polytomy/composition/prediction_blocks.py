@@ -1,0 +1,24 @@
+"""Blocks of samples to predict, so that memory stays bounded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+__all__ = ["blocks_of_rows"]
+
+# Most bytes that the decision values of a block of samples take.
+_BLOCK_BYTES = 2**27
+_SMALLEST_BLOCK = 256
+
+
+def blocks_of_rows(n_rows: int, n_partitions: int) -> Iterator[slice]:
+    """Yield slices of rows whose decision values fit in bounded memory.
+
+    Examples
+    --------
+    >>> list(blocks_of_rows(600, n_partitions=10**6))
+    [slice(0, 256, None), slice(256, 512, None), slice(512, 600, None)]
+    """
+    size = max(_SMALLEST_BLOCK, _BLOCK_BYTES // (8 * max(1, n_partitions)))
+    for start in range(0, n_rows, size):
+        yield slice(start, min(n_rows, start + size))

@@ -107,7 +107,7 @@ class AnsweringMixin:
             random_state=self.random_state,
             class_order=self.class_order,
         )
-        return self._copy_with(self.composition_.with_scheme(new), scheme=scheme)
+        return self._copy_with(self.composition_.with_scheme(new, self.solver), scheme=scheme)
 
     def _copy_with(self, composition: Composition, **parameters: Any) -> Self:
         other = copy.copy(self)
@@ -116,7 +116,7 @@ class AnsweringMixin:
         to_train = [each.estimator for each in composition.dichotomies if each.trained is None]
         if any(hasattr(estimator, "partial_fit") for estimator in to_train):
             # Otherwise training one of the two further would change the other's answers.
-            composition = composition.with_binaries(copy.deepcopy(composition.binaries))
+            composition = composition.copy_binaries()
         other.composition_ = composition
         return other
 

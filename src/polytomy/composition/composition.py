@@ -24,6 +24,7 @@ from polytomy.errors import (
     Argument,
     ArgumentError,
     CalibrationWarning,
+    PythonOnly,
     SchemeError,
     warn_caller,
 )
@@ -269,9 +270,13 @@ class Composition:
         other = replace(self, **changes, final=None)
         if self.final is not None and self.out_of_fold is None and other.gives_probabilities:
             warn_caller(
-                "the probabilities have no final calibration any more: it would have to be learnt "
-                "again from out-of-fold scores, which the model was saved without. Save it with "
-                "out_of_fold=True, or fit it again.",
+                CalibrationWarning(
+                    "the probabilities have no final calibration any more: it would have to be "
+                    "learnt again from out-of-fold scores, which the model was saved without. Fit "
+                    "it again",
+                    PythonOnly(" and save it with out_of_fold=True"),
+                    ".",
+                ),
                 CalibrationWarning,
             )
         return other.calibrated_on(other.out_of_fold)

@@ -15,6 +15,7 @@ from polytomy.persistence.own.binaries import CALIBRATOR_NAMES
 from polytomy.persistence.own.estimator_reader import EstimatorReader
 from polytomy.persistence.own.estimator_writer import EstimatorWriter
 from polytomy.persistence.own.fields import Fields
+from polytomy.persistence.own.final_fields import read_final_option, write_final_option
 from polytomy.persistence.own.templates import read_template, write_template
 from polytomy.persistence.own.values import NotPlainError, read_value, value_to_json
 
@@ -28,6 +29,7 @@ _PLAIN: dict[str, tuple[type, ...]] = {
     "verbose": (int,),
     "class_weight": (str, dict),
     "memory_budget": (int, float),
+    "keep_out_of_fold": (bool,),
     "class_order": (list, tuple),
 }
 _PRECISIONS = ("float64", "float32")
@@ -69,6 +71,7 @@ def write_parameters(classifier: PolytomyClassifier, writer: EstimatorWriter) ->
     elif classifier.estimator is not None:
         written["estimator"] = write_template(classifier.estimator, writer)
     written["calibration"] = _write_calibration(classifier.calibration, writer)
+    written["final_calibration"] = write_final_option(classifier.final_calibration, writer)
     if classifier.models is not None:
         written["models"] = _write_models(classifier, writer)
     return written
@@ -97,6 +100,7 @@ def read_parameters(fields: Fields, reader: EstimatorReader, binaries: list[Any]
             fields.fields("estimator"), reader.read_skops_object
         )
     parameters["calibration"] = _read_calibration(fields, reader)
+    parameters["final_calibration"] = read_final_option(fields, reader)
     if "models" in fields:
         parameters["models"] = {}
         for each in fields.all_fields("models"):

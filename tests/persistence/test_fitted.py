@@ -33,6 +33,7 @@ def test_the_same_parts_give_the_same_classifier(original):
     classifier = fitted_classifier(again, n_features=4)
     np.testing.assert_array_equal(classifier.predict_proba(X), original.scores(X))
     assert classifier.n_features_in_ == 4
+    assert classifier.final_calibration is None
 
 
 def test_parts_that_do_not_fit_are_a_damaged_file(original):

@@ -22,7 +22,7 @@ def register(app: typer.Typer) -> None:
 
 
 def info(model: ModelFile, as_json: AsJson = False) -> None:
-    """Describe a model file: scheme, binaries, support vectors, versions.
+    """Describe a model file: scheme, binaries, support vectors, final calibration, versions.
 
     Example: `polytomy train iris.csv -o iris.polytomy && polytomy info iris.polytomy`
     """

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import SVC
+from sklearn.tree import DecisionTreeClassifier
 
 import polytomy as pt
 from final_maps import with_decoder
@@ -17,7 +18,8 @@ from persistence.own.saved_archives import pack, unpack
 from polytomy import PolytomyClassifier
 from polytomy.calibration.final import BiasMap, DecoderMap
 from polytomy.composition.final_calibration import FinalCalibration
-from polytomy.errors import ModelFileError
+from polytomy.errors import ModelFileError, PolytomyWarning
+from polytomy.persistence import load, save
 from polytomy.persistence.own.estimator_reader import EstimatorReader
 from polytomy.persistence.own.estimator_writer import EstimatorWriter
 from polytomy.persistence.own.fields import Fields
@@ -54,6 +56,17 @@ def test_a_calibrator_of_the_user_is_kept(tmp_path):
     assert not hasattr(again.final_calibration, "coef_")
     expected = classifier.with_solver("divergence").predict_proba(X)
     np.testing.assert_array_equal(again.with_solver("divergence").predict_proba(X), expected)
+
+
+def test_a_calibrator_is_loaded_only_if_its_types_are_trusted(tmp_path):
+    pytest.importorskip("skops")
+    calibrator = DecisionTreeClassifier(max_depth=3)
+    classifier = PolytomyClassifier(final_calibration=calibrator, random_state=0).fit(X, LABELS)
+    with pytest.warns(PolytomyWarning, match=r"can only be loaded by naming the types to trust"):
+        save(classifier, tmp_path / "m.polytomy")
+    with pytest.raises(ModelFileError, match=r"types that are not trusted: sklearn\.tree"):
+        load(tmp_path / "m.polytomy")
+    assert_same(classifier, load(tmp_path / "m.polytomy", trusted=["sklearn.tree._tree.Tree"]))
 
 
 moderate = st.floats(-1e50, 1e50)

@@ -26,8 +26,8 @@ pools                 support vectors, each stored once (`vector_pools.py`)
 binaries              the trained binaries with their calibrators (`binaries.py`), and their
                       estimators (`estimator_writer.py`, `estimator_reader.py`)
 final                 the final calibration and its out-of-fold score (`final_fields.py`)
-out_of_fold           what belongs to the out-of-fold scores: their rows, classes, weights and folds,
-                      and the out-of-fold probabilities if they are kept (`out_of_fold_fields.py`)
+out_of_fold           what belongs to the out-of-fold scores: rows, classes, weights and folds; also
+                      the out-of-fold probabilities, if they are kept (`out_of_fold_fields.py`)
 pipeline              the steps before the classifier, if it was saved inside a pipeline
 n_schemes             the number of schemes of an ensemble
 ====================  ==============================================================================

@@ -4,6 +4,7 @@ import csv
 import json
 import os
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -32,6 +33,36 @@ def test_info_describes_a_model(polytomy, model):
     assert "one-vs-one-00 0 / 1;" in shown
 
 
+def test_info_shows_the_final_calibration_and_its_out_of_fold_score(polytomy, model):
+    classifier = pt.load(model)[-1]
+    answer = json.loads(polytomy("info", model, "--json").out)
+    final = classifier.composition_.final.map
+    assert answer["final calibration"] == {
+        "kind": "bias",
+        "scale": final.scale,
+        "floor": final.floor,
+    }
+    assert answer["out-of-fold score"] == classifier.out_of_fold_score_
+    assert answer["has out-of-fold scores"] is False
+    lines = dict(line.split("  ", 1) for line in polytomy("info", model).out.splitlines()[1:9])
+    assert lines["final calibration"].strip().startswith(f"bias, scale {final.scale:.3g}, floor ")
+    shown = f"log loss {classifier.out_of_fold_score_['log_loss']:.4f}, brier score "
+    assert lines["out-of-fold score"].strip().startswith(shown)
+
+
+def test_converting_keeps_out_of_fold_scores(polytomy, model):
+    pt.save(pt.load(model), "without.polytomy")
+    pipeline = pt.load(model)
+    X = read_data("iris.csv")
+    pipeline.fit(X.X, X.y)
+    pt.save(pipeline, "with.polytomy", out_of_fold=True)
+    for name, expected in (("without.polytomy", False), ("with.polytomy", True)):
+        assert polytomy("convert", name, "-o", "again.polytomy").code == 0
+        assert pt.persistence.read_info("again.polytomy").has_out_of_fold == expected
+    assert "floor" in (shown := polytomy("info", "again.polytomy").out)
+    assert ", with out-of-fold scores\n" in shown
+
+
 def test_libsvm_models_are_written_and_read(polytomy, here):
     table = Path("iris.csv").read_text().splitlines()
     numbers = {"setosa": "1", "versicolor": "2", "virginica": "3"}
@@ -40,9 +71,14 @@ def test_libsvm_models_are_written_and_read(polytomy, here):
     train = ["train", "n.csv", "--scale", "none", "--estimator", "-c 10 -g 0.2"]
     train += ["--solver", "libsvm"]
     assert polytomy(*train, "-o", "n.polytomy").code == 0
-    assert polytomy("convert", "n.polytomy", "-o", "n.model").code == 0
+    outcome = polytomy("convert", "n.polytomy", "-o", "n.model")
+    assert outcome.code == 0
+    assert "a LIBSVM model cannot hold a final calibration" in outcome.err
     assert Path("n.model").read_text().startswith("svm_type c_svc")
-    expected = rows_of(polytomy("predict", "n.polytomy", "n.csv", "--proba").out)
+    calibrated = pt.load("n.polytomy")
+    calibrated.composition_ = replace(calibrated.composition_, final=None)
+    pt.save(calibrated, "plain.polytomy", metadata=pt.persistence.read_info("n.polytomy").metadata)
+    expected = rows_of(polytomy("predict", "plain.polytomy", "n.csv", "--proba").out)
     answers = rows_of(polytomy("predict", "n.model", "n.csv", "--proba").out)
     assert [row[0] for row in answers] == [row[0] for row in expected]
     np.testing.assert_allclose(

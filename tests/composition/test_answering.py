@@ -1,7 +1,9 @@
 """Predictions and attributes of a fitted classifier, and reasons for missing ones."""
 
+import copy
 import pickle
 
+import joblib
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -160,6 +162,28 @@ def test_a_pickled_classifier_gives_the_same_answers_and_a_clone_is_not_fitted(i
     assert (again.predict_proba(X) == classifier.predict_proba(X)).all()
     assert clone(classifier).get_params()["scheme"] == "tree"
     assert not hasattr(clone(classifier), "classes_")
+
+
+@pytest.mark.parametrize("final_calibration", ["bias", "decoder", LogisticRegression()], ids=str)
+def test_a_copy_keeps_the_final_calibration_and_the_out_of_fold_scores(
+    iris, final_calibration, tmp_path
+):
+    X, y = iris
+    classifier = PolytomyClassifier(
+        final_calibration=final_calibration, keep_out_of_fold=True, random_state=0
+    ).fit(X, y)
+    joblib.dump(classifier, tmp_path / "m.joblib")
+    for again in (
+        pickle.loads(pickle.dumps(classifier)),
+        joblib.load(tmp_path / "m.joblib"),
+        copy.deepcopy(classifier),
+    ):
+        np.testing.assert_array_equal(again.predict_proba(X), classifier.predict_proba(X))
+        np.testing.assert_array_equal(again.out_of_fold_proba_, classifier.out_of_fold_proba_)
+        assert again.out_of_fold_score_ == classifier.out_of_fold_score_
+        changed, expected = again.with_solver("divergence"), classifier.with_solver("divergence")
+        np.testing.assert_array_equal(changed.predict_proba(X), expected.predict_proba(X))
+        assert changed.out_of_fold_score_ == expected.out_of_fold_score_
 
 
 def test_prediction_does_not_make_a_pickle_larger(blobs):

@@ -10,6 +10,7 @@ from sklearn.preprocessing import MinMaxScaler, PolynomialFeatures, StandardScal
 from sklearn.svm import SVC, LinearSVC
 
 import polytomy as pt
+from final_maps import with_decoder
 from polytomy.errors import ArgumentError, ControlWarning
 from polytomy.export import to_onnx
 
@@ -68,6 +69,28 @@ def test_every_calibration_gives_the_same_answers(run, calibration):
         SVC(C=10), "one-vs-rest", calibration=calibration, random_state=0
     ).fit(X, y)
     assert_same(run, classifier, new)
+
+
+@pytest.mark.parametrize(
+    "scheme", ["one-vs-one", "one-vs-rest", "tree", "adjacent", "random-trees"]
+)
+@pytest.mark.parametrize("final_calibration", ["bias", "decoder", None])
+def test_every_final_calibration_gives_the_same_answers(run, scheme, final_calibration):
+    X, y, new = made_data()
+    classifier = pt.PolytomyClassifier(
+        SVC(C=10, gamma=0.2), scheme, final_calibration=final_calibration, random_state=0
+    ).fit(X, y)
+    assert_same(run, classifier, new)
+    if final_calibration == "decoder":  # the data may not be enough for one to be learnt
+        assert_same(run, with_decoder(classifier), new)
+
+
+def test_certain_answers_are_clipped_before_a_decoder(run):
+    X, y, new = made_data(3)
+    classifier = pt.PolytomyClassifier(LinearSVC(), random_state=0).fit(X, y)
+    far = 1000 * new
+    assert np.abs(classifier.decisions(far)).max() == 1.0
+    assert_same(run, with_decoder(classifier), far)
 
 
 @pytest.mark.parametrize("scaler", [StandardScaler(), MinMaxScaler((-1, 1))], ids=str)
@@ -199,6 +222,16 @@ def test_a_refusal_gives_the_reason_and_a_solution(fitted):
     assert "classifier.with_solver changes" in refusal(classifier.with_solver("divergence"))
     drawn = pt.PolytomyClassifier(LinearSVC(), "random-ternary", random_state=0).fit(X, y)
     assert 'Fit another scheme, or use classifier.with_solver("voting").' in refusal(drawn)
+
+
+def test_a_calibrator_of_the_user_is_refused(fitted):
+    _, X, y, _ = fitted
+    calibrator = LogisticRegression(C=0.5, max_iter=1000)
+    classifier = pt.PolytomyClassifier(LinearSVC(), final_calibration=calibrator).fit(X, y)
+    assert refusal(classifier) == (
+        "final_calibration=LogisticRegression(C=0.5, max_iter=1000) cannot be exported. Fit with "
+        'final_calibration="bias", "decoder" or None.'
+    )
 
 
 def test_labels_that_onnx_cannot_hold_are_refused(fitted):

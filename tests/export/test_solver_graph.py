@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.datasets import load_iris
 
 import polytomy as pt
 from polytomy.composition.arrangement import Arrangement
@@ -106,10 +107,14 @@ def test_probability_of_classes_without_data_is_shared_by_the_others(compute):
     np.testing.assert_allclose(found, [[0.25, 0.75], [0.5, 0.5]], atol=1e-15)
 
 
-@pytest.mark.parametrize("solver", ["divergence", "greedy", lambda scheme, r: r])
+@pytest.mark.parametrize(
+    "solver", ["divergence", "greedy", lambda scheme, r: np.full((len(r), 3), 1 / 3)]
+)
 def test_a_solver_without_a_closed_form_is_refused_by_name(solver):
+    X, y = load_iris(return_X_y=True)
+    fitted = pt.PolytomyClassifier(scheme="tree", solver=solver, random_state=0).fit(X, y)
     with pytest.raises(ArgumentError) as caught:
-        check_exportable_solver(solver)
+        check_exportable_solver(fitted.composition_)
     shown = f'"{solver}"' if isinstance(solver, str) else repr(solver)
     assert str(caught.value).startswith(f"solver={shown} cannot be exported; ")
     assert '"least-squares", "voting", "hamming" can' in str(caught.value)

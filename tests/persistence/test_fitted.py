@@ -19,7 +19,8 @@ X, Y = load_iris(return_X_y=True)
 
 @pytest.fixture(scope="module")
 def original():
-    return PolytomyClassifier(LogisticRegression()).fit(X, Y).composition_
+    classifier = PolytomyClassifier(LogisticRegression(), final_calibration=None)
+    return classifier.fit(X, Y).composition_
 
 
 def test_the_same_parts_give_the_same_classifier(original):
@@ -33,6 +34,7 @@ def test_the_same_parts_give_the_same_classifier(original):
     classifier = fitted_classifier(again, n_features=4)
     np.testing.assert_array_equal(classifier.predict_proba(X), original.scores(X))
     assert classifier.n_features_in_ == 4
+    assert classifier.final_calibration is None
 
 
 def test_parts_that_do_not_fit_are_a_damaged_file(original):

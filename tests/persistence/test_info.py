@@ -27,7 +27,7 @@ def fitted():
 def test_a_saved_model_is_described_without_loading_it(fitted, tmp_path):
     save(fitted, tmp_path / "m.polytomy", metadata={"target": "kind", "columns": ["a", "b"]})
     info = read_info(tmp_path / "m.polytomy")
-    assert (info.kind, info.format_version) == ("model of polytomy", 1)
+    assert (info.kind, info.format_version) == ("model of polytomy", 2)
     assert info.versions["polytomy"] == pt.__version__
     assert info.classes.tolist() == ["setosa", "versicolor", "virginica"]
     assert info.kinds == {"scaled linear-svc": 1, "svc": 1}
@@ -38,6 +38,24 @@ def test_a_saved_model_is_described_without_loading_it(fitted, tmp_path):
     assert info.n_bytes == (tmp_path / "m.polytomy").stat().st_size
 
 
+@pytest.mark.parametrize("out_of_fold", [False, True])
+def test_the_final_calibration_is_described(fitted, out_of_fold, tmp_path):
+    save(fitted, tmp_path / "m.polytomy", out_of_fold=out_of_fold)
+    info = read_info(tmp_path / "m.polytomy")
+    final = fitted.composition_.final.map
+    assert info.final_calibration == {"kind": "bias", "scale": final.scale, "floor": final.floor}
+    assert info.out_of_fold_score == fitted.out_of_fold_score_
+    assert info.has_out_of_fold == out_of_fold
+    plain = fitted.with_solver("voting")
+    save(plain, tmp_path / "m.polytomy")
+    info = read_info(tmp_path / "m.polytomy")
+    assert (info.final_calibration, info.out_of_fold_score, info.has_out_of_fold) == (
+        None,
+        None,
+        False,
+    )
+
+
 @pytest.mark.parametrize(
     ("path", "value", "words"),
     [
@@ -46,6 +64,9 @@ def test_a_saved_model_is_described_without_loading_it(fitted, tmp_path):
         (("binaries", 0, "estimator", "steps"), [], "is not a list of steps"),
         (("pools", 0, "shape"), [1, 2, 3], "pools 0 of the model does not have a valid shape"),
         (("metadata",), {"x": 1}, "a value of the model has an unknown type"),
+        (("final", "kind"), "magic", "kind of final of the model is not one of bias, decoder"),
+        (("final", "scale"), -1, "scale of final of the model is not a number from 0"),
+        (("final", "score", "accuracy"), None, "accuracy of score of final .* is not a finite"),
     ],
 )
 def test_a_wrong_description_is_refused_with_the_name_of_the_file(

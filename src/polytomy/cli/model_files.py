@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -21,7 +22,7 @@ def register(app: typer.Typer) -> None:
 
 
 def info(model: ModelFile, as_json: AsJson = False) -> None:
-    """Describe a model file: scheme, binaries, support vectors, versions.
+    """Describe a model file: scheme, binaries, support vectors, final calibration, versions.
 
     Example: `polytomy train iris.csv -o iris.polytomy && polytomy info iris.polytomy`
     """
@@ -40,6 +41,9 @@ def info(model: ModelFile, as_json: AsJson = False) -> None:
         "solver": found.solver,
         "binaries": dict(found.kinds),
         "support vectors": found.n_support_vectors,
+        "final calibration": found.final_calibration,
+        "out-of-fold score": found.out_of_fold_score,
+        "has out-of-fold scores": found.has_out_of_fold,
         "metadata": dict(found.metadata),
         "scheme": found.scheme,
     }
@@ -56,10 +60,12 @@ def info(model: ModelFile, as_json: AsJson = False) -> None:
         "solver": found.solver,
         "binaries": kinds,
         "support vectors": str(found.n_support_vectors),
+        "final calibration": _describe_final(found.final_calibration, found.has_out_of_fold),
+        "out-of-fold score": _describe_score(found.out_of_fold_score),
     }
     version = "" if found.format_version is None else f", format {found.format_version}"
     head = f"{model}: {found.kind}, {found.n_bytes} bytes{version}"
-    table = [f"{name:17}{text}" for name, text in lines.items() if text]
+    table = [f"{name:19}{text}" for name, text in lines.items() if text]
     print_text("\n".join([head, *table, "", _shortened(found.scheme, lines=20)]))
 
 
@@ -88,6 +94,7 @@ def convert(
 
     Example: `polytomy train iris.csv -o m.polytomy && polytomy convert m.polytomy -o n.polytomy`
     """
+    from polytomy.inputs.pipelines import split_pipeline
     from polytomy.persistence import FileKind, find_kind, load, read_info, save, write_libsvm
 
     is_for_libsvm = output.suffix == ".model"
@@ -104,12 +111,31 @@ def convert(
         write_libsvm(loaded, output, range_file=ranges)
     else:
         is_own = find_kind(model) is FileKind.OWN
-        save(loaded, output, metadata=read_info(model).metadata if is_own else None)
+        save(
+            loaded,
+            output,
+            metadata=read_info(model).metadata if is_own else None,
+            out_of_fold=split_pipeline(loaded)[1].composition_.out_of_fold is not None,
+        )
     written = {str(file): file.stat().st_size for file in (output, ranges) if file is not None}
     if as_json:
         print_text(to_json([{"file": file, "bytes": size} for file, size in written.items()]))
         return
     print_text("\n".join(f"{file}: {size} bytes" for file, size in written.items()))
+
+
+def _describe_final(final: Mapping[str, Any] | None, has_out_of_fold: bool) -> str:
+    if final is None:
+        return ""
+    numbers = [f"{name} {value:.3g}" for name, value in final.items() if name != "kind"]
+    stored = ["with out-of-fold scores"] if has_out_of_fold else []
+    return ", ".join([final["kind"], *numbers, *stored])
+
+
+def _describe_score(score: Mapping[str, float] | None) -> str:
+    return ", ".join(
+        f"{name.replace('_', ' ')} {value:.4f}" for name, value in (score or {}).items()
+    )
 
 
 def _shortened(text: str, lines: int = 1, width: int = 300) -> str:

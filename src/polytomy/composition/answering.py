@@ -152,7 +152,12 @@ class AnsweringMixin:
         """Out-of-fold probabilities of the training samples; NaN if no fold holds a sample out."""
         kept = self._final("out_of_fold_proba_").probabilities
         scores = self.composition_.out_of_fold
-        if kept is None or scores is None:
+        if scores is None:
+            raise AttributeError(
+                f"{type(self).__name__} has no out_of_fold_proba_: the model was saved without. "
+                "Fit it with keep_out_of_fold=True, and save it with out_of_fold=True."
+            )
+        if kept is None:
             raise AttributeError(
                 f"{type(self).__name__} has no out_of_fold_proba_. Fit it with "
                 "keep_out_of_fold=True."

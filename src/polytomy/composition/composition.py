@@ -31,6 +31,7 @@ from polytomy.errors import (
     Argument,
     ArgumentError,
     CalibrationWarning,
+    PythonOnly,
     SchemeError,
     warn_caller,
 )
@@ -38,6 +39,7 @@ from polytomy.inputs.rows import count_rows, take_block
 from polytomy.inputs.sparse import check_sparse
 from polytomy.scheme import Node, Scheme
 from polytomy.scheme.ensemble import SchemeEnsemble
+from polytomy.solvers.methods import find_method
 
 __all__ = ["Composition"]
 
@@ -114,6 +116,8 @@ class Composition:
                     f"each partition needs one binary; got {n_columns} for {member.n_partitions}."
                 )
             check_solver(member, self.solver)
+        if not callable(self.solver):
+            find_method(self.solver, "solver")  # "auto" is not a solver, it stands for one
         if self.tie_order is not None and sorted(self.tie_order) != [*range(len(self.classes))]:
             raise SchemeError(f"the tie order {self.tie_order} does not have each class once.")
         if self.final is not None:
@@ -287,9 +291,13 @@ class Composition:
         other = replace(self, **changes, final=None)
         if self.final is not None and self.out_of_fold is None and other.gives_probabilities:
             warn_caller(
-                "the probabilities have no final calibration any more: it would have to be learnt "
-                "again from out-of-fold scores, which the model was saved without. Save it with "
-                "out_of_fold=True, or fit it again.",
+                CalibrationWarning(
+                    "the probabilities have no final calibration any more: it would have to be "
+                    "learnt again from out-of-fold scores, which the model was saved without. Fit "
+                    "it again",
+                    PythonOnly(" and save it with out_of_fold=True"),
+                    ".",
+                ),
                 CalibrationWarning,
             )
         return other.calibrated_on(other.out_of_fold)

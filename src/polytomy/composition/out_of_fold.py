@@ -29,7 +29,7 @@ __all__ = ["OutOfFold", "OutOfFoldPlan", "plan_out_of_fold"]
 
 Floats = NDArray[np.float64]
 
-# Held-out rows that suffice for a temperature, a floor and biases. If folds are made for these alone,
+# Held-out rows that suffice for a temperature, a floor and biases. If nothing else needs folds,
 # few folds are made: one of five, in large data.
 _ENOUGH_ROWS = 600
 

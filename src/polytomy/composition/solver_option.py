@@ -13,7 +13,15 @@ from polytomy.scheme.ensemble import SchemeEnsemble
 from polytomy.solvers import check_applicable, decode
 from polytomy.solvers.methods import find_method
 
-__all__ = ["AUTO", "Solver", "check_solver", "gives_probabilities", "resolve_solver", "solve_by"]
+__all__ = [
+    "AUTO",
+    "Solver",
+    "check_solver",
+    "gives_probabilities",
+    "is_flat_one_vs_rest",
+    "resolve_solver",
+    "solve_by",
+]
 
 Solver = str | Callable[[Scheme, NDArray[np.float64]], NDArray[np.float64]]
 
@@ -41,9 +49,14 @@ def resolve_solver(
     """
     if not (isinstance(solver, str) and solver == AUTO):
         return solver
-    if not is_calibrated or isinstance(scheme, SchemeEnsemble) or not scheme.n_partitions:
-        return "least-squares"
-    return "divergence" if scheme.is_flat and scheme.code.is_one_vs_rest else "least-squares"
+    return "divergence" if is_calibrated and is_flat_one_vs_rest(scheme) else "least-squares"
+
+
+def is_flat_one_vs_rest(scheme: Scheme | SchemeEnsemble) -> bool:
+    """Return whether a scheme is a single one-vs-rest code."""
+    if isinstance(scheme, SchemeEnsemble) or not (scheme.is_flat and scheme.n_partitions):
+        return False
+    return scheme.code.is_one_vs_rest
 
 
 def check_solver(scheme: Scheme, solver: Solver) -> None:

@@ -13,6 +13,7 @@ from polytomy.classifier import PolytomyClassifier
 from polytomy.composition import Composition
 from polytomy.errors import ArgumentError
 from polytomy.export.binary_graphs import answer_binaries, scale_samples
+from polytomy.export.final_graph import apply_final, check_exportable_map, clip_answers
 from polytomy.export.graph import Graph, Value, import_onnx
 from polytomy.export.solver_graph import check_exportable_solver, score_classes
 from polytomy.inputs.choices import PRECISIONS
@@ -29,7 +30,8 @@ def to_onnx(classifier: Any, *, dtype: str = "float32") -> Any:
 
     Binaries can be support vector machines and linear classifiers, alone or in a pipeline after
     scalers. The solver can be "voting" or "hamming" for any scheme, and "least-squares" for trees,
-    for one-vs-one, equiangular and adjacent codes, and for schemes nested of these.
+    for one-vs-one, equiangular and adjacent codes, and for schemes nested of these. The final
+    calibration can be "bias", "decoder" or None.
 
     The model has one input, `X` of shape (n_samples, n_features), and two outputs, `label` and
     `probabilities` of shape (n_samples, n_classes) in the order of ``classes_``. If the solver does
@@ -65,7 +67,10 @@ def to_onnx(classifier: Any, *, dtype: str = "float32") -> Any:
     scaling, core = _split_scaling(classifier)
     composition: Composition = core.composition_
     solver: Any = composition.solver
-    check_exportable_solver(solver)
+    check_exportable_solver(composition)
+    final = None if composition.final is None else composition.final.map
+    if final is not None:
+        check_exportable_map(final)
     classes = _exported_labels(composition.classes)
     graph = Graph()
     X = graph.input("X", dtype, ["n_samples", core.n_features_in_])
@@ -73,8 +78,12 @@ def to_onnx(classifier: Any, *, dtype: str = "float32") -> Any:
     # With a single class there are no binaries, and only the number of samples matters.
     binaries = composition.binaries
     answers = answer_binaries(graph, samples, binaries) if binaries else samples
+    if final is not None:
+        answers = clip_answers(graph, answers)
     each = [score_classes(graph, answers, one, solver) for one in composition.arrangements]
     scores = each[0] if len(each) == 1 else graph.add("Sum", *each) / float(len(each))
+    if final is not None:
+        scores = apply_final(graph, scores, answers, final)
     labels, ranked = classes, scores
     if composition.tie_order is not None and not composition.gives_probabilities:
         order = np.array(composition.tie_order)

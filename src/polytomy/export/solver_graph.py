@@ -9,8 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polytomy.codes import CodingMatrix
+from polytomy.composition import Composition
 from polytomy.composition.arrangement import Arrangement
+from polytomy.composition.solver_option import is_flat_one_vs_rest
 from polytomy.errors import Argument, ArgumentError, PythonOnly
+from polytomy.export.divergence_graph import export_one_vs_rest
 from polytomy.export.graph import Graph, Value
 from polytomy.export.least_squares_graph import (
     export_isotonic,
@@ -32,8 +35,16 @@ _NODE_SOLVERS: dict[str, Callable[[Graph, Value, CodingMatrix], Value]] = {
 _SOLVERS = ("least-squares", "voting", "hamming")
 
 
-def check_exportable_solver(solver: Any) -> None:
-    """Raise an ArgumentError if a solver cannot be written as a graph."""
+def check_exportable_solver(composition: Composition) -> None:
+    """Raise an ArgumentError if a composition's solver cannot be written as a graph.
+
+    The divergence can if the code is one-vs-rest and answers are clipped, as they are before a
+    final calibration.
+    """
+    solver = composition.solver
+    is_clipped = composition.final is not None
+    if solver == "divergence" and is_clipped and is_flat_one_vs_rest(composition.scheme):
+        return
     if solver not in _SOLVERS:
         names = ", ".join(f'"{name}"' for name in _SOLVERS)
         raise ArgumentError(
@@ -62,11 +73,15 @@ def score_classes(graph: Graph, answers: Value, arrangement: Arrangement, solver
     if (signs != 1).any():
         decisions = decisions * signs
     n_classes = len(scheme.classes)
-    if solver != "least-squares":
+    if solver in ("voting", "hamming"):
         votes = decisions if solver == "voting" else graph.add("Sign", decisions)
         scores = votes @ flatten_code(scheme).matrix.astype(np.float64)
         return graph.pick(scores, positions, n_classes)
-    own = graph.pick(_solve_scheme(graph, decisions, scheme), positions, n_classes)
+    if solver == "divergence":
+        solved = export_one_vs_rest(graph, decisions, scheme.code)
+    else:
+        solved = _solve_scheme(graph, decisions, scheme)
+    own = graph.pick(solved, positions, n_classes)
     if len(positions) == n_classes:
         return own
     # The other classes share the probability of classes without data, evenly if nothing is left.

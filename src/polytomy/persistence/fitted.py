@@ -101,7 +101,13 @@ def fitted_classifier(
     """
     if feature_names is not None and len(feature_names) != n_features:
         raise ModelFileError(f"there are {len(feature_names)} names for {n_features} features")
-    parameters = {"scheme": composition.scheme, "solver": composition.solver, **parameters}
+    parameters = {
+        "scheme": composition.scheme,
+        "solver": composition.solver,
+        # Binaries that were trained elsewhere have no final calibration.
+        "final_calibration": None,
+        **parameters,
+    }
     classifier = PolytomyClassifier(**parameters)
     classifier.classes_ = composition.classes
     classifier.composition_ = composition

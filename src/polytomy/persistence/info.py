@@ -18,6 +18,7 @@ from polytomy.inputs.pipelines import split_pipeline
 from polytomy.persistence.detection import FileKind, OpenedModel, find_kind, open_model
 from polytomy.persistence.own.archive import Archive
 from polytomy.persistence.own.fields import Fields
+from polytomy.persistence.own.final_fields import read_final_summary, read_score
 from polytomy.persistence.own.loading import open_archive, read_n_features
 from polytomy.persistence.own.number_arrays import checked_shape
 from polytomy.persistence.own.saving import scheme_member
@@ -47,6 +48,13 @@ class ModelInfo:
     n_support_vectors : number of different support vectors
     n_bytes : size of the file
     metadata : dict that was passed to `save`
+    final_calibration : dict, or None
+        The ``kind`` of the final calibration, "bias", "decoder" or "provided", with its ``scale``
+        (the inverse of a temperature) and ``floor``.
+    out_of_fold_score : dict, or None
+        ``out_of_fold_score_`` of the classifier.
+    has_out_of_fold : bool
+        Whether the file has out-of-fold scores, to learn a final calibration again.
     """
 
     kind: str
@@ -61,6 +69,9 @@ class ModelInfo:
     n_support_vectors: int
     n_bytes: int
     metadata: Mapping[str, Any]
+    final_calibration: Mapping[str, Any] | None = None
+    out_of_fold_score: Mapping[str, float] | None = None
+    has_out_of_fold: bool = False
 
     @property
     def scheme(self) -> str:
@@ -88,6 +99,7 @@ def read_info(path: str | os.PathLike[str]) -> ModelInfo:
     try:
         versions = fields.fields("versions")
         metadata = read_value(fields.raw("metadata"))
+        final = fields.fields("final") if "final" in fields else None
         return ModelInfo(
             kind,
             fields.integer("format_version", least=1),
@@ -101,6 +113,9 @@ def read_info(path: str | os.PathLike[str]) -> ModelInfo:
             sum(_n_rows(pool) for pool in fields.all_fields("pools")),
             Path(path).stat().st_size,
             metadata if isinstance(metadata, dict) else {},
+            None if final is None else read_final_summary(final),
+            None if final is None else read_score(final),
+            "out_of_fold" in fields,
         )
     except ModelFileError as error:
         raise archive.locate(error) from error

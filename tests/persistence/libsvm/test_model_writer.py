@@ -1,5 +1,7 @@
 """Classifiers written as LIBSVM models."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from sklearn.datasets import load_iris
@@ -10,7 +12,7 @@ from sklearn.svm import SVC, NuSVC
 
 from persistence.libsvm.libsvm_files import FOLDER, KERNELS, machine_scores
 from polytomy import PolytomyClassifier
-from polytomy.errors import ArgumentError
+from polytomy.errors import ArgumentError, CalibrationWarning
 from polytomy.persistence import load, read_libsvm, write_libsvm
 
 
@@ -35,7 +37,7 @@ def test_writing_and_reading_gives_the_same_answers(name, flowers, tmp_path):
 @pytest.mark.parametrize("estimator", [SVC(C=5, gamma=0.2), NuSVC(nu=0.1, kernel="linear")])
 def test_a_trained_classifier_is_written_for_libsvm(estimator, tmp_path):
     X, y = load_iris(return_X_y=True)
-    classifier = PolytomyClassifier(estimator, random_state=0).fit(X, y)
+    classifier = PolytomyClassifier(estimator, final_calibration=None, random_state=0).fit(X, y)
     write_libsvm(classifier, tmp_path / "iris.model")
     text = (tmp_path / "iris.model").read_text()
     assert text.startswith("svm_type c_svc" if isinstance(estimator, SVC) else "svm_type nu_svc")
@@ -43,6 +45,22 @@ def test_a_trained_classifier_is_written_for_libsvm(estimator, tmp_path):
     np.testing.assert_allclose(again.decisions(X), classifier.decisions(X), rtol=0, atol=1e-12)
     expected = classifier.with_solver("libsvm").predict_proba(X)
     np.testing.assert_allclose(again.predict_proba(X), expected, rtol=0, atol=1e-12)
+
+
+def test_a_final_calibration_is_left_out_with_a_warning(tmp_path):
+    X, y = load_iris(return_X_y=True)
+    classifier = PolytomyClassifier(SVC(C=5, gamma=0.2), solver="libsvm", random_state=0).fit(X, y)
+    words = r"cannot hold a final calibration, .* fit with final_calibration=None\."
+    with pytest.warns(CalibrationWarning, match=words) as caught:
+        write_libsvm(classifier, tmp_path / "iris.model")
+    assert len(caught) == 1
+    assert caught[0].filename == __file__
+    again = read_libsvm(tmp_path / "iris.model")
+    assert again.composition_.final is None
+    assert again.final_calibration is None
+    plain = replace(classifier.composition_, final=None)
+    np.testing.assert_allclose(again.predict_proba(X), plain.scores(X), rtol=0, atol=1e-12)
+    assert np.abs(again.predict_proba(X) - classifier.predict_proba(X)).max() > 0.01
 
 
 @pytest.mark.parametrize(

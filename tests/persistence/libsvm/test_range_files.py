@@ -40,7 +40,9 @@ def _scaled_by_svm_scale(text, X):
 def test_svm_scale_scales_as_the_scaler_does(scaler, tmp_path):
     X, y = load_iris(return_X_y=True)
     X = np.hstack([X, np.full((len(X), 1), 3.0)])  # a feature that never changes
-    classifier = PolytomyClassifier(SVC(gamma=0.2), solver="libsvm", random_state=0)
+    classifier = PolytomyClassifier(
+        SVC(gamma=0.2), solver="libsvm", final_calibration=None, random_state=0
+    )
     pipeline = make_pipeline(scaler, classifier).fit(X, y)
     write_libsvm(pipeline, tmp_path / "m.model", range_file=tmp_path / "m.range")
     samples = X + np.arange(5)

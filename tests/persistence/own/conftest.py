@@ -3,11 +3,13 @@
 import re
 
 import pytest
+from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, LinearSVC
 
+from final_maps import with_decoder
 from persistence.own.round_trips import X, Y
 from persistence.own.saved_archives import pack, replace_field, unpack
 from polytomy import PolytomyClassifier
@@ -22,8 +24,8 @@ def save_to_bytes(tmp_path_factory):
     """Return a function that returns a classifier as the content of its file."""
     path = tmp_path_factory.mktemp("models") / "m.polytomy"
 
-    def content_of(classifier):
-        save(classifier, path)
+    def content_of(classifier, **options):
+        save(classifier, path, **options)
         return path.read_bytes()
 
     return content_of
@@ -54,6 +56,23 @@ def skops_model(save_to_bytes):
     """Return a saved model whose binaries skops wrote."""
     pytest.importorskip("skops")
     return save_to_bytes(PolytomyClassifier(GaussianNB()).fit(X, Y))
+
+
+@pytest.fixture(scope="session")
+def decoder_model(save_to_bytes):
+    """Return a saved model with a decoder as its final calibration, and out-of-fold scores."""
+    classifier = PolytomyClassifier(SVC(gamma=0.5), SCHEME, keep_out_of_fold=True, random_state=0)
+    return save_to_bytes(with_decoder(classifier.fit(X, Y)), out_of_fold=True)
+
+
+@pytest.fixture(scope="session")
+def provided_model(save_to_bytes):
+    """Return a saved model whose final calibration is scikit-learn's, with out-of-fold scores."""
+    pytest.importorskip("skops")
+    classifier = PolytomyClassifier(
+        SVC(gamma=0.5), SCHEME, final_calibration=LogisticRegression(C=5.0), random_state=0
+    )
+    return save_to_bytes(classifier.fit(X, Y), out_of_fold=True)
 
 
 @pytest.fixture

@@ -10,9 +10,9 @@ LABELS = np.array(["setosa", "versicolor", "virginica"])[Y]
 TREE = "a {setosa b {versicolor virginica}}"
 
 
-def reload(classifier, folder, **options):
+def reload(classifier, folder, *, out_of_fold=False, **options):
     """Return the classifier after saving it in a folder and loading it."""
-    save(classifier, folder / "m.polytomy")
+    save(classifier, folder / "m.polytomy", out_of_fold=out_of_fold)
     return load(folder / "m.polytomy", **options)
 
 
@@ -20,6 +20,9 @@ def assert_same(first, second, samples=X):
     """Assert that two classifiers give the same answers and have the same parameters."""
     np.testing.assert_array_equal(second.decisions(samples), first.decisions(samples))
     np.testing.assert_array_equal(second.predict(samples), first.predict(samples))
+    np.testing.assert_array_equal(
+        second.decision_function(samples), first.decision_function(samples)
+    )
     for one, other in zip(first.binaries_, second.binaries_, strict=True):
         np.testing.assert_array_equal(other.decisions(samples), one.decisions(samples))
         assert (other.name, other.output, other.classes) == (one.name, one.output, one.classes)

@@ -39,7 +39,9 @@ def test_calibrators_of_users_answer_the_same(calibration, tmp_path):
 def test_what_is_known_about_the_training_is_kept(tmp_path):
     # A single sample of a class cannot be divided into folds.
     rows = np.concatenate([np.arange(51), np.arange(100, 150)])
-    classifier = PolytomyClassifier(LinearSVC(), "one-vs-rest", random_state=0)
+    classifier = PolytomyClassifier(
+        LinearSVC(), "one-vs-rest", final_calibration=None, random_state=0
+    )
     with pytest.warns(CalibrationWarning, match="calibrat"):
         classifier.fit(X[rows], Y[rows])
     again = reload(classifier, tmp_path)

@@ -14,7 +14,7 @@ from polytomy.persistence import read_info
 
 def test_binaries_put_together_in_another_way_are_kept(tmp_path):
     classifier = PolytomyClassifier(scheme=TREE, random_state=0).fit(X, LABELS)
-    again = reload(classifier, tmp_path)
+    again = reload(classifier, tmp_path, out_of_fold=True)
     flat = classifier.with_scheme(classifier.scheme_.flatten())
     assert_same(flat, again.with_scheme(again.scheme_.flatten()))
     assert_kept(flat, tmp_path)

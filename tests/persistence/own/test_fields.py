@@ -29,6 +29,7 @@ def test_fields_of_the_expected_type_are_returned():
     assert FIELDS.text("missing", "default") == "default"
     assert FIELDS.integer("integer", least=3, most=3) == 3
     assert (FIELDS.number("number"), FIELDS.number("integer")) == (1.5, 3.0)
+    assert FIELDS.boolean("true") is True
     assert FIELDS.items("items") == [1, "a"]
     assert FIELDS.texts("texts") == ["a", "b"]
     assert FIELDS.integers("integers", least=0, most=7) == [0, 7]
@@ -59,6 +60,8 @@ def test_null_counts_as_missing():
         (lambda: FIELDS.number("true"), "true of the pool is not a finite number"),
         (lambda: FIELDS.number("huge"), "huge of the pool is not a finite number"),
         (lambda: FIELDS.number("infinite"), "infinite of the pool is not a finite number"),
+        (lambda: FIELDS.boolean("integer"), "integer of the pool is not true or false"),
+        (lambda: FIELDS.boolean("null"), "null of the pool is not true or false"),
         (lambda: FIELDS.items("text"), "text of the pool is not a list"),
         (lambda: FIELDS.texts("items"), "items of the pool is not a list of texts"),
         (lambda: FIELDS.integers("items", least=0), "is not a list of integers from 0 to 90"),

@@ -94,10 +94,10 @@ def test_a_pipeline_that_ends_in_a_classifier(before, tmp_path):
     ("changes", "words"),
     [
         (
-            {"format_version": 2, "versions": {"polytomy": "9.9"}},
-            "the file was written by polytomy 9.9 in format 2; this version reads formats up to 1",
+            {"format_version": 3, "versions": {"polytomy": "9.9"}},
+            "the file was written by polytomy 9.9 in format 3; this version reads formats up to 2",
         ),
-        ({"format_version": 2, "versions": 3}, "the file was written by polytomy None in format 2"),
+        ({"format_version": 3, "versions": 3}, "the file was written by polytomy None in format 3"),
         ({"format_version": "1"}, "the format version is missing"),
         ({"format": "zip"}, "this is not a model saved by polytomy"),
     ],
@@ -247,12 +247,38 @@ def test_a_damaged_file_is_loaded_or_refused_and_nothing_else(many_models, seed,
     assert 0 < n_loaded < 60  # the damage is neither harmless nor always the same
 
 
-@pytest.mark.parametrize("seed", range(2))
-def test_a_damaged_file_with_skops_objects_is_loaded_or_refused(skops_model, seed, tmp_path):
+@pytest.mark.filterwarnings("ignore::polytomy.CalibrationWarning")
+@pytest.mark.parametrize("seed", range(6))
+def test_a_damaged_calibration_is_learnt_again_or_refused_and_nothing_else(
+    decoder_model, svm_model, seed, tmp_path
+):
+    """The final calibration, and the out-of-fold scores of one of the models, are damaged too."""
     source = random.Random(seed)
     path = tmp_path / "m.polytomy"
+    n_loaded = 0
     for _ in range(40):
-        path.write_bytes(mutate(skops_model, source))
+        path.write_bytes(mutate(source.choice([decoder_model, decoder_model, svm_model]), source))
+        with suppress(PolytomyError):
+            read_info(path)
+        with suppress(PolytomyError):
+            classifier = load(path)
+            n_loaded += 1
+            if classifier.n_features_in_ == 4:
+                classifier.predict(X[::50])
+                classifier.with_solver("divergence").predict(X[::50])
+            with suppress(AttributeError):
+                assert classifier.out_of_fold_proba_.shape[1] == len(classifier.classes_)
+    assert 0 < n_loaded < 40
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_a_damaged_file_with_skops_objects_is_loaded_or_refused(
+    skops_model, provided_model, seed, tmp_path
+):
+    source = random.Random(seed)
+    path = tmp_path / "m.polytomy"
+    for number in range(60):
+        path.write_bytes(mutate((skops_model, provided_model)[number % 2], source))
         with suppress(ModelFileError):
             load(path)
 

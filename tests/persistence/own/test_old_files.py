@@ -48,6 +48,8 @@ def test_a_file_of_version_0_1_gives_the_same_answers(name):
         if method in answers:
             compared[method] = getattr(model, method)(X)
     assert len(compared) >= 2
+    assert classifier.final_calibration is None  # a classifier that is fitted again is the same
+    assert classifier.composition_.final is None
     for method, values in compared.items():
         np.testing.assert_allclose(values, answers[method], rtol=1e-12, atol=1e-12)
 

@@ -65,6 +65,27 @@ def test_every_field_of_a_file_is_described_at_the_top_of_the_package(model, tmp
     assert {re.sub(r"-\d+", "", name) for name in members} - words == set()
 
 
+def test_out_of_fold_scores_are_a_member_only_if_asked_for(tmp_path):
+    classifier = PolytomyClassifier(scheme=TREE, random_state=0).fit(X, LABELS)
+    sizes = []
+    for out_of_fold in (False, True):
+        save(classifier, tmp_path / "m.polytomy", out_of_fold=out_of_fold)
+        with zipfile.ZipFile(tmp_path / "m.polytomy") as archive:
+            assert ("out_of_fold.npy" in archive.namelist()) == out_of_fold
+            sizes.append(sum(info.file_size for info in archive.infolist()))
+    assert sizes[1] - sizes[0] >= 4 * 2 * len(X)  # single precision, two binaries
+
+
+@pytest.mark.parametrize(
+    ("parameters", "expected"),
+    [({}, 2), ({"final_calibration": None}, 1), ({"solver": "voting"}, 1)],
+)
+def test_only_a_final_calibration_needs_a_new_version(parameters, expected, tmp_path):
+    """Version 0.1 answers as this version does if it reads a file in format 1."""
+    save(PolytomyClassifier(random_state=0, **parameters).fit(X, Y), tmp_path / "m.polytomy")
+    assert read_info(tmp_path / "m.polytomy").format_version == expected
+
+
 def test_schemes_of_an_ensemble_are_numbered():
     assert [scheme_member(k) for k in range(3)] == [
         "scheme.control",
@@ -102,6 +123,14 @@ def test_support_vectors_are_stored_once(tmp_path):
 def test_only_fitted_classifiers_are_saved(classifier, words, tmp_path):
     with pytest.raises(ArgumentError, match=words):
         save(classifier, tmp_path / "m.polytomy")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_out_of_fold_scores_that_are_missing_cannot_be_saved(tmp_path):
+    classifier = PolytomyClassifier(final_calibration=None).fit(X, Y)
+    words = r'out_of_fold=True, but .* Leave it out, or fit with final_calibration="bias"\.'
+    with pytest.raises(ArgumentError, match=words):
+        save(classifier, tmp_path / "m.polytomy", out_of_fold=True)
     assert list(tmp_path.iterdir()) == []
 
 

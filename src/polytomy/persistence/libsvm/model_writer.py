@@ -16,7 +16,7 @@ from polytomy.binary.preparation import takes_pairwise_values
 from polytomy.calibration.calibrators import LogisticMap, UncalibratedMap
 from polytomy.classifier import PolytomyClassifier
 from polytomy.composition import Composition
-from polytomy.errors import Argument, ArgumentError
+from polytomy.errors import Argument, ArgumentError, CalibrationWarning, warn_caller
 from polytomy.files import open_atomically
 from polytomy.inputs.pipelines import split_pipeline
 from polytomy.persistence.libsvm.model_text import LibsvmModel, print_libsvm
@@ -37,7 +37,8 @@ def write_libsvm(
     """Write a one-vs-one classifier of support vector machines as a LIBSVM model.
 
     With this file, svm-predict gives the same decision values, and the same probabilities if the
-    binaries are calibrated with a sigmoid.
+    binaries are calibrated with a sigmoid and there is no final calibration. A final calibration
+    cannot be written; a CalibrationWarning says so.
 
     Parameters
     ----------
@@ -68,6 +69,17 @@ def write_libsvm(
             file.write(ranges.encode("ascii"))
     with open_atomically(path) as file:
         file.write(text.encode("ascii"))
+    if core.composition_.final is not None:
+        warn_caller(
+            CalibrationWarning(
+                "a LIBSVM model cannot hold a final calibration, so svm-predict gives the "
+                "probabilities that the classifier has without it. To get the same probabilities, "
+                "fit with ",
+                Argument("final_calibration", None),
+                ".",
+            ),
+            CalibrationWarning,
+        )
 
 
 def _split_scaler(classifier: Any) -> tuple[Any, PolytomyClassifier]:

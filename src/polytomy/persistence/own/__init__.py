@@ -7,6 +7,7 @@ model.json            the description: a JSON object with the fields below
 scheme.control        the control text of the scheme; scheme-1.control, … of an ensemble
 floats.npy            all floating-point numbers of the model, in one array
 integers.npy          all integers, in one array
+out_of_fold.npy       out-of-fold scores in single precision, samples by binaries, if asked for
 others.skops          list of the objects that are not plain arrays, saved with skops; often missing
 ====================  ==============================================================================
 
@@ -31,6 +32,8 @@ parameters            see below
 composition           see below
 pools                 matrices of support vectors, each vector once (`vector_pools.py`)
 binaries              list, see below
+final                 the final calibration, see below
+out_of_fold           only if asked for: what belongs to the out-of-fold scores, see below
 pipeline              only if saved inside a pipeline: the names of all steps, and the steps before
                       the classifier, as estimators
 n_schemes             only of an ensemble
@@ -39,14 +42,15 @@ n_schemes             only of an ensemble
 **parameters** (`classifier_parameters.py`)
 
 ====================  ==============================================================================
-solver                and prediction_dtype, of the fitted classifier
+solver                and prediction_dtype, of the fitted classifier; is_solver_automatic if its
+                      parameter is "auto"
 cv, n_jobs,           values of parameters of the same names: also random_state, verbose,
-memory_budget         class_weight and class_order
+memory_budget         class_weight, class_order and keep_out_of_fold
 scheme                only if it is text and not a file
 estimator             a template (`templates.py`): ``{specification}``, ``{scaler, parameters}``,
                       ``{pipeline}`` as a list of names and templates, or an object in others.skops;
                       estimator_text instead if the user gave a specification
-calibration           a name, or ``{kind}`` of a calibrator
+calibration           and final_calibration: a name, or ``{kind}`` of a calibrator
 models                list of ``{name, estimator}`` or, for a model that is one of the binaries,
                       ``{name, binary}``
 ====================  ==============================================================================
@@ -79,6 +83,16 @@ other                 number of the object in others.skops
 
 Machines and linear models of scikit-learn also have a specification, random_state and classes;
 any estimator may have feature_names.
+
+**final** (`final_fields.py`): the kind of the final calibration and its numbers: "bias" has scale,
+floor and bias; "decoder" has weights as well; "provided" has the floor and the number of an object.
+The score holds the out-of-fold log_loss, brier_score, accuracy and uncertainty_coefficient.
+
+**out_of_fold** (`out_of_fold_fields.py`): the rows of the samples among the n_rows of the training
+data, their class_indices, fold_of and weight; final_calibration, the option; the seed; and
+keeps_probabilities, whether probabilities are kept, in which case they follow.
+
+Files with a final calibration have format_version 2, others 1.
 
 `loading.py` trusts none of this: every size, type and index is checked before it is used. Fields
 that are null may be missing.

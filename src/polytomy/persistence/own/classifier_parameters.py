@@ -9,6 +9,7 @@ from polytomy.binary.preparation import resolve_estimator
 from polytomy.calibration import make_calibrator
 from polytomy.classifier import PolytomyClassifier
 from polytomy.composition import Composition
+from polytomy.composition.solver_option import AUTO
 from polytomy.designs import DESIGNS
 from polytomy.errors import Argument, ArgumentError, ModelFileError, PolytomyWarning, warn_caller
 from polytomy.inputs.choices import PRECISIONS
@@ -16,6 +17,7 @@ from polytomy.persistence.own.binaries import CALIBRATOR_NAMES
 from polytomy.persistence.own.estimator_reader import EstimatorReader
 from polytomy.persistence.own.estimator_writer import EstimatorWriter
 from polytomy.persistence.own.fields import Fields
+from polytomy.persistence.own.final_fields import read_final_option, write_final_option
 from polytomy.persistence.own.templates import read_template, write_template
 from polytomy.persistence.own.values import NotPlainError, read_value, value_to_json
 
@@ -29,6 +31,7 @@ _PLAIN: dict[str, tuple[type, ...]] = {
     "verbose": (int,),
     "class_weight": (str, dict),
     "memory_budget": (int, float),
+    "keep_out_of_fold": (bool,),
     "class_order": (list, tuple),
 }
 # More jobs than any machine has cores; joblib would start as many threads as a file says.
@@ -47,6 +50,8 @@ def write_parameters(classifier: PolytomyClassifier, writer: EstimatorWriter) ->
             " is a function, which cannot be saved. Save "
             'classifier.with_solver("least-squares"), and set the function again after loading.',
         )
+    if isinstance(classifier.solver, str) and classifier.solver == AUTO:
+        written["is_solver_automatic"] = True
     for name in _PLAIN:
         value = getattr(classifier, name)
         if name == "class_order" and hasattr(value, "tolist"):  # an array or a column of a frame
@@ -69,6 +74,7 @@ def write_parameters(classifier: PolytomyClassifier, writer: EstimatorWriter) ->
     elif classifier.estimator is not None:
         written["estimator"] = write_template(classifier.estimator, writer)
     written["calibration"] = _write_calibration(classifier.calibration, writer)
+    written["final_calibration"] = write_final_option(classifier.final_calibration, writer)
     if classifier.models is not None:
         written["models"] = _write_models(classifier, writer)
     return written
@@ -79,6 +85,8 @@ def read_parameters(fields: Fields, reader: EstimatorReader, binaries: list[Any]
     parameters: dict[str, Any] = {
         name: fields.text(name) for name in ("solver", "prediction_dtype")
     }
+    if "is_solver_automatic" in fields:
+        parameters["is_solver_automatic"] = fields.boolean("is_solver_automatic")
     if parameters["prediction_dtype"] not in PRECISIONS:
         raise fields.fault("prediction_dtype", f"one of {', '.join(PRECISIONS)}")
     for name, kinds in _PLAIN.items():
@@ -97,6 +105,7 @@ def read_parameters(fields: Fields, reader: EstimatorReader, binaries: list[Any]
             fields.fields("estimator"), reader.read_skops_object
         )
     parameters["calibration"] = _read_calibration(fields, reader)
+    parameters["final_calibration"] = read_final_option(fields, reader)
     if "models" in fields:
         parameters["models"] = {}
         for each in fields.all_fields("models"):

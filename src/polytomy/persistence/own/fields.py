@@ -61,6 +61,13 @@ class Fields:
             raise self.fault(name, "a finite number")
         return float(value)  # type: ignore[arg-type]
 
+    def boolean(self, name: str) -> bool:
+        """Return a field that is true or false."""
+        value = self._value.get(name)
+        if not isinstance(value, bool):
+            raise self.fault(name, "true or false")
+        return value
+
     def items(self, name: str) -> list[Any]:
         """Return a field that is a list."""
         value = self._value.get(name)

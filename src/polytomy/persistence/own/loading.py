@@ -9,11 +9,14 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from sklearn.pipeline import Pipeline
 
 from polytomy.binary import TrainedBinary
+from polytomy.composition import Composition
+from polytomy.composition.solver_option import AUTO
 from polytomy.errors import ControlError, ModelFileError, PolytomyError
 from polytomy.language import Source, parse_text
 from polytomy.language.nodes import Branch, Designed, Leaf
@@ -25,12 +28,15 @@ from polytomy.persistence.own.composition_fields import read_composition
 from polytomy.persistence.own.estimator_kinds import SCALERS
 from polytomy.persistence.own.estimator_reader import EstimatorReader, features_of
 from polytomy.persistence.own.fields import Fields
+from polytomy.persistence.own.final_fields import read_final
 from polytomy.persistence.own.number_arrays import NumberReader, checked_shape
+from polytomy.persistence.own.out_of_fold_fields import read_out_of_fold, read_probabilities
 from polytomy.persistence.own.saving import (
     FLOATS,
     FORMAT,
     FORMAT_VERSION,
     INTEGERS,
+    OUT_OF_FOLD,
     SKOPS_OBJECTS,
     scheme_member,
 )
@@ -94,6 +100,9 @@ def _read_model(archive: Archive, fields: Fields, trusted: Sequence[str]) -> Any
     composition = read_composition(
         fields.fields("composition"), numbers, binaries, classes, scheme, parameters
     )
+    if parameters.pop("is_solver_automatic", False):
+        parameters["solver"] = AUTO
+    composition = _read_final_calibration(archive, fields, numbers, reader, composition)
     classifier = fitted_classifier(
         composition,
         n_features=read_n_features(fields, binaries),
@@ -103,6 +112,30 @@ def _read_model(archive: Archive, fields: Fields, trusted: Sequence[str]) -> Any
     if "pipeline" not in fields:
         return classifier
     return _read_pipeline(fields.fields("pipeline"), reader, classifier)
+
+
+def _read_final_calibration(
+    archive: Archive,
+    fields: Fields,
+    numbers: NumberReader,
+    reader: EstimatorReader,
+    composition: Composition,
+) -> Composition:
+    """Return the composition with the final calibration and out-of-fold scores of the file."""
+    n_classes, n_binaries = len(composition.classes), len(composition.binaries)
+    final, out_of_fold = None, None
+    if "final" in fields:
+        if not composition.gives_probabilities:
+            raise fields.fault("final", f'for the solver "{composition.solver}"')
+        final = read_final(fields.fields("final"), numbers, reader, n_classes, n_binaries)
+    if "out_of_fold" in fields:
+        written = fields.fields("out_of_fold")
+        scores = archive.array(OUT_OF_FOLD)
+        out_of_fold = read_out_of_fold(written, scores, numbers, reader, n_classes, n_binaries)
+        if final is not None and "probabilities" in written:
+            probabilities = read_probabilities(written, out_of_fold, numbers, n_classes)
+            final = replace(final, probabilities=probabilities)
+    return replace(composition, final=final, out_of_fold=out_of_fold)
 
 
 def _read_pipeline(fields: Fields, reader: EstimatorReader, classifier: Any) -> Pipeline:

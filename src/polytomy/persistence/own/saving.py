@@ -10,6 +10,8 @@ from typing import Any
 
 from polytomy.classifier import PolytomyClassifier
 from polytomy.composition import members_of
+from polytomy.composition.final_calibration import FinalCalibration
+from polytomy.composition.out_of_fold import OutOfFold
 from polytomy.errors import Argument, ArgumentError
 from polytomy.inputs.pipelines import split_pipeline
 from polytomy.persistence.own.archive import array_bytes, write_archive
@@ -17,7 +19,9 @@ from polytomy.persistence.own.binaries import write_binary
 from polytomy.persistence.own.classifier_parameters import write_parameters
 from polytomy.persistence.own.composition_fields import write_composition
 from polytomy.persistence.own.estimator_writer import EstimatorWriter, machines_in
+from polytomy.persistence.own.final_fields import write_final
 from polytomy.persistence.own.number_arrays import NumberWriter
+from polytomy.persistence.own.out_of_fold_fields import write_out_of_fold, write_probabilities
 from polytomy.persistence.own.skops_objects import dump_skops_objects
 from polytomy.persistence.own.values import NotPlainError, labels_to_json, value_to_json
 from polytomy.persistence.own.vector_pools import SupportPools
@@ -28,6 +32,7 @@ __all__ = [
     "FORMAT",
     "FORMAT_VERSION",
     "INTEGERS",
+    "OUT_OF_FOLD",
     "SKOPS_OBJECTS",
     "save",
     "scheme_member",
@@ -35,12 +40,19 @@ __all__ = [
 
 FORMAT = "polytomy model"
 #: Increased when older versions of polytomy cannot read the file any more.
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
+#: The version of files without a final calibration, which older versions of polytomy can read.
+_VERSION_WITHOUT_FINAL = 1
 FLOATS, INTEGERS, SKOPS_OBJECTS = "floats.npy", "integers.npy", "others.skops"
+OUT_OF_FOLD = "out_of_fold.npy"
 
 
 def save(
-    classifier: Any, path: str | os.PathLike[str], *, metadata: Mapping[str, Any] | None = None
+    classifier: Any,
+    path: str | os.PathLike[str],
+    *,
+    metadata: Mapping[str, Any] | None = None,
+    out_of_fold: bool = False,
 ) -> None:
     """Save a fitted classifier to one file, which is written completely or not at all.
 
@@ -54,6 +66,10 @@ def save(
     path : file; by convention its name ends in .polytomy
     metadata : dict of text and numbers, optional
         Stored in the file and returned by `read_info`.
+    out_of_fold : bool, default=False
+        Whether to save the out-of-fold scores as well, four bytes for each training sample and
+        binary. With them, ``with_solver`` and ``with_scheme`` of the loaded classifier learn the
+        final calibration again. They also keep ``out_of_fold_proba_``.
 
     Examples
     --------
@@ -65,20 +81,30 @@ def save(
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     save(classifier, f"{folder}/iris.polytomy")
     ...     again = load(f"{folder}/iris.polytomy")
-    >>> again.predict_proba(X[::60]).round(2)
-    array([[0.98, 0.01, 0.01],
-           [0.02, 0.98, 0.01],
-           [0.01, 0.  , 0.99]])
+    >>> again.predict_proba(X[[0, 77, 133]]).round(2)
+    array([[1.  , 0.  , 0.  ],
+           [0.  , 0.28, 0.72],
+           [0.  , 0.27, 0.73]])
+    >>> round(again.out_of_fold_score_["accuracy"], 2)
+    0.97
     """
     core = _checked_core(classifier)
     if not hasattr(core, "composition_"):
         raise ArgumentError("the classifier is not fitted, so there is nothing to save. Fit it.")
+    scores = core.composition_.out_of_fold if out_of_fold else None
+    if out_of_fold and scores is None:
+        raise ArgumentError(
+            Argument("out_of_fold", True),
+            ", but the classifier has no out-of-fold scores. Leave it out, or fit with ",
+            Argument("final_calibration", "bias"),
+            ".",
+        )
     numbers = NumberWriter()
     pools = SupportPools(machines_in([binary.estimator for binary in core.binaries_]))
     writer = EstimatorWriter(numbers, pools)
     description: dict[str, Any] = {
         "format": FORMAT,
-        "format_version": FORMAT_VERSION,
+        "format_version": _VERSION_WITHOUT_FINAL,
         "versions": _installed_versions(),
         "metadata": _checked_metadata(metadata),
         "classes": labels_to_json(core.classes_),
@@ -89,6 +115,10 @@ def save(
         "pools": [numbers.matrix(matrix) for matrix in pools.matrices],
         "binaries": [write_binary(binary, writer, numbers) for binary in core.binaries_],
     }
+    calibration = _write_final_calibration(core.composition_.final, scores, writer, numbers)
+    if calibration:
+        # Older versions would not see the calibration, and give other probabilities.
+        description |= {**calibration, "format_version": FORMAT_VERSION}
     if core is not classifier:
         description["pipeline"] = {
             "names": [name for name, _ in classifier.steps],
@@ -102,6 +132,8 @@ def save(
         FLOATS: array_bytes(numbers.all_floats()),
         INTEGERS: array_bytes(numbers.all_integers()),
     }
+    if scores is not None:
+        members[OUT_OF_FOLD] = array_bytes(scores.scores)
     if writer.skops_objects:
         members[SKOPS_OBJECTS] = dump_skops_objects(writer.skops_objects)
     write_archive(path, description, members)
@@ -121,6 +153,24 @@ def _checked_core(classifier: Any) -> PolytomyClassifier:
             "pipeline that ends in one."
         )
     return core
+
+
+def _write_final_calibration(
+    final: FinalCalibration | None,
+    scores: OutOfFold | None,
+    writer: EstimatorWriter,
+    numbers: NumberWriter,
+) -> dict[str, Any]:
+    """Return the fields of a final calibration and of its out-of-fold scores, if there are any."""
+    written: dict[str, Any] = {}
+    if final is not None:
+        written["final"] = write_final(final, writer, numbers)
+    if scores is not None:
+        written["out_of_fold"] = write_out_of_fold(scores, writer, numbers)
+        if final is not None and final.probabilities is not None:
+            probabilities = write_probabilities(final.probabilities, scores, numbers)
+            written["out_of_fold"]["probabilities"] = probabilities
+    return written
 
 
 def _write_step(step: Any, writer: EstimatorWriter) -> dict[str, Any] | None:

@@ -9,11 +9,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
-from sklearn.utils import Tags
-from sklearn.utils.metadata_routing import MetadataRouter
 
 from polytomy.binary.options import TrainingListener
-from polytomy.binary.preparation import check_nested_parameters, resolve_estimator, tags_of
+from polytomy.binary.preparation import resolve_estimator
 from polytomy.composition import (
     Composition,
     SchemeArgument,
@@ -22,7 +20,6 @@ from polytomy.composition import (
     TrainingPlan,
     check_solver,
     fit_binaries,
-    make_router,
     members_of,
     plan_training,
     scheme_from,
@@ -31,6 +28,7 @@ from polytomy.composition import (
 )
 from polytomy.composition.answering import AnsweringMixin
 from polytomy.composition.callbacks import CallbackListener, CallbackSupportMixin, with_callbacks
+from polytomy.composition.inner_estimator import FollowsEstimatorMixin
 from polytomy.composition.interrupts import undone_if_interrupted
 from polytomy.composition.listeners import ListenerGroup, progress_bar
 from polytomy.composition.parameter_checks import CLASSIFIER_CHECKS
@@ -61,6 +59,7 @@ def _why_no_partial_fit(classifier: PolytomyClassifier) -> str:
 
 class PolytomyClassifier(
     AnsweringMixin,
+    FollowsEstimatorMixin,
     CallbackSupportMixin,  # type: ignore[misc]
     ClassifierMixin,  # type: ignore[misc]
     MetaEstimatorMixin,  # type: ignore[misc]
@@ -80,7 +79,9 @@ class PolytomyClassifier(
     scheme : str, path, Scheme, array or callable, default="one-vs-one"
         The name of a design or of an ensemble, control text, a control file, a Scheme or
         SchemeEnsemble, a coding matrix (partitions by classes), or a function of (X, y) that
-        returns any of these. "auto" compares designs on held-out folds.
+        returns any of these. "auto" compares designs on held-out folds; "ordered" is for ordered
+        classes: adjacent codes, with the order in `class_order` or one found in the data, and the
+        final calibration "decoder".
     solver : str or callable, default="auto"
         A method of ``polytomy.solve`` or ``polytomy.decode``, or a function of (scheme, decisions)
         that returns probabilities. "auto" is "least-squares", or "divergence" for one-vs-rest with
@@ -117,9 +118,9 @@ class PolytomyClassifier(
     keep_out_of_fold : bool, default=False
         Whether to keep ``out_of_fold_proba_``.
     class_order : list of labels, optional
-        All labels from first to last, for schemes that use the order of the classes ("adjacent" and
-        "tree") and for the columns of a coding matrix. By default the classes are sorted, numbers
-        written as text by their values. ``classes_`` is always sorted alike.
+        All labels from first to last, for schemes that use the order of the classes ("adjacent",
+        "ordered", "chain", "tree") and for the columns of a coding matrix. By default the classes
+        are sorted, numbers written as text by their values; ``classes_`` always is.
 
     Attributes
     ----------
@@ -301,20 +302,3 @@ class PolytomyClassifier(
         return plan_training(
             [scheme], self.classes_, resolve_estimator(self.estimator), self.models
         )
-
-    def get_metadata_routing(self) -> MetadataRouter:
-        """Return which arguments of `fit` and `partial_fit` go to estimators and splitter."""
-        return make_router(self, resolve_estimator(self.estimator), self.models, self.cv)
-
-    def set_params(self, **params: Any) -> Self:
-        """Set the parameters of this estimator, and of the two-class one as ``estimator__C``."""
-        check_nested_parameters(params.get("estimator", self.estimator), params)
-        return super().set_params(**params)  # type: ignore[no-any-return]
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        inner = tags_of(self.estimator)
-        if inner is not None:
-            for name in ("sparse", "pairwise", "allow_nan", "categorical", "string"):
-                setattr(tags.input_tags, name, getattr(inner.input_tags, name))
-        return tags

@@ -11,7 +11,12 @@ from polytomy.composition.metadata import (
     take_groups,
 )
 from polytomy.composition.plan import TrainingPlan, plan_training
-from polytomy.composition.scheme_argument import SchemeArgument, members_of, scheme_from
+from polytomy.composition.scheme_argument import (
+    SchemeArgument,
+    choose_final_calibration,
+    members_of,
+    scheme_from,
+)
 from polytomy.composition.solver_option import Solver, check_solver, gives_probabilities
 from polytomy.composition.training_options import TrainingSource, training_source
 
@@ -27,6 +32,7 @@ __all__ = [
     "TrainingSource",
     "bind_classes",
     "check_solver",
+    "choose_final_calibration",
     "fit_binaries",
     "gives_probabilities",
     "make_router",

@@ -24,11 +24,12 @@ from polytomy.designs import (
 from polytomy.designs.class_order import order_classes
 from polytomy.designs.registry import uses_class_order
 from polytomy.errors import Argument, ArgumentError
+from polytomy.inputs.label_order import has_natural_order
 from polytomy.inputs.suggestions import did_you_mean
 from polytomy.scheme import Scheme, parse, read
 from polytomy.scheme.ensemble import SchemeEnsemble
 
-__all__ = ["SchemeArgument", "members_of", "scheme_from"]
+__all__ = ["ORDERED", "SchemeArgument", "choose_final_calibration", "members_of", "scheme_from"]
 
 SchemeArgument: TypeAlias = (
     str
@@ -39,6 +40,9 @@ SchemeArgument: TypeAlias = (
     | npt.ArrayLike
     | Callable[[Any, Any], Any]
 )
+
+ORDERED = "ordered"
+"""The scheme for ordered classes: "adjacent", with an order that is found if none is given."""
 
 _LONGEST_PATH = 1024
 _CONTROL_TEXT = re.compile(r'[\s{};"@]')
@@ -59,7 +63,9 @@ def scheme_from(
     Parameters
     ----------
     argument : the name of a design or of an ensemble, control text, a path, a Scheme or
-        SchemeEnsemble, a coding matrix, or a callable of (X, y) that returns any of these
+        SchemeEnsemble, a coding matrix, or a callable of (X, y) that returns any of these;
+        "ordered" is "adjacent" if the order of the classes is given or they are numbers, else
+        "ordered-adjacent"
     classes : the labels of the data, sorted; designs and matrices divide these
     X, y : the training data, for callables and for designs made from data
     random_state : for random designs
@@ -97,6 +103,9 @@ def scheme_from(
     if isinstance(argument, os.PathLike):
         return read(argument)
     if isinstance(argument, str):
+        if argument == ORDERED:
+            has_order = class_order is not None or has_natural_order(list(classes))
+            argument = "adjacent" if has_order else "ordered-adjacent"
         if uses_class_order(argument):
             designs = [argument] if warns_of_order else []
             classes = order_classes(classes, class_order, designs)
@@ -128,7 +137,7 @@ def _from_text(
         return read(text)
     if _CONTROL_TEXT.search(text):
         return parse(text, "scheme")
-    known = [*SCHEME_NAMES, "auto"]
+    known = [*SCHEME_NAMES, ORDERED, "auto"]
     raise ArgumentError(
         Argument("scheme", text),
         f" is neither a file nor a design; the designs are {', '.join(known)}."
@@ -142,6 +151,16 @@ def _needs_data(argument: Any) -> ArgumentError:
         " makes a scheme from all the training data, which only fit has. Pass a Scheme, or a "
         "design that needs no data.",
     )
+
+
+def choose_final_calibration(scheme: SchemeArgument, option: Any) -> Any:
+    """Return "decoder" for ``scheme="ordered"`` if the option leaves the choice, else the option.
+
+    Neighbouring cuts of ordered classes say much about each other, which a decoder can learn.
+    """
+    is_ordered = isinstance(scheme, str) and scheme == ORDERED
+    is_automatic = isinstance(option, str) and option == "auto"
+    return "decoder" if is_ordered and is_automatic else option
 
 
 def members_of(scheme: Scheme | SchemeEnsemble) -> tuple[Scheme, ...]:

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from polytomy.binary.options import FitArguments, TrainingOptions
 from polytomy.calibration.folds import RoutedSplitter, splits_within
 from polytomy.composition.metadata import RoutedArguments, route_arguments
+from polytomy.composition.scheme_argument import choose_final_calibration
 from polytomy.inputs.choices import BALANCED_PER_PARTITION
 from polytomy.inputs.weights import class_weights
 
@@ -92,7 +93,7 @@ def training_source(
     """
     parameters = TrainingOptions(
         calibration=classifier.calibration,
-        final_calibration=classifier.final_calibration,
+        final_calibration=choose_final_calibration(classifier.scheme, classifier.final_calibration),
         keep_out_of_fold=classifier.keep_out_of_fold,
         cv=classifier.cv,
         random_state=classifier.random_state,

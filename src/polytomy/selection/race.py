@@ -21,6 +21,7 @@ from polytomy.composition import (
     Composition,
     TrainingSource,
     check_solver,
+    choose_final_calibration,
     fit_binaries,
     members_of,
     plan_training,
@@ -261,6 +262,9 @@ def _run_fold(
     for number, (runner, _) in enumerate(schemes):
         columns = plan.columns_of(number)
         own = trained.take(columns)
+        own = own.with_final_calibration(
+            choose_final_calibration(runner.candidate.scheme, training.parameters.final_calibration)
+        )
         composition = plan.only(number).compose(own, runner.candidate.solver)
         seconds, class_scores = _time_scores(composition, X)
         winners = composition.winners(class_scores)

@@ -1,0 +1,39 @@
+"""What a meta-estimator takes over from its two-class estimator: tags, metadata, parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Self
+
+from sklearn.utils import Tags
+from sklearn.utils.metadata_routing import MetadataRouter
+
+from polytomy.binary.preparation import check_nested_parameters, resolve_estimator, tags_of
+from polytomy.composition.metadata import make_router
+
+__all__ = ["FollowsEstimatorMixin"]
+
+
+class FollowsEstimatorMixin:
+    """Methods of a meta-estimator with the parameters ``estimator``, ``models`` and ``cv``."""
+
+    estimator: Any
+    models: Mapping[str, Any] | None
+    cv: Any
+
+    def get_metadata_routing(self) -> MetadataRouter:
+        """Return which arguments of `fit` and `partial_fit` go to estimators and splitter."""
+        return make_router(self, resolve_estimator(self.estimator), self.models, self.cv)
+
+    def set_params(self, **params: Any) -> Self:
+        """Set the parameters of this estimator, and of the two-class one as ``estimator__C``."""
+        check_nested_parameters(params.get("estimator", self.estimator), params)
+        return super().set_params(**params)  # type: ignore[misc,no-any-return]
+
+    def __sklearn_tags__(self) -> Tags:
+        tags: Tags = super().__sklearn_tags__()  # type: ignore[misc]
+        inner = tags_of(self.estimator)
+        if inner is not None:
+            for name in ("sparse", "pairwise", "allow_nan", "categorical", "string"):
+                setattr(tags.input_tags, name, getattr(inner.input_tags, name))
+        return tags

@@ -346,9 +346,8 @@ def _fit_decoder(answers: OutOfFoldAnswers, parts: NDArray[np.intp]) -> FinalFit
                 logits = own.scale * logarithms[~mask] + own.bias + log_odds[~mask] @ own.weights
                 held_out[~mask] = _softmax(logits)
             tried.append(held_out)
-            losses = [_mean_loss(each, answers) for each in tried]
-            if losses[-1] > losses[-2] > min(losses):
-                break
+            if _mean_loss(tried[-1], answers) > _mean_loss(tried[-2], answers):
+                break  # weaker penalties would be worse still
     chosen = _strongest_penalty(tried, answers)
     if chosen == 0:
         return plain

@@ -2,10 +2,13 @@
 
 Two models of the classes of n samples, given features with a column for each class:
 
-- `fit_scale_and_bias`: logits s·L + b, with s ≥ 0 and a unit Gaussian prior on b. It has few
-  parameters, so Newton's method needs few steps.
-- `fit_weights`: logits s·L + b + A·W as well, with a penalty on W. L-BFGS minimises it in
-  coordinates in which the problem is well conditioned.
+- `fit_scale_and_bias`: logits s·L + b, with s ≥ 0. It has few parameters, so Newton's method needs
+  few steps.
+- `fit_weights`: logits s·L + b + Z·W, with a penalty on W. L-BFGS minimises it in coordinates in
+  which the problem is well conditioned.
+
+Both have unit Gaussian priors on s − 1 and b. Without one, s would grow without limit if all
+samples are classified correctly.
 """
 
 from __future__ import annotations
@@ -40,7 +43,7 @@ class ScaleAndBias(NamedTuple):
     ----------
     scale : float, s
     bias : array of shape (n_classes,), b
-    loss : float, the weighted sum of −log p(class), plus |b|²/2
+    loss : float, the weighted sum of −log p(class), plus (s − 1)²/2 + |b|²/2
     """
 
     scale: float
@@ -54,7 +57,7 @@ def fit_scale_and_bias(
     weight: Floats,
     start: ScaleAndBias | None = None,
 ) -> ScaleAndBias:
-    """Minimise Σᵢ wᵢ·(−log softmax(s·Lᵢ + b)[yᵢ]) + |b|²/2 over s ≥ 0 and b.
+    """Minimise Σᵢ wᵢ·(−log softmax(s·Lᵢ + b)[yᵢ]) + (s − 1)²/2 + |b|²/2 over s ≥ 0 and b.
 
     The problem is convex. Uses Newton's method with backtracking.
 
@@ -87,7 +90,7 @@ def fit_scale_and_bias(
         weighted = weight[:, np.newaxis] * probabilities
         means = np.einsum("ij,ij->i", probabilities, features)
         gradient = np.empty(1 + n_classes)
-        gradient[0] = weight @ (means - own)
+        gradient[0] = weight @ (means - own) + parameters[0] - 1.0
         gradient[1:] = weighted.sum(axis=0) - counts + parameters[1:]
         if parameters[0] <= 0.0 and gradient[0] > 0.0:
             gradient[0] = 0.0  # at its bound; the bias alone can still change
@@ -117,7 +120,8 @@ def _evaluate(
     logits = parameters[0] * features
     logits += bias
     probabilities, losses = _softmax(logits, class_indices)
-    return probabilities, float(weight @ losses + 0.5 * bias @ bias)
+    prior = 0.5 * (parameters[0] - 1.0) ** 2 + 0.5 * bias @ bias
+    return probabilities, float(weight @ losses + prior)
 
 
 def _softmax(logits: Floats, class_indices: NDArray[np.intp]) -> tuple[Floats, Floats]:
@@ -138,8 +142,7 @@ def _newton_direction(
     totals = weighted.sum(axis=0)
     deviations = weighted * (features - means[:, np.newaxis])
     cross = deviations.sum(axis=0)
-    # A scale that changes nothing has no curvature; it is given a little.
-    corner = float(np.einsum("ij,ij->", deviations, features)) + 1e-9 * (1.0 + totals.sum())
+    corner = float(np.einsum("ij,ij->", deviations, features)) + 1.0
     if gradient[0] == 0.0:
         cross, corner = np.zeros(n_classes), 1.0
     if n_classes <= _MOST_CLASSES_OF_HESSIAN:
@@ -216,7 +219,9 @@ def fit_weights(
     *,
     tolerance: float = 1e-7,
 ) -> Weighted:
-    """Minimise the mean of −log softmax(s·L + b + Z·W)[y], plus |b|²/(2n) + λ|W|²/2, over s, b, W.
+    """Minimise −log softmax(s·L + b + Z·W)[y] + λ|W|²/2 + ((s − 1)² + |b|²)/(2n) over s ≥ 0, b, W.
+
+    The first term is the mean over the samples.
 
     Parameters
     ----------
@@ -251,10 +256,11 @@ def fit_weights(
         residuals, losses = _softmax(logits, class_indices)
         residuals[rows, class_indices] -= 1.0
         residuals *= shares[:, np.newaxis]
-        loss = shares @ losses + 0.5 * bias @ bias / total
+        loss = shares @ losses + 0.5 * ((scale - 1.0) ** 2 + bias @ bias) / total
         loss += 0.5 * penalties @ np.einsum("ij,ij->i", weights, weights)
         gradient = np.empty_like(x)
-        gradient[0] = np.einsum("ij,ij->", residuals, features) / unit_of_scale
+        gradient[0] = np.einsum("ij,ij->", residuals, features) + (scale - 1.0) / total
+        gradient[0] /= unit_of_scale
         gradient[1:size] = (residuals.sum(axis=0) + bias / total) / unit_of_bias
         gradient[size:] = (inputs.T @ residuals + penalties[:, np.newaxis] * weights).ravel()
         return float(loss), gradient

@@ -12,6 +12,7 @@ from polytomy import metrics
 from polytomy.calibration.final import DecoderMap, FinalMap, OutOfFoldAnswers, fit_final
 from polytomy.composition.out_of_fold import OutOfFold
 from polytomy.errors import SchemeError
+from polytomy.routines.runtime.blas import one_blas_thread
 
 __all__ = ["FinalCalibration", "learn_final_calibration"]
 
@@ -57,7 +58,8 @@ def learn_final_calibration(
     """
     classes, weight = out_of_fold.class_indices, out_of_fold.weight
     answers = OutOfFoldAnswers(probabilities, decisions, classes, weight, out_of_fold.fold_of)
-    fit = fit_final(out_of_fold.final_calibration, answers, out_of_fold.seed)
+    with one_blas_thread():
+        fit = fit_final(out_of_fold.final_calibration, answers, out_of_fold.seed)
     kept = fit.probabilities if out_of_fold.keeps_probabilities else None
     return FinalCalibration(fit.map, _judge(fit.probabilities, classes, weight), kept)
 

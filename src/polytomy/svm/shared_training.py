@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from joblib import effective_n_jobs
 from sklearn.exceptions import ConvergenceWarning
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from polytomy.binary.answers import HeldOutScores, Output, TrainedBinary
 from polytomy.binary.options import TrainingListener, TrainingOptions
@@ -25,6 +24,7 @@ from polytomy.calibration.shared_folds import SharedFolds
 from polytomy.inputs.rows import count_rows, take_rows
 from polytomy.inputs.sparse import is_sparse
 from polytomy.inputs.weights import check_weights
+from polytomy.routines.runtime.blas import one_blas_thread
 from polytomy.routines.runtime.threads import run_tasks
 from polytomy.svm.kernel_finder import KernelFinder
 from polytomy.svm.kernel_matrix import Matrix
@@ -188,7 +188,7 @@ class _GroupTrainer:
             yield from [reason] * len(tasks)
             return
         # The threads are over problems; those within a small matrix product cost more than it.
-        with threadpool_limits(1, "blas"):
+        with one_blas_thread():
             yield from self._train_numbers(numbers, tasks, notes, n_threads)
 
     def _train_numbers(

@@ -262,7 +262,9 @@ class _Track:
         for number, (runner, _) in enumerate(schemes):
             columns = plan.columns_of(number)
             own = trained.take(columns)
+            started = perf_counter()
             composition = plan.only(number).compose(own, runner.candidate.solver)
+            calibrating = perf_counter() - started
             seconds, scores = _predict(composition, X)
             judged = Judged(
                 self.y[held_out],
@@ -273,7 +275,8 @@ class _Track:
             )
             _note_scores(runner, judged, self.scores)
             runner.predict_seconds.append(seconds)
-            runner.fit_seconds.append(sum(binary.seconds for binary in own.binaries))
+            training = sum(binary.seconds for binary in own.binaries)
+            runner.fit_seconds.append(training + calibrating)
             runner.n_binaries.append(len(columns))
             runner.n_training_samples.append(int(sum(sizes[column] for column in columns)))
 

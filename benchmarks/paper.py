@@ -1,6 +1,6 @@
 """The tables of docs/paper.md: our trials compared with the published figures, in Markdown.
 
-    polytomy trials --data folder --repeats 10 -o results
+    polytomy trials --data folder --paper --repeats 10 -o results
     python -m benchmarks paper results
 
 Prints a table for each of the five published measures, the number of results that agree, and every
@@ -53,7 +53,7 @@ def format_table(measure: str, cells: list[Beside]) -> str:
 
 def main(words: list[str]) -> None:
     if not words:
-        print("name a results folder; `polytomy trials --data folder -o results` writes one")
+        print("name a results folder, as `polytomy trials --data folder --paper` writes one")
         return
     folder = Path(words[0])
     cells = beside_published(Results.read(folder))

@@ -75,6 +75,23 @@ def test_the_parameters_of_a_classifier_count(iris):
     assert not hasattr(template, "binaries_")
 
 
+@pytest.mark.parametrize("final_calibration", ["bias", "decoder", None])
+def test_the_final_calibration_is_that_of_the_candidates_and_of_the_winner(iris, final_calibration):
+    X, y = iris
+    options = {"final_calibration": final_calibration, "random_state": 0}
+    search = SchemeSearchCV(SVC(), ["one-vs-rest"], cv=3, **options).fit(X, y)
+    alone = PolytomyClassifier(SVC(), "one-vs-rest", **options)
+    inside = SchemeSearchCV(alone, ["one-vs-rest"], cv=3, random_state=0).fit(X, y)
+    np.testing.assert_array_equal(search.predict_proba(X), alone.fit(X, y).predict_proba(X))
+    # "auto", the default, leaves the value of a classifier as it is.
+    for name in ("mean_log_loss", "std_log_loss"):
+        np.testing.assert_array_equal(search.cv_results_[name], inside.cv_results_[name])
+    np.testing.assert_array_equal(search.predict_proba(X), inside.predict_proba(X))
+    other = SchemeSearchCV(alone, ["one-vs-rest"], cv=3, random_state=0)
+    other.set_params(final_calibration=None if final_calibration else "bias").fit(X, y)
+    assert (other.cv_results_["mean_log_loss"] != search.cv_results_["mean_log_loss"]).all()
+
+
 def test_the_same_random_state_gives_the_same_search(iris):
     X, y = iris
     searches = [
@@ -147,6 +164,7 @@ def test_a_verbose_search_reports_each_fold(iris, capsys):
         ({"candidates": {"mine": "m {setosa"}}, "^candidates has 'mine': scheme:1:"),
         ({"candidates": {"mine": [[1, 2, 1]]}}, "^candidates has 'mine': "),
         ({"cv": 1}, "cv=1 must be"),
+        ({"final_calibration": "bais"}, 'final_calibration="bais" is not known.*"bias"\\?'),
     ],
 )
 def test_a_wrong_parameter_is_refused(options, words, iris):

@@ -66,6 +66,7 @@ _CHECKS: dict[str, Any] = {
     "budget": Parameter(
         "budget", "a non-negative number of seconds", is_nonnegative_number, allows_none=True
     ).check,
+    "final_calibration": CLASSIFIER_CHECKS["final_calibration"],
     "refit": Parameter("refit", "True or False", is_boolean).check,
     "class_order": CLASS_ORDER.check,
     **PARALLEL_CHECKS,
@@ -105,6 +106,9 @@ class SchemeSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
         Scores to measure; the first decides. One or more of log_loss, brier_score,
         winner_brier_score, classwise_calibration_error, uncertainty_coefficient, joint_log_loss and
         accuracy.
+    final_calibration : {"auto", "bias", "decoder"}, None or calibrator, default="auto"
+        How the probabilities of the candidates, and of the chosen classifier, are calibrated; see
+        PolytomyClassifier. "auto" keeps the value of a PolytomyClassifier in `estimator`.
     cv : int, splitter or list of splits, default=5
         The folds.
     budget : float, optional
@@ -152,6 +156,7 @@ class SchemeSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
         candidates: Any = "default",
         *,
         scoring: str | Sequence[str] = ("log_loss", "uncertainty_coefficient"),
+        final_calibration: Any = "auto",
         cv: Any = 5,
         budget: float | None = None,
         refit: bool = True,
@@ -163,6 +168,7 @@ class SchemeSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
         self.estimator = estimator
         self.candidates = candidates
         self.scoring = scoring
+        self.final_calibration = final_calibration
         self.cv = cv
         self.budget = budget
         self.refit = refit
@@ -340,6 +346,8 @@ class SchemeSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
                 self.estimator, type
             )
             classifier = PolytomyClassifier(clone(self.estimator) if is_object else self.estimator)
+        if not (isinstance(self.final_calibration, str) and self.final_calibration == "auto"):
+            classifier.final_calibration = self.final_calibration
         if self.random_state is not None:
             classifier.random_state = self.random_state
         if self.n_jobs is not None:

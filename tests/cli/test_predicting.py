@@ -8,7 +8,10 @@ import numpy as np
 import pytest
 
 import polytomy as pt
+from polytomy.cli.loaded_models import LoadedModel
 from polytomy.datasets import read_data
+
+PROMISE = "expected from training:"
 
 
 def rows_of(text):
@@ -45,6 +48,24 @@ def test_an_evaluation_has_the_scores_of_the_library(polytomy, model):
     shown = polytomy("evaluate", model, "iris.csv").out
     assert "uncertainty coefficient" in shown
     assert "true \\ predicted" in shown
+
+
+def test_an_evaluation_has_the_scores_that_training_expected(polytomy, model, monkeypatch):
+    expected = getattr(pt.load(model)[-1], "out_of_fold_score_", None)
+    answer = json.loads(polytomy("evaluate", model, "iris.csv", "--json").out)
+    assert answer["out_of_fold_score"] == expected
+    made_up = {"log_loss": 0.125, "accuracy": 0.75}
+    monkeypatch.setattr(LoadedModel, "expected_score", made_up)
+    answer = json.loads(polytomy("evaluate", model, "iris.csv", "--json").out)
+    assert answer["out_of_fold_score"] == made_up
+    lines = polytomy("evaluate", model, "iris.csv").out.splitlines()
+    (accuracy,) = [line for line in lines if line.startswith("accuracy")]
+    assert accuracy.split() == f"accuracy {answer['accuracy']:.4f} {PROMISE} 0.7500".split()
+    (loss,) = [line for line in lines if line.startswith("log loss")]
+    assert loss.split() == f"log loss {answer['log_loss']:.4f} {PROMISE} 0.1250".split()
+    assert sum(PROMISE in line for line in lines) == 2
+    monkeypatch.setattr(LoadedModel, "expected_score", None)
+    assert PROMISE not in polytomy("evaluate", model, "iris.csv").out
 
 
 @pytest.fixture

@@ -58,6 +58,18 @@ def test_a_search_prints_a_table_and_writes_the_scheme(polytomy, iris):
     assert pt.parse(answer["scheme"]) == pt.read("best.control")
 
 
+def test_candidates_of_a_search_are_calibrated_as_asked_for(polytomy, iris):
+    losses = {}
+    for option, value in {"bias": "bias", "none": None}.items():
+        line = "search iris.csv --folds 3 -c one-vs-rest -c tree --json --final-calibration"
+        losses[option] = json.loads(polytomy(*line.split(), option).out)["results"]["mean_log_loss"]
+        search = pt.SchemeSearchCV(
+            candidates=["one-vs-rest", "tree"], cv=3, random_state=0, final_calibration=value
+        ).fit(*iris)
+        assert losses[option] == pytest.approx(search.cv_results_["mean_log_loss"], rel=1e-9)
+    assert losses["bias"][0] != pytest.approx(losses["none"][0], rel=1e-3)
+
+
 @pytest.mark.parametrize("command", ["distances", "search"])
 def test_plots_are_files_of_the_kind_that_their_name_says(polytomy, iris, command):
     options = ["--estimator", "gaussian-nb", "-c", "tree", "--folds", "2"] * (command == "search")
@@ -82,6 +94,10 @@ def test_plots_are_files_of_the_kind_that_their_name_says(polytomy, iris, comman
         ("search iris.csv --estimator nosuch", 'Specification "nosuch"'),
         ("search iris.csv -c nosuch", "neither a file nor a design"),
         ("search iris.csv -s nosuch", "--score must be one of"),
+        (
+            "search iris.csv --final-calibration nosuch",
+            '--final-calibration must be auto, bias, decoder or none; got "nosuch"',
+        ),
     ],
 )
 def test_mistakes_are_explained(polytomy, here, line, words):

@@ -9,6 +9,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from sklearn.preprocessing import StandardScaler
+
+import polytomy as pt
+from polytomy.datasets import read_data
 
 
 def test_a_single_class_is_a_warning(polytomy, here):
@@ -66,6 +70,10 @@ def test_a_control_text_with_estimators_is_trained_on_text_columns(polytomy, her
             "--calibration must be auto, sigmoid, isotonic, temperature or none; got",
         ),
         (
+            "iris.csv --final-calibration sigmoid -o m.polytomy",
+            "--final-calibration must be auto, bias, decoder or none; got",
+        ),
+        (
             "iris.csv --class-weight nosuch -o m.polytomy",
             "--class-weight must be balanced or balanced-per-partition; got",
         ),
@@ -103,6 +111,37 @@ def test_sparse_data_is_trained_on(polytomy, here):
     assert json.loads(polytomy("evaluate", "sparse.polytomy", "iris.svm", "--json").out)[
         "accuracy"
     ] == pytest.approx(0.97, abs=0.03)
+
+
+@pytest.mark.parametrize("option", ["auto", "bias", "decoder"])
+def test_the_out_of_fold_score_of_the_training_is_printed(polytomy, here, option):
+    line = ["train", "iris.csv", "--scheme", "adjacent", "--final-calibration", option]
+    line += ["--class-order", "setosa,versicolor,virginica", "-o", "m.polytomy", "--folds", "3"]
+    outcome = polytomy(*line, "--json")
+    assert outcome.code == 0
+    score = json.loads(outcome.out)["out_of_fold_score"]
+    data = read_data("iris.csv")
+    classifier = pt.PolytomyClassifier(
+        scheme="adjacent",
+        final_calibration=option,
+        cv=3,
+        random_state=0,
+        class_order=["setosa", "versicolor", "virginica"],
+    ).fit(StandardScaler().fit_transform(data.X), data.y)
+    assert score == pytest.approx(classifier.out_of_fold_score_, rel=1e-9)
+    lines = polytomy(*line).out.splitlines()
+    assert lines[1:] == [
+        "expected on new samples, judging by held-out folds: "
+        f"log-loss {score['log_loss']:.4f}, Brier score {score['brier_score']:.4f}, "
+        f"accuracy {score['accuracy']:.4f}, "
+        f"uncertainty coefficient {score['uncertainty_coefficient']:.4f}"
+    ]
+
+
+def test_without_a_final_calibration_there_is_no_score(polytomy, here):
+    line = ["train", "iris.csv", "--final-calibration", "none", "-o", "m.polytomy"]
+    assert json.loads(polytomy(*line, "--json").out)["out_of_fold_score"] is None
+    assert len(polytomy(*line).out.splitlines()) == 1
 
 
 @pytest.mark.parametrize(

@@ -62,6 +62,14 @@ def test_results_equal_those_of_the_library(polytomy, data, here):
     assert without_times(answer["trials"]) == without_times(expected.rows())
 
 
+@pytest.mark.parametrize("option", ["--calibrated", "--no-calibrated"])
+def test_pairs_with_a_final_calibration_can_be_left_out(polytomy, data, here, option):
+    outcome = polytomy(*LINE.split(), "--data", data, "--datasets", "sea", option, "--json")
+    methods = {row["method"] for row in json.loads(outcome.out)["trials"]}
+    extra = {"least-squares + bias"} if option == "--calibrated" else set()
+    assert methods == {"least-squares", "greedy"} | extra
+
+
 def test_list_options_accept_commas_and_repetition(polytomy, data, here):
     options = "--schemes tree --schemes one-vs-one,adjacent --solvers voting,hamming --repeats 1"
     outcome = polytomy("trials", "--data", data, *options.split(), "--estimator", "gaussian-nb")
@@ -215,7 +223,8 @@ def test_an_interrupted_run_writes_its_tables_and_says_how_to_continue(
         "polytomy: tables of the finished trials: out; report: out/report.html",
     ]
     assert (here / "out" / "report.html").read_text() == report_html(Results.read("out"))
-    assert len((here / "out" / "trials.csv").read_text().splitlines()) == 1 + 2 * 3
+    # Three pairs: one-vs-one with and without a final calibration, and the greedy tree.
+    assert len((here / "out" / "trials.csv").read_text().splitlines()) == 1 + 3 * 3
     again = polytomy(*LINE.split(), "--data", data, "--json")
     trials = [without_times(json.loads(each.out)["trials"]) for each in (whole, again)]
     assert trials[0] == trials[1]

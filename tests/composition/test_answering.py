@@ -14,7 +14,7 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.svm import SVC
 
 import polytomy as pt
-from polytomy import PolytomyClassifier, SchemeSearchCV
+from polytomy import PolytomyClassifier, SchemeSearchCV, metrics
 from polytomy.errors import ArgumentError, SchemeError
 
 
@@ -193,3 +193,21 @@ def test_prediction_does_not_make_a_pickle_larger(blobs):
     expected = classifier.predict_proba(X)
     assert pickle.dumps(classifier) == before
     np.testing.assert_array_equal(pickle.loads(before).predict_proba(X), expected)
+
+
+def test_the_out_of_fold_score_has_the_measures_of_the_library(iris):
+    X, y = iris
+    weight = np.random.default_rng(0).uniform(0.5, 2.0, len(y))
+    classifier = PolytomyClassifier(random_state=0, keep_out_of_fold=True)
+    proba = classifier.fit(X, y, sample_weight=weight).out_of_fold_proba_
+    predicted = proba.argmax(axis=1)
+    assert classifier.out_of_fold_score_ == pytest.approx(
+        {
+            "log_loss": metrics.log_loss(y, proba, sample_weight=weight),
+            "brier_score": metrics.brier_score(y, proba, sample_weight=weight),
+            "accuracy": np.average(predicted == y, weights=weight),
+            "uncertainty_coefficient": metrics.uncertainty_coefficient(
+                y, predicted, sample_weight=weight
+            ),
+        }
+    )

@@ -46,6 +46,17 @@ def test_problems_warnings_protocol_versions_and_seeds_are_listed(page):
     assert "f00d" in page.at("protocol").text
 
 
+def test_the_protocol_names_the_final_calibration_of_a_pair():
+    pair = {"configuration": "tree", "method": "lsq + bias", "scheme": "tree", "solver": "lsq"}
+    protocol = {"pairs": [pair, pair | {"method": "lsq"}]}
+    protocol["pairs"][0] = pair | {"final_calibration": "bias"}
+    names = [(each["configuration"], each["method"]) for each in protocol["pairs"]]
+    page = parse_page(report_html(Results([], names, [], manifest={"protocol": protocol})))
+    (own,) = [each for each in page.at("protocol").find("dl") if "solved by" in each.text]
+    assert [each.text for each in own.find("dt")] == ["tree, lsq + bias"]
+    assert own.find("dd")[0].text == "tree solved by lsq, final calibration bias"
+
+
 def test_if_no_pair_could_be_run_the_page_says_why():
     cells = [{"configuration": "tree", "method": "greedy", "problem": "too few samples"}]
     results = Results([{"dataset": "a", "repeat": 0, "cells": cells}], [("tree", "greedy")], ["a"])

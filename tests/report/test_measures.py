@@ -51,6 +51,20 @@ def test_configurations_are_compared_once_whatever_the_order_of_their_methods():
     assert rows[0][1].text.startswith("2 : 0")
 
 
+def test_training_times_of_calibrated_pairs_are_compared_with_those_of_their_configuration():
+    cells = [
+        {"configuration": "tree", "method": method, "scores": {"fit_seconds": seconds}}
+        for method, seconds in (("greedy", 1.0), ("lsq", 1.0), ("lsq + bias", 2.0))
+    ]
+    cells[-1]["final_calibration"] = "bias"
+    pairs = [("tree", cell["method"]) for cell in cells]
+    records = [{"dataset": "a", "repeat": repeat, "cells": cells} for repeat in range(2)]
+    page = parse_page(report_html(Results(records, pairs, ["a"])))
+    _, *rows = table_of(page, "Number of splits on which each pair is better")
+    assert [" ".join(row[0].text.split()) for row in rows] == ["tree 3 tree, lsq + bias"]
+    assert rows[0][1].text.startswith("2 : 0")
+
+
 def test_accuracy_is_plotted_against_both_times(page):
     times = page.at("times")
     labels = [each.attributes["aria-label"] for each in times.find("svg")]

@@ -21,6 +21,20 @@ def test_configurations_have_a_name_without_number_and_method():
     assert names["tree", ""].colour == names["tree", "greedy"].colour
 
 
+def test_names_in_figures_are_short_and_distinct():
+    solvers = ["least-squares", "divergence"]
+    methods = [*solvers, *(f"{each} + bias" for each in solvers), "least-squares + decoder"]
+    names = name_pairs(Results([], [("tree", method) for method in methods], []))
+    assert [names["tree", method].short for method in methods] == [
+        "tree, least-squares",
+        "tree, divergence",
+        "tree + bias",
+        "tree, divergence + bias",
+        "tree + decoder",
+    ]
+    assert names["tree", ""].short == "tree"
+
+
 def test_the_legend_lists_every_pair_with_its_number():
     items = parse_page(legend(Results([], PAIRS, []))).find("li")
     assert [item.text for item in items] == [

@@ -1,10 +1,13 @@
 """The race: candidates score as if trained alone, and no dichotomy is trained twice."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.datasets import make_blobs
 from sklearn.linear_model import LogisticRegression
+from sklearn.svm import SVC
 
 from polytomy import PolytomyClassifier, metrics
 from polytomy.binary import FitArguments, TrainingOptions
@@ -12,6 +15,7 @@ from polytomy.composition import TrainingSource
 from polytomy.errors import ArgumentError
 from polytomy.selection import RaceSetup, candidates_from, comparison_folds, find_score, run_race
 
+OPTIONS = TrainingOptions()
 SCORES = [find_score("log_loss"), find_score("uncertainty_coefficient")]
 
 
@@ -21,9 +25,19 @@ def blobs():
     return X, np.array(["ash", "birch", "cedar", "elm"])[y]
 
 
-def race(candidates, blobs, estimator, n_folds=3, scores=SCORES, weight=None, **options):
+def race(
+    candidates,
+    blobs,
+    estimator,
+    n_folds=3,
+    scores=SCORES,
+    weight=None,
+    parameters=OPTIONS,
+    **options,
+):
     X, y = blobs
-    training = TrainingSource.from_labels(TrainingOptions(arguments=FitArguments(weight)), y)
+    parameters = replace(parameters, arguments=FitArguments(weight))
+    training = TrainingSource.from_labels(parameters, y)
     return run_race(
         candidates_from(candidates, 4),
         RaceSetup(X, y, estimator, training),
@@ -51,6 +65,25 @@ def test_scores_are_those_of_candidates_trained_alone(blobs):
             assert runner.scores["uncertainty_coefficient"][number] == pytest.approx(expected)
             assert np.mean(runner.losses[number]) == pytest.approx(loss, abs=1e-12)
             assert runner.n_binaries[number] == len(alone.binaries_)
+
+
+@pytest.mark.parametrize("final_calibration", ["auto", "bias", "decoder"])
+def test_candidates_are_judged_by_their_calibrated_probabilities(blobs, final_calibration):
+    X, y = blobs
+    names = ["one-vs-one", "one-vs-rest", "tree"]
+    parameters = TrainingOptions(final_calibration=final_calibration, random_state=5)
+    calibrated = race(names, blobs, SVC(), parameters=parameters).runners[1]
+    plain = race(names, blobs, SVC(), parameters=TrainingOptions(random_state=5)).runners[1]
+    n_folds = min(calibrated.n_folds, plain.n_folds)
+    for number, (training, held_out) in enumerate(comparison_folds(3, X, y, random_state=0)):
+        if number == n_folds:
+            break
+        alone = PolytomyClassifier(
+            SVC(), "one-vs-rest", final_calibration=final_calibration, random_state=5
+        ).fit(X[training], y[training])
+        loss = metrics.log_loss(y[held_out], alone.predict_proba(X[held_out]), alone.classes_)
+        assert calibrated.scores["log_loss"][number] == pytest.approx(loss, rel=1e-9)
+        assert plain.scores["log_loss"][number] != pytest.approx(loss, rel=1e-3)
 
 
 class Counter(ClassifierMixin, BaseEstimator):

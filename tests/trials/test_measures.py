@@ -22,6 +22,7 @@ def test_measures_are_found_by_name():
         ("brier_score", "smallest"),
         ("fit_seconds", "smallest"),
         ("n_binaries", None),
+        ("out_of_fold_log_loss", None),
     ],
 )
 def test_scores_are_maximised_and_losses_minimised(name, best):

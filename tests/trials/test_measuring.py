@@ -13,7 +13,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 import polytomy as pt
-from polytomy.trials import MEASURES, Dataset, Protocol, measure_trial, pairs_from
+from polytomy.trials import MEASURES, Dataset, Pair, Protocol, measure_trial, pairs_from
 
 COUNTS = [30, 25, 20, 35]
 
@@ -28,7 +28,7 @@ def dataset():
 
 @pytest.fixture(scope="module")
 def protocol():
-    return Protocol(pairs_from(), estimator=SVC(C=3.0))
+    return Protocol(pairs_from(calibrated=True), estimator=SVC(C=3.0))
 
 
 @pytest.fixture(scope="module")
@@ -44,13 +44,13 @@ def cell_of(record, configuration, method):
     )
 
 
-def trained_apart(dataset, protocol, record, scheme, solver="least-squares"):
+def trained_apart(dataset, protocol, record, scheme, **options):
     """Return a classifier of one scheme of a record alone, the test part and its labels."""
     scheme = pt.parse(record["schemes"][scheme])
     split = protocol.split(dataset, record["repeat"])
     labels = np.array(dataset.classes)
     classifier = pt.PolytomyClassifier(
-        SVC(C=3.0), scheme, solver=solver, random_state=record["seed"]
+        SVC(C=3.0), scheme, random_state=record["seed"], **{"final_calibration": None} | options
     ).fit(split.X_train, labels[split.class_indices_train])
     return classifier, split.X_test, labels[split.class_indices_test]
 
@@ -73,6 +73,52 @@ def test_scores_are_those_of_the_scheme_trained_apart(dataset, protocol, record,
         pt.metrics.uncertainty_coefficient(y, predicted)
     )
     assert scores["n_binaries"] == len(classifier.binaries_)
+
+
+def test_calibrated_pairs_score_as_a_calibrated_classifier(dataset, protocol):
+    # In sorted order, so that a classifier numbers the classes alike and deals the same folds.
+    sorted_classes = Dataset("made", dataset.X, dataset.y)
+    record = measure_trial(sorted_classes, protocol, 1)
+    seen = set()
+    for pair in protocol.pairs:
+        if pair.final_calibration is None:
+            continue
+        seen.add(pair.final_calibration)
+        classifier, X, y = trained_apart(
+            sorted_classes,
+            protocol,
+            record,
+            pair.configuration,
+            final_calibration=pair.final_calibration,
+        )
+        scores = cell_of(record, pair.configuration, pair.method)["scores"]
+        expected = log_loss(y, classifier.predict_proba(X))
+        assert scores["log_loss"] == pytest.approx(expected, rel=1e-9)
+        expected = classifier.out_of_fold_score_["log_loss"]
+        assert scores["out_of_fold_log_loss"] == pytest.approx(expected, rel=1e-9)
+        plain = cell_of(record, pair.configuration, "least-squares")["scores"]
+        assert scores["log_loss"] != pytest.approx(plain["log_loss"], rel=1e-3)
+        assert scores["n_binaries"] == plain["n_binaries"]
+    assert seen == {"bias", "decoder"}
+
+
+def test_pairs_of_one_configuration_each_learn_their_own_calibration(dataset):
+    bias = Pair("adjacent", "bias", "adjacent", "least-squares", "bias")
+    pairs = [bias, bias._replace(method="decoder", final_calibration="decoder")]
+    record = measure_trial(dataset, Protocol(pairs, estimator=SVC(C=3.0)), 0)
+    alone = [
+        measure_trial(dataset, Protocol([pair], estimator=SVC(C=3.0)), 0)["cells"][0]
+        for pair in pairs
+    ]
+    assert [without_times(cell) for cell in record["cells"]] == list(map(without_times, alone))
+    assert len({cell["scores"]["log_loss"] for cell in alone}) == 2
+
+
+def test_a_solver_without_probabilities_cannot_be_calibrated(dataset):
+    pairs = [Pair("tree", "greedy + bias", "tree", "greedy", "bias")]
+    (cell,) = measure_trial(dataset, Protocol(pairs, estimator=GaussianNB()), 0)["cells"]
+    assert "the solver gives no probabilities" in cell["problem"]
+    assert "scores" not in cell
 
 
 def test_a_confusion_matrix_has_its_rows_in_the_order_of_the_classes(dataset, protocol, record):
@@ -132,7 +178,11 @@ def test_a_record_has_every_measure_of_every_pair(record, protocol):
         (pair.configuration, pair.method) for pair in protocol.pairs
     ]
     for cell in record["cells"]:
-        assert set(cell["scores"]) == set(MEASURES)
+        missing = set() if "final_calibration" in cell else {"out_of_fold_log_loss"}
+        assert set(cell["scores"]) == set(MEASURES) - missing
+    assert [cell.get("final_calibration") for cell in record["cells"]] == [
+        pair.final_calibration for pair in protocol.pairs
+    ]
     assert record["n_train"] + record["n_test"] == sum(COUNTS)
 
 

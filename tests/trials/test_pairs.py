@@ -25,6 +25,46 @@ def test_solvers_apply_to_schemes_without_their_own():
     assert len(pairs_from(solvers="divergence")) == 6
 
 
+def test_pairs_with_probabilities_are_followed_by_calibrated_ones():
+    found = pairs_from(calibrated=True)
+    assert [pair for pair in found if pair.final_calibration is None] == list(PAPER_PAIRS)
+    calibrated = {pair.configuration: pair for pair in found if pair.final_calibration}
+    assert {name: pair.final_calibration for name, pair in calibrated.items()} == {
+        "one-vs-one": "bias",
+        "one-vs-rest": "bias",
+        "orthogonal": "decoder",
+        "adjacent": "decoder",
+        "tree": "bias",
+        "empirical-tree": "bias",
+    }
+    for pair in calibrated.values():
+        plain = found[found.index(pair) - 1]
+        assert pair == plain._replace(
+            method=f"least-squares + {pair.final_calibration}",
+            final_calibration=pair.final_calibration,
+        )
+    assert names(pairs_from(["tree"], ["greedy", "divergence"], calibrated=True)) == [
+        ("tree", "greedy"),
+        ("tree", "divergence"),
+        ("tree", "divergence + bias"),
+    ]
+
+
+def test_only_calibrated_pairs_describe_a_final_calibration():
+    plain, calibrated = pairs_from(["adjacent"], calibrated=True)
+    described = {
+        "configuration": "adjacent",
+        "method": "least-squares",
+        "scheme": "adjacent",
+        "solver": "least-squares",
+    }
+    assert plain.describe() == described
+    assert calibrated.describe() == described | {
+        "method": "least-squares + decoder",
+        "final_calibration": "decoder",
+    }
+
+
 def test_a_dict_names_schemes_of_any_kind():
     scheme = pt.parse("m {a n {b c}}")
 

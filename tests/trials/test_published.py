@@ -4,7 +4,7 @@ import pytest
 
 from polytomy.errors import ArgumentError
 from polytomy.report import report_html
-from polytomy.trials import CATALOGUE, PAPER_PAIRS, Results
+from polytomy.trials import CATALOGUE, PAPER_PAIRS, Results, pairs_from
 from polytomy.trials.published import beside_published, find_published
 
 FACTS = {
@@ -60,6 +60,15 @@ def test_every_cell_of_every_table_is_present(measure, n_figures):
     assert sum(each is not None for each in found) == n_figures
 
 
+def test_pairs_with_a_final_calibration_are_not_in_the_paper():
+    calibrated = [pair for pair in pairs_from(calibrated=True) if pair.final_calibration]
+    for measure in ("fit_seconds", "predict_seconds", "brier_score"):
+        for pair in calibrated:
+            name = (pair.configuration, pair.method)
+            assert find_published(measure, "sat", name) is None
+            assert find_published(measure, "sat", (pair.configuration, "least-squares")) is not None
+
+
 def test_a_figure_may_have_a_note():
     pair = ("orthogonal", "least-squares")
     assert find_published("brier_score", "letter", pair).note == "random code"
@@ -101,6 +110,25 @@ def compare_with(facts=FACTS, protocol=PROTOCOL, pairs=PAIRS):
 
 def test_the_protocol_of_the_paper_is_compared():
     assert compare_with() == list(dict.fromkeys(configuration for configuration, _ in PAIRS))
+
+
+def test_calibrated_pairs_beside_those_of_the_paper_are_not_compared():
+    pairs = pairs_from(calibrated=True)
+    protocol = PROTOCOL | {"pairs": [pair.describe() for pair in pairs]}
+    scores = {"fit_seconds": 1.0, "predict_seconds": 1.0}
+    cells = [
+        {"configuration": pair.configuration, "method": pair.method, "scores": scores}
+        | ({"final_calibration": pair.final_calibration} if pair.final_calibration else {})
+        for pair in pairs
+    ]
+    records = [{"dataset": "sat", "repeat": 0, "cells": cells}]
+    names = [(pair.configuration, pair.method) for pair in pairs]
+    results = Results(records, names, ["sat"], {"sat": FACTS}, {"protocol": protocol})
+    found = beside_published(results)
+    assert [each.pair for each in found if each.measure == "predict_seconds"] == PAIRS
+    assert [each.pair for each in found if each.measure == "fit_seconds"] == [
+        (configuration, "") for configuration in dict.fromkeys(name for name, _ in PAIRS)
+    ]
 
 
 @pytest.mark.parametrize(

@@ -132,6 +132,12 @@ CELL = ("cells", 0)
         (("schemes", "\ud800"), "", 'schemes, a key: "\\ud800" has a lone surrogate'),
         (("cells",), {}, "cells: {} is not a list"),
         ((*CELL, "problem"), DELETED, "cells, 0, problem: it is missing"),
+        ((*CELL, "final_calibration"), 1, "cells, 0, final_calibration: 1 is not text"),
+        (
+            (*CELL, "scores", "out_of_fold_log_loss"),
+            -0.5,
+            "cells, 0, scores, out_of_fold_log_loss: -0.5 is not between 0 and 1e+15",
+        ),
         (
             (*CELL, "scores"),
             DELETED,
@@ -196,6 +202,11 @@ def test_the_damage_of_a_description_has_its_place(place, value, words):
         (("protocol", "test"), 1, "protocol, test: 1 is not between 0 and 1"),
         (("protocol", "pairs", 1, "solver"), 1, "protocol, pairs, 1, solver: 1 is not text"),
         (("protocol", "pairs", 1, "method"), "least-squares", "a pair occurs twice"),
+        (
+            ("protocol", "pairs", 1, "final_calibration"),
+            None,
+            "protocol, pairs, 1, final_calibration: null is not text",
+        ),
         (("versions", "numpy"), 2.0, "versions, numpy: 2.0 is not text"),
     ],
 )

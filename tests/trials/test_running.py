@@ -13,11 +13,16 @@ import pytest
 from sklearn.naive_bayes import GaussianNB
 
 from polytomy.errors import ArgumentError, DataError, PolytomyWarning
-from polytomy.trials import Results, run, store
+from polytomy.trials import Dataset, Results, run, running, store
 from polytomy.trials.running import Progress
 
 TIMES = ("fit_seconds", "predict_seconds")
-OPTIONS = {"schemes": ["one-vs-one", "tree"], "estimator": "gaussian-nb", "repeats": 3}
+OPTIONS = {
+    "schemes": ["one-vs-one", "tree"],
+    "estimator": "gaussian-nb",
+    "repeats": 3,
+    "calibrated": False,
+}
 
 
 def made(seed, n_samples=60):
@@ -46,7 +51,7 @@ PROGRAM = """
 
     run(
         {"one": made(1), "two": made(2, 45)}, schemes=["one-vs-one", "tree"],
-        estimator="gaussian-nb", repeats=3, folder=sys.argv[1], on_progress=tell,
+        estimator="gaussian-nb", repeats=3, calibrated=False, folder=sys.argv[1], on_progress=tell,
     )
 """
 
@@ -269,6 +274,7 @@ def test_the_time_left_is_not_estimated_from_other_datasets(tmp_path):
             {"schemes": ["tree"]},
             "were run with other settings: pairs removed: one-vs-one, least-squares",
         ),
+        ({"calibrated": True}, "pairs added: one-vs-one, least-squares + bias; tree"),
         (
             {"estimator": GaussianNB(var_smoothing=0.5)},
             "estimator on one was gaussian-nb and is now",
@@ -308,3 +314,43 @@ def test_a_function_as_a_scheme_sees_only_the_training_samples(tmp_path):
     results = run({"one": DATASETS["one"]}, **options, folder=tmp_path)
     assert seen == [42]  # the training samples, and no made-up data
     assert results.pairs == [("own_tree", "least-squares")]
+
+
+CALIBRATED = [
+    ("one-vs-one", "least-squares"),
+    ("one-vs-one", "least-squares + bias"),
+    ("tree", "least-squares"),
+    ("tree", "least-squares + bias"),
+]
+SMALL = {"one": DATASETS["one"]}
+
+
+def test_pairs_with_a_final_calibration_run_too_unless_the_paper_is_repeated(tmp_path, monkeypatch):
+    options = OPTIONS | {"repeats": 1, "calibrated": None}
+    told: list[Progress] = []
+    results = run(SMALL, **options, folder=tmp_path / "own", on_progress=told.append)
+    assert results.pairs == CALIBRATED
+    stages = ["one-vs-one", "tree", "one-vs-one, calibrated", "tree, calibrated"]
+    assert [each.stage for each in told] == ["begun", *stages, "done"]
+    monkeypatch.setattr(running, "load_datasets", lambda *_, **__: [Dataset("one", *made(1))])
+    results = run("one", **options, paper=True, folder=tmp_path / "paper")
+    assert results.pairs == CALIBRATED[::2]
+    results = run("one", **options | {"calibrated": True}, paper=True, folder=tmp_path / "both")
+    assert results.pairs == CALIBRATED
+
+
+@pytest.mark.parametrize("calibrated", [False, True])
+def test_runs_in_a_folder_continue_with_the_pairs_it_was_begun_with(tmp_path, calibrated):
+    first = run(SMALL, **OPTIONS | {"repeats": 1, "calibrated": calibrated}, folder=tmp_path)
+    before = contents(tmp_path)
+    again = run(SMALL, **OPTIONS | {"repeats": 2, "calibrated": None}, folder=tmp_path)
+    assert again.pairs == first.pairs == (CALIBRATED if calibrated else CALIBRATED[::2])
+    assert len(again.records) == 2
+    assert contents(tmp_path).items() > before.items()
+
+
+def test_pairs_without_a_final_calibration_score_as_if_there_were_no_others(whole, tmp_path):
+    both = run(DATASETS, **OPTIONS | {"calibrated": True}, folder=tmp_path)
+    plain = [row for row in scores(both) if "+" not in row["method"]]
+    assert len(plain) == len(whole.rows())
+    assert plain == scores(whole)

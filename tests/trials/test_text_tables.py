@@ -19,6 +19,30 @@ def test_one_dataset_has_all_measures_in_aligned_columns():
     assert {len(line) for line in lines[1:4]} <= {len(lines[1]), len(lines[1]) - 1}
 
 
+def test_a_calibrated_pair_has_its_own_time_and_expected_log_loss():
+    cells = [
+        {
+            "configuration": "tree",
+            "method": "lsq",
+            "scores": {"log_loss": 0.5, "fit_seconds": 1.0, "n_binaries": 3},
+        },
+        {
+            "configuration": "tree",
+            "method": "lsq + bias",
+            "scores": {"out_of_fold_log_loss": 0.25, "fit_seconds": 2.0, "n_binaries": 3},
+            "final_calibration": "bias",
+        },
+    ]
+    records = [{"dataset": "a", "repeat": 0, "cells": cells}]
+    pairs = [(cell["configuration"], cell["method"]) for cell in cells]
+    lines = results_to_text(Results(records, pairs, ["a"])).splitlines()
+    assert " ".join(lines[0].split()) == (
+        "configuration method log-loss expected log-loss training s binaries"
+    )
+    assert lines[1].split() == ["tree", "lsq", "0.5000*", "1*", "3"]
+    assert " ".join(lines[2].split()) == "tree lsq + bias 0.2500 2 3"
+
+
 def test_several_datasets_have_the_main_measures_only():
     cells = [
         {"configuration": "tree", "method": "lsq", "scores": {"brier_score": 0.25, "log_loss": 0.5}}

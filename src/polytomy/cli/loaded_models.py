@@ -81,6 +81,13 @@ class LoadedModel:
         return getattr(split_pipeline(self._classifier)[1], "class_order", None)
 
     @property
+    def expected_score(self) -> dict[str, float] | None:
+        """The out-of-fold score of the training; None if the model has none."""
+        from polytomy.cli.final_calibrations import find_score
+
+        return find_score(self._classifier)
+
+    @property
     def has_probabilities(self) -> bool:
         """Whether the solver gives probabilities."""
         return hasattr(self._classifier, "predict_proba")

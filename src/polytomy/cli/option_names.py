@@ -34,6 +34,7 @@ OPTIONS: dict[str, tuple[str, ...]] = {
     "dtype": ("--dtype",),
     "estimator": ("--estimator",),
     "features": ("--features",),
+    "final_calibration": ("--final-calibration",),
     "folder": ("--output",),
     "format": ("--format",),
     "header": ("--header",),

@@ -119,6 +119,8 @@ def evaluate(
 ) -> None:
     """Evaluate a model on labelled data: accuracy, probability scores, confusion matrix.
 
+    Scores that training expected, from its held-out folds, are shown beside those of the data.
+
     Example: `polytomy train iris.csv -o m.polytomy && polytomy evaluate m.polytomy iris.csv`
     """
     import numpy as np
@@ -146,11 +148,18 @@ def evaluate(
     table = _confusion_matrix(y, predicted, classes)
     if as_json:
         confusion = {"classes": classes, "counts": table}
-        print_text(to_json({"samples": len(y), **measured, "confusion": confusion}))
+        judged = {"samples": len(y), **measured, "out_of_fold_score": loaded.expected_score}
+        print_text(to_json({**judged, "confusion": confusion}))
         return
+    expected = loaded.expected_score or {}
     lines = [f"{len(y)} samples"]
-    lines += [f"{name.replace('_', ' '):30}{value:10.4f}" for name, value in measured.items()]
+    lines += [_score_line(name, value, expected.get(name)) for name, value in measured.items()]
     print_text("\n".join([*lines, "", *_confusion_lines(table, classes.tolist())]))
+
+
+def _score_line(name: str, value: float, expected: float | None) -> str:
+    line = f"{name.replace('_', ' '):30}{value:10.4f}"
+    return line if expected is None else f"{line}   expected from training: {expected:.4f}"
 
 
 def _make_rows(labels: Any, P: Any) -> list[list[Any]]:

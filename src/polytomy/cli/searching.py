@@ -23,6 +23,7 @@ from polytomy.cli.data_options import (
     read_scaled,
     to_json,
 )
+from polytomy.cli.final_calibrations import FinalCalibration, parse_final_calibration
 from polytomy.cli.text_files import check_output, print_text, write_text
 from polytomy.errors import ArgumentError
 
@@ -119,6 +120,7 @@ def search(
     budget: Annotated[
         float | None, typer.Option(min=0, help="Start no new fold after this many seconds.")
     ] = None,
+    final_calibration: FinalCalibration = "auto",
     class_order: ClassOrder = None,
     target: Target = "-1",
     scale: Scale = "standard",
@@ -150,6 +152,7 @@ def search(
     from polytomy.search import SchemeSearchCV
 
     check_output(output, data)
+    calibrated = parse_final_calibration(final_calibration)
     X, y = read_scaled(
         data,
         target=target,
@@ -163,6 +166,7 @@ def search(
         estimator_from(estimator, SVC()),
         [_parse_candidate(text) for text in candidate] if candidate else "default",
         scoring=tuple(score) if score else ("log_loss", "uncertainty_coefficient"),
+        final_calibration=calibrated,
         cv=folds,
         budget=budget,
         n_jobs=jobs,

@@ -28,6 +28,12 @@ from polytomy.cli.data_options import (
     read_samples,
     to_json,
 )
+from polytomy.cli.final_calibrations import (
+    FinalCalibration,
+    find_score,
+    parse_final_calibration,
+    score_to_text,
+)
 from polytomy.cli.text_files import check_output, print_text
 from polytomy.errors import ArgumentError, PolytomyWarning
 from polytomy.inputs.choices import CALIBRATIONS, CLASS_WEIGHTS
@@ -75,10 +81,11 @@ def train(
             help=f"Calibration of the binary classifiers: {join_choices(_CALIBRATIONS)}.",
         ),
     ] = "auto",
+    final_calibration: FinalCalibration = "auto",
     folds: Annotated[
         int,
         typer.Option(
-            min=2, metavar="N", help="Number of folds for calibration, and for --scheme auto."
+            min=2, metavar="N", help="Number of folds for both calibrations, and for --scheme auto."
         ),
     ] = 5,
     class_weight: Annotated[
@@ -121,6 +128,7 @@ def train(
         scheme,
         solver=solver,
         calibration=None if calibration == "none" else calibration,
+        final_calibration=parse_final_calibration(final_calibration),
         cv=folds,
         n_jobs=jobs,
         random_state=seed,
@@ -159,6 +167,7 @@ def train(
         "zero_based": samples.is_zero_based,
     }
     save(model, output, metadata=description)
+    score = find_score(classifier)
     summary = {
         "model": str(output),
         "samples": samples.n_samples,
@@ -166,6 +175,7 @@ def train(
         "classes": len(classifier.classes_),
         "binaries": len(classifier.binaries_),
         "bytes": output.stat().st_size,
+        "out_of_fold_score": score,
     }
     if as_json:
         print_text(to_json(summary))
@@ -174,6 +184,9 @@ def train(
         f"{output}: {summary['classes']} classes, {summary['binaries']} binaries, trained on "
         f"{summary['samples']} samples of {summary['features']} features; {summary['bytes']} bytes"
     )
+    if score is not None:
+        text = score_to_text(score)
+        print_text(f"expected on new samples, judging by held-out folds: {text}")
 
 
 def _check_kernel(is_precomputed: bool, format: str | None, scale: str) -> None:

@@ -62,6 +62,15 @@ def trials(
             help="Solvers for schemes without their own, comma-separated (repeatable).",
         ),
     ] = None,
+    calibrated: Annotated[
+        bool | None,
+        typer.Option(
+            "--calibrated/--no-calibrated",
+            help="Whether to compare also pairs with a final calibration. Default: yes, except "
+            "with --paper.",
+            show_default=False,
+        ),
+    ] = None,
     estimator: Annotated[
         str | None,
         typer.Option(
@@ -107,6 +116,7 @@ def trials(
                 data=data,
                 schemes=_parse_schemes(schemes),
                 solvers=_split_commas(solvers),
+                calibrated=calibrated,
                 estimator=estimator,
                 repeats=repeats,
                 test=test,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -67,18 +66,13 @@ def learn_final_calibration(
 def _judge(
     probabilities: Floats, class_indices: NDArray[np.intp], weight: Floats
 ) -> dict[str, float]:
-    own = probabilities[np.arange(len(probabilities)), class_indices]
-    squares = np.einsum("ij,ij->i", probabilities, probabilities) - 2.0 * own + 1.0
     predicted = probabilities.argmax(axis=1)
-
-    def mean(values: Any) -> float:
-        return float(np.average(values, weights=weight))
-
+    judged = class_indices, probabilities, np.arange(probabilities.shape[1])
     return {
-        "log_loss": mean(-np.log(np.maximum(own, np.finfo(np.float64).tiny))),
-        "brier_score": mean(squares),
-        "accuracy": mean(predicted == class_indices),
-        "uncertainty_coefficient": float(
-            metrics.uncertainty_coefficient(class_indices, predicted, sample_weight=weight)
+        "log_loss": metrics.log_loss(*judged, sample_weight=weight),
+        "brier_score": metrics.brier_score(*judged, sample_weight=weight),
+        "accuracy": float(np.average(predicted == class_indices, weights=weight)),
+        "uncertainty_coefficient": metrics.uncertainty_coefficient(
+            class_indices, predicted, sample_weight=weight
         ),
     }

@@ -126,13 +126,19 @@ def _custom_pairs(pairs: Sequence[Mapping[str, Any]]) -> Markup | None:
     """Return the schemes and solvers of pairs that are not named after them."""
     own = [
         (f"{each['configuration']}, {each['method']}",
-         [tag("code", each["scheme"]), " solved by ", tag("code", each["solver"])])
+         [tag("code", each["scheme"]), " solved by ", tag("code", each["solver"]),
+          _final_calibration(each)])
         for each in pairs
         if (each["scheme"], each["solver"]) != (each["configuration"], each["method"])
     ]  # fmt: skip
     return (
         details("Schemes and solvers by name", definition_list(own, "facts long")) if own else None
     )
+
+
+def _final_calibration(pair: Mapping[str, Any]) -> Child:
+    name = pair.get("final_calibration")
+    return [", final calibration ", tag("code", name)] if name else None
 
 
 def _versions_by_package(results: Results) -> dict[str, str]:

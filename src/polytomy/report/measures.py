@@ -103,7 +103,7 @@ def _rank_plot(results: Results, table: Table, names: Mapping[PairName, Name]) -
 def _comparisons(results: Results, table: Table, names: Mapping[PairName, Name]) -> Markup | None:
     found = results.compare(table.measure.name)
     if table.measure.of_scheme:
-        found = _keep_one_per_configuration(found)
+        found = _keep_one_per_row(found, table)
     if not found:
         return None
     note = (
@@ -118,14 +118,14 @@ def _comparisons(results: Results, table: Table, names: Mapping[PairName, Name])
     )
 
 
-def _keep_one_per_configuration(found: Sequence[Comparison]) -> list[Comparison]:
-    """Return one comparison per two configurations, whose methods share their values."""
-    first: dict[tuple[str, frozenset[str]], Comparison] = {}
+def _keep_one_per_row(found: Sequence[Comparison], table: Table) -> list[Comparison]:
+    """Return one comparison per two rows of a table in which methods share their values."""
+    first: dict[tuple[str, frozenset[PairName]], Comparison] = {}
     for each in found:
-        one, other = each.one[0], each.other[0]
+        one, other = table.row_of(each.one), table.row_of(each.other)
         if one != other:
             key = each.dataset, frozenset((one, other))
-            first.setdefault(key, each._replace(one=(one, ""), other=(other, "")))
+            first.setdefault(key, each._replace(one=one, other=other))
     return list(first.values())
 
 

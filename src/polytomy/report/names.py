@@ -33,6 +33,21 @@ class Name(NamedTuple):
         """Configuration and method on one line."""
         return f"{self.configuration}, {self.method}" if self.method else self.configuration
 
+    @property
+    def short(self) -> str:
+        """Text for figures, which have little room.
+
+        Examples
+        --------
+        >>> Name("tree", "least-squares + bias", "1", "c0").short
+        'tree + bias'
+        >>> Name("tree", "divergence + bias", "2", "c0").short
+        'tree, divergence + bias'
+        """
+        solver, plus, final_calibration = self.method.rpartition(" + ")
+        is_default = solver == "least-squares"
+        return f"{self.configuration}{plus}{final_calibration}" if is_default else self.text
+
 
 def name_pairs(results: Results) -> dict[PairName, Name]:
     """Return the names of all pairs; a key without a method stands for the configuration.

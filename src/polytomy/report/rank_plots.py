@@ -43,7 +43,7 @@ def draw_ranks(names: Sequence[Name], ranking: Ranking, title: str) -> Markup:
                 class_=f"rank {name.colour}",
             )
         )
-        drawn.append(tag("text", fit_text(name.text, _NAMES), x=_NAMES, y=y + 3.5, class_="end"))
+        drawn.append(tag("text", fit_text(name.short, _NAMES), x=_NAMES, y=y + 3.5, class_="end"))
     for number, group in enumerate(ranking.groups):
         x = right + _GROUP * (number + 1)
         top, end = height_of[group[0]] - 5, height_of[group[-1]] + 5

@@ -69,7 +69,7 @@ def _drawn_ends(scale: Scale, value: Cell | Published) -> tuple[float, float]:
 
 def _draw_row(row: ScoreRow, scale: Scale, y: float) -> list[Markup]:
     ours, theirs = row.ours, row.theirs
-    drawn = [tag("text", fit_text(row.name.text, _NAMES), x=_NAMES, y=y + 3.5, class_="end")]
+    drawn = [tag("text", fit_text(row.name.short, _NAMES), x=_NAMES, y=y + 3.5, class_="end")]
     shift = 0.0
     if theirs is not None:
         shift = -3.5

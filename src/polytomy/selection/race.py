@@ -265,12 +265,14 @@ def _run_fold(
         own = own.with_final_calibration(
             choose_final_calibration(runner.candidate.scheme, training.parameters.final_calibration)
         )
+        started = perf_counter()
         composition = plan.only(number).compose(own, runner.candidate.solver)
+        calibrating = perf_counter() - started
         seconds, class_scores = _time_scores(composition, X)
         winners = composition.winners(class_scores)
         _note_scores(runner, Judged(y, class_scores, winners, training.classes, weight), scores)
         runner.predict_seconds.append(seconds)
-        runner.fit_seconds.append(sum(binary.seconds for binary in own.binaries))
+        runner.fit_seconds.append(sum(binary.seconds for binary in own.binaries) + calibrating)
         runner.n_binaries.append(len(columns))
         runner.n_training_samples.append(int(sum(sizes[column] for column in columns)))
 

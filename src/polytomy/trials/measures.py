@@ -19,12 +19,15 @@ class Measure(NamedTuple):
     title : heading of its table
     best : which value is best, "largest" or "smallest"; None if neither is
     of_scheme : whether all methods of a configuration share the value
+    counts_calibration : whether a final calibration adds to the value, so that methods with one
+        do not share it
     """
 
     name: str
     title: str
     best: Literal["largest", "smallest"] | None = "smallest"
     of_scheme: bool = False
+    counts_calibration: bool = False
 
 
 MEASURES: dict[str, Measure] = {
@@ -35,8 +38,9 @@ MEASURES: dict[str, Measure] = {
         Measure("brier_score", "Brier score"),
         Measure("winner_brier_score", "Brier score of the winning class"),
         Measure("log_loss", "Log-loss"),
+        Measure("out_of_fold_log_loss", "Out-of-fold log-loss, expected from training", None),
         Measure("calibration_error", "Classwise calibration error"),
-        Measure("fit_seconds", "Training time (seconds)", of_scheme=True),
+        Measure("fit_seconds", "Training time (seconds)", of_scheme=True, counts_calibration=True),
         Measure("predict_seconds", "Prediction time (seconds)"),
         Measure("n_binaries", "Number of binaries", None, of_scheme=True),
         Measure("n_support_vectors", "Number of support vectors", None, of_scheme=True),

@@ -1,14 +1,9 @@
-"""One trial: a split of a dataset, on which every pair is trained and judged.
-
-All pairs have the same split. A dichotomy that occurs in several configurations is trained once,
-and its training time counts for each of them.
-"""
+"""One trial: a split of a dataset, on which every pair is trained and judged."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any
 
@@ -18,26 +13,15 @@ from scipy.sparse import issparse
 
 from polytomy import metrics
 from polytomy.banks.vector_union import pool_by_bytes
-from polytomy.binary import TrainedBinary, TrainingOptions
-from polytomy.composition import (
-    Composition,
-    TrainedBinaries,
-    TrainingPlan,
-    bind_classes,
-    check_solver,
-    fit_binaries,
-    members_of,
-    plan_training,
-    scheme_from,
-)
+from polytomy.binary import TrainedBinary
+from polytomy.composition import Composition, check_solver, members_of
 from polytomy.errors import PolytomyError, PolytomyWarning
 from polytomy.inputs.rows import take_rows
-from polytomy.scheme import Scheme
-from polytomy.scheme.ensemble import SchemeEnsemble
 from polytomy.trials.dataset import Dataset
 from polytomy.trials.pairs import Pair
-from polytomy.trials.protocol import CALIBRATION, FOLDS, Protocol, Split, describe_estimator
+from polytomy.trials.protocol import Protocol, Split, describe_estimator
 from polytomy.trials.records import RELIABILITY_BINS
+from polytomy.trials.training import Configuration, Training, make_schemes, train_binaries
 
 __all__ = ["count_support_vectors", "measure_trial"]
 
@@ -46,17 +30,10 @@ Floats = NDArray[np.float64]
 # Predictions are repeated until they have taken this long, but no more often than this.
 _LEAST_SECONDS = 0.1
 _MOST_PREDICTIONS = 10
-
-
-@dataclass
-class _Configuration:
-    """A scheme of one trial, its trained binaries, and why it cannot be used, if so."""
-
-    scheme: Scheme | SchemeEnsemble | None = None
-    problem: str = ""
-    seconds: float = 0.0
-    plan: TrainingPlan | None = None
-    binaries: list[TrainedBinary] = field(default_factory=list)
+_NOT_CALIBRATED = (
+    "there is no final calibration: the solver gives no probabilities, or a fold could not be "
+    "trained"
+)
 
 
 def measure_trial(
@@ -83,18 +60,26 @@ def measure_trial(
         ``cells`` has an item for each pair: the measures in ``scores``, None where one does not
         apply; the ``confusion`` matrix (rows are the true classes); the ``reliability`` of the
         probabilities of all classes, for each tenth the number of probabilities, their sum, and
-        how many came true; and ``problem``, why the pair cannot be used, or empty. ``schemes`` has
-        the control text of each configuration.
+        how many came true; ``problem``, why the pair cannot be used, or empty; and
+        ``final_calibration`` if it has one. ``schemes`` has the control text of each configuration.
     """
     started = perf_counter()
     estimator = protocol.estimator_for(dataset.name)
     split = protocol.split(dataset, repeat)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", PolytomyWarning)
-        schemes = _make_configurations(dataset, protocol.pairs, split)
-        _train_schemes(schemes, dataset, estimator, split, n_jobs, on_trained)
+        schemes = make_schemes(dataset, protocol.pairs, split)
+        trained = train_binaries(
+            schemes, protocol.pairs, dataset, estimator, split, n_jobs, on_trained
+        )
         cells = [
-            _measure_pair(pair, schemes[pair.configuration], dataset, split)
+            _measure_pair(
+                pair,
+                schemes[pair.configuration],
+                trained.get((pair.configuration, pair.final_calibration is not None)),
+                len(dataset.classes),
+                split,
+            )
             for pair in protocol.pairs
         ]
     own = [each for each in caught if issubclass(each.category, PolytomyWarning)]
@@ -119,85 +104,28 @@ def measure_trial(
     }
 
 
-def _make_configurations(
-    dataset: Dataset, pairs: Sequence[Pair], split: Split
-) -> dict[str, _Configuration]:
-    made: dict[str, _Configuration] = {}
-    for pair in pairs:
-        if pair.configuration in made:
-            continue
-        configuration = made[pair.configuration] = _Configuration()
-        started = perf_counter()
-        try:
-            scheme = scheme_from(
-                pair.scheme,
-                dataset.classes,
-                X=split.X_train,
-                y=split.y_train,
-                random_state=split.seed,
-                class_order=dataset.classes,
-            )
-            for member in members_of(scheme):
-                bind_classes(member, dataset.classes)
-        except PolytomyError as error:
-            configuration.problem = str(error)
-            continue
-        configuration.seconds = perf_counter() - started
-        configuration.scheme = scheme
-    return made
-
-
-def _train_schemes(
-    schemes: dict[str, _Configuration],
-    dataset: Dataset,
-    estimator: Any,
-    split: Split,
-    n_jobs: int | None,
-    on_trained: Callable[[str], None] | None,
-) -> None:
-    """Train what is needed, configuration by configuration, so that each has its own time."""
-    possible = {name: each for name, each in schemes.items() if each.scheme is not None}
-    every = [each.scheme for each in possible.values() if each.scheme is not None]
-    common = plan_training(every, np.array(dataset.classes, dtype=object), estimator)
-    options = TrainingOptions(
-        calibration=CALIBRATION, cv=FOLDS, random_state=split.seed, n_jobs=n_jobs
-    )
-    trained: dict[int, TrainedBinary] = {}
-    for number, (name, each) in enumerate(possible.items()):
-        # In the order of the scheme, so that each binary has the seed that it would have alone.
-        columns = common.columns_of(number)
-        each.plan = common.only(number)
-        # Binaries of an earlier configuration are not trained again, but their time counts.
-        each.seconds += sum(trained[k].seconds for k in columns if k in trained)
-        dichotomies = [
-            dichotomy._replace(trained=trained[k]) if k in trained else dichotomy
-            for k, dichotomy in zip(columns, each.plan.dichotomies, strict=True)
-        ]
-        started = perf_counter()
-        each.binaries = fit_binaries(
-            dichotomies, split.X_train, split.class_indices_train, len(dataset.classes), options
-        ).binaries
-        each.seconds += perf_counter() - started
-        trained |= dict(zip(columns, each.binaries, strict=True))
-        if on_trained is not None:
-            on_trained(name)
-
-
 def _measure_pair(
-    pair: Pair, configuration: _Configuration, dataset: Dataset, split: Split
+    pair: Pair,
+    configuration: Configuration,
+    training: Training | None,
+    n_classes: int,
+    split: Split,
 ) -> dict[str, Any]:
     cell: dict[str, Any] = {"configuration": pair.configuration, "method": pair.method}
-    if configuration.scheme is None or configuration.plan is None:
+    if pair.final_calibration is not None:
+        cell["final_calibration"] = pair.final_calibration
+    if configuration.scheme is None or training is None:
         return cell | {"problem": configuration.problem}
     try:
         for member in members_of(configuration.scheme):
             check_solver(member, pair.solver)
     except PolytomyError as error:
         return cell | {"problem": str(error)}
-    trained = TrainedBinaries(configuration.binaries)
-    composition = configuration.plan.compose(trained, pair.solver)
+    composition, fit_seconds = training.compose(pair)
+    if pair.final_calibration is not None and composition.final is None:
+        return cell | {"problem": _NOT_CALIBRATED}
     seconds, scores = _predict(composition, split.X_test)
-    n_classes, truth = len(dataset.classes), split.class_indices_test
+    truth = split.class_indices_test
     predicted = composition.winners(scores)
     confusion = np.zeros((n_classes, n_classes), dtype=np.int64)
     np.add.at(confusion, (truth, predicted), 1)
@@ -207,11 +135,13 @@ def _measure_pair(
         ),
         "accuracy": float(np.mean(predicted == truth)),
         **_judge_probabilities(composition, truth, scores),
-        "fit_seconds": configuration.seconds,
+        "fit_seconds": fit_seconds,
         "predict_seconds": seconds,
-        "n_binaries": len(configuration.binaries),
-        "n_support_vectors": count_support_vectors(configuration.binaries),
+        "n_binaries": len(composition.binaries),
+        "n_support_vectors": count_support_vectors(composition.binaries),
     }
+    if composition.final is not None:
+        found["out_of_fold_log_loss"] = composition.final.score["log_loss"]
     reliability = None
     if composition.gives_probabilities:
         reliability = _pooled_reliability(truth, scores)

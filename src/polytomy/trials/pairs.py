@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from polytomy.composition import SchemeArgument, Solver, scheme_from
+from polytomy.composition import SchemeArgument, Solver, gives_probabilities, scheme_from
 from polytomy.designs import SCHEME_NAMES
 from polytomy.errors import Argument, ArgumentError, PythonOnly
 from polytomy.scheme import Scheme
@@ -27,12 +27,14 @@ class Pair(NamedTuple):
     configuration, method : names of scheme and solver in tables
     scheme : any value that PolytomyClassifier accepts for ``scheme``
     solver : any value that PolytomyClassifier accepts for ``solver``
+    final_calibration : "bias", "decoder" or None
     """
 
     configuration: str
     method: str
     scheme: SchemeArgument
     solver: Solver
+    final_calibration: Literal["bias", "decoder"] | None = None
 
     @property
     def name(self) -> str:
@@ -41,12 +43,36 @@ class Pair(NamedTuple):
 
     def describe(self) -> dict[str, str]:
         """Return text that identifies this pair."""
-        return {
+        described = {
             "configuration": self.configuration,
             "method": self.method,
             "scheme": _describe_scheme(self.scheme),
             "solver": _describe_function(self.solver) if callable(self.solver) else self.solver,
         }
+        if self.final_calibration is not None:
+            described["final_calibration"] = self.final_calibration
+        return described
+
+    def calibrated(self) -> Pair | None:
+        """Return this pair with the final calibration that suits its scheme.
+
+        That is "decoder" for the designs whose binaries say little one by one (adjacent, orthogonal
+        and random codes), and "bias" for all others. None if the solver gives no probabilities.
+
+        Examples
+        --------
+        >>> Pair("tree", "least-squares", "tree", "least-squares").calibrated().name
+        'tree, least-squares + bias'
+        """
+        if not gives_probabilities(self.solver):
+            return None
+        is_code = isinstance(self.scheme, str) and self.scheme in _DECODED
+        final: Literal["bias", "decoder"] = "decoder" if is_code else "bias"
+        return self._replace(method=f"{self.method} + {final}", final_calibration=final)
+
+
+# Designs for which the decoder is better than the bias.
+_DECODED = ("adjacent", "ordered-adjacent", "orthogonal", "random", "random-ternary")
 
 
 PAPER_PAIRS = tuple(
@@ -65,7 +91,12 @@ PAPER_PAIRS = tuple(
 """The eight pairs in the tables of Mills (2019), made of six configurations."""
 
 
-def pairs_from(schemes: Any = None, solvers: Iterable[Solver] | str | None = None) -> list[Pair]:
+def pairs_from(
+    schemes: Any = None,
+    solvers: Iterable[Solver] | str | None = None,
+    *,
+    calibrated: bool = False,
+) -> list[Pair]:
     """Combine schemes and solvers into pairs.
 
     Parameters
@@ -76,16 +107,21 @@ def pairs_from(schemes: Any = None, solvers: Iterable[Solver] | str | None = Non
     solvers : list of solvers, optional
         Combined with every scheme that has no solver of its own; "least-squares" by default.
         Without schemes and solvers, the pairs are those of Mills's experiments.
+    calibrated : bool, default=False
+        Whether each pair whose solver gives probabilities is followed by the same pair with a final
+        calibration; see `Pair.calibrated`.
 
     Examples
     --------
     >>> [pair.name for pair in pairs_from(["adjacent", ("tree", "greedy")], ["divergence"])]
     ['adjacent, divergence', 'tree, greedy']
+    >>> [pair.name for pair in pairs_from(["adjacent", "tree"], calibrated=True)][1::2]
+    ['adjacent, least-squares + decoder', 'tree, least-squares + bias']
     >>> len(pairs_from())
     8
     """
     if schemes is None and solvers is None:
-        return list(PAPER_PAIRS)
+        return _with_calibrated(PAPER_PAIRS) if calibrated else list(PAPER_PAIRS)
     methods = [solvers] if isinstance(solvers, str) or callable(solvers) else solvers
     wanted: list[Solver] = ["least-squares"] if methods is None else list(methods)
     if schemes is None:
@@ -104,6 +140,8 @@ def pairs_from(schemes: Any = None, solvers: Iterable[Solver] | str | None = Non
             "There is nothing to compare. Pass at least one scheme in ", Argument("schemes"),
             " and one solver in ", Argument("solvers"), ".",
         )  # fmt: skip
+    if calibrated:
+        found = _with_calibrated(found)
     names = [(pair.configuration, pair.method) for pair in found]
     for pair in found:
         if names.count((pair.configuration, pair.method)) > 1:
@@ -118,6 +156,10 @@ def pairs_from(schemes: Any = None, solvers: Iterable[Solver] | str | None = Non
                 PythonOnly(" Pass a dict to give each scheme its own name."),
             )
     return found
+
+
+def _with_calibrated(pairs: Iterable[Pair]) -> list[Pair]:
+    return [each for pair in pairs for each in (pair, pair.calibrated()) if each is not None]
 
 
 def _is_same_scheme(one: SchemeArgument, other: SchemeArgument) -> bool:

@@ -22,6 +22,7 @@ __all__ = ["Beside", "Published", "beside_published", "find_published"]
 
 # Largest difference that counts as agreement, in published standard deviations.
 _MOST_DEVIATIONS = 2
+_PAPER_NAMES = {(pair.configuration, pair.method) for pair in PAPER_PAIRS}
 
 
 class Published(NamedTuple):
@@ -57,9 +58,10 @@ def find_published(measure: str, dataset: str, pair: PairName) -> Published | No
 
     Parameters
     ----------
-    measure : name of a measure; the method is ignored for measures that all methods share
+    measure : name of a measure
     dataset : name of a dataset
-    pair : configuration and method, as in PAPER_PAIRS
+    pair : configuration and method, as in PAPER_PAIRS; the method may be empty for measures that
+        all methods share
 
     Examples
     --------
@@ -67,7 +69,7 @@ def find_published(measure: str, dataset: str, pair: PairName) -> Published | No
     Published(mean=0.8, std=0.01, note='')
     """
     configuration, method = pair
-    if find_measure(measure).of_scheme:
+    if find_measure(measure).of_scheme and pair in _PAPER_NAMES:
         method = ""
     return _figures().get((measure, dataset, configuration, method))
 

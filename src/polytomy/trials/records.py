@@ -164,7 +164,14 @@ _TRIAL: dict[str, Check] = {
     "warnings": list_of(check_text),
     "schemes": values_of(check_text),
     "cells": list_of(
-        object_of({"configuration": check_text, "method": check_text, "problem": check_text})
+        object_of(
+            {
+                "configuration": check_text,
+                "method": check_text,
+                "problem": check_text,
+                "final_calibration": OptionalField(check_text),
+            }
+        )
     ),
     "versions": _VERSIONS,
     "threads": OptionalField(values_of(check_text)),
@@ -191,6 +198,7 @@ _MANIFEST: dict[str, Check] = {
                         "method": check_text,
                         "scheme": check_text,
                         "solver": check_text,
+                        "final_calibration": OptionalField(check_text),
                     }
                 )
             ),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
@@ -55,6 +55,10 @@ class Table(NamedTuple):
     datasets: list[str]
     rows: list[PairName]
     cells: list[list[Cell | None]]
+
+    def row_of(self, pair: PairName) -> PairName:
+        """Return the name of the row with the values of a pair."""
+        return (pair[0], "") if self.measure.of_scheme and pair not in self.rows else pair
 
 
 class Comparison(NamedTuple):
@@ -180,11 +184,20 @@ class Results:
             pair: [self.cell(measure, name, pair) for name in self.datasets] for pair in self.pairs
         }
         if found.of_scheme:
-            rows = _merge_methods(rows)
+            apart = self._calibrated() if found.counts_calibration else set()
+            rows = _merge_methods(rows, apart)
         rows = {pair: cells for pair, cells in rows.items() if any(cells)}
         if found.best is not None:
             _mark_best(list(rows.values()), largest=found.best == "largest")
         return Table(found, list(self.datasets), list(rows), list(rows.values()))
+
+    def _calibrated(self) -> set[PairName]:
+        return {
+            (cell["configuration"], cell["method"])
+            for record in self.records
+            for cell in record["cells"]
+            if "final_calibration" in cell
+        }
 
     def tables(self) -> list[Table]:
         """Return a table for every measure that has values."""
@@ -269,13 +282,17 @@ class Results:
 
 
 def _merge_methods(
-    rows: Mapping[PairName, list[Cell | None]],
+    rows: Mapping[PairName, list[Cell | None]], apart: Collection[PairName]
 ) -> dict[PairName, list[Cell | None]]:
-    """Merge rows by configuration, taking each value from the first method that has it."""
+    """Merge rows by configuration, taking each value from the first method that has it.
+
+    Rows in `apart` are not merged.
+    """
     merged: dict[PairName, list[Cell | None]] = {}
-    for (configuration, _), cells in rows.items():
-        before = merged.get((configuration, ""), [None] * len(cells))
-        merged[configuration, ""] = [
+    for pair, cells in rows.items():
+        row = pair if pair in apart else (pair[0], "")
+        before = merged.get(row, [None] * len(cells))
+        merged[row] = [
             old if old is not None else new for old, new in zip(before, cells, strict=True)
         ]
     return merged

@@ -16,14 +16,14 @@ from polytomy.composition import Solver
 from polytomy.designs import empirical_tree
 from polytomy.designs.registry import uses_class_order
 from polytomy.distances import hausdorff
-from polytomy.errors import Argument, ArgumentError, ClassOrderWarning, warn_caller
+from polytomy.errors import Argument, ArgumentError, ClassOrderWarning, DataError, warn_caller
 from polytomy.trials.dataset import Dataset
 from polytomy.trials.measuring import measure_trial
-from polytomy.trials.pairs import pairs_from
+from polytomy.trials.pairs import Pair, pairs_from
 from polytomy.trials.protocol import Protocol, describe_estimator, standardise
 from polytomy.trials.results import Results
 from polytomy.trials.sources import load_datasets
-from polytomy.trials.store import Store, lock_tables
+from polytomy.trials.store import Store, lock_tables, read_manifest
 from polytomy.trials.tables import write_tables
 
 __all__ = ["Progress", "run"]
@@ -72,6 +72,7 @@ def run(
     data: str | os.PathLike[str] | None = None,
     schemes: Any = None,
     solvers: Iterable[Solver] | str | None = None,
+    calibrated: bool | None = None,
     estimator: Any = None,
     repeats: int = 10,
     test: float = 0.3,
@@ -92,6 +93,9 @@ def run(
     ----------
     datasets, data : names and their folder, or a dict of pairs (X, y); see `load_datasets`
     schemes, solvers : what to compare; see `pairs_from`
+    calibrated : whether to compare also pairs with a final calibration; see `pairs_from`
+        By default as the earlier runs in the folder did. In a new folder there are such pairs,
+        unless `paper` is true.
     estimator : classifier, specification such as "svc C=10", or a dict of these by dataset
         By default support vector machines, with the options of Mills's experiments for their
         datasets.
@@ -119,11 +123,12 @@ def run(
     ...     folder=tempfile.mkdtemp(),
     ... )
     >>> results
-    <Results: 2 trials of 2 pairs on 1 datasets>
+    <Results: 2 trials of 4 pairs on 1 datasets>
     """
     if isinstance(repeats, bool) or not isinstance(repeats, int) or repeats < 1:
         raise ArgumentError(Argument("repeats"), f" must be a positive integer; got {repeats!r}.")
-    protocol = Protocol(pairs_from(schemes, solvers), test, seed, estimator)
+    pairs = _choose_pairs(schemes, solvers, calibrated, folder, is_default=not paper)
+    protocol = Protocol(pairs, test, seed, estimator)
     loaded = load_datasets(datasets, data, paper=paper, class_order=class_order)
     for each in loaded:
         protocol.check(each)
@@ -138,6 +143,32 @@ def run(
     with lock_tables(folder):
         write_tables(Results.read(folder), folder)
     return Results.read(folder, [each.name for each in loaded], repeats)
+
+
+def _choose_pairs(
+    schemes: Any,
+    solvers: Iterable[Solver] | str | None,
+    calibrated: bool | None,
+    folder: str | os.PathLike[str],
+    *,
+    is_default: bool,
+) -> list[Pair]:
+    """Return the pairs to compare.
+
+    If `calibrated` is None, runs in a folder continue as they began; `is_default` decides for a new
+    folder.
+    """
+    both = pairs_from(schemes, solvers, calibrated=True)
+    plain = [pair for pair in both if pair.final_calibration is None]
+    if calibrated is None:
+        try:
+            before = read_manifest(folder)["protocol"]["pairs"]
+        except DataError:  # a new folder, or one that the store refuses
+            before = None
+        was_plain = before == [pair.describe() for pair in plain]
+        was_both = before == [pair.describe() for pair in both]
+        calibrated = was_both or (is_default and not was_plain)
+    return both if calibrated else plain
 
 
 def _warn_of_order(datasets: Sequence[Dataset], protocol: Protocol) -> None:

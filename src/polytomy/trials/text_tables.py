@@ -16,6 +16,7 @@ _SHORT_TITLES = {
     "brier_score": "Brier score",
     "winner_brier_score": "winner Brier",
     "log_loss": "log-loss",
+    "out_of_fold_log_loss": "expected log-loss",
     "calibration_error": "calib. error",
     "fit_seconds": "training s",
     "predict_seconds": "prediction s",
@@ -68,8 +69,8 @@ def dataset_to_text(results: Results, dataset: str) -> str:
 
 
 def _find(table: Table, pair: PairName) -> Cell | None:
-    wanted = (pair[0], "") if table.measure.of_scheme else pair
-    return table.cells[table.rows.index(wanted)][0] if wanted in table.rows else None
+    row = table.row_of(pair)
+    return table.cells[table.rows.index(row)][0] if row in table.rows else None
 
 
 def _cell_text(cell: Cell | None) -> str:

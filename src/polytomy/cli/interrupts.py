@@ -1,0 +1,62 @@
+"""Ctrl-C while modules are imported."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from collections.abc import Callable
+from types import FrameType
+from typing import Any
+
+__all__ = ["interrupt_after_imports"]
+
+_PAUSE = 0.02
+"""Seconds until the next look whether an import has ended."""
+
+
+def interrupt_after_imports(command: Callable[[], Any]) -> None:
+    """Run a command; Ctrl-C during an import raises KeyboardInterrupt when the import has ended.
+
+    An extension module that is interrupted while it is imported raises ImportError instead. Other
+    packages take that for a missing optional package and go on, so that Ctrl-C would be lost.
+
+    Nothing is changed if Ctrl-C is ignored or handled already, in other threads than the main one,
+    and on systems without timers, such as Windows.
+
+    Examples
+    --------
+    >>> interrupt_after_imports(lambda: print("done"))
+    done
+    """
+    outermost = sys._getframe()
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        if not _is_importing(frame, outermost):
+            raise KeyboardInterrupt
+        signal.setitimer(signal.ITIMER_REAL, _PAUSE)
+
+    is_default = signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    if not is_default or not hasattr(signal, "setitimer"):
+        command()
+        return
+    try:
+        earlier = signal.signal(signal.SIGALRM, interrupt)
+    except ValueError:  # not the main thread
+        command()
+        return
+    signal.signal(signal.SIGINT, interrupt)
+    try:
+        command()
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, earlier)
+
+
+def _is_importing(frame: FrameType | None, outermost: FrameType) -> bool:
+    """Return whether a frame belongs to an import that began inside the outermost frame."""
+    while frame is not None and frame is not outermost:
+        if frame.f_globals.get("__name__") == "importlib._bootstrap":
+            return True
+        frame = frame.f_back
+    return False

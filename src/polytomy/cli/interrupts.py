@@ -5,20 +5,22 @@ from __future__ import annotations
 import signal
 import sys
 from collections.abc import Callable
+from importlib.machinery import ExtensionFileLoader
 from types import FrameType
 from typing import Any
 
 __all__ = ["interrupt_after_imports"]
 
 _PAUSE = 0.02
-"""Seconds until the next look whether an import has ended."""
+"""Seconds until the next attempt."""
 
 
 def interrupt_after_imports(command: Callable[[], Any]) -> None:
-    """Run a command; Ctrl-C during an import raises KeyboardInterrupt when the import has ended.
+    """Run a command; where an import would lose Ctrl-C, KeyboardInterrupt comes a moment later.
 
     An extension module that is interrupted while it is imported raises ImportError instead. Other
-    packages take that for a missing optional package and go on, so that Ctrl-C would be lost.
+    packages take that for a missing optional package and go on. Callbacks of the import system
+    lose every exception.
 
     Nothing is changed if Ctrl-C is ignored or handled already, in other threads than the main one,
     and on systems without timers, such as Windows.
@@ -31,7 +33,7 @@ def interrupt_after_imports(command: Callable[[], Any]) -> None:
     outermost = sys._getframe()
 
     def interrupt(number: int, frame: FrameType | None) -> None:
-        if not _is_importing(frame, outermost):
+        if frame is None or not _would_be_lost(frame, outermost):
             raise KeyboardInterrupt
         signal.setitimer(signal.ITIMER_REAL, _PAUSE)
 
@@ -53,10 +55,13 @@ def interrupt_after_imports(command: Callable[[], Any]) -> None:
         signal.signal(signal.SIGALRM, earlier)
 
 
-def _is_importing(frame: FrameType | None, outermost: FrameType) -> bool:
-    """Return whether a frame belongs to an import that began inside the outermost frame."""
+def _would_be_lost(innermost: FrameType, outermost: FrameType) -> bool:
+    """Return whether an exception in the innermost frame may not reach the outermost one."""
+    if innermost.f_globals.get("__name__") == "importlib._bootstrap":
+        return True
+    frame: FrameType | None = innermost
     while frame is not None and frame is not outermost:
-        if frame.f_globals.get("__name__") == "importlib._bootstrap":
+        if isinstance(frame.f_locals.get("self"), ExtensionFileLoader):
             return True
         frame = frame.f_back
     return False

@@ -30,6 +30,24 @@ def test_two_batches_train_like_all_the_data():
     np.testing.assert_allclose(binary.decisions(X), 2 * whole.predict_proba(X)[:, 1] - 1)
 
 
+@pytest.mark.parametrize("ending", [KeyboardInterrupt, ValueError])
+def test_a_batch_that_does_not_end_leaves_the_binary_as_it_was(ending):
+    class Stumbling(SGDClassifier):
+        """Learns the batch, and does not return if it has samples of both sides."""
+
+        def partial_fit(self, X, y, classes=None):
+            super().partial_fit(X, y, classes)
+            if len(set(y)) == 2:
+                raise ending
+
+    X, _, first, second = batches()
+    binary = update_binary(None, Stumbling(), X, first, random_state=0)
+    before = binary.scores(X)
+    with pytest.raises(ending):
+        update_binary(binary, Stumbling(), X, second)
+    np.testing.assert_array_equal(binary.scores(X), before)
+
+
 def test_weights_and_seed_reach_partial_fit():
     X, side, first, _ = batches()
     weight = np.random.default_rng(1).integers(0, 3, size=20)

@@ -129,6 +129,12 @@ def test_an_interrupt_is_a_message(polytomy, here):
     assert not (here / "m.polytomy").exists()
 
 
+def test_an_interrupt_while_options_are_read_is_a_message(polytomy, here):
+    with mock.patch("typer.core.TyperGroup.parse_args", side_effect=KeyboardInterrupt):
+        outcome = polytomy("train", "iris.csv", "-o", "m.polytomy")
+    assert outcome == (130, "", "polytomy: interrupted\n")
+
+
 @pytest.mark.parametrize("error", [ValueError("Input X is bad."), csv.Error("Input X is bad.")])
 def test_an_error_of_another_package_is_a_message(polytomy, here, error):
     with mock.patch("polytomy.cli.training.read_samples", side_effect=error):

@@ -86,12 +86,45 @@ def test_the_same_data_gives_the_same_gzipwrite_file(tmp_path):
     assert gzip.decompress((tmp_path / "a.csv.gz").read_bytes()) == b"1,0,0\n0,1,1\n"
 
 
+@given(
+    name=st.sampled_from(["d.csv", "d.tsv"]),
+    label=st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=8),
+)
+def test_text_labels_are_read_back_unless_writing_refuses_them(tmp_path_factory, name, label):
+    path = tmp_path_factory.mktemp("texts") / name
+    labels = [label, "other"]
+    data = Data(np.eye(2), np.array(labels), ("height", "width"), np.arange(2))
+    try:
+        write_data(path, data)
+    except ArgumentError:
+        assert not path.exists()
+        return
+    assert read_data(path).y.tolist() == labels
+
+
+def test_names_with_line_breaks_are_refused(tmp_path):
+    data = Data(np.eye(2), np.array([0, 1]), ("height\n(m)", "width"), np.arange(2))
+    with pytest.raises(ArgumentError, match=r"contain line breaks; got 'height\\n\(m\)'"):
+        write_data(tmp_path / "d.csv", data)
+
+
 @pytest.mark.parametrize(
     ("name", "y", "words"),
     [
         ("d.svm", ["a", "b"], "labels in the svmlight format must be numbers; got 'a'"),
         ("d.vec", ["a", "b"], "labels in the agf format must be integers; got 'a'"),
         ("d.lvq", ["a b", "c"], "labels in the lvq format cannot contain whitespace; got 'a b'"),
+        (
+            "d.csv",
+            ["a", "b\r"],
+            r"spaces around it or contain line breaks; got 'b\\r'. Use another",
+        ),
+        (
+            "d.tsv",
+            ["a", "b\nc"],
+            r"spaces around it or contain line breaks; got 'b\\nc'. Use another",
+        ),
+        ("d.csv", ["a", " b"], "cannot be blank, have spaces around it or .* got ' b'"),
     ],
 )
 def test_labels_that_a_format_cannot_hold_are_refused(tmp_path, name, y, words):

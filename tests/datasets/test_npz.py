@@ -1,9 +1,13 @@
 """NumPy's npz files."""
 
+import re
+
 import numpy as np
 import pytest
+from scipy import sparse
 
 from polytomy.datasets import open_blocks, read_data
+from polytomy.errors import DataError
 
 
 def test_arrays_in_fortran_order_are_read_in_blocks(tmp_path):
@@ -94,6 +98,18 @@ SPARSE = {"data": [1.0, 2.0], "indices": [0, 1], "indptr": [0, 2], "shape": [1, 
 def test_a_sparse_matrix_that_makes_no_sense_is_an_error(tmp_path, read_error, changes, words):
     np.savez(tmp_path / "d.npz", **{**SPARSE, **changes})
     assert words in read_error(tmp_path / "d.npz")
+
+
+@pytest.mark.parametrize("name", ["csc", "bsr"])
+def test_only_rows_are_read_from_files_of_scipy(tmp_path, name):
+    X = sparse.random_array((5, 5), density=0.5, rng=np.random.default_rng(0))
+    sparse.save_npz(tmp_path / "rows.npz", X.tocsr())
+    found = read_data(tmp_path / "rows.npz", target=None).X
+    np.testing.assert_array_equal(found.toarray(), X.toarray())
+    sparse.save_npz(tmp_path / "other.npz", X.asformat(name))
+    words = f"other.npz: X is stored in the sparse format '{name}'; only 'csr' is read."
+    with pytest.raises(DataError, match=re.escape(words)):
+        read_data(tmp_path / "other.npz", target=None)
 
 
 def test_many_columns_are_read_if_their_number_is_given(tmp_path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from dataclasses import replace
 from typing import Any
 
@@ -35,7 +36,8 @@ def update_binary(
     Parameters
     ----------
     binary : TrainedBinary, optional
-        The result of the previous batch, whose estimator is trained further; None for the first.
+        The result of the previous batch; None for the first. A copy of its estimator is trained
+        further, so that Ctrl-C or an error leaves it as it was.
     estimator : classifier with ``partial_fit``
         It is cloned for the first batch.
     X : array, sparse matrix or frame of shape (n_rows, n_features)
@@ -67,9 +69,10 @@ def update_binary(
         parameters["sample_weight"] = weight[problem.rows]
     if not problem.n_samples:
         return binary
-    model = binary.estimator
-    if model is None:
+    if binary.estimator is None:
         model = prepare_estimator(estimator, random_state)
+    else:
+        model = deepcopy(binary.estimator)
     part = take_rows(X, problem.rows)
     sides = side_labels(model)
     model.partial_fit(part, problem.labelled(sides), classes=np.array(sides), **parameters)

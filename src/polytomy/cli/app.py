@@ -10,8 +10,9 @@ import csv
 import signal
 import sys
 import warnings
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from functools import partial
 from typing import Annotated, Any
 
 import typer
@@ -29,6 +30,7 @@ from polytomy.cli import (
     training,
     trials,
 )
+from polytomy.cli.interrupts import interrupt_after_imports
 from polytomy.cli.option_names import find_command, show_option
 from polytomy.cli.text_files import explain_failure, print_text
 from polytomy.errors import Message, PolytomyError
@@ -43,11 +45,21 @@ class _Interrupted(BaseException):
 
 
 class _Commands(TyperGroup):
+    def make_context(self, *arguments: Any, **named: Any) -> Any:
+        with _own_interrupts():
+            return super().make_context(*arguments, **named)
+
     def invoke(self, ctx: Any) -> Any:
-        try:
+        with _own_interrupts():
             return super().invoke(ctx)
-        except KeyboardInterrupt:
-            raise _Interrupted from None
+
+
+@contextmanager
+def _own_interrupts() -> Iterator[None]:
+    try:
+        yield
+    except KeyboardInterrupt:
+        raise _Interrupted from None
 
 
 app = typer.Typer(
@@ -102,7 +114,7 @@ def main() -> None:
     with suppress(ValueError):  # not in the main thread
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     try:
-        app(prog_name="polytomy")
+        interrupt_after_imports(partial(app, prog_name="polytomy"))
     except (_Interrupted, KeyboardInterrupt):
         _fail("interrupted", _EXIT_CODE_OF_INTERRUPT)
     except PolytomyError as error:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from polytomy.cli.class_orders import parse_class_order
-from polytomy.cli.data_options import AsJson, to_json
+from polytomy.cli.data_options import AsJson, Jobs, to_json
 from polytomy.cli.text_files import print_text
 
 if TYPE_CHECKING:
@@ -90,10 +90,7 @@ def trials(
             "which may be a JSON object of datasets and their labels.",
         ),
     ] = None,
-    jobs: Annotated[
-        int | None,
-        typer.Option("--jobs", "-j", help="Number of parallel jobs for the binaries of a trial."),
-    ] = None,
+    jobs: Jobs = None,
     output: Annotated[
         Path, typer.Option("-o", "--output", metavar="DIR", help="Folder for the results.")
     ] = Path("results"),

@@ -97,10 +97,24 @@ def _write_delimited(stream: Any, data: Data, delimiter: str, target: str) -> No
     text = io.TextIOWrapper(stream, encoding="utf-8", newline="", write_through=True)
     writer = csv.writer(text, delimiter=delimiter, lineterminator="\n")
     names, columns = _table_of(data, target)
+    for column in columns:
+        _check_texts(column)
     if names is not None:
+        _check_texts(np.array([name for name in names if name]))
         writer.writerow(names)
     writer.writerows(zip(*(_texts(column) for column in columns), strict=True))
     text.detach()
+
+
+def _check_texts(values: NDArray[Any]) -> None:
+    """Refuse text that would not be read back: fields are stripped, samples end with their line."""
+    texts = set() if values.dtype.kind in "biuf" else set(map(str, values.tolist()))
+    bad = [text for text in texts if not text or text.strip() != text or set(text) & {"\n", "\r"}]
+    if bad:
+        raise ArgumentError(
+            "text in CSV and TSV files cannot be blank, have spaces around it or contain line "
+            f"breaks; got {min(bad)!r}. Use another format."
+        )
 
 
 def _table_of(data: Data, target: str) -> tuple[list[str] | None, list[NDArray[Any]]]:

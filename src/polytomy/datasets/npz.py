@@ -59,6 +59,8 @@ class NpzTable:
             if "X" not in names and not self._is_sparse:
                 shown = ", ".join(sorted(names)[:20])
                 raise DataError(f"{self._source}: the file has no array X; it has {shown}")
+            if self._is_sparse and "format" in names:
+                self._check_format(archive)
             self._labels = self._read(archive, "y") if has_labels and "y" in names else None
             if has_labels and self._labels is None:
                 raise DataError(
@@ -129,6 +131,17 @@ class NpzTable:
             return check_csr_parts(data.astype(np.float64), indices, indptr, shape)
         except ValueError as error:
             raise DataError(f"{self._source}: X is not a valid CSR matrix: {error}") from error
+
+    def _check_format(self, archive: zipfile.ZipFile) -> None:
+        """Refuse other formats of `scipy.sparse.save_npz`, whose parts may look like CSR."""
+        with archive.open("format.npy") as member:
+            read_array_header(cast(BinaryIO, member))
+            name = member.read(64).replace(b"\0", b"").decode("ascii", "replace")
+        if name != "csr":
+            raise DataError(
+                f"{self._source}: X is stored in the sparse format {name!r}; only 'csr' is read. "
+                "Save X.tocsr()."
+            )
 
     def _shape(self, archive: zipfile.ZipFile) -> tuple[int, int]:
         if self._is_sparse:

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 
 from polytomy.errors import DataError
+from polytomy.inputs.dates import refuse_dates
 from polytomy.inputs.masked import refuse_masked
 from polytomy.inputs.sparse import check_sparse, is_sparse
 
@@ -145,6 +146,7 @@ def check_two_classes(samples: ClassSamples) -> ClassSamples:
 
 def _features(X: Any) -> Rows:
     refuse_masked(X, "X")
+    refuse_dates(X, "X")
     rows: Rows = check_sparse(X)
     try:
         rows = csr_array(rows) if is_sparse(rows) else np.asarray(rows)

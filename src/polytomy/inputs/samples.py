@@ -11,6 +11,7 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
 from polytomy.errors import DataError
+from polytomy.inputs.dates import refuse_dates
 from polytomy.inputs.masked import refuse_masked
 from polytomy.inputs.rows import count_rows
 from polytomy.inputs.sparse import check_sparse
@@ -69,6 +70,7 @@ def blocks_of(n_rows: int, bytes_of_row: int, most_bytes: int) -> Iterator[slice
 
 
 def _checked(X: Any, model: Any, n_features: int) -> Any:
+    refuse_dates(X, "X")
     options: dict[str, Any] = {"accept_sparse": "csr", "dtype": np.float64, "order": "C"}
     if isinstance(model, BaseEstimator):
         return validate_data(model, X, reset=False, **options)

@@ -16,6 +16,7 @@ from sklearn.utils.validation import (
 )
 
 from polytomy.errors import Argument, ArgumentError
+from polytomy.inputs.dates import refuse_dates
 from polytomy.inputs.masked import refuse_masked
 from polytomy.inputs.sparse import check_sparse
 
@@ -78,12 +79,14 @@ def check_features(classifier: Any, X: Any) -> Any:
 
 
 def _check_memory(X: Any) -> Any:
-    """Return data whose sparse indices and masks are checked, before anything is computed with it.
+    """Return data whose indices, masks and dates are checked, before anything is computed with it.
 
     Sparse data has sorted 32-bit indices: in worker processes it is read-only and could not be
     sorted, and LIBSVM takes no other indices.
     """
     refuse_masked(X, "X")
+    if isinstance(X, np.ndarray):  # the dates of a frame are left to the estimator
+        refuse_dates(X, "X")
     return check_sparse(X)
 
 

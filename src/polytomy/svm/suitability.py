@@ -10,6 +10,7 @@ from sklearn.utils import check_array
 from sklearn.utils.class_weight import compute_class_weight
 
 from polytomy.binary.preparation import side_labels
+from polytomy.inputs.dates import refuse_dates
 from polytomy.inputs.sparse import is_sparse
 from polytomy.routines.banks.reference import KINDS
 from polytomy.routines.runtime.dispatch import prefers_compiled, routine
@@ -85,6 +86,7 @@ def check_range(function: KernelFunction, largest_square: float) -> None:
 
 def as_numbers(X: Any) -> Any:
     """Return data in the form that SVC uses: a float64 array or a CSR matrix."""
+    refuse_dates(X, "X")
     options: dict[str, Any] = {"dtype": np.float64, "accept_sparse": "csr"}
     try:
         X = check_array(X, order="C", accept_large_sparse=False, **options)

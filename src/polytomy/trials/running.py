@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from polytomy.composition import Solver
+from polytomy.composition.parameter_checks import PARALLEL_CHECKS
 from polytomy.designs import empirical_tree
 from polytomy.designs.registry import uses_class_order
 from polytomy.distances import hausdorff
@@ -127,6 +128,7 @@ def run(
     """
     if isinstance(repeats, bool) or not isinstance(repeats, int) or repeats < 1:
         raise ArgumentError(Argument("repeats"), f" must be a positive integer; got {repeats!r}.")
+    PARALLEL_CHECKS["n_jobs"](n_jobs)
     pairs = _choose_pairs(schemes, solvers, calibrated, folder, is_default=not paper)
     protocol = Protocol(pairs, test, seed, estimator)
     loaded = load_datasets(datasets, data, paper=paper, class_order=class_order)

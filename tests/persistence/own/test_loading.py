@@ -75,6 +75,13 @@ def test_frames_keep_their_names(tmp_path):
         again.predict(frame[["b", "a", "c", "d"]])
 
 
+def test_names_that_are_not_those_of_a_binary_are_refused(save_to_bytes, assert_field_is_checked):
+    frame = pd.DataFrame(X, columns=["a", "b", "c", "d"])
+    content = save_to_bytes(PolytomyClassifier(LogisticRegression(), random_state=0).fit(frame, Y))
+    words = "feature_names of the model is not the list of names of the binary one-vs-one-00"
+    assert_field_is_checked(content, ("feature_names",), ["a", "b", "d", "c"], words)
+
+
 def test_a_loaded_classifier_can_be_trained_further(tmp_path):
     classifier = PolytomyClassifier(SGDClassifier(random_state=0), random_state=0)
     classifier.partial_fit(X[::2], Y[::2], classes=[0, 1, 2])

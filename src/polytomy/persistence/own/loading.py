@@ -106,7 +106,7 @@ def _read_model(archive: Archive, fields: Fields, trusted: Sequence[str]) -> Any
     classifier = fitted_classifier(
         composition,
         n_features=read_n_features(fields, binaries),
-        feature_names=fields.texts("feature_names") if "feature_names" in fields else None,
+        feature_names=_read_feature_names(fields, binaries),
         **{**parameters, "scheme": option},
     )
     if "pipeline" not in fields:
@@ -136,6 +136,18 @@ def _read_final_calibration(
             probabilities = read_probabilities(written, out_of_fold, numbers, n_classes)
             final = replace(final, probabilities=probabilities)
     return replace(composition, final=final, out_of_fold=out_of_fold)
+
+
+def _read_feature_names(fields: Fields, binaries: Sequence[TrainedBinary]) -> list[str] | None:
+    """Return the names of the features, which are also those of the binaries that have names."""
+    if "feature_names" not in fields:
+        return None
+    names = fields.texts("feature_names")
+    for binary in binaries:
+        own_names = getattr(binary.estimator, "feature_names_in_", None)
+        if own_names is not None and list(own_names) != names:
+            raise fields.fault("feature_names", f"the list of names of the binary {binary.name}")
+    return names
 
 
 def _read_pipeline(fields: Fields, reader: EstimatorReader, classifier: Any) -> Pipeline:

@@ -49,8 +49,9 @@ _RBF = KINDS["rbf"]
 _LONG_ROW = 512
 
 # Nanoseconds, roughly.
-_COST_OF_PRODUCT = 0.2
-_COST_OF_VALUE = 3.0
+_COST_OF_PRODUCT = 0.05
+_COST_OF_SPARSE_PRODUCT = 0.12
+_COST_OF_VALUE = 0.8
 
 Flag = NDArray[np.int64]
 
@@ -144,7 +145,8 @@ def add_sparse_scores(
     scores: NDArray[np.float64],
 ) -> None:
     """Add the scores of sparse samples; rows are (data, indices, starts), as in CSR."""
-    n_products = len(vectors[0]) + len(weights[2])
+    n_entries = len(vectors[0]) * len(rows) / max(1, len(vectors[2]) - 1)
+    cost = _COST_OF_SPARSE_PRODUCT * n_entries + _COST_OF_PRODUCT * len(weights[2])
     run_in_blocks(
         _add_sparse_scores,
         len(scores),
@@ -155,7 +157,7 @@ def add_sparse_scores(
         function,
         weights,
         scores,
-        cost=_COST_OF_PRODUCT * n_products + _COST_OF_VALUE * len(rows),
+        cost=cost + _COST_OF_VALUE * len(rows),
         multiple=LANES,
     )
 

@@ -23,7 +23,7 @@ def stationary_distribution(
     """Return p with p_i Σ_j μ_ji = Σ_j μ_ij p_j, where sums are over opponents with an answer."""
     probabilities = np.empty((len(decisions), n_classes))
     arguments = read_only(first), read_only(second), read_only(decisions), probabilities
-    cost = 5.0 * len(first) + 0.5 * n_classes**3
+    cost = 250.0 + 3.0 * len(first) + 0.25 * n_classes**3
     run_in_blocks(_write_distributions, len(decisions), *arguments, cost=cost)
     return probabilities
 

@@ -45,7 +45,7 @@ Flag = NDArray[np.int64]
 Singles = NDArray[np.float32]
 Doubles = NDArray[np.float64]
 
-_COST_OF_VALUE = 3.0  # nanoseconds, roughly
+_COST_OF_VALUE = 1.0  # nanoseconds, roughly
 _BLOCK = 512
 _TILE = 16
 _EXPONENT_BIAS = np.int64(1023)

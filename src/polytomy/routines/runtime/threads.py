@@ -28,11 +28,11 @@ __all__ = ["RoutineFailure", "count_threads", "run_aside", "run_in_blocks", "run
 
 _Result = TypeVar("_Result")
 
-_MOMENT = 2e6
-"""Nanoseconds of work that the caller does itself: too few to notice that Ctrl-C has to wait."""
+_MOMENT = 1e7
+"""Nanoseconds of work that the caller may do itself: too few to notice that Ctrl-C has to wait."""
 
 _WORTH_A_THREAD = 1e6
-"""Nanoseconds of work that a thread is started for."""
+"""Nanoseconds of work that are worth one of several threads."""
 
 _WORTH_A_BLOCK = 2e5
 _BLOCKS_PER_THREAD = 8
@@ -99,11 +99,11 @@ def run_in_blocks(
     if n_samples == 0:
         return
     work = n_samples * cost
-    if work <= _MOMENT or hasattr(_thread, "stop"):
-        run_aside(function, *arguments, 0, n_samples, cost=work)
-        return
     n_units = -(-n_samples // multiple)
     n_threads = int(min(count_threads(), n_units, max(1, work // _WORTH_A_THREAD)))
+    if n_threads == 1 or hasattr(_thread, "stop"):
+        run_aside(function, *arguments, 0, n_samples, cost=work)
+        return
     n_blocks = int(min(n_threads * _BLOCKS_PER_THREAD, n_units, max(1, work // _WORTH_A_BLOCK)))
     bounds = [
         min(n_samples, multiple * (block * n_units // n_blocks)) for block in range(n_blocks + 1)

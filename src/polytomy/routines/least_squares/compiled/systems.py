@@ -35,7 +35,7 @@ _SPARSE = 8
 _ROUNDS = (3, 8)
 """Numbers of steps in the rounds of lanes."""
 
-_COST = 0.5
+_COST = 0.2
 """Nanoseconds of a multiplication and an addition, roughly."""
 
 Floats = NDArray[np.float64]

@@ -81,9 +81,10 @@ class PolytomyClassifier(
         The name of a design or of an ensemble, control text, a control file, a Scheme or
         SchemeEnsemble, a coding matrix (partitions by classes), or a function of (X, y) that
         returns any of these. "auto" compares designs on held-out folds.
-    solver : str or callable, default="least-squares"
+    solver : str or callable, default="auto"
         A method of ``polytomy.solve`` or ``polytomy.decode``, or a function of (scheme, decisions)
-        that returns probabilities.
+        that returns probabilities. "auto" is "least-squares", or "divergence" for one-vs-rest with
+        a final calibration.
     calibration : {"auto", "sigmoid", "isotonic", "temperature"}, None or calibrator, default="auto"
         How decision values become probabilities. "auto" uses the estimator's own probabilities if
         it has them, else a sigmoid. Calibrators learn from held-out folds of each problem.
@@ -153,7 +154,7 @@ class PolytomyClassifier(
         estimator: Any = None,
         scheme: SchemeArgument = "one-vs-one",
         *,
-        solver: Solver = "least-squares",
+        solver: Solver = "auto",
         calibration: Any = "auto",
         final_calibration: Any = "auto",
         cv: Any = 5,

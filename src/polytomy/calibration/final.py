@@ -250,7 +250,7 @@ def fit_final(option: Any, answers: OutOfFoldAnswers, seed: int | None = None) -
     seed : int, optional
         Sets every random_state of the object.
     """
-    parts = answers.fold_of % _N_PARTS
+    parts = _inner_parts(answers.fold_of)
     if isinstance(option, str):
         if option == "decoder":
             return _fit_decoder(answers, parts)
@@ -266,6 +266,13 @@ def fit_final(option: Any, answers: OutOfFoldAnswers, seed: int | None = None) -
         chosen = answers.take(is_held_out)
         held_out[is_held_out] = own.apply(chosen.probabilities, chosen.decisions)
     return FinalFit(whole, held_out)
+
+
+def _inner_parts(fold_of: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Return parts of the samples for cross-validation: whole folds, if there are enough."""
+    _, numbers = np.unique(fold_of, return_inverse=True)
+    has_enough = numbers.max(initial=0) + 1 >= _N_PARTS
+    return (numbers if has_enough else np.arange(len(fold_of))) % _N_PARTS
 
 
 def _fit_bias(answers: OutOfFoldAnswers, parts: NDArray[np.intp]) -> FinalFit:

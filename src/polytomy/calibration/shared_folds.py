@@ -76,6 +76,15 @@ class SharedFolds:
         is_trained_on = np.arange(fold_of.max(initial=-1) + 1)[:, np.newaxis] != fold_of
         return cls(fold_of, is_trained_on, np.flatnonzero(fold_of >= 0))
 
+    def first(self, n_rows: int) -> SharedFolds:
+        """Return the first folds that hold out a number of rows, or all if they hold out fewer."""
+        sizes = np.bincount(self.fold_of[self.fold_of >= 0], minlength=self.n_folds)
+        n_folds = 1 + int(np.searchsorted(np.cumsum(sizes), n_rows))
+        if n_folds >= self.n_folds:
+            return self
+        fold_of = np.where(self.fold_of < n_folds, self.fold_of, -1)
+        return SharedFolds(fold_of, self.is_trained_on[:n_folds], np.flatnonzero(fold_of >= 0))
+
     def keep_scored(
         self, is_kept: NDArray[np.bool_], most_rows: int, seed: int | None
     ) -> SharedFolds:

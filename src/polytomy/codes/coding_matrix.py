@@ -11,7 +11,13 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 from polytomy.codes import rank as ranks
 from polytomy.codes import structure
 from polytomy.codes.checks import MAX_ENTRIES, find_problems, read_matrix
-from polytomy.codes.structure import AdjacentOrder, CodeArray, Equiangular, TreeShape
+from polytomy.codes.structure import (
+    AdjacentOrder,
+    CodeArray,
+    Equiangular,
+    SingleClasses,
+    TreeShape,
+)
 from polytomy.errors import CodeError
 
 __all__ = ["MAX_ENTRIES", "CodingMatrix", "find_problems"]
@@ -103,6 +109,16 @@ class CodingMatrix:
     def is_one_vs_one(self) -> bool:
         """Whether the code is pairwise and has every pair of classes."""
         return structure.is_one_vs_one(self.matrix)
+
+    @property
+    def is_one_vs_rest(self) -> bool:
+        """Whether there is one partition for each class, against all other classes."""
+        return self.single_classes is not None
+
+    @cached_property
+    def single_classes(self) -> SingleClasses | None:
+        """The class that each partition separates from all others, if the code is one-vs-rest."""
+        return structure.find_single_classes(self.matrix)
 
     @property
     def is_equiangular(self) -> bool:

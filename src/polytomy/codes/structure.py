@@ -54,6 +54,19 @@ class Equiangular(NamedTuple):
     offset: int
 
 
+class SingleClasses(NamedTuple):
+    """The classes that the partitions of a one-vs-rest code separate from all others.
+
+    Attributes
+    ----------
+    classes : array of int, the class of each partition
+    signs : array of ±1, the side it is on
+    """
+
+    classes: NDArray[np.intp]
+    signs: NDArray[np.float64]
+
+
 class AdjacentOrder(NamedTuple):
     """An order of the classes that every partition cuts.
 
@@ -115,6 +128,27 @@ def is_one_vs_one(matrix: CodeArray) -> bool:
     negative, positive = pair_of_each_row(matrix)
     pairs = np.minimum(negative, positive) * n_classes + np.maximum(negative, positive)
     return bool(np.unique(pairs).size == n_pairs)
+
+
+def find_single_classes(matrix: CodeArray) -> SingleClasses | None:
+    """Return the class that each partition of a one-vs-rest code separates from all others.
+
+    None if the code is not one-vs-rest: a strict code that separates each class once.
+    """
+    n_partitions, n_classes = matrix.shape
+    if n_partitions != n_classes or n_classes < 3 or not is_strict(matrix):
+        return None
+    classes = np.empty(n_classes, dtype=np.intp)
+    signs = np.empty(n_classes)
+    for place, block in row_blocks(matrix):
+        is_alone_above = (block > 0).sum(axis=1) == 1
+        if not (is_alone_above | ((block < 0).sum(axis=1) == 1)).all():
+            return None
+        signs[place] = np.where(is_alone_above, 1.0, -1.0)
+        classes[place] = np.where(is_alone_above, block.argmax(axis=1), block.argmin(axis=1))
+    if len(np.unique(classes)) < n_classes:
+        return None
+    return SingleClasses(_frozen(classes), _frozen(signs))
 
 
 def pair_of_each_row(matrix: CodeArray) -> tuple[NDArray[np.intp], NDArray[np.intp]]:

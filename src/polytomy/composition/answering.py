@@ -107,7 +107,7 @@ class AnsweringMixin:
             random_state=self.random_state,
             class_order=self.class_order,
         )
-        return self._copy_with(self.composition_.with_scheme(new), scheme=scheme)
+        return self._copy_with(self.composition_.with_scheme(new, self.solver), scheme=scheme)
 
     def _copy_with(self, composition: Composition, **parameters: Any) -> Self:
         other = copy.copy(self)

@@ -19,7 +19,12 @@ from polytomy.composition.final_calibration import FinalCalibration, learn_final
 from polytomy.composition.out_of_fold import OutOfFold
 from polytomy.composition.prediction_blocks import blocks_of_rows
 from polytomy.composition.scheme_argument import members_of
-from polytomy.composition.solver_option import Solver, check_solver, gives_probabilities
+from polytomy.composition.solver_option import (
+    Solver,
+    check_solver,
+    gives_probabilities,
+    resolve_solver,
+)
 from polytomy.composition.tree_walk import is_walk_cheaper
 from polytomy.errors import (
     Argument,
@@ -239,10 +244,16 @@ class Composition:
 
     def with_solver(self, solver: Solver) -> Composition:
         """Return the same binaries and scheme with another solver."""
-        return self._changed(solver=solver)
+        return self._changed(solver=self._resolve(solver, self.scheme))
 
-    def with_scheme(self, scheme: Scheme | SchemeEnsemble) -> Composition:
-        """Return the same binaries and solver with another scheme.
+    def _resolve(self, solver: Solver, scheme: Scheme | SchemeEnsemble) -> Solver:
+        is_calibrated = self.final is not None or self.out_of_fold is not None
+        return resolve_solver(solver, scheme, is_calibrated=is_calibrated)
+
+    def with_scheme(
+        self, scheme: Scheme | SchemeEnsemble, solver: Solver | None = None
+    ) -> Composition:
+        """Return the same binaries with another scheme, and with another solver if there is one.
 
         Every partition of the new scheme must have been trained, with its sides in either order;
         SchemeError names one that was not.
@@ -250,7 +261,8 @@ class Composition:
         arrangements = tuple(
             arrange_trained(member, self.classes, self.dichotomies) for member in members_of(scheme)
         )
-        return self._changed(scheme=scheme, arrangements=arrangements, tie_order=None)
+        own = self.solver if solver is None else self._resolve(solver, scheme)
+        return self._changed(scheme=scheme, arrangements=arrangements, solver=own, tie_order=None)
 
     def calibrated_on(self, out_of_fold: OutOfFold | None) -> Composition:
         """Return the same composition with a final calibration learnt from out-of-fold scores.

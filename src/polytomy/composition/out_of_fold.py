@@ -29,6 +29,10 @@ __all__ = ["OutOfFold", "OutOfFoldPlan", "plan_out_of_fold"]
 
 Floats = NDArray[np.float64]
 
+# Held-out rows that suffice for a temperature, a floor and biases. If folds were made only for these,
+# no more are made than that: one fold of five, in large data.
+_ENOUGH_ROWS = 600
+
 # A final calibration learns from a random choice of rows if there would be more scores than these,
 # which take half a gigabyte.
 _MOST_SCORES = 2**27
@@ -139,11 +143,15 @@ def plan_out_of_fold(
 
     The parameters are those of `polytomy.composition.fitting.fit_binaries`.
     """
-    final_calibration = _resolve(options, dichotomies)
+    final_calibration = options.final_calibration
     if final_calibration is None or n_classes < 2:
         return None
     (seed,) = partition_seeds(options.random_state, 1)
     folds = make_shared_folds(X, class_indices, options.cv, seed)
+    if isinstance(final_calibration, str) and final_calibration == "auto":
+        final_calibration = "bias"
+        if not _have_folds_anyway(options, dichotomies):
+            folds = folds.first(_ENOUGH_ROWS)
     weight = _calibration_weights(options, class_indices, n_classes)
     most_rows = _MOST_SCORES // max(1, len(dichotomies))
     folds = folds.keep_scored(weight > 0, most_rows, seed)
@@ -152,24 +160,16 @@ def plan_out_of_fold(
     )
 
 
-def _resolve(options: TrainingOptions, dichotomies: Sequence[Dichotomy]) -> Any:
-    """Return the final calibration that "auto" stands for; any other value is returned unchanged.
-
-    "auto" is "bias" if all binaries are trained on folds anyway, to calibrate their decision
-    values, and None if not: folds would take several times as long as training does.
-    """
-    option = options.final_calibration
-    if not (isinstance(option, str) and option == "auto"):
-        return option
-    is_automatic = isinstance(options.calibration, str) and options.calibration == "auto"
+def _have_folds_anyway(options: TrainingOptions, dichotomies: Sequence[Dichotomy]) -> bool:
+    """Return whether a binary is trained on folds in any case, to calibrate its decision values."""
+    if options.calibration is None:
+        return False
+    if not (isinstance(options.calibration, str) and options.calibration == "auto"):
+        return True
     estimators = {
         id(each.estimator): each.estimator for each in dichotomies if each.trained is None
     }
-    has_folds = options.calibration is not None and all(
-        not is_automatic or choose_output(each, "auto") is Output.MARGIN
-        for each in estimators.values()
-    )
-    return "bias" if estimators and has_folds else None
+    return any(choose_output(each, "auto") is Output.MARGIN for each in estimators.values())
 
 
 def _calibration_weights(

@@ -9,6 +9,7 @@ import numpy as np
 
 from polytomy.calibration import check_folds, make_calibrator
 from polytomy.calibration.final import check_final_calibration
+from polytomy.composition.solver_option import AUTO
 from polytomy.inputs.choices import PRECISIONS
 from polytomy.inputs.parameters import (
     Parameter,
@@ -64,7 +65,7 @@ PARALLEL_CHECKS = _declare(
 
 CLASSIFIER_CHECKS: dict[str, Callable[[Any], object]] = {
     **_declare(
-        Parameter("solver", "a function of (scheme, decisions)", callable, tuple(METHODS)),
+        Parameter("solver", "a function of (scheme, decisions)", callable, (AUTO, *METHODS)),
         Parameter("models", "a dict of names and estimators", _is_mapping, allows_none=True),
         CLASS_WEIGHT,
         MEMORY_BUDGET,

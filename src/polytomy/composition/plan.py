@@ -17,7 +17,7 @@ from polytomy.composition.composition import Composition
 from polytomy.composition.dichotomies import Dichotomy, check_models, make_dichotomies
 from polytomy.composition.fitting import TrainedBinaries
 from polytomy.composition.scheme_argument import members_of
-from polytomy.composition.solver_option import Solver
+from polytomy.composition.solver_option import Solver, resolve_solver
 from polytomy.scheme import BinaryName, Scheme
 from polytomy.scheme.ensemble import SchemeEnsemble
 
@@ -65,11 +65,12 @@ class TrainingPlan:
         Parameters
         ----------
         trained : the binaries of all dichotomies, in their order
-        solver : name of a method, or function of (scheme, decisions)
+        solver : name of a method, "auto", or function of (scheme, decisions)
         prediction_dtype : float64 or float32
         """
         (scheme,), (arrangements,) = self.schemes, self.arrangements
         bank = Bank(trained.binaries, prediction_dtype)
+        solver = resolve_solver(solver, scheme, is_calibrated=trained.out_of_fold is not None)
         composition = Composition(
             self.classes, scheme, self.dichotomies, arrangements, bank, solver
         )

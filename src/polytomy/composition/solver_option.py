@@ -9,10 +9,11 @@ from numpy.typing import NDArray
 
 from polytomy.errors import Argument, ArgumentError
 from polytomy.scheme import Scheme
+from polytomy.scheme.ensemble import SchemeEnsemble
 from polytomy.solvers import check_applicable, decode
 from polytomy.solvers.methods import find_method
 
-__all__ = ["Solver", "check_solver", "gives_probabilities", "solve_by"]
+__all__ = ["AUTO", "Solver", "check_solver", "gives_probabilities", "resolve_solver", "solve_by"]
 
 Solver = str | Callable[[Scheme, NDArray[np.float64]], NDArray[np.float64]]
 
@@ -20,15 +21,42 @@ Solver = str | Callable[[Scheme, NDArray[np.float64]], NDArray[np.float64]]
 _SUM_TOLERANCE = 1e-6
 
 
+AUTO = "auto"
+"""The solver that suits the scheme; see `resolve_solver`."""
+
+
+def resolve_solver(
+    solver: Solver, scheme: Scheme | SchemeEnsemble, *, is_calibrated: bool
+) -> Solver:
+    """Return the solver that "auto" stands for; any other is returned unchanged.
+
+    That is least squares, except for one-vs-rest with a final calibration: least squares gives zero
+    to many classes, and with it goes what the binaries know about them. The divergence keeps it.
+
+    Parameters
+    ----------
+    solver : name of a method, "auto", or function of (scheme, decisions)
+    scheme : Scheme or SchemeEnsemble
+    is_calibrated : whether there is a final calibration
+    """
+    if not (isinstance(solver, str) and solver == AUTO):
+        return solver
+    if not is_calibrated or isinstance(scheme, SchemeEnsemble) or not scheme.n_partitions:
+        return "least-squares"
+    return "divergence" if scheme.is_flat and scheme.code.is_one_vs_rest else "least-squares"
+
+
 def check_solver(scheme: Scheme, solver: Solver) -> None:
     """Raise an ArgumentError if a solver does not exist or cannot solve a scheme."""
-    if not callable(solver):
+    if not callable(solver) and solver != AUTO:
         check_applicable(solver, scheme, parameter="solver")
 
 
 def gives_probabilities(solver: Solver) -> bool:
     """Return whether a solver gives probabilities; a user's function is assumed to."""
-    return callable(solver) or find_method(solver, "solver").gives_probabilities
+    if callable(solver) or solver == AUTO:
+        return True
+    return find_method(solver, "solver").gives_probabilities
 
 
 def solve_by(solver: Solver, scheme: Scheme, decisions: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -61,6 +61,22 @@ def solve_divergence(
     if code.is_tree:
         # A tree can match every answer exactly, so the divergence is zero.
         return solve_least_squares(code, answers)
+    single = code.single_classes
+    if single is None or not shares.all():
+        return _minimise(code, answers, shares)
+    probabilities = np.empty((len(answers), code.n_classes))
+    is_inside = (np.abs(answers) < 1.0).all(axis=1)
+    order = np.argsort(single.classes)
+    chances = (1.0 + answers[is_inside] * single.signs)[:, order] / 2.0
+    minimise = routine("minimise_one_vs_rest", "one_vs_rest")
+    probabilities[is_inside] = minimise(chances, shares[order])
+    if not is_inside.all():
+        probabilities[~is_inside] = _minimise(code, answers[~is_inside], shares)
+    return probabilities
+
+
+def _minimise(code: CodingMatrix, answers: FloatArray, shares: FloatArray) -> FloatArray:
+    """Return the minimum for a code of any kind."""
     is_convex = code.is_strict or code.is_pairwise
     minimise = routine("minimise_divergence", "divergence")
     # To Numba a read-only array has another type, and the routine would be compiled again.

@@ -1,0 +1,1 @@
+"""Class probabilities of least Kullback-Leibler divergence for one-vs-rest codes."""

@@ -2,10 +2,12 @@
 
 Two models of the classes of n samples, given features with a column for each class:
 
-- `fit_scale_and_bias`: logits s·L + b, with s ≥ 0 and a unit Gaussian prior on b. It has few
-  parameters, so Newton's method needs few steps.
+- `fit_scale_and_bias`: logits s·L + b, with s ≥ 0 and unit Gaussian priors on s − 1 and b. It has
+  few parameters, so Newton's method needs few steps.
 - `fit_weights`: logits s·L + b + A·W as well, with a penalty on W. L-BFGS minimises it in
   coordinates in which the problem is well conditioned.
+
+Without a prior on s, it would grow without limit if the features tell all samples apart.
 """
 
 from __future__ import annotations
@@ -40,7 +42,7 @@ class ScaleAndBias(NamedTuple):
     ----------
     scale : float, s
     bias : array of shape (n_classes,), b
-    loss : float, the weighted sum of −log p(class), plus |b|²/2
+    loss : float, the weighted sum of −log p(class), plus (s − 1)²/2 + |b|²/2
     """
 
     scale: float
@@ -54,7 +56,7 @@ def fit_scale_and_bias(
     weight: Floats,
     start: ScaleAndBias | None = None,
 ) -> ScaleAndBias:
-    """Minimise Σᵢ wᵢ·(−log softmax(s·Lᵢ + b)[yᵢ]) + |b|²/2 over s ≥ 0 and b.
+    """Minimise Σᵢ wᵢ·(−log softmax(s·Lᵢ + b)[yᵢ]) + (s − 1)²/2 + |b|²/2 over s ≥ 0 and b.
 
     The problem is convex. Uses Newton's method with backtracking.
 
@@ -87,7 +89,7 @@ def fit_scale_and_bias(
         weighted = weight[:, np.newaxis] * probabilities
         means = np.einsum("ij,ij->i", probabilities, features)
         gradient = np.empty(1 + n_classes)
-        gradient[0] = weight @ (means - own)
+        gradient[0] = weight @ (means - own) + parameters[0] - 1.0
         gradient[1:] = weighted.sum(axis=0) - counts + parameters[1:]
         if parameters[0] <= 0.0 and gradient[0] > 0.0:
             gradient[0] = 0.0  # at its bound; the bias alone can still change
@@ -113,11 +115,12 @@ def _evaluate(
     features: Floats, class_indices: NDArray[np.intp], weight: Floats, parameters: Floats
 ) -> tuple[Floats, float]:
     """Return the probabilities and the loss."""
-    bias = parameters[1:]
-    logits = parameters[0] * features
+    scale, bias = parameters[0], parameters[1:]
+    logits = scale * features
     logits += bias
     probabilities, losses = _softmax(logits, class_indices)
-    return probabilities, float(weight @ losses + 0.5 * bias @ bias)
+    penalty = 0.5 * ((scale - 1.0) ** 2 + bias @ bias)
+    return probabilities, float(weight @ losses + penalty)
 
 
 def _softmax(logits: Floats, class_indices: NDArray[np.intp]) -> tuple[Floats, Floats]:
@@ -138,8 +141,7 @@ def _newton_direction(
     totals = weighted.sum(axis=0)
     deviations = weighted * (features - means[:, np.newaxis])
     cross = deviations.sum(axis=0)
-    # A scale that changes nothing has no curvature; it is given a little.
-    corner = float(np.einsum("ij,ij->", deviations, features)) + 1e-9 * (1.0 + totals.sum())
+    corner = float(np.einsum("ij,ij->", deviations, features)) + 1.0
     if gradient[0] == 0.0:
         cross, corner = np.zeros(n_classes), 1.0
     if n_classes <= _MOST_CLASSES_OF_HESSIAN:
@@ -216,7 +218,9 @@ def fit_weights(
     *,
     tolerance: float = 1e-7,
 ) -> Weighted:
-    """Minimise the mean of −log softmax(s·L + b + Z·W)[y], plus |b|²/(2n) + λ|W|²/2, over s, b, W.
+    """Minimise the mean of −log softmax(s·L + b + Z·W)[y], plus penalties, over s ≥ 0, b and W.
+
+    The penalties are ((s − 1)² + |b|²)/(2n) + λ|W|²/2.
 
     Parameters
     ----------
@@ -251,10 +255,11 @@ def fit_weights(
         residuals, losses = _softmax(logits, class_indices)
         residuals[rows, class_indices] -= 1.0
         residuals *= shares[:, np.newaxis]
-        loss = shares @ losses + 0.5 * bias @ bias / total
+        loss = shares @ losses + 0.5 * ((scale - 1.0) ** 2 + bias @ bias) / total
         loss += 0.5 * penalties @ np.einsum("ij,ij->i", weights, weights)
         gradient = np.empty_like(x)
-        gradient[0] = np.einsum("ij,ij->", residuals, features) / unit_of_scale
+        gradient[0] = np.einsum("ij,ij->", residuals, features) + (scale - 1.0) / total
+        gradient[0] /= unit_of_scale
         gradient[1:size] = (residuals.sum(axis=0) + bias / total) / unit_of_bias
         gradient[size:] = (inputs.T @ residuals + penalties[:, np.newaxis] * weights).ravel()
         return float(loss), gradient

@@ -91,9 +91,9 @@ class PolytomyClassifier(
     final_calibration : {"auto", "bias", "decoder"}, None or calibrator, default="auto"
         How the solver's probabilities are calibrated, on out-of-fold answers. "bias" learns a
         temperature, a floor and a bias for each class; "decoder" also learns how much each
-        binary says about each class. "auto" is "bias" if the binaries are trained on folds anyway,
-        and None if they have probabilities of their own. A calibrator has
-        ``fit(log_probabilities, y)`` and ``predict_proba``.
+        binary says about each class. "auto" is "bias"; if the binaries have probabilities of their
+        own, it makes no more folds than hold out 600 samples. It is None if all binaries are fitted
+        models. A calibrator has ``fit(log_probabilities, y)`` and ``predict_proba``.
     cv : int, splitter or list of splits, default=5
         Folds for both calibrations, shared by all binaries; and for comparing designs with
         ``scheme="auto"``. A list has pairs of training and held-out rows.
@@ -288,7 +288,13 @@ class PolytomyClassifier(
             self.composition_ = plan.compose(trained, self.solver, self.prediction_dtype)
         else:
             binaries = update_binaries(
-                earlier.binaries, earlier.dichotomies, X, class_indices, n_classes, options
+                earlier.binaries,
+                earlier.dichotomies,
+                X,
+                class_indices,
+                n_classes,
+                options,
+                is_calibrated=earlier.final is not None,
             )
             self.composition_ = earlier.with_binaries(binaries).with_solver(self.solver)
         return self

@@ -49,7 +49,7 @@ class OutOfFold:
     rows : array of shape (n_samples,), the training rows of the samples, ascending
     n_rows : int, number of training rows
     class_indices : array of shape (n_samples,), their classes
-    weight : array of shape (n_samples,), with mean one
+    weight : array of shape (n_samples,); a weight of two counts as two samples
     fold_of : array of shape (n_samples,), the fold that held each out
     final_calibration : "bias", "decoder" or an object; see `polytomy.calibration.final.fit_final`
     seed : int, optional
@@ -118,13 +118,12 @@ class OutOfFoldPlan:
         )
         if has_failed or not len(rows):
             return None
-        weight = self.weight[rows]
         return OutOfFold(
             _score_samples(binaries, held_out, X, self.folds),
             rows,
             len(self.class_indices),
             self.class_indices[rows],
-            weight / weight.mean(),
+            self.weight[rows],
             self.folds.fold_of[rows],
             self.final_calibration,
             self.seed,
@@ -141,14 +140,20 @@ def plan_out_of_fold(
 ) -> OutOfFoldPlan | None:
     """Return the folds that a final calibration needs, or None if there is to be none.
 
+    "auto" learns none from binaries that were all trained elsewhere: they may have been trained on
+    these very samples.
+
     The parameters are those of `polytomy.composition.fitting.fit_binaries`.
     """
     final_calibration = options.final_calibration
     if final_calibration is None or n_classes < 2:
         return None
+    is_automatic = isinstance(final_calibration, str) and final_calibration == "auto"
+    if is_automatic and all(each.trained is not None for each in dichotomies):
+        return None
     (seed,) = partition_seeds(options.random_state, 1)
     folds = make_shared_folds(X, class_indices, options.cv, seed)
-    if isinstance(final_calibration, str) and final_calibration == "auto":
+    if is_automatic:
         final_calibration = "bias"
         if not _have_folds_anyway(options, dichotomies):
             folds = folds.first(_ENOUGH_ROWS)
@@ -221,6 +226,8 @@ def _score_samples(
     fold_of = folds.fold_of[folds.scored]
     for fold in range(folds.n_folds if models else 0):
         samples = np.flatnonzero(fold_of == fold)
+        if not len(samples):
+            continue
         found = Bank([each[fold] for each in models.values()]).scores(
             take_rows(X, folds.scored[samples])
         )

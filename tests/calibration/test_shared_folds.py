@@ -101,8 +101,9 @@ def test_of_several_splits_that_hold_out_a_row_the_first_wins():
 
 def test_a_list_may_have_masks():
     mask = np.array([True, False, True, False])
-    by_mask, by_row = make(np.zeros(4, int), [(mask, ~mask)]), make(
-        np.zeros(4, int), [([0, 2], [1, 3])]
+    by_mask, by_row = (
+        make(np.zeros(4, int), [(mask, ~mask)]),
+        make(np.zeros(4, int), [([0, 2], [1, 3])]),
     )
     np.testing.assert_array_equal(by_mask.fold_of, by_row.fold_of)
     np.testing.assert_array_equal(by_mask.is_trained_on, by_row.is_trained_on)

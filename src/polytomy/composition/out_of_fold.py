@@ -29,8 +29,8 @@ __all__ = ["OutOfFold", "OutOfFoldPlan", "plan_out_of_fold"]
 
 Floats = NDArray[np.float64]
 
-# Held-out rows that suffice for a temperature, a floor and biases. If folds were made only for these,
-# no more are made than that: one fold of five, in large data.
+# Held-out rows that suffice for a temperature, a floor and biases. If folds were made only for
+# these, no more are made than that: one fold of five, in large data.
 _ENOUGH_ROWS = 600
 
 # A final calibration learns from a random choice of rows if there would be more scores than these,

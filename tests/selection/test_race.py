@@ -5,6 +5,7 @@ import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.datasets import make_blobs
 from sklearn.linear_model import LogisticRegression
+from sklearn.svm import SVC
 
 from polytomy import PolytomyClassifier, metrics
 from polytomy.binary import FitArguments, TrainingOptions
@@ -21,9 +22,21 @@ def blobs():
     return X, np.array(["ash", "birch", "cedar", "elm"])[y]
 
 
-def race(candidates, blobs, estimator, n_folds=3, scores=SCORES, weight=None, **options):
+def race(
+    candidates,
+    blobs,
+    estimator,
+    n_folds=3,
+    scores=SCORES,
+    weight=None,
+    final_calibration=None,
+    **options,
+):
     X, y = blobs
-    training = TrainingSource.from_labels(TrainingOptions(arguments=FitArguments(weight)), y)
+    parameters = TrainingOptions(
+        arguments=FitArguments(weight), final_calibration=final_calibration, random_state=0
+    )
+    training = TrainingSource.from_labels(parameters, y)
     return run_race(
         candidates_from(candidates, 4),
         RaceSetup(X, y, estimator, training),
@@ -33,15 +46,31 @@ def race(candidates, blobs, estimator, n_folds=3, scores=SCORES, weight=None, **
     )
 
 
-def test_scores_are_those_of_candidates_trained_alone(blobs):
+@pytest.mark.parametrize(
+    ("estimator", "final_calibration"),
+    [
+        (LogisticRegression(), None),
+        (LogisticRegression(), "auto"),
+        # Folds of each binary's own would depend on its place among all that are trained.
+        (SVC(gamma=0.1), "auto"),
+        (SVC(gamma=0.1), "decoder"),
+    ],
+)
+def test_scores_are_those_of_candidates_trained_alone(estimator, final_calibration, blobs):
     X, y = blobs
-    estimator = LogisticRegression()
-    outcome = race(["one-vs-one", "tree", "adjacent"], blobs, estimator)
+    outcome = race(
+        ["one-vs-one", "tree", "adjacent"], blobs, estimator, final_calibration=final_calibration
+    )
     for number, (training, held_out) in enumerate(comparison_folds(3, X, y, random_state=0)):
         for runner in outcome.runners:
             if runner.n_folds <= number:
                 continue
-            alone = PolytomyClassifier(estimator, runner.candidate.scheme)
+            alone = PolytomyClassifier(
+                estimator,
+                runner.candidate.scheme,
+                final_calibration=final_calibration,
+                random_state=0,
+            )
             alone.fit(X[training], y[training])
             proba = alone.predict_proba(X[held_out])
             loss = metrics.log_loss(y[held_out], proba, alone.classes_)
@@ -148,7 +177,7 @@ def test_weights_count_as_copies_of_held_out_samples(blobs):
     weight = np.random.default_rng(0).integers(1, 4, len(y)).astype(float)
     outcome = race(["tree"], blobs, LogisticRegression(), weight=weight, n_folds=2)
     training, held_out = comparison_folds(2, X, y, random_state=0)[0]
-    alone = PolytomyClassifier(LogisticRegression(), "tree")
+    alone = PolytomyClassifier(LogisticRegression(), "tree", final_calibration=None)
     alone.fit(X[training], y[training], weight[training])
     copies = np.repeat(held_out, weight[held_out].astype(int))
     loss = metrics.log_loss(y[copies], alone.predict_proba(X[copies]), alone.classes_)

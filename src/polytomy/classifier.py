@@ -143,10 +143,12 @@ class PolytomyClassifier(
     >>> from sklearn.datasets import load_iris
     >>> X, y = load_iris(return_X_y=True)
     >>> classifier = PolytomyClassifier("svc C=10", scheme="one-vs-rest", random_state=0)
-    >>> classifier.fit(X[::2], y[::2]).predict_proba(X[[1, 51, 101]]).round(2)
-    array([[0.96, 0.02, 0.02],
-           [0.01, 0.95, 0.05],
-           [0.03, 0.07, 0.9 ]])
+    >>> classifier.fit(X[::2], y[::2]).predict_proba(X[[1, 77, 133]]).round(2)
+    array([[1.  , 0.  , 0.  ],
+           [0.  , 0.55, 0.45],
+           [0.  , 0.37, 0.63]])
+    >>> round(classifier.out_of_fold_score_["accuracy"], 2)
+    0.96
     """
 
     def __init__(

@@ -48,6 +48,10 @@ CONFIGURATIONS = [
     PolytomyClassifier(SGDClassifier(), "one-vs-one", solver="price", class_weight="balanced"),
     PolytomyClassifier(GaussianNB(), "one-vs-rest", class_weight="balanced-per-partition"),
     PolytomyClassifier(OnlyPredicts(), "one-vs-one", solver="loss-weighted"),
+    PolytomyClassifier(MACHINE, "one-vs-one", final_calibration="decoder"),
+    PolytomyClassifier(MACHINE, "one-vs-rest", final_calibration=None),
+    PolytomyClassifier(LINEAR, "adjacent", final_calibration=LogisticRegression(tol=1e-10)),
+    PolytomyClassifier(OnlyPredicts(), "tree", final_calibration="bias", keep_out_of_fold=True),
 ]
 
 WEIGHT_CHECKS = (

@@ -31,13 +31,22 @@ def iris():
 
 
 @parametrize_with_checks(
-    [SchemeSearchCV(GaussianNB(), CANDIDATES, cv=2), SchemeSearchCV(SVC(), ["tree"], cv=2)],
+    [
+        SchemeSearchCV(GaussianNB(), CANDIDATES, cv=2),
+        SchemeSearchCV(PolytomyClassifier(GaussianNB(), final_calibration=None), CANDIDATES, cv=2),
+        SchemeSearchCV(SVC(), ["tree"], cv=2),
+    ],
     expected_failed_checks=lambda search: (
         {
             "check_sample_weight_equivalence_on_dense_data": "gamma='scale' ignores weights.",
             "check_sample_weight_equivalence_on_sparse_data": "As above.",
         }
         if isinstance(search.estimator, SVC)
+        else {
+            "check_sample_weight_equivalence_on_dense_data": "the classifier's own folds, for the "
+            "final calibration, are dealt by rows, not by weights.",
+        }
+        if isinstance(search.estimator, GaussianNB)
         else {}
     ),
 )
@@ -177,15 +186,17 @@ def test_folds_may_repeat_rows_or_be_masks(iris):
     rng = np.random.default_rng(0)
     drawn = rng.integers(0, 150, 150)
     held_out = np.setdiff1d(np.arange(150), drawn)
-    search = SchemeSearchCV(GaussianNB(), ["one-vs-one"], cv=[(drawn, held_out)]).fit(X, y)
-    alone = PolytomyClassifier(GaussianNB()).fit(X[drawn], y[drawn])
+    search = SchemeSearchCV(
+        GaussianNB(), ["one-vs-one"], cv=[(drawn, held_out)], random_state=0
+    ).fit(X, y)
+    alone = PolytomyClassifier(GaussianNB(), random_state=0).fit(X[drawn], y[drawn])
     expected = -np.log(alone.predict_proba(X[held_out])[np.arange(len(held_out)), y[held_out]])
     assert search.cv_results_["mean_log_loss"][0] == pytest.approx(expected.mean())
     mask = np.arange(150) % 3 == 0
-    one = SchemeSearchCV(GaussianNB(), ["tree"], cv=[(~mask, mask)]).fit(X, y)
-    other = SchemeSearchCV(
-        GaussianNB(), ["tree"], cv=[(np.flatnonzero(~mask), np.flatnonzero(mask))]
-    ).fit(X, y)
+    one, other = (
+        SchemeSearchCV(GaussianNB(), ["tree"], cv=[split], random_state=0).fit(X, y)
+        for split in [(~mask, mask), (np.flatnonzero(~mask), np.flatnonzero(mask))]
+    )
     assert one.cv_results_["mean_log_loss"] == other.cv_results_["mean_log_loss"]
 
 

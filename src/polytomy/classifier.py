@@ -92,9 +92,9 @@ class PolytomyClassifier(
     final_calibration : {"auto", "bias", "decoder"}, None or calibrator, default="auto"
         How the solver's probabilities are calibrated, on out-of-fold answers. "bias" learns a
         temperature, a floor and a bias for each class; "decoder" also learns how much each
-        binary says about each class. "auto" is "bias" if the binaries are trained on folds anyway,
-        and None if they have probabilities of their own. A calibrator has
-        ``fit(log_probabilities, y)`` and ``predict_proba``.
+        binary says about each class. "auto" is "bias"; if the binaries have probabilities of their
+        own, it makes no more folds than hold out 600 samples. It is None if all binaries are fitted
+        models. A calibrator has ``fit(log_probabilities, y)`` and ``predict_proba``.
     cv : int, splitter or list of splits, default=5
         Folds for both calibrations, shared by all binaries; and for comparing designs with
         ``scheme="auto"``. A list has pairs of training and held-out rows.
@@ -144,10 +144,12 @@ class PolytomyClassifier(
     >>> from sklearn.datasets import load_iris
     >>> X, y = load_iris(return_X_y=True)
     >>> classifier = PolytomyClassifier("svc C=10", scheme="one-vs-rest", random_state=0)
-    >>> classifier.fit(X[::2], y[::2]).predict_proba(X[[1, 51, 101]]).round(2)
-    array([[0.96, 0.02, 0.02],
-           [0.01, 0.95, 0.05],
-           [0.03, 0.07, 0.9 ]])
+    >>> classifier.fit(X[::2], y[::2]).predict_proba(X[[1, 77, 133]]).round(2)
+    array([[1.  , 0.  , 0.  ],
+           [0.  , 0.55, 0.45],
+           [0.  , 0.37, 0.63]])
+    >>> round(classifier.out_of_fold_score_["accuracy"], 2)
+    0.96
     """
 
     def __init__(
@@ -289,7 +291,13 @@ class PolytomyClassifier(
             self.composition_ = plan.compose(trained, self.solver, self.prediction_dtype)
         else:
             binaries = update_binaries(
-                earlier.binaries, earlier.dichotomies, X, class_indices, n_classes, options
+                earlier.binaries,
+                earlier.dichotomies,
+                X,
+                class_indices,
+                n_classes,
+                options,
+                is_calibrated=earlier.final is not None,
             )
             self.composition_ = earlier.with_binaries(binaries).with_solver(self.solver)
         return self

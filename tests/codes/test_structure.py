@@ -21,6 +21,7 @@ STRUCTURES = (
     "is_strict",
     "is_pairwise",
     "is_one_vs_one",
+    "is_one_vs_rest",
     "is_equiangular",
     "is_adjacent",
     "is_tree",
@@ -133,6 +134,44 @@ def test_standard_codes_have_their_structures_and_no_others(design, n_classes, e
 def test_every_pair_may_come_more_than_once():
     twice = CodingMatrix(np.vstack([one_vs_one(4).matrix, -one_vs_one(4).matrix]))
     assert twice.is_one_vs_one
+
+
+@given(codes)
+def test_one_vs_rest_is_what_the_definition_says(code):
+    alone = []
+    for row in code.matrix:
+        sides = [np.flatnonzero(row == sign).tolist() for sign in (1, -1)]
+        is_whole = len(sides[0]) + len(sides[1]) == code.n_classes
+        alone.append({side[0] for side in sides if len(side) == 1} if is_whole else set())
+    # With two classes, both would be alone on their sides.
+    is_expected = code.n_classes > 2 and sorted(map(sorted, alone)) == [
+        [k] for k in range(code.n_classes)
+    ]
+    assert code.is_one_vs_rest == is_expected
+    assert (code.single_classes is None) != is_expected
+
+
+@given(st.data())
+def test_one_vs_rest_is_found_in_any_disguise(data):
+    code = data.draw(st.integers(3, 8).map(one_vs_rest).flatmap(disguises))
+    classes, signs = code.single_classes
+    for row, alone, sign in zip(code.matrix, classes, signs, strict=True):
+        assert row[alone] == sign
+        np.testing.assert_array_equal(np.delete(row, alone), -sign)
+    assert sorted(classes) == list(range(code.n_classes))
+
+
+@pytest.mark.parametrize(
+    "matrix",
+    [
+        [[1, -1, -1], [-1, 1, -1]],  # no partition for the third class
+        [[1, -1, -1], [-1, 1, -1], [-1, 1, -1]],  # one twice, one never
+        [[1, -1, -1, -1], [-1, 1, -1, -1], [-1, -1, 1, -1], [-1, -1, 1, 1]],
+        [[1, -1, -1], [-1, 1, -1], [-1, 0, 1]],
+    ],
+)
+def test_a_code_that_does_not_have_each_class_against_all_others_once_is_not_one_vs_rest(matrix):
+    assert not CodingMatrix(matrix).is_one_vs_rest
 
 
 def test_repeated_pairs_do_not_make_up_for_a_missing_one():

@@ -39,9 +39,10 @@ def noise():
     return X, y
 
 
-def fit(noise, scheme="one-vs-one", solver="least-squares", estimator=None):
+def fit(noise, scheme="one-vs-one", solver="least-squares", estimator=None, **parameters):
     estimator = LinearSVC() if estimator is None else estimator
-    return PolytomyClassifier(estimator, scheme, solver=solver, random_state=0).fit(*noise)
+    classifier = PolytomyClassifier(estimator, scheme, solver=solver, random_state=0, **parameters)
+    return classifier.fit(*noise)
 
 
 @pytest.mark.parametrize(("scheme", "solver"), CONFIGURATIONS)
@@ -134,9 +135,8 @@ def test_its_answers_are_those_of_the_classifier(noise):
     np.testing.assert_array_equal(composition.scores(X), classifier.predict_proba(X))
     np.testing.assert_array_equal(composition.decisions(X), classifier.decisions(X))
     np.testing.assert_array_equal(composition.predict(X), classifier.predict(X))
-    np.testing.assert_array_equal(
-        composition.scores(X), solve(classifier.scheme_, composition.decisions(X))
-    )
+    plain = fit(noise, estimator=SVC(), final_calibration=None).composition_
+    np.testing.assert_array_equal(plain.scores(X), solve(classifier.scheme_, plain.decisions(X)))
 
 
 def test_blocks_of_rows_change_nothing(noise, monkeypatch):
@@ -166,14 +166,18 @@ def test_an_ensemble_averages_its_members(noise):
         parse("a {0 b {1 c {2 3}}}"),
     ]
     ensemble = SchemeEnsemble(trees)
-    found = fit(noise, ensemble, estimator=LogisticRegression()).predict_proba(X)
-    each = [fit(noise, tree, estimator=LogisticRegression()).predict_proba(X) for tree in trees]
+    found, *each = (
+        fit(noise, scheme, estimator=LogisticRegression(), final_calibration=None).predict_proba(X)
+        for scheme in (ensemble, *trees)
+    )
     np.testing.assert_allclose(found, np.mean(each, axis=0), atol=1e-12)
 
 
 def test_a_restricted_composition_is_the_code_of_its_partitions(noise):
     X, _ = noise
-    composition = fit(noise, "one-vs-rest", estimator=LogisticRegression()).composition_
+    composition = fit(
+        noise, "one-vs-rest", estimator=LogisticRegression(), final_calibration=None
+    ).composition_
     part = composition.restricted_to([0, 2, 3])
     assert len(part.binaries) == 3
     names = [str(partition.binary) for partition in part.scheme.partitions]

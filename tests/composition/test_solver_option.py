@@ -6,9 +6,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from polytomy.composition.solver_option import check_solver, gives_probabilities, solve_by
-from polytomy.designs import balanced_tree, one_vs_one, one_vs_rest
+from polytomy import parse
+from polytomy.composition.solver_option import (
+    check_solver,
+    gives_probabilities,
+    resolve_solver,
+    solve_by,
+)
+from polytomy.designs import adjacent, balanced_tree, one_vs_one, one_vs_rest, orthogonal
 from polytomy.errors import ArgumentError
+from polytomy.scheme.ensemble import SchemeEnsemble
 from polytomy.solvers import decode
 from polytomy.solvers.methods import METHODS
 
@@ -75,3 +82,37 @@ def test_a_solver_that_does_not_exist_or_does_not_suit_the_scheme_is_refused():
         check_solver(one_vs_rest(3), "price")
     with pytest.raises(ArgumentError, match="votin"):
         check_solver(PAIRS, "votin")
+
+
+@pytest.mark.parametrize("scheme", [one_vs_rest(3), one_vs_rest(5)])
+def test_auto_is_the_divergence_for_one_vs_rest_with_a_final_calibration(scheme):
+    assert resolve_solver("auto", scheme, is_calibrated=True) == "divergence"
+    assert resolve_solver("auto", scheme, is_calibrated=False) == "least-squares"
+
+
+@pytest.mark.parametrize(
+    "scheme",
+    [
+        PAIRS,
+        one_vs_rest(2),
+        adjacent(4),
+        orthogonal(8),
+        balanced_tree(4),
+        parse("a 0 / 1 2; b 1 / 0 2; c 2 / 0 1; {x {0 1} 2 3}"),
+        parse("0"),
+        SchemeEnsemble([one_vs_rest(3), one_vs_rest(3)]),
+    ],
+)
+@pytest.mark.parametrize("is_calibrated", [True, False])
+def test_auto_is_least_squares_for_all_other_schemes(scheme, is_calibrated):
+    assert resolve_solver("auto", scheme, is_calibrated=is_calibrated) == "least-squares"
+
+
+@pytest.mark.parametrize("solver", ["least-squares", "voting", constant([1, 0, 0])])
+def test_a_solver_that_was_chosen_is_kept(solver):
+    assert resolve_solver(solver, one_vs_rest(3), is_calibrated=True) is solver
+
+
+def test_auto_suits_every_scheme_and_gives_probabilities():
+    check_solver(one_vs_rest(3), "auto")
+    assert gives_probabilities("auto")

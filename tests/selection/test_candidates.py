@@ -55,3 +55,11 @@ def test_a_function_is_named_by_its_name():
 
     (found,) = candidates_from([("tree", mine)], 4)
     assert found == Candidate("tree, mine", "tree", mine)
+
+
+def test_the_solver_auto_has_the_default_candidates_of_least_squares():
+    by_auto, by_name = (
+        candidates_from("default", 5, solver) for solver in ("auto", "least-squares")
+    )
+    assert [each.name for each in by_auto] == [each.name for each in by_name]
+    assert {each.solver for each in by_auto} == {"auto", "divergence"}

@@ -33,10 +33,13 @@ def race(
     scores=SCORES,
     weight=None,
     parameters=OPTIONS,
+    final_calibration=None,
     **options,
 ):
     X, y = blobs
     parameters = replace(parameters, arguments=FitArguments(weight))
+    if final_calibration is not None:
+        parameters = replace(parameters, final_calibration=final_calibration, random_state=0)
     training = TrainingSource.from_labels(parameters, y)
     return run_race(
         candidates_from(candidates, 4),
@@ -47,15 +50,31 @@ def race(
     )
 
 
-def test_scores_are_those_of_candidates_trained_alone(blobs):
+@pytest.mark.parametrize(
+    ("estimator", "final_calibration"),
+    [
+        (LogisticRegression(), None),
+        (LogisticRegression(), "auto"),
+        # Folds of each binary's own would depend on its place among all that are trained.
+        (SVC(gamma=0.1), "auto"),
+        (SVC(gamma=0.1), "decoder"),
+    ],
+)
+def test_scores_are_those_of_candidates_trained_alone(estimator, final_calibration, blobs):
     X, y = blobs
-    estimator = LogisticRegression()
-    outcome = race(["one-vs-one", "tree", "adjacent"], blobs, estimator)
+    outcome = race(
+        ["one-vs-one", "tree", "adjacent"], blobs, estimator, final_calibration=final_calibration
+    )
     for number, (training, held_out) in enumerate(comparison_folds(3, X, y, random_state=0)):
         for runner in outcome.runners:
             if runner.n_folds <= number:
                 continue
-            alone = PolytomyClassifier(estimator, runner.candidate.scheme)
+            alone = PolytomyClassifier(
+                estimator,
+                runner.candidate.scheme,
+                final_calibration=final_calibration,
+                random_state=0,
+            )
             alone.fit(X[training], y[training])
             proba = alone.predict_proba(X[held_out])
             loss = metrics.log_loss(y[held_out], proba, alone.classes_)
@@ -181,7 +200,7 @@ def test_weights_count_as_copies_of_held_out_samples(blobs):
     weight = np.random.default_rng(0).integers(1, 4, len(y)).astype(float)
     outcome = race(["tree"], blobs, LogisticRegression(), weight=weight, n_folds=2)
     training, held_out = comparison_folds(2, X, y, random_state=0)[0]
-    alone = PolytomyClassifier(LogisticRegression(), "tree")
+    alone = PolytomyClassifier(LogisticRegression(), "tree", final_calibration=None)
     alone.fit(X[training], y[training], weight[training])
     copies = np.repeat(held_out, weight[held_out].astype(int))
     loss = metrics.log_loss(y[copies], alone.predict_proba(X[copies]), alone.classes_)

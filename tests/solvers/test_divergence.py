@@ -318,3 +318,25 @@ def test_weights_of_any_size_give_probabilities() -> None:
     # However small, a weight counts where no other does: class 0 gets what the first row says.
     p = solve_divergence(code, [[0.5, np.nan, 0.0]], weights=[1e-300, 1, 1e300])
     np.testing.assert_allclose(p, [[1 / 7, 3 / 7, 3 / 7]], rtol=0, atol=1e-9)
+
+
+@law
+@given(st.data())
+def test_one_vs_rest_in_any_disguise_gives_what_the_general_routine_gives(
+    data: st.DataObject,
+) -> None:
+    n_classes = data.draw(st.integers(3, 6))
+    order = data.draw(st.permutations(range(n_classes)))
+    signs = data.draw(hnp.arrays(np.int8, n_classes, elements=st.sampled_from([-1, 1])))
+    code = CodingMatrix((2 * np.eye(n_classes, dtype=np.int8) - 1)[order] * signs[:, np.newaxis])
+    assert code.is_one_vs_rest
+    # Certain answers, and missing ones, are left to the general routine.
+    r = data.draw(answers(n_classes, n_samples=3, hard=True, gaps=True))
+    r[0] = data.draw(answers(n_classes, n_samples=1))[0]
+    weights = data.draw(hnp.arrays(np.float64, n_classes, elements=st.floats(0.1, 1)))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(CodingMatrix, "single_classes", None)
+        unknown = CodingMatrix(code.matrix)
+        assert not unknown.is_one_vs_rest
+        expected = solve_divergence(unknown, r, weights)
+    np.testing.assert_allclose(solve_divergence(code, r, weights), expected, atol=1e-8)

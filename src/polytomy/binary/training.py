@@ -48,6 +48,7 @@ _FALLBACKS = {
     Output.PROBABILITY: "its own predict_proba is used instead",
     Output.LABEL: "its predictions are used as if they were certain",
 }
+_ONE_SIDED = "cv holds out no samples, or only samples of one side"
 
 
 def train_binary(
@@ -144,18 +145,20 @@ def train_and_hold_out(
     output = choose_output(binary.estimator, calibration)
     is_automatic = isinstance(calibration, str) and calibration == "auto"
     uses_own = calibration is None or (is_automatic and output is not Output.MARGIN)
+    if folds is not None and not uses_own and _is_one_sided(problem, folds):
+        binary = replace(binary, shortcoming=describe_shortcoming(binary, _ONE_SIDED))
+        output, uses_own = binary.output, True
     held_out = None
     try:
         if folds is not None:
             scores = trainer.score_rows(problem, output, folds, binary)
-            held_out = _of_scored_rows(scores, folds)
             if not uses_own:
                 calibrator.fit(*trainer.select_problem(problem, scores, folds, output, binary))
+            held_out = _of_scored_rows(scores, folds)
         elif not uses_own:
             calibrator.fit(*trainer.hold_out(problem, output, options.cv, seed))
     except CannotCalibrateError as reason:
-        shortcoming = describe_shortcoming(binary, str(reason))
-        return replace(binary, shortcoming=shortcoming), held_out
+        return replace(binary, shortcoming=describe_shortcoming(binary, str(reason))), None
     if not uses_own:
         binary = replace(binary, output=output, calibrator=calibrator)
     return binary, held_out
@@ -179,6 +182,12 @@ def constant_binary(problem: BinaryProblem) -> TrainedBinary:
 def describe_shortcoming(binary: TrainedBinary, reason: str) -> str:
     """Return a sentence that says why a binary is not calibrated, and what is used instead."""
     return f'Partition "{binary.name}" cannot be calibrated: {reason}; {_FALLBACKS[binary.output]}.'
+
+
+def _is_one_sided(problem: BinaryProblem, folds: SharedFolds) -> bool:
+    """Return whether the folds do not hold out samples of both sides of a problem."""
+    sides = problem.is_positive[folds.fold_of[problem.rows] >= 0]
+    return bool(sides.all() or not sides.any())
 
 
 def _of_scored_rows(scores: NDArray[np.float64], folds: SharedFolds) -> HeldOutScores:
@@ -297,10 +306,7 @@ class _ProblemTrainer:
             if part.constant is not None and len(rows):
                 scores[rows] = replace(whole, output=output).scores(take_rows(self.X, rows))
         is_scored = folds.fold_of[problem.rows] >= 0
-        sides = problem.is_positive[is_scored]
-        if len(np.unique(sides)) < 2:
-            raise CannotCalibrateError("cv holds out no samples, or only samples of one side")
-        rows = problem.rows[is_scored]
+        rows, sides = problem.rows[is_scored], problem.is_positive[is_scored]
         return scores[rows], sides, None if self.weight is None else self.weight[rows]
 
     def hold_out(
@@ -322,6 +328,6 @@ class _ProblemTrainer:
         order = np.concatenate(held_out) if held_out else np.empty(0, dtype=np.intp)
         sides = problem.is_positive[order]
         if len(np.unique(sides)) < 2:
-            raise CannotCalibrateError("cv holds out no samples, or only samples of one side")
+            raise CannotCalibrateError(_ONE_SIDED)
         weight = None if self.weight is None else self.weight[problem.rows[order]]
         return np.concatenate(scores), sides, weight

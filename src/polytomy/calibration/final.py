@@ -18,6 +18,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils.validation import has_fit_parameter
 
 from polytomy.calibration.softmax_regression import (
     ScaleAndBias,
@@ -70,6 +71,12 @@ def _log_odds(decisions: Floats) -> Floats:
     return np.asarray(2.0 * np.arctanh(clip_decisions(decisions)))
 
 
+def _logarithms(probabilities: Floats, floor: float) -> Floats:
+    """Return log(p + ε). A user's solver may give values below zero, by rounding."""
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.log(np.maximum(probabilities, 0.0) + floor))
+
+
 class FinalMap(Protocol):
     """A fitted final calibration."""
 
@@ -111,9 +118,7 @@ class BiasMap:
 
     def logits(self, probabilities: Floats) -> Floats:
         """Return s·log(p + ε) + b."""
-        logits = probabilities + self.floor
-        with np.errstate(divide="ignore"):
-            np.log(logits, out=logits)
+        logits = _logarithms(probabilities, self.floor)
         logits *= self.scale
         logits += self.bias
         return logits
@@ -157,7 +162,7 @@ class ProvidedMap:
     def apply(self, probabilities: Floats, decisions: Floats) -> Floats:
         """Return the calibrated probabilities, after checking them."""
         answer = np.asarray(
-            self.calibrator.predict_proba(np.log(probabilities + self.floor)), dtype=np.float64
+            self.calibrator.predict_proba(_logarithms(probabilities, self.floor)), dtype=np.float64
         )
         expected = (len(probabilities), self.n_classes)
         if answer.shape != expected:
@@ -184,7 +189,7 @@ class OutOfFoldAnswers(NamedTuple):
     probabilities : array of shape (n_samples, n_classes), the solver's
     decisions : array of shape (n_samples, n_binaries), out of fold
     class_indices : array of shape (n_samples,), the true classes
-    weight : array of shape (n_samples,), with mean one
+    weight : array of shape (n_samples,); a weight of two counts as two samples
     fold_of : array of shape (n_samples,), the fold that held out each sample
     """
 
@@ -277,7 +282,7 @@ def _inner_parts(fold_of: NDArray[np.intp]) -> NDArray[np.intp]:
 
 def _fit_bias(answers: OutOfFoldAnswers, parts: NDArray[np.intp]) -> FinalFit:
     solution, floor = _fit_floor(answers)
-    logarithms = np.log(answers.probabilities + floor)
+    logarithms = _logarithms(answers.probabilities, floor)
     held_out = np.empty_like(logarithms)
     for part in np.unique(parts):
         is_held_out = parts == part
@@ -298,15 +303,15 @@ def _fit_part(
 
 def _fit_floor(answers: OutOfFoldAnswers) -> tuple[ScaleAndBias, float]:
     """Return the likeliest scale and bias, and the floor ε that goes with them."""
-    n_samples = len(answers.class_indices)
+    n_samples = float(answers.weight.sum())
     best: ScaleAndBias | None = None
     best_floor, start = 0.0, None
     for multiple in _FLOORS:
-        floor = multiple / n_samples
-        if best is not None and floor > _LARGEST_FLOOR:
+        floor = min(multiple / n_samples, _LARGEST_FLOOR)
+        if floor == best_floor:
             break
         start = fit_scale_and_bias(
-            np.log(answers.probabilities + floor), answers.class_indices, answers.weight, start
+            _logarithms(answers.probabilities, floor), answers.class_indices, answers.weight, start
         )
         if best is not None and start.loss >= best.loss:
             break
@@ -321,13 +326,14 @@ def _fit_decoder(answers: OutOfFoldAnswers, parts: NDArray[np.intp]) -> FinalFit
     assert isinstance(plain.map, BiasMap)
     base = plain.map
     log_odds = _log_odds(answers.decisions)
-    logarithms = np.log(answers.probabilities + base.floor)
+    logarithms = _logarithms(answers.probabilities, base.floor)
     n_features, n_classes = log_odds.shape[1], logarithms.shape[1]
     nothing = Weighted(base.scale, base.bias, np.zeros((n_features, n_classes)))
     masks = [parts != part for part in np.unique(parts)]
     bases = [find_basis(log_odds[mask]) for mask in masks]
     states = [nothing] * len(masks)
     tried = [plain.probabilities]
+    losses = [np.average(_losses(plain.probabilities, answers), weights=answers.weight)]
     if len(masks) > 1:
         for penalty in _PENALTIES:
             held_out = np.empty_like(logarithms)
@@ -346,7 +352,8 @@ def _fit_decoder(answers: OutOfFoldAnswers, parts: NDArray[np.intp]) -> FinalFit
                 logits = own.scale * logarithms[~mask] + own.bias + log_odds[~mask] @ own.weights
                 held_out[~mask] = _softmax(logits)
             tried.append(held_out)
-            if _mean_loss(tried[-1], answers) > _mean_loss(tried[-2], answers):
+            losses.append(np.average(_losses(held_out, answers), weights=answers.weight))
+            if losses[-1] > losses[-2]:
                 break  # weaker penalties would be worse still
     chosen = _strongest_penalty(tried, answers)
     if chosen == 0:
@@ -367,11 +374,7 @@ def _fit_decoder(answers: OutOfFoldAnswers, parts: NDArray[np.intp]) -> FinalFit
 
 def _losses(probabilities: Floats, answers: OutOfFoldAnswers) -> Floats:
     own = probabilities[np.arange(len(probabilities)), answers.class_indices]
-    return np.asarray(-answers.weight * np.log(np.maximum(own, np.finfo(np.float64).tiny)))
-
-
-def _mean_loss(probabilities: Floats, answers: OutOfFoldAnswers) -> float:
-    return float(_losses(probabilities, answers).mean())
+    return np.asarray(-np.log(np.maximum(own, np.finfo(np.float64).tiny)))
 
 
 def _strongest_penalty(tried: list[Floats], answers: OutOfFoldAnswers) -> int:
@@ -379,11 +382,14 @@ def _strongest_penalty(tried: list[Floats], answers: OutOfFoldAnswers) -> int:
 
     The error is that of the difference between the two, sample by sample.
     """
+    weight = answers.weight
     losses = [_losses(each, answers) for each in tried]
-    best = min(losses, key=lambda each: float(each.mean()))
+    best = min(losses, key=lambda each: float(np.average(each, weights=weight)))
     for number, each in enumerate(losses):
         difference = each - best
-        if difference.mean() <= difference.std() / np.sqrt(len(difference)):
+        mean = np.average(difference, weights=weight)
+        variance = np.average((difference - mean) ** 2, weights=weight)
+        if mean <= np.sqrt(variance / weight.sum()):
             return number
     raise AssertionError("the best is within one standard error of itself")
 
@@ -392,9 +398,17 @@ def _fit_provided(option: Any, answers: OutOfFoldAnswers, seed: int | None) -> P
     calibrator = copy.deepcopy(option)
     if hasattr(calibrator, "get_params"):
         seed_all(calibrator, seed)
-    floor = _FLOORS[0] / len(answers.class_indices)
-    logarithms = np.log(answers.probabilities + floor)
+    floor = min(_FLOORS[0] / float(answers.weight.sum()), _LARGEST_FLOOR)
+    logarithms = _logarithms(answers.probabilities, floor)
     is_weighted = bool((answers.weight != 1.0).any())
+    if is_weighted and not has_fit_parameter(calibrator, "sample_weight"):
+        raise ArgumentError(
+            Argument("final_calibration", option),
+            " has a fit without sample_weight, and the samples have weights. Use a calibrator "
+            "that takes them, or ",
+            Argument("final_calibration", "bias"),
+            ".",
+        )
     weights = {"sample_weight": answers.weight} if is_weighted else {}
     calibrator.fit(logarithms, answers.class_indices, **weights)
     return ProvidedMap(calibrator, floor, logarithms.shape[1])

@@ -164,8 +164,12 @@ def deal_rows(class_indices: NDArray[np.intp], n_folds: int, seed: int | None) -
 
     Examples
     --------
-    >>> deal_rows(np.array([0, 0, 0, 1, 1, 2]), 3, seed=0)
-    array([2, 1, 0, 1, 0, 2])
+    >>> fold_of = deal_rows(np.array([0, 0, 0, 1, 1, 2]), 3, seed=0)
+    >>> for fold in range(3):
+    ...     print(np.flatnonzero(fold_of == fold))
+    [2 3]
+    [1 4]
+    [0 5]
     """
     generator = check_random_state(seed)
     order = np.argsort(class_indices, kind="stable")

@@ -75,7 +75,7 @@ def fit_scale_and_bias(
 
     >>> solution = fit_scale_and_bias(np.zeros((4, 2)), np.array([0, 0, 0, 1]), np.ones(4))
     >>> solution.bias.round(3)
-    array([ 0.25, -0.25])
+    array([ 0.342, -0.342])
     """
     n_samples, n_classes = features.shape
     rows = np.arange(n_samples)
@@ -116,12 +116,12 @@ def _evaluate(
     features: Floats, class_indices: NDArray[np.intp], weight: Floats, parameters: Floats
 ) -> tuple[Floats, float]:
     """Return the probabilities and the loss."""
-    bias = parameters[1:]
-    logits = parameters[0] * features
+    scale, bias = parameters[0], parameters[1:]
+    logits = scale * features
     logits += bias
     probabilities, losses = _softmax(logits, class_indices)
-    prior = 0.5 * (parameters[0] - 1.0) ** 2 + 0.5 * bias @ bias
-    return probabilities, float(weight @ losses + prior)
+    penalty = 0.5 * ((scale - 1.0) ** 2 + bias @ bias)
+    return probabilities, float(weight @ losses + penalty)
 
 
 def _softmax(logits: Floats, class_indices: NDArray[np.intp]) -> tuple[Floats, Floats]:
@@ -219,9 +219,9 @@ def fit_weights(
     *,
     tolerance: float = 1e-7,
 ) -> Weighted:
-    """Minimise −log softmax(s·L + b + Z·W)[y] + λ|W|²/2 + ((s − 1)² + |b|²)/(2n) over s ≥ 0, b, W.
+    """Minimise the mean of −log softmax(s·L + b + Z·W)[y], plus penalties, over s ≥ 0, b and W.
 
-    The first term is the mean over the samples.
+    The penalties are ((s − 1)² + |b|²)/(2n) + λ|W|²/2.
 
     Parameters
     ----------

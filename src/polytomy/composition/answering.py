@@ -116,7 +116,7 @@ class AnsweringMixin:
         to_train = [each.estimator for each in composition.dichotomies if each.trained is None]
         if any(hasattr(estimator, "partial_fit") for estimator in to_train):
             # Otherwise training one of the two further would change the other's answers.
-            composition = composition.copy_binaries()
+            composition = composition.with_copied_binaries()
         other.composition_ = composition
         return other
 

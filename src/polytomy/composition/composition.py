@@ -244,11 +244,14 @@ class Composition:
     # -- the same binaries, composed differently ---------------------------------------------------
 
     def with_binaries(self, binaries: Sequence[TrainedBinary]) -> Composition:
-        """Return the same scheme and solver with other binaries for the same dichotomies."""
+        """Return the same scheme and solver with other binaries for the same dichotomies.
+
+        It has no final calibration.
+        """
         return replace(self, bank=Bank(binaries, self.bank.dtype), final=None, out_of_fold=None)
 
-    def copy_binaries(self) -> Composition:
-        """Return the same composition with copies of its binaries."""
+    def with_copied_binaries(self) -> Composition:
+        """Return the same composition with copies of its binaries, to be trained separately."""
         return replace(self, bank=Bank(copy.deepcopy(self.binaries), self.bank.dtype))
 
     def with_solver(self, solver: Solver) -> Composition:

@@ -176,12 +176,25 @@ def update_binaries(
     class_indices: NDArray[np.intp],
     n_classes: int,
     options: TrainingOptions,
+    *,
+    is_calibrated: bool = False,
 ) -> list[TrainedBinary]:
-    """Return the binaries after one more batch; `binaries` is None before the first."""
+    """Return the binaries after one more batch; `binaries` is None before the first.
+
+    `is_calibrated` says whether there is a final calibration, which will not fit them any more.
+    """
     for arguments in (options.arguments, *options.arguments_by_model.values()):
         if arguments.fit_params:
             raise ArgumentError(f"partial_fit does not take {', '.join(arguments.fit_params)}.")
-    _warn_of_lost_calibration(binaries or ())
+    maps = [binary.calibrator for binary in binaries or ()]
+    if is_calibrated or any(
+        each is not None and not isinstance(each, UncalibratedMap) for each in maps
+    ):
+        warn_caller(
+            "partial_fit changes binaries that fit has calibrated; their answers are no longer "
+            "calibrated",
+            CalibrationWarning,
+        )
     rows_of_class = group_rows(class_indices, n_classes)
     seeds = partition_seeds(options.random_state, len(dichotomies))
     updated = []
@@ -201,13 +214,3 @@ def update_binaries(
             )
         )
     return updated
-
-
-def _warn_of_lost_calibration(binaries: Sequence[TrainedBinary]) -> None:
-    maps = [binary.calibrator for binary in binaries]
-    if any(each is not None and not isinstance(each, UncalibratedMap) for each in maps):
-        warn_caller(
-            "partial_fit changes binaries that fit has calibrated; their answers are no longer "
-            "calibrated",
-            CalibrationWarning,
-        )

@@ -141,14 +141,20 @@ def plan_out_of_fold(
 ) -> OutOfFoldPlan | None:
     """Return the folds that a final calibration needs, or None if there is to be none.
 
+    "auto" learns none from binaries that were all trained elsewhere: they may have been trained on
+    these very samples.
+
     The parameters are those of `polytomy.composition.fitting.fit_binaries`.
     """
     final_calibration = options.final_calibration
     if final_calibration is None or n_classes < 2:
         return None
+    is_automatic = isinstance(final_calibration, str) and final_calibration == "auto"
+    if is_automatic and all(each.trained is not None for each in dichotomies):
+        return None
     (seed,) = partition_seeds(options.random_state, 1)
     folds = make_shared_folds(X, class_indices, options.cv, seed)
-    if isinstance(final_calibration, str) and final_calibration == "auto":
+    if is_automatic:
         final_calibration = "bias"
         if not _have_folds_anyway(options, dichotomies):
             folds = folds.first(_ENOUGH_ROWS)
@@ -221,6 +227,8 @@ def _score_samples(
     fold_of = folds.fold_of[folds.scored]
     for fold in range(folds.n_folds if models else 0):
         samples = np.flatnonzero(fold_of == fold)
+        if not len(samples):
+            continue
         found = Bank([each[fold] for each in models.values()]).scores(
             take_rows(X, folds.scored[samples])
         )

@@ -47,7 +47,10 @@ def _minimise_samples(
             total, slope = 0.0, 0.0
             for k in range(n_classes):
                 q, nu = answers[sample, k], multiplier / weights[k]
-                root = np.sqrt((1.0 + nu) ** 2 - 4.0 * nu * q)
+                if nu > 0.0:
+                    root = np.sqrt((1.0 - nu) ** 2 + 4.0 * nu * (1.0 - q))
+                else:
+                    root = np.sqrt((1.0 + nu) ** 2 - 4.0 * nu * q)
                 if nu > -1.0:
                     p[k] = 2.0 * q / (1.0 + nu + root)
                 else:

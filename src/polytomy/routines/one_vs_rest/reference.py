@@ -64,8 +64,10 @@ def _inside(low: Floats, high: Floats) -> Floats:
 
 def _probabilities(q: Floats, nu: Floats, weights: Floats) -> tuple[Floats, Floats]:
     """Return p and its derivative by μ."""
-    root = np.sqrt((1.0 + nu) ** 2 - 4.0 * nu * q)
-    # Of the two forms of the same root, the one without cancellation.
+    # Of two forms of the same number, the one without cancellation.
+    root = np.sqrt(
+        np.where(nu > 0.0, (1.0 - nu) ** 2 + 4.0 * nu * (1.0 - q), (1.0 + nu) ** 2 - 4.0 * nu * q)
+    )
     with np.errstate(divide="ignore", invalid="ignore"):
         p = np.where(nu > -1.0, 2.0 * q / (1.0 + nu + root), (1.0 + nu - root) / (2.0 * nu))
     return p, -p * (1.0 - p) / (weights * root)

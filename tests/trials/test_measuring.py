@@ -90,6 +90,7 @@ def test_calibrated_pairs_score_as_a_calibrated_classifier(dataset, protocol):
             record,
             pair.configuration,
             final_calibration=pair.final_calibration,
+            solver="least-squares",
         )
         scores = cell_of(record, pair.configuration, pair.method)["scores"]
         expected = log_loss(y, classifier.predict_proba(X))

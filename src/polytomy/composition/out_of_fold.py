@@ -49,7 +49,7 @@ class OutOfFold:
     rows : array of shape (n_samples,), the training rows of the samples, ascending
     n_rows : int, number of training rows
     class_indices : array of shape (n_samples,), their classes
-    weight : array of shape (n_samples,), with mean one
+    weight : array of shape (n_samples,); a weight of two counts as two samples
     fold_of : array of shape (n_samples,), the fold that held each out
     final_calibration : "bias", "decoder" or an object; see `polytomy.calibration.final.fit_final`
     seed : int, optional
@@ -118,13 +118,12 @@ class OutOfFoldPlan:
         )
         if has_failed or not len(rows):
             return None
-        weight = self.weight[rows]
         return OutOfFold(
             _score_samples(binaries, held_out, X, self.folds),
             rows,
             len(self.class_indices),
             self.class_indices[rows],
-            weight / weight.mean(),
+            self.weight[rows],
             self.folds.fold_of[rows],
             self.final_calibration,
             self.seed,

@@ -2,6 +2,7 @@
 
 import io
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from sklearn.svm import SVC, LinearSVC
 from persistence.own.round_trips import LABELS, X, Y, assert_same, reload
 from persistence.own.saved_archives import array_to_bytes, pack, peak_memory, unpack
 from polytomy import PolytomyClassifier
-from polytomy.errors import ArgumentError, CalibrationWarning
+from polytomy.errors import ArgumentError, CalibrationWarning, ModelFileError
 from polytomy.persistence import load, read_info, save
 from polytomy.persistence.own import out_of_fold_fields
 
@@ -124,7 +125,6 @@ def test_a_classifier_that_was_trained_further_has_no_scores_to_save(tmp_path):
         (("fold_of", "shape"), [0], "fold_of of .* is not a number for each of 150 samples"),
         (("weight", "shape"), [75, 2], "weight of .* has 2 dimensions instead of 1"),
         (("weight", "shape"), [149], "weight of .* is not a number for each of 150 samples"),
-        (("weight", "start"), 0, "weight of .* is not a list of positive numbers with mean one"),
         (("final_calibration",), None, "final_calibration of .* is not a name or an object"),
         (("final_calibration",), "magic", 'final_calibration="magic" is not known'),
         (("final_calibration",), {"number": 0}, "number of .* is not an integer from 0"),
@@ -201,3 +201,13 @@ def test_scores_are_saved_in_single_precision(tmp_path):
     _, members = unpack((tmp_path / "m.polytomy").read_bytes())
     assert np.load(io.BytesIO(members["out_of_fold.npy"])).dtype == np.float32
     assert load(tmp_path / "m.polytomy").composition_.out_of_fold.scores.shape == (len(Y), 2)
+
+
+def test_weights_that_are_not_positive_are_refused(tmp_path):
+    classifier = _fitted()
+    composition = classifier.composition_
+    damaged = replace(composition.out_of_fold, weight=-composition.out_of_fold.weight)
+    classifier.composition_ = replace(composition, out_of_fold=damaged)
+    save(classifier, tmp_path / "m.polytomy", out_of_fold=True)
+    with pytest.raises(ModelFileError, match="weight of .* is not a list of positive, moderate"):
+        load(tmp_path / "m.polytomy")

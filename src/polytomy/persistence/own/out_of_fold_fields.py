@@ -20,6 +20,7 @@ __all__ = ["read_out_of_fold", "read_probabilities", "write_out_of_fold", "write
 Floats = NDArray[np.float64]
 
 _LARGEST_SEED = 2**32 - 1
+_LARGEST_WEIGHT = 1e100
 # ``out_of_fold_proba_`` has a row for each training row. It may have this many times the values
 # in the file, or this many values if that is more.
 _LARGEST_RATIO = 256
@@ -82,9 +83,9 @@ def read_out_of_fold(
             raise fields.fault(name, f"a number for each of {n_samples} samples")
     if not (np.diff(rows) > 0).all():
         raise fields.fault("rows", "a list of ascending numbers")
-    # The largest is compared first, so that the mean cannot overflow.
-    if not (weight.min() > 0 and weight.max() <= 2 * n_samples and abs(weight.mean() - 1) < 1e-6):
-        raise fields.fault("weight", "a list of positive numbers with mean one")
+    # Sums of larger weights could overflow, and of smaller ones vanish.
+    if not (weight.min() > 0 and weight.max() <= _LARGEST_WEIGHT and weight.sum() > 1e-100):
+        raise fields.fault("weight", "a list of positive, moderate numbers")
     option = read_final_option(fields, reader)
     if option is None:
         raise fields.fault("final_calibration", "a name or an object")

@@ -209,5 +209,5 @@ def test_weights_that_are_not_positive_are_refused(tmp_path):
     damaged = replace(composition.out_of_fold, weight=-composition.out_of_fold.weight)
     classifier.composition_ = replace(composition, out_of_fold=damaged)
     save(classifier, tmp_path / "m.polytomy", out_of_fold=True)
-    with pytest.raises(ModelFileError, match="weight of .* is not a list of positive, moderate"):
+    with pytest.raises(ModelFileError, match=r"weight of .* is not a list of positive, moderate"):
         load(tmp_path / "m.polytomy")

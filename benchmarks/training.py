@@ -37,7 +37,7 @@ import polytomy as pt
 from benchmarks import data
 from polytomy.binary import TrainingOptions, binary_problem, train_binary
 from polytomy.composition import bind_classes, fit_binaries
-from polytomy.composition.dichotomies import dichotomies
+from polytomy.composition.dichotomies import make_dichotomies
 from polytomy.inputs.class_indices import group_rows
 from polytomy.inputs.seeds import partition_seeds
 
@@ -70,7 +70,7 @@ def first_partitions(scheme: str, y: np.ndarray, svc: SVC) -> tuple[Any, np.ndar
     """Return the first dichotomies of a design, the class index of each sample, and n_classes."""
     classes, indices = np.unique(y, return_inverse=True)
     designed = pt.designs.design(scheme, classes.tolist())
-    wanted = dichotomies(designed, svc, None)[: MOST_PARTITIONS[scheme]]
+    wanted = make_dichotomies(designed, svc, None)[: MOST_PARTITIONS[scheme]]
     return wanted, bind_classes(designed, classes)[indices], len(classes)
 
 
@@ -132,7 +132,7 @@ def compare_machines(scheme: str, binaries: Any, part: data.Split, svc: SVC) -> 
     classes, indices = np.unique(part.y_train, return_inverse=True)
     designed = pt.designs.design(scheme, classes.tolist())
     rows_of_class = group_rows(bind_classes(designed, classes)[indices], len(classes))
-    wanted = dichotomies(designed, svc, None)[: MOST_PARTITIONS.get(scheme)]
+    wanted = make_dichotomies(designed, svc, None)[: MOST_PARTITIONS.get(scheme)]
     seeds = partition_seeds(0, len(wanted))
     values, answers = 0.0, 0.0
     for k in np.linspace(0, len(binaries) - 1, COMPARED).astype(int):

@@ -63,7 +63,8 @@ def split_of(name: str) -> data.Split:
 def fit_polytomy(scheme: str, X: np.ndarray, y: np.ndarray, svc: SVC) -> Any:
     if scheme in MOST_PARTITIONS:
         return fit_partitions(scheme, X, y, svc)
-    return pt.PolytomyClassifier(svc, scheme=scheme, n_jobs=2, random_state=0).fit(X, y)
+    plain = pt.PolytomyClassifier(svc, scheme, final_calibration=None, n_jobs=2, random_state=0)
+    return plain.fit(X, y)
 
 
 def first_partitions(scheme: str, y: np.ndarray, svc: SVC) -> tuple[Any, np.ndarray, int]:

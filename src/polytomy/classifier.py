@@ -92,8 +92,8 @@ class PolytomyClassifier(
     final_calibration : {"auto", "bias", "decoder"}, None or calibrator, default="auto"
         How the solver's probabilities are calibrated, on out-of-fold answers. "bias" learns a
         temperature, a floor and a bias for each class; "decoder" also learns how much each
-        binary says about each class. "auto" is "bias" if the binaries are trained on folds anyway,
-        and None if they have probabilities of their own. A calibrator has
+        binary says about each class. "auto" is "decoder" for ``scheme="ordered"``, else "bias"; if
+        nothing else needs folds, it makes only as many as hold out 600 samples. A calibrator has
         ``fit(log_probabilities, y)`` and ``predict_proba``.
     cv : int, splitter or list of splits, default=5
         Folds for both calibrations, shared by all binaries; and for comparing designs with

@@ -286,7 +286,7 @@ class Comparison(NamedTuple):
 
 COMPARISONS = {
     "calibration": Comparison(schemes_of_machines, (*data.PAPER, *EXTRA), 2000, 5000, 3, 2),
-    "ordered": Comparison(ordered_classifiers, ORDERED, 2000, 5000, 2, 1),
+    "ordered": Comparison(ordered_classifiers, ORDERED, 2000, 5000, 3, 1),
     "learners": Comparison(learners, LEARNT_ON, 1000, 2000, 2, 1),
 }
 COLUMNS = (

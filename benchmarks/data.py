@@ -22,6 +22,30 @@ from polytomy.trials import CATALOGUE, PAPER_PAIRS, Protocol
 
 PAPER = tuple(CATALOGUE)
 
+# Orders of classes whose labels are words, for datasets that class_order.json does not have.
+ORDERS = {
+    "krkopt": [
+        "zero",
+        "one",
+        "two",
+        "three",
+        "four",
+        "five",
+        "six",
+        "seven",
+        "eight",
+        "nine",
+        "ten",
+        "eleven",
+        "twelve",
+        "thirteen",
+        "fourteen",
+        "fifteen",
+        "sixteen",
+        "draw",
+    ],
+}
+
 
 class Split(NamedTuple):
     """Standardised training and test samples."""
@@ -58,11 +82,12 @@ def load(name: str) -> tuple[np.ndarray, np.ndarray]:
 
 
 def class_indices(name: str, y: np.ndarray) -> np.ndarray:
-    """Return the class index of each label, in the order of the folder's class_order.json."""
+    """Return the class index of each label, in the order of class_order.json or of ORDERS."""
     home = folder()
     path = None if home is None else home / "class_order.json"
     order = json.loads(path.read_text()).get(name) if path is not None and path.is_file() else None
-    positions = {label: k for k, label in enumerate(order or sorted(set(y.tolist())))}
+    order = order or ORDERS.get(name) or sorted(set(y.tolist()))
+    positions = {label: k for k, label in enumerate(order)}
     return np.array([positions[label] for label in y.tolist()])
 
 

@@ -71,6 +71,7 @@ def measure(name: str, repeat: int, n_jobs: int) -> list[dict[str, Any]]:
         svc,
         default_candidates(len(np.unique(y))),
         scoring=("joint_log_loss", *SCORES),
+        final_calibration=None,
         cv=3,
         random_state=repeat,
         n_jobs=n_jobs,

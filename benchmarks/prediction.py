@@ -147,7 +147,9 @@ def measure_machines(name: str, scheme: str, part: data.Split) -> Row:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FutureWarning)
         peer = peers[scheme].fit(part.X_train, part.y_train)
-    ours = pt.PolytomyClassifier(SVC(**options), scheme=scheme, random_state=0, n_jobs=2)
+    ours = pt.PolytomyClassifier(
+        SVC(**options), scheme, final_calibration=None, random_state=0, n_jobs=2
+    )
     ours.fit(part.X_train, part.y_train)
     bank = Bank(ours.binaries_)
     # Warm up: compilation, and building the bank.
@@ -237,7 +239,9 @@ def measure_sparse(name: str) -> Row:
     X, y = load_sparse(name)
     parts = train_test_split(X, y, test_size=0.7, stratify=y, random_state=0)
     X_train, X_test, y_train, _ = parts
-    ours = pt.PolytomyClassifier(LinearSVC(), random_state=0, n_jobs=2).fit(X_train, y_train)
+    ours = pt.PolytomyClassifier(LinearSVC(), final_calibration=None, random_state=0, n_jobs=2).fit(
+        X_train, y_train
+    )
     bank = Bank(ours.binaries_)
 
     def predict_unchecked() -> np.ndarray:

@@ -1,8 +1,8 @@
 """Are the probabilities as good as scikit-learn's? Log-loss and Brier score on real data.
 
-One-vs-one RBF support vector machines on stratified 70/30 splits, standardised. The peers are
-SVC(probability=True), which uses pairwise coupling and is deprecated, and the recommended
-replacement, CalibratedClassifierCV(SVC(), ensemble=False).
+One-vs-one RBF support vector machines on stratified 70/30 splits, standardised, with and without a
+final calibration. The peers are SVC(probability=True), which uses pairwise coupling and is
+deprecated, and the recommended replacement, CalibratedClassifierCV(SVC(), ensemble=False).
 
     POLYTOMY_DATA=folder python -m benchmarks probabilities [dataset ...]
 """
@@ -29,6 +29,9 @@ RESULTS = Path(__file__).parents[1] / "docs" / "results" / "probabilities.csv"
 def classifiers(options: dict[str, Any], seed: int) -> dict[str, Any]:
     return {
         "polytomy": pt.PolytomyClassifier(SVC(**options), random_state=seed, n_jobs=2),
+        "polytomy, final_calibration=None": pt.PolytomyClassifier(
+            SVC(**options), final_calibration=None, random_state=seed, n_jobs=2
+        ),
         "SVC(probability=True)": SVC(probability=True, random_state=seed, **options),
         "CalibratedClassifierCV": CalibratedClassifierCV(SVC(**options), ensemble=False, n_jobs=2),
     }

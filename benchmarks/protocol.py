@@ -56,7 +56,9 @@ def timed(act: Callable[[], Any]) -> tuple[float, Any]:
 
 
 def run_polytomy(scheme: str, svc: Any, part: Any) -> Outcome:
-    classifier = pt.PolytomyClassifier(svc, scheme, n_jobs=N_JOBS, random_state=0)
+    classifier = pt.PolytomyClassifier(
+        svc, scheme, final_calibration=None, n_jobs=N_JOBS, random_state=0
+    )
     fit_seconds, _ = timed(lambda: classifier.fit(part.X_train, part.class_indices_train))
     predict_seconds, found = timed(lambda: classifier.predict_proba(part.X_test))
     return Outcome(fit_seconds, predict_seconds, found.argmax(axis=1), found)

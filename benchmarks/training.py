@@ -37,7 +37,7 @@ import polytomy as pt
 from benchmarks import data
 from polytomy.binary import TrainingOptions, binary_problem, train_binary
 from polytomy.composition import bind_classes, fit_binaries
-from polytomy.composition.dichotomies import dichotomies
+from polytomy.composition.dichotomies import make_dichotomies
 from polytomy.inputs.class_indices import group_rows
 from polytomy.inputs.seeds import partition_seeds
 
@@ -63,14 +63,15 @@ def split_of(name: str) -> data.Split:
 def fit_polytomy(scheme: str, X: np.ndarray, y: np.ndarray, svc: SVC) -> Any:
     if scheme in MOST_PARTITIONS:
         return fit_partitions(scheme, X, y, svc)
-    return pt.PolytomyClassifier(svc, scheme=scheme, n_jobs=2, random_state=0).fit(X, y)
+    plain = pt.PolytomyClassifier(svc, scheme, final_calibration=None, n_jobs=2, random_state=0)
+    return plain.fit(X, y)
 
 
 def first_partitions(scheme: str, y: np.ndarray, svc: SVC) -> tuple[Any, np.ndarray, int]:
     """Return the first dichotomies of a design, the class index of each sample, and n_classes."""
     classes, indices = np.unique(y, return_inverse=True)
     designed = pt.designs.design(scheme, classes.tolist())
-    wanted = dichotomies(designed, svc, None)[: MOST_PARTITIONS[scheme]]
+    wanted = make_dichotomies(designed, svc, None)[: MOST_PARTITIONS[scheme]]
     return wanted, bind_classes(designed, classes)[indices], len(classes)
 
 
@@ -132,7 +133,7 @@ def compare_machines(scheme: str, binaries: Any, part: data.Split, svc: SVC) -> 
     classes, indices = np.unique(part.y_train, return_inverse=True)
     designed = pt.designs.design(scheme, classes.tolist())
     rows_of_class = group_rows(bind_classes(designed, classes)[indices], len(classes))
-    wanted = dichotomies(designed, svc, None)[: MOST_PARTITIONS.get(scheme)]
+    wanted = make_dichotomies(designed, svc, None)[: MOST_PARTITIONS.get(scheme)]
     seeds = partition_seeds(0, len(wanted))
     values, answers = 0.0, 0.0
     for k in np.linspace(0, len(binaries) - 1, COMPARED).astype(int):

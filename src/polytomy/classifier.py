@@ -92,9 +92,10 @@ class PolytomyClassifier(
     final_calibration : {"auto", "bias", "decoder"}, None or calibrator, default="auto"
         How the solver's probabilities are calibrated, on out-of-fold answers. "bias" learns a
         temperature, a floor and a bias for each class; "decoder" also learns how much each
-        binary says about each class. "auto" is "bias"; if the binaries have probabilities of their
-        own, it makes no more folds than hold out 600 samples. It is None if all binaries are fitted
-        models. A calibrator has ``fit(log_probabilities, y)`` and ``predict_proba``.
+        binary says about each class. "auto" is "decoder" for ``scheme="ordered"``, else "bias"; if
+        nothing else needs folds, it makes only as many as hold out 600 samples. It is None if all
+        binaries are fitted models. A calibrator has ``fit(log_probabilities, y)`` and
+        ``predict_proba``.
     cv : int, splitter or list of splits, default=5
         Folds for both calibrations, shared by all binaries; and for comparing designs with
         ``scheme="auto"``. A list has pairs of training and held-out rows.

@@ -5,7 +5,8 @@ gives classes exactly zero, Platt's targets make one-vs-one under-confident, a t
 errors on its paths. A final calibration learns from out-of-fold answers how far to trust the
 solver:
 
-- `BiasMap`: logits s·log(p + ε) + b. A temperature, a floor and a bias for each class.
+- `BiasMap`: logits s·log(p + ε) + b. A temperature, a floor and a bias for each class. Biases that
+  cost accuracy are left out; the rest leaves the winner as it is.
 - `DecoderMap`: logits s·log(p + ε) + b + z·W, where z are the log-odds of the binaries. It can also
   learn which binaries to trust.
 """
@@ -13,6 +14,7 @@ solver:
 from __future__ import annotations
 
 import copy
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
@@ -24,6 +26,7 @@ from polytomy.calibration.softmax_regression import (
     ScaleAndBias,
     Weighted,
     find_basis,
+    fit_scale,
     fit_scale_and_bias,
     fit_weights,
 )
@@ -33,6 +36,7 @@ from polytomy.inputs.suggestions import did_you_mean
 
 __all__ = [
     "FINAL_CALIBRATIONS",
+    "LARGEST_LOG_ODDS",
     "BiasMap",
     "DecoderMap",
     "FinalFit",
@@ -49,9 +53,11 @@ Floats = NDArray[np.float64]
 FINAL_CALIBRATIONS = ("auto", "bias", "decoder")
 """The names that `final_calibration` may have."""
 
-# Log-odds beyond these are not credible. A decision is the hyperbolic tangent of half of them.
-_LARGEST_LOG_ODDS = 15.0
-_LARGEST_DECISION = float(np.tanh(_LARGEST_LOG_ODDS / 2))
+LARGEST_LOG_ODDS = 15.0
+"""Log-odds beyond these are not credible, so a decoder does not see them."""
+
+# The solver sees larger ones: among very sure binaries, it must know which is the surest. A decision is the hyperbolic tangent of half of the log-odds.
+_LARGEST_DECISION = float(np.tanh(30.0 / 2))
 
 # ε·n, from the smallest. The search goes up while the loss falls.
 _FLOORS = (0.3, 1.0, 3.0, 10.0, 30.0, 100.0)
@@ -63,12 +69,13 @@ _N_PARTS = 3
 
 
 def clip_decisions(decisions: Floats) -> Floats:
-    """Return decisions whose log-odds are between −15 and 15."""
+    """Return decisions whose log-odds are between −30 and 30."""
     return np.asarray(np.clip(decisions, -_LARGEST_DECISION, _LARGEST_DECISION))
 
 
 def _log_odds(decisions: Floats) -> Floats:
-    return np.asarray(2.0 * np.arctanh(clip_decisions(decisions)))
+    log_odds = 2.0 * np.arctanh(clip_decisions(decisions))
+    return np.asarray(np.clip(log_odds, -LARGEST_LOG_ODDS, LARGEST_LOG_ODDS))
 
 
 def _logarithms(probabilities: Floats, floor: float) -> Floats:
@@ -283,22 +290,47 @@ def _inner_parts(fold_of: NDArray[np.intp]) -> NDArray[np.intp]:
 def _fit_bias(answers: OutOfFoldAnswers, parts: NDArray[np.intp]) -> FinalFit:
     solution, floor = _fit_floor(answers)
     logarithms = _logarithms(answers.probabilities, floor)
-    held_out = np.empty_like(logarithms)
-    for part in np.unique(parts):
-        is_held_out = parts == part
-        own = _fit_part(logarithms, answers, ~is_held_out, solution)
-        held_out[is_held_out] = _softmax(own.scale * logarithms[is_held_out] + own.bias)
+    classes, weight = answers.class_indices, answers.weight
+
+    def fit_part(chosen: NDArray[np.bool_]) -> ScaleAndBias:
+        return fit_scale_and_bias(logarithms[chosen], classes[chosen], weight[chosen], solution)
+
+    held_out = _cross_fit(fit_part, logarithms, parts)
+    if _costs_accuracy(held_out, answers):
+
+        def fit_part(chosen: NDArray[np.bool_]) -> ScaleAndBias:
+            return fit_scale(logarithms[chosen], classes[chosen], weight[chosen])
+
+        solution = fit_part(np.ones(len(classes), dtype=np.bool_))
+        held_out = _cross_fit(fit_part, logarithms, parts)
     return FinalFit(BiasMap(solution.scale, floor, solution.bias), held_out)
 
 
-def _fit_part(
-    logarithms: Floats, answers: OutOfFoldAnswers, chosen: NDArray[np.bool_], start: ScaleAndBias
-) -> ScaleAndBias:
-    if not chosen.any():
-        return ScaleAndBias(1.0, np.zeros(logarithms.shape[1]), 0.0)
-    return fit_scale_and_bias(
-        logarithms[chosen], answers.class_indices[chosen], answers.weight[chosen], start
-    )
+def _cross_fit(
+    fit_part: Callable[[NDArray[np.bool_]], ScaleAndBias],
+    logarithms: Floats,
+    parts: NDArray[np.intp],
+) -> Floats:
+    """Return the probabilities of each part by a model that was fitted to the other parts."""
+    held_out = np.empty_like(logarithms)
+    for part in np.unique(parts):
+        is_held_out = parts == part
+        if is_held_out.all():
+            own = ScaleAndBias(1.0, np.zeros(logarithms.shape[1]), 0.0)
+        else:
+            own = fit_part(~is_held_out)
+        held_out[is_held_out] = _softmax(own.scale * logarithms[is_held_out] + own.bias)
+    return held_out
+
+
+def _costs_accuracy(probabilities: Floats, answers: OutOfFoldAnswers) -> bool:
+    """Return whether the solver's own winners are right more often, by a standard error or more."""
+    classes, weight = answers.class_indices, answers.weight
+    was_right = answers.probabilities.argmax(axis=1) == classes
+    lost = was_right.astype(np.float64) - (probabilities.argmax(axis=1) == classes)
+    mean = np.average(lost, weights=weight)
+    variance = np.average((lost - mean) ** 2, weights=weight)
+    return bool(mean > 0.0 and mean >= np.sqrt(variance / weight.sum()))
 
 
 def _fit_floor(answers: OutOfFoldAnswers) -> tuple[ScaleAndBias, float]:

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from polytomy.calibration.final import BiasMap, DecoderMap, FinalMap, clip_decisions
+from polytomy.calibration.final import (
+    LARGEST_LOG_ODDS,
+    BiasMap,
+    DecoderMap,
+    FinalMap,
+    clip_decisions,
+)
 from polytomy.errors import Argument, ArgumentError
 from polytomy.export.graph import Graph, Value
 
@@ -46,5 +52,6 @@ def apply_final(graph: Graph, probabilities: Value, answers: Value, final: Final
     if isinstance(final, DecoderMap):
         # The log-odds, 2 artanh(r). ONNX runtimes have no Atanh in double precision.
         log_odds = graph.add("Log", (answers + 1.0) / (1.0 - answers))
+        log_odds = graph.add("Clip", log_odds, -LARGEST_LOG_ODDS, LARGEST_LOG_ODDS)
         logits = logits + log_odds @ final.weights
     return graph.add("Softmax", logits, axis=1)

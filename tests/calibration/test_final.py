@@ -106,10 +106,45 @@ def test_values_just_below_zero_count_as_zero():
     np.testing.assert_allclose(found, [[1.0, 1e-9]], rtol=1e-6)
 
 
-def test_decisions_are_clipped_to_log_odds_of_fifteen():
+def test_decisions_are_clipped_to_log_odds_of_thirty():
     clipped = clip_decisions(np.array([-1.0, -0.5, 0.0, 0.5, 1.0]))
     log_odds = np.log((1 + clipped) / (1 - clipped))
-    np.testing.assert_allclose(log_odds, [-15, -np.log(3), 0, np.log(3), 15], rtol=1e-9)
+    # At 30, one minus the decision has three digits.
+    np.testing.assert_allclose(log_odds, [-30, -np.log(3), 0, np.log(3), 30], rtol=1e-4)
+
+
+def test_a_decoder_sees_log_odds_up_to_fifteen():
+    map_ = DecoderMap(BiasMap(0.0, 1.0, np.zeros(2)), np.array([[0.0, 0.1]]))
+    found = map_.apply(np.full((2, 2), 0.5), np.array([[1.0], [-1.0]]))
+    odds = np.exp(1.5)
+    np.testing.assert_allclose(found[:, 1], [odds / (1 + odds), 1 / (1 + odds)], rtol=1e-9)
+
+
+def test_biases_that_cost_accuracy_are_left_out(monkeypatch):
+    proba, classes = drawn(n_samples=300)
+    proba = proba * [4, 1, 1, 1]  # the first class is predicted too often
+    proba /= proba.sum(axis=1, keepdims=True)
+    answers = OutOfFoldAnswers(proba, np.zeros((300, 0)), classes, np.ones(300), np.arange(300) % 5)
+    assert fit_final("bias", answers).map.bias.any()
+    monkeypatch.setattr(final, "_costs_accuracy", lambda *_: True)
+    fit = fit_final("bias", answers)
+    assert not fit.map.bias.any()
+    winners = fit.map.apply(proba, answers.decisions).argmax(axis=1)
+    np.testing.assert_array_equal(winners, proba.argmax(axis=1))
+    np.testing.assert_array_equal(fit.probabilities.argmax(axis=1), proba.argmax(axis=1))
+
+
+@pytest.mark.parametrize(
+    ("n_lost", "n_won", "expected"),
+    [(0, 0, False), (0, 5, False), (3, 3, False), (5, 4, False), (9, 1, True), (1, 0, True)],
+)
+def test_accuracy_is_lost_if_the_loss_is_a_standard_error_or_more(n_lost, n_won, expected):
+    # Of 100 samples the solver gets the first n_lost right and the next n_won wrong.
+    classes = np.zeros(100, dtype=np.intp)
+    solver, calibrated = np.tile([0.8, 0.2], (2, 100, 1))
+    calibrated[:n_lost] = solver[n_lost : n_lost + n_won] = [0.2, 0.8]
+    answers = OutOfFoldAnswers(solver, np.zeros((100, 0)), classes, np.ones(100), classes)
+    assert final._costs_accuracy(calibrated, answers) == expected
 
 
 # -- bias ------------------------------------------------------------------------------------------

@@ -4,14 +4,15 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.optimize import minimize
-from scipy.special import log_softmax
+from scipy.optimize import minimize, minimize_scalar
+from scipy.special import log_softmax, logsumexp
 
 from polytomy.calibration import softmax_regression
 from polytomy.calibration.softmax_regression import (
     ScaleAndBias,
     Weighted,
     find_basis,
+    fit_scale,
     fit_scale_and_bias,
     fit_weights,
 )
@@ -213,3 +214,25 @@ def test_a_basis_has_at_most_512_directions_the_widest():
     directions, _ = find_basis(np.diag(scales))
     assert directions.shape == (600, 512)
     assert not directions[: 600 - 512].any()
+
+
+@given(st.integers(0, 2**32 - 1))
+@settings(max_examples=30, deadline=None)
+def test_the_scale_alone_is_the_minimum_over_the_scale(seed):
+    rng = np.random.default_rng(seed)
+    n_samples, n_classes = int(rng.integers(2, 40)), int(rng.integers(2, 6))
+    features = rng.normal(size=(n_samples, n_classes)) * rng.uniform(0.1, 5)
+    classes = rng.integers(0, n_classes, n_samples)
+    weight = rng.uniform(0.1, 3, n_samples)
+
+    def loss(scale):
+        logits = scale * features
+        own = logits[np.arange(n_samples), classes]
+        return weight @ (logsumexp(logits, axis=1) - own) + 0.5 * (scale - 1) ** 2
+
+    expected = minimize_scalar(loss, bounds=(0, 50), method="bounded", options={"xatol": 1e-10})
+    found = fit_scale(features, classes, weight)
+    assert (found.bias == 0).all()
+    assert found.scale >= 0
+    assert loss(found.scale) <= expected.fun + 1e-7 * max(1.0, expected.fun)
+    assert found.loss == pytest.approx(loss(found.scale), rel=1e-12)

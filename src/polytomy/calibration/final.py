@@ -56,7 +56,8 @@ FINAL_CALIBRATIONS = ("auto", "bias", "decoder")
 LARGEST_LOG_ODDS = 15.0
 """Log-odds beyond these are not credible, so a decoder does not see them."""
 
-# The solver sees larger ones: among very sure binaries, it must know which is the surest. A decision is the hyperbolic tangent of half of the log-odds.
+# The solver sees larger ones: among very sure binaries, it must know which is the surest.
+# A decision is the hyperbolic tangent of half of the log-odds.
 _LARGEST_DECISION = float(np.tanh(30.0 / 2))
 
 # ε·n, from the smallest. The search goes up while the loss falls.

@@ -19,7 +19,14 @@ from polytomy.errors import ArgumentError
 
 class OneVsRestClassifier(PolytomyClassifier):
     def __init__(self, estimator, *, n_jobs=None, verbose=0):
-        super().__init__(estimator, "one-vs-rest", calibration=None, n_jobs=n_jobs, verbose=verbose)
+        super().__init__(
+            estimator,
+            "one-vs-rest",
+            calibration=None,
+            final_calibration=None,
+            n_jobs=n_jobs,
+            verbose=verbose,
+        )
 
 
 class OneVsOneClassifier(PolytomyClassifier):
@@ -33,6 +40,7 @@ class OutputCodeClassifier(PolytomyClassifier):
             estimator,
             self.draw_code,
             calibration=None,
+            final_calibration=None,
             n_jobs=n_jobs,
             random_state=random_state,
         )

@@ -294,3 +294,11 @@ def test_one_class_has_nothing_to_calibrate(blobs):
     classifier = fit(X, np.zeros(N_ROWS, dtype=int), cv=3)
     assert classifier.composition_.out_of_fold is None
     np.testing.assert_array_equal(classifier.predict_proba(X), 1.0)
+
+
+@pytest.mark.parametrize(
+    ("estimator", "has_scores"), [(GaussianNB(), False), (LinearSVC(dual=False), True)]
+)
+def test_votes_need_no_folds_unless_the_binaries_do(estimator, has_scores, blobs):
+    classifier = PolytomyClassifier(estimator, solver="voting", random_state=0).fit(*blobs)
+    assert (classifier.composition_.out_of_fold is not None) == has_scores

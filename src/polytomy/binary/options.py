@@ -51,6 +51,8 @@ class TrainingOptions:
         Bytes that a shared kernel matrix may take; a quarter of the memory by default.
     final_calibration : "auto", "bias", "decoder", None or a calibrator
         How the solver's probabilities are calibrated.
+    wants_probabilities : bool
+        Whether the solver gives probabilities, which a final calibration needs.
     keep_out_of_fold : bool
         Whether to keep the out-of-fold probabilities of the classes.
     folds : SharedFolds, optional
@@ -66,6 +68,7 @@ class TrainingOptions:
     n_jobs: int | None = None
     memory_budget: float | None = None
     final_calibration: Any = None
+    wants_probabilities: bool = True
     keep_out_of_fold: bool = False
     folds: SharedFolds | None = None
 

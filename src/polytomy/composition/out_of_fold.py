@@ -149,13 +149,16 @@ def plan_out_of_fold(
     if final_calibration is None or n_classes < 2:
         return None
     is_automatic = isinstance(final_calibration, str) and final_calibration == "auto"
+    has_folds = _have_folds_anyway(options, dichotomies)
     if is_automatic and all(each.trained is not None for each in dichotomies):
+        return None
+    if is_automatic and not (has_folds or options.wants_probabilities):
         return None
     (seed,) = partition_seeds(options.random_state, 1)
     folds = make_shared_folds(X, class_indices, options.cv, seed)
     if is_automatic:
         final_calibration = "bias"
-        if not _have_folds_anyway(options, dichotomies):
+        if not has_folds:
             folds = folds.first(_ENOUGH_ROWS)
     weight = _calibration_weights(options, class_indices, n_classes)
     most_rows = _MOST_SCORES // max(1, len(dichotomies))

@@ -13,6 +13,7 @@ from polytomy.binary.options import FitArguments, TrainingOptions
 from polytomy.calibration.folds import RoutedSplitter, splits_within
 from polytomy.composition.metadata import RoutedArguments, route_arguments
 from polytomy.composition.scheme_argument import choose_final_calibration
+from polytomy.composition.solver_option import gives_probabilities
 from polytomy.inputs.choices import BALANCED_PER_PARTITION
 from polytomy.inputs.weights import class_weights
 
@@ -94,6 +95,7 @@ def training_source(
     parameters = TrainingOptions(
         calibration=classifier.calibration,
         final_calibration=choose_final_calibration(classifier.scheme, classifier.final_calibration),
+        wants_probabilities=gives_probabilities(classifier.solver),
         keep_out_of_fold=classifier.keep_out_of_fold,
         cv=classifier.cv,
         random_state=classifier.random_state,

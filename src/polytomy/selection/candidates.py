@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from polytomy.composition import SchemeArgument, Solver, gives_probabilities
-from polytomy.composition.solver_option import AUTO
 from polytomy.errors import Argument, ArgumentError, DataError, PolytomyError, SchemeError
 from polytomy.scheme import Scheme
 
@@ -83,7 +82,7 @@ def candidates_from(
     """
     if isinstance(argument, str) and argument == "default":
         found = default_candidates(n_classes, solver, has_order=has_order)
-        again = _SOLVED_TWICE if solver in ("least-squares", AUTO) else ()
+        again = _SOLVED_TWICE if solver == "least-squares" else ()
         pairs = [(each.scheme, "divergence") for each in found if each.name in again]
         return found + [_make_candidate(pair, solver) for pair in pairs]
     if isinstance(argument, Mapping):

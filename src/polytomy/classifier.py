@@ -28,7 +28,7 @@ from polytomy.composition import (
 )
 from polytomy.composition.answering import AnsweringMixin
 from polytomy.composition.callbacks import CallbackListener, CallbackSupportMixin, with_callbacks
-from polytomy.composition.inner_estimator import FollowsEstimatorMixin
+from polytomy.composition.inner_estimator import FollowsEstimatorMixin, why_no_partial_fit
 from polytomy.composition.interrupts import undone_if_interrupted
 from polytomy.composition.listeners import ListenerGroup, progress_bar
 from polytomy.composition.parameter_checks import CLASSIFIER_CHECKS
@@ -40,21 +40,6 @@ from polytomy.scheme.ensemble import SchemeEnsemble
 from polytomy.selection.automatic import choose_scheme
 
 __all__ = ["PolytomyClassifier"]
-
-
-def _why_no_partial_fit(classifier: PolytomyClassifier) -> str:
-    if isinstance(classifier.class_weight, str):
-        return (
-            f'class_weight="{classifier.class_weight}" needs all the data at once. Use a dict of '
-            "labels and weights."
-        )
-    estimator = resolve_estimator(classifier.estimator)
-    if not hasattr(estimator, "partial_fit"):
-        return (
-            f"{type(estimator).__name__!r} object has no attribute 'partial_fit'. Use an estimator "
-            "such as SGDClassifier()."
-        )
-    return ""
 
 
 class PolytomyClassifier(
@@ -254,7 +239,7 @@ class PolytomyClassifier(
         callbacks.end(X, y)
         return self
 
-    @available_unless(_why_no_partial_fit)
+    @available_unless(why_no_partial_fit)
     def partial_fit(
         self,
         X: Any,

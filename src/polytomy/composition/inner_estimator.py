@@ -11,7 +11,23 @@ from sklearn.utils.metadata_routing import MetadataRouter
 from polytomy.binary.preparation import check_nested_parameters, resolve_estimator, tags_of
 from polytomy.composition.metadata import make_router
 
-__all__ = ["FollowsEstimatorMixin"]
+__all__ = ["FollowsEstimatorMixin", "why_no_partial_fit"]
+
+
+def why_no_partial_fit(classifier: Any) -> str:
+    """Return why a classifier cannot be trained in batches; empty if it can."""
+    if isinstance(classifier.class_weight, str):
+        return (
+            f'class_weight="{classifier.class_weight}" needs all the data at once. Use a dict of '
+            "labels and weights."
+        )
+    estimator = resolve_estimator(classifier.estimator)
+    if not hasattr(estimator, "partial_fit"):
+        return (
+            f"{type(estimator).__name__!r} object has no attribute 'partial_fit'. Use an estimator "
+            "such as SGDClassifier()."
+        )
+    return ""
 
 
 class FollowsEstimatorMixin:

@@ -16,12 +16,12 @@ from polytomy.scheme.ensemble import SchemeEnsemble
 def test_a_classifier_averages_the_members_and_trains_what_they_share_once(solver):
     X, y = load_iris(return_X_y=True)
     ensemble = SchemeEnsemble([parse("m {0 n {1 2}}"), parse("m {n {2 1} 0}"), one_vs_one(3)])
-    classifier = PolytomyClassifier(GaussianNB(), ensemble, solver=solver).fit(X, y)
+    options = {"solver": solver, "final_calibration": None}
+    classifier = PolytomyClassifier(GaussianNB(), ensemble, **options).fit(X, y)
     # 0 / 1 2 and 1 / 2 of the trees, and the two other pairs.
     assert len(classifier.binaries_) == ensemble.n_dichotomies == 4
     alone = [
-        PolytomyClassifier(GaussianNB(), scheme, solver=solver).fit(X, y)
-        for scheme in ensemble.schemes
+        PolytomyClassifier(GaussianNB(), scheme, **options).fit(X, y) for scheme in ensemble.schemes
     ]
     score = "decision_function" if solver == "voting" else "predict_proba"
     expected = np.mean([getattr(each, score)(X) for each in alone], axis=0)
@@ -52,16 +52,15 @@ def test_one_class_needs_no_binaries():
 @pytest.mark.parametrize("name", designs.ENSEMBLES)
 def test_a_classifier_accepts_the_name_of_an_ensemble(name):
     X, y = load_iris(return_X_y=True)
-    classifier = pt.PolytomyClassifier(LogisticRegression(max_iter=500), name, random_state=0)
-    classifier.fit(X, y)
+    estimator = LogisticRegression(max_iter=500)
+    options = {"final_calibration": None, "random_state": 0}
+    classifier = pt.PolytomyClassifier(estimator, name, **options).fit(X, y)
     assert isinstance(classifier.scheme_, pt.SchemeEnsemble)
     assert len(classifier.scheme_) == 10
     again = designs.ENSEMBLES[name](X, y, random_state=0)
     assert classifier.scheme_ == again
     members = [
-        pt.PolytomyClassifier(LogisticRegression(max_iter=500), scheme, random_state=0)
-        .fit(X, y)
-        .predict_proba(X)
+        pt.PolytomyClassifier(estimator, scheme, **options).fit(X, y).predict_proba(X)
         for scheme in again.schemes
     ]
     np.testing.assert_allclose(classifier.predict_proba(X), np.mean(members, axis=0), atol=1e-9)

@@ -34,8 +34,8 @@ _MOMENT = 1e7
 _WORTH_A_THREAD = 1e6
 """Nanoseconds of work that are worth one of several threads."""
 
-_WORTH_A_BLOCK = 2e5
-_BLOCKS_PER_THREAD = 8
+_WORTH_A_BLOCK = 1e6
+_BLOCKS_PER_THREAD = 4
 
 _PATIENCE = 0.1
 """Seconds until the wait looks up, because Windows does not interrupt it."""

@@ -23,6 +23,7 @@ from polytomy.composition.shared_kernel import train_together
 from polytomy.errors import ArgumentError, CalibrationWarning, warn_caller
 from polytomy.inputs.class_indices import group_rows
 from polytomy.inputs.seeds import partition_seeds
+from polytomy.svm.common_gamma import fix_gamma
 
 __all__ = ["TrainedBinaries", "fit_binaries", "update_binaries"]
 
@@ -86,6 +87,11 @@ def fit_binaries(
     """
     options = TrainingOptions() if options is None else options
     listener = TrainingListener() if listener is None else listener
+    estimators = fix_gamma([each.estimator for each in dichotomies], X)
+    dichotomies = [
+        each._replace(estimator=estimator)
+        for each, estimator in zip(dichotomies, estimators, strict=True)
+    ]
     rows_of_class = group_rows(class_indices, n_classes)
     seeds = partition_seeds(options.random_state, len(dichotomies))
     plan = plan_out_of_fold(dichotomies, X, class_indices, n_classes, options)

@@ -117,7 +117,8 @@ class PolytomyClassifier(
         Log-loss, Brier score, accuracy and uncertainty coefficient on training samples, judged by
         models that were trained without them: an estimate of the quality on new samples.
     out_of_fold_proba_ : array of shape (n_samples, n_classes), with ``keep_out_of_fold=True``
-        The probabilities behind that; NaN for samples that no fold holds out.
+        The probabilities behind that; NaN for samples that no fold holds out, and for the only
+        sample of a class.
     scheme_ : Scheme or SchemeEnsemble
     estimators_ : list of fitted two-class estimators, in the order of the partitions
     binaries_ : list of TrainedBinary, one for each partition that was trained

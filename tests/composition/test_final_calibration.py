@@ -163,10 +163,23 @@ def test_rare_classes_are_calibrated_without_a_warning(n_rare, scheme, estimator
     assert np.mean(classifier.predict(X[y != 3]) == 3) < 0.1
 
 
-def test_every_class_may_have_a_single_sample():
-    X = np.arange(12.0).reshape(4, 3)
-    classifier = fit((X, np.arange(4)))
-    np.testing.assert_allclose(classifier.predict_proba(X).sum(axis=1), 1)
+@pytest.mark.parametrize(
+    "scheme", ["one-vs-one", "one-vs-rest", "tree", "orthogonal", "adjacent", "ordered"]
+)
+@pytest.mark.filterwarnings("ignore:Partition:polytomy.CalibrationWarning")
+def test_single_samples_of_all_classes_are_told_apart(scheme):
+    X, y = np.arange(12.0).reshape(4, 3), np.arange(4)
+    with pytest.warns(CalibrationWarning, match="There is no final calibration"):
+        classifier = fit((X, y), scheme, SVC(C=100))
+    np.testing.assert_array_equal(classifier.predict(X), y)
+
+
+def test_the_only_sample_of_a_class_is_not_calibrated_on(blobs):
+    X, y = blobs
+    rows = np.concatenate([np.flatnonzero(y != 3), np.flatnonzero(y == 3)[:1]])
+    classifier = fit((X[rows], y[rows]), keep_out_of_fold=True)
+    is_unknown = np.isnan(classifier.out_of_fold_proba_).all(axis=1)
+    np.testing.assert_array_equal(np.flatnonzero(is_unknown), [len(rows) - 1])
 
 
 def test_a_class_without_weight_is_unlikely_and_not_an_error(blobs):

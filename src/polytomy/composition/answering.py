@@ -149,7 +149,10 @@ class AnsweringMixin:
 
     @property
     def out_of_fold_proba_(self) -> NDArray[np.float64]:
-        """Out-of-fold probabilities of the training samples; NaN if no fold holds a sample out."""
+        """Out-of-fold probabilities of the training samples.
+
+        NaN for samples that no fold holds out, and for the only sample of a class.
+        """
         kept = self._final("out_of_fold_proba_").probabilities
         scores = self.composition_.out_of_fold
         if scores is None:

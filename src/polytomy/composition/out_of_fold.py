@@ -21,6 +21,7 @@ from polytomy.binary.options import TrainingOptions
 from polytomy.calibration.final import clip_decisions
 from polytomy.calibration.shared_folds import SharedFolds, make_shared_folds
 from polytomy.composition.dichotomies import Dichotomy
+from polytomy.errors import CalibrationWarning, warn_caller
 from polytomy.inputs.rows import take_rows
 from polytomy.inputs.seeds import partition_seeds
 from polytomy.inputs.weights import check_weights, class_weights
@@ -116,6 +117,12 @@ class OutOfFoldPlan:
             each is None and binary.shortcoming
             for each, binary in zip(held_out, binaries, strict=True)
         )
+        if not len(rows):
+            warn_caller(
+                "There is no final calibration: no fold holds out samples of a class of which it "
+                "has others to train on.",
+                CalibrationWarning,
+            )
         if has_failed or not len(rows):
             return None
         return OutOfFold(
@@ -162,10 +169,26 @@ def plan_out_of_fold(
             folds = folds.first(_ENOUGH_ROWS)
     weight = _calibration_weights(options, class_indices, n_classes)
     most_rows = _MOST_SCORES // max(1, len(dichotomies))
-    folds = folds.keep_scored(weight > 0, most_rows, seed)
+    is_kept = (weight > 0) & _is_class_known(folds, class_indices, weight > 0)
+    folds = folds.keep_scored(is_kept, most_rows, seed)
     return OutOfFoldPlan(
         folds, class_indices, weight, final_calibration, seed, options.keep_out_of_fold
     )
+
+
+def _is_class_known(
+    folds: SharedFolds, class_indices: NDArray[np.intp], has_weight: NDArray[np.bool_]
+) -> NDArray[np.bool_]:
+    """Return whether the models of each row's fold are trained on other rows of its class.
+
+    If they are not, their answers for the row are wrong whatever the data, which says nothing about
+    models that are trained on all rows.
+    """
+    is_known = np.zeros(len(class_indices), dtype=np.bool_)
+    for fold, is_trained_on in enumerate(folds.is_trained_on):
+        rows = folds.fold_of == fold
+        is_known[rows] = np.isin(class_indices[rows], class_indices[is_trained_on & has_weight])
+    return is_known
 
 
 def _have_folds_anyway(options: TrainingOptions, dichotomies: Sequence[Dichotomy]) -> bool:

@@ -118,7 +118,8 @@ def test_missing_and_changed_members_are_refused(svm_model, name, refusal):
     words = "the members are not those that model.json lists"
     assert refusal(pack(description, rest, sign=False)) == words
     assert refusal(pack(description, rest)) == f"member {name!r} is missing"
-    changed = {**members, name: members[name][:-1] + b"\0"}
+    part = members[name]
+    changed = {**members, name: part[:-1] + bytes([part[-1] ^ 1])}
     words = f"the checksum of member {name!r} is wrong; the file is damaged"
     assert refusal(pack(description, changed, sign=False)) == words
 

@@ -86,7 +86,7 @@ def test_a_wrong_budget_is_refused_whatever_the_size():
 def test_notes_say_how_the_binaries_are_trained(any_size, monkeypatch, capsys):
     X, y = clouds(60)
     fit(X, y, verbose=1)
-    assert "3 binaries are trained on one matrix of 60 rows, 28.8 kB." in capsys.readouterr().err
+    assert "3 binaries are trained on one matrix of 60 rows, 14.4 kB." in capsys.readouterr().err
     fit(X, y, verbose=1, memory_budget=0)
     assert "more than memory_budget, 0 bytes" in capsys.readouterr().err
     monkeypatch.undo()
@@ -113,19 +113,19 @@ def notes_of(estimator, n_classes, models=None, **options):
 
 
 def test_notes_on_one_binary_are_in_the_singular(any_size, monkeypatch):
-    assert notes_of(SVC(), 2) == ["1 binary is trained on one matrix of 60 rows, 28.8 kB."]
+    assert notes_of(SVC(), 2) == ["1 binary is trained on one matrix of 60 rows, 14.4 kB."]
     (note,) = notes_of(SVC(), 2, memory_budget=0)
     assert note.startswith("1 binary is trained alone: ")
     # One of three binaries is not a support vector machine.
     shared, alone = notes_of(SVC(), 3, {"pair-00": LogisticRegression()})
-    assert shared == "2 binaries are trained on one matrix of 60 rows, 28.8 kB."
+    assert shared == "2 binaries are trained on one matrix of 60 rows, 14.4 kB."
     assert alone.startswith("1 binary is trained alone: ")
     monkeypatch.undo()
     assert notes_of(SVC(), 2) == ["The binary is trained alone: its problem is small."]
 
 
 def test_notes_on_many_binaries_are_in_the_plural(any_size, monkeypatch):
-    assert notes_of(SVC(), 3) == ["3 binaries are trained on one matrix of 60 rows, 28.8 kB."]
+    assert notes_of(SVC(), 3) == ["3 binaries are trained on one matrix of 60 rows, 14.4 kB."]
     (note,) = notes_of(LogisticRegression(), 3)
     assert note.startswith("3 binaries are trained one by one: ")
     monkeypatch.undo()

@@ -70,7 +70,7 @@ def test_a_final_calibration_is_left_out_with_a_warning(tmp_path):
         (PolytomyClassifier(), ["a", "b", "c"], "labels of LIBSVM must be integers; got 'a'"),
         (PolytomyClassifier(scheme="one-vs-rest"), [0, 1, 2], "one machine for each pair"),
         (
-            PolytomyClassifier(SVC(gamma="scale")),
+            PolytomyClassifier(SVC(gamma=1), 'one 0 / 1; "gamma=2" 0 / 2; one 1 / 2; {0 1 2}'),
             [0, 1, 2],
             "all have the same kernel and no scalers",
         ),

@@ -117,7 +117,7 @@ def _libsvm_model(classifier: PolytomyClassifier) -> LibsvmModel:
     if kernels or kernel is None:
         raise ArgumentError(
             "a LIBSVM model needs support vector machines that all have the same kernel and no "
-            "scalers. Scale the data before training, and set gamma to a number."
+            "scalers. Scale the data before training, and use the same SVC for all partitions."
         )
     signs = [
         (1.0 if first else -1.0) * (1.0 if binary.positive_index == 1 else -1.0)

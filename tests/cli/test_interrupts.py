@@ -22,6 +22,14 @@ class InterruptedLoader(ExtensionFileLoader):
         module.is_complete = True
 
 
+@pytest.fixture(autouse=True)
+def _python_handles_interrupts():
+    """Handle SIGINT as Python does, also if the tests run in the background of a shell."""
+    before = signal.signal(signal.SIGINT, HANDLER)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 @pytest.fixture
 def module():
     return ModuleType("interrupted")

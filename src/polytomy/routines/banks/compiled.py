@@ -33,7 +33,7 @@ from polytomy.routines.banks.lanes import (
     compute_products,
 )
 from polytomy.routines.banks.reference import KINDS, Floats, Function, Indices, SparseRows, Weights
-from polytomy.routines.runtime.compiling import fused_helper
+from polytomy.routines.runtime.compiling import fused_entry
 from polytomy.routines.runtime.threads import run_in_blocks
 
 __all__ = [
@@ -84,7 +84,7 @@ def add_dense_scores(
     )
 
 
-@fused_helper
+@fused_entry
 def _add_dense_scores(
     samples: NDArray[np.float64],
     vectors: NDArray[np.float64],
@@ -162,7 +162,7 @@ def add_sparse_scores(
     )
 
 
-@fused_helper
+@fused_entry
 def _add_sparse_scores(
     samples: SparseRows,
     vectors: SparseRows,
@@ -236,7 +236,7 @@ def answer_logistic(
     run_in_blocks(_answer_logistic, len(scores), scores, slopes, intercepts, cost=cost)
 
 
-@fused_helper
+@fused_entry
 def _answer_logistic(
     scores: NDArray[np.float64],
     slopes: NDArray[np.float64],
@@ -275,7 +275,7 @@ def count_pair_votes(
     run_in_blocks(_count_pair_votes, len(scores), *arguments, cost=2.0 * scores.shape[1])
 
 
-@fused_helper
+@fused_entry
 def _count_pair_votes(
     scores: NDArray[np.float64],
     slopes: NDArray[np.float64],
@@ -309,7 +309,7 @@ def transform_products(
     run_in_blocks(_transform_products, n_rows, *arguments, cost=cost)
 
 
-@fused_helper
+@fused_entry
 def _transform_products(
     products: Floats,
     row_squares: Floats,

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polytomy.routines.coupling.reference import LEAST_OUTFLOW
-from polytomy.routines.runtime.compiling import helper, read_only
+from polytomy.routines.runtime.compiling import entry, helper, read_only
 from polytomy.routines.runtime.threads import run_in_blocks
 
 __all__ = ["stationary_distribution"]
@@ -28,7 +28,7 @@ def stationary_distribution(
     return probabilities
 
 
-@helper
+@entry
 def _write_distributions(
     first: Indices,
     second: Indices,

@@ -21,7 +21,7 @@ from polytomy.routines.divergence.reference import (
     TOLERANCE,
     VANISHED,
 )
-from polytomy.routines.runtime.compiling import helper, read_only
+from polytomy.routines.runtime.compiling import entry, helper, read_only
 from polytomy.routines.runtime.threads import run_in_blocks
 
 __all__ = ["minimise_divergence"]
@@ -66,7 +66,7 @@ def _cost_of_iteration(matrix: NDArray[np.int8]) -> float:
     return float(5 * n_members.sum() + (n_members**2).sum() / 2 + matrix.shape[1] ** 3 / 3)
 
 
-@helper
+@entry
 def _minimise_samples(
     matrix: NDArray[np.int8],
     decisions: Floats,

@@ -26,7 +26,7 @@ from polytomy.routines.kernel_rows.reference import (
     TAYLOR,
     RowMaker,
 )
-from polytomy.routines.runtime.compiling import helper
+from polytomy.routines.runtime.compiling import entry, helper
 from polytomy.routines.runtime.threads import run_aside
 
 __all__ = [
@@ -89,7 +89,7 @@ def kernel_values(entries: Doubles, form: int, gamma: float, degree: int, coef0:
     return run_aside(_kernel_values, *arguments, cost=_COST_OF_VALUE * len(entries))
 
 
-@helper
+@entry
 def _kernel_values(
     entries: Doubles, form: int, gamma: float, degree: int, coef0: float, stop: Flag
 ) -> Any:
@@ -132,7 +132,7 @@ def store_products(
     )
 
 
-@helper
+@entry
 def _store_products(
     products: Doubles,
     row_squares: Doubles,

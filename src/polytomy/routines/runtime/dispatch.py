@@ -17,10 +17,18 @@ import importlib
 import os
 import warnings
 from collections.abc import Callable
+from contextlib import suppress
 from types import ModuleType
 from typing import Any
 
 from polytomy.errors import ArgumentError, RoutineWarning
+from polytomy.routines.runtime.stand_ins import (
+    Budgets,
+    NotCompiled,
+    OverBudget,
+    find_stand_in,
+    without_compiling,
+)
 from polytomy.routines.runtime.threads import RoutineFailure, run_aside
 
 __all__ = ["ENVIRONMENT_VARIABLE", "prefers_compiled", "routine"]
@@ -54,6 +62,7 @@ class _CompiledSide:
 
 
 _compiled_side = _CompiledSide()
+_budgets = Budgets()
 _imported: dict[str, ModuleType] = {}
 
 
@@ -109,9 +118,20 @@ def _twin(side: str, subject: str) -> ModuleType:
 def _compiled_or(reference: Routine, name: str, subject: str, *, is_forced: bool) -> Routine:
     """Return a function that runs the compiled routine, or the reference where Numba fails."""
 
+    stand_in = None if is_forced else find_stand_in(name, subject)
+
     def run(*arguments: Any) -> Any:
         try:
-            return getattr(_compiled_twin(subject), name)(*arguments)
+            compiled = getattr(_compiled_twin(subject), name)
+            if stand_in is not None:
+                with suppress(OverBudget):
+                    try:
+                        with without_compiling():
+                            return compiled(*arguments)
+                    except NotCompiled:
+                        key = f"{subject}.{name}"
+                        return _budgets.answer(key, stand_in, reference, arguments)
+            return compiled(*arguments)
         except RoutineFailure as failure:
             error = failure.__cause__
             assert error is not None

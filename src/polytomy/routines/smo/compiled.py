@@ -24,7 +24,7 @@ from polytomy.routines.kernel_rows.compiled import (
     row_in,
 )
 from polytomy.routines.kernel_rows.reference import RowMaker
-from polytomy.routines.runtime.compiling import helper
+from polytomy.routines.runtime.compiling import entry, helper
 from polytomy.routines.runtime.threads import run_aside
 from polytomy.routines.smo.reference import (
     COMPACTING_FRACTION,
@@ -91,7 +91,7 @@ def train_machines(
     return trained
 
 
-@helper
+@entry
 def _train_machines(
     kernel_values: NDArray[np.float32],
     entries: Floats,

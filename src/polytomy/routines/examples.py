@@ -104,7 +104,8 @@ def _solver_examples() -> Iterator[Example]:
         pairs = np.zeros((1, len(negative))), negative, positive, n_classes
         yield Example("least_squares", "couple_pairs", pairs)
     row = np.array([0, 2]), np.array([0, 1]), np.array([-1.0, 1.0]), np.array([[1.0, -1], [-1, 1]])
-    yield Example("least_squares", "minimise_on_simplex", (answers, *row, 2))
+    # Samples are solved side by side; one without an answer is then solved on its own.
+    yield Example("least_squares", "minimise_on_simplex", (np.array([[np.nan]]), *row, 2))
     answer = np.array([[0.5, 0.5]])
     yield Example("one_vs_rest", "minimise_one_vs_rest", (answer, np.ones(2)))
     yield Example("divergence", "minimise_divergence", (_PAIR, answers, np.ones(1), True))

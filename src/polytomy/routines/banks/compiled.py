@@ -33,7 +33,7 @@ from polytomy.routines.banks.lanes import (
     compute_products,
 )
 from polytomy.routines.banks.reference import KINDS, Floats, Function, Indices, SparseRows, Weights
-from polytomy.routines.runtime.compiling import fused_entry
+from polytomy.routines.runtime.compiling import fused_entry, read_only
 from polytomy.routines.runtime.threads import run_in_blocks
 
 __all__ = [
@@ -71,13 +71,13 @@ def add_dense_scores(
     run_in_blocks(
         _add_dense_scores,
         len(samples),
-        samples,
-        vectors,
-        rows,
-        centre,
-        squares,
-        function,
-        weights,
+        read_only(np.ascontiguousarray(samples)),
+        read_only(vectors),
+        read_only(rows),
+        read_only(centre),
+        read_only(squares),
+        _as_numbers(function),
+        tuple(map(read_only, weights)),
         scores,
         cost=_COST_OF_PRODUCT * n_products + _COST_OF_VALUE * len(rows),
         multiple=LANES,
@@ -150,12 +150,12 @@ def add_sparse_scores(
     run_in_blocks(
         _add_sparse_scores,
         len(scores),
-        samples,
-        vectors,
-        rows,
+        tuple(map(read_only, samples)),
+        tuple(map(read_only, vectors)),
+        read_only(rows),
         n_features,
-        function,
-        weights,
+        _as_numbers(function),
+        tuple(map(read_only, weights)),
         scores,
         cost=cost + _COST_OF_VALUE * len(rows),
         multiple=LANES,
@@ -305,8 +305,15 @@ def transform_products(
     """Replace a matrix of inner products by kernel values, in place."""
     n_rows, n_columns = products.shape
     cost = _COST_OF_VALUE * n_columns
-    arguments = products, row_squares, column_squares, function
+    squares = read_only(row_squares), read_only(column_squares)
+    arguments = products, *squares, _as_numbers(function)
     run_in_blocks(_transform_products, n_rows, *arguments, cost=cost)
+
+
+def _as_numbers(function: Function) -> Function:
+    """Return a kernel function in the types that the entries are compiled for."""
+    kind, gamma, degree, coef0 = function
+    return int(kind), float(gamma), int(degree), float(coef0)
 
 
 @fused_entry

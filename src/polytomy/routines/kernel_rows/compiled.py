@@ -85,7 +85,7 @@ class KernelRows(NamedTuple):
 
 def kernel_values(entries: Doubles, form: int, gamma: float, degree: int, coef0: float) -> Any:
     """Return the kernel values of entries of the matrix."""
-    arguments = entries, form, gamma, degree, coef0
+    arguments = entries, form, float(gamma), int(degree), float(coef0)
     return run_aside(_kernel_values, *arguments, cost=_COST_OF_VALUE * len(entries))
 
 
@@ -121,9 +121,9 @@ def store_products(
         row_squares,
         column_squares,
         form,
-        gamma,
-        degree,
-        coef0,
+        float(gamma),
+        int(degree),
+        float(coef0),
         holds_kernel_values,
         matrix,
         first_row,

@@ -1,12 +1,12 @@
 """How Numba compiles the routines.
 
 Compiled functions release the interpreter lock and start no threads. Python calls *entries*, whose
-machine code is kept on disk. Entries call *helpers*, which Python cannot call: without the code that
-converts arguments, and without files of their own, they compile in a third less time.
+machine code is kept on disk. Entries call *helpers*, which Python cannot call. Without code that
+converts arguments, and without files of their own, helpers compile in a third less time.
 
-The plain ones use IEEE arithmetic as written, where a division by zero raises nothing. The fused ones
-may turn a product and a sum into one operation with one rounding: a quarter less time, and no less
-exact.
+Functions use IEEE arithmetic as written, where a division by zero raises nothing. Those that are
+*fused* may turn a product and a sum into one operation with one rounding: a quarter less time, and
+no less exact.
 
 The routines that :mod:`polytomy.routines.runtime.dispatch` returns are Python functions. They call
 entries through :mod:`polytomy.routines.runtime.threads`.
@@ -18,6 +18,7 @@ import re
 from collections.abc import Callable
 from contextlib import suppress
 from functools import cache, wraps
+from os.path import commonpath
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -28,11 +29,13 @@ from numba.core import event
 from polytomy.routines.runtime.stand_ins import NotCompiled, is_compiling_allowed
 
 __all__ = [
+    "count_compiled",
     "entry",
     "fused_entry",
     "fused_helper",
     "helper",
     "inlined_helper",
+    "machine_code_folder",
     "read_only",
     "with_read_only_arguments",
 ]
@@ -52,14 +55,22 @@ _HELPER_OPTIONS: dict[str, Any] = {
 }
 
 
+_entries: list[Any] = []
+
+
 def entry(function: _Function) -> _Function:
     """Compile a function that Python calls."""
-    return cast(_Function, njit(**_ENTRY_OPTIONS)(function))
+    return _note_entry(njit(**_ENTRY_OPTIONS)(function))
 
 
 def fused_entry(function: _Function) -> _Function:
     """Compile a function that Python calls, with fused operations."""
-    return cast(_Function, njit(**_ENTRY_OPTIONS | _FUSED)(function))
+    return _note_entry(njit(**_ENTRY_OPTIONS | _FUSED)(function))
+
+
+def _note_entry(compiled: Any) -> Any:
+    _entries.append(compiled)
+    return compiled
 
 
 def helper(function: _Function) -> _Function:
@@ -101,6 +112,16 @@ def read_only(argument: Any) -> Any:
     view = argument.view()
     view.flags.writeable = False
     return view
+
+
+def count_compiled() -> int:
+    """Return how many times this process has compiled an entry."""
+    return sum(sum(each.stats.cache_misses.values()) for each in _entries)
+
+
+def machine_code_folder() -> Path:
+    """Return the folder that holds the machine code of all entries that were imported so far."""
+    return Path(commonpath([each.stats.cache_path for each in _entries]))
 
 
 def _delete_stale_code() -> None:

@@ -1,9 +1,9 @@
 """Reference routines stand in for compiled ones that would have to be compiled first.
 
-Compiling a routine takes seconds, and its reference twin may have answered by then. So the twin does
-the work as long as the routine is neither in memory nor in Numba's cache. Each twin has a budget of
-seconds, a part of the time that compiling takes, and every call reduces it. A call that the budget
-does not cover compiles the routine: no process stays with the slow twin.
+Compiling a routine takes seconds, and its reference twin may have answered by then. So the twin
+does the work as long as the routine is neither in memory nor in Numba's cache. Each twin has a
+budget of seconds, a part of the time that compiling takes, and every call reduces it. A call that
+the budget does not cover compiles the routine: no process stays with the slow twin.
 
 What a call takes is estimated from its arguments. The figures were measured on one machine and
 rounded up. They do not depend on a clock, so the same calls are answered by the same twins.

@@ -79,7 +79,7 @@ def train_machines(
     """Train several machines on the same samples, each with its own bounds and kernel."""
     arguments = (
         *(kernel_values, entries, maker, form, columns, signs, bounds, parameters, diagonals),
-        *(tolerance, most_steps, shrinks, starts_warm, cache),
+        *(float(tolerance), int(most_steps), shrinks, starts_warm, cache),
     )
     # Most small problems take a moment, but no estimate can say which of them do not.
     cost = float(bounds.size) * bounds.shape[1]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
+from tempfile import TemporaryFile
 from time import perf_counter
 from typing import Any, NamedTuple
 
@@ -79,6 +81,7 @@ def warm_up(on_progress: Callable[[WarmUpProgress], None] | None = None) -> Warm
     17
     """
     started = perf_counter()
+    _check_folder()
     report = on_progress or (lambda progress: None)
     calls: dict[tuple[str, str], list[tuple[Any, ...]]] = {}
     for subject, name, arguments in examples():
@@ -101,3 +104,19 @@ def warm_up(on_progress: Callable[[WarmUpProgress], None] | None = None) -> Warm
 
     seconds = perf_counter() - started
     return WarmUp(len(calls), count_compiled(), seconds, machine_code_folder())
+
+
+def _check_folder() -> None:
+    """Raise a PolytomyError if NUMBA_CACHE_DIR cannot be written; Numba would use another folder."""
+    folder = os.environ.get("NUMBA_CACHE_DIR")
+    if not folder:
+        return
+    try:
+        Path(folder).mkdir(parents=True, exist_ok=True)
+        with TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise PolytomyError(
+            f"NUMBA_CACHE_DIR is {folder}, which cannot be written ({error.strerror}). Set it to "
+            "a folder that can be written, or unset it to keep the machine code beside the package."
+        ) from error

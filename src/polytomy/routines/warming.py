@@ -107,7 +107,7 @@ def warm_up(on_progress: Callable[[WarmUpProgress], None] | None = None) -> Warm
 
 
 def _check_folder() -> None:
-    """Raise a PolytomyError if NUMBA_CACHE_DIR cannot be written; Numba would use another folder."""
+    """Raise a PolytomyError if NUMBA_CACHE_DIR cannot be written: Numba would not say so."""
     folder = os.environ.get("NUMBA_CACHE_DIR")
     if not folder:
         return

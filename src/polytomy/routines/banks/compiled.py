@@ -71,7 +71,7 @@ def add_dense_scores(
     run_in_blocks(
         _add_dense_scores,
         len(samples),
-        read_only(np.ascontiguousarray(samples)),
+        read_only(samples),
         read_only(vectors),
         read_only(rows),
         read_only(centre),

@@ -92,10 +92,9 @@ def inlined_helper(function: _Function) -> _Function:
 
 
 def with_read_only_arguments(function: _Function) -> _Function:
-    """Make a compiled function see all arrays as read-only.
+    """Make a compiled function see all arrays as read-only and in C order.
 
-    To Numba a writeable array and a read-only one have different types. This way it compiles the
-    function once, whichever of them the caller has.
+    Numba then compiles it once, whatever arrays the caller has.
     """
 
     @wraps(function)
@@ -106,17 +105,21 @@ def with_read_only_arguments(function: _Function) -> _Function:
 
 
 def read_only(argument: Any) -> Any:
-    """Return a read-only view of an array, and anything else unchanged."""
+    """Return a read-only view of an array in C order, and anything else unchanged.
+
+    An array in another order is copied. To Numba arrays have another type if they can be written or
+    are in another order, and it would compile a function again for each.
+    """
     if not isinstance(argument, np.ndarray):
         return argument
-    view = argument.view()
+    view = np.ascontiguousarray(argument).view()
     view.flags.writeable = False
     return view
 
 
 def count_compiled() -> int:
-    """Return how many times this process has compiled an entry."""
-    return sum(sum(each.stats.cache_misses.values()) for each in _entries)
+    """Return how many entries this process has compiled, each once for every type of arguments."""
+    return sum(len(each.signatures) - sum(each.stats.cache_hits.values()) for each in _entries)
 
 
 def machine_code_folder() -> Path:

@@ -13,12 +13,19 @@ import benchmarks
 
 
 def find_benchmarks() -> dict[str, Callable[..., Any]]:
-    """Return the `main` function of every module of this package that has one, by name."""
+    """Return the `main` function of every module of this package that has one, by name.
+
+    The name of a benchmark has hyphens where that of its module has underscores.
+    """
     names = (module.name for module in pkgutil.iter_modules(benchmarks.__path__))
     modules = {
         name: importlib.import_module(f"benchmarks.{name}") for name in names if name != "__main__"
     }
-    return {name: module.main for name, module in modules.items() if hasattr(module, "main")}
+    return {
+        name.replace("_", "-"): module.main
+        for name, module in modules.items()
+        if hasattr(module, "main")
+    }
 
 
 def main(words: list[str]) -> int:

@@ -1,4 +1,4 @@
-"""How long Hypothesis looks, and that no warning of polytomy goes unnoticed."""
+"""How long Hypothesis looks, which routines run, and that no warning of polytomy goes unnoticed."""
 
 import os
 
@@ -16,6 +16,10 @@ settings.register_profile(
     "nightly", parent=settings.get_profile("default"), derandomize=False, max_examples=1000
 )
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
+
+
+# Always the compiled routines, so that answers do not depend on what is in Numba's cache.
+os.environ.setdefault("POLYTOMY_ROUTINES", "compiled")
 
 
 def pytest_configure(config):

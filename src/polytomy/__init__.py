@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from polytomy.composition import Composition
     from polytomy.export import to_onnx
     from polytomy.persistence import load, read_libsvm, save
+    from polytomy.routines.warming import warm_up
     from polytomy.search import SchemeSearchCV
 
 __version__ = _version("polytomy")
@@ -74,6 +75,7 @@ __all__ = [
     "solvers",
     "to_onnx",
     "trials",
+    "warm_up",
 ]
 
 
@@ -92,6 +94,7 @@ _AT_FIRST_USE = {
     "save": "polytomy.persistence",
     "to_onnx": "polytomy.export",
     "trials": "polytomy.trials",
+    "warm_up": "polytomy.routines.warming",
 }
 
 

@@ -29,6 +29,7 @@ from polytomy.cli import (
     splitting,
     training,
     trials,
+    warming,
 )
 from polytomy.cli.interrupts import interrupt_after_imports
 from polytomy.cli.option_names import find_command, show_option
@@ -83,6 +84,7 @@ for commands in (
     trials,
     reporting,
     datasets,
+    warming,
 ):
     commands.register(app)
 

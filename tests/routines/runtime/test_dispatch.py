@@ -181,7 +181,8 @@ needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
     ("fork", "lines"), [(OS_FORK, ["True", "0"]), (POOL_FORK, ["True True"])], ids=["os", "pool"]
 )
 def test_a_forked_process_answers_as_its_parent_does(fork, lines):
-    assert run(FORK.format(fork=textwrap.dedent(fork).replace("\n", "\n    "))) == lines
+    program = FORK.format(fork=textwrap.dedent(fork).replace("\n", "\n    "))
+    assert run(program, POLYTOMY_ROUTINES="compiled") == lines
 
 
 @needs_fork
@@ -261,6 +262,7 @@ def test_threads_may_solve_at_the_same_time():
         with ThreadPoolExecutor(8) as pool:
             found = list(pool.map(lambda _: project(points, np.eye(9)), range(100)))
         print(all(np.array_equal(each, expected) for each in found))
-        """
+        """,
+        POLYTOMY_ROUTINES="compiled",
     )
     assert lines == ["True"]

@@ -33,7 +33,7 @@ from polytomy.routines.banks.lanes import (
     compute_products,
 )
 from polytomy.routines.banks.reference import KINDS, Floats, Function, Indices, SparseRows, Weights
-from polytomy.routines.runtime.compiling import fused_helper
+from polytomy.routines.runtime.compiling import fused_entry, read_only
 from polytomy.routines.runtime.threads import run_in_blocks
 
 __all__ = [
@@ -71,20 +71,20 @@ def add_dense_scores(
     run_in_blocks(
         _add_dense_scores,
         len(samples),
-        samples,
-        vectors,
-        rows,
-        centre,
-        squares,
-        function,
-        weights,
+        read_only(samples),
+        read_only(vectors),
+        read_only(rows),
+        read_only(centre),
+        read_only(squares),
+        _as_numbers(function),
+        tuple(map(read_only, weights)),
         scores,
         cost=_COST_OF_PRODUCT * n_products + _COST_OF_VALUE * len(rows),
         multiple=LANES,
     )
 
 
-@fused_helper
+@fused_entry
 def _add_dense_scores(
     samples: NDArray[np.float64],
     vectors: NDArray[np.float64],
@@ -150,19 +150,19 @@ def add_sparse_scores(
     run_in_blocks(
         _add_sparse_scores,
         len(scores),
-        samples,
-        vectors,
-        rows,
+        tuple(map(read_only, samples)),
+        tuple(map(read_only, vectors)),
+        read_only(rows),
         n_features,
-        function,
-        weights,
+        _as_numbers(function),
+        tuple(map(read_only, weights)),
         scores,
         cost=cost + _COST_OF_VALUE * len(rows),
         multiple=LANES,
     )
 
 
-@fused_helper
+@fused_entry
 def _add_sparse_scores(
     samples: SparseRows,
     vectors: SparseRows,
@@ -236,7 +236,7 @@ def answer_logistic(
     run_in_blocks(_answer_logistic, len(scores), scores, slopes, intercepts, cost=cost)
 
 
-@fused_helper
+@fused_entry
 def _answer_logistic(
     scores: NDArray[np.float64],
     slopes: NDArray[np.float64],
@@ -275,7 +275,7 @@ def count_pair_votes(
     run_in_blocks(_count_pair_votes, len(scores), *arguments, cost=2.0 * scores.shape[1])
 
 
-@fused_helper
+@fused_entry
 def _count_pair_votes(
     scores: NDArray[np.float64],
     slopes: NDArray[np.float64],
@@ -305,11 +305,18 @@ def transform_products(
     """Replace a matrix of inner products by kernel values, in place."""
     n_rows, n_columns = products.shape
     cost = _COST_OF_VALUE * n_columns
-    arguments = products, row_squares, column_squares, function
+    squares = read_only(row_squares), read_only(column_squares)
+    arguments = products, *squares, _as_numbers(function)
     run_in_blocks(_transform_products, n_rows, *arguments, cost=cost)
 
 
-@fused_helper
+def _as_numbers(function: Function) -> Function:
+    """Return a kernel function in the types that the entries are compiled for."""
+    kind, gamma, degree, coef0 = function
+    return int(kind), float(gamma), int(degree), float(coef0)
+
+
+@fused_entry
 def _transform_products(
     products: Floats,
     row_squares: Floats,

@@ -1,20 +1,22 @@
-"""Compiled twin of :mod:`polytomy.routines.coupling.reference`: the same elimination as loops."""
+"""Compiled twin of :mod:`polytomy.routines.coupling.reference`: the same elimination as loops.
+
+Expressions of whole arrays would take longer to compile.
+"""
 
 from __future__ import annotations
-
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from polytomy.routines.coupling.reference import LEAST_OUTFLOW
-from polytomy.routines.runtime.compiling import helper, read_only
+from polytomy.routines.runtime.compiling import entry, helper, read_only
 from polytomy.routines.runtime.threads import run_in_blocks
 
 __all__ = ["stationary_distribution"]
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
+Flags = NDArray[np.bool_]
 
 
 def stationary_distribution(
@@ -28,7 +30,7 @@ def stationary_distribution(
     return probabilities
 
 
-@helper
+@entry
 def _write_distributions(
     first: Indices,
     second: Indices,
@@ -40,51 +42,71 @@ def _write_distributions(
 ) -> None:
     n_classes = probabilities.shape[1]
     rates = np.empty((n_classes, n_classes))
+    work = np.empty((n_classes, n_classes))
+    reaches = np.empty((n_classes, n_classes), np.bool_)
+    members = np.empty(n_classes, np.intp)
+    outflow, part = np.empty(n_classes), np.empty(n_classes)
     for sample in range(begin, end):
         if stop[0] != 0:
             return
-        rates[:] = 0.0
-        for pair in range(len(first)):
-            answer = decisions[sample, pair]
-            if not np.isnan(answer):
-                rates[second[pair], first[pair]] = (1 + answer) / 2
-                rates[first[pair], second[pair]] = (1 - answer) / 2
-        probabilities[sample] = _mixture_of_least_norm(rates)
+        _fill_rates(first, second, decisions[sample], rates)
+        _find_reachable(rates, reaches)
+        p = probabilities[sample]
+        for j in range(n_classes):
+            p[j] = 0.0
+        for leader in range(n_classes):
+            if not _is_leader_of_closed_set(reaches, leader):
+                continue
+            n_members = 0
+            for j in range(n_classes):
+                if reaches[leader, j]:
+                    members[n_members] = j
+                    n_members += 1
+            for a in range(n_members):
+                for b in range(n_members):
+                    work[a, b] = rates[members[a], members[b]]
+            _eliminate(n_members, work, outflow, part)
+            # The mixture of least norm weights each part by the inverse of its squared length.
+            square = 0.0
+            for a in range(n_members):
+                square += part[a] * part[a]
+            for a in range(n_members):
+                p[members[a]] = part[a] / square
+        _normalise(n_classes, p)
 
 
 @helper
-def _mixture_of_least_norm(rates: Floats) -> Any:
-    n_classes = len(rates)
-    if np.count_nonzero(rates) == n_classes * (n_classes - 1):
-        return _eliminate(rates)
-    p = np.zeros(n_classes)
-    reaches = _reachability(rates)
-    for leader in range(n_classes):
-        if not _is_leader_of_closed_set(reaches, leader):
-            continue
-        members = np.flatnonzero(reaches[leader])
-        part_rates = np.empty((len(members), len(members)))
-        for a in range(len(members)):
-            for b in range(len(members)):
-                part_rates[a, b] = rates[members[a], members[b]]
-        part = _eliminate(part_rates)
-        p[members] = part / np.sum(part * part)
-    return p / p.sum()
+def _fill_rates(first: Indices, second: Indices, answers: Floats, rates: Floats) -> None:
+    """Set the rates at which the chain moves; zero for pairs without an answer."""
+    for j in range(len(rates)):
+        for k in range(len(rates)):
+            rates[j, k] = 0.0
+    for pair in range(len(first)):
+        if not np.isnan(answers[pair]):
+            rates[second[pair], first[pair]] = (1 + answers[pair]) / 2
+            rates[first[pair], second[pair]] = (1 - answers[pair]) / 2
 
 
 @helper
-def _reachability(rates: Floats) -> Any:
-    reaches = rates > 0
-    for middle in range(len(rates)):
-        reaches[middle, middle] = True
-        for origin in range(len(rates)):
+def _find_reachable(rates: Floats, reaches: Flags) -> None:
+    """Set which states the chain can reach from each state."""
+    n = len(rates)
+    n_moves = 0
+    for origin in range(n):
+        for target in range(n):
+            reaches[origin, target] = rates[origin, target] > 0 or origin == target
+            n_moves += reaches[origin, target]
+    if n_moves == n * n:
+        return  # the usual case
+    for middle in range(n):
+        for origin in range(n):
             if reaches[origin, middle]:
-                reaches[origin] |= reaches[middle]
-    return reaches
+                for target in range(n):
+                    reaches[origin, target] = reaches[origin, target] or reaches[middle, target]
 
 
 @helper
-def _is_leader_of_closed_set(reaches: NDArray[np.bool_], state: int) -> bool:
+def _is_leader_of_closed_set(reaches: Flags, state: int) -> bool:
     """Return whether a state is reached from all states it reaches, and is the first of them."""
     for other in range(len(reaches)):
         if reaches[state, other] and (not reaches[other, state] or other < state):
@@ -93,21 +115,35 @@ def _is_leader_of_closed_set(reaches: NDArray[np.bool_], state: int) -> bool:
 
 
 @helper
-def _eliminate(rates: Floats) -> Any:
-    """Return the stationary distribution of an irreducible chain."""
-    n = len(rates)
-    outflow = np.ones(n)
+def _eliminate(n: int, rates: Floats, outflow: Floats, p: Floats) -> None:
+    """Set p to the stationary distribution of an irreducible chain of n states."""
     for state in range(n - 1, 0, -1):
-        outflow[state] = max(np.sum(rates[state, :state]), LEAST_OUTFLOW)
+        total = 0.0
+        for target in range(state):
+            total += rates[state, target]
+        outflow[state] = max(total, LEAST_OUTFLOW)
         for origin in range(state):
             factor = rates[origin, state] / outflow[state]
             for target in range(state):
                 rates[origin, target] += factor * rates[state, target]
-    p = np.ones(n)
+    p[0] = 1.0
     for state in range(1, n):
         inflow = 0.0
         for origin in range(state):
             inflow += p[origin] * rates[origin, state]
         p[state] = inflow / outflow[state]
-        p[: state + 1] /= p[: state + 1].max()
-    return p / p.sum()
+        largest = p[0]
+        for j in range(1, state + 1):
+            largest = max(largest, p[j])
+        for j in range(state + 1):
+            p[j] /= largest
+    _normalise(n, p)
+
+
+@helper
+def _normalise(n: int, p: Floats) -> None:
+    total = 0.0
+    for j in range(n):
+        total += p[j]
+    for j in range(n):
+        p[j] /= total

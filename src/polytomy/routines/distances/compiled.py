@@ -16,7 +16,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from polytomy.routines.runtime.compiling import fused_helper, helper
+from polytomy.routines.runtime.compiling import entry, fused_helper
 from polytomy.routines.runtime.threads import run_in_blocks
 
 __all__ = ["hausdorff_matrix"]
@@ -48,7 +48,7 @@ def hausdorff_matrix(rows: NDArray[np.float64], starts: NDArray[np.intp]) -> NDA
     return matrix
 
 
-@helper
+@entry
 def _order_sets(
     rows: NDArray[np.float64],
     starts: NDArray[np.intp],
@@ -96,7 +96,7 @@ def _order_sets(
             blocks[final, :, lane] = blocks[final, :, 0]
 
 
-@helper
+@entry
 def _fill_pairs(
     blocks: NDArray[np.float64],
     bounds: NDArray[np.intp],

@@ -1,4 +1,8 @@
-"""Compiled twin of :mod:`polytomy.routines.divergence.reference`: the same steps as loops."""
+"""Compiled twin of :mod:`polytomy.routines.divergence.reference`: the same steps as loops.
+
+Loops over classes are written out: expressions of whole arrays, masks and slices compute the same,
+but take five times as long to compile.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +25,7 @@ from polytomy.routines.divergence.reference import (
     TOLERANCE,
     VANISHED,
 )
-from polytomy.routines.runtime.compiling import helper, read_only
+from polytomy.routines.runtime.compiling import entry, helper, read_only
 from polytomy.routines.runtime.threads import run_in_blocks
 
 __all__ = ["minimise_divergence"]
@@ -66,7 +70,7 @@ def _cost_of_iteration(matrix: NDArray[np.int8]) -> float:
     return float(5 * n_members.sum() + (n_members**2).sum() / 2 + matrix.shape[1] ** 3 / 3)
 
 
-@helper
+@entry
 def _minimise_samples(
     matrix: NDArray[np.int8],
     decisions: Floats,
@@ -77,24 +81,36 @@ def _minimise_samples(
     end: int,
     stop: NDArray[np.int64],
 ) -> None:
+    n_rows, n_classes = matrix.shape
     members, bounds = _list_sides(matrix)
+    answers = _Answers(members, bounds, np.empty((n_rows, 2)), np.empty((n_rows, 2)))
+    starts, values = np.empty((n_classes + 1, n_classes)), np.empty(n_classes)
     for sample in range(begin, end):
         if stop[0] != 0:
             return
-        _solve_sample(members, bounds, decisions[sample], weights, is_convex, probabilities[sample])
-
-
-@helper
-def _solve_sample(
-    members: Indices, bounds: Indices, r: Floats, weights: Floats, is_convex: bool, p: Floats
-) -> None:
-    shares = np.zeros((len(r), 2))
-    for row in range(len(r)):
-        if not np.isnan(r[row]) and weights[row] > 0:
-            shares[row, 0] = weights[row] * ((1 - r[row]) / 2)
-            shares[row, 1] = weights[row] * ((1 + r[row]) / 2)
-    answers = _Answers(members, bounds, shares, np.empty(shares.shape))
-    p[:] = _lowest_minimum(answers, len(p), is_convex)
+        total = 0.0
+        for row in range(n_rows):
+            r, weight = decisions[sample, row], weights[row]
+            is_answered = not np.isnan(r) and weight > 0
+            answers.shares[row, 0] = weight * ((1 - r) / 2) if is_answered else 0.0
+            answers.shares[row, 1] = weight * ((1 + r) / 2) if is_answered else 0.0
+            total += answers.shares[row, 0]
+            total += answers.shares[row, 1]
+        if not is_convex:
+            _fill_lean_starts(answers, starts, values)
+        lowest = np.inf
+        for number in range(1 if is_convex else 1 + min(N_SCREENED, n_classes)):
+            start = starts[n_classes]  # all classes are equally likely
+            if number == 0:
+                for j in range(n_classes):
+                    start[j] = 1 / n_classes
+            else:
+                start = starts[_take_lowest(values)]
+            value = _descend(answers, start)
+            if number == 0 or value < lowest - BETTER * total:
+                lowest = value
+                for j in range(n_classes):
+                    probabilities[sample, j] = start[j]
 
 
 @helper
@@ -115,72 +131,85 @@ def _list_sides(matrix: NDArray[np.int8]) -> Any:
 
 
 @helper
-def _lowest_minimum(answers: Any, n_classes: int, is_convex: bool) -> Any:
-    best, lowest = _descend(answers, np.full(n_classes, 1 / n_classes))
-    if is_convex:
-        return best
-    threshold = BETTER * answers.shares.sum()
-    starts, values = _lean_starts(answers, n_classes)
-    for start in np.argsort(values, kind="mergesort")[:N_SCREENED]:
-        found, value = _descend(answers, starts[start])
-        if value < lowest - threshold:
-            best, lowest = found, value
-    return best
-
-
-@helper
-def _lean_starts(answers: Any, n_classes: int) -> Any:
-    """Return points that favour one class, after the screening steps, and L there."""
+def _fill_lean_starts(answers: Any, starts: Floats, values: Floats) -> None:
+    """Set points that favour one class, after the screening steps, and L there."""
+    n_classes = len(values)
     pull, cost = np.empty(n_classes), np.empty(n_classes)
-    starts = np.empty((n_classes, n_classes))
-    values = np.empty(n_classes)
     for favoured in range(n_classes):
         p = starts[favoured]
-        p[:] = (1 - LEAN) / n_classes
+        for j in range(n_classes):
+            p[j] = (1 - LEAN) / n_classes
         p[favoured] += LEAN
         for _ in range(SCREENING_STEPS):
             _pull_and_cost(answers, p, pull, cost)
             _majorise_minimise(p, pull, cost)
         values[favoured] = _divergence(answers, p)
-    return starts, values
 
 
 @helper
-def _descend(all_answers: Any, start: Floats) -> Any:
-    """Return the minimum reached from a starting point, and L there."""
+def _take_lowest(values: Floats) -> int:
+    """Return the place of the least value, the first of several, and mark it as taken by NaN."""
+    lowest = 0
+    for k in range(1, len(values)):
+        if np.isnan(values[lowest]) or values[k] < values[lowest]:
+            lowest = k
+    values[lowest] = np.nan
+    return lowest
+
+
+@helper
+def _descend(all_answers: Any, p: Floats) -> float:
+    """Move p to the minimum that is reached from there, and return L there."""
     members, bounds, shares, masses = all_answers
     answers = _Answers(members, bounds, shares.copy(), masses)
-    n_classes = len(start)
-    p = start.copy()
+    n_classes = len(p)
     pull, cost, excess = np.empty(n_classes), np.empty(n_classes), np.empty(n_classes)
     step, moved = np.empty(n_classes), np.empty(n_classes)
     curvature = np.empty((n_classes, n_classes))
-    gone = np.zeros(n_classes, np.bool_)
     n_gone = 0
     set_aside = 0.0
     for _ in range(MAX_ITERATIONS):
         _pull_and_cost(answers, p, pull, cost)
         _majorise_minimise(p, pull, cost)
         _pull_and_cost(answers, p, pull, cost)
+        n_going, largest, slope = 0, 0.0, 0.0
         for j in range(n_classes):
             excess[j] = (cost[j] - pull[j]) / cost[j] if cost[j] > 0 else 0.0
-            gone[j] = p[j] == 0 or (p[j] <= VANISHED and excess[j] > TOLERANCE)
-        if gone.sum() > n_gone:
-            n_gone = gone.sum()
+            n_going += _is_gone(p[j], excess[j])
+            largest = max(largest, abs(excess[j]))
+        if n_going > n_gone:
+            n_gone = n_going
             set_aside += _divergence(answers, p)
-            p[gone] = 0.0
-            p /= p.sum()
+            for j in range(n_classes):
+                if _is_gone(p[j], excess[j]):
+                    p[j] = 0.0
+            _normalise(p)
             _drop_one_sided(answers, p)
             set_aside -= _divergence(answers, p)
             continue
         _newton_step(answers, p, cost, excess, curvature, step)
-        if np.abs(excess).max() <= TOLERANCE:
+        if largest <= TOLERANCE:
             value = set_aside + _divergence(answers, p)
             _take_last_step(p, step)
-            return p, value
-        slope = np.sum(p * (cost - pull) * step)
+            return value
+        for j in range(n_classes):
+            slope += p[j] * (cost[j] - pull[j]) * step[j]
         _search_along(answers, p, step, slope, moved)
-    return p, set_aside + _divergence(answers, p)
+    return set_aside + _divergence(answers, p)
+
+
+@helper
+def _is_gone(p: float, excess: float) -> bool:
+    return p == 0 or (p <= VANISHED and excess > TOLERANCE)
+
+
+@helper
+def _normalise(p: Floats) -> None:
+    total = 0.0
+    for j in range(len(p)):
+        total += p[j]
+    for j in range(len(p)):
+        p[j] /= total
 
 
 @helper
@@ -201,7 +230,8 @@ def _drop_one_sided(answers: Any, p: Floats) -> None:
     for row in range(len(answers.bounds)):
         # The masses of a row that was left out before are not known; it stays left out.
         if answers.masses[row, 0] == 0 or answers.masses[row, 1] == 0:
-            answers.shares[row] = 0.0
+            answers.shares[row, 0] = 0.0
+            answers.shares[row, 1] = 0.0
 
 
 @helper
@@ -223,8 +253,9 @@ def _divergence(answers: Any, p: Floats) -> float:
 def _pull_and_cost(answers: Any, p: Floats, pull: Floats, cost: Floats) -> None:
     _weigh_sides(answers, p)
     members, bounds, shares, masses = answers
-    pull[:] = 0.0
-    cost[:] = 0.0
+    for j in range(len(p)):
+        pull[j] = 0.0
+        cost[j] = 0.0
     for row in range(len(bounds)):
         weight = shares[row, 0] + shares[row, 1]
         if weight == 0:
@@ -232,7 +263,8 @@ def _pull_and_cost(answers: Any, p: Floats, pull: Floats, cost: Floats) -> None:
         row_cost = _ratio(weight, masses[row, 0] + masses[row, 1])
         for side in range(2):
             row_pull = _ratio(shares[row, side], masses[row, side])
-            for member in members[bounds[row, side] : bounds[row, side + 1]]:
+            for at in range(bounds[row, side], bounds[row, side + 1]):
+                member = members[at]
                 if p[member] > 0:
                     pull[member] += row_pull
                     cost[member] += row_cost
@@ -248,7 +280,7 @@ def _majorise_minimise(p: Floats, pull: Floats, cost: Floats) -> None:
     for j in range(len(p)):
         if cost[j] > 0:
             p[j] *= pull[j] / cost[j]
-    p /= p.sum()
+    _normalise(p)
 
 
 @helper
@@ -272,7 +304,8 @@ def _newton_step(
             for j in range(n_classes):
                 step[j] = scale[j] * step[j] / p[j] if p[j] > 0 else 0.0
             return
-    step[:] = 0.0
+    for j in range(n_classes):
+        step[j] = 0.0
 
 
 @helper
@@ -282,8 +315,11 @@ def _fill_curvature(answers: Any, p: Floats, use_information: bool, curvature: F
     The masses of the sides must be those at p.
     """
     members, bounds, shares, masses = answers
-    curvature[:] = 0.0
-    n_present = np.sum(p > 0)
+    n_classes, n_present = len(p), 0
+    for j in range(n_classes):
+        n_present += p[j] > 0
+        for k in range(j, n_classes):
+            curvature[j, k] = 0.0
     fixing = 0.0
     for row in range(len(bounds)):
         weight = shares[row, 0] + shares[row, 1]
@@ -297,20 +333,21 @@ def _fill_curvature(answers: Any, p: Floats, use_information: bool, curvature: F
                 amount = _ratio(_ratio(weight, mass), total)
             else:
                 amount = _ratio(_ratio(shares[row, side], mass), mass)
-            one_side = members[bounds[row, side] : bounds[row, side + 1]]
-            for a in range(len(one_side)):
-                n_here += p[one_side[a]] > 0
-                for b in range(a, len(one_side)):
-                    curvature[one_side[a], one_side[b]] += amount
+            last = bounds[row, side + 1]
+            for a in range(bounds[row, side], last):
+                n_here += p[members[a]] > 0
+                for b in range(a, last):
+                    curvature[members[a], members[b]] += amount
         if use_information or n_here < n_present:
             fixing += weight
             amount = _ratio(_ratio(weight, total), total)
-            both_sides = members[bounds[row, 0] : bounds[row, 2]]
-            for j in both_sides:
-                for k in both_sides:
-                    if j <= k:
-                        curvature[j, k] -= amount
-    curvature += fixing
+            for a in range(bounds[row, 0], bounds[row, 2]):
+                for b in range(bounds[row, 0], bounds[row, 2]):
+                    if members[a] <= members[b]:
+                        curvature[members[a], members[b]] -= amount
+    for j in range(n_classes):
+        for k in range(j, n_classes):
+            curvature[j, k] += fixing
 
 
 @helper
@@ -342,15 +379,19 @@ def _solve_positive_definite(upper: Floats, target: Floats) -> bool:
 def _search_along(answers: Any, p: Floats, step: Floats, slope: float, moved: Floats) -> None:
     """Move p to the first point at 1, 1/2, 1/4, … of the step that is low enough."""
     value = _divergence(answers, p)
-    slack = ROUNDING * (answers.shares.sum() + abs(value))
+    total = 0.0
+    for row in range(len(answers.shares)):
+        total += answers.shares[row, 0] + answers.shares[row, 1]
+    slack = ROUNDING * (total + abs(value))
     fraction = 1.0
     for _ in range(MAX_HALVINGS):
         for j in range(len(p)):
             moved[j] = p[j] * max(1 + fraction * step[j], LEAST_FACTOR)
-        moved /= moved.sum()
+        _normalise(moved)
         limit = value + SUFFICIENT_DECREASE * fraction * slope + slack
         if _divergence(answers, moved) <= limit:
-            p[:] = moved
+            for j in range(len(p)):
+                p[j] = moved[j]
             return
         fraction /= 2
 
@@ -360,4 +401,4 @@ def _take_last_step(p: Floats, step: Floats) -> None:
     for j in range(len(p)):
         is_falling = step[j] < -0.5 and p[j] < TOLERANCE
         p[j] = 0.0 if is_falling else p[j] * max(1 + step[j], 0.0)
-    p /= p.sum()
+    _normalise(p)

@@ -26,7 +26,7 @@ from polytomy.routines.kernel_rows.reference import (
     TAYLOR,
     RowMaker,
 )
-from polytomy.routines.runtime.compiling import helper
+from polytomy.routines.runtime.compiling import entry, helper
 from polytomy.routines.runtime.threads import run_aside
 
 __all__ = [
@@ -85,11 +85,11 @@ class KernelRows(NamedTuple):
 
 def kernel_values(entries: Doubles, form: int, gamma: float, degree: int, coef0: float) -> Any:
     """Return the kernel values of entries of the matrix."""
-    arguments = entries, form, gamma, degree, coef0
+    arguments = entries, form, float(gamma), int(degree), float(coef0)
     return run_aside(_kernel_values, *arguments, cost=_COST_OF_VALUE * len(entries))
 
 
-@helper
+@entry
 def _kernel_values(
     entries: Doubles, form: int, gamma: float, degree: int, coef0: float, stop: Flag
 ) -> Any:
@@ -121,9 +121,9 @@ def store_products(
         row_squares,
         column_squares,
         form,
-        gamma,
-        degree,
-        coef0,
+        float(gamma),
+        int(degree),
+        float(coef0),
         holds_kernel_values,
         matrix,
         first_row,
@@ -132,7 +132,7 @@ def store_products(
     )
 
 
-@helper
+@entry
 def _store_products(
     products: Doubles,
     row_squares: Doubles,

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polytomy.routines.one_vs_rest.reference import MAX_ITERATIONS, ROUNDING
-from polytomy.routines.runtime.compiling import helper, read_only
+from polytomy.routines.runtime.compiling import entry, read_only
 from polytomy.routines.runtime.threads import run_in_blocks
 
 __all__ = ["minimise_one_vs_rest"]
@@ -27,7 +27,7 @@ def minimise_one_vs_rest(answers: Floats, weights: Floats) -> Floats:
     return probabilities
 
 
-@helper
+@entry
 def _minimise_samples(
     answers: Floats,
     weights: Floats,

@@ -2,7 +2,8 @@
 
 The routine `name` of the subject `s` is the function `name` of both `routines/s/reference` and
 `routines/s/compiled`. The compiled module is imported when one of its routines is first called, and
-not earlier, because importing Numba takes most of a second.
+not earlier, because importing Numba takes most of a second. While a routine is not compiled, its
+twin may stand in for it (:mod:`polytomy.routines.runtime.stand_ins`).
 
 The environment variable POLYTOMY_ROUTINES forces one side: `reference` or `compiled`. If it is not
 set and Numba fails (it is not installed, cannot write its cache, …), a RoutineWarning says so once
@@ -17,13 +18,27 @@ import importlib
 import os
 import warnings
 from collections.abc import Callable
+from contextlib import suppress
 from types import ModuleType
 from typing import Any
 
 from polytomy.errors import ArgumentError, RoutineWarning
+from polytomy.routines.runtime.stand_ins import (
+    Budgets,
+    NotCompiled,
+    OverBudget,
+    find_stand_in,
+    without_compiling,
+)
 from polytomy.routines.runtime.threads import RoutineFailure, run_aside
 
-__all__ = ["ENVIRONMENT_VARIABLE", "prefers_compiled", "routine"]
+__all__ = [
+    "ENVIRONMENT_VARIABLE",
+    "compiled_routine",
+    "explain_cause",
+    "prefers_compiled",
+    "routine",
+]
 
 ENVIRONMENT_VARIABLE = "POLYTOMY_ROUTINES"
 
@@ -54,6 +69,7 @@ class _CompiledSide:
 
 
 _compiled_side = _CompiledSide()
+_budgets = Budgets()
 _imported: dict[str, ModuleType] = {}
 
 
@@ -84,6 +100,12 @@ def routine(name: str, subject: str) -> Routine:
     return _compiled_or(reference, name, subject, is_forced=_forced_side() == "compiled")
 
 
+def compiled_routine(name: str, subject: str) -> Routine:
+    """Return the compiled routine of that name, which raises RoutineFailure where Numba fails."""
+    compiled: Routine = getattr(_compiled_twin(subject), name)
+    return compiled
+
+
 def prefers_compiled() -> bool:
     """Return whether routines are the compiled ones, as far as is known yet."""
     side = _forced_side()
@@ -109,19 +131,34 @@ def _twin(side: str, subject: str) -> ModuleType:
 def _compiled_or(reference: Routine, name: str, subject: str, *, is_forced: bool) -> Routine:
     """Return a function that runs the compiled routine, or the reference where Numba fails."""
 
+    stand_in = None if is_forced else find_stand_in(name, subject)
+
     def run(*arguments: Any) -> Any:
         try:
-            return getattr(_compiled_twin(subject), name)(*arguments)
+            compiled = compiled_routine(name, subject)
+            if stand_in is not None:
+                with suppress(OverBudget):
+                    try:
+                        with without_compiling():
+                            return compiled(*arguments)
+                    except NotCompiled:
+                        key = f"{subject}.{name}"
+                        return _budgets.answer(key, stand_in, reference, arguments)
+            return compiled(*arguments)
         except RoutineFailure as failure:
-            error = failure.__cause__
-            assert error is not None
-            if is_forced:
-                raise error from None
-            first_line = (str(error).strip() or "no message").splitlines()[0]
-            _compiled_side.give_up(f"{type(error).__name__}: {first_line}")
+            if is_forced and failure.__cause__ is not None:
+                raise failure.__cause__ from None
+            _compiled_side.give_up(explain_cause(failure))
         return reference(*arguments)
 
     return run
+
+
+def explain_cause(failure: RoutineFailure) -> str:
+    """Return the type and the first line of the error that made a routine fail."""
+    error = failure.__cause__
+    first_line = (str(error).strip() or "no message").splitlines()[0]
+    return f"{type(error).__name__}: {first_line}"
 
 
 def _compiled_twin(subject: str) -> ModuleType:

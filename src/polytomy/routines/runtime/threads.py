@@ -24,6 +24,8 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from polytomy.routines.runtime.stand_ins import NotCompiled, is_compiling_allowed
+
 __all__ = ["RoutineFailure", "count_threads", "run_aside", "run_in_blocks", "run_tasks"]
 
 _Result = TypeVar("_Result")
@@ -104,6 +106,9 @@ def run_in_blocks(
     if n_threads == 1 or hasattr(_thread, "stop"):
         run_aside(function, *arguments, 0, n_samples, cost=work)
         return
+    if not is_compiling_allowed():
+        # An empty block first, to find out whether it is compiled before a block writes anything.
+        run_aside(function, *arguments, 0, 0, cost=0.0)
     n_blocks = int(min(n_threads * _BLOCKS_PER_THREAD, n_units, max(1, work // _WORTH_A_BLOCK)))
     bounds = [
         min(n_samples, multiple * (block * n_units // n_blocks)) for block in range(n_blocks + 1)
@@ -224,7 +229,7 @@ def _call(function: Callable[..., Any], *arguments: Any) -> Any:
     """Call a compiled function, which may have to be compiled first, and note that it works."""
     try:
         result = function(*arguments)
-    except (MemoryError, RoutineFailure):
+    except (MemoryError, NotCompiled, RoutineFailure):
         raise
     except Exception as error:
         raise RoutineFailure(str(error)) from error

@@ -24,7 +24,7 @@ from polytomy.routines.kernel_rows.compiled import (
     row_in,
 )
 from polytomy.routines.kernel_rows.reference import RowMaker
-from polytomy.routines.runtime.compiling import helper
+from polytomy.routines.runtime.compiling import entry, helper
 from polytomy.routines.runtime.threads import run_aside
 from polytomy.routines.smo.reference import (
     COMPACTING_FRACTION,
@@ -79,7 +79,7 @@ def train_machines(
     """Train several machines on the same samples, each with its own bounds and kernel."""
     arguments = (
         *(kernel_values, entries, maker, form, columns, signs, bounds, parameters, diagonals),
-        *(tolerance, most_steps, shrinks, starts_warm, cache),
+        *(float(tolerance), int(most_steps), shrinks, starts_warm, cache),
     )
     # Most small problems take a moment, but no estimate can say which of them do not.
     cost = float(bounds.size) * bounds.shape[1]
@@ -91,7 +91,7 @@ def train_machines(
     return trained
 
 
-@helper
+@entry
 def _train_machines(
     kernel_values: NDArray[np.float32],
     entries: Floats,

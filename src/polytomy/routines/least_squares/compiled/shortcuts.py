@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from polytomy.routines.runtime.compiling import helper, with_read_only_arguments
+from polytomy.routines.runtime.compiling import entry, helper, with_read_only_arguments
 from polytomy.routines.runtime.threads import run_in_blocks
 
 __all__ = ["multiply_down_tree", "project_answers", "regress_isotonic"]
@@ -63,7 +63,7 @@ def _project_products(
         _project_rows(points, start, end, stop)
 
 
-@helper
+@entry
 def _project_rows(points: Floats, first: int, last: int, stop: Flag) -> None:
     """Replace each row by the nearest point of the simplex."""
     n_classes = points.shape[1]
@@ -113,7 +113,7 @@ def regress_isotonic(
     return probabilities
 
 
-@helper
+@entry
 def _regress_rows(
     decisions: Floats,
     classes: Indices,
@@ -179,7 +179,7 @@ def multiply_down_tree(decisions: Floats, children: Indices, order: Indices) -> 
     return probabilities
 
 
-@helper
+@entry
 def _multiply_rows(
     decisions: Floats,
     children: Indices,

@@ -24,7 +24,7 @@ from polytomy.routines.least_squares.compiled.lanes import (
 from polytomy.routines.least_squares.compiled.single import is_stationary, minimise_single
 from polytomy.routines.least_squares.reference import systems as reference_systems
 from polytomy.routines.least_squares.tolerances import UNCHANGED
-from polytomy.routines.runtime.compiling import helper, with_read_only_arguments
+from polytomy.routines.runtime.compiling import entry, helper, with_read_only_arguments
 from polytomy.routines.runtime.threads import run_in_blocks
 
 __all__ = ["couple_pairs", "minimise_on_simplex"]
@@ -113,7 +113,7 @@ class _Rows(NamedTuple):
     shared_gram: Floats  # AᵀA of a strict code, else of shape (0, 0)
 
 
-@helper
+@entry
 def _couple_in_lanes(
     decisions: Floats,
     negative: Indices,
@@ -148,7 +148,7 @@ def _couple_in_lanes(
             write_normalised(lanes.x[:, lane], probabilities[start + lane])
 
 
-@helper
+@entry
 def _couple_singly(
     decisions: Floats,
     negative: Indices,
@@ -178,7 +178,7 @@ def _couple_singly(
         write_normalised(single.x, probabilities[sample])
 
 
-@helper
+@entry
 def _minimise_in_lanes(
     decisions: Floats,
     rows: Any,
@@ -203,7 +203,7 @@ def _minimise_in_lanes(
             write_normalised(lanes.x[:, lane], probabilities[part[lane]])
 
 
-@helper
+@entry
 def _minimise_singly(
     decisions: Floats,
     rows: Any,

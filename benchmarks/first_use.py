@@ -1,0 +1,97 @@
+"""How long does the first `fit` and `predict_proba` take, before anything is compiled?
+
+Each row is a new process: the interpreter starts, imports polytomy, trains `SVC()` with the default
+options and predicts the probabilities of all samples. "first" has an empty cache of machine code,
+"second" uses what the first one has left there, and "warm" has a cache that `polytomy warm-up` has
+filled. The difference is the largest one between a probability and that of the warm process.
+
+    python -m benchmarks first-use
+
+Writes docs/results/first_use.csv.
+"""
+
+from __future__ import annotations
+
+import csv
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+
+DOCS = Path(__file__).parents[1] / "docs"
+
+TASKS = {
+    "iris": ("load_iris", ["one-vs-one"]),
+    "digits": ("load_digits", ["one-vs-one"]),
+    "digits, five schemes": (
+        "load_digits",
+        ["one-vs-one", "one-vs-rest", "tree", "adjacent", "random"],
+    ),
+}
+
+PROGRAM = """
+import sys
+import numpy as np
+import polytomy as pt
+from sklearn import datasets
+from sklearn.svm import SVC
+X, y = getattr(datasets, sys.argv[1])(return_X_y=True)
+found = []
+for scheme in sys.argv[3:]:
+    classifier = pt.PolytomyClassifier(SVC(), scheme, random_state=0)
+    found.append(classifier.fit(X, y).predict_proba(X))
+np.save(sys.argv[2], found)
+"""
+
+
+def run(words: list[str], cache: str) -> float:
+    """Return the seconds that a process takes."""
+    environment = {**os.environ, "NUMBA_CACHE_DIR": cache}
+    environment.pop("POLYTOMY_ROUTINES", None)
+    started = time.perf_counter()
+    subprocess.run([sys.executable, *words], env=environment, check=True, capture_output=True)
+    return time.perf_counter() - started
+
+
+def measure(task: str, cache: str, answers: Path) -> tuple[float, np.ndarray]:
+    loader, schemes = TASKS[task]
+    seconds = run(["-c", PROGRAM, loader, str(answers), *schemes], cache)
+    return seconds, np.load(answers)
+
+
+def main() -> None:
+    rows = []
+    print(f"{'':24}{'first':>9}{'second':>9}{'warm':>9}{'difference':>13}")
+    with tempfile.TemporaryDirectory() as folder:
+        warm_cache, answers = str(Path(folder, "warm")), Path(folder, "answers.npy")
+        warm_up_seconds = run(["-m", "polytomy", "warm-up"], warm_cache)
+        for number, task in enumerate(TASKS):
+            cache = str(Path(folder, str(number)))
+            first, found = measure(task, cache, answers)
+            second, found_again = measure(task, cache, answers)
+            warm, expected = measure(task, warm_cache, answers)
+            difference = max(np.abs(each - expected).max() for each in (found, found_again))
+            rows.append(
+                {
+                    "task": task,
+                    "first_seconds": round(first, 2),
+                    "second_seconds": round(second, 2),
+                    "warm_seconds": round(warm, 2),
+                    "difference": float(f"{difference:.1e}"),
+                }
+            )
+            print(f"{task:24}{first:8.1f}s{second:8.1f}s{warm:8.1f}s{difference:13.0e}", flush=True)
+    print(f"polytomy warm-up{warm_up_seconds:16.1f}s")
+    rows.append({"task": "polytomy warm-up", "first_seconds": round(warm_up_seconds, 2)})
+    with (DOCS / "results" / "first_use.csv").open("w", newline="") as file:
+        writer = csv.DictWriter(file, rows[0])
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,40 @@
+"""All routines can be compiled ahead of their first use."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import polytomy as pt
+from polytomy.routines.examples import examples
+from polytomy.routines.runtime.compiling import count_compiled
+
+
+def test_every_routine_is_reported_and_then_ready():
+    reports = []
+    done = pt.warm_up(reports.append)
+    names = {name for _, name, _ in examples()}
+    assert {report.routine for report in reports[:-1]} == names
+    assert [report.n_done for report in reports] == list(range(done.n_routines + 1))
+    assert {report.n_routines for report in reports} == {done.n_routines} == {len(names)}
+    assert reports[-1].routine == ""
+    assert any(Path(done.folder).glob("**/*.nbi"))
+
+
+def test_the_second_time_nothing_is_compiled():
+    pt.warm_up()
+    before = count_compiled()
+    assert pt.warm_up().n_compiled == before
+    assert count_compiled() == before
+
+
+def test_a_folder_that_cannot_be_written_is_an_error(tmp_path, monkeypatch):
+    file = tmp_path / "file"
+    file.touch()
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(file / "folder"))
+    with pytest.raises(pt.PolytomyError) as error:
+        pt.warm_up()
+    assert str(error.value).startswith(
+        f"NUMBA_CACHE_DIR is {file / 'folder'}, which cannot be written (Not a directory). Set it"
+    )

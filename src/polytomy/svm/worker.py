@@ -20,7 +20,7 @@ from polytomy.calibration.calibrators import Calibrator
 from polytomy.calibration.folds import CannotCalibrateError, fold_masks
 from polytomy.calibration.option import make_calibrator
 from polytomy.routines.runtime.dispatch import routine
-from polytomy.routines.smo.reference import FEW_SAMPLES
+from polytomy.routines.smo.reference import FEW_SAMPLES, FROM_FIRST_RUN, FROM_ZERO
 from polytomy.svm.kernel_finder import KernelFinder
 from polytomy.svm.kernel_functions import KernelFunction
 from polytomy.svm.kernel_matrix import Matrix, diagonal_of, entry_form
@@ -181,7 +181,7 @@ class Worker:
             svc.max_iter,
             bool(svc.shrinking),
             # An indefinite kernel has several solutions; which one is found depends on the start.
-            svc.kernel != "sigmoid",
+            FROM_ZERO if svc.kernel == "sigmoid" else FROM_FIRST_RUN,
             self._cache(problem.n_samples),
         )
         by_sample = np.empty_like(values)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from polytomy.composition import SchemeArgument, Solver, gives_probabilities
@@ -18,11 +19,24 @@ _SOLVED_TWICE = ("one-vs-rest", "orthogonal")
 
 
 class Candidate(NamedTuple):
-    """A scheme, in any form that the parameter ``scheme`` takes, and a solver."""
+    """A scheme and a solver; in a search over a grid, also parameters of the estimator.
+
+    Attributes
+    ----------
+    name : str
+    scheme : in any form that the parameter ``scheme`` takes
+    solver : name of a method, or function of (scheme, decisions)
+    params : parameters of the estimator, under the names that the grid uses
+    estimator : the estimator with these parameters; None without a grid
+    scheme_name : the name without the parameters
+    """
 
     name: str
     scheme: SchemeArgument
     solver: Solver = "least-squares"
+    params: Mapping[str, Any] = MappingProxyType({})
+    estimator: Any = None
+    scheme_name: str = ""
 
     @property
     def gives_probabilities(self) -> bool:

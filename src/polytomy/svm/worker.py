@@ -27,7 +27,7 @@ from polytomy.svm.kernel_matrix import Matrix, diagonal_of, entry_form
 from polytomy.svm.memory import CACHE_BYTES
 from polytomy.svm.suitability import UnsuitableError, check_range
 
-__all__ = ["Machine", "MachineData", "Worker"]
+__all__ = ["Machine", "MachineData", "Worker", "coefficient_bounds"]
 
 _Floats = NDArray[np.float64]
 
@@ -174,7 +174,7 @@ class Worker:
             place[order],
             -problem.targets[order].astype(np.float64),
             # In one memory order whatever the shape, or there are two of them to be compiled.
-            np.ascontiguousarray(_bounds(svc, problem, parts, weight)[:, order]),
+            np.ascontiguousarray(coefficient_bounds(svc, problem, parts, weight)[:, order]),
             np.array([each.code[1:] for each in kernels], dtype=np.float64),
             np.array([diagonal_of(self.matrix, each, place[order]) for each in kernels]),
             svc.tol,
@@ -258,7 +258,7 @@ class Worker:
         return cache if len(cache) >= 2 * n_samples else np.empty(2 * n_samples, dtype=np.float32)
 
 
-def _bounds(
+def coefficient_bounds(
     svc: SVC, problem: BinaryProblem, parts: NDArray[np.bool_], weight: _Floats | None
 ) -> _Floats:
     """Return the largest coefficient of each sample of the problem in each of its parts."""

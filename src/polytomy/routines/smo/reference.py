@@ -207,8 +207,8 @@ def _start_from_multiple(
 ) -> None:
     """Start from the feasible multiple of another run's solution that has the least dual.
 
-    The dual of s·b is s²q/2 − s·l with l = Σ y_t b_t and q = b·Kb, least at s = l/q. A solution that
-    meets no bound has l = q, so it is kept as it is. One whose coefficients are all at their bounds
+    The dual of s·b is s²q/2 − s·l with l = Σ y_t b_t and q = b·Kb, least at s = l/q. A solution
+    that meets no bound has l = q, so it is kept as it is. One with all coefficients at their bounds
     stays at the bounds. The gradient takes no kernel values: K(s·b) − y = s·(g + y) − y.
     """
     is_support = coefficients != 0

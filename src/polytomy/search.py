@@ -259,7 +259,7 @@ class SchemeSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
         )
         winner = choose_runner(race)
         self.best_candidate_ = winner.candidate
-        self.best_params_ = dict(winner.candidate.params)
+        self.best_params_ = dict(winner.candidate.params or {})
         self.n_folds_, self.n_splits_ = race.n_folds, len(folds)
         self.cv_results_ = tabulate_race(race, winner)
         self.best_index_ = race.runners.index(winner)

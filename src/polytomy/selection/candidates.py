@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from polytomy.composition import SchemeArgument, Solver, gives_probabilities
@@ -26,7 +25,7 @@ class Candidate(NamedTuple):
     name : str
     scheme : in any form that the parameter ``scheme`` takes
     solver : name of a method, or function of (scheme, decisions)
-    params : parameters of the estimator, under the names that the grid uses
+    params : parameters of the estimator, under the names that the grid uses; None without a grid
     estimator : the estimator with these parameters; None without a grid
     scheme_name : the name without the parameters
     """
@@ -34,7 +33,7 @@ class Candidate(NamedTuple):
     name: str
     scheme: SchemeArgument
     solver: Solver = "least-squares"
-    params: Mapping[str, Any] = MappingProxyType({})
+    params: Mapping[str, Any] | None = None
     estimator: Any = None
     scheme_name: str = ""
 

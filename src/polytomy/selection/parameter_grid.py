@@ -96,7 +96,7 @@ def describe_params(params: Mapping[str, Any]) -> str:
     >>> describe_params({"C": 10, "gamma": np.float64(0.1), "kernel": "rbf"})
     'C=10 gamma=0.1 kernel=rbf'
     """
-    return " ".join(f"{name}={print_value(value) or value!r}" for name, value in params.items())
+    return " ".join(f"{name}={print_value(value) or repr(value)}" for name, value in params.items())
 
 
 def _check_name(name: Any, known: Mapping[str, Any], estimator: Any) -> None:

@@ -74,7 +74,7 @@ def _scikit_learn_columns(race: Race, best: Runner) -> dict[str, Any]:
         "mean_score_time": np.array([_mean_or_nan(each.predict_seconds) for each in runners]),
         "std_score_time": _population_std([each.predict_seconds for each in runners]),
     }
-    params = [dict(each.candidate.params) for each in runners]
+    params = [dict(each.candidate.params or {}) for each in runners]
     for name in sorted({name for each in params for name in each}):
         columns[f"param_{name}"] = _masked([(name in each, each.get(name)) for each in params])
     columns["params"] = params

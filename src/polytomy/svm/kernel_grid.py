@@ -180,12 +180,15 @@ class KernelGrid:
         return kernel
 
     def _matrix_of(self, kernel: KernelFunction) -> WholeMatrix:
-        if kernel not in self._matrices:
+        """Return the matrix of a kernel, and keep those that were used last."""
+        matrix = self._matrices.pop(kernel, None)
+        if matrix is None:
             while len(self._matrices) >= self._n_kept:
                 del self._matrices[next(iter(self._matrices))]
             n_threads = int(effective_n_jobs(self.n_jobs))
-            self._matrices[kernel] = WholeMatrix(self._numbers, kernel.kind, kernel, n_threads)
-        return self._matrices[kernel]
+            matrix = WholeMatrix(self._numbers, kernel.kind, kernel, n_threads)
+        self._matrices[kernel] = matrix
+        return matrix
 
     def _score(
         self,

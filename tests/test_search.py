@@ -38,9 +38,22 @@ def iris():
         SchemeSearchCV(GaussianNB(), CANDIDATES, cv=2),
         SchemeSearchCV(PolytomyClassifier(GaussianNB(), final_calibration=None), CANDIDATES, cv=2),
         SchemeSearchCV(SVC(), ["tree"], cv=2),
+        SchemeSearchCV(
+            SVC(gamma=0.1),
+            [("one-vs-one", "hamming")],
+            cv=2,
+            scoring="accuracy",
+            param_grid={"C": [0.5, 2.0]},
+        ),
     ],
     expected_failed_checks=lambda search: (
         {
+            "check_sample_weight_equivalence_on_dense_data": "folds are dealt by rows, not by "
+            "weights.",
+            "check_sample_weight_equivalence_on_sparse_data": "As above.",
+        }
+        if search.param_grid
+        else {
             "check_sample_weight_equivalence_on_dense_data": "gamma='scale' ignores weights.",
             "check_sample_weight_equivalence_on_sparse_data": "As above.",
         }
@@ -176,6 +189,8 @@ def test_a_verbose_search_reports_each_fold(iris, capsys):
         ({"candidates": {"mine": "m {setosa"}}, "^candidates has 'mine': scheme:1:"),
         ({"candidates": {"mine": [[1, 2, 1]]}}, "^candidates has 'mine': "),
         ({"cv": 1}, "cv=1 must be"),
+        ({"drop_losers": "no"}, "drop_losers must be True or False; got 'no'"),
+        ({"param_grid": {"var_smooth": [1]}}, r"""mean "var_smoothing"\?"""),
         ({"final_calibration": "bais"}, 'final_calibration="bais" is not known.*"bias"\\?'),
     ],
 )
@@ -231,9 +246,20 @@ def test_a_second_fit_forgets_the_first(iris):
     assert not hasattr(search, "best_estimator_")
 
 
+def test_a_search_has_no_probabilities_if_no_candidate_can_give_any():
+    votes = SchemeSearchCV(SVC(), [("one-vs-one", "hamming"), ("tree", "voting")])
+    assert not hasattr(votes, "predict_proba")
+    with pytest.raises(AttributeError, match="no candidate's solver gives probabilities"):
+        _ = votes.predict_proba
+    mixed = SchemeSearchCV(SVC(), [("one-vs-one", "hamming"), "tree"])
+    assert hasattr(mixed, "predict_proba")
+    assert hasattr(SchemeSearchCV(), "predict_proba")
+
+
 def test_a_search_says_why_its_winner_has_no_probabilities(iris):
-    candidates = [("one-vs-one", "voting")]
-    search = SchemeSearchCV(LogisticRegression(), candidates, scoring="accuracy", cv=2)
+    # The tree is cheaper, and as good.
+    candidates = [("tree", "voting"), ("one-vs-one", "least-squares")]
+    search = SchemeSearchCV(GaussianNB(), candidates, scoring="accuracy", cv=2, random_state=0)
     assert hasattr(search, "predict_proba")  # not decided yet
     search.fit(*iris)
     with pytest.raises(AttributeError, match='the chosen solver, "voting", gives scores'):
@@ -342,6 +368,28 @@ def test_losers_of_a_grid_are_dropped_and_the_rest_have_the_same_scores(digits):
             racing.cv_results_[name][is_there], whole.cv_results_[name][is_there], atol=1e-12
         )
     assert racing.best_params_ == whole.best_params_
+
+
+def test_a_verbose_search_over_a_grid_reports_each_fold(digits, capsys):
+    X, y = digits
+    search = SchemeSearchCV(
+        SVC(), VOTES, param_grid={"C": [1e-3, 1.0]}, scoring="accuracy", cv=2, verbose=1
+    ).fit(X, y)
+    assert "fold 1: 2 of 2 candidates left, best one-vs-one, hamming, C=1.0" in (
+        capsys.readouterr().err
+    )
+    assert search.n_folds_ >= 1
+
+
+@pytest.mark.parametrize("n_classes", [1, 2])
+def test_a_grid_needs_no_more_than_one_class(digits, n_classes):
+    X, y = digits
+    X, y = X[y < n_classes], y[y < n_classes]
+    search = SchemeSearchCV(
+        SVC(), VOTES, param_grid={"C": [1.0, 5.0]}, scoring="accuracy", cv=2, drop_losers=False
+    ).fit(X, y)
+    assert search.best_params_ == {"C": 1.0}
+    assert search.score(X, y) == 1.0
 
 
 def test_the_winner_of_a_grid_is_trained_with_its_parameters(digits):

@@ -83,11 +83,15 @@ _RESULTS = (
 
 
 def _why_no_probabilities(search: SchemeSearchCV) -> str:
-    """Return why the chosen classifier has no probabilities; nothing before it is chosen."""
+    """Return why the chosen classifier has no probabilities, or why no candidate would have any."""
     try:
         winner = search.best_estimator_
     except AttributeError:
-        return ""
+        if isinstance(search.candidates, str):  # the default ones have
+            return ""
+        candidates = candidates_from(search.candidates, 3, search._classifier().solver)
+        has_any = any(each.gives_probabilities for each in candidates)
+        return "" if has_any else "no candidate's solver gives probabilities. Use predict."
     solver = winner.composition_.solver
     if gives_probabilities(solver):
         return ""

@@ -87,6 +87,18 @@ def test_gamma_scale_is_that_of_the_rows_that_are_trained_on():
     np.testing.assert_allclose(found.values[0], expected, rtol=0, atol=2e-3)
 
 
+def test_rows_may_be_repeated_as_in_a_bootstrap():
+    X, classes, rows, held_out = fold()
+    drawn = np.sort(np.random.default_rng(3).choice(rows, len(X)))  # as many as the data has
+    svcs = [SVC(C=C, gamma=0.05, tol=1e-6) for C in (1.0, 10.0)]
+    found = KernelGrid(X, classes).score_held_out(
+        svcs, problems_of(classes[drawn]), drawn, held_out
+    )
+    for svc, values in zip(svcs, found.values, strict=True):
+        expected = fitted_alone(svc, X, classes, drawn, held_out)
+        np.testing.assert_allclose(values, expected, rtol=0, atol=2e-3)
+
+
 def test_weights_multiply_c_and_rows_without_weight_do_not_count():
     X, classes, rows, held_out = fold()
     weight = np.random.default_rng(1).uniform(0.2, 3.0, len(X))

@@ -1,5 +1,6 @@
 """SchemeSearchCV as a user meets it: results, the winner, weights and groups, errors."""
 
+import pickle
 import sys
 import warnings
 
@@ -7,11 +8,13 @@ import numpy as np
 import pytest
 from sklearn import config_context
 from sklearn.base import clone
-from sklearn.datasets import load_iris
+from sklearn.datasets import load_digits, load_iris
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GroupKFold, cross_val_score
+from sklearn.model_selection import GridSearchCV, GroupKFold, StratifiedKFold, cross_val_score
 from sklearn.naive_bayes import GaussianNB
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -35,9 +38,22 @@ def iris():
         SchemeSearchCV(GaussianNB(), CANDIDATES, cv=2),
         SchemeSearchCV(PolytomyClassifier(GaussianNB(), final_calibration=None), CANDIDATES, cv=2),
         SchemeSearchCV(SVC(), ["tree"], cv=2),
+        SchemeSearchCV(
+            SVC(gamma=0.1),
+            [("one-vs-one", "hamming")],
+            cv=2,
+            scoring="accuracy",
+            param_grid={"C": [0.5, 2.0]},
+        ),
     ],
     expected_failed_checks=lambda search: (
         {
+            "check_sample_weight_equivalence_on_dense_data": "folds are dealt by rows, not by "
+            "weights.",
+            "check_sample_weight_equivalence_on_sparse_data": "As above.",
+        }
+        if search.param_grid
+        else {
             "check_sample_weight_equivalence_on_dense_data": "gamma='scale' ignores weights.",
             "check_sample_weight_equivalence_on_sparse_data": "As above.",
         }
@@ -173,6 +189,8 @@ def test_a_verbose_search_reports_each_fold(iris, capsys):
         ({"candidates": {"mine": "m {setosa"}}, "^candidates has 'mine': scheme:1:"),
         ({"candidates": {"mine": [[1, 2, 1]]}}, "^candidates has 'mine': "),
         ({"cv": 1}, "cv=1 must be"),
+        ({"drop_losers": "no"}, "drop_losers must be True or False; got 'no'"),
+        ({"param_grid": {"var_smooth": [1]}}, r"""mean "var_smoothing"\?"""),
         ({"final_calibration": "bais"}, 'final_calibration="bais" is not known.*"bias"\\?'),
     ],
 )
@@ -228,9 +246,20 @@ def test_a_second_fit_forgets_the_first(iris):
     assert not hasattr(search, "best_estimator_")
 
 
+def test_a_search_has_no_probabilities_if_no_candidate_can_give_any():
+    votes = SchemeSearchCV(SVC(), [("one-vs-one", "hamming"), ("tree", "voting")])
+    assert not hasattr(votes, "predict_proba")
+    with pytest.raises(AttributeError, match="no candidate's solver gives probabilities"):
+        _ = votes.predict_proba
+    mixed = SchemeSearchCV(SVC(), [("one-vs-one", "hamming"), "tree"])
+    assert hasattr(mixed, "predict_proba")
+    assert hasattr(SchemeSearchCV(), "predict_proba")
+
+
 def test_a_search_says_why_its_winner_has_no_probabilities(iris):
-    candidates = [("one-vs-one", "voting")]
-    search = SchemeSearchCV(LogisticRegression(), candidates, scoring="accuracy", cv=2)
+    # The tree is cheaper, and as good.
+    candidates = [("tree", "voting"), ("one-vs-one", "least-squares")]
+    search = SchemeSearchCV(GaussianNB(), candidates, scoring="accuracy", cv=2, random_state=0)
     assert hasattr(search, "predict_proba")  # not decided yet
     search.fit(*iris)
     with pytest.raises(AttributeError, match='the chosen solver, "voting", gives scores'):
@@ -293,3 +322,148 @@ def test_a_known_order_makes_adjacent_a_default_candidate(iris):
     ordered = SchemeSearchCV(GaussianNB(), cv=2, refit=False, class_order=np.unique(y)).fit(X, y)
     names = [set(search.cv_results_["candidate"]) for search in (plain, ordered)]
     assert names[1] - names[0] == {"adjacent"}
+
+
+VOTES = [("one-vs-one", "hamming")]
+GRID = {"C": [0.1, 1.0, 10.0], "gamma": [0.01, 0.1, "scale"]}
+
+
+@pytest.fixture(scope="module")
+def digits():
+    X, y = load_digits(return_X_y=True)
+    return X[:600] / 16, y[:600]
+
+
+@pytest.mark.parametrize("grid", [GRID, [{"C": [1, 5]}, {"kernel": ["linear"], "C": [0.1]}]])
+def test_votes_of_pairs_have_the_scores_of_a_grid_search_over_svc(digits, grid):
+    X, y = digits
+    folds = StratifiedKFold(3)
+    theirs = GridSearchCV(SVC(), grid, cv=folds).fit(X, y)
+    ours = SchemeSearchCV(
+        SVC(), VOTES, param_grid=grid, scoring="accuracy", cv=folds, drop_losers=False
+    ).fit(X, y)
+    for fold in range(3):
+        name = f"split{fold}_test_score"
+        np.testing.assert_allclose(ours.cv_results_[name], theirs.cv_results_[name], atol=1e-12)
+    assert ours.cv_results_["params"] == theirs.cv_results_["params"]
+    assert ours.best_params_ == theirs.best_params_
+    assert ours.best_index_ == theirs.best_index_
+    assert ours.best_score_ == pytest.approx(theirs.best_score_)
+    assert ours.n_splits_ == theirs.n_splits_ == 3
+    assert (ours.predict(X) == theirs.predict(X)).all()
+
+
+def test_losers_of_a_grid_are_dropped_and_the_rest_have_the_same_scores(digits):
+    X, y = digits
+    options = {"param_grid": GRID, "scoring": "accuracy", "cv": StratifiedKFold(3)}
+    racing = SchemeSearchCV(SVC(), VOTES, **options).fit(X, y)
+    whole = SchemeSearchCV(SVC(), VOTES, drop_losers=False, **options).fit(X, y)
+    assert racing.cv_results_["is_dropped"].any()
+    assert not whole.cv_results_["is_dropped"].any()
+    for fold in range(3):
+        name = f"split{fold}_test_score"
+        is_there = racing.cv_results_["n_folds"] > fold
+        assert np.isnan(racing.cv_results_[name]).tolist() == (~is_there).tolist()
+        np.testing.assert_allclose(
+            racing.cv_results_[name][is_there], whole.cv_results_[name][is_there], atol=1e-12
+        )
+    assert racing.best_params_ == whole.best_params_
+
+
+def test_a_verbose_search_over_a_grid_reports_each_fold(digits, capsys):
+    X, y = digits
+    search = SchemeSearchCV(
+        SVC(), VOTES, param_grid={"C": [1e-3, 1.0]}, scoring="accuracy", cv=2, verbose=1
+    ).fit(X, y)
+    assert "fold 1: 2 of 2 candidates left, best one-vs-one, hamming, C=1.0" in (
+        capsys.readouterr().err
+    )
+    assert search.n_folds_ >= 1
+
+
+@pytest.mark.parametrize("n_classes", [1, 2])
+def test_a_grid_needs_no_more_than_one_class(digits, n_classes):
+    X, y = digits
+    X, y = X[y < n_classes], y[y < n_classes]
+    search = SchemeSearchCV(
+        SVC(), VOTES, param_grid={"C": [1.0, 5.0]}, scoring="accuracy", cv=2, drop_losers=False
+    ).fit(X, y)
+    assert search.best_params_ == {"C": 1.0}
+    assert search.score(X, y) == 1.0
+
+
+def test_the_winner_of_a_grid_is_trained_with_its_parameters(digits):
+    X, y = digits
+    search = SchemeSearchCV(
+        SVC(tol=1e-4), VOTES, param_grid={"C": [0.01, 5.0]}, scoring="accuracy", cv=3
+    ).fit(X, y)
+    assert search.best_params_ == {"C": 5.0}
+    assert search.best_candidate_.params == {"C": 5.0}
+    winner = search.best_estimator_
+    assert winner.estimator.get_params() == SVC(tol=1e-4, C=5.0).get_params()
+    assert (winner.solver, winner.calibration) == ("hamming", None)
+    assert (search.predict(X) == SVC(tol=1e-4, C=5.0).fit(X, y).predict(X)).all()
+
+
+def test_parameters_are_searched_by_log_loss_with_calibrated_probabilities(iris):
+    X, y = iris
+    grid = {"C": [1e-3, 5.0], "gamma": [0.1]}
+    options = {"cv": 2, "random_state": 0, "drop_losers": False}
+    search = SchemeSearchCV(SVC(), CANDIDATES, param_grid=grid, **options).fit(X, y)
+    assert search.best_params_ == {"C": 5.0, "gamma": 0.1}
+    assert search.best_estimator_.calibration == "auto"
+    losses = dict(
+        zip(search.cv_results_["candidate"], search.cv_results_["mean_log_loss"], strict=True)
+    )
+    for C in grid["C"]:
+        alone = SchemeSearchCV(SVC(C=C, gamma=0.1), CANDIDATES, **options).fit(X, y)
+        expected = alone.cv_results_["mean_log_loss"]
+        found = [losses[f"{name}, C={C} gamma=0.1"] for name in CANDIDATES]
+        np.testing.assert_allclose(found, expected, rtol=1e-6)
+    np.testing.assert_allclose(search.predict_proba(X).sum(axis=1), 1.0)
+
+
+def test_a_grid_of_a_classifier_in_the_search_keeps_its_other_parameters(iris):
+    X, y = iris
+    template = PolytomyClassifier(SVC(), calibration="sigmoid", class_weight="balanced")
+    search = SchemeSearchCV(
+        template, VOTES, param_grid={"estimator__C": [1.0, 3.0]}, scoring="accuracy", cv=2
+    ).fit(X, y)
+    assert search.best_estimator_.calibration == "sigmoid"
+    assert search.best_estimator_.class_weight == "balanced"
+    assert set(search.best_params_) == {"estimator__C"}
+    assert template.estimator.C == 1.0
+
+
+def test_any_estimator_has_a_grid(iris):
+    X, y = iris
+    pipeline = make_pipeline(StandardScaler(), LogisticRegression())
+    search = SchemeSearchCV(
+        pipeline, ["tree"], param_grid={"logisticregression__C": [1e-5, 1.0]}, cv=2
+    ).fit(X, y)
+    assert search.best_params_ == {"logisticregression__C": 1.0}
+    assert search.best_estimator_.estimator[-1].C == 1.0
+
+
+def test_an_unknown_parameter_is_an_error_before_any_training(iris):
+    X, y = iris
+    with pytest.raises(ArgumentError, match=r"SVC has no parameter 'gama'. Did you mean \"gamma\""):
+        SchemeSearchCV(SVC(), VOTES, param_grid={"gama": [1]}, scoring="accuracy").fit(X, y)
+
+
+def test_a_search_over_a_grid_works_in_cross_validation_and_clones(iris):
+    X, y = iris
+    search = SchemeSearchCV(SVC(), VOTES, param_grid=GRID, scoring="accuracy", cv=2)
+    assert clone(search).get_params()["param_grid"] == GRID
+    assert cross_val_score(search, X, y, cv=2).mean() > 0.9
+    table = search.fit(X, y).frame()
+    assert len(table) == 9
+    assert set(table["param_C"]) == {0.1, 1.0, 10.0}
+
+
+def test_a_search_over_a_grid_can_be_pickled(iris):
+    X, y = iris
+    search = SchemeSearchCV(SVC(), VOTES, param_grid=GRID, scoring="accuracy", cv=2).fit(X, y)
+    again = pickle.loads(pickle.dumps(search))
+    assert again.best_params_ == search.best_params_
+    assert (again.predict(X) == search.predict(X)).all()

@@ -53,7 +53,9 @@ from polytomy.selection import (
     candidates_from,
     choose_runner,
     comparison_folds,
+    expand_candidates,
     find_score,
+    is_trained_without_calibration,
     run_race,
     tabulate_race,
 )
@@ -68,17 +70,28 @@ _CHECKS: dict[str, Any] = {
     ).check,
     "final_calibration": CLASSIFIER_CHECKS["final_calibration"],
     "refit": Parameter("refit", "True or False", is_boolean).check,
+    "drop_losers": Parameter("drop_losers", "True or False", is_boolean).check,
     "class_order": CLASS_ORDER.check,
     **PARALLEL_CHECKS,
 }
 
 
+_RESULTS = (
+    *("best_estimator_", "best_candidate_", "best_params_", "best_index_", "best_score_"),
+    *("cv_results_", "pareto_", "n_folds_", "n_splits_"),
+)
+
+
 def _why_no_probabilities(search: SchemeSearchCV) -> str:
-    """Return why the chosen classifier has no probabilities; nothing before it is chosen."""
+    """Return why the chosen classifier has no probabilities, or why no candidate would have any."""
     try:
         winner = search.best_estimator_
     except AttributeError:
-        return ""
+        if isinstance(search.candidates, str):  # the default ones have
+            return ""
+        candidates = candidates_from(search.candidates, 3, search._classifier().solver)
+        has_any = any(each.gives_probabilities for each in candidates)
+        return "" if has_any else "no candidate's solver gives probabilities. Use predict."
     solver = winner.composition_.solver
     if gives_probabilities(solver):
         return ""
@@ -86,13 +99,13 @@ def _why_no_probabilities(search: SchemeSearchCV) -> str:
 
 
 class SchemeSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
-    """Compare schemes and solvers on held-out folds, and train the best.
+    """Compare schemes, solvers and parameters on held-out folds, and train the best.
 
     In each fold every dichotomy that occurs in any candidate is trained once, and schemes made from
     data are made from the training part of the fold alone. A candidate that clearly loses is
     dropped. Among candidates no more than one standard error worse than the best (the error of the
     difference, on the same samples), the search chooses the one whose binaries train on the fewest
-    samples.
+    samples. Support vector machines share their kernel values over all folds and values of C.
 
     Parameters
     ----------
@@ -124,20 +137,33 @@ class SchemeSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
     class_order : list of labels, optional
         All labels from first to last, for candidates that use the order of the classes; see
         PolytomyClassifier. With it, "adjacent" is one of the default candidates.
+    param_grid : dict of lists, or list of such dicts, optional
+        Values of the estimator's parameters to try with every candidate, as in scikit-learn's
+        GridSearchCV: ``{"C": [1, 10], "gamma": [0.01, 0.1]}``. Candidates with the solver "hamming"
+        (votes, as in SVC) are then trained without calibration, unless `estimator` is a
+        PolytomyClassifier with a calibration of its own.
+    drop_losers : bool, default=True
+        Whether candidates that clearly lose are dropped. If not, all have results of all folds.
 
     Attributes
     ----------
-    best_candidate_ : Candidate, with its name, scheme and solver
+    best_candidate_ : Candidate, with its name, scheme, solver and params
+    best_params_ : dict, the chosen values of the parameters in `param_grid`
+    best_index_ : int, the position of the chosen candidate in ``cv_results_``
+    best_score_ : float, its ``mean_test_score``
     best_scheme_ : Scheme, made from all the data; prints as control text
     best_estimator_ : PolytomyClassifier, trained on all the data
     cv_results_ : dict of arrays with a value for each candidate; ``frame()`` turns it into a table
         Means are over the folds of the candidate, ``n_folds``, which are fewer if it was dropped.
         To compare candidates, use ``rank`` and ``difference_log_loss`` (and so on for each score),
-        the difference from the candidate of rank 1 on the same folds.
+        the difference from the candidate of rank 1 on the same folds. The columns of GridSearchCV,
+        such as ``param_C`` and ``mean_test_score``, are of the score that decides, negated if it is
+        a loss.
     pareto_ : list of str
         Candidates that no other beats in a score, fit time or prediction time, on the folds of
         both, without losing in another of these.
     n_folds_ : int, number of folds that were run
+    n_splits_ : int, number of folds
     classes_, n_features_in_, feature_names_in_
 
     Examples
@@ -164,6 +190,8 @@ class SchemeSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
         random_state: Any = None,
         verbose: int = 0,
         class_order: Sequence[Any] | None = None,
+        param_grid: Any = None,
+        drop_losers: bool = True,
     ) -> None:
         self.estimator = estimator
         self.candidates = candidates
@@ -176,6 +204,8 @@ class SchemeSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
         self.random_state = random_state
         self.verbose = verbose
         self.class_order = class_order
+        self.param_grid = param_grid
+        self.drop_losers = drop_losers
 
     @undone_if_interrupted
     def fit(
@@ -188,12 +218,12 @@ class SchemeSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
         X, y, sample_weight, **fit_params : as in PolytomyClassifier
         """
         # If this fit fails, an earlier one must not answer in its place.
-        for name in ("best_estimator_", "best_candidate_", "cv_results_", "pareto_", "n_folds_"):
+        for name in _RESULTS:
             self.__dict__.pop(name, None)
         check_parameters(self, _CHECKS)
         classifier = self._classifier()
         check_parameters(classifier, CLASSIFIER_CHECKS)
-        resolve_estimator(classifier.estimator)
+        estimator = resolve_estimator(classifier.estimator)
         scores = [find_score(name) for name in self._scoring()]
         data, labels = check_training_data(self, X, y)
         given = dict(fit_params)
@@ -208,29 +238,36 @@ class SchemeSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
             classifier.solver,
             has_order=classifier.class_order is not None,
         )
+        if self.param_grid is not None:
+            candidates = expand_candidates(candidates, self.param_grid, estimator)
         # One warning, not one for each fold.
         order_classes(self.classes_, classifier.class_order, _designs_in_order(candidates))
+        folds = comparison_folds(self.cv, data, labels, self.random_state, **split_params)
         race = run_race(
             candidates,
             RaceSetup(
                 data,
                 labels,
-                resolve_estimator(classifier.estimator),
+                estimator,
                 training,
                 classifier.models,
                 classifier.class_order,
             ),
-            comparison_folds(self.cv, data, labels, self.random_state, **split_params),
+            folds,
             scores,
             budget=self.budget,
             is_lenient=isinstance(self.candidates, str),
+            drops_losers=self.drop_losers,
             progress=progress_bar if self.verbose else None,
             on_fold=self._report_fold if self.verbose else None,
         )
         winner = choose_runner(race)
         self.best_candidate_ = winner.candidate
-        self.n_folds_ = race.n_folds
+        self.best_params_ = dict(winner.candidate.params or {})
+        self.n_folds_, self.n_splits_ = race.n_folds, len(folds)
         self.cv_results_ = tabulate_race(race, winner)
+        self.best_index_ = race.runners.index(winner)
+        self.best_score_ = float(self.cv_results_["mean_test_score"][self.best_index_])
         optimal = self.cv_results_["candidate"][self.cv_results_["is_pareto"]]
         self.pareto_ = optimal.tolist()
         if self.refit:
@@ -258,6 +295,10 @@ class SchemeSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
             warns_of_order=False,
         )
         classifier.set_params(scheme=scheme, solver=self.best_candidate_.solver)
+        if self.best_candidate_.estimator is not None:
+            classifier.set_params(estimator=clone(self.best_candidate_.estimator))
+        if is_trained_without_calibration(self.best_candidate_, classifier.calibration):
+            classifier.set_params(calibration=None)
         if classifier.models is not None:
             named = set().union(*map(names_in, members_of(scheme)))
             models = {name: model for name, model in classifier.models.items() if name in named}

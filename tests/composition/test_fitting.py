@@ -163,3 +163,15 @@ def test_training_further_warns_that_the_calibration_is_lost(iris):
     with pytest.warns(CalibrationWarning, match="no longer calibrated"):
         classifier.partial_fit(X, y)
     classifier.partial_fit(X, y)
+
+
+def test_given_seeds_take_the_place_of_those_of_the_random_state(iris):
+    X, y = iris
+    options = TrainingOptions(random_state=0, calibration=None)
+    pairs = pairs_of(y, SGDClassifier(loss="log_loss"))
+    twice = fit_binaries([*pairs, *pairs], X, y, 3, options, seeds=[3, 4, 5, 3, 4, 5]).binaries
+    answers = [binary.scores(X) for binary in twice]
+    for one, other in zip(answers[:3], answers[3:], strict=True):
+        np.testing.assert_array_equal(one, other)
+    own = [binary.scores(X) for binary in fit_binaries(pairs, X, y, 3, options).binaries]
+    assert not any(np.array_equal(*both) for both in zip(own, answers[:3], strict=True))

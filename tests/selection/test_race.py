@@ -161,6 +161,21 @@ def test_a_clear_loser_is_dropped(blobs):
     assert outcome.n_folds == winner.n_folds == loser.n_folds
 
 
+def test_losers_can_be_kept(blobs):
+    def shrug(scheme, decisions):
+        return np.full((len(decisions), 4), 0.25)
+
+    outcome = race(
+        {"good": "one-vs-one", "bad": ("one-vs-one", shrug)},
+        blobs,
+        LogisticRegression(),
+        n_folds=4,
+        drops_losers=False,
+    )
+    assert [runner.n_folds for runner in outcome.runners] == [4, 4]
+    assert outcome.survivors == outcome.runners
+
+
 def test_the_gap_is_a_paired_mean_and_its_standard_error(blobs):
     outcome = race(["one-vs-one", "tree"], blobs, LogisticRegression(), n_folds=2)
     one, other = outcome.runners

@@ -1,6 +1,9 @@
 """Tables of results."""
 
 import numpy as np
+from sklearn.datasets import load_iris
+from sklearn.model_selection import GridSearchCV, ParameterGrid
+from sklearn.svm import SVC
 
 from polytomy.selection import Candidate, Race, Runner, tabulate_race
 
@@ -73,3 +76,46 @@ def test_pareto_optimal_candidates_are_compared_on_common_folds():
     )
     assert found["mean_log_loss"][0] > found["mean_log_loss"][1]
     assert found["is_pareto"].tolist() == [True, False, True, False]
+
+
+def with_params(made, params):
+    made.candidate = made.candidate._replace(params=params, scheme_name="pairs")
+    return made
+
+
+def test_the_columns_of_scikit_learns_searches_are_there():
+    X, y = load_iris(return_X_y=True)
+    grid = [{"C": [1, 10], "gamma": [0.1, 1.0]}, {"C": [5], "kernel": ["linear"]}]
+    theirs = GridSearchCV(SVC(), grid, cv=2).fit(X, y).cv_results_
+    ours = table(
+        *(
+            with_params(runner(str(k), [[0.1 * k, 0.2], [0.2, 0.3]]), params)
+            for k, params in enumerate(ParameterGrid(grid))
+        )
+    )
+    assert set(theirs) <= set(ours)
+    assert ours["params"] == theirs["params"]
+    for name, column in theirs.items():
+        if name.startswith("param_"):
+            assert isinstance(ours[name], np.ma.MaskedArray)
+            assert ours[name].dtype == column.dtype
+            assert ours[name].tolist() == column.tolist()  # None where it is masked
+        elif name != "params":
+            assert ours[name].dtype == column.dtype
+            assert ours[name].shape == column.shape
+    assert ours["scheme"].tolist() == ["pairs"] * 5
+
+
+def test_test_scores_are_greater_the_better_and_nan_in_folds_that_were_left_out():
+    found = table(
+        runner("bad", [[1, 1]], reason="dropped"),
+        runner("good", [[0, 0.2], [0.2, 0.4]]),
+        runner("as good", [[0, 0.2], [0.2, 0.4]]),
+    )
+    np.testing.assert_allclose(found["split0_test_score"], [-1.0, -0.1, -0.1])
+    np.testing.assert_allclose(found["split1_test_score"], [np.nan, -0.3, -0.3])
+    np.testing.assert_allclose(found["mean_test_score"], [-1.0, -0.2, -0.2])
+    np.testing.assert_allclose(found["std_test_score"], [0.0, 0.1, 0.1])
+    assert found["rank_test_score"].tolist() == [3, 1, 1]
+    assert found["rank"].tolist() == [3, 1, 2]
+    assert found["params"] == [{}, {}, {}]

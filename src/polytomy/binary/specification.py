@@ -28,7 +28,14 @@ from polytomy.binary.libsvm_options import classifier_from_options
 from polytomy.errors import ArgumentError, PythonOnly
 from polytomy.inputs.suggestions import did_you_mean
 
-__all__ = ["estimator_from", "specification_of"]
+__all__ = [
+    "check_parameter_values",
+    "estimator_from",
+    "print_value",
+    "read_value",
+    "specification_of",
+    "suggest_parameter",
+]
 
 _WORD_BOUNDARY = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _TEXT = re.compile(r"[A-Za-z_][\w .+/-]*")
@@ -96,7 +103,7 @@ def specification_of(estimator: Any) -> str:
     defaults = inspect.signature(kind).parameters
     for parameter, value in estimator.get_params(deep=False).items():
         if not _is_same_value(value, defaults[parameter].default):
-            text = _print_value(value)
+            text = print_value(value)
             if text is None:
                 raise ArgumentError(
                     f"{parameter}={value!r} of {kind.__name__} cannot be written in a "
@@ -118,7 +125,7 @@ def _read_specification(specification: str, default: Any) -> Any:
         is_named = words and "=" not in words[0]
         estimator = _new_classifier(words.pop(0)) if is_named else clone(default)
         _set_parameters(estimator, _read_parameters(words))
-    _check_parameters(estimator)
+    check_parameter_values(estimator)
     return estimator
 
 
@@ -133,11 +140,12 @@ def _read_parameters(words: Iterable[str]) -> dict[str, Any]:
             )
         if name in parameters:
             raise ArgumentError(f"{name} occurs twice. Remove one of them.")
-        parameters[name] = _read_value(name, text)
+        parameters[name] = read_value(name, text)
     return parameters
 
 
-def _read_value(name: str, text: str) -> Any:
+def read_value(name: str, text: str) -> Any:
+    """Return the value that a text stands for: a literal, or the text itself if it is a word."""
     if text in _NAMED_NUMBERS:
         return _NAMED_NUMBERS[text]
     try:
@@ -151,14 +159,14 @@ def _read_value(name: str, text: str) -> Any:
     )
 
 
-def _print_value(value: Any) -> str | None:
+def print_value(value: Any) -> str | None:
     """Return a text that reads as `value`, or None if there is none."""
     if isinstance(value, np.generic):
         value = value.item()
     candidates = (value, repr(value)) if isinstance(value, str) else (repr(value),)
     for text in candidates:
         try:
-            again = _read_value("", text)
+            again = read_value("", text)
         except ArgumentError:
             continue
         if type(again) is type(value) and _is_same_value(again, value):
@@ -216,12 +224,12 @@ def _set_parameters(estimator: Any, parameters: dict[str, Any]) -> None:
         if name not in known:
             raise ArgumentError(
                 f"{type(estimator).__name__} has no parameter {name}."
-                f"{_suggest_parameter(name, known) or ' It has ' + ', '.join(sorted(known)) + '.'}"
+                f"{suggest_parameter(name, known) or ' It has ' + ', '.join(sorted(known)) + '.'}"
             )
     estimator.set_params(**parameters)
 
 
-def _check_parameters(estimator: Any) -> None:
+def check_parameter_values(estimator: Any) -> None:
     """Let scikit-learn check the values now, not only when the estimator is fitted."""
     for part in (estimator, *estimator.get_params(deep=True).values()):
         if isinstance(part, BaseEstimator) and hasattr(part, "_parameter_constraints"):
@@ -231,7 +239,7 @@ def _check_parameters(estimator: Any) -> None:
                 raise ArgumentError(str(error)) from None
 
 
-def _suggest_parameter(name: str, known: Iterable[str]) -> str:
+def suggest_parameter(name: str, known: Iterable[str]) -> str:
     """Return a suggestion, first of all a parameter of that name of a step of a pipeline."""
     known = list(known)
     of_steps = [each for each in known if each.lower().endswith(f"__{name.lower()}")]

@@ -44,6 +44,7 @@ OPTIONS: dict[str, tuple[str, ...]] = {
     "n_partitions": ("--partitions", "--rows"),
     "name": ("--name",),
     "paper": ("--paper",),
+    "param_grid": ("--grid",),
     "random_state": ("--seed",),
     "range_file": ("--range",),
     "repeats": ("--repeats",),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from pathlib import Path
 from typing import Annotated, Any
@@ -24,6 +25,7 @@ from polytomy.cli.data_options import (
     to_json,
 )
 from polytomy.cli.final_calibrations import FinalCalibration, parse_final_calibration
+from polytomy.cli.grids import Grid, parse_grids
 from polytomy.cli.text_files import check_output, print_text, write_text
 from polytomy.errors import ArgumentError
 
@@ -110,6 +112,7 @@ def search(
             help="Design, control file or control text to compare, or SCHEME,SOLVER (repeatable).",
         ),
     ] = None,
+    grid: Grid = None,
     score: Annotated[
         list[str] | None,
         typer.Option(
@@ -133,7 +136,10 @@ def search(
     as_json: AsJson = False,
     plot: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Plot the candidates' scores against their cost."),
+        typer.Option(
+            metavar="FILE",
+            help="Plot the candidates' scores against their cost; with --grid, a heat map of them.",
+        ),
     ] = None,
     output: Annotated[
         Path | None,
@@ -142,9 +148,11 @@ def search(
         ),
     ] = None,
 ) -> None:
-    """Compare schemes by cross-validation and choose one.
+    """Compare schemes, and values of parameters, by cross-validation and choose one.
 
     Example: `polytomy search iris.csv --estimator "svc C=10" -o iris.control`
+
+    Example: `polytomy search iris.csv --grid "C=0.1,1,10 gamma=0.01,0.1"`
     """
     from sklearn.svm import SVC
 
@@ -153,6 +161,7 @@ def search(
 
     check_output(output, data)
     calibrated = parse_final_calibration(final_calibration)
+    param_grid = parse_grids(grid)
     X, y = read_scaled(
         data,
         target=target,
@@ -173,11 +182,17 @@ def search(
         random_state=seed,
         verbose=int(sys.stderr is not None and sys.stderr.isatty()),
         class_order=parse_class_order(class_order),
+        param_grid=param_grid,
     ).fit(X, y)
     if plot is not None:
-        _draw_candidates(found, plot)
+        _draw_candidates(found, plot, has_grid=param_grid is not None)
     if as_json:
-        chosen = {"scheme": str(found.best_scheme_), "solver": found.best_candidate_.solver}
+        chosen: dict[str, Any] = {
+            "scheme": str(found.best_scheme_),
+            "solver": found.best_candidate_.solver,
+        }
+        if param_grid is not None:
+            chosen["params"] = found.best_params_
         results = found.cv_results_
         print_text(to_json({"chosen": found.best_candidate_.name, **chosen, "results": results}))
     else:
@@ -198,7 +213,10 @@ def _table(found: Any) -> str:
     shown as differences from the best candidate on their own folds.
     """
     results = found.cv_results_
-    means = [name.removeprefix("mean_") for name in results if name.startswith("mean_")]
+    means = [
+        *(name.removeprefix("difference_") for name in results if name.startswith("difference_")),
+        *("fit_time", "predict_time"),
+    ]
     heads = ["", "candidate", "folds", "binaries", *(name.replace("_", " ") for name in means)]
     rows = [heads]
     has_difference = False
@@ -232,7 +250,20 @@ def _table(found: Any) -> str:
     legend = ["*: chosen; p: no candidate is better in one column without being worse in another"]
     if has_difference:
         legend.append("+ and -: difference from the first candidate on the same folds")
+    if found.best_params_:
+        legend.append(_advise_training(found))
     return "\n".join([*lines, "", *legend, *reasons])
+
+
+def _advise_training(found: Any) -> str:
+    """Return the options of `train` for the chosen parameters."""
+    from polytomy.binary import specification_of
+
+    try:
+        specification = specification_of(found.best_candidate_.estimator)
+    except ArgumentError:  # a pipeline, say
+        return f"chosen parameters: {found.best_params_}"
+    return f"To train with the chosen parameters: --estimator {shlex.quote(specification)}"
 
 
 def _csv_of(found: Any) -> str:
@@ -249,10 +280,10 @@ def _draw_distances(found: Any, path: Path) -> None:
     _save(left.figure, path)
 
 
-def _draw_candidates(found: Any, path: Path) -> None:
+def _draw_candidates(found: Any, path: Path, *, has_grid: bool) -> None:
     from polytomy import plots
 
-    _save(plots.pareto(found).figure, path)
+    _save((plots.grid if has_grid else plots.pareto)(found).figure, path)
 
 
 def _save(figure: Any, path: Path) -> None:

@@ -66,6 +66,8 @@ def fit_binaries(
     n_classes: int,
     options: TrainingOptions | None = None,
     listener: TrainingListener | None = None,
+    *,
+    seeds: Sequence[int | None] | None = None,
 ) -> TrainedBinaries:
     """Return a trained binary for each dichotomy, in their order.
 
@@ -84,6 +86,8 @@ def fit_binaries(
     options : TrainingOptions, optional
     listener : TrainingListener, optional
         Called in this process.
+    seeds : sequence of ints, one for each dichotomy, optional
+        By default they come from the random_state of the options.
     """
     options = TrainingOptions() if options is None else options
     listener = TrainingListener() if listener is None else listener
@@ -93,7 +97,8 @@ def fit_binaries(
         for each, estimator in zip(dichotomies, estimators, strict=True)
     ]
     rows_of_class = group_rows(class_indices, n_classes)
-    seeds = partition_seeds(options.random_state, len(dichotomies))
+    if seeds is None:
+        seeds = partition_seeds(options.random_state, len(dichotomies))
     plan = plan_out_of_fold(dichotomies, X, class_indices, n_classes, options)
     if plan is not None:
         options = replace(options, folds=plan.folds)

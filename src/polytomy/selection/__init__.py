@@ -3,6 +3,8 @@
 from polytomy.selection.candidates import Candidate, candidates_from, default_candidates
 from polytomy.selection.choice import choose_runner, pareto_set
 from polytomy.selection.folds import comparison_folds
+from polytomy.selection.measuring import is_trained_without_calibration
+from polytomy.selection.parameter_grid import expand_candidates
 from polytomy.selection.race import Race, RaceSetup, Runner, run_race
 from polytomy.selection.results import tabulate_race
 from polytomy.selection.scoring import find_score
@@ -16,7 +18,9 @@ __all__ = [
     "choose_runner",
     "comparison_folds",
     "default_candidates",
+    "expand_candidates",
     "find_score",
+    "is_trained_without_calibration",
     "pareto_set",
     "run_race",
     "tabulate_race",

@@ -18,11 +18,24 @@ _SOLVED_TWICE = ("one-vs-rest", "orthogonal")
 
 
 class Candidate(NamedTuple):
-    """A scheme, in any form that the parameter ``scheme`` takes, and a solver."""
+    """A scheme and a solver; in a search over a grid, also parameters of the estimator.
+
+    Attributes
+    ----------
+    name : str
+    scheme : in any form that the parameter ``scheme`` takes
+    solver : name of a method, or function of (scheme, decisions)
+    params : parameters of the estimator, under the names that the grid uses; None without a grid
+    estimator : the estimator with these parameters; None without a grid
+    scheme_name : the name without the parameters
+    """
 
     name: str
     scheme: SchemeArgument
     solver: Solver = "least-squares"
+    params: Mapping[str, Any] | None = None
+    estimator: Any = None
+    scheme_name: str = ""
 
     @property
     def gives_probabilities(self) -> bool:

@@ -6,76 +6,31 @@ are made from the training part of the fold alone.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from time import perf_counter
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from polytomy.binary.options import TrainingListener
-from polytomy.binary.preparation import takes_pairwise_values
-from polytomy.composition import (
-    Composition,
-    TrainingSource,
-    check_solver,
-    choose_final_calibration,
-    fit_binaries,
-    members_of,
-    plan_training,
-    scheme_from,
-)
+from polytomy.composition import check_solver, members_of, scheme_from
 from polytomy.errors import Argument, ArgumentError, PolytomyError
-from polytomy.inputs.rows import take_columns, take_rows
-from polytomy.inputs.weights import check_weights
 from polytomy.scheme import Scheme
 from polytomy.scheme.ensemble import SchemeEnsemble
 from polytomy.selection.candidates import Candidate
+from polytomy.selection.measuring import FoldMeasurer, Progress, RaceSetup
 from polytomy.selection.scoring import Judged, Score
 
-__all__ = ["Race", "RaceSetup", "Runner", "run_race"]
+__all__ = ["Progress", "Race", "RaceSetup", "Runner", "run_race"]
 
 Floats = NDArray[np.float64]
 Fold = tuple[NDArray[np.intp], NDArray[np.intp]]
-Progress = Callable[[int], AbstractContextManager[TrainingListener]]
 
 # A candidate is dropped when it loses to the best by this many standard errors of the difference,
 # which happens by chance once in seven hundred times.
 _CLEAR_LOSS = 3.0
 # Fewer samples than this decide nothing.
 _LEAST_SAMPLES = 30
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class RaceSetup:
-    """What all candidates of a race have in common: the data, and how binaries are trained.
-
-    Attributes
-    ----------
-    X, y : the data, checked
-    estimator : the two-class estimator
-    training : where the options of training come from, and the weights of the samples
-    models, class_order : as in the classifier; nothing warns if a candidate needs an order
-    """
-
-    X: Any
-    y: NDArray[Any]
-    estimator: Any
-    training: TrainingSource
-    models: Mapping[str, Any] | None = None
-    class_order: Sequence[Any] | None = None
-
-    @property
-    def sample_weight(self) -> Floats:
-        """The weight of each sample; ones if there are none."""
-        return check_weights(self.training.routed.estimator.sample_weight, len(self.y))
-
-    def samples(self, rows: NDArray[np.intp], training_rows: NDArray[np.intp]) -> Any:
-        """Return some samples; of a kernel matrix, with the columns of the training samples."""
-        X = take_rows(self.X, rows)
-        return take_columns(X, training_rows) if takes_pairwise_values(self.estimator) else X
 
 
 @dataclass
@@ -148,6 +103,7 @@ def run_race(
     *,
     budget: float | None = None,
     is_lenient: bool = False,
+    drops_losers: bool = True,
     progress: Progress | None = None,
     on_fold: Callable[[Race], None] | None = None,
 ) -> Race:
@@ -162,6 +118,7 @@ def run_race(
     budget : start no new fold after this many seconds
     is_lenient : if true, a candidate that cannot be used on this data is dropped, and the reason
         noted; otherwise its error is raised
+    drops_losers : whether candidates that clearly lose are dropped
     progress : context manager of the number of partitions of a fold, such as `progress_bar`
     on_fold : called after each fold
     """
@@ -177,10 +134,11 @@ def run_race(
     runners = [Runner(each, {score.name: [] for score in scores}) for each in candidates]
     race = Race(runners, [], 0)
     weight = setup.sample_weight
+    measurer = FoldMeasurer(setup)
     started = perf_counter()
     for number, (training_rows, held_out) in enumerate(folds, start=1):
         schemes = _make_schemes(runners, setup, training_rows, is_lenient=is_lenient)
-        _run_fold(schemes, setup, training_rows, held_out, scores, progress)
+        _run_fold(schemes, measurer, training_rows, held_out, scores, progress)
         race.weights.append(weight[held_out])
         race.n_folds = number
         if on_fold is not None:
@@ -189,6 +147,8 @@ def run_race(
             break
         if budget is not None and perf_counter() - started > budget:
             break
+        if not drops_losers:
+            continue
         _drop_losers(race)
         if len(race.survivors) == 1:
             break
@@ -201,20 +161,24 @@ def _make_schemes(
     """Return the runners that are left, each with its scheme for the training rows."""
     X, y = setup.samples(rows, rows), setup.y[rows]
     made = []
+    # Candidates that differ in parameters alone have the same scheme.
+    known: dict[int, Scheme | SchemeEnsemble] = {}
     for runner in runners:
         if runner.reason:
             continue
         candidate = runner.candidate
         try:
-            scheme = scheme_from(
-                candidate.scheme,
-                setup.training.classes,
-                X=X,
-                y=y,
-                random_state=setup.training.parameters.random_state,
-                class_order=setup.class_order,
-                warns_of_order=False,
-            )
+            scheme = known.get(id(candidate.scheme))
+            if scheme is None or candidate.estimator is None:
+                scheme = known[id(candidate.scheme)] = scheme_from(
+                    candidate.scheme,
+                    setup.training.classes,
+                    X=X,
+                    y=y,
+                    random_state=setup.training.parameters.random_state,
+                    class_order=setup.class_order,
+                    warns_of_order=False,
+                )
             for member in members_of(scheme):
                 check_solver(member, candidate.solver)
         except PolytomyError as error:
@@ -234,55 +198,23 @@ def _make_schemes(
 
 def _run_fold(
     schemes: Sequence[tuple[Runner, Scheme | SchemeEnsemble]],
-    setup: RaceSetup,
+    measurer: FoldMeasurer,
     rows: NDArray[np.intp],
     held_out: NDArray[np.intp],
     scores: Sequence[Score],
     progress: Progress | None,
 ) -> None:
     """Train what the schemes need on some rows, and judge the runners on others."""
-    training = setup.training
-    every = [scheme for _, scheme in schemes]
-    plan = plan_training(every, training.classes, setup.estimator, setup.models)
-    indices = training.class_indices[rows]
-    n_to_train = sum(each.trained is None for each in plan.dichotomies)
-    bar = nullcontext(None) if progress is None else progress(n_to_train)
-    with bar as listener:
-        trained = fit_binaries(
-            plan.dichotomies,
-            setup.samples(rows, rows),
-            indices,
-            len(training.classes),
-            training.options(rows),
-            listener,
-        )
-    counts = np.bincount(indices, minlength=len(training.classes))
-    sizes = [sum(counts[k] for k in (*each.negative, *each.positive)) for each in plan.dichotomies]
-    X, y, weight = setup.samples(held_out, rows), setup.y[held_out], setup.sample_weight[held_out]
-    for number, (runner, _) in enumerate(schemes):
-        columns = plan.columns_of(number)
-        own = trained.take(columns)
-        own = own.with_final_calibration(
-            choose_final_calibration(runner.candidate.scheme, training.parameters.final_calibration)
-        )
-        started = perf_counter()
-        composition = plan.only(number).compose(own, runner.candidate.solver)
-        calibrating = perf_counter() - started
-        seconds, class_scores = _time_scores(composition, X)
-        winners = composition.winners(class_scores)
-        _note_scores(runner, Judged(y, class_scores, winners, training.classes, weight), scores)
-        runner.predict_seconds.append(seconds)
-        runner.fit_seconds.append(sum(binary.seconds for binary in own.binaries) + calibrating)
-        runner.n_binaries.append(len(columns))
-        runner.n_training_samples.append(int(sum(sizes[column] for column in columns)))
-
-
-def _time_scores(composition: Composition, X: Any) -> tuple[float, Floats]:
-    """Return the seconds that prediction takes, and the scores of the classes."""
-    composition.scores(take_rows(X, np.arange(1)))  # compiles routines and sets up the bank
-    started = perf_counter()
-    scores = composition.scores(X)
-    return perf_counter() - started, scores
+    setup = measurer.setup
+    entries = [(runner.candidate, scheme) for runner, scheme in schemes]
+    measured = measurer.measure(entries, rows, held_out, progress)
+    y, weight, classes = setup.y[held_out], setup.sample_weight[held_out], setup.training.classes
+    for (runner, _), each in zip(schemes, measured, strict=True):
+        _note_scores(runner, Judged(y, each.scores, each.winners, classes, weight), scores)
+        runner.predict_seconds.append(each.predict_seconds)
+        runner.fit_seconds.append(each.fit_seconds)
+        runner.n_binaries.append(each.n_binaries)
+        runner.n_training_samples.append(each.n_training_samples)
 
 
 def _note_scores(runner: Runner, judged: Judged, scores: Sequence[Score]) -> None:

@@ -19,10 +19,14 @@ from polytomy.selection.scoring import find_score
 __all__ = ["tabulate_race"]
 
 
-def tabulate_race(race: Race, winner: Runner) -> dict[str, NDArray[Any]]:
+def tabulate_race(race: Race, winner: Runner) -> dict[str, Any]:
     """Return the columns of a table of results, in the order of the candidates.
 
     Means and standard deviations are over the ``n_folds`` folds of a candidate.
+    The columns of scikit-learn's searches are there as well: ``params``, ``param_…``,
+    ``split0_test_score`` and so on, and ``mean_``, ``std_`` and ``rank_test_score``. They are of
+    the score that decided, negated if it is a loss. A fold that a candidate was not measured on
+    has NaN.
     ``difference_…`` is the mean of a score minus that of the candidate of rank 1 on the same
     folds. ``is_dropped`` marks candidates with a ``reason`` not to be chosen. ``is_pareto``
     marks candidates that no other beats in a score, fit time or prediction time, on the folds
@@ -35,9 +39,12 @@ def tabulate_race(race: Race, winner: Runner) -> dict[str, NDArray[Any]]:
     """
     runners = race.runners
     best = race.leader(race.survivors)
-    results: dict[str, NDArray[Any]] = {
+    results: dict[str, Any] = {
         "candidate": np.array([each.candidate.name for each in runners], dtype=object),
         "solver": np.array([str(each.candidate.solver) for each in runners], dtype=object),
+        "scheme": np.array(
+            [each.candidate.scheme_name or each.candidate.name for each in runners], dtype=object
+        ),
         "n_folds": np.array([each.n_folds for each in runners]),
         "n_binaries": np.array([_mean_or_nan(each.n_binaries) for each in runners]),
         "n_training_samples": np.array([_mean_or_nan(each.n_training_samples) for each in runners]),
@@ -52,11 +59,57 @@ def tabulate_race(race: Race, winner: Runner) -> dict[str, NDArray[Any]]:
         seconds = [getattr(each, f"{kind}_seconds") for each in runners]
         results[f"mean_{kind}_time"] = np.array([_mean_or_nan(each) for each in seconds])
     results["rank"] = _rank_runners(race, best)
-    results["is_pareto"] = np.array([_is_pareto(each, runners) for each in runners])
+    results["is_pareto"] = np.array(_are_pareto(runners))
     results["is_chosen"] = np.array([each is winner for each in runners])
     results["is_dropped"] = np.array([bool(each.reason) for each in runners])
     results["reason"] = np.array([each.reason for each in runners], dtype=object)
-    return results
+    return results | _scikit_learn_columns(race, best)
+
+
+def _scikit_learn_columns(race: Race, best: Runner) -> dict[str, Any]:
+    """Return the columns that the ``cv_results_`` of scikit-learn's GridSearchCV have."""
+    runners = race.runners
+    columns: dict[str, Any] = {
+        "std_fit_time": _population_std([each.fit_seconds for each in runners]),
+        "mean_score_time": np.array([_mean_or_nan(each.predict_seconds) for each in runners]),
+        "std_score_time": _population_std([each.predict_seconds for each in runners]),
+    }
+    params = [dict(each.candidate.params or {}) for each in runners]
+    for name in sorted({name for each in params for name in each}):
+        columns[f"param_{name}"] = _masked([(name in each, each.get(name)) for each in params])
+    columns["params"] = params
+    deciding = next(iter(runners[0].scores))
+    sign = 1 if find_score(deciding).greater_is_better else -1
+    by_fold = [[sign * value for value in each.scores[deciding]] for each in runners]
+    for fold in range(race.n_folds):
+        columns[f"split{fold}_test_score"] = np.array(
+            [values[fold] if fold < len(values) else np.nan for values in by_fold]
+        )
+    columns["mean_test_score"] = np.array([_mean_or_nan(values) for values in by_fold])
+    columns["std_test_score"] = _population_std(by_fold)
+    places = [_place(race, each, best) for each in runners]
+    columns["rank_test_score"] = np.array(
+        [1 + sum(other < own for other in places) for own in places], dtype=np.int32
+    )
+    return columns
+
+
+def _masked(values: Sequence[tuple[bool, Any]]) -> Any:
+    """Return values as a masked array; each comes with whether it is there."""
+    there = [value for is_there, value in values if is_there]
+    are_numbers = all(isinstance(value, int | float | np.number) for value in there)
+    are_numbers = are_numbers and not any(isinstance(value, bool | np.bool_) for value in there)
+    dtype: Any = np.result_type(*map(type, there)) if are_numbers else object
+    column: Any = np.zeros(len(values), dtype=dtype)
+    for k, (is_there, value) in enumerate(values):
+        if is_there:
+            column[k] = value
+    return np.ma.MaskedArray(column, mask=[not is_there for is_there, _ in values])
+
+
+def _population_std(values: Sequence[Sequence[float]]) -> NDArray[np.float64]:
+    """Return standard deviations as scikit-learn's searches have them, divided by n."""
+    return np.array([np.std(each) if each else np.nan for each in values])
 
 
 def _mean_or_nan(values: Sequence[float]) -> float:
@@ -75,28 +128,42 @@ def _difference(runner: Runner, best: Runner, score: str) -> float:
 def _rank_runners(race: Race, best: Runner) -> NDArray[np.intp]:
     """Return the rank of each runner by its loss to the best on common folds; the dropped last."""
 
-    def place(runner: Runner) -> tuple[bool, float]:
-        is_measured = runner.n_folds > 0 and np.isfinite(np.concatenate(runner.losses)).all()
-        gap = race.gap(runner, best)[0] if is_measured else np.inf
-        return bool(runner.reason), gap
-
-    order = sorted(range(len(race.runners)), key=lambda i: place(race.runners[i]))
+    places = [_place(race, runner, best) for runner in race.runners]
+    order = sorted(range(len(places)), key=lambda i: places[i])
     ranks = np.empty(len(order), dtype=np.intp)
     ranks[order] = np.arange(1, len(order) + 1)
     return ranks
 
 
-def _is_pareto(runner: Runner, runners: Sequence[Runner]) -> bool:
-    """Return whether no other runner beats this one on the folds that both have."""
-    if not runner.n_folds:
-        return not any(each.n_folds for each in runners)
-    for other in runners:
-        n_folds = min(runner.n_folds, other.n_folds)
-        if n_folds:
-            both = np.array([_criteria(each, n_folds) for each in (runner, other)])
-            if 0 not in pareto_set(both):
-                return False
-    return True
+def _place(race: Race, runner: Runner, best: Runner) -> tuple[bool, float]:
+    """Return what runners are ranked by: the dropped come last, then the loss to the best."""
+    is_measured = runner.n_folds > 0 and np.isfinite(np.concatenate(runner.losses)).all()
+    return bool(runner.reason), race.gap(runner, best)[0] if is_measured else np.inf
+
+
+def _are_pareto(runners: Sequence[Runner]) -> list[bool]:
+    """Return whether no other runner beats each on the folds that both have."""
+    if not any(each.n_folds for each in runners):
+        return [True] * len(runners)
+    # Criteria of all runners on the first folds, for each number of folds that a runner has.
+    known = {
+        n_folds: np.array([_criteria(each, n_folds) for each in runners])
+        for n_folds in {each.n_folds for each in runners if each.n_folds}
+    }
+    found = []
+    for k, runner in enumerate(runners):
+        is_pareto = runner.n_folds > 0
+        for n_folds, criteria in known.items():
+            # Those that share exactly these folds with the runner.
+            rivals = [
+                i
+                for i, other in enumerate(runners)
+                if other.n_folds and min(runner.n_folds, other.n_folds) == n_folds
+            ]
+            if is_pareto and rivals:
+                is_pareto = 0 in pareto_set(criteria[[k, *rivals]])
+        found.append(is_pareto)
+    return found
 
 
 def _criteria(runner: Runner, n_folds: int) -> list[float]:

@@ -20,14 +20,14 @@ from polytomy.calibration.calibrators import Calibrator
 from polytomy.calibration.folds import CannotCalibrateError, fold_masks
 from polytomy.calibration.option import make_calibrator
 from polytomy.routines.runtime.dispatch import routine
-from polytomy.routines.smo.reference import FEW_SAMPLES
+from polytomy.routines.smo.reference import FEW_SAMPLES, FROM_FIRST_RUN, FROM_ZERO
 from polytomy.svm.kernel_finder import KernelFinder
 from polytomy.svm.kernel_functions import KernelFunction
 from polytomy.svm.kernel_matrix import Matrix, diagonal_of, entry_form
 from polytomy.svm.memory import CACHE_BYTES
 from polytomy.svm.suitability import UnsuitableError, check_range
 
-__all__ = ["Machine", "MachineData", "Worker"]
+__all__ = ["Machine", "MachineData", "Worker", "coefficient_bounds"]
 
 _Floats = NDArray[np.float64]
 
@@ -174,14 +174,14 @@ class Worker:
             place[order],
             -problem.targets[order].astype(np.float64),
             # In one memory order whatever the shape, or there are two of them to be compiled.
-            np.ascontiguousarray(_bounds(svc, problem, parts, weight)[:, order]),
+            np.ascontiguousarray(coefficient_bounds(svc, problem, parts, weight)[:, order]),
             np.array([each.code[1:] for each in kernels], dtype=np.float64),
             np.array([diagonal_of(self.matrix, each, place[order]) for each in kernels]),
             svc.tol,
             svc.max_iter,
             bool(svc.shrinking),
             # An indefinite kernel has several solutions; which one is found depends on the start.
-            svc.kernel != "sigmoid",
+            FROM_ZERO if svc.kernel == "sigmoid" else FROM_FIRST_RUN,
             self._cache(problem.n_samples),
         )
         by_sample = np.empty_like(values)
@@ -258,7 +258,7 @@ class Worker:
         return cache if len(cache) >= 2 * n_samples else np.empty(2 * n_samples, dtype=np.float32)
 
 
-def _bounds(
+def coefficient_bounds(
     svc: SVC, problem: BinaryProblem, parts: NDArray[np.bool_], weight: _Floats | None
 ) -> _Floats:
     """Return the largest coefficient of each sample of the problem in each of its parts."""

@@ -14,6 +14,7 @@ from polytomy.routines.kernel_rows.reference import (
     nothing_to_make,
 )
 from polytomy.routines.smo import compiled, reference
+from polytomy.routines.smo.reference import FROM_FIRST_RUN, FROM_PREVIOUS_RUN, FROM_ZERO
 
 TWINS = pytest.mark.parametrize("twin", [reference, compiled])
 
@@ -60,7 +61,7 @@ def train(twin, X, signs, bounds, *, form=RBF, parameters=(0.4, 0, 0.0), **optio
         options.get("tolerance", 1e-3),
         options.get("most_steps", -1),
         options.get("shrinks", True),
-        options.get("starts_warm", True),
+        options.get("start", FROM_FIRST_RUN),
         np.empty(options.get("n_cached", len(signs)) * len(signs), dtype=np.float32),
     )
 
@@ -243,7 +244,7 @@ class TestFolds:
     def test_a_cold_start_is_that_of_the_fold_alone(self, twin):
         X, signs = samples(90, noise=1.0)
         bounds = fold_bounds(np.full(90, 5.0), 2)
-        together = train(twin, X, signs, bounds, starts_warm=False)
+        together = train(twin, X, signs, bounds, start=FROM_ZERO)
         for run in range(3):
             alone = train(twin, X, signs, bounds[run])
             for ours, theirs in zip(together, alone, strict=True):
@@ -258,6 +259,74 @@ class TestFolds:
         alone = train(compiled, X, signs, bounds[1:])[0]
         K = kernel_matrix(entries_of(X, RBF), RBF, (0.4, 0, 0.0))
         np.testing.assert_allclose(dual(K, b[1], signs), dual(K, alone[0], signs), rtol=1e-5)
+
+
+class TestPathsOfC:
+    """Runs of the same problem whose bounds are multiples of each other."""
+
+    @given(
+        n=st.integers(2, 60),
+        seed=st.integers(0, 1000),
+        noise=st.sampled_from([0.0, 0.5, 2.0]),
+        factors=st.lists(st.sampled_from([0.01, 0.3, 1.0, 7.0, 500.0]), min_size=2, max_size=5),
+        is_weighted=st.booleans(),
+    )
+    @settings(max_examples=60, deadline=None)
+    def test_twins_take_the_same_steps(self, n, seed, noise, factors, is_weighted):
+        X, signs = samples(n, noise=noise, seed=seed)
+        rng = np.random.default_rng(seed)
+        bounds = np.outer(factors, rng.uniform(0.1, 3, n) if is_weighted else np.ones(n))
+        options = {"start": FROM_PREVIOUS_RUN, "most_steps": 3000}
+        expected = train(reference, X, signs, bounds, **options)
+        found = train(compiled, X, signs, bounds, **options)
+        for ours, theirs in zip(found, expected, strict=True):
+            np.testing.assert_allclose(ours, theirs, rtol=0, atol=1e-9 * max(1.0, *factors))
+
+    @TWINS
+    @given(
+        seed=st.integers(0, 1000),
+        noise=st.sampled_from([0.0, 0.5, 2.0]),
+        factors=st.permutations([0.02, 1.0, 30.0]),
+    )
+    @settings(max_examples=25, deadline=None)
+    def test_a_run_that_starts_from_its_neighbour_ends_where_a_cold_one_does(
+        self, twin, seed, noise, factors
+    ):
+        X, signs = samples(50, noise=noise, seed=seed)
+        bounds = np.outer(factors, np.ones(50))
+        K = kernel_matrix(entries_of(X, RBF), RBF, (0.4, 0, 0.0))
+        warm, cold = (
+            train(twin, X, signs, bounds, start=start, tolerance=1e-6)
+            for start in (FROM_PREVIOUS_RUN, FROM_ZERO)
+        )
+        for ours, theirs, bound in zip(warm[0], cold[0], bounds, strict=True):
+            assert np.all(signs * ours >= 0)
+            assert np.all(np.abs(ours) <= bound)
+            assert abs(ours.sum()) <= 1e-10 * bound[0]
+            np.testing.assert_allclose(dual(K, ours, signs), dual(K, theirs, signs), rtol=1e-6)
+        np.testing.assert_allclose(
+            warm[1] + warm[2][:, None], cold[1] + cold[2][:, None], rtol=0, atol=0.01
+        )
+
+    @TWINS
+    def test_a_solution_that_meets_no_bound_is_that_of_every_larger_bound(self, twin):
+        X, signs = samples(80, noise=0.0)
+        bounds = np.outer([1e4, 1e5, 1e6], np.ones(80))
+        b, values, _, steps = train(twin, X, signs, bounds, start=FROM_PREVIOUS_RUN, tolerance=1e-9)
+        assert np.all(np.abs(b[0]) < 1e4)
+        assert steps[0] > 0
+        assert steps[1] <= 2  # rounding may take a step
+        np.testing.assert_allclose(b[2], b[0], rtol=1e-6, atol=1e-9)
+        np.testing.assert_allclose(values[2], values[0], atol=1e-6)
+
+    @TWINS
+    def test_coefficients_at_their_bounds_stay_there(self, twin):
+        X, signs = samples(40, noise=2.0)
+        signs[:] = np.where(np.arange(40) % 2, 1.0, -1.0)  # as many of each sign
+        bounds = np.outer([1e-4, 3e-4], np.ones(40))
+        b, _, _, steps = train(twin, X, signs, bounds, start=FROM_PREVIOUS_RUN)
+        np.testing.assert_array_equal(b, bounds * signs)
+        assert steps[1] == 0
 
 
 class TestRowsOnDemand:
@@ -301,7 +370,7 @@ class TestRowsOnDemand:
                         1e-3,
                         -1,
                         True,
-                        True,
+                        FROM_FIRST_RUN,
                         np.empty(2 * 60, dtype=np.float32),
                     )
                 )

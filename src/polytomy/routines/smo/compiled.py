@@ -27,8 +27,11 @@ from polytomy.routines.kernel_rows.reference import RowMaker
 from polytomy.routines.runtime.compiling import entry, helper
 from polytomy.routines.runtime.threads import run_aside
 from polytomy.routines.smo.reference import (
+    AT_BOUND,
     COMPACTING_FRACTION,
     FEW_SAMPLES,
+    FROM_FIRST_RUN,
+    FROM_PREVIOUS_RUN,
     NEAR_THE_END,
     STEPS_BETWEEN_SHRINKS,
 )
@@ -73,13 +76,13 @@ def train_machines(
     tolerance: float,
     most_steps: int,
     shrinks: bool,
-    starts_warm: bool,
+    start: int,
     cache: NDArray[np.float32],
 ) -> Any:
     """Train several machines on the same samples, each with its own bounds and kernel."""
     arguments = (
         *(kernel_values, entries, maker, form, columns, signs, bounds, parameters, diagonals),
-        *(float(tolerance), int(most_steps), shrinks, starts_warm, cache),
+        *(float(tolerance), int(most_steps), shrinks, start, cache),
     )
     # Most small problems take a moment, but no estimate can say which of them do not.
     cost = float(bounds.size) * bounds.shape[1]
@@ -105,7 +108,7 @@ def _train_machines(
     tolerance: float,
     most_steps: int,
     shrinks: bool,
-    starts_warm: bool,
+    start: int,
     cache: NDArray[np.float32],
     most_work: int,
     stop: Flag,
@@ -132,7 +135,9 @@ def _train_machines(
             lower[t] = 0.0 if signs[t] > 0 else -bounds[run, t]
             upper[t] = bounds[run, t] if signs[t] > 0 else 0.0
             problem.gradient[t] = -signs[t]
-        if starts_warm and run > 0:
+        if start == FROM_PREVIOUS_RUN and run > 0:
+            _start_from_multiple(problem, signs, coefficients[run - 1], gradients[run - 1])
+        elif start == FROM_FIRST_RUN and run > 0:
             _make_feasible(problem, coefficients[0], gradients[0])
             is_same_kernel = _are_equal(parameters[run], parameters[0])
             _start_gradient(
@@ -183,6 +188,32 @@ def _make_feasible(problem: Problem, coefficients: Floats, gradient: Floats) -> 
         else:
             b[best] -= excess
             excess = 0.0
+
+
+@helper
+def _start_from_multiple(
+    problem: Problem, signs: Floats, coefficients: Floats, gradient: Floats
+) -> None:
+    """Start from the feasible multiple of another run's solution that has the least dual."""
+    b = problem.coefficients
+    n_samples = len(b)
+    linear, quadratic, most = 0.0, 0.0, np.inf
+    for t in range(n_samples):
+        size = abs(coefficients[t])
+        if size > 0.0:
+            linear += size
+            quadratic += coefficients[t] * (gradient[t] + signs[t])
+            most = min(most, (problem.upper[t] - problem.lower[t]) / size)
+    factor = min(most, linear / quadratic if quadratic > 0.0 else np.inf)
+    if factor == np.inf:
+        return
+    for t in range(n_samples):
+        b[t] = min(max(factor * coefficients[t], problem.lower[t]), problem.upper[t])
+        if b[t] >= AT_BOUND * problem.upper[t]:
+            b[t] = problem.upper[t]
+        if b[t] <= AT_BOUND * problem.lower[t]:
+            b[t] = problem.lower[t]
+        problem.gradient[t] = factor * (gradient[t] + signs[t]) - signs[t]
 
 
 @helper

@@ -29,8 +29,12 @@ from polytomy.routines.kernel_rows.reference import KERNEL_VALUES, RowMaker, mad
 from polytomy.routines.kernel_rows.reference import kernel_values as values_of
 
 __all__ = [
+    "AT_BOUND",
     "COMPACTING_FRACTION",
     "FEW_SAMPLES",
+    "FROM_FIRST_RUN",
+    "FROM_PREVIOUS_RUN",
+    "FROM_ZERO",
     "LEAST_CURVATURE",
     "NEAR_THE_END",
     "STANDSTILL",
@@ -56,6 +60,13 @@ same as LIBSVM's."""
 COMPACTING_FRACTION = 0.8
 """Arrays are compacted when less than this fraction of their samples is still considered."""
 
+FROM_ZERO, FROM_FIRST_RUN, FROM_PREVIOUS_RUN = 0, 1, 2
+"""Where a run starts. Folds start from the first run, the whole problem; the values of C from the
+neighbouring one."""
+
+AT_BOUND = 1.0 - 4 * float(np.finfo(np.float64).eps)
+"""A scaled coefficient that is at least this fraction of its bound is at the bound."""
+
 NEAR_THE_END = 10.0
 """Within this many tolerances of the end, all shrunk samples are considered again, once."""
 
@@ -73,13 +84,14 @@ def train_machines(
     tolerance: float,
     most_steps: int,
     shrinks: bool,
-    starts_warm: bool,
+    start: int,
     cache: NDArray[np.float32],
 ) -> tuple[Floats, Floats, Floats, NDArray[np.int64]]:
     """Train several machines on the same samples, each with its own bounds and kernel.
 
     The first run is the whole problem. The other runs are parts of it, such as the folds of a
-    calibration; samples outside a part have bounds of zero.
+    calibration; samples outside a part have bounds of zero. Or the runs are the same problem with
+    several values of C.
 
     Parameters
     ----------
@@ -98,7 +110,8 @@ def train_machines(
     tolerance : sum of the steepest slopes below which training stops
     most_steps : largest number of steps of a run; negative for no limit
     shrinks : whether to shrink
-    starts_warm : whether later runs start from the coefficients of the first run, or from zero
+    start : where later runs start: FROM_ZERO, FROM_FIRST_RUN or FROM_PREVIOUS_RUN, which needs
+        the same kernel in all runs
     cache : float32 array of at least 2·m numbers, where the compiled twin keeps rows
 
     Returns
@@ -129,7 +142,9 @@ def train_machines(
         upper = np.where(signs > 0, bounds[run], 0.0)
         problem = _Problem(row, diagonals[run], lower, upper, coefficients[run], gradients[run])
         problem.gradient[:] = -signs
-        if starts_warm and run > 0:
+        if start == FROM_PREVIOUS_RUN and run > 0:
+            _start_from_multiple(problem, signs, coefficients[run - 1], gradients[run - 1])
+        elif start == FROM_FIRST_RUN and run > 0:
             is_same_kernel = np.array_equal(parameters[run], parameters[0])
             _start_from(problem, coefficients[0], gradients[0], is_same_kernel)
         steps[run] = _solve(problem, tolerance, most_steps, shrinks)
@@ -185,6 +200,29 @@ def _start_from(
         changes = b - coefficients
     for sample in np.flatnonzero(changes).tolist():
         problem.gradient[:] += problem.row(sample) * changes[sample]
+
+
+def _start_from_multiple(
+    problem: _Problem, signs: Floats, coefficients: Floats, gradient: Floats
+) -> None:
+    """Start from the feasible multiple of another run's solution that has the least dual.
+
+    The dual of s·b is s²q/2 − s·l with l = Σ y_t b_t and q = b·Kb, least at s = l/q. A solution
+    that meets no bound has l = q, so it is kept as it is. One with all coefficients at their bounds
+    stays at the bounds. The gradient takes no kernel values: K(s·b) − y = s·(g + y) − y.
+    """
+    is_support = coefficients != 0
+    sizes = np.abs(coefficients[is_support])
+    products = (coefficients * (gradient + signs))[is_support]
+    linear, quadratic = (np.add.accumulate(np.append(0.0, each))[-1] for each in (sizes, products))
+    most = np.min((problem.upper - problem.lower)[is_support] / sizes, initial=np.inf)
+    factor = min(most, linear / quadratic if quadratic > 0 else np.inf)
+    if np.isinf(factor):
+        return
+    b = np.clip(factor * coefficients, problem.lower, problem.upper)
+    b = np.where(b >= AT_BOUND * problem.upper, problem.upper, b)
+    problem.coefficients[:] = np.where(b <= AT_BOUND * problem.lower, problem.lower, b)
+    problem.gradient[:] = factor * (gradient + signs) - signs
 
 
 def _solve(problem: _Problem, tolerance: float, most_steps: int, shrinks: bool) -> int:

@@ -1,0 +1,187 @@
+"""Heat map of scores over two parameters of a search."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polytomy.errors import Argument, ArgumentError
+from polytomy.inputs.suggestions import did_you_mean
+from polytomy.plots.canvas import PLAIN_TEXT, POSITIVE, axes_or_new, estimate_length, import_pyplot
+
+__all__ = ["grid"]
+
+_CELL = 0.55  # inches
+_MOST_NUMBERS = 12
+
+
+def grid(
+    search: Any,
+    *,
+    x: str | None = None,
+    y: str | None = None,
+    scheme: str | None = None,
+    ax: Any = None,
+) -> Any:
+    """Draw the scores of a search over a grid of parameters, such as C and gamma.
+
+    A cell has the best score among the candidates with its two values: other schemes, solvers and
+    parameters are left open. The chosen cell has an orange frame. Hatched cells were dropped early;
+    they are drawn with the score of the best candidate plus their difference on the same folds.
+
+    Parameters
+    ----------
+    search : fitted SchemeSearchCV with a ``param_grid``, or its ``cv_results_``
+    x, y : names of the parameters on the axes; by default gamma and C, or else the first two
+    scheme : draw only the candidates of this scheme, by name
+    ax : axes of matplotlib, optional
+
+    Returns
+    -------
+    axes
+    """
+    results = search if isinstance(search, dict) else getattr(search, "cv_results_", None)
+    if results is None:
+        raise ArgumentError(Argument("search"), " has no results yet. Call fit first.")
+    names = [name.removeprefix("param_") for name in results if name.startswith("param_")]
+    if not names:
+        raise ArgumentError(
+            Argument("search"), " has no grid. Search with ", Argument("param_grid")
+        )
+    x, y = _choose_axes(names, x, y)
+    is_shown = _of_scheme(results, scheme)
+    columns = _values_of(results, x, is_shown)
+    rows = _values_of(results, y, is_shown) if y is not None else [None]
+    losses = _losses_of(results)
+    cell_of: dict[tuple[int, int], int] = {}
+    for k in np.flatnonzero(is_shown & np.isfinite(losses)).tolist():
+        column, row = results[f"param_{x}"][k], None if y is None else results[f"param_{y}"][k]
+        if column is np.ma.masked or row is np.ma.masked:
+            continue
+        place = rows.index(row), columns.index(column)
+        if place not in cell_of or losses[k] < losses[cell_of[place]]:
+            cell_of[place] = k
+    labels_x, labels_y = [_text(each) for each in columns], [_text(each) for each in rows]
+    width = 1.9 + _CELL * max(3, len(columns)) + estimate_length(labels_y)
+    ax = axes_or_new(ax, width, 1.3 + _CELL * max(1.5, len(rows)))
+    _draw_cells(ax, results, losses, cell_of, (len(rows), len(columns)))
+    ax.set_xticks(np.arange(len(columns)), labels_x, **PLAIN_TEXT)
+    ax.set_yticks(np.arange(len(rows)), labels_y if y is not None else [""], **PLAIN_TEXT)
+    ax.set_xlabel(x, **PLAIN_TEXT)
+    ax.set_ylabel("" if y is None else y, **PLAIN_TEXT)
+    ax.tick_params(length=0, labelsize=8)
+    return ax
+
+
+def _draw_cells(
+    ax: Any,
+    results: Any,
+    losses: NDArray[np.float64],
+    cell_of: dict[tuple[int, int], int],
+    shape: tuple[int, int],
+) -> None:
+    """Draw the cells, with their numbers if there are few."""
+    import_pyplot()  # raises a helpful error if it is missing
+    from matplotlib.patches import Rectangle
+
+    sign = -1.0 if _is_greater_better(results) else 1.0
+    values: Any = np.ma.masked_all(shape)  # type: ignore[no-untyped-call]
+    for place, k in cell_of.items():
+        values[place] = sign * losses[k]
+    # The worst quarter has one colour, so that the good cells differ in theirs.
+    shown = np.sort([losses[k] for k in cell_of.values()])
+    low, high = sorted(sign * np.quantile(shown, [0.0, 0.75])) if cell_of else (0.0, 1.0)
+    image = ax.imshow(
+        values, cmap="cividis" if sign < 0 else "cividis_r", vmin=low, vmax=high,
+        origin="lower", aspect="auto",
+    )  # fmt: skip
+    middle = (low + high) / 2
+    for (row, column), k in cell_of.items():
+        is_dark = (values[row, column] < middle) == (sign < 0)
+        corner = column - 0.5, row - 0.5
+        if results["reason"][k]:
+            ax.add_patch(
+                Rectangle(corner, 1, 1, fill=False, hatch="///", linewidth=0, alpha=0.35,
+                          edgecolor="white" if is_dark else "black")
+            )  # fmt: skip
+        if max(shape) <= _MOST_NUMBERS:
+            ax.text(
+                column, row, f"{values[row, column]:.3g}", ha="center", va="center", fontsize=7,
+                color="white" if is_dark else "black",
+            )  # fmt: skip
+        if results["is_chosen"][k]:
+            ax.add_patch(
+                Rectangle(corner, 1, 1, fill=False, edgecolor=POSITIVE, linewidth=3, zorder=3)
+            )
+    title = _deciding(results).replace("_", " ")
+    is_cut = len(shown) > 0 and not low <= sign * shown[-1] <= high
+    extend = ("min" if sign < 0 else "max") if is_cut else "neither"
+    ax.figure.colorbar(image, ax=ax, label=title, extend=extend)
+
+
+def _choose_axes(names: list[str], x: str | None, y: str | None) -> tuple[str, str | None]:
+    """Return the parameters of the axes; y is None if there is only one."""
+    for axis, name in (("x", x), ("y", y)):
+        if name is not None and name not in names:
+            raise ArgumentError(
+                Argument(axis, name),
+                f" is not in the grid.{did_you_mean(name, names)} Use one of {', '.join(names)}.",
+            )
+    if x is not None and x == y:
+        raise ArgumentError(
+            Argument("x", x), " and ", Argument("y", y), " are the same. Use another one."
+        )
+    left = [name for name in names if name not in (x, y)]
+    # C is upright and gamma level, as in most papers; in a pipeline they have a prefix.
+    left.sort(key=lambda name: name.split("__")[-1] == "gamma")
+    if y is None and x is None and len(left) > 1:
+        y = left.pop(0)
+    if x is None:
+        x = next((name for name in left if name.split("__")[-1] == "gamma"), None) or left[0]
+        left.remove(x)
+    return x, y or (left[0] if left else None)
+
+
+def _of_scheme(results: Any, scheme: str | None) -> NDArray[np.bool_]:
+    """Return which candidates have a scheme."""
+    if scheme is None:
+        return np.ones(len(results["candidate"]), dtype=np.bool_)
+    known = list(dict.fromkeys(results["scheme"]))
+    if scheme not in known:
+        raise ArgumentError(
+            Argument("scheme", scheme),
+            f" is not in the results.{did_you_mean(scheme, known)} Use one of {', '.join(known)}.",
+        )
+    return np.asarray(results["scheme"] == scheme)
+
+
+def _values_of(results: Any, name: str, is_shown: NDArray[np.bool_]) -> list[Any]:
+    """Return the values of a parameter: numbers in their order, then others as they come."""
+    column = results[f"param_{name}"]
+    found = dict.fromkeys(
+        column[k] for k in np.flatnonzero(is_shown) if column[k] is not np.ma.masked
+    )
+    numbers = [value for value in found if isinstance(value, int | float | np.number)]
+    return [*sorted(numbers), *(value for value in found if value not in numbers)]
+
+
+def _deciding(results: Any) -> str:
+    return str(next(name for name in results if name.startswith("mean_"))).removeprefix("mean_")
+
+
+def _is_greater_better(results: Any) -> bool:
+    return _deciding(results).endswith(("coefficient", "accuracy"))
+
+
+def _losses_of(results: Any) -> NDArray[np.float64]:
+    """Return the score that decided as if all had been measured on all folds; less is better."""
+    name = _deciding(results)
+    best = int(np.argmin(results["rank"]))
+    means = results[f"mean_{name}"][best] + np.asarray(results[f"difference_{name}"], float)
+    return np.asarray(-means if _is_greater_better(results) else means)
+
+
+def _text(value: Any) -> str:
+    return f"{value:g}" if isinstance(value, float | np.floating) else str(value)

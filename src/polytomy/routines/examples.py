@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from polytomy.routines.banks.reference import KINDS
 from polytomy.routines.kernel_rows.reference import KERNEL_VALUES, nothing_to_make
+from polytomy.routines.smo.reference import FROM_FIRST_RUN
 
 __all__ = ["Example", "examples"]
 
@@ -67,7 +68,7 @@ def _two_samples() -> tuple[Any, ...]:
         1e-3,
         -1,
         True,
-        True,
+        FROM_FIRST_RUN,
         np.empty(4, dtype=np.float32),
     )
 

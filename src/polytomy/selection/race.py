@@ -272,7 +272,8 @@ def _run_fold(
         winners = composition.winners(class_scores)
         _note_scores(runner, Judged(y, class_scores, winners, training.classes, weight), scores)
         runner.predict_seconds.append(seconds)
-        runner.fit_seconds.append(sum(binary.seconds for binary in own.binaries) + calibrating)
+        training_seconds = sum(binary.seconds for binary in own.binaries)
+        runner.fit_seconds.append(own.preprocessing_seconds + training_seconds + calibrating)
         runner.n_binaries.append(len(columns))
         runner.n_training_samples.append(int(sum(sizes[column] for column in columns)))
 

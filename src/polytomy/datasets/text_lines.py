@@ -22,7 +22,8 @@ from polytomy.errors import DataError
 __all__ = ["LineBlock", "TextBlock", "line_blocks", "open_unzipped", "peek_line", "text_blocks"]
 
 _GZIP = b"\x1f\x8b"
-_CHUNK = 2**22
+# Those who only look at the first lines read no more than they need.
+_FIRST_CHUNK, _CHUNK = 2**16, 2**22
 # Text that is worth a block of its own.
 _LARGE = 2**20
 _LINE_END = ord("\n")
@@ -175,8 +176,10 @@ def _has_indented_line(block: TextBlock) -> bool:
 def _chunks(path: Source, is_last: bool) -> Iterator[TextBlock]:
     """Yield all lines, as many at a time as a chunk of the file has."""
     first, rest = 1, b""
+    n_bytes = min(_FIRST_CHUNK, _CHUNK)
     with open_unzipped(path, is_last=is_last) as file:
-        while chunk := file.read(_CHUNK):
+        while chunk := file.read(n_bytes):
+            n_bytes = _CHUNK
             rest = rest + chunk if rest else chunk
             if first == 1:
                 rest = rest.removeprefix(codecs.BOM_UTF8)

@@ -76,11 +76,10 @@ class PolytomyClassifier(
         it has them, else a sigmoid. Calibrators learn from held-out folds of each problem.
     final_calibration : {"auto", "bias", "decoder"}, None or calibrator, default="auto"
         How the solver's probabilities are calibrated, on out-of-fold answers. "bias" learns a
-        temperature, a floor and a bias for each class; "decoder" also learns how much each
-        binary says about each class. "auto" is "decoder" for ``scheme="ordered"``, else "bias"; if
-        nothing else needs folds, it makes only as many as hold out 600 samples. It is None if all
-        binaries are fitted models. A calibrator has ``fit(log_probabilities, y)`` and
-        ``predict_proba``.
+        temperature, a floor and a bias for each class; "decoder" also how much each binary says
+        about each class. "auto" is "decoder" for ``scheme="ordered"``, else "bias"; if nothing
+        else needs folds, it makes only as many as hold out 600 samples. It is None if all binaries
+        are fitted models. A calibrator has ``fit(log_probabilities, y)`` and ``predict_proba``.
     cv : int, splitter or list of splits, default=5
         Folds for both calibrations, shared by all binaries; and for comparing designs with
         ``scheme="auto"``. A list has pairs of training and held-out rows.
@@ -107,23 +106,24 @@ class PolytomyClassifier(
         All labels from first to last, for schemes that use the order of the classes ("adjacent",
         "ordered", "chain", "tree") and for the columns of a coding matrix. By default the classes
         are sorted, numbers written as text by their values; ``classes_`` always is.
+    shared_preprocessing : bool, default=False
+        Whether the steps before the last of a pipeline are fitted once, on all rows and without y,
+        for all binaries and folds; otherwise each binary and fold fits its own.
 
     Attributes
     ----------
     classes_ : array of the class labels
-    composition_ : Composition
-        The trained binaries, the scheme and the solver: all that prediction needs.
+    composition_ : Composition, with binaries, scheme and solver: all that prediction needs
     out_of_fold_score_ : dict
         Log-loss, Brier score, accuracy and uncertainty coefficient on training samples, judged by
         models that were trained without them: an estimate of the quality on new samples.
     out_of_fold_proba_ : array of shape (n_samples, n_classes), with ``keep_out_of_fold=True``
-        The probabilities behind that; NaN for samples that no fold holds out, and for the only
-        sample of a class.
+        The probabilities behind that; NaN if no fold holds a sample out or knows its class.
     scheme_ : Scheme or SchemeEnsemble
     estimators_ : list of fitted two-class estimators, in the order of the partitions
     binaries_ : list of TrainedBinary, one for each partition that was trained
-    n_classes_ : int
-    n_features_in_ : int
+    preprocessing_ : fitted Pipeline of the steps that all binaries share, or None
+    n_classes_, n_features_in_ : int
     feature_names_in_ : array of str, if X has feature names
 
     Examples
@@ -157,6 +157,7 @@ class PolytomyClassifier(
         prediction_dtype: Any = "float64",
         keep_out_of_fold: bool = False,
         class_order: Sequence[Any] | None = None,
+        shared_preprocessing: bool = False,
     ) -> None:
         self.estimator = estimator
         self.scheme = scheme
@@ -173,6 +174,7 @@ class PolytomyClassifier(
         self.prediction_dtype = prediction_dtype
         self.keep_out_of_fold = keep_out_of_fold
         self.class_order = class_order
+        self.shared_preprocessing = shared_preprocessing
 
     # -- training -------------------------------------------------------------------------------
 
@@ -202,7 +204,6 @@ class PolytomyClassifier(
         )
         scheme = self.scheme
         if isinstance(scheme, str) and scheme == "auto":
-            progress = progress_bar if self.verbose else None
             scheme = choose_scheme(
                 X,
                 y,
@@ -210,7 +211,7 @@ class PolytomyClassifier(
                 self.solver,
                 training,
                 models=self.models,
-                progress=progress,
+                progress=progress_bar if self.verbose else None,
                 class_order=self.class_order,
             )
         scheme = scheme_from(

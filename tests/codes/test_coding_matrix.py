@@ -168,3 +168,9 @@ def test_pairs_in_two_groups_determine_no_class():
     assert code.undetermined == (0, 1, 2, 3, 4, 5)
     assert code.undetermined == find_undetermined(code.matrix)
     assert code.rank == 4
+
+
+def test_row_lists_hold_the_entries_that_are_not_zero():
+    starts, classes, signs = CodingMatrix([[1, 0, -1], [-1, 1, 0]]).row_lists
+    assert (starts.tolist(), classes.tolist()) == ([0, 2, 4], [0, 2, 0, 1])
+    assert signs.tolist() == [1.0, -1.0, -1.0, 1.0]

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polytomy.datasets import open_blocks, read_data
-from polytomy.datasets.text_lines import line_blocks, peek_line
+from polytomy.datasets.text_lines import line_blocks, peek_line, text_blocks
 
 PLANTS = "height,width,kind\n1.5,2,oak\n0.5,3,corn\n7,-1e2,oak\n"
 
@@ -27,6 +27,36 @@ def test_blocks_hold_all_lines_but_blanks_and_comments(tmp_path_factory, lines, 
     assert all(len(block.lines) <= n_lines for block in blocks)
     read = [pair for block in blocks for pair in zip(block.numbers, block.lines, strict=True)]
     assert read == [(number, line.encode()) for number, line in expected]
+
+
+@given(
+    st.lists(st.sampled_from(["a", "b c", "", " ", " d"]), max_size=9),
+    st.sampled_from(["\n", "\r\n", "\r"]),
+    st.integers(1, 4),
+    st.integers(1, 12),
+    st.booleans(),
+)
+def test_text_in_blocks_is_all_of_the_text(
+    tmp_path_factory, lines, end, n_lines, n_chunk, are_full
+):
+    path = tmp_path_factory.mktemp("d") / "t.txt"
+    path.write_bytes(end.join(lines).encode())
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        monkeypatch.setattr("polytomy.datasets.text_lines._CHUNK", n_chunk)
+        monkeypatch.setattr("polytomy.datasets.text_lines._LARGE", 3)
+        blocks = list(text_blocks(path, n_lines, are_full=are_full))
+    expected = [(n, line.encode()) for n, line in enumerate(lines, 1) if line.strip()]
+    read = []
+    for block in blocks:
+        own = block.text.split(b"\n")
+        read += zip(block.numbers.tolist(), own, strict=True)
+        ends = np.cumsum([len(line) + 1 for line in own])[:-1] - 1
+        np.testing.assert_array_equal(block.line_ends, ends)
+    assert read == expected
+    sizes = [len(block.numbers) for block in blocks]
+    assert all(0 < size <= n_lines for size in sizes)
+    if are_full:
+        assert all(size == n_lines for size in sizes[:-1])
 
 
 def test_the_first_line_that_is_not_blank_is_peeked(write_file):

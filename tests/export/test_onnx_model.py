@@ -62,6 +62,14 @@ def test_every_scheme_and_estimator_gives_the_same_answers(run, scheme, estimato
     assert_same(run, classifier, new)
 
 
+def test_shared_scalers_give_the_same_answers(run):
+    X, y, new = made_data()
+    machine = make_pipeline(StandardScaler(), MinMaxScaler(), SVC(gamma=0.2))
+    classifier = pt.PolytomyClassifier(machine, random_state=0, shared_preprocessing=True)
+    assert_same(run, classifier.fit(X, y), new)
+    assert_same(run, make_pipeline(MinMaxScaler(), classifier).fit(X, y), new)
+
+
 @pytest.mark.parametrize("calibration", ["sigmoid", "isotonic", "temperature", None])
 def test_every_calibration_gives_the_same_answers(run, calibration):
     X, y, new = made_data(3)
@@ -213,9 +221,12 @@ def test_a_refusal_gives_the_reason_and_a_solution(fitted):
     assert refusal(SVC()).startswith("SVC cannot be exported. Pass a PolytomyClassifier")
     steps = make_pipeline(PolynomialFeatures(), pt.PolytomyClassifier(LinearSVC())).fit(X, y)
     assert refusal(steps).startswith(
-        "PolynomialFeatures before the classifier cannot be exported; only StandardScaler, "
+        "PolynomialFeatures before the binaries cannot be exported; only StandardScaler, "
     )
     assert "Export the last step of the pipeline alone" in refusal(steps)
+    inside = make_pipeline(PolynomialFeatures(), LinearSVC())
+    sharing = pt.PolytomyClassifier(inside, shared_preprocessing=True).fit(X, y)
+    assert refusal(sharing) == refusal(steps)
     assert refusal(classifier, dtype="int8") == (
         'dtype must be "float64" or "float32"; got \'int8\'.'
     )

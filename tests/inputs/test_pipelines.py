@@ -4,7 +4,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 from sklearn.svm import SVC
 
-from polytomy.inputs.pipelines import split_pipeline
+from polytomy.inputs.pipelines import list_steps, split_pipeline
 
 
 def test_transformers_come_in_order_and_idle_steps_are_left_out():
@@ -28,3 +28,9 @@ def test_an_estimator_that_is_not_a_pipeline_stands_alone():
 def test_only_the_outer_pipeline_is_split():
     inner = make_pipeline(StandardScaler(), SVC())
     assert split_pipeline(make_pipeline(inner)) == ([], inner)
+
+
+def test_steps_that_do_something_are_listed():
+    first, last = StandardScaler(), MaxAbsScaler()
+    assert list_steps(make_pipeline(first, "passthrough", None, last)) == [first, last]
+    assert list_steps(None) == []

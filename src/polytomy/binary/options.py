@@ -55,6 +55,8 @@ class TrainingOptions:
         Whether the solver gives probabilities, which a final calibration needs.
     keep_out_of_fold : bool
         Whether to keep the out-of-fold probabilities of the classes.
+    shares_preprocessing : bool
+        Whether the steps before the last of a pipeline are fitted once for all binaries.
     folds : SharedFolds, optional
         Folds of all rows, for all binaries. Without them, each binary makes its own from `cv`.
     """
@@ -70,6 +72,7 @@ class TrainingOptions:
     final_calibration: Any = None
     wants_probabilities: bool = True
     keep_out_of_fold: bool = False
+    shares_preprocessing: bool = False
     folds: SharedFolds | None = None
 
     def arguments_for(self, model: str | None) -> FitArguments:

@@ -136,6 +136,20 @@ class CodingMatrix:
         return self.tree is not None
 
     @cached_property
+    def row_lists(self) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.float64]]:
+        """The classes and signs of the rows, one after the other.
+
+        Returns
+        -------
+        starts : array of shape (n_partitions + 1,), where each row starts and ends
+        classes : array of class indices, ascending in each row
+        signs : array of −1.0 and 1.0
+        """
+        rows, classes = np.nonzero(self.matrix)
+        starts = np.searchsorted(rows, np.arange(self.n_partitions + 1))
+        return starts, classes, self.matrix[rows, classes].astype(np.float64)
+
+    @cached_property
     def equiangular(self) -> Equiangular | None:
         """The numbers a and b of AᵀA = a·I + b·11ᵀ, if the code is strict and they exist."""
         return structure.find_equiangular(self.matrix)

@@ -138,6 +138,11 @@ class AnsweringMixin:
         return [each.estimator for each in self._attribute("estimators_").partition_binaries]
 
     @property
+    def preprocessing_(self) -> Any:
+        """The fitted transformers that all binaries share, a Pipeline; None if there are none."""
+        return self._attribute("preprocessing_").preprocessing
+
+    @property
     def n_classes_(self) -> int:
         """The number of classes."""
         return len(self._attribute("n_classes_").classes)

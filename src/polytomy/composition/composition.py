@@ -20,6 +20,7 @@ from polytomy.composition.final_calibration import FinalCalibration, learn_final
 from polytomy.composition.out_of_fold import OutOfFold
 from polytomy.composition.prediction_blocks import blocks_of_rows
 from polytomy.composition.scheme_argument import members_of
+from polytomy.composition.shared_preprocessing import preprocess
 from polytomy.composition.solver_option import (
     Solver,
     check_solver,
@@ -70,6 +71,8 @@ class Composition:
     out_of_fold : OutOfFold, optional
         What `final` was learnt from. If it is there, `with_solver`, `with_scheme` and
         `restricted_to` learn the final calibration again.
+    preprocessing : fitted Pipeline of transformers, optional
+        Applied to samples before any binary sees them.
 
     Examples
     --------
@@ -92,6 +95,7 @@ class Composition:
     tie_order: tuple[int, ...] | None = None
     final: FinalCalibration | None = None
     out_of_fold: OutOfFold | None = None
+    preprocessing: Any = None
 
     def __post_init__(self) -> None:
         classes = np.asarray(self.classes).view()
@@ -147,7 +151,7 @@ class Composition:
         -------
         array of shape (n_samples, n_partitions), in [−1, 1]
         """
-        answers = self.bank.decisions(X, n_jobs=n_jobs)
+        answers = self.bank.decisions(preprocess(self.preprocessing, X), n_jobs=n_jobs)
         # The binaries of an ensemble do not belong to one scheme: they answer as trained.
         return self.arrangements[0].decisions(answers) if len(self.arrangements) == 1 else answers
 
@@ -164,7 +168,8 @@ class Composition:
         n_rows = count_rows(X)
         scores = np.empty((n_rows, len(self.classes)))
         for block in blocks_of_rows(n_rows, len(self.binaries)):
-            scores[block] = self._score_block(take_block(X, block), n_jobs)
+            samples = preprocess(self.preprocessing, take_block(X, block))
+            scores[block] = self._score_block(samples, n_jobs)
         return scores
 
     def solve(self, answers: Floats) -> Floats:

@@ -20,6 +20,7 @@ from polytomy.calibration import UncalibratedMap
 from polytomy.composition.dichotomies import Dichotomy
 from polytomy.composition.out_of_fold import OutOfFold, plan_out_of_fold
 from polytomy.composition.shared_kernel import train_together
+from polytomy.composition.shared_preprocessing import share_preprocessing
 from polytomy.errors import ArgumentError, CalibrationWarning, warn_caller
 from polytomy.inputs.class_indices import group_rows
 from polytomy.inputs.seeds import partition_seeds
@@ -38,17 +39,27 @@ class TrainedBinaries:
     ----------
     binaries : list of TrainedBinary, in the order of the dichotomies
     out_of_fold : OutOfFold, or None without a final calibration
+    preprocessing : fitted transformers that all binaries share, or None
+    preprocessing_seconds : float, the time that fitting them took
     """
 
     binaries: list[TrainedBinary]
     out_of_fold: OutOfFold | None = None
+    preprocessing: Any = None
+    preprocessing_seconds: float = 0.0
+
+    @property
+    def seconds(self) -> float:
+        """Training time of the binaries, one after another, with their pre-processing."""
+        return self.preprocessing_seconds + sum(binary.seconds for binary in self.binaries)
 
     def take(self, columns: Sequence[int]) -> TrainedBinaries:
         """Return some of the binaries."""
         scores = self.out_of_fold
-        return TrainedBinaries(
-            [self.binaries[column] for column in columns],
-            None if scores is None else scores.take_binaries(columns),
+        return replace(
+            self,
+            binaries=[self.binaries[column] for column in columns],
+            out_of_fold=None if scores is None else scores.take_binaries(columns),
         )
 
     def with_final_calibration(self, final_calibration: Any) -> TrainedBinaries:
@@ -91,15 +102,17 @@ def fit_binaries(
     """
     options = TrainingOptions() if options is None else options
     listener = TrainingListener() if listener is None else listener
-    estimators = fix_gamma([each.estimator for each in dichotomies], X)
-    dichotomies = [
-        each._replace(estimator=estimator)
-        for each, estimator in zip(dichotomies, estimators, strict=True)
-    ]
     rows_of_class = group_rows(class_indices, n_classes)
     if seeds is None:
         seeds = partition_seeds(options.random_state, len(dichotomies))
     plan = plan_out_of_fold(dichotomies, X, class_indices, n_classes, options)
+    shared = share_preprocessing(dichotomies, X, options)
+    X, options = shared.X, shared.options
+    estimators = fix_gamma([each.estimator for each in shared.dichotomies], X)
+    dichotomies = [
+        each._replace(estimator=estimator)
+        for each, estimator in zip(dichotomies, estimators, strict=True)
+    ]
     if plan is not None:
         options = replace(options, folds=plan.folds)
     binaries: list[TrainedBinary | None] = [each.trained for each in dichotomies]
@@ -140,7 +153,7 @@ def fit_binaries(
     trained = [binary for binary in binaries if binary is not None]
     _warn_of_shortcomings([binary.shortcoming for binary in trained if binary.shortcoming])
     out_of_fold = None if plan is None else plan.collect(trained, held_out, X)
-    return TrainedBinaries(trained, out_of_fold)
+    return TrainedBinaries(trained, out_of_fold, shared.pipeline, shared.seconds)
 
 
 def _run_parallel(

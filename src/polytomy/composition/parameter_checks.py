@@ -70,6 +70,7 @@ CLASSIFIER_CHECKS: dict[str, Callable[[Any], object]] = {
         CLASS_WEIGHT,
         MEMORY_BUDGET,
         Parameter("keep_out_of_fold", "True or False", _is_bool),
+        Parameter("shared_preprocessing", "True or False", _is_bool),
         Parameter("prediction_dtype", "", _is_precision, PRECISIONS),
         CLASS_ORDER,
     ),

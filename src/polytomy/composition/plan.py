@@ -72,7 +72,13 @@ class TrainingPlan:
         bank = Bank(trained.binaries, prediction_dtype)
         solver = resolve_solver(solver, scheme, is_calibrated=trained.out_of_fold is not None)
         composition = Composition(
-            self.classes, scheme, self.dichotomies, arrangements, bank, solver
+            self.classes,
+            scheme,
+            self.dichotomies,
+            arrangements,
+            bank,
+            solver,
+            preprocessing=trained.preprocessing,
         )
         return composition.calibrated_on(trained.out_of_fold)
 

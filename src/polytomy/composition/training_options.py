@@ -101,6 +101,7 @@ def training_source(
         random_state=classifier.random_state,
         n_jobs=classifier.n_jobs,
         memory_budget=classifier.memory_budget,
+        shares_preprocessing=classifier.shared_preprocessing,
     )
     routed = route_arguments(
         classifier if owner is None else owner,

@@ -1,15 +1,16 @@
-"""Tables in text files: CSV, TSV and LVQ, parsed by NumPy block by block."""
+"""Tables in text files: CSV, TSV and LVQ, parsed by pyarrow or NumPy block by block."""
 
 from __future__ import annotations
 
 import csv
 import os
 from collections.abc import Callable, Iterator, Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from polytomy.datasets.arrow_text import parse_with_arrow
 from polytomy.datasets.categories import Categories, CategoryIndex
 from polytomy.datasets.columns import Columns, Features, Target, choose_columns
 from polytomy.datasets.headers import is_header
@@ -18,7 +19,7 @@ from polytomy.datasets.located_errors import error_at
 from polytomy.datasets.number_fields import is_text, why_not_a_number
 from polytomy.datasets.streams import Source
 from polytomy.datasets.table_blocks import RawBlock
-from polytomy.datasets.text_lines import LineBlock, line_blocks
+from polytomy.datasets.text_lines import TextBlock, text_blocks
 from polytomy.errors import Argument, ArgumentError, DataError
 from polytomy.inputs.suggestions import did_you_mean
 
@@ -79,10 +80,14 @@ class DelimitedTable:
     ) -> None:
         self._path, self._source, self._dialect = path, os.fspath(path), dialect
         self.label_index = label_index
-        sample, numbers = next(self._text_blocks(_N_SAMPLED), ([], []))
-        if not sample:
+        first = next(self._text_blocks(_N_SAMPLED), None)
+        if first is None:
             raise DataError(f"{self._source}: the file is empty")
-        fields = [self._fields(line, n) for line, n in zip(sample, numbers, strict=True)]
+        sample, numbers = self._decoded(first), first.numbers.tolist()
+        # Only text columns need more than a header and a sample.
+        n_parsed = len(sample) if categories == "one-hot" else 2
+        pairs = zip(sample[:n_parsed], numbers[:n_parsed], strict=True)
+        fields = [self._fields(line, number) for line, number in pairs]
         self._first_line = numbers[0]
         self._has_header = dialect.header or False
         if dialect.header is None:
@@ -118,15 +123,33 @@ class DelimitedTable:
         """Yield the samples, at most `n_rows` at a time; DataError gives the place of a bad one."""
         is_first = True
         for block in self._text_blocks(n_rows, is_last=True):
-            lines, numbers = block
-            if is_first and self._has_header:
-                lines, numbers = lines[1:], numbers[1:]
+            samples = block.split(1)[1] if is_first and self._has_header else block
             is_first = False
-            if lines:
-                yield self._parse(lines, np.array(numbers, dtype=np.int64))
+            if len(samples.numbers):
+                yield self._parse_quickly(samples) or self._parse(samples)
 
-    def _parse(self, lines: list[str], numbers: NDArray[np.int64]) -> RawBlock:
-        columns = self.columns
+    def _parse_quickly(self, block: TextBlock) -> RawBlock | None:
+        """Return the samples of a block; None if `_parse` has to read it, or to find an error."""
+        columns, delimiter = self.columns, self._dialect.delimiter
+        if delimiter is None:
+            return None
+        targets = [] if columns.target is None else [columns.target]
+        parsed = parse_with_arrow(
+            block.text,
+            len(block.numbers),
+            delimiter,
+            columns.n_columns,
+            columns.features,
+            targets,
+            self._text_numbers(),
+        )
+        if parsed is None:
+            return None
+        X, labels = parsed
+        return RawBlock(X, labels[0].astype(np.intp) if targets else None, block.numbers)
+
+    def _parse(self, block: TextBlock) -> RawBlock:
+        columns, lines, numbers = self.columns, self._decoded(block), block.numbers
         try:
             table = np.loadtxt(
                 lines,
@@ -153,14 +176,20 @@ class DelimitedTable:
     def _converters(self) -> dict[int | str, Callable[[str], float]]:
         """Return functions that turn text and labels into numbers, and unused columns into 0."""
         used = {*self.columns.features, self.columns.target}
-        converters: dict[int | str, Callable[[str], float]] = {
-            i: _ignore for i in range(self.columns.n_columns) if i not in used
+        texts = self._text_numbers()
+        return {
+            i: texts.get(i, _ignore)
+            for i in range(self.columns.n_columns)
+            if i in texts or i not in used
         }
-        for column, values in self.categories.items():
-            converters[self.columns.features[column]] = values.number
-        if self.columns.target is not None:
-            converters[self.columns.target] = self._label_number
-        return converters
+
+    def _text_numbers(self) -> dict[int, Callable[[str], float]]:
+        """Return functions that turn the text of some columns into numbers."""
+        features, target = self.columns.features, self.columns.target
+        converters: dict[int, Callable[[str], float]] = {
+            features[k]: values.number for k, values in self.categories.items()
+        }
+        return converters if target is None else {**converters, target: self._label_number}
 
     def _label_number(self, text: str) -> int:
         text = text.strip()
@@ -235,23 +264,23 @@ class DelimitedTable:
             )
             raise error_at(self._source, what, line=number) from None
 
-    def _text_blocks(
-        self, n_rows: int, *, is_last: bool = False
-    ) -> Iterator[tuple[list[str], list[int]]]:
+    def _text_blocks(self, n_rows: int, *, is_last: bool = False) -> Iterator[TextBlock]:
         skip, comment = self._dialect.skip, self._dialect.comment
-        for block in line_blocks(self._path, n_rows, comment=comment, is_last=is_last):
-            lines, numbers = self._decoded(block), block.numbers
-            if skip:
-                skip, lines, numbers = max(0, skip - len(lines)), lines[skip:], numbers[skip:]
-            if lines:
-                yield lines, numbers
+        options: dict[str, Any] = {"is_last": is_last, "are_full": not is_last}
+        for block in text_blocks(self._path, n_rows, comment=comment, **options):
+            n_skipped = min(skip, len(block.numbers))
+            skip -= n_skipped
+            samples = block.split(n_skipped)[1] if n_skipped else block
+            if len(samples.numbers):
+                yield samples
 
-    def _decoded(self, block: LineBlock) -> list[str]:
+    def _decoded(self, block: TextBlock) -> list[str]:
+        """Return the lines of a block; DataError if one of them is not UTF-8 text."""
         try:
-            return b"\n".join(block.lines).decode().split("\n")
+            return block.text.decode().split("\n")
         except UnicodeDecodeError:
             pass
-        for line, number in zip(block.lines, block.numbers, strict=True):
+        for line, number in zip(block.text.split(b"\n"), block.numbers.tolist(), strict=True):
             try:
                 line.decode()
             except UnicodeDecodeError as error:

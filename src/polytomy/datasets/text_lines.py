@@ -12,14 +12,22 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 from polytomy.datasets.located_errors import error_at
 from polytomy.datasets.streams import Source, Stream
 from polytomy.errors import DataError
 
-__all__ = ["LineBlock", "line_blocks", "open_unzipped", "peek_line"]
+__all__ = ["LineBlock", "TextBlock", "line_blocks", "open_unzipped", "peek_line", "text_blocks"]
 
 _GZIP = b"\x1f\x8b"
-_CHUNK = 2**22
+# Those who only look at the first lines read no more than they need.
+_FIRST_CHUNK, _CHUNK = 2**16, 2**22
+# Text that is worth a block of its own.
+_LARGE = 2**20
+_LINE_END = ord("\n")
+_BLANKS = np.frombuffer(b" \t\n\r\x0b\x0c", dtype=np.uint8)
 #: Limit on the length of a line, in bytes.
 LONGEST_LINE = 2**26
 
@@ -29,6 +37,32 @@ class LineBlock(NamedTuple):
 
     lines: list[bytes]
     numbers: list[int]
+
+
+class TextBlock(NamedTuple):
+    """Lines of a file as one text.
+
+    Attributes
+    ----------
+    text : lines joined by LF
+    numbers : array of their numbers, counted from one
+    line_ends : array of the positions of the LFs, one fewer than lines
+    """
+
+    text: bytes
+    numbers: NDArray[np.int64]
+    line_ends: NDArray[np.intp]
+
+    def split(self, n_lines: int) -> tuple[TextBlock, TextBlock]:
+        """Return the first lines, and the others; there must be as many first lines."""
+        if n_lines == len(self.numbers):
+            return self, TextBlock(b"", self.numbers[:0], self.line_ends[:0])
+        end = int(self.line_ends[n_lines - 1])
+        numbers, line_ends = self.numbers, self.line_ends
+        return (
+            TextBlock(self.text[:end], numbers[:n_lines], line_ends[: n_lines - 1]),
+            TextBlock(self.text[end + 1 :], numbers[n_lines:], line_ends[n_lines:] - end - 1),
+        )
 
 
 @contextmanager
@@ -59,6 +93,22 @@ def line_blocks(
 ) -> Iterator[LineBlock]:
     """Yield the lines of a file in blocks, without blank lines and comments.
 
+    The parameters are those of `text_blocks`.
+    """
+    for block in text_blocks(path, n_lines, comment=comment, is_last=is_last):
+        yield LineBlock(block.text.split(b"\n"), block.numbers.tolist())
+
+
+def text_blocks(
+    path: Source,
+    n_lines: int,
+    *,
+    comment: bytes | None = None,
+    is_last: bool = False,
+    are_full: bool = True,
+) -> Iterator[TextBlock]:
+    """Yield the text of a file in blocks of whole lines, without blank lines and comments.
+
     Lines end in LF, CR LF or CR.
 
     Parameters
@@ -67,33 +117,70 @@ def line_blocks(
     n_lines : maximum number of lines in a block
     comment : start of a comment line
     is_last : whether a stream is read for the last time
+    are_full : whether all blocks but the last must have as many lines
+        If not, large blocks may have fewer, and less text is copied.
     """
-    waiting = LineBlock([], [])
-    for lines, first in _chunks(path, is_last):
-        if comment is None and all(lines) and not any(map(bytes.isspace, lines)):
-            waiting.lines.extend(lines)
-            waiting.numbers.extend(range(first, first + len(lines)))
-        else:
-            for number, line in enumerate(lines, first):
-                if line and not line.isspace() and not (comment and line.startswith(comment)):
-                    waiting.lines.append(line)
-                    waiting.numbers.append(number)
-        start = 0
-        while len(waiting.lines) - start >= n_lines:
-            end = start + n_lines
-            yield LineBlock(waiting.lines[start:end], waiting.numbers[start:end])
-            start = end
-        waiting = LineBlock(waiting.lines[start:], waiting.numbers[start:])
-    if waiting.lines:
-        yield waiting
+    waiting: list[TextBlock] = []
+    n_wanted = n_lines
+    for chunk in _chunks(path, is_last):
+        block = _without_blanks(chunk, comment)
+        while len(block.numbers) >= n_wanted:
+            whole, block = block.split(n_wanted)
+            yield _join([*waiting, whole])
+            waiting, n_wanted = [], n_lines
+        if len(block.numbers):
+            waiting.append(block)
+            n_wanted -= len(block.numbers)
+        if not are_full and len(block.text) >= _LARGE:
+            yield _join(waiting)
+            waiting, n_wanted = [], n_lines
+    if waiting:
+        yield _join(waiting)
 
 
-def _chunks(path: Source, is_last: bool) -> Iterator[tuple[list[bytes], int]]:
-    """Yield lists of whole lines, each with the number of its first line."""
+def _join(blocks: list[TextBlock]) -> TextBlock:
+    if len(blocks) == 1:
+        return blocks[0]
+    text = b"\n".join([block.text for block in blocks])
+    numbers = np.concatenate([block.numbers for block in blocks])
+    return TextBlock(text, numbers, _find_line_ends(text))
+
+
+def _find_line_ends(text: bytes) -> NDArray[np.intp]:
+    return np.flatnonzero(np.frombuffer(text, dtype=np.uint8) == _LINE_END)
+
+
+def _without_blanks(block: TextBlock, comment: bytes | None) -> TextBlock:
+    """Return the lines of a block that are neither blank nor comments."""
+    if comment is None and not _has_indented_line(block):
+        return block
+    kept = [
+        (line, number)
+        for line, number in zip(block.text.split(b"\n"), block.numbers.tolist(), strict=True)
+        if line and not line.isspace() and not (comment and line.startswith(comment))
+    ]
+    lines = b"\n".join([line for line, _ in kept])
+    numbers = np.array([number for _, number in kept], dtype=np.int64)
+    return TextBlock(lines, numbers, _find_line_ends(lines))
+
+
+def _has_indented_line(block: TextBlock) -> bool:
+    """Return whether a line is empty or starts with white space, so that it may be blank."""
+    text = block.text
+    if not text[:1].strip() or text.endswith(b"\n"):
+        return True
+    starts = np.frombuffer(text, dtype=np.uint8)[block.line_ends + 1]
+    return bool(np.isin(starts, _BLANKS).any())
+
+
+def _chunks(path: Source, is_last: bool) -> Iterator[TextBlock]:
+    """Yield all lines, as many at a time as a chunk of the file has."""
     first, rest = 1, b""
+    n_bytes = min(_FIRST_CHUNK, _CHUNK)
     with open_unzipped(path, is_last=is_last) as file:
-        while chunk := file.read(_CHUNK):
-            rest += chunk
+        while chunk := file.read(n_bytes):
+            n_bytes = _CHUNK
+            rest = rest + chunk if rest else chunk
             if first == 1:
                 rest = rest.removeprefix(codecs.BOM_UTF8)
             # A CR at the very end may be half of a CR LF.
@@ -103,16 +190,18 @@ def _chunks(path: Source, is_last: bool) -> Iterator[tuple[list[bytes], int]]:
                     what = f"the line is longer than the limit of {LONGEST_LINE:,} bytes"
                     raise error_at(os.fspath(path), what, line=first)
                 continue
-            lines = _split_lines(rest[:end])
+            n_ending = 2 if rest.endswith(b"\r\n", 0, end) else 1
+            block = _read_lines(rest[: end - n_ending], first)
             rest = rest[end:]
-            yield lines, first
-            first += len(lines)
+            yield block
+            first += len(block.numbers)
     if rest:
-        yield _split_lines(rest), first
+        yield _read_lines(rest.removesuffix(b"\r"), first)
 
 
-def _split_lines(text: bytes) -> list[bytes]:
-    """Return the lines of a text with any kind of line ends."""
+def _read_lines(text: bytes, first: int) -> TextBlock:
+    """Return lines with any kind of line ends; the last one has none."""
     if b"\r" in text:
         text = text.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
-    return text.removesuffix(b"\n").split(b"\n")
+    line_ends = _find_line_ends(text)
+    return TextBlock(text, np.arange(first, first + len(line_ends) + 1), line_ends)

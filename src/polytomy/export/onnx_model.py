@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.pipeline import make_pipeline
 
 from polytomy.banks.scaling import Scaling, peel_scalers
 from polytomy.classifier import PolytomyClassifier
@@ -18,7 +19,7 @@ from polytomy.export.graph import Graph, Value, import_onnx
 from polytomy.export.solver_graph import check_exportable_solver, score_classes
 from polytomy.inputs.choices import PRECISIONS
 from polytomy.inputs.parameters import Parameter
-from polytomy.inputs.pipelines import split_pipeline
+from polytomy.inputs.pipelines import list_steps, split_pipeline
 
 __all__ = ["to_onnx"]
 
@@ -102,7 +103,7 @@ def to_onnx(classifier: Any, *, dtype: str = "float32") -> Any:
 
 
 def _split_scaling(classifier: Any) -> tuple[Scaling | None, PolytomyClassifier]:
-    """Return the scaling before the classifier, or None, and the classifier."""
+    """Return the scaling before the binaries, or None, and the classifier."""
     before, core = split_pipeline(classifier)
     if not isinstance(core, PolytomyClassifier):
         raise ArgumentError(
@@ -111,13 +112,15 @@ def _split_scaling(classifier: Any) -> tuple[Scaling | None, PolytomyClassifier]
         )
     if not hasattr(core, "composition_"):
         raise ArgumentError("the classifier is not fitted, so there is nothing to export. Fit it.")
-    peeled = peel_scalers(classifier)
+    before += list_steps(core.preprocessing_)
+    peeled = peel_scalers(make_pipeline(*before, core))
     if peeled is None:
         names = ", ".join(type(step).__name__ for step in before)
         raise ArgumentError(
-            f"{names} before the classifier cannot be exported; only StandardScaler, MaxAbsScaler "
-            "and MinMaxScaler without clip can. Export the last step of the pipeline alone, and "
-            "transform samples before they are given to the ONNX model."
+            f"{names} before the binaries cannot be exported; only StandardScaler, MaxAbsScaler "
+            "and MinMaxScaler without clip can. Export the last step of the pipeline alone, or a "
+            "classifier that was fitted to transformed samples, and transform samples before they "
+            "are given to the ONNX model."
         )
     return peeled[0], core
 

@@ -1,12 +1,13 @@
-"""Pipelines of scikit-learn: what stands before the last step."""
+"""Pipelines of scikit-learn: their steps, and what stands before the last one."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from sklearn.pipeline import Pipeline
 
-__all__ = ["split_pipeline"]
+__all__ = ["list_steps", "split_pipeline"]
 
 
 def split_pipeline(estimator: Any) -> tuple[list[Any], Any]:
@@ -33,4 +34,13 @@ def split_pipeline(estimator: Any) -> tuple[list[Any], Any]:
     if type(estimator) is not Pipeline:
         return [], estimator
     *before, (_, last) = estimator.steps
-    return [step for _, step in before if not (step is None or isinstance(step, str))], last
+    return _acting(before), last
+
+
+def list_steps(pipeline: Pipeline | None) -> list[Any]:
+    """Return the steps of a pipeline that do something; none for None."""
+    return [] if pipeline is None else _acting(pipeline.steps)
+
+
+def _acting(steps: Sequence[tuple[str, Any]]) -> list[Any]:
+    return [step for _, step in steps if not (step is None or isinstance(step, str))]

@@ -55,6 +55,8 @@ class ModelInfo:
         ``out_of_fold_score_`` of the classifier.
     has_out_of_fold : bool
         Whether the file has out-of-fold scores, to learn a final calibration again.
+    preprocessing : tuple of str
+        Types of the transformers that all binaries share; empty if there are none.
     """
 
     kind: str
@@ -72,6 +74,7 @@ class ModelInfo:
     final_calibration: Mapping[str, Any] | None = None
     out_of_fold_score: Mapping[str, float] | None = None
     has_out_of_fold: bool = False
+    preprocessing: tuple[str, ...] = ()
 
     @property
     def scheme(self) -> str:
@@ -116,6 +119,9 @@ def read_info(path: str | os.PathLike[str]) -> ModelInfo:
             None if final is None else read_final_summary(final),
             None if final is None else read_score(final),
             "out_of_fold" in fields,
+            tuple(fields.fields("preprocessing").texts("types"))
+            if "preprocessing" in fields
+            else (),
         )
     except ModelFileError as error:
         raise archive.locate(error) from error

@@ -255,7 +255,7 @@ class _Batch:
                 measured[k] = Measurement(
                     scores,
                     composition.winners(scores),
-                    sum(binary.seconds for binary in own.binaries) + calibrating,
+                    own.seconds + calibrating,
                     seconds,
                     len(columns),
                     int(sum(sizes[column] for column in columns)),

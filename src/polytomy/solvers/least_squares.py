@@ -31,6 +31,8 @@ from polytomy.solvers.structures import (
 
 __all__ = ["ALGORITHMS", "algorithms_for", "solve_least_squares"]
 
+_FEW_CLASSES = 64
+
 Floats = NDArray[np.float64]
 
 
@@ -132,13 +134,12 @@ def _couple(code: CodingMatrix, answers: Floats) -> Floats:
 
 
 def _solve_by_active_set(code: CodingMatrix, answers: Floats) -> Floats:
-    rows, classes = np.nonzero(code.matrix)
-    starts = np.searchsorted(rows, np.arange(code.n_partitions + 1))
-    signs = code.matrix[rows, classes].astype(np.float64)
-    # If the code has no zeros, |Ap − r|² has the same quadratic part for every sample.
-    dense = code.matrix.astype(np.float64) if code.is_strict else np.empty((0, 0))
-    gram = dense.T @ dense
-    return _run("minimise_on_simplex", answers, starts, classes, signs, gram, code.n_classes)
+    # If the code has no zeros, |Ap − r|² has the same quadratic part for every sample. With many
+    # classes and few rows, it is rarely needed.
+    is_needed = code.n_classes <= _FEW_CLASSES or code.n_partitions > code.n_classes
+    is_shared = code.is_strict and is_needed
+    dense = code.matrix.astype(np.float64) if is_shared else np.empty((0, 0))
+    return _run("minimise_on_simplex", answers, *code.row_lists, dense.T @ dense, code.n_classes)
 
 
 def _run(name: str, *arguments: NDArray[np.generic] | int) -> Floats:

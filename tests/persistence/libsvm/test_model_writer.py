@@ -100,6 +100,21 @@ def test_classifiers_that_libsvm_cannot_hold_are_refused(classifier, labels, wor
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_shared_scaler_is_written_like_one_before_the_classifier(tmp_path):
+    X, y = load_iris(return_X_y=True)
+    options = {"final_calibration": None, "random_state": 0}
+    machine = make_pipeline(StandardScaler(), SVC(gamma=0.2))
+    inside = PolytomyClassifier(machine, shared_preprocessing=True, **options).fit(X, y)
+    outside = make_pipeline(StandardScaler(), PolytomyClassifier(machine[-1], **options)).fit(X, y)
+    with pytest.raises(ArgumentError, match="scales features with StandardScaler"):
+        write_libsvm(inside, tmp_path / "a.model")
+    for name, classifier in [("a", inside), ("b", outside)]:
+        ranges = tmp_path / f"{name}.range"
+        write_libsvm(classifier, tmp_path / f"{name}.model", range_file=ranges)
+    for kind in ("model", "range"):
+        assert (tmp_path / f"a.{kind}").read_text() == (tmp_path / f"b.{kind}").read_text()
+
+
 @pytest.mark.parametrize(
     ("before", "options", "words"),
     [
@@ -121,7 +136,7 @@ def test_classifiers_that_libsvm_cannot_hold_are_refused(classifier, labels, wor
         (
             [MaxAbsScaler(), StandardScaler()],
             {"range_file": "m.range"},
-            "the pipeline has 2 steps before the classifier",
+            "there are 2 steps before the binaries",
         ),
     ],
 )

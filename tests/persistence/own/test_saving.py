@@ -78,11 +78,18 @@ def test_out_of_fold_scores_are_a_member_only_if_asked_for(tmp_path):
 
 @pytest.mark.parametrize(
     ("parameters", "expected"),
-    [({}, 2), ({"final_calibration": None}, 1), ({"solver": "voting"}, 1)],
+    [
+        ({}, 2),
+        ({"final_calibration": None}, 1),
+        ({"solver": "voting"}, 1),
+        ({"final_calibration": None, "shared_preprocessing": True}, 2),
+    ],
 )
-def test_only_a_final_calibration_needs_a_new_version(parameters, expected, tmp_path):
+def test_only_what_0_1_cannot_answer_needs_a_new_version(parameters, expected, tmp_path):
     """Version 0.1 answers as this version does if it reads a file in format 1."""
-    save(PolytomyClassifier(random_state=0, **parameters).fit(X, Y), tmp_path / "m.polytomy")
+    machine = make_pipeline(StandardScaler(), SVC())
+    classifier = PolytomyClassifier(machine, random_state=0, **parameters)
+    save(classifier.fit(X, Y), tmp_path / "m.polytomy")
     assert read_info(tmp_path / "m.polytomy").format_version == expected
 
 

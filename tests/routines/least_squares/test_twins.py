@@ -4,13 +4,21 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given, reject, settings
 from hypothesis import strategies as st
-from scipy.optimize import minimize
+from scipy.optimize import minimize, nnls
 
-from least_squares_cases import make_answers, make_code, problems, with_gaps
+from least_squares_cases import (
+    assert_minimum,
+    make_answers,
+    make_code,
+    problems,
+    residuals,
+    with_gaps,
+)
 from polytomy.codes import CodingMatrix
 from polytomy.codes.structure import pair_of_each_row
+from polytomy.errors import CodeError
 from polytomy.routines.least_squares import compiled, reference
 
 law = settings(max_examples=40, deadline=None)
@@ -126,6 +134,72 @@ def test_active_sets_agree_on_many_classes(n_classes, structure):
     answers = with_gaps(make_answers("noisy", code, 5, seed=6), seed=7, share=0.05)
     lists = row_lists(code)
     assert_agree(*(twin.minimise_on_simplex(answers, *lists) for twin in TWINS))
+
+
+def confident_answers(code: CodingMatrix, kind: str, n_samples: int, seed: int) -> np.ndarray:
+    """Return answers that agree with one class for each sample, more or less."""
+    rng = np.random.default_rng(seed)
+    agreeing = code.matrix[:, rng.integers(0, code.n_classes, n_samples)].T.astype(float)
+    match kind:
+        case "certain":
+            return agreeing
+        case "almost certain":
+            return agreeing * (1 - 10.0 ** rng.uniform(-16, -2, agreeing.shape))
+        case "partly certain":
+            return np.where(rng.random(agreeing.shape) < 0.9, agreeing, 0.9 * agreeing)
+        case "sure":
+            return np.clip(0.95 * agreeing + 0.05 * rng.normal(size=agreeing.shape), -1, 1)
+        case "with mistakes":
+            return np.where(rng.random(agreeing.shape) < 0.1, -0.9, 0.9) * agreeing
+        case _:
+            return np.tanh(2 * agreeing + rng.normal(size=agreeing.shape))
+
+
+CONFIDENT = ("certain", "almost certain", "partly certain", "sure", "with mistakes", "unsure")
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    st.sampled_from([(-1, 1), (-1, 0, 1)]),
+    st.integers(66, 110),
+    st.integers(12, 66),
+    st.sampled_from(CONFIDENT),
+    st.booleans(),
+    seeds,
+)
+def test_many_classes_and_few_rows_agree(signs, n_classes, n_rows, kind, has_gaps, seed):
+    rng = np.random.default_rng(seed)
+    try:
+        code = CodingMatrix(rng.choice(signs, (n_rows, n_classes)))
+    except CodeError:
+        reject()
+    answers = confident_answers(code, kind, 3, seed)
+    answers = with_gaps(answers, seed, share=0.1)[1:] if has_gaps else answers
+    found = compiled.minimise_on_simplex(answers, *row_lists(code))
+    for r, p in zip(answers, found, strict=True):
+        assert_minimum(code, r, p)
+    assert_agree(reference.minimise_on_simplex(answers, *row_lists(code)), found)
+
+
+@pytest.mark.parametrize("kind", CONFIDENT)
+@pytest.mark.parametrize("signs", [(-1, 1), (-1, 0, 1)])
+def test_a_thousand_classes_have_the_minimum_of_another_solver(signs, kind):
+    code = CodingMatrix(np.random.default_rng(20).choice(signs, (80, 1000)))
+    answers = confident_answers(code, kind, 4, seed=21)
+    found = compiled.minimise_on_simplex(answers, *row_lists(code))
+    for r, p in zip(answers, found, strict=True):
+        assert_minimum(code, r, p)
+        q = residuals(code, r)
+        # The sum of the probabilities as a further row, as in `reference/systems.py`.
+        x, _ = nnls(np.vstack((q, np.ones(1000))), np.append(np.zeros(len(q)), 1.0))
+        np.testing.assert_allclose(q @ p, q @ (x / x.sum()), rtol=0, atol=1e-9)
+
+
+def test_the_class_that_agrees_with_certain_answers_is_certain():
+    code = CodingMatrix(np.random.default_rng(22).choice((-1, 1), (60, 500)))
+    answers = code.matrix[:, :5].T.astype(float)
+    found = compiled.minimise_on_simplex(answers, *row_lists(code))
+    np.testing.assert_allclose(found, np.eye(500)[:5], rtol=0, atol=1e-13)
 
 
 @pytest.mark.parametrize("twin", TWINS)

@@ -18,7 +18,7 @@ from polytomy.classifier import PolytomyClassifier
 from polytomy.composition import Composition
 from polytomy.errors import Argument, ArgumentError, CalibrationWarning, warn_caller
 from polytomy.files import open_atomically
-from polytomy.inputs.pipelines import split_pipeline
+from polytomy.inputs.pipelines import list_steps, split_pipeline
 from polytomy.persistence.libsvm.model_text import LibsvmModel, print_libsvm
 from polytomy.persistence.libsvm.range_files import print_range
 from polytomy.persistence.own.vector_pools import is_machine
@@ -85,10 +85,11 @@ def write_libsvm(
 def _split_scaler(classifier: Any) -> tuple[Any, PolytomyClassifier]:
     """Return the scaler before the classifier, or None, and the classifier."""
     before, core = split_pipeline(classifier)
+    before += list_steps(getattr(core, "preprocessing_", None))
     if len(before) > 1:
         raise ArgumentError(
-            "a LIBSVM model can have one scaler before it, but the pipeline has "
-            f"{len(before)} steps before the classifier. Use a single scaler."
+            "a LIBSVM model can have one scaler before it, but there are "
+            f"{len(before)} steps before the binaries. Use a single scaler."
         )
     return (before[0] if before else None), core
 

@@ -34,6 +34,8 @@ pools                 matrices of support vectors, each vector once (`vector_poo
 binaries              list, see below
 final                 the final calibration, see below
 out_of_fold           only if asked for: what belongs to the out-of-fold scores, see below
+preprocessing         only with shared pre-processing: the names and types of the transformers that
+                      all binaries share, and the steps, as estimators
 pipeline              only if saved inside a pipeline: the names of all steps, and the steps before
                       the classifier, as estimators
 n_schemes             only of an ensemble
@@ -45,7 +47,7 @@ n_schemes             only of an ensemble
 solver                and prediction_dtype, of the fitted classifier; is_solver_automatic if its
                       parameter is "auto"
 cv, n_jobs,           values of parameters of the same names: also random_state, verbose,
-memory_budget         class_weight, class_order and keep_out_of_fold
+memory_budget         class_weight, class_order, keep_out_of_fold and shared_preprocessing
 scheme                only if it is text and not a file
 estimator             a template (`templates.py`): ``{specification}``, ``{scaler, parameters}``,
                       ``{pipeline}`` as a list of names and templates, or an object in others.skops;
@@ -92,7 +94,7 @@ The score holds the out-of-fold log_loss, brier_score, accuracy and uncertainty_
 data, their class_indices, fold_of and weight; final_calibration, the option; the seed; and
 keeps_probabilities, whether probabilities are kept, in which case they follow.
 
-Files with a final calibration have format_version 2, others 1.
+Files with a final calibration or shared pre-processing have format_version 2, others 1.
 
 `loading.py` trusts none of this: every size, type and index is checked before it is used. Fields
 that are null may be missing.

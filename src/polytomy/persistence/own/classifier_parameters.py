@@ -33,6 +33,7 @@ _PLAIN: dict[str, tuple[type, ...]] = {
     "memory_budget": (int, float),
     "keep_out_of_fold": (bool,),
     "class_order": (list, tuple),
+    "shared_preprocessing": (bool,),
 }
 # More jobs than any machine has cores; joblib would start as many threads as a file says.
 _MOST_JOBS = 2**15

@@ -31,6 +31,11 @@ from polytomy.persistence.own.fields import Fields
 from polytomy.persistence.own.final_fields import read_final
 from polytomy.persistence.own.number_arrays import NumberReader, checked_shape
 from polytomy.persistence.own.out_of_fold_fields import read_out_of_fold, read_probabilities
+from polytomy.persistence.own.preprocessing_fields import (
+    keeps_features,
+    read_preprocessing,
+    read_steps,
+)
 from polytomy.persistence.own.saving import (
     FLOATS,
     FORMAT,
@@ -103,10 +108,14 @@ def _read_model(archive: Archive, fields: Fields, trusted: Sequence[str]) -> Any
     if parameters.pop("is_solver_automatic", False):
         parameters["solver"] = AUTO
     composition = _read_final_calibration(archive, fields, numbers, reader, composition)
+    composition = _read_preprocessing(fields, reader, composition)
+    # Binaries behind transformers other than scalers may have other features.
+    shared = composition.preprocessing
+    checked = binaries if shared is None or keeps_features(shared) else []
     classifier = fitted_classifier(
         composition,
-        n_features=read_n_features(fields, binaries),
-        feature_names=_read_feature_names(fields, binaries),
+        n_features=read_n_features(fields, checked),
+        feature_names=_read_feature_names(fields, binaries if shared is None else []),
         **{**parameters, "scheme": option},
     )
     if "pipeline" not in fields:
@@ -138,6 +147,17 @@ def _read_final_calibration(
     return replace(composition, final=final, out_of_fold=out_of_fold)
 
 
+def _read_preprocessing(
+    fields: Fields, reader: EstimatorReader, composition: Composition
+) -> Composition:
+    """Return the composition with the transformers that its binaries share."""
+    if "preprocessing" not in fields:
+        return composition
+    written = fields.fields("preprocessing")
+    pipeline = read_preprocessing(written, reader, read_n_features(fields))
+    return replace(composition, preprocessing=pipeline)
+
+
 def _read_feature_names(fields: Fields, binaries: Sequence[TrainedBinary]) -> list[str] | None:
     """Return the names of the features, which are also those of the binaries that have names."""
     if "feature_names" not in fields:
@@ -152,13 +172,8 @@ def _read_feature_names(fields: Fields, binaries: Sequence[TrainedBinary]) -> li
 
 def _read_pipeline(fields: Fields, reader: EstimatorReader, classifier: Any) -> Pipeline:
     """Return the pipeline that ends in the classifier."""
-    steps: list[Any] = [
-        "passthrough" if each is None else reader.read(Fields(each, "a step of the pipeline"))
-        for each in fields.items("steps")
-    ]
+    steps = read_steps(fields, reader)
     transformers = [step for step in steps if not isinstance(step, str)]
-    if not all(hasattr(step, "transform") for step in transformers):
-        raise fields.fault("steps", "a list of transformers")
     are_scalers = all(type(step) in SCALERS for step in transformers)
     expected = {None, features_of(classifier)}
     if are_scalers and not {features_of(step) for step in transformers} <= expected:

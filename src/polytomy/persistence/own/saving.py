@@ -22,6 +22,7 @@ from polytomy.persistence.own.estimator_writer import EstimatorWriter, machines_
 from polytomy.persistence.own.final_fields import write_final
 from polytomy.persistence.own.number_arrays import NumberWriter
 from polytomy.persistence.own.out_of_fold_fields import write_out_of_fold, write_probabilities
+from polytomy.persistence.own.preprocessing_fields import write_preprocessing
 from polytomy.persistence.own.skops_objects import dump_skops_objects
 from polytomy.persistence.own.values import NotPlainError, labels_to_json, value_to_json
 from polytomy.persistence.own.vector_pools import SupportPools
@@ -41,8 +42,9 @@ __all__ = [
 FORMAT = "polytomy model"
 #: Increased when older versions of polytomy cannot read the file any more.
 FORMAT_VERSION = 2
-#: The version of files without a final calibration, which older versions of polytomy can read.
-_VERSION_WITHOUT_FINAL = 1
+#: The version of files with neither a final calibration nor shared pre-processing, which older
+#: versions of polytomy can read.
+_OLDEST_VERSION = 1
 FLOATS, INTEGERS, SKOPS_OBJECTS = "floats.npy", "integers.npy", "others.skops"
 OUT_OF_FOLD = "out_of_fold.npy"
 
@@ -104,7 +106,7 @@ def save(
     writer = EstimatorWriter(numbers, pools)
     description: dict[str, Any] = {
         "format": FORMAT,
-        "format_version": _VERSION_WITHOUT_FINAL,
+        "format_version": _OLDEST_VERSION,
         "versions": _installed_versions(),
         "metadata": _checked_metadata(metadata),
         "classes": labels_to_json(core.classes_),
@@ -119,6 +121,10 @@ def save(
     if calibration:
         # Older versions would not see the calibration, and give other probabilities.
         description |= {**calibration, "format_version": FORMAT_VERSION}
+    if core.preprocessing_ is not None:
+        # Nor would they transform the samples.
+        preprocessing = write_preprocessing(core.preprocessing_, writer)
+        description |= {"preprocessing": preprocessing, "format_version": FORMAT_VERSION}
     if core is not classifier:
         description["pipeline"] = {
             "names": [name for name, _ in classifier.steps],

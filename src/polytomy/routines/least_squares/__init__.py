@@ -13,5 +13,6 @@ in `reference` (NumPy) and in `compiled` (Numba), in files of the same name::
 The active set of Lawson and Hanson (1974) is `minimise_on_cone` in `reference/cone.py`, and
 `_search_active_set` in `compiled/cone.py`. The compiled twin tries block pivoting before it: for
 many samples side by side in `compiled/lanes.py`, for one sample in `compiled/cone.py`. Of several
-minimisers, `compiled/single.py` finds the one of least norm by the steps of `compiled/face.py`.
+minimisers, `compiled/single.py` finds the one of least norm by the steps of `compiled/face.py`. If
+there are more classes than rows, `compiled/working_set.py` lets it search few classes at a time.
 """

@@ -22,6 +22,12 @@ from polytomy.routines.least_squares.compiled.lanes import (
     solve_lanes,
 )
 from polytomy.routines.least_squares.compiled.single import is_stationary, minimise_single
+from polytomy.routines.least_squares.compiled.working_set import (
+    fill_working_set,
+    new_working,
+    widen_working_set,
+    write_working_set,
+)
 from polytomy.routines.least_squares.reference import systems as reference_systems
 from polytomy.routines.least_squares.tolerances import UNCHANGED
 from polytomy.routines.runtime.compiling import entry, helper, with_read_only_arguments
@@ -34,6 +40,9 @@ _SPARSE = 8
 
 _ROUNDS = (3, 8)
 """Numbers of steps in the rounds of lanes."""
+
+_MOST_ROUNDS = 100
+"""After this many rounds, a working set of classes gives way to all of them."""
 
 _COST = 0.2
 """Nanoseconds of a multiplication and an addition, roughly."""
@@ -214,15 +223,30 @@ def _minimise_singly(
     last: int,
     stop: Flag,
 ) -> None:
-    n_classes = probabilities.shape[1]
-    single = new_single(n_classes)
+    n_partitions, n = decisions.shape[1], probabilities.shape[1]
+    # The matrix Q must not be larger than the Gram matrix of all classes.
+    has_few_rows = n_partitions <= n
+    single, working = new_single(n), new_working(n_partitions if has_few_rows else 0, n)
     for position in range(first, last):
         if stop[0] != 0:
             return
-        p = probabilities[samples[position]]
-        is_graded = _fill_single(decisions[samples[position]], rows, single)
-        is_shortest = minimise_single(single, is_graded, p)
-        settled[position] = is_shortest and is_stationary(n_classes, single, UNCHANGED, p)
+        r, p = decisions[samples[position]], probabilities[samples[position]]
+        k = fill_working_set(r, rows, working, single.plain_gram) if has_few_rows else n
+        # Every round lowers the objective, so this ends; the limit is there because of rounding.
+        for n_left in range(_MOST_ROUNDS, -1, -1):
+            k = k if n_left > 0 else n
+            found = working.p[:k] if k < n else p  # in the working set, or among all classes
+            is_graded = k < n or _fill_single(r, rows, single)
+            is_settled = minimise_single(single, is_graded, found)
+            is_settled = is_settled and is_stationary(k, single, UNCHANGED, found)
+            if k == n:
+                break
+            n_next = widen_working_set(k, working, single.plain_gram) if is_settled else -1
+            if n_next == 0:
+                write_working_set(k, working, p)
+                break
+            k = n_next if n_next > 0 else n
+        settled[position] = is_settled
 
 
 @helper

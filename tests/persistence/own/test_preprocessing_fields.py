@@ -1,0 +1,91 @@
+"""Transformers that all binaries share, in a file."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.compose import ColumnTransformer
+from sklearn.decomposition import PCA
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MinMaxScaler, StandardScaler
+from sklearn.svm import SVC, LinearSVC
+
+from persistence.own.round_trips import LABELS, X, reload
+from persistence.own.saved_archives import pack, unpack
+from polytomy import PolytomyClassifier
+from polytomy.persistence import load, read_info, save
+
+pytest.importorskip("skops")
+
+
+def fitted(*steps, data=X, **parameters):
+    parameters = {"random_state": 0, "shared_preprocessing": True, **parameters}
+    return PolytomyClassifier(make_pipeline(*steps), **parameters).fit(data, LABELS)
+
+
+@pytest.fixture(scope="module")
+def scaled(save_to_bytes):
+    """Return a saved classifier whose binaries share a scaler."""
+    return save_to_bytes(fitted(StandardScaler(), SVC(gamma=0.5)))
+
+
+@pytest.mark.parametrize(
+    "steps",
+    [
+        (StandardScaler(), SVC()),
+        (MinMaxScaler(), "passthrough", StandardScaler(), LinearSVC()),
+        (StandardScaler(), PCA(2), SVC()),
+    ],
+    ids=str,
+)
+def test_a_loaded_classifier_gives_the_same_answers(steps, tmp_path):
+    classifier = fitted(*steps)
+    again = reload(classifier, tmp_path)
+    np.testing.assert_array_equal(again.predict_proba(X), classifier.predict_proba(X))
+    np.testing.assert_array_equal(again.decisions(X), classifier.decisions(X))
+    assert repr(again) == repr(classifier)
+    assert (again.n_features_in_, again.shared_preprocessing) == (4, True)
+    refitted = again.fit(X[::2], LABELS[::2]).predict_proba(X)
+    expected = classifier.fit(X[::2], LABELS[::2]).predict_proba(X)
+    np.testing.assert_array_equal(refitted, expected)
+
+
+def test_columns_of_a_frame_are_kept(tmp_path):
+    frame = pd.DataFrame(X, columns=["a", "b", "c", "d"])
+    columns = ColumnTransformer([("one", MinMaxScaler(), ["a", "c"]), ("two", PCA(1), ["b", "d"])])
+    classifier = fitted(columns, SVC(), data=frame)
+    again = reload(classifier, tmp_path)
+    np.testing.assert_array_equal(again.predict_proba(frame), classifier.predict_proba(frame))
+    assert again.feature_names_in_.tolist() == ["a", "b", "c", "d"]
+
+
+def test_the_transformers_are_described(tmp_path):
+    save(fitted(StandardScaler(), PCA(2), SVC()), tmp_path / "m.polytomy")
+    assert read_info(tmp_path / "m.polytomy").preprocessing == ("StandardScaler", "PCA")
+    save(PolytomyClassifier().fit(X, LABELS), tmp_path / "m.polytomy")
+    assert read_info(tmp_path / "m.polytomy").preprocessing == ()
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "words"),
+    [
+        (("preprocessing", "names"), [], "names of .* is not a name for each step"),
+        (("preprocessing", "names"), ["a__b"], "names of .* is not a list of steps with different"),
+        (("preprocessing", "steps"), [], "names of .* is not a name for each step"),
+        (("preprocessing", "steps"), 3, "steps of .* is not a list"),
+        (("n_features",), 3, "for the number of features of the model"),
+    ],
+)
+def test_wrong_fields_are_refused(scaled, path, value, words, assert_field_is_checked):
+    assert_field_is_checked(scaled, path, value, words)
+
+
+def test_a_step_must_be_a_transformer(scaled, refusal):
+    description, members = unpack(scaled)
+    machine = description["binaries"][0]["estimator"]
+    description["preprocessing"]["steps"] = [machine]
+    assert "is not a list of transformers" in refusal(pack(description, members))
+
+
+def test_a_file_without_transformers_is_read_as_before(svm_model, tmp_path):
+    (tmp_path / "m.polytomy").write_bytes(svm_model)
+    assert load(tmp_path / "m.polytomy").preprocessing_ is None

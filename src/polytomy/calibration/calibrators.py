@@ -109,13 +109,15 @@ class SigmoidCalibrator(LogisticMap):
         """Minimise the log-loss against Platt's targets."""
         values, targets, weight = _fitting_data(decision_values, target, sample_weight)
         # Newton's steps do not depend on the origin and scale of the values; rounding errors do.
-        centre, spread = float(np.mean(values)), float(np.std(values))
-        ones = np.ones_like(values)
+        centre = float(values.mean())
+        deviations = values - centre
+        spread = float(np.sqrt(deviations @ deviations / len(deviations)))
         if spread <= 1e-12 * abs(centre):
-            columns = ones[:, np.newaxis]
-            self.slope_, self.intercept_ = 0.0, float(fit_log_odds(columns, targets, weight)[0])
+            ones = np.ones((len(values), 1))
+            self.slope_, self.intercept_ = 0.0, float(fit_log_odds(ones, targets, weight)[0])
             return self
-        columns = np.column_stack([(values - centre) / spread, ones])
+        columns = np.ones((len(values), 2))
+        columns[:, 0] = deviations / spread
         slope, level = fit_log_odds(columns, targets, weight)
         self.slope_ = float(slope / spread)
         self.intercept_ = float(level - slope * centre / spread)
@@ -220,7 +222,7 @@ def _fitting_data(
             Argument("target"),
             f" has shape {is_positive.shape}. Give one value and one side for each sample.",
         )
-    if not np.all(np.isfinite(values)):
+    if not np.isfinite(values).all():
         raise ArgumentError(
             f"{np.count_nonzero(~np.isfinite(values))} of {len(values)} decision values are not "
             "finite, so they cannot be calibrated. Use ",
@@ -228,6 +230,7 @@ def _fitting_data(
             " or another estimator.",
         )
     weight = check_weights(sample_weight, len(values))
-    counts = weight > 0
-    values, is_positive, weight = values[counts], is_positive[counts], weight[counts]
+    if sample_weight is not None:
+        counts = weight > 0
+        values, is_positive, weight = values[counts], is_positive[counts], weight[counts]
     return values, platt_targets(is_positive, weight), weight

@@ -22,8 +22,8 @@ def platt_targets(
     >>> platt_targets(np.array([True, False, False]), np.ones(3))
     array([0.66666667, 0.25      , 0.25      ])
     """
-    n_positive = float(np.sum(weight[is_positive]))
-    n_negative = float(np.sum(weight[~is_positive]))
+    n_positive = float(weight[is_positive].sum())
+    n_negative = float(weight[~is_positive].sum())
     return np.where(is_positive, (n_positive + 1) / (n_positive + 2), 1 / (n_negative + 2))
 
 

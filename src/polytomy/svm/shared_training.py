@@ -20,7 +20,6 @@ from polytomy.binary.training import constant_binary, describe_shortcoming
 from polytomy.calibration.calibrators import UncalibratedMap
 from polytomy.calibration.folds import check_folds, count_folds
 from polytomy.calibration.option import make_calibrator
-from polytomy.calibration.shared_folds import SharedFolds
 from polytomy.inputs.rows import count_rows, take_rows
 from polytomy.inputs.sparse import is_sparse
 from polytomy.inputs.weights import check_weights
@@ -47,6 +46,10 @@ __all__ = ["SharedTraining", "train_on_shared_kernel"]
 
 # Pairs of samples, over all problems, that keep a thread busy for a tenth of a second or so.
 _PAIRS_PER_THREAD = 10**7
+
+# A matrix of this many bytes stays in the processor's cache, so it is shared even by problems that
+# have few rows in common.
+_SMALL_MATRIX = 2**22
 
 # Folds that there is memory for where a splitter does not say how many it makes.
 _EXPECTED_FOLDS = 10
@@ -149,9 +152,9 @@ def train_on_shared_kernel(
     of_all = {k: data.machine for k, data in machines.items()}
     for k, machine in _share_vectors(of_all, X).items():
         binaries[k] = _as_binary(machine, machines[k], problems[k].name)
-    if options.folds is not None:
-        for k, scores in _held_out_scores(machines, X, problems, options.folds).items():
-            held_out[k] = scores
+    names = [problem.name for problem in problems]
+    for k, scores in _held_out_scores(machines, X, names).items():
+        held_out[k] = scores
     _warn_of_early_stops(machines, estimators, problems)
     for reason, count in reasons.items():
         how = (
@@ -196,7 +199,8 @@ class _GroupTrainer:
     ) -> Generator[MachineData | UnsuitableError]:
         finder = KernelFinder(numbers)
         size = self._measure(numbers, finder, tasks)
-        if is_better_apart([problem for _, problem, _ in tasks], size.n_rows):
+        is_small = size.matrix <= _SMALL_MATRIX
+        if not is_small and is_better_apart([task[1] for task in tasks], size.n_rows):
             notes.append(f"{len(tasks)} binaries have a kernel matrix each: they are small.")
             yield from self._train_apart(numbers, finder, tasks, n_threads)
             return
@@ -317,33 +321,24 @@ def _as_binary(machine: KernelMachine, data: MachineData, name: str) -> TrainedB
 
 
 def _held_out_scores(
-    machines: Mapping[int, MachineData],
-    X: Any,
-    problems: Sequence[BinaryProblem],
-    folds: SharedFolds,
+    machines: Mapping[int, MachineData], X: Any, names: Sequence[str]
 ) -> dict[int, HeldOutScores]:
-    """Return the scores of held-out samples, and what scores the rows outside each problem."""
-    n_rows = len(folds.fold_of)
-    scores = {}
-    models: dict[int, list[TrainedBinary]] = {}
-    for k, data in machines.items():
-        of_rows = np.full(n_rows, np.nan, dtype=np.float32)
-        of_rows[problems[k].rows] = data.held_out
-        scores[k] = of_rows[folds.scored]
-        if np.isnan(scores[k]).any():
-            models[k] = []
-    for fold in range(folds.n_folds if models else 0):
-        sources = {k: machines[k].fold_machines[fold] for k in models}
-        pooled = _share_vectors(
-            {k: each for k, each in sources.items() if not isinstance(each, float)}, X
-        )
-        for k, source in sources.items():
-            name = problems[k].name
-            if isinstance(source, float):
-                models[k].append(TrainedBinary(name, Output.CONSTANT, constant=source))
-            else:
-                models[k].append(TrainedBinary(name, Output.MARGIN, pooled[k]))
-    return {k: HeldOutScores(scores[k], tuple(models.get(k, ()))) for k in machines}
+    """Return the scores of held-out rows, and models to score those that are left."""
+    of_folds = {k: data.fold_machines for k, data in machines.items() if data.fold_machines}
+    models: dict[int, list[TrainedBinary]] = {k: [] for k in of_folds}
+    n_folds = max((len(each.intercepts) for each in of_folds.values()), default=0)
+    for fold in range(n_folds):
+        sources = {k: each.machine(fold) for k, each in of_folds.items()}
+        for k, machine in _share_vectors(sources, X).items():
+            binary = TrainedBinary(names[k], Output.MARGIN, machine)
+            if not len(machine.support_):
+                binary = TrainedBinary(names[k], Output.CONSTANT, constant=machine.intercept_)
+            models[k].append(binary)
+    return {
+        k: HeldOutScores(data.held_out, tuple(models.get(k, ())))
+        for k, data in machines.items()
+        if data.held_out is not None
+    }
 
 
 def _warn_of_early_stops(

@@ -19,6 +19,7 @@ from polytomy.binary.training import weights_of_problem
 from polytomy.calibration.calibrators import Calibrator
 from polytomy.calibration.folds import CannotCalibrateError, fold_masks
 from polytomy.calibration.option import make_calibrator
+from polytomy.calibration.shared_folds import SharedFolds
 from polytomy.routines.runtime.dispatch import routine
 from polytomy.routines.smo.reference import FEW_SAMPLES
 from polytomy.svm.kernel_finder import KernelFinder
@@ -27,7 +28,7 @@ from polytomy.svm.kernel_matrix import Matrix, diagonal_of, entry_form
 from polytomy.svm.memory import CACHE_BYTES
 from polytomy.svm.suitability import UnsuitableError, check_range
 
-__all__ = ["Machine", "MachineData", "Worker"]
+__all__ = ["FoldMachines", "Machine", "MachineData", "Worker"]
 
 _Floats = NDArray[np.float64]
 
@@ -41,8 +42,33 @@ class Machine(NamedTuple):
     intercept: float
 
 
+class FoldMachines(NamedTuple):
+    """The machines of one problem that were trained without the shared folds.
+
+    Attributes
+    ----------
+    kernels : the kernel of each machine
+    rows : array of shape (n_samples,), the rows of the data in the problem
+    coefficients : array of shape (n_folds, n_samples), zero for a fold with a constant score
+    intercepts : array of shape (n_folds,)
+    """
+
+    kernels: list[KernelFunction]
+    rows: NDArray[np.intp]
+    coefficients: _Floats
+    intercepts: _Floats
+
+    def machine(self, fold: int) -> Machine:
+        """Return the machine of one fold, without the samples that are not support vectors."""
+        own = self.coefficients[fold]
+        support = np.flatnonzero(own)
+        return Machine(
+            self.kernels[fold], self.rows[support], own[support], float(self.intercepts[fold])
+        )
+
+
 class MachineData(NamedTuple):
-    """A trained machine, its calibrator, and the machines of the folds if these are shared.
+    """A trained machine, its calibrator, and what the machines of shared folds say.
 
     Attributes
     ----------
@@ -51,9 +77,9 @@ class MachineData(NamedTuple):
     reason : why there is no calibrator, as a clause; empty if that was not asked for
     n_stopped : how many machines stopped before the tolerance was reached
     seconds : training time
-    held_out : array of shape (n_samples,), the score that each sample of the problem got from the
-        machine of its fold, NaN if no fold holds it out; None without shared folds
-    fold_machines : a Machine for each shared fold, or the score that the fold gives every row
+    held_out : float32 array of shape (n_scored,), the score of each row in ``SharedFolds.scored``
+        by the machine of its fold; None without shared folds
+    fold_machines : machines for the rows whose score is NaN; None if there are no such rows
     """
 
     machine: Machine
@@ -61,64 +87,123 @@ class MachineData(NamedTuple):
     reason: str
     n_stopped: int
     seconds: float
-    held_out: _Floats | None = None
-    fold_machines: tuple[Machine | float, ...] = ()
+    held_out: NDArray[np.float32] | None = None
+    fold_machines: FoldMachines | None = None
 
 
-@dataclass(slots=True)
-class _Folds:
-    """The folds of one problem.
+class _Folds(NamedTuple):
+    """The folds of one problem: which machines to train, and which of them score which samples.
 
     Attributes
     ----------
-    masks : which samples of the problem to train on, for each machine besides that of all samples
-    tests : the samples that each fold holds out
-    sources : what scores them: the number of a machine, or a constant score
+    is_kept : bool array of shape (n_machines, n_samples)
+        The samples that each machine is trained on. The first machine is that of all samples.
+    machine_of : array of shape (n_folds,), the machine that scores what the fold holds out
+    constants : array of shape (n_folds,), NaN, or the score that the fold gives to every row
+    samples : array of shape (n_held_out,), the samples that are held out
+    fold_of : array of shape (n_held_out,), the fold that holds out each of them
     reason : why these folds do not suffice for a calibrator, as a clause
     """
 
-    masks: list[NDArray[np.bool_]]
-    tests: list[NDArray[np.intp]]
-    sources: list[int | float]
+    is_kept: NDArray[np.bool_]
+    machine_of: NDArray[np.intp]
+    constants: _Floats
+    samples: NDArray[np.intp]
+    fold_of: NDArray[np.intp]
     reason: str = ""
+
+    @classmethod
+    def of_problem(
+        cls, problem: BinaryProblem, X: Any, options: TrainingOptions, seed: int | None
+    ) -> _Folds:
+        """Return the folds of a problem: the shared ones, or its own."""
+        if options.folds is not None:
+            folds = cls._of_shared(options.folds, problem)
+        elif options.calibration is None:
+            return cls._of_masks([], problem)
+        else:
+            try:
+                masks = fold_masks(problem.rows, problem.is_positive, X, options.cv, seed)
+                folds = cls._of_masks(list(masks), problem)
+            except CannotCalibrateError as error:
+                return cls._of_masks([], problem)._replace(reason=str(error))
+        sides = problem.is_positive[folds.samples]
+        if options.calibration is not None and (sides.all() or not sides.any()):
+            reason = "cv holds out no samples, or only samples of one side"
+            return folds._replace(reason=reason)
+        return folds
+
+    @classmethod
+    def _of_shared(cls, shared: SharedFolds, problem: BinaryProblem) -> _Folds:
+        is_kept, constants = shared.divide(problem.rows, problem.is_positive)
+        # A fold that keeps all samples has the machine of all samples. For a calibrator, that
+        # machine also stands in where a fold has only one side to train on: its constant score
+        # says nothing about the relation of scores and sides.
+        is_trained = np.isnan(constants) & ~is_kept.all(axis=1)
+        machine_of = np.where(is_trained, np.cumsum(is_trained), 0)
+        fold_of = shared.fold_of[problem.rows]
+        (samples,) = (fold_of >= 0).nonzero()
+        return cls(
+            _after_all_samples(is_kept[is_trained]),
+            machine_of,
+            constants,
+            samples,
+            fold_of[samples],
+        )
+
+    @classmethod
+    def _of_masks(
+        cls,
+        masks: list[tuple[NDArray[np.bool_], NDArray[np.intp]]],
+        problem: BinaryProblem,
+    ) -> _Folds:
+        n_folds = len(masks)
+        is_kept = np.array([mask for mask, _ in masks], dtype=np.bool_)
+        tests = [test for _, test in masks]
+        return cls(
+            _after_all_samples(is_kept.reshape(n_folds, problem.n_samples)),
+            np.arange(1, n_folds + 1),
+            np.full(n_folds, np.nan),
+            np.concatenate([np.empty(0, dtype=np.intp), *tests]),
+            np.repeat(np.arange(n_folds), [len(test) for test in tests]),
+        )
 
     @property
     def can_calibrate(self) -> bool:
         """Whether there are samples of both sides to calibrate with."""
-        return bool(self.tests) and not self.reason
+        return len(self.samples) > 0 and not self.reason
 
-    def checked(self, problem: BinaryProblem) -> _Folds:
-        """Return the same folds, with a reason if they do not hold out samples of both sides."""
-        sides = problem.is_positive[np.concatenate(self.tests)] if self.tests else np.empty(0)
-        if sides.all() or not sides.any():
-            reason = "cv holds out no samples, or only samples of one side"
-            return _Folds(self.masks, self.tests, self.sources, reason)
-        return self
-
-    def held_out_scores(self, scores: _Floats) -> tuple[NDArray[np.intp], _Floats, _Floats]:
-        """Return the samples that are held out, fold by fold, and their scores.
-
-        Where a fold has only one side to train on, its constant score says nothing about the
-        relation of scores and sides. For a calibrator, the machine of all samples stands in.
+    def scores_to_calibrate(self, values: _Floats) -> _Floats:
+        """Return the scores of the held-out samples that a calibrator learns from.
 
         Parameters
         ----------
-        scores : array of shape (n_machines, n_samples)
-
-        Returns
-        -------
-        samples : array of int
-        held_out : array, the scores by the machines of the folds
-        to_calibrate : array, the scores that a calibrator learns from
+        values : array of shape (n_machines, n_samples)
         """
-        if not self.tests:
-            return np.empty(0, dtype=np.intp), np.empty(0), np.empty(0)
-        held_out, to_calibrate = [], []
-        for test, source in zip(self.tests, self.sources, strict=True):
-            is_trained = isinstance(source, int)
-            to_calibrate.append(scores[int(source) if is_trained else 0][test])
-            held_out.append(to_calibrate[-1] if is_trained else np.full(len(test), source))
-        return np.concatenate(self.tests), np.concatenate(held_out), np.concatenate(to_calibrate)
+        return np.asarray(values[self.machine_of[self.fold_of], self.samples])
+
+    def machines(
+        self,
+        kernels: list[KernelFunction],
+        rows: NDArray[np.intp],
+        coefficients: _Floats,
+        intercepts: _Floats,
+    ) -> FoldMachines:
+        """Return the machine of each fold."""
+        is_constant = ~np.isnan(self.constants)
+        own_coefficients, own_intercepts = (
+            coefficients[self.machine_of],
+            intercepts[self.machine_of],
+        )
+        own_coefficients[is_constant] = 0.0
+        own_intercepts[is_constant] = self.constants[is_constant]
+        own_kernels = [kernels[machine] for machine in self.machine_of.tolist()]
+        return FoldMachines(own_kernels, rows, own_coefficients, own_intercepts)
+
+
+def _after_all_samples(is_kept: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Return the masks of all machines, given those of the folds."""
+    return np.concatenate([np.ones((1, is_kept.shape[1]), dtype=np.bool_), is_kept])
 
 
 @dataclass(slots=True)
@@ -151,32 +236,31 @@ class Worker:
         """
         started = perf_counter()
         weight = self._weight_of(problem)
-        folds = self._folds_of(problem, seed)
-        parts = np.vstack([np.ones((1, problem.n_samples), dtype=np.bool_), *folds.masks])
-        if len(parts) > self.most_runs:
-            raise UnsuitableError(f"cv makes {len(parts) - 1} folds, more than were expected")
+        folds = _Folds.of_problem(problem, self.X, self.options, seed)
+        n_machines = len(folds.is_kept)
+        if n_machines > self.most_runs:
+            raise UnsuitableError(f"cv makes {n_machines - 1} folds, more than were expected")
         if self.matrix.common_kernel is not None:
-            kernels = [self.matrix.common_kernel] * len(parts)
+            kernels = [self.matrix.common_kernel] * n_machines
         else:
-            kernels = self.finder.kernels_of(svc, problem.rows, parts)
-            for each in set(kernels):
-                check_range(each, float(self.matrix.squares.max()))
-
+            kernels = self.finder.kernels_of(svc, problem.rows, folds.is_kept)
         # LIBSVM's order, so that ties fall as there: the −1 side comes first, and counts as +1.
         place = self.place[problem.rows]
         order = np.argsort(problem.is_positive, kind="stable")
         if problem.n_samples == self.matrix.n_rows > FEW_SAMPLES:
             # But a large problem that has all the rows can use those of the matrix as they are.
             order = np.argsort(place)
-        coefficients, values, offsets, steps = routine("train_machines", "smo")(
+        in_order, place = problem.is_positive[order], place[order]
+        parameters, diagonals = self._parameters(kernels, place)
+        coefficients, values, intercepts, steps = routine("train_machines", "smo")(
             *self.matrix.rows(),
             entry_form(self.matrix, kernels[0]),
-            place[order],
-            -problem.targets[order].astype(np.float64),
+            place,
+            np.where(in_order, -1.0, 1.0),
             # In one memory order whatever the shape, or there are two of them to be compiled.
-            np.ascontiguousarray(_bounds(svc, problem, parts, weight)[:, order]),
-            np.array([each.code[1:] for each in kernels], dtype=np.float64),
-            np.array([diagonal_of(self.matrix, each, place[order]) for each in kernels]),
+            np.ascontiguousarray(_bounds(svc, problem, folds.is_kept, weight)[:, order]),
+            parameters,
+            diagonals,
             svc.tol,
             svc.max_iter,
             bool(svc.shrinking),
@@ -184,66 +268,79 @@ class Worker:
             svc.kernel != "sigmoid",
             self._cache(problem.n_samples),
         )
-        by_sample = np.empty_like(values)
-        by_sample[:, order] = -values
-        samples, scores, to_calibrate = folds.held_out_scores(by_sample)
+        # Back to the order of the problem, and to the sign of the +1 side.
+        back = np.empty_like(order)
+        back[order] = np.arange(len(order))
+        coefficients, values = -coefficients[:, back], -values[:, back]
+        to_calibrate = folds.scores_to_calibrate(values)
         calibrator = None
         if folds.can_calibrate:
             calibrator = make_calibrator(self.options.calibration, seed)
             calibrator.fit(
                 to_calibrate,
-                problem.is_positive[samples],
-                None if weight is None else weight[samples],
+                problem.is_positive[folds.samples],
+                None if weight is None else weight[folds.samples],
             )
-
-        def machine(run: int) -> Machine:
-            support = np.flatnonzero(coefficients[run])
-            rows, own = problem.rows[order[support]], -coefficients[run][support]
-            return Machine(kernels[run], rows, own, float(offsets[run]))
-
-        held_out = None
-        fold_machines: tuple[Machine | float, ...] = ()
+        held_out, left = None, None
         if self.options.folds is not None:
-            held_out = np.full(problem.n_samples, np.nan)
-            held_out[samples] = scores
-            fold_machines = tuple(
-                source if isinstance(source, float) else machine(source) for source in folds.sources
+            machines = folds.machines(kernels, problem.rows, coefficients, intercepts)
+            constants = folds.constants[folds.fold_of]
+            scores = np.full(len(self.place), np.nan)
+            scores[problem.rows[folds.samples]] = np.where(
+                np.isnan(constants), to_calibrate, constants
             )
+            scores = scores[self.options.folds.scored]
+            left = self._score_outside(scores, machines)
+            held_out = scores.astype(np.float32)
+        (support,) = coefficients[0].nonzero()
+        rows, own = problem.rows[support], coefficients[0, support]
         return MachineData(
-            machine(0),
+            Machine(kernels[0], rows, own, float(intercepts[0])),
             calibrator,
             folds.reason,
             int(np.count_nonzero(steps == svc.max_iter)),
             perf_counter() - started,
             held_out,
-            fold_machines,
+            left,
         )
 
-    def _folds_of(self, problem: BinaryProblem, seed: int | None) -> _Folds:
-        """Return the folds of a problem: the shared ones, or its own."""
-        shared = self.options.folds
-        if shared is None and self.options.calibration is None:
-            return _Folds([], [], [])
-        if shared is None:
-            try:
-                own = list(
-                    fold_masks(problem.rows, problem.is_positive, self.X, self.options.cv, seed)
-                )
-            except CannotCalibrateError as error:
-                return _Folds([], [], [], str(error))
-            masks, tests = [mask for mask, _ in own], [test for _, test in own]
-            return _Folds(masks, tests, [*range(1, len(own) + 1)]).checked(problem)
-        folds = _Folds([], [], [])
-        for part in shared.parts(problem.rows, problem.is_positive):
-            folds.tests.append(part.held_out)
-            if part.constant is not None:
-                folds.sources.append(part.constant)
-            elif part.is_whole:
-                folds.sources.append(0)
-            else:
-                folds.masks.append(part.is_kept)
-                folds.sources.append(len(folds.masks))
-        return folds if self.options.calibration is None else folds.checked(problem)
+    def _parameters(
+        self, kernels: list[KernelFunction], place: NDArray[np.intp]
+    ) -> tuple[_Floats, _Floats]:
+        """Return the parameters and the diagonal of each kernel, as arrays for the routine."""
+        distinct = dict.fromkeys(kernels)
+        for each in distinct:
+            if self.matrix.common_kernel is None:
+                check_range(each, float(self.matrix.squares.max()))
+        codes = {each: each.code[1:] for each in distinct}
+        diagonals = {each: diagonal_of(self.matrix, each, place) for each in distinct}
+        return (
+            np.array([codes[each] for each in kernels], dtype=np.float64),
+            np.array([diagonals[each] for each in kernels]),
+        )
+
+    def _score_outside(self, scores: _Floats, machines: FoldMachines) -> FoldMachines | None:
+        """Score the rows outside a problem, whose scores are NaN, if the matrix has their values.
+
+        Return the machines if it does not.
+        """
+        folds = self.options.folds
+        assert folds is not None
+        is_outside = np.isnan(scores)
+        if not is_outside.any():
+            return None
+        rows = folds.scored[is_outside]
+        place = self.place[rows]
+        if place.min() < 0:
+            return machines
+        (support,) = machines.coefficients.any(axis=0).nonzero()
+        columns, coefficients = machines.rows[support], machines.coefficients[:, support]
+        sums = self.matrix.sums(place, self.place[columns], coefficients)
+        if sums is None:
+            return machines
+        fold_of = folds.fold_of[rows]
+        scores[is_outside] = sums[np.arange(len(rows)), fold_of] + machines.intercepts[fold_of]
+        return None
 
     def _weight_of(self, problem: BinaryProblem) -> _Floats | None:
         """Return the weights of the samples of a problem."""

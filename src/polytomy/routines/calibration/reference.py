@@ -30,7 +30,7 @@ LEAST_DECREASE = 1e-4
 """Part of the decrease that the slope promises which a step must bring."""
 
 NEAR = 1e-12
-"""If a step can save no more than this part of the loss, Newton's method converges quadratically."""
+"""If a step can save no more than this part of the loss, Newton's method squares the error."""
 
 SMALLEST_LOG_ODDS_STEP = 1e-10
 

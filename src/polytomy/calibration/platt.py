@@ -5,26 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from polytomy.routines.calibration.reference import platt_targets
 from polytomy.routines.runtime.dispatch import routine
 
 __all__ = ["fit_log_odds", "platt_targets"]
-
-
-def platt_targets(
-    is_positive: NDArray[np.bool_], weight: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """Return (N₊+1)/(N₊+2) on the +1 side and 1/(N₋+2) on the −1 side (Platt 1999).
-
-    N₊ and N₋ are the sums of the weights on the two sides, so a weight of 2 counts as two samples.
-
-    Examples
-    --------
-    >>> platt_targets(np.array([True, False, False]), np.ones(3))
-    array([0.66666667, 0.25      , 0.25      ])
-    """
-    n_positive = float(weight[is_positive].sum())
-    n_negative = float(weight[~is_positive].sum())
-    return np.where(is_positive, (n_positive + 1) / (n_positive + 2), 1 / (n_negative + 2))
 
 
 def fit_log_odds(

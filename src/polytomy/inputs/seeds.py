@@ -30,8 +30,10 @@ def partition_seeds(random_state: Any, n_partitions: int) -> list[int | None]:
     """
     if random_state is None:
         return [None] * n_partitions
-    generator = check_random_state(random_state)
-    return [int(generator.randint(_LARGEST_SEED)) for _ in range(n_partitions)]
+    seeds: list[int | None] = (
+        check_random_state(random_state).randint(_LARGEST_SEED, size=n_partitions).tolist()
+    )
+    return seeds
 
 
 def seed_all(estimator: Any, seed: int | None) -> None:

@@ -46,5 +46,6 @@ def fix_gamma(estimators: Sequence[Any], X: Any) -> list[Any]:
         except (UnsuitableError, TypeError, ValueError):
             continue  # training raises the error where the user expects it
         if kernel is not None and kernel.kind != "linear":
-            fixed[id(estimator)] = clone(estimator).set_params(gamma=kernel.gamma)
+            fixed[id(estimator)] = clone(estimator)
+            fixed[id(estimator)].gamma = kernel.gamma
     return [fixed[id(estimator)] for estimator in estimators]

@@ -65,20 +65,16 @@ class Matrix(Protocol):
         ...
 
     def sums(
-        self,
-        rows: NDArray[np.intp],
-        columns: NDArray[np.intp],
-        coefficients: NDArray[np.float64],
+        self, rows: NDArray[np.intp], weights: NDArray[np.float64]
     ) -> NDArray[np.float64] | None:
-        """Return Σ_c coefficients[m, c]·K(row, column c) for each row and machine m.
+        """Return Σ_t K(row, t)·weights[t, m] for each row and machine m.
 
         None if some of the kernel values would have to be computed first.
 
         Parameters
         ----------
-        rows : array of shape (n,)
-        columns : array of shape (m,)
-        coefficients : array of shape (n_machines, m)
+        rows : array of shape (n,), rows of the matrix
+        weights : array of shape (n_rows, n_machines)
 
         Returns
         -------
@@ -150,18 +146,15 @@ class WholeMatrix:
         return self._rows
 
     def sums(
-        self,
-        rows: NDArray[np.intp],
-        columns: NDArray[np.intp],
-        coefficients: NDArray[np.float64],
+        self, rows: NDArray[np.intp], weights: NDArray[np.float64]
     ) -> NDArray[np.float64] | None:
-        """Return Σ_c coefficients[m, c]·K(row, column c) for each row and machine m."""
+        """Return Σ_t K(row, t)·weights[t, m] for each row and machine m."""
         if self.common_kernel is None:
             return None
-        sums = np.empty((len(rows), len(coefficients)))
-        for block in blocks_of(len(rows), 12 * len(columns), _SUM_BYTES):
-            values = self._rows.kernel_values[rows[block, np.newaxis], columns]
-            np.matmul(values.astype(np.float64), coefficients.T, out=sums[block])
+        sums = np.empty((len(rows), weights.shape[1]))
+        for block in blocks_of(len(rows), 12 * self.n_rows, _SUM_BYTES):
+            values = self._rows.kernel_values[rows[block]]
+            np.matmul(values.astype(np.float64), weights, out=sums[block])
         return sums
 
 
@@ -214,12 +207,7 @@ class MatrixOnDemand:
         rows: MatrixRows = self._local.rows
         return rows
 
-    def sums(
-        self,
-        rows: NDArray[np.intp],
-        columns: NDArray[np.intp],
-        coefficients: NDArray[np.float64],
-    ) -> None:
+    def sums(self, rows: NDArray[np.intp], weights: NDArray[np.float64]) -> None:
         """Return None: most kernel values would have to be computed first."""
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import partial
@@ -17,14 +17,15 @@ from polytomy.binary.answers import HeldOutScores, Output, TrainedBinary
 from polytomy.binary.options import TrainingListener, TrainingOptions
 from polytomy.binary.problems import BinaryProblem
 from polytomy.binary.training import constant_binary, describe_shortcoming
-from polytomy.calibration.calibrators import UncalibratedMap
+from polytomy.calibration.calibrators import Calibrator, UncalibratedMap
 from polytomy.calibration.folds import check_folds, count_folds
-from polytomy.calibration.option import make_calibrator
+from polytomy.calibration.option import fit_calibrators, make_calibrator
 from polytomy.inputs.rows import count_rows, take_rows
 from polytomy.inputs.sparse import is_sparse
 from polytomy.inputs.weights import check_weights
 from polytomy.routines.runtime.blas import one_blas_thread
 from polytomy.routines.runtime.threads import run_tasks
+from polytomy.svm.fold_scores import score_outside
 from polytomy.svm.kernel_finder import KernelFinder
 from polytomy.svm.kernel_matrix import Matrix
 from polytomy.svm.machines import KernelMachine, VectorPool
@@ -141,17 +142,19 @@ def train_on_shared_kernel(
             binaries[k] = constant_binary(problems[k])
             listener.trained(problems[k].name)
         tasks = [(estimators[k], problems[k], seeds[k]) for k in to_train]
-        # Closed if the listener raises an error, so that no thread goes on training.
-        with closing(trainer.train(tasks, notes)) as outcomes:
-            for k, outcome in zip(to_train, outcomes, strict=True):
-                if isinstance(outcome, UnsuitableError):
-                    reasons[str(outcome)] += 1
-                    continue
+        for k, outcome in zip(to_train, trainer.train(tasks, notes, listener), strict=True):
+            if isinstance(outcome, UnsuitableError):
+                reasons[str(outcome)] += 1
+            else:
                 machines[k] = outcome
-                listener.trained(problems[k].name)
-    of_all = {k: data.machine for k, data in machines.items()}
-    for k, machine in _share_vectors(of_all, X).items():
-        binaries[k] = _as_binary(machine, machines[k], problems[k].name)
+    calibrators = fit_calibrators(
+        options.calibration,
+        [data.to_calibrate for data in machines.values()],
+        [seeds[k] for k in machines],
+    )
+    pooled = _share_vectors({k: data.machine for k, data in machines.items()}, X)
+    for (k, machine), calibrator in zip(pooled.items(), calibrators, strict=True):
+        binaries[k] = _as_binary(machine, machines[k], calibrator, problems[k].name)
     names = [problem.name for problem in problems]
     for k, scores in _held_out_scores(machines, X, names).items():
         held_out[k] = scores
@@ -178,32 +181,35 @@ class _GroupTrainer:
     budget: float
 
     def train(
-        self, tasks: Sequence[_Task], notes: list[str]
-    ) -> Generator[MachineData | UnsuitableError]:
-        """Yield the machine of each SVC, problem and seed, or the reason why there is none."""
+        self, tasks: Sequence[_Task], notes: list[str], listener: TrainingListener
+    ) -> list[MachineData | UnsuitableError]:
+        """Return the machine of each SVC, problem and seed, or the reason why there is none."""
         if not tasks:
-            return
+            return []
         n_threads = _count_threads(self.options.n_jobs, [problem for _, problem, _ in tasks])
         try:
             check_compiled()
             numbers = as_numbers(self.X)
         except UnsuitableError as reason:
-            yield from [reason] * len(tasks)
-            return
+            return [reason] * len(tasks)
         # The threads are over problems; those within a small matrix product cost more than it.
         with one_blas_thread():
-            yield from self._train_numbers(numbers, tasks, notes, n_threads)
+            return self._train_numbers(numbers, tasks, notes, listener, n_threads)
 
     def _train_numbers(
-        self, numbers: Any, tasks: Sequence[_Task], notes: list[str], n_threads: int
-    ) -> Generator[MachineData | UnsuitableError]:
+        self,
+        numbers: Any,
+        tasks: Sequence[_Task],
+        notes: list[str],
+        listener: TrainingListener,
+        n_threads: int,
+    ) -> list[MachineData | UnsuitableError]:
         finder = KernelFinder(numbers)
         size = self._measure(numbers, finder, tasks)
         is_small = size.matrix <= _SMALL_MATRIX
         if not is_small and is_better_apart([task[1] for task in tasks], size.n_rows):
             notes.append(f"{len(tasks)} binaries have a kernel matrix each: they are small.")
-            yield from self._train_apart(numbers, finder, tasks, n_threads)
-            return
+            return self._train_apart(numbers, finder, tasks, listener, n_threads)
         try:
             plan = self._plan(numbers, finder, tasks)
             matrix, n_threads, note = self._matrix(plan, size, n_threads)
@@ -212,14 +218,19 @@ class _GroupTrainer:
                 notes.append(
                     "The kernel matrix of all problems is too large; each problem has its own."
                 )
-            yield from self._train_apart(numbers, finder, tasks, n_threads)
+            return self._train_apart(numbers, finder, tasks, listener, n_threads)
         except UnsuitableError as reason:
-            yield from [reason] * len(tasks)
-        else:
-            trained = "1 binary is" if len(tasks) == 1 else f"{len(tasks)} binaries are"
-            notes.append(f"{trained} trained on one matrix of {note}.")
-            worker = self._worker(plan, matrix, finder)
-            yield from run_tasks([partial(_attempt, worker, task) for task in tasks], n_threads)
+            return [reason] * len(tasks)
+        trained = "1 binary is" if len(tasks) == 1 else f"{len(tasks)} binaries are"
+        notes.append(f"{trained} trained on one matrix of {note}.")
+        worker = self._worker(plan, matrix, finder)
+        attempts = [partial(_attempt, worker, task) for task in tasks]
+        outcomes = _run(attempts, n_threads, tasks, listener)
+        machines = [each for each in outcomes if isinstance(each, MachineData)]
+        if self.options.folds is None or not machines:
+            return outcomes
+        scored = iter(score_outside(machines, matrix, plan.place, self.options.folds))
+        return [next(scored) if isinstance(each, MachineData) else each for each in outcomes]
 
     def _matrix(self, plan: MatrixPlan, size: Size, n_threads: int) -> tuple[Matrix, int, str]:
         """Return the matrix of a plan, how many threads can use it, and what to say of it."""
@@ -236,8 +247,13 @@ class _GroupTrainer:
         return plan.build_on_demand(n_kept), n_threads, note
 
     def _train_apart(
-        self, numbers: Any, finder: KernelFinder, tasks: Sequence[_Task], n_threads: int
-    ) -> Generator[MachineData | UnsuitableError]:
+        self,
+        numbers: Any,
+        finder: KernelFinder,
+        tasks: Sequence[_Task],
+        listener: TrainingListener,
+        n_threads: int,
+    ) -> list[MachineData | UnsuitableError]:
         """Train each problem on a matrix of its own, if that one fits: pairs of classes do."""
         sizes = [self._measure(numbers, finder, [task]) for task in tasks]
         needs = [size.with_one_thread for size in sizes]
@@ -253,8 +269,8 @@ class _GroupTrainer:
                 return reason
             return _attempt(self._worker(plan, plan.build(1), finder), task)
 
-        both = zip(tasks, sizes, strict=True)
-        yield from run_tasks([partial(train, *each) for each in both], max(1, n_threads))
+        attempts = [partial(train, *both) for both in zip(tasks, sizes, strict=True)]
+        return _run(attempts, max(1, n_threads), tasks, listener)
 
     def _measure(self, numbers: Any, finder: KernelFinder, tasks: Sequence[_Task]) -> Size:
         svcs, problems, _ = zip(*tasks, strict=True)
@@ -282,6 +298,23 @@ class _GroupTrainer:
         if self.options.calibration is None:
             return 1
         return 1 + count_folds(self.options.cv, _EXPECTED_FOLDS)
+
+
+def _run(
+    attempts: Sequence[Callable[[], MachineData | UnsuitableError]],
+    n_threads: int,
+    tasks: Sequence[_Task],
+    listener: TrainingListener,
+) -> list[MachineData | UnsuitableError]:
+    """Return what attempts to train problems come to, and tell the listener as they go on."""
+    outcomes = []
+    # Closed if the listener raises an error, so that no thread goes on training.
+    with closing(run_tasks(attempts, n_threads)) as results:
+        for outcome, (_, problem, _) in zip(results, tasks, strict=True):
+            if isinstance(outcome, MachineData):
+                listener.trained(problem.name)
+            outcomes.append(outcome)
+    return outcomes
 
 
 def _attempt(worker: Worker, task: _Task) -> MachineData | UnsuitableError:
@@ -312,8 +345,11 @@ def _share_vectors(machines: Mapping[int, Machine], X: Any) -> dict[int, KernelM
     }
 
 
-def _as_binary(machine: KernelMachine, data: MachineData, name: str) -> TrainedBinary:
-    calibrator = UncalibratedMap() if data.calibrator is None else data.calibrator
+def _as_binary(
+    machine: KernelMachine, data: MachineData, calibrator: Calibrator | None, name: str
+) -> TrainedBinary:
+    if calibrator is None:
+        calibrator = UncalibratedMap()
     binary = TrainedBinary(name, Output.MARGIN, machine, calibrator, seconds=data.seconds)
     if data.reason:
         return replace(binary, shortcoming=describe_shortcoming(binary, data.reason))
@@ -335,7 +371,7 @@ def _held_out_scores(
                 binary = TrainedBinary(names[k], Output.CONSTANT, constant=machine.intercept_)
             models[k].append(binary)
     return {
-        k: HeldOutScores(data.held_out, tuple(models.get(k, ())))
+        k: HeldOutScores(data.held_out.astype(np.float32), tuple(models.get(k, ())))
         for k, data in machines.items()
         if data.held_out is not None
     }

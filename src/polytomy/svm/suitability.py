@@ -42,10 +42,12 @@ def check_suitable(estimator: Any) -> None:
         raise UnsuitableError(f"its kernel is {estimator.kernel!r}")
     if estimator.verbose:
         raise UnsuitableError("verbose=True asks for LIBSVM's own report")
-    sides = np.array(side_labels(estimator))
+    weights = np.ones(2)
     try:
         estimator._validate_params()
-        weights = compute_class_weight(estimator.class_weight, classes=sides, y=sides)
+        if estimator.class_weight is not None:
+            sides = np.array(side_labels(estimator))
+            weights = compute_class_weight(estimator.class_weight, classes=sides, y=sides)
     except ValueError as error:
         # Training by LIBSVM raises the error again, where the user expects it.
         raise UnsuitableError("its parameters are invalid") from error

@@ -1,4 +1,4 @@
-"""Training one problem on the shared matrix: its machine and its calibrator."""
+"""Training one problem on the shared matrix: its machine, and the machines of its folds."""
 
 from __future__ import annotations
 
@@ -16,9 +16,8 @@ from polytomy.binary.options import TrainingOptions
 from polytomy.binary.preparation import side_labels
 from polytomy.binary.problems import BinaryProblem
 from polytomy.binary.training import weights_of_problem
-from polytomy.calibration.calibrators import Calibrator
 from polytomy.calibration.folds import CannotCalibrateError, fold_masks
-from polytomy.calibration.option import make_calibrator
+from polytomy.calibration.option import HeldOut
 from polytomy.calibration.shared_folds import SharedFolds
 from polytomy.routines.runtime.dispatch import routine
 from polytomy.routines.smo.reference import FEW_SAMPLES
@@ -68,26 +67,26 @@ class FoldMachines(NamedTuple):
 
 
 class MachineData(NamedTuple):
-    """A trained machine, its calibrator, and what the machines of shared folds say.
+    """A trained machine, what to calibrate it with, and the machines of shared folds.
 
     Attributes
     ----------
     machine : Machine
-    calibrator : Calibrator, or None if there is none
+    to_calibrate : HeldOut, what a calibrator learns from, or None if there is to be none
     reason : why there is no calibrator, as a clause; empty if that was not asked for
     n_stopped : how many machines stopped before the tolerance was reached
     seconds : training time
-    held_out : float32 array of shape (n_scored,), the score of each row in ``SharedFolds.scored``
-        by the machine of its fold; None without shared folds
-    fold_machines : machines for the rows whose score is NaN; None if there are no such rows
+    held_out : array of shape (n_scored,), the score of each row in ``SharedFolds.scored`` by the
+        machine of its fold, NaN for rows outside the problem; None without shared folds
+    fold_machines : FoldMachines, or None without shared folds
     """
 
     machine: Machine
-    calibrator: Calibrator | None
+    to_calibrate: HeldOut | None
     reason: str
     n_stopped: int
     seconds: float
-    held_out: NDArray[np.float32] | None = None
+    held_out: _Floats | None = None
     fold_machines: FoldMachines | None = None
 
 
@@ -191,14 +190,11 @@ class _Folds(NamedTuple):
     ) -> FoldMachines:
         """Return the machine of each fold."""
         is_constant = ~np.isnan(self.constants)
-        own_coefficients, own_intercepts = (
-            coefficients[self.machine_of],
-            intercepts[self.machine_of],
-        )
-        own_coefficients[is_constant] = 0.0
+        own, own_intercepts = coefficients[self.machine_of], intercepts[self.machine_of]
+        own[is_constant] = 0.0
         own_intercepts[is_constant] = self.constants[is_constant]
         own_kernels = [kernels[machine] for machine in self.machine_of.tolist()]
-        return FoldMachines(own_kernels, rows, own_coefficients, own_intercepts)
+        return FoldMachines(own_kernels, rows, own, own_intercepts)
 
 
 def _after_all_samples(is_kept: NDArray[np.bool_]) -> NDArray[np.bool_]:
@@ -272,75 +268,48 @@ class Worker:
         back = np.empty_like(order)
         back[order] = np.arange(len(order))
         coefficients, values = -coefficients[:, back], -values[:, back]
-        to_calibrate = folds.scores_to_calibrate(values)
-        calibrator = None
+        scores = folds.scores_to_calibrate(values)
+        to_calibrate = None
         if folds.can_calibrate:
-            calibrator = make_calibrator(self.options.calibration, seed)
-            calibrator.fit(
-                to_calibrate,
-                problem.is_positive[folds.samples],
-                None if weight is None else weight[folds.samples],
-            )
-        held_out, left = None, None
+            own_weight = None if weight is None else weight[folds.samples]
+            to_calibrate = HeldOut(scores, problem.is_positive[folds.samples], own_weight)
+        held_out, fold_machines = None, None
         if self.options.folds is not None:
-            machines = folds.machines(kernels, problem.rows, coefficients, intercepts)
+            fold_machines = folds.machines(kernels, problem.rows, coefficients, intercepts)
             constants = folds.constants[folds.fold_of]
-            scores = np.full(len(self.place), np.nan)
-            scores[problem.rows[folds.samples]] = np.where(
-                np.isnan(constants), to_calibrate, constants
-            )
-            scores = scores[self.options.folds.scored]
-            left = self._score_outside(scores, machines)
-            held_out = scores.astype(np.float32)
+            held_out = np.full(len(self.place), np.nan)
+            held_out[problem.rows[folds.samples]] = np.where(np.isnan(constants), scores, constants)
+            held_out = held_out[self.options.folds.scored]
         (support,) = coefficients[0].nonzero()
         rows, own = problem.rows[support], coefficients[0, support]
         return MachineData(
             Machine(kernels[0], rows, own, float(intercepts[0])),
-            calibrator,
+            to_calibrate,
             folds.reason,
             int(np.count_nonzero(steps == svc.max_iter)),
             perf_counter() - started,
             held_out,
-            left,
+            fold_machines,
         )
 
     def _parameters(
         self, kernels: list[KernelFunction], place: NDArray[np.intp]
     ) -> tuple[_Floats, _Floats]:
         """Return the parameters and the diagonal of each kernel, as arrays for the routine."""
-        distinct = dict.fromkeys(kernels)
-        for each in distinct:
-            if self.matrix.common_kernel is None:
-                check_range(each, float(self.matrix.squares.max()))
-        codes = {each: each.code[1:] for each in distinct}
-        diagonals = {each: diagonal_of(self.matrix, each, place) for each in distinct}
+        common = self.matrix.common_kernel
+        if common is not None:
+            parameters, diagonal = (
+                np.array(common.code[1:]),
+                diagonal_of(self.matrix, common, place),
+            )
+            shape = len(kernels), 1
+            return parameters * np.ones(shape), diagonal * np.ones(shape)
+        for each in set(kernels):
+            check_range(each, float(self.matrix.squares.max()))
         return (
-            np.array([codes[each] for each in kernels], dtype=np.float64),
-            np.array([diagonals[each] for each in kernels]),
+            np.array([each.code[1:] for each in kernels], dtype=np.float64),
+            np.array([diagonal_of(self.matrix, each, place) for each in kernels]),
         )
-
-    def _score_outside(self, scores: _Floats, machines: FoldMachines) -> FoldMachines | None:
-        """Score the rows outside a problem, whose scores are NaN, if the matrix has their values.
-
-        Return the machines if it does not.
-        """
-        folds = self.options.folds
-        assert folds is not None
-        is_outside = np.isnan(scores)
-        if not is_outside.any():
-            return None
-        rows = folds.scored[is_outside]
-        place = self.place[rows]
-        if place.min() < 0:
-            return machines
-        (support,) = machines.coefficients.any(axis=0).nonzero()
-        columns, coefficients = machines.rows[support], machines.coefficients[:, support]
-        sums = self.matrix.sums(place, self.place[columns], coefficients)
-        if sums is None:
-            return machines
-        fold_of = folds.fold_of[rows]
-        scores[is_outside] = sums[np.arange(len(rows)), fold_of] + machines.intercepts[fold_of]
-        return None
 
     def _weight_of(self, problem: BinaryProblem) -> _Floats | None:
         """Return the weights of the samples of a problem."""

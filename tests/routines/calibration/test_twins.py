@@ -71,6 +71,45 @@ def test_scipy_finds_no_likelier_log_odds(
     assert loss(twin.fit_log_odds(*problem)) <= best.fun * (1 + 1e-12)
 
 
+@st.composite
+def sigmoid_problems(draw: st.DrawFn) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Decision values, sides and weights of several binaries; some have one value only."""
+    sizes = draw(st.lists(st.integers(1, 30), min_size=1, max_size=4))
+    rng = np.random.default_rng(draw(seeds))
+    n_samples = sum(sizes)
+    is_positive = rng.random(n_samples) < 0.5
+    values = rng.normal(size=n_samples) + draw(st.sampled_from([0.0, 1.0, 5.0])) * is_positive
+    if draw(st.booleans()):
+        values[: sizes[0]] = 0.3
+    scale = draw(st.sampled_from([1e-3, 1.0, 1e4]))
+    return scale * values, is_positive, rng.uniform(0.5, 2, n_samples), np.cumsum([0, *sizes])
+
+
+@given(sigmoid_problems())
+def test_twins_find_the_same_sigmoids(
+    problem: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray],
+) -> None:
+    values, _, _, starts = problem
+    one, other = (twin.fit_sigmoids(*problem) for twin in TWINS)
+    for k in range(len(starts) - 1):
+        own = values[starts[k] : starts[k + 1]]
+        log_odds = [slopes[k] * own + intercepts[k] for slopes, intercepts in (one, other)]
+        np.testing.assert_allclose(*log_odds, rtol=1e-8, atol=1e-8)
+
+
+@pytest.mark.parametrize("twin", TWINS)
+@given(problem=sigmoid_problems())
+def test_a_sigmoid_is_the_same_alone_and_among_others(
+    twin: ModuleType, problem: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
+) -> None:
+    *arrays, starts = problem
+    together = np.array(twin.fit_sigmoids(*problem))
+    for k in range(len(starts) - 1):
+        own = [each[starts[k] : starts[k + 1]] for each in arrays]
+        alone = np.array(twin.fit_sigmoids(*own, np.array([0, len(own[0])])))
+        np.testing.assert_array_equal(together[:, [k]], alone)
+
+
 @given(softmax_problems(), st.booleans())
 def test_twins_find_the_same_scale_and_bias(
     problem: tuple[np.ndarray, np.ndarray, np.ndarray], has_bias: bool

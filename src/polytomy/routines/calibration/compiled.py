@@ -12,13 +12,14 @@ from polytomy.routines.calibration.reference import (
     MOST_STEPS,
     NEAR,
     RIDGE,
+    SAME,
     SMALLEST_LOG_ODDS_STEP,
     SMALLEST_STEP,
 )
 from polytomy.routines.runtime.compiling import helper, read_only
 from polytomy.routines.runtime.threads import run_aside
 
-__all__ = ["fit_log_odds", "fit_scale_and_bias"]
+__all__ = ["fit_log_odds", "fit_scale_and_bias", "fit_sigmoids"]
 
 Floats = NDArray[np.float64]
 Flag = NDArray[np.int64]
@@ -50,6 +51,55 @@ def fit_scale_and_bias(
     return run_aside(
         _fit_scale_and_bias, *map(read_only, arguments), has_bias, tolerance, cost=float(cost)
     )
+
+
+def fit_sigmoids(
+    values: Floats, is_positive: NDArray[np.bool_], weight: Floats, starts: NDArray[np.intp]
+) -> tuple[Floats, Floats]:
+    """Return the slopes and intercepts of Platt's sigmoids for many binaries."""
+    slopes, intercepts = np.zeros((2, len(starts) - 1))
+    cost = _NANOSECONDS_PER_EXPONENTIAL * _USUAL_STEPS * len(values)
+    arguments = map(read_only, (values, is_positive, weight, starts))
+    run_aside(_fit_sigmoids, *arguments, slopes, intercepts, cost=cost)
+    return slopes, intercepts
+
+
+@helper
+def _fit_sigmoids(
+    values: Floats,
+    is_positive: NDArray[np.bool_],
+    weight: Floats,
+    starts: NDArray[np.intp],
+    slopes: Floats,
+    intercepts: Floats,
+    stop: Flag,
+) -> None:
+    for binary in range(len(slopes)):
+        start, n_samples = starts[binary], starts[binary + 1] - starts[binary]
+        own_weight = weight[start : start + n_samples]
+        centre, n_above, n_below = 0.0, 0.0, 0.0
+        for t in range(n_samples):
+            centre += values[start + t] / n_samples
+            n_above += own_weight[t] if is_positive[start + t] else 0.0
+            n_below += 0.0 if is_positive[start + t] else own_weight[t]
+        spread = 0.0
+        for t in range(n_samples):
+            spread += (values[start + t] - centre) ** 2 / n_samples
+        spread = np.sqrt(spread)
+        has_slope = spread > SAME * abs(centre)
+        columns = np.ones((n_samples, 2 if has_slope else 1))
+        targets = np.empty(n_samples)
+        for t in range(n_samples):
+            if has_slope:
+                columns[t, 0] = (values[start + t] - centre) / spread
+            is_above = is_positive[start + t]
+            targets[t] = (n_above + 1.0) / (n_above + 2.0) if is_above else 1.0 / (n_below + 2.0)
+        coefficients = _fit_log_odds(columns, targets, own_weight, stop)
+        if has_slope:
+            slopes[binary] = coefficients[0] / spread
+            intercepts[binary] = coefficients[1] - coefficients[0] * centre / spread
+        else:
+            intercepts[binary] = coefficients[0]
 
 
 @helper

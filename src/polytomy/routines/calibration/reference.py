@@ -5,6 +5,8 @@ Both losses are convex. Steps that do not lower them enough are halved (Armijo's
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse.linalg import LinearOperator, cg
@@ -16,10 +18,13 @@ __all__ = [
     "MOST_STEPS",
     "NEAR",
     "RIDGE",
+    "SAME",
     "SMALLEST_LOG_ODDS_STEP",
     "SMALLEST_STEP",
     "fit_log_odds",
     "fit_scale_and_bias",
+    "fit_sigmoids",
+    "platt_targets",
 ]
 
 Floats = NDArray[np.float64]
@@ -39,9 +44,61 @@ RIDGE = 1e-12
 
 SMALLEST_STEP = 1e-8
 
+SAME = 1e-12
+"""Values that spread less than this part of their mean count as one."""
+
 MOST_CLASSES_OF_HESSIAN = 128
 """With more classes, solving for a step by conjugate gradients is faster than forming the
 Hessian."""
+
+
+def platt_targets(
+    is_positive: NDArray[np.bool_], weight: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return (N₊+1)/(N₊+2) on the +1 side and 1/(N₋+2) on the −1 side (Platt 1999).
+
+    N₊ and N₋ are the sums of the weights on the two sides, so a weight of 2 counts as two samples.
+
+    Examples
+    --------
+    >>> platt_targets(np.array([True, False, False]), np.ones(3))
+    array([0.66666667, 0.25      , 0.25      ])
+    """
+    n_positive = float(weight[is_positive].sum())
+    n_negative = float(weight[~is_positive].sum())
+    return np.where(is_positive, (n_positive + 1) / (n_positive + 2), 1 / (n_negative + 2))
+
+
+def fit_sigmoids(
+    values: Floats, is_positive: NDArray[np.bool_], weight: Floats, starts: NDArray[np.intp]
+) -> tuple[Floats, Floats]:
+    """Return the slopes and intercepts of Platt's sigmoids for many binaries.
+
+    Parameters
+    ----------
+    values : array of shape (n_samples,), decision values of one binary after the other
+    is_positive : bool array of shape (n_samples,), their sides
+    weight : array of shape (n_samples,), positive
+    starts : array of shape (n_binaries + 1,), where the values of each binary start, and the end
+
+    Returns
+    -------
+    slopes, intercepts : arrays of shape (n_binaries,)
+    """
+    slopes, intercepts = np.zeros((2, len(starts) - 1))
+    for k, (start, end) in enumerate(pairwise(starts)):
+        own, own_weight = values[start:end], weight[start:end]
+        targets = platt_targets(is_positive[start:end], own_weight)
+        # Newton's steps do not depend on the origin and scale of the values; rounding errors do.
+        centre, spread = float(np.mean(own)), float(np.std(own))
+        ones = np.ones_like(own)
+        if spread <= SAME * abs(centre):
+            (intercepts[k],) = fit_log_odds(ones[:, np.newaxis], targets, own_weight)
+            continue
+        columns = np.column_stack([(own - centre) / spread, ones])
+        slope, level = fit_log_odds(columns, targets, own_weight)
+        slopes[k], intercepts[k] = slope / spread, level - slope * centre / spread
+    return slopes, intercepts
 
 
 def fit_log_odds(columns: Floats, targets: Floats, weight: Floats) -> Floats:

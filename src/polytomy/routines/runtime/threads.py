@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Generator, Hashable, Sequence
 from contextvars import copy_context
 from functools import partial
 from itertools import pairwise
@@ -143,7 +143,7 @@ def run_aside(function: Callable[..., Any], *arguments: Any, cost: float) -> Any
     return result
 
 
-def run_tasks(tasks: Sequence[Callable[[], _Result]], n_threads: int) -> Iterator[_Result]:
+def run_tasks(tasks: Sequence[Callable[[], _Result]], n_threads: int) -> Generator[_Result]:
     """Yield the results of tasks, in their order.
 
     One thread is the calling one. Several are started for the tasks; what these run by `run_aside`
@@ -161,7 +161,7 @@ def run_tasks(tasks: Sequence[Callable[[], _Result]], n_threads: int) -> Iterato
 
 def _run_on_threads(
     tasks: Sequence[Callable[[], _Result]], n_threads: int, stop: NDArray[np.int64]
-) -> Iterator[_Result]:
+) -> Generator[_Result]:
     """Yield the results of tasks in their order; raise the error of the first that fails."""
     pending = deque(enumerate(tasks))
     done: SimpleQueue[tuple[int, Any, BaseException | None]] = SimpleQueue()

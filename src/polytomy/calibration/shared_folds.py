@@ -136,10 +136,10 @@ class SharedFolds:
         constants : array of shape (n_folds,), the constant of `FoldPart`, or NaN
         """
         is_kept = self.is_trained_on[:, rows]
-        n_kept = np.count_nonzero(is_kept, axis=1)
-        n_positive = np.count_nonzero(is_kept & is_positive, axis=1)
+        n_kept, n_positive = is_kept.sum(axis=1), (is_kept & is_positive).sum(axis=1)
         has_one_side = (n_positive == 0) | (n_positive == n_kept)
-        return is_kept, np.where(has_one_side, np.sign(2.0 * n_positive - n_kept), np.nan)
+        constants = np.where(has_one_side, np.sign(2.0 * n_positive - n_kept), np.nan)
+        return is_kept, constants
 
 
 def make_shared_folds(

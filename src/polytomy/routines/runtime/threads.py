@@ -47,6 +47,9 @@ function, say, is left to itself."""
 _NEVER: NDArray[np.int64] = np.zeros(1, dtype=np.int64)
 """The flag of work that is never told to stop."""
 
+_LAYOUT_FLAGS = 0x1 | 0x2 | 0x400
+"""NumPy's flags of arrays in C order, in Fortran's order, and that can be written to."""
+
 _thread = threading.local()
 _called: set[Hashable] = set()
 
@@ -257,9 +260,7 @@ def _types_of(arguments: tuple[Any, ...]) -> tuple[Any, ...]:
 
 def _type_of(argument: Any) -> Any:
     if isinstance(argument, np.ndarray):
-        flags = argument.flags
-        layout = flags.c_contiguous, flags.f_contiguous, flags.writeable
-        return argument.dtype, argument.ndim, layout
+        return argument.dtype.char, argument.ndim, argument.flags.num & _LAYOUT_FLAGS
     if isinstance(argument, tuple):
         return type(argument), _types_of(argument)
     return type(argument)

@@ -73,8 +73,9 @@ def check_batch_labels(y: NDArray[Any], classes: Any, known: NDArray[Any] | None
 
 def check_features(classifier: Any, X: Any) -> Any:
     """Return samples to predict, in a form that all binaries of a fitted classifier take."""
+    n_features = getattr(classifier, "n_features_in_", None)
     has_names = hasattr(classifier, "feature_names_in_")
-    if not has_names and is_plain_array(X) and X.shape[1] == getattr(classifier, "n_features_in_", -1):
+    if not has_names and is_plain_array(X) and X.shape[1] == n_features:
         return X
     X = _check_memory(X)
     if _is_left_to_estimator(X):

@@ -166,7 +166,7 @@ def _multiply_in_blocks(X: Any, weights: Any) -> NDArray[np.float64]:
     n_terms = -(-X.nnz // max(1, n_rows)) if is_sparse(X) else X.shape[1]
     of_row = n_terms * weights.shape[1]
     is_quick = not is_sparse(X) and n_rows * of_row <= _QUICK_PRODUCT
-    most = _LARGEST_WITHOUT_THREADS if is_quick else _LONGEST_PRODUCT
+    most = min(_LONGEST_PRODUCT, _LARGEST_WITHOUT_THREADS if is_quick else _LONGEST_PRODUCT)
     blocks = list(blocks_of(n_rows, of_row, most))
     if len(blocks) <= 1:
         return _dense(X @ weights)

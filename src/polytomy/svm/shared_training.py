@@ -25,6 +25,7 @@ from polytomy.inputs.sparse import is_sparse
 from polytomy.inputs.weights import check_weights
 from polytomy.routines.runtime.blas import one_blas_thread
 from polytomy.routines.runtime.threads import run_tasks
+from polytomy.svm.batches import divide_into_batches
 from polytomy.svm.fold_scores import score_outside
 from polytomy.svm.kernel_finder import KernelFinder
 from polytomy.svm.kernel_matrix import Matrix
@@ -41,7 +42,7 @@ from polytomy.svm.planning import (
     plan_matrix,
 )
 from polytomy.svm.suitability import UnsuitableError, as_numbers, check_compiled
-from polytomy.svm.worker import Machine, MachineData, Worker
+from polytomy.svm.worker import Machine, MachineData, Task, Worker
 
 __all__ = ["SharedTraining", "train_on_shared_kernel"]
 
@@ -169,9 +170,6 @@ def train_on_shared_kernel(
     return SharedTraining(binaries, held_out, notes)
 
 
-_Task = tuple[Any, BinaryProblem, int | None]
-
-
 @dataclass(frozen=True, slots=True)
 class _GroupTrainer:
     """Trains a group of problems whose machines can share a matrix."""
@@ -181,7 +179,7 @@ class _GroupTrainer:
     budget: float
 
     def train(
-        self, tasks: Sequence[_Task], notes: list[str], listener: TrainingListener
+        self, tasks: Sequence[Task], notes: list[str], listener: TrainingListener
     ) -> list[MachineData | UnsuitableError]:
         """Return the machine of each SVC, problem and seed, or the reason why there is none."""
         if not tasks:
@@ -199,7 +197,7 @@ class _GroupTrainer:
     def _train_numbers(
         self,
         numbers: Any,
-        tasks: Sequence[_Task],
+        tasks: Sequence[Task],
         notes: list[str],
         listener: TrainingListener,
         n_threads: int,
@@ -224,8 +222,13 @@ class _GroupTrainer:
         trained = "1 binary is" if len(tasks) == 1 else f"{len(tasks)} binaries are"
         notes.append(f"{trained} trained on one matrix of {note}.")
         worker = self._worker(plan, matrix, finder)
-        attempts = [partial(_attempt, worker, task) for task in tasks]
-        outcomes = _run(attempts, n_threads, tasks, listener)
+        batches = [[task] for task in tasks]
+        if self.options.folds is not None and matrix.common_kernel is not None:
+            problems = [problem for _, problem, _ in tasks]
+            batches = list(divide_into_batches(tasks, problems, len(plan.place)))
+        outcomes = _run(
+            [partial(_attempt, worker, each) for each in batches], n_threads, batches, listener
+        )
         machines = [each for each in outcomes if isinstance(each, MachineData)]
         if self.options.folds is None or not machines:
             return outcomes
@@ -250,7 +253,7 @@ class _GroupTrainer:
         self,
         numbers: Any,
         finder: KernelFinder,
-        tasks: Sequence[_Task],
+        tasks: Sequence[Task],
         listener: TrainingListener,
         n_threads: int,
     ) -> list[MachineData | UnsuitableError]:
@@ -261,23 +264,23 @@ class _GroupTrainer:
         largest = max((need for need in needs if need <= self.budget), default=1)
         n_threads = min(n_threads, int(self.budget // largest))
 
-        def train(task: _Task, size: Size) -> MachineData | UnsuitableError:
+        def train(task: Task, size: Size) -> list[MachineData | UnsuitableError]:
             try:
                 size.count_threads(self.budget)
                 plan = self._plan(numbers, finder, [task])
             except UnsuitableError as reason:
-                return reason
-            return _attempt(self._worker(plan, plan.build(1), finder), task)
+                return [reason]
+            return _attempt(self._worker(plan, plan.build(1), finder), [task])
 
         attempts = [partial(train, *both) for both in zip(tasks, sizes, strict=True)]
-        return _run(attempts, max(1, n_threads), tasks, listener)
+        return _run(attempts, max(1, n_threads), [[task] for task in tasks], listener)
 
-    def _measure(self, numbers: Any, finder: KernelFinder, tasks: Sequence[_Task]) -> Size:
+    def _measure(self, numbers: Any, finder: KernelFinder, tasks: Sequence[Task]) -> Size:
         svcs, problems, _ = zip(*tasks, strict=True)
         has_common_kernel = find_common_kernel(finder, svcs) is not None
         return measure(numbers, problems, self._n_runs, holds_kernel_values=has_common_kernel)
 
-    def _plan(self, numbers: Any, finder: KernelFinder, tasks: Sequence[_Task]) -> MatrixPlan:
+    def _plan(self, numbers: Any, finder: KernelFinder, tasks: Sequence[Task]) -> MatrixPlan:
         svcs, problems, _ = zip(*tasks, strict=True)
         return plan_matrix(numbers, finder, svcs, problems)
 
@@ -301,27 +304,28 @@ class _GroupTrainer:
 
 
 def _run(
-    attempts: Sequence[Callable[[], MachineData | UnsuitableError]],
+    attempts: Sequence[Callable[[], list[MachineData | UnsuitableError]]],
     n_threads: int,
-    tasks: Sequence[_Task],
+    batches: Sequence[Sequence[Task]],
     listener: TrainingListener,
 ) -> list[MachineData | UnsuitableError]:
-    """Return what attempts to train problems come to, and tell the listener as they go on."""
-    outcomes = []
+    """Return what attempts to train batches come to, and tell the listener as they go on."""
+    outcomes: list[MachineData | UnsuitableError] = []
     # Closed if the listener raises an error, so that no thread goes on training.
     with closing(run_tasks(attempts, n_threads)) as results:
-        for outcome, (_, problem, _) in zip(results, tasks, strict=True):
-            if isinstance(outcome, MachineData):
-                listener.trained(problem.name)
-            outcomes.append(outcome)
+        for found, tasks in zip(results, batches, strict=True):
+            for outcome, (_, problem, _) in zip(found, tasks, strict=True):
+                if isinstance(outcome, MachineData):
+                    listener.trained(problem.name)
+            outcomes += found
     return outcomes
 
 
-def _attempt(worker: Worker, task: _Task) -> MachineData | UnsuitableError:
+def _attempt(worker: Worker, tasks: Sequence[Task]) -> list[MachineData | UnsuitableError]:
     try:
-        return worker.train(*task)
+        return [*worker.train(tasks)]
     except UnsuitableError as reason:
-        return reason
+        return [reason] * len(tasks)
 
 
 def _count_threads(n_jobs: int | None, problems: Sequence[BinaryProblem]) -> int:

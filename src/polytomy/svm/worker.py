@@ -1,9 +1,11 @@
-"""Training one problem on the shared matrix: its machine, and the machines of its folds."""
+"""Training problems on the shared matrix: their machines, and the machines of their folds."""
 
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from time import perf_counter
 from typing import Any, NamedTuple
 
@@ -16,20 +18,23 @@ from polytomy.binary.options import TrainingOptions
 from polytomy.binary.preparation import side_labels
 from polytomy.binary.problems import BinaryProblem
 from polytomy.binary.training import weights_of_problem
-from polytomy.calibration.folds import CannotCalibrateError, fold_masks
 from polytomy.calibration.option import HeldOut
-from polytomy.calibration.shared_folds import SharedFolds
 from polytomy.routines.runtime.dispatch import routine
 from polytomy.routines.smo.reference import FEW_SAMPLES
+from polytomy.svm.batch_folds import BatchFolds
+from polytomy.svm.batches import Batch
 from polytomy.svm.kernel_finder import KernelFinder
 from polytomy.svm.kernel_functions import KernelFunction
 from polytomy.svm.kernel_matrix import Matrix, diagonal_of, entry_form
 from polytomy.svm.memory import CACHE_BYTES
 from polytomy.svm.suitability import UnsuitableError, check_range
 
-__all__ = ["FoldMachines", "Machine", "MachineData", "Worker"]
+__all__ = ["FoldMachines", "Machine", "MachineData", "Task", "Worker"]
 
 _Floats = NDArray[np.float64]
+
+Task = tuple[SVC, BinaryProblem, int | None]
+"""An SVC, the problem to train it on, and a seed."""
 
 
 class Machine(NamedTuple):
@@ -90,116 +95,20 @@ class MachineData(NamedTuple):
     fold_machines: FoldMachines | None = None
 
 
-class _Folds(NamedTuple):
-    """The folds of one problem: which machines to train, and which of them score which samples.
+class _Trained(NamedTuple):
+    """The machines of a batch.
 
     Attributes
     ----------
-    is_kept : bool array of shape (n_machines, n_samples)
-        The samples that each machine is trained on. The first machine is that of all samples.
-    machine_of : array of shape (n_folds,), the machine that scores what the fold holds out
-    constants : array of shape (n_folds,), NaN, or the score that the fold gives to every row
-    samples : array of shape (n_held_out,), the samples that are held out
-    fold_of : array of shape (n_held_out,), the fold that holds out each of them
-    reason : why these folds do not suffice for a calibrator, as a clause
+    coefficients, values : arrays of shape (n_machines, n_samples)
+    intercepts : array of shape (n_machines, n_problems)
+    n_stopped : array of shape (n_problems,), machines that stopped before the tolerance was reached
     """
 
-    is_kept: NDArray[np.bool_]
-    machine_of: NDArray[np.intp]
-    constants: _Floats
-    samples: NDArray[np.intp]
-    fold_of: NDArray[np.intp]
-    reason: str = ""
-
-    @classmethod
-    def of_problem(
-        cls, problem: BinaryProblem, X: Any, options: TrainingOptions, seed: int | None
-    ) -> _Folds:
-        """Return the folds of a problem: the shared ones, or its own."""
-        if options.folds is not None:
-            folds = cls._of_shared(options.folds, problem)
-        elif options.calibration is None:
-            return cls._of_masks([], problem)
-        else:
-            try:
-                masks = fold_masks(problem.rows, problem.is_positive, X, options.cv, seed)
-                folds = cls._of_masks(list(masks), problem)
-            except CannotCalibrateError as error:
-                return cls._of_masks([], problem)._replace(reason=str(error))
-        sides = problem.is_positive[folds.samples]
-        if options.calibration is not None and (sides.all() or not sides.any()):
-            reason = "cv holds out no samples, or only samples of one side"
-            return folds._replace(reason=reason)
-        return folds
-
-    @classmethod
-    def _of_shared(cls, shared: SharedFolds, problem: BinaryProblem) -> _Folds:
-        is_kept, constants = shared.divide(problem.rows, problem.is_positive)
-        # A fold that keeps all samples has the machine of all samples. For a calibrator, that
-        # machine also stands in where a fold has only one side to train on: its constant score
-        # says nothing about the relation of scores and sides.
-        is_trained = np.isnan(constants) & ~is_kept.all(axis=1)
-        machine_of = np.where(is_trained, np.cumsum(is_trained), 0)
-        fold_of = shared.fold_of[problem.rows]
-        (samples,) = (fold_of >= 0).nonzero()
-        return cls(
-            _after_all_samples(is_kept[is_trained]),
-            machine_of,
-            constants,
-            samples,
-            fold_of[samples],
-        )
-
-    @classmethod
-    def _of_masks(
-        cls,
-        masks: list[tuple[NDArray[np.bool_], NDArray[np.intp]]],
-        problem: BinaryProblem,
-    ) -> _Folds:
-        n_folds = len(masks)
-        is_kept = np.array([mask for mask, _ in masks], dtype=np.bool_)
-        tests = [test for _, test in masks]
-        return cls(
-            _after_all_samples(is_kept.reshape(n_folds, problem.n_samples)),
-            np.arange(1, n_folds + 1),
-            np.full(n_folds, np.nan),
-            np.concatenate([np.empty(0, dtype=np.intp), *tests]),
-            np.repeat(np.arange(n_folds), [len(test) for test in tests]),
-        )
-
-    @property
-    def can_calibrate(self) -> bool:
-        """Whether there are samples of both sides to calibrate with."""
-        return len(self.samples) > 0 and not self.reason
-
-    def scores_to_calibrate(self, values: _Floats) -> _Floats:
-        """Return the scores of the held-out samples that a calibrator learns from.
-
-        Parameters
-        ----------
-        values : array of shape (n_machines, n_samples)
-        """
-        return np.asarray(values[self.machine_of[self.fold_of], self.samples])
-
-    def machines(
-        self,
-        kernels: list[KernelFunction],
-        rows: NDArray[np.intp],
-        coefficients: _Floats,
-        intercepts: _Floats,
-    ) -> FoldMachines:
-        """Return the machine of each fold."""
-        is_constant = ~np.isnan(self.constants)
-        own, own_intercepts = coefficients[self.machine_of], intercepts[self.machine_of]
-        own[is_constant] = 0.0
-        own_intercepts[is_constant] = self.constants[is_constant]
-        own_kernels = [kernels[machine] for machine in self.machine_of.tolist()]
-        return FoldMachines(own_kernels, rows, own, own_intercepts)
-
-
-def _after_all_samples(is_kept: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Return the masks of all machines, given those of the folds."""
-    return np.concatenate([np.ones((1, is_kept.shape[1]), dtype=np.bool_), is_kept])
+    coefficients: _Floats
+    values: _Floats
+    intercepts: _Floats
+    n_stopped: NDArray[np.intp]
 
 
 @dataclass(slots=True)
@@ -225,72 +134,154 @@ class Worker:
     most_runs: int
     _local: threading.local = field(default_factory=threading.local)
 
-    def train(self, svc: SVC, problem: BinaryProblem, seed: int | None) -> MachineData:
-        """Return the machine of a problem; both of its sides have samples of positive weight.
+    def train(self, tasks: Sequence[Task]) -> list[MachineData]:
+        """Return the machines of a batch of problems; both sides of each have samples.
 
-        Raise an UnsuitableError if it has to be trained another way.
+        Several problems need shared folds and a common kernel. Raise an UnsuitableError if they
+        have to be trained another way.
+
+        Parameters
+        ----------
+        tasks : SVC, problem and seed of each machine
         """
         started = perf_counter()
-        weight = self._weight_of(problem)
-        folds = _Folds.of_problem(problem, self.X, self.options, seed)
+        svcs, problems, seeds = zip(*tasks, strict=True)
+        batch = Batch.of(problems)
+        weight = self._weight_of(problems)
+        folds = BatchFolds.of(batch, self.X, self.options, seeds[0])
         n_machines = len(folds.is_kept)
         if n_machines > self.most_runs:
             raise UnsuitableError(f"cv makes {n_machines - 1} folds, more than were expected")
         if self.matrix.common_kernel is not None:
             kernels = [self.matrix.common_kernel] * n_machines
         else:
-            kernels = self.finder.kernels_of(svc, problem.rows, folds.is_kept)
+            kernels = self.finder.kernels_of(svcs[0], batch.rows, folds.is_kept)
+        trained = self._train(svcs, batch, folds, kernels, _bounds(svcs, batch, folds, weight))
+        scores = trained.values[folds.machine_of(batch), folds.samples]
+        ends = np.searchsorted(folds.samples, batch.starts)
+        if len(tasks) == 1:
+            ends = np.array([0, len(folds.samples)])  # in any order, perhaps several times
+        held_out, machines = self._of_folds(batch, folds, kernels, trained, scores)
+        (support,) = trained.coefficients[0].nonzero()
+        of_support = np.searchsorted(support, batch.starts)
+        found = []
+        seconds = (perf_counter() - started) / len(tasks)
+        for k in range(len(tasks)):
+            own, samples = (
+                support[of_support[k] : of_support[k + 1]],
+                folds.samples[ends[k] : ends[k + 1]],
+            )
+            to_calibrate = None
+            if len(samples) and not folds.reasons[k]:
+                to_calibrate = HeldOut(
+                    scores[ends[k] : ends[k + 1]],
+                    batch.is_positive[samples],
+                    None if weight is None else weight[samples],
+                )
+            found.append(
+                MachineData(
+                    Machine(
+                        kernels[0],
+                        batch.rows[own],
+                        trained.coefficients[0, own],
+                        float(trained.intercepts[0, k]),
+                    ),
+                    to_calibrate,
+                    folds.reasons[k],
+                    int(trained.n_stopped[k]),
+                    seconds,
+                    None if held_out is None else held_out[:, k],
+                    None if held_out is None else machines[k],
+                )
+            )
+        return found
+
+    def _train(
+        self,
+        svcs: Sequence[SVC],
+        batch: Batch,
+        folds: BatchFolds,
+        kernels: list[KernelFunction],
+        bounds: _Floats,
+    ) -> _Trained:
+        """Train the machines of all problems."""
         # LIBSVM's order, so that ties fall as there: the −1 side comes first, and counts as +1.
-        place = self.place[problem.rows]
-        order = np.argsort(problem.is_positive, kind="stable")
-        if problem.n_samples == self.matrix.n_rows > FEW_SAMPLES:
+        place = self.place[batch.rows]
+        order = np.lexsort((batch.is_positive, batch.problem_of))
+        if len(svcs) == 1 and len(place) == self.matrix.n_rows > FEW_SAMPLES:
             # But a large problem that has all the rows can use those of the matrix as they are.
             order = np.argsort(place)
-        in_order, place = problem.is_positive[order], place[order]
+        place, bounds = place[order], bounds[:, order]
+        signs = np.where(batch.is_positive[order], -1.0, 1.0)
         parameters, diagonals = self._parameters(kernels, place)
-        coefficients, values, intercepts, steps = routine("train_machines", "smo")(
-            *self.matrix.rows(),
-            entry_form(self.matrix, kernels[0]),
-            place,
-            np.where(in_order, -1.0, 1.0),
-            # In one memory order whatever the shape, or there are two of them to be compiled.
-            np.ascontiguousarray(_bounds(svc, problem, folds.is_kept, weight)[:, order]),
-            parameters,
-            diagonals,
-            svc.tol,
-            svc.max_iter,
-            bool(svc.shrinking),
-            # An indefinite kernel has several solutions; which one is found depends on the start.
-            svc.kernel != "sigmoid",
-            self._cache(problem.n_samples),
-        )
-        # Back to the order of the problem, and to the sign of the +1 side.
+        cache = self._cache(int(batch.sizes.max()))
+        train = routine("train_machines", "smo")
+        form = entry_form(self.matrix, kernels[0])
+        results = []
+        for svc, (start, end) in zip(svcs, pairwise(batch.starts.tolist()), strict=True):
+            results.append(
+                train(
+                    *self.matrix.rows(),
+                    form,
+                    place[start:end],
+                    signs[start:end],
+                    # In one memory order whatever the shape, or there are two to be compiled.
+                    np.ascontiguousarray(bounds[:, start:end]),
+                    parameters,
+                    np.ascontiguousarray(diagonals[:, start:end]),
+                    svc.tol,
+                    svc.max_iter,
+                    bool(svc.shrinking),
+                    # An indefinite kernel has several solutions; the start decides which is found.
+                    svc.kernel != "sigmoid",
+                    cache,
+                )
+            )
+        by_machine, by_value, intercepts, steps = zip(*results, strict=True)
+        # Back to the order of the problems, and to the sign of the +1 side.
         back = np.empty_like(order)
         back[order] = np.arange(len(order))
-        coefficients, values = -coefficients[:, back], -values[:, back]
-        scores = folds.scores_to_calibrate(values)
-        to_calibrate = None
-        if folds.can_calibrate:
-            own_weight = None if weight is None else weight[folds.samples]
-            to_calibrate = HeldOut(scores, problem.is_positive[folds.samples], own_weight)
-        held_out, fold_machines = None, None
-        if self.options.folds is not None:
-            fold_machines = folds.machines(kernels, problem.rows, coefficients, intercepts)
-            constants = folds.constants[folds.fold_of]
-            held_out = np.full(len(self.place), np.nan)
-            held_out[problem.rows[folds.samples]] = np.where(np.isnan(constants), scores, constants)
-            held_out = held_out[self.options.folds.scored]
-        (support,) = coefficients[0].nonzero()
-        rows, own = problem.rows[support], coefficients[0, support]
-        return MachineData(
-            Machine(kernels[0], rows, own, float(intercepts[0])),
-            to_calibrate,
-            folds.reason,
-            int(np.count_nonzero(steps == svc.max_iter)),
-            perf_counter() - started,
-            held_out,
-            fold_machines,
+        is_stopped = np.array(steps) == np.array([[svc.max_iter] for svc in svcs])
+        is_stopped[:, 1:] &= folds.is_trained.T
+        return _Trained(
+            -np.concatenate(by_machine, axis=1)[:, back],
+            -np.concatenate(by_value, axis=1)[:, back],
+            np.array(intercepts).T,
+            is_stopped.sum(axis=1),
         )
+
+    def _of_folds(
+        self,
+        batch: Batch,
+        folds: BatchFolds,
+        kernels: list[KernelFunction],
+        trained: _Trained,
+        scores: _Floats,
+    ) -> tuple[_Floats | None, list[FoldMachines]]:
+        """Return the scores of all scored rows, and the machines of shared folds.
+
+        The scores have shape (n_scored, n_problems), with NaN for rows outside a problem.
+        """
+        if self.options.folds is None:
+            return None, []
+        problems = batch.problem_of[folds.samples]
+        constants = folds.constants[folds.fold_of, problems]
+        held_out = np.full((len(self.place), len(batch.sizes)), np.nan)
+        is_trained = np.isnan(constants)
+        held_out[batch.rows[folds.samples], problems] = np.where(is_trained, scores, constants)
+        is_constant = ~np.isnan(folds.constants)
+        # A fold that keeps all samples of a problem has the machine of all samples.
+        own = np.where(
+            folds.is_trained[:, batch.problem_of], trained.coefficients[1:], trained.coefficients[0]
+        )
+        own[is_constant[:, batch.problem_of]] = 0.0
+        intercepts = np.where(folds.is_trained, trained.intercepts[1:], trained.intercepts[0])
+        intercepts = np.where(is_constant, folds.constants, intercepts)
+        machines = [
+            FoldMachines(kernels[1:], batch.rows[start:end], own[:, start:end], intercepts[:, k])
+            for k, (start, end) in enumerate(pairwise(batch.starts.tolist()))
+        ]
+        return held_out[self.options.folds.scored], machines
 
     def _parameters(
         self, kernels: list[KernelFunction], place: NDArray[np.intp]
@@ -298,12 +289,8 @@ class Worker:
         """Return the parameters and the diagonal of each kernel, as arrays for the routine."""
         common = self.matrix.common_kernel
         if common is not None:
-            parameters, diagonal = (
-                np.array(common.code[1:]),
-                diagonal_of(self.matrix, common, place),
-            )
-            shape = len(kernels), 1
-            return parameters * np.ones(shape), diagonal * np.ones(shape)
+            ones = np.ones((len(kernels), 1))
+            return ones * common.code[1:], ones * diagonal_of(self.matrix, common, place)
         for each in set(kernels):
             check_range(each, float(self.matrix.squares.max()))
         return (
@@ -311,10 +298,18 @@ class Worker:
             np.array([diagonal_of(self.matrix, each, place) for each in kernels]),
         )
 
-    def _weight_of(self, problem: BinaryProblem) -> _Floats | None:
-        """Return the weights of the samples of a problem."""
-        weight = weights_of_problem(problem, self.options, len(self.place))
-        return None if weight is None else weight[problem.rows]
+    def _weight_of(self, problems: Sequence[BinaryProblem]) -> _Floats | None:
+        """Return the weights of the samples of problems, one problem after the other."""
+        if self.options.arguments.sample_weight is None and not self.options.balances_sides:
+            return None
+        of_rows = [weights_of_problem(each, self.options, len(self.place)) for each in problems]
+        return np.concatenate(
+            [
+                weight[each.rows]
+                for weight, each in zip(of_rows, problems, strict=True)
+                if weight is not None
+            ]
+        )
 
     def _cache(self, n_samples: int) -> NDArray[np.float32]:
         """Return this thread's place for rows of kernel values."""
@@ -325,15 +320,19 @@ class Worker:
 
 
 def _bounds(
-    svc: SVC, problem: BinaryProblem, parts: NDArray[np.bool_], weight: _Floats | None
+    svcs: Sequence[SVC], batch: Batch, folds: BatchFolds, weight: _Floats | None
 ) -> _Floats:
-    """Return the largest coefficient of each sample of the problem in each of its parts."""
-    bounds = np.where(parts, float(svc.C), 0.0)
-    if svc.class_weight is not None:
-        labels = side_labels(svc)
-        targets, side_of = problem.labelled(labels), problem.is_positive.astype(np.intp)
-        for bound, part in zip(bounds, parts, strict=True):
-            bound *= compute_class_weight(
-                svc.class_weight, classes=np.array(labels), y=targets[part]
-            )[side_of]
+    """Return the largest coefficient of each sample in each machine."""
+    largest = np.repeat([float(svc.C) for svc in svcs], batch.sizes)
+    bounds = np.where(folds.is_kept, largest, 0.0)
+    for svc, (start, end) in zip(svcs, pairwise(batch.starts.tolist()), strict=True):
+        if svc.class_weight is None:
+            continue
+        sides = np.array(side_labels(svc))
+        side_of = batch.is_positive[start:end].astype(np.intp)
+        for bound, is_kept in zip(bounds[:, start:end], folds.is_kept[:, start:end], strict=True):
+            weights = compute_class_weight(
+                svc.class_weight, classes=sides, y=sides[side_of[is_kept]]
+            )
+            bound *= weights[side_of]
     return bounds if weight is None else bounds * weight

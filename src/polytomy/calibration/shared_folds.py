@@ -116,30 +116,13 @@ class SharedFolds:
         is_positive : bool array of shape (n_samples,), their sides
         """
         own = self.fold_of[rows]
-        is_kept, constants = self.divide(rows, is_positive)
-        for fold, constant in enumerate(constants.tolist()):
-            held_out = np.flatnonzero(own == fold)
-            yield FoldPart(is_kept[fold], held_out, None if np.isnan(constant) else constant)
-
-    def divide(
-        self, rows: NDArray[np.intp], is_positive: NDArray[np.bool_]
-    ) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
-        """Return which samples of a problem each fold trains on, and the scores that are constant.
-
-        Parameters
-        ----------
-        rows, is_positive : as for `parts`
-
-        Returns
-        -------
-        is_kept : bool array of shape (n_folds, n_samples)
-        constants : array of shape (n_folds,), the constant of `FoldPart`, or NaN
-        """
-        is_kept = self.is_trained_on[:, rows]
-        n_kept, n_positive = is_kept.sum(axis=1), (is_kept & is_positive).sum(axis=1)
-        has_one_side = (n_positive == 0) | (n_positive == n_kept)
-        constants = np.where(has_one_side, np.sign(2.0 * n_positive - n_kept), np.nan)
-        return is_kept, constants
+        for fold, is_trained_on in enumerate(self.is_trained_on):
+            is_kept = is_trained_on[rows]
+            sides = is_positive[is_kept]
+            constant = None
+            if sides.all() or not sides.any():
+                constant = float(np.sign(2 * np.count_nonzero(sides) - len(sides)))
+            yield FoldPart(is_kept, np.flatnonzero(own == fold), constant)
 
 
 def make_shared_folds(

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from polytomy.calibration.shared_folds import SharedFolds
 from polytomy.svm.kernel_matrix import Matrix
-from polytomy.svm.worker import FoldMachines, MachineData
+from polytomy.svm.trained_machines import FoldMachines, MachineData
 
 __all__ = ["score_outside"]
 

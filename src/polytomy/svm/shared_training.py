@@ -171,7 +171,11 @@ def _held_out_scores(
     machines: Mapping[int, MachineData], X: Any, names: Sequence[str]
 ) -> dict[int, HeldOutScores]:
     """Return the scores of held-out rows, and models to score those that are left."""
-    of_folds = {k: data.fold_machines for k, data in machines.items() if data.fold_machines}
+    of_folds = {
+        k: data.fold_machines
+        for k, data in machines.items()
+        if data.fold_machines is not None and data.lacks_scores
+    }
     models: dict[int, list[TrainedBinary]] = {k: [] for k in of_folds}
     n_folds = max((len(each.intercepts) for each in of_folds.values()), default=0)
     for fold in range(n_folds):

@@ -71,3 +71,8 @@ class MachineData(NamedTuple):
     seconds: float
     held_out: _Floats | None = None
     fold_machines: FoldMachines | None = None
+
+    @property
+    def lacks_scores(self) -> bool:
+        """Whether rows outside the problem are still to be scored."""
+        return self.held_out is not None and bool(np.isnan(self.held_out).any())

@@ -222,7 +222,7 @@ class PolytomyClassifier(
             random_state=self.random_state,
             class_order=self.class_order,
         )
-        plan = self._plan(scheme)
+        plan = self._plan(scheme, estimator)
         callbacks = CallbackListener(self, len(plan.dichotomies), X, y)
         with ExitStack() as stack:
             listeners: list[TrainingListener] = [callbacks]
@@ -273,7 +273,7 @@ class PolytomyClassifier(
                 random_state=self.random_state,
                 class_order=self.class_order,
             )
-            plan = self._plan(scheme)
+            plan = self._plan(scheme, resolve_estimator(self.estimator))
             binaries = update_binaries(None, plan.dichotomies, X, class_indices, n_classes, options)
             trained = TrainedBinaries(binaries)
             self.composition_ = plan.compose(trained, self.solver, self.prediction_dtype)
@@ -292,9 +292,7 @@ class PolytomyClassifier(
 
     # -- parts of the above ---------------------------------------------------------------------
 
-    def _plan(self, scheme: Scheme | SchemeEnsemble) -> TrainingPlan:
+    def _plan(self, scheme: Scheme | SchemeEnsemble, estimator: Any) -> TrainingPlan:
         for member in members_of(scheme):
             check_solver(member, self.solver)
-        return plan_training(
-            [scheme], self.classes_, resolve_estimator(self.estimator), self.models
-        )
+        return plan_training([scheme], self.classes_, estimator, self.models)

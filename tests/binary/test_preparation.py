@@ -12,6 +12,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, NuSVC
 
 from polytomy.binary.preparation import (
+    copy_unfitted,
     prepare_estimator,
     request_weights,
     resolve_estimator,
@@ -200,3 +201,17 @@ def test_weights_of_classes_inside_are_an_error_that_points_outside(estimator, n
 def test_weights_of_the_sides_are_accepted(weights):
     estimator = SVC(class_weight=weights)
     assert resolve_estimator(estimator) is estimator
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [SVC(C=3), SVC(class_weight={0: 2.0}), make_pipeline(StandardScaler(), SVC(C=3))],
+)
+def test_a_copy_has_the_same_parameters_and_no_object_in_common(estimator):
+    copied = copy_unfitted(estimator)
+    assert repr(copied) == repr(estimator)
+    assert copied is not estimator
+    originals = {id(value) for value in estimator.get_params().values() if hasattr(value, "fit")}
+    assert not originals.intersection(map(id, copied.get_params().values()))
+    copied.set_params(**{name: 9 for name in copied.get_params() if name.split("__")[-1] == "C"})
+    assert "C=9" not in repr(estimator)

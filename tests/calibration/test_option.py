@@ -9,7 +9,13 @@ from polytomy.calibration.calibrators import (
     TemperatureCalibrator,
     UncalibratedMap,
 )
-from polytomy.calibration.option import ProvidedCalibrator, calibrate, make_calibrator
+from polytomy.calibration.option import (
+    HeldOut,
+    ProvidedCalibrator,
+    calibrate,
+    fit_calibrators,
+    make_calibrator,
+)
 from polytomy.errors import ArgumentError
 
 VALUES = np.array([-2.0, -1.0, -0.5, 0.2, 0.4, 1.5])
@@ -135,3 +141,20 @@ def test_many_calibrators_at_once_answer_as_each_alone():
     values = rng.normal(size=(20, len(kinds)))
     expected = np.column_stack([each.predict(values[:, k]) for k, each in enumerate(calibrators)])
     np.testing.assert_allclose(calibrate(calibrators, values), expected, atol=1e-15)
+
+
+@pytest.mark.parametrize("name", ["sigmoid", "isotonic", "temperature"])
+@pytest.mark.parametrize("weight", [None, np.array([0.0, 1.0, 2.0, 3.0, 1.0, 0.5])])
+def test_many_calibrators_are_fitted_as_each_alone(name, weight):
+    held_out = [HeldOut(VALUES, SIDES, weight), None, HeldOut(-VALUES / 2, SIDES, weight)]
+    first, nothing, last = fit_calibrators(name, held_out, [None] * 3)
+    assert nothing is None
+    for calibrator, each in ((first, held_out[0]), (last, held_out[2])):
+        alone = make_calibrator(name).fit(*each)
+        np.testing.assert_array_equal(calibrator.predict(VALUES), alone.predict(VALUES))
+
+
+def test_values_that_are_not_finite_cannot_be_calibrated_together_either():
+    held_out = [HeldOut(VALUES, SIDES), HeldOut(np.where(VALUES > 1, np.inf, VALUES), SIDES)]
+    with pytest.raises(ArgumentError, match="1 of 6 decision values are not finite"):
+        fit_calibrators("auto", held_out, [None, None])

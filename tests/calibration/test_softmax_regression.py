@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize, minimize_scalar
 from scipy.special import log_softmax, logsumexp
 
-from polytomy.calibration import softmax_regression
 from polytomy.calibration.softmax_regression import (
     ScaleAndBias,
     Weighted,
@@ -16,6 +15,7 @@ from polytomy.calibration.softmax_regression import (
     fit_scale_and_bias,
     fit_weights,
 )
+from polytomy.routines.calibration import reference
 
 
 def bias_loss(features, classes, weight, scale, bias):
@@ -124,7 +124,7 @@ def test_a_weight_of_two_is_a_repeated_sample_and_of_zero_none(problem, seed):
 def test_conjugate_gradients_find_the_minimum_of_the_direct_solution(problem):
     direct = fit_scale_and_bias(*problem)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(softmax_regression, "_MOST_CLASSES_OF_HESSIAN", 0)
+        patch.setattr(reference, "MOST_CLASSES_OF_HESSIAN", 0)
         by_gradients = fit_scale_and_bias(*problem)
     assert by_gradients.loss == pytest.approx(direct.loss, rel=1e-7, abs=1e-7)
 

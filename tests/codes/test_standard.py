@@ -169,3 +169,10 @@ def test_codes_past_the_limit_are_refused_before_they_are_made(design, n_classes
     with pytest.raises(ArgumentError, match=words) as caught:
         design(n_classes)
     assert "a coding matrix has at most 536,870,912" in str(caught.value)
+
+
+@pytest.mark.parametrize("make", [one_vs_one, one_vs_rest, adjacent])
+def test_small_codes_are_made_once(make):
+    assert make(5) is make(np.int64(5))
+    assert make(40) is not make(40)
+    assert make(40) == make(40)

@@ -10,17 +10,11 @@ from sklearn.svm import SVC
 
 from polytomy import PolytomyClassifier
 from polytomy.binary import TrainingListener, TrainingOptions
-from polytomy.composition import fit_binaries, plan_training, shared_kernel
+from polytomy.composition import fit_binaries, plan_training
 from polytomy.designs import one_vs_one
 from polytomy.errors import ArgumentError
 from polytomy.svm.machines import KernelMachine
 from shared_kernel_cases import clouds
-
-
-@pytest.fixture
-def any_size(monkeypatch):
-    """Let problems of any size be trained together."""
-    monkeypatch.setattr(shared_kernel, "_LEAST_PAIRS", 0)
 
 
 def fit(X, y, svc=None, scheme="one-vs-one", **options):
@@ -34,7 +28,7 @@ def machines(classifier):
 
 @pytest.mark.parametrize("scheme", ["one-vs-one", "one-vs-rest", "adjacent", "tree"])
 @pytest.mark.parametrize("svc", [SVC(), SVC(C=10, gamma=0.1), SVC(kernel="poly", gamma=0.2)])
-def test_a_classifier_answers_as_if_each_binary_were_trained_alone(any_size, scheme, svc):
+def test_a_classifier_answers_as_if_each_binary_were_trained_alone(scheme, svc):
     X, y = clouds(200, 4, spread=2.0)
     together = fit(X, y, svc, scheme)
     alone = fit(X, y, svc, scheme, memory_budget=0)
@@ -43,19 +37,19 @@ def test_a_classifier_answers_as_if_each_binary_were_trained_alone(any_size, sch
     np.testing.assert_allclose(together.predict_proba(X), alone.predict_proba(X), atol=0.01)
 
 
-def test_the_result_does_not_depend_on_the_number_of_jobs(any_size):
+def test_the_result_does_not_depend_on_the_number_of_jobs():
     X, y = clouds(300, 4, spread=2.0)
     one, two = (fit(X, y, n_jobs=n_jobs).predict_proba(X) for n_jobs in (1, 2))
     np.testing.assert_array_equal(one, two)
 
 
-def test_a_classifier_is_stored_with_each_vector_once(any_size):
+def test_a_classifier_is_stored_with_each_vector_once():
     X, y = clouds(300, 5, n_features=40, spread=3.0)
     together, alone = (len(pickle.dumps(fit(X, y, memory_budget=b))) for b in (None, 0))
     assert together < 0.5 * alone
 
 
-def test_frames_are_predicted_without_warnings(any_size, recwarn):
+def test_frames_are_predicted_without_warnings(recwarn):
     X, y = clouds(60)
     frame = pd.DataFrame(X, columns=list("abcd"))
     classifier = fit(frame, y)
@@ -63,15 +57,16 @@ def test_frames_are_predicted_without_warnings(any_size, recwarn):
     assert not recwarn.list
 
 
-def test_other_estimators_are_trained_alone(any_size):
+def test_other_estimators_are_trained_alone():
     X, y = clouds(60)
     classifier = fit(X, y, LogisticRegression())
     assert all(type(model) is LogisticRegression for model in machines(classifier))
 
 
-def test_small_problems_are_trained_by_libsvm():
-    X, y = clouds(60)
-    assert all(type(machine) is SVC for machine in machines(fit(X, y)))
+@pytest.mark.parametrize("n_samples", [6, 60])
+def test_small_problems_are_trained_together_too(n_samples):
+    X, y = clouds(n_samples)
+    assert all(type(machine) is KernelMachine for machine in machines(fit(X, y)))
 
 
 def test_a_wrong_budget_is_refused_whatever_the_size():
@@ -83,15 +78,12 @@ def test_a_wrong_budget_is_refused_whatever_the_size():
         fit(X, y, memory_budget="much")
 
 
-def test_notes_say_how_the_binaries_are_trained(any_size, monkeypatch, capsys):
+def test_notes_say_how_the_binaries_are_trained(capsys):
     X, y = clouds(60)
     fit(X, y, verbose=1)
     assert "3 binaries are trained on one matrix of 60 rows, 14.4 kB." in capsys.readouterr().err
     fit(X, y, verbose=1, memory_budget=0)
     assert "more than memory_budget, 0 bytes" in capsys.readouterr().err
-    monkeypatch.undo()
-    fit(X, y, verbose=1)
-    assert "their problems are small" in capsys.readouterr().err
 
 
 class Notes(TrainingListener):
@@ -112,7 +104,7 @@ def notes_of(estimator, n_classes, models=None, **options):
     return listener.notes
 
 
-def test_notes_on_one_binary_are_in_the_singular(any_size, monkeypatch):
+def test_notes_on_one_binary_are_in_the_singular():
     assert notes_of(SVC(), 2) == ["1 binary is trained on one matrix of 60 rows, 14.4 kB."]
     (note,) = notes_of(SVC(), 2, memory_budget=0)
     assert note.startswith("1 binary is trained alone: ")
@@ -120,13 +112,9 @@ def test_notes_on_one_binary_are_in_the_singular(any_size, monkeypatch):
     shared, alone = notes_of(SVC(), 3, {"pair-00": LogisticRegression()})
     assert shared == "2 binaries are trained on one matrix of 60 rows, 14.4 kB."
     assert alone.startswith("1 binary is trained alone: ")
-    monkeypatch.undo()
-    assert notes_of(SVC(), 2) == ["The binary is trained alone: its problem is small."]
 
 
-def test_notes_on_many_binaries_are_in_the_plural(any_size, monkeypatch):
+def test_notes_on_many_binaries_are_in_the_plural():
     assert notes_of(SVC(), 3) == ["3 binaries are trained on one matrix of 60 rows, 14.4 kB."]
     (note,) = notes_of(LogisticRegression(), 3)
     assert note.startswith("3 binaries are trained one by one: ")
-    monkeypatch.undo()
-    assert notes_of(SVC(), 3) == ["The binaries are trained one by one: their problems are small."]

@@ -7,6 +7,7 @@ from scipy.spatial.distance import cdist
 from sklearn.svm import SVC
 
 from polytomy.routines.kernel_rows.reference import KERNEL_VALUES, LINEAR, POLY, RBF, SIGMOID
+from polytomy.svm import kernel_matrix
 from polytomy.svm.kernel_functions import KernelFunction
 from polytomy.svm.kernel_matrix import MatrixOnDemand, WholeMatrix, diagonal_of, entry_form
 from shared_kernel_cases import clouds, rest, share
@@ -96,3 +97,21 @@ def test_the_diagonal_has_the_kernel_values_of_rows_with_themselves(kind):
     found = diagonal_of(WholeMatrix(X, kind), kernel, rows)
     expected = [kernel.matrix(X[[row]], X[[row]])[0, 0] for row in rows]
     np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
+def test_sums_are_kernel_values_times_weights():
+    rng = np.random.default_rng(0)
+    X, weights = rng.normal(size=(50, 3)), rng.normal(size=(50, 4))
+    kernel = KernelFunction("rbf", gamma=0.3)
+    rows = np.array([3, 3, 49])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(kernel_matrix, "_SUM_BYTES", 1)  # blocks of one row
+        sums = WholeMatrix(X, "rbf", kernel).sums(rows, weights)
+    np.testing.assert_allclose(sums, kernel.matrix(X[rows], X) @ weights, rtol=1e-5, atol=1e-5)
+
+
+def test_there_are_no_sums_without_kernel_values():
+    X, weights = np.eye(4), np.ones((4, 1))
+    assert WholeMatrix(X, "rbf").sums(np.arange(2), weights) is None
+    on_demand = MatrixOnDemand(X, "rbf", KernelFunction("rbf", gamma=1.0), n_kept=2)
+    assert on_demand.sums(np.arange(2), weights) is None

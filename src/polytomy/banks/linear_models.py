@@ -30,6 +30,11 @@ _COLUMNS_AT_ONCE = 16
 # Multiplications of a block of samples: a few tenths of a second, or less on several threads.
 _LONGEST_PRODUCT = 2**31
 
+# A product of few multiplications is quick. It is divided into blocks for which BLAS starts no
+# threads: on a busy machine, the caller would wait far longer for them than the work takes.
+_QUICK_PRODUCT = 2**25
+_LARGEST_WITHOUT_THREADS = 2**18
+
 
 class LinearMember(NamedTuple):
     """One binary of a group.
@@ -159,7 +164,10 @@ def _multiply_in_blocks(X: Any, weights: Any) -> NDArray[np.float64]:
     """Return X @ weights, in blocks of rows: Ctrl-C is not heard within a product."""
     n_rows = X.shape[0]
     n_terms = -(-X.nnz // max(1, n_rows)) if is_sparse(X) else X.shape[1]
-    blocks = list(blocks_of(n_rows, n_terms * weights.shape[1], _LONGEST_PRODUCT))
+    of_row = n_terms * weights.shape[1]
+    is_quick = not is_sparse(X) and n_rows * of_row <= _QUICK_PRODUCT
+    most = min(_LONGEST_PRODUCT, _LARGEST_WITHOUT_THREADS if is_quick else _LONGEST_PRODUCT)
+    blocks = list(blocks_of(n_rows, of_row, most))
     if len(blocks) <= 1:
         return _dense(X @ weights)
     products = np.empty((n_rows, weights.shape[1]))

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone
+from sklearn import config_context
 from sklearn.pipeline import Pipeline
 
 from polytomy.binary.answers import (
@@ -21,6 +21,7 @@ from polytomy.binary.answers import (
 )
 from polytomy.binary.options import TrainingOptions
 from polytomy.binary.preparation import (
+    copy_unfitted,
     prepare_estimator,
     request_weights,
     side_labels,
@@ -150,13 +151,16 @@ def train_and_hold_out(
         output, uses_own = binary.output, True
     held_out = None
     try:
-        if folds is not None:
-            scores = trainer.score_rows(problem, output, folds, binary)
-            if not uses_own:
-                calibrator.fit(*trainer.select_problem(problem, scores, folds, output, binary))
-            held_out = _of_scored_rows(scores, folds)
-        elif not uses_own:
-            calibrator.fit(*trainer.hold_out(problem, output, options.cv, seed))
+        # The parameters of the estimator were validated when all samples were fitted.
+        with config_context(skip_parameter_validation=True):
+            if folds is not None:
+                scores = trainer.score_rows(problem, output, folds, binary)
+                held_out = _of_scored_rows(scores, folds)
+                to_calibrate = trainer.select_problem(problem, scores, folds, output, binary)
+            elif not uses_own:
+                to_calibrate = trainer.hold_out(problem, output, options.cv, seed)
+        if not uses_own:
+            calibrator.fit(*to_calibrate)
     except CannotCalibrateError as reason:
         return replace(binary, shortcoming=describe_shortcoming(binary, str(reason))), None
     if not uses_own:
@@ -231,7 +235,7 @@ class _ProblemTrainer:
 
     def train(self, problem: BinaryProblem) -> TrainedBinary:
         """Fit a clone of the estimator to all samples of the problem."""
-        model = clone(self.estimator)
+        model = copy_unfitted(self.estimator)
         part = take_rows(self.X, problem.rows)
         if self.takes_pairwise_values:
             part = take_columns(part, problem.rows)

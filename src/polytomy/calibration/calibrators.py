@@ -10,6 +10,7 @@ probability of 0 or 1, which no finite number of samples can justify, and the lo
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Protocol, Self
 
 import numpy as np
@@ -19,6 +20,7 @@ from scipy.special import expit
 from polytomy.calibration.platt import fit_log_odds, platt_targets
 from polytomy.errors import Argument, ArgumentError
 from polytomy.inputs.weights import check_weights
+from polytomy.routines.runtime.dispatch import routine
 
 __all__ = [
     "Calibrator",
@@ -27,6 +29,8 @@ __all__ = [
     "SigmoidCalibrator",
     "TemperatureCalibrator",
     "UncalibratedMap",
+    "fit_sigmoids",
+    "fitting_data",
 ]
 
 
@@ -107,18 +111,7 @@ class SigmoidCalibrator(LogisticMap):
         self, decision_values: ArrayLike, target: ArrayLike, sample_weight: ArrayLike | None = None
     ) -> Self:
         """Minimise the log-loss against Platt's targets."""
-        values, targets, weight = _fitting_data(decision_values, target, sample_weight)
-        # Newton's steps do not depend on the origin and scale of the values; rounding errors do.
-        centre, spread = float(np.mean(values)), float(np.std(values))
-        ones = np.ones_like(values)
-        if spread <= 1e-12 * abs(centre):
-            columns = ones[:, np.newaxis]
-            self.slope_, self.intercept_ = 0.0, float(fit_log_odds(columns, targets, weight)[0])
-            return self
-        columns = np.column_stack([(values - centre) / spread, ones])
-        slope, level = fit_log_odds(columns, targets, weight)
-        self.slope_ = float(slope / spread)
-        self.intercept_ = float(level - slope * centre / spread)
+        fit_sigmoids([self], [fitting_data(decision_values, target, sample_weight)])
         return self
 
 
@@ -155,7 +148,8 @@ class TemperatureCalibrator(LogisticMap):
         self, decision_values: ArrayLike, target: ArrayLike, sample_weight: ArrayLike | None = None
     ) -> Self:
         """Minimise the log-loss against Platt's targets."""
-        values, targets, weight = _fitting_data(decision_values, target, sample_weight)
+        values, is_positive, weight = fitting_data(decision_values, target, sample_weight)
+        targets = platt_targets(is_positive, weight)
         scale = float(np.max(np.abs(values)))
         if scale == 0.0:
             self.slope_ = 0.0
@@ -192,7 +186,8 @@ class IsotonicCalibrator:
         """Minimise the weighted sum of squared differences from Platt's targets."""
         from sklearn.isotonic import IsotonicRegression
 
-        values, targets, weight = _fitting_data(decision_values, target, sample_weight)
+        values, is_positive, weight = fitting_data(decision_values, target, sample_weight)
+        targets = platt_targets(is_positive, weight)
         regression = IsotonicRegression(out_of_bounds="clip").fit(values, targets, weight)
         self.knots_ = np.asarray(regression.X_thresholds_, dtype=np.float64)
         self.probabilities_ = np.asarray(regression.y_thresholds_, dtype=np.float64)
@@ -207,10 +202,32 @@ class IsotonicCalibrator:
         return "IsotonicCalibrator()"
 
 
-def _fitting_data(
+def fit_sigmoids(
+    calibrators: Sequence[SigmoidCalibrator],
+    samples: Sequence[tuple[NDArray[np.float64], NDArray[np.bool_], NDArray[np.float64]]],
+) -> None:
+    """Fit many sigmoids at once.
+
+    Parameters
+    ----------
+    calibrators : calibrators to fit
+    samples : what `fitting_data` returns, for each of them
+    """
+    if not calibrators:
+        return
+    values, sides, weights = (np.concatenate(parts) for parts in zip(*samples, strict=True))
+    starts = np.cumsum([0, *(len(part) for part, _, _ in samples)])
+    fitted = routine("fit_sigmoids", "calibration")(values, sides, weights, starts)
+    for calibrator, slope, intercept in zip(
+        calibrators, *map(np.ndarray.tolist, fitted), strict=True
+    ):
+        calibrator.slope_, calibrator.intercept_ = slope, intercept
+
+
+def fitting_data(
     decision_values: ArrayLike, target: ArrayLike, sample_weight: ArrayLike | None
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Return decision values, Platt's targets and weights of the samples of positive weight."""
+) -> tuple[NDArray[np.float64], NDArray[np.bool_], NDArray[np.float64]]:
+    """Return decision values, sides and weights of the samples of positive weight, checked."""
     values = np.asarray(decision_values, dtype=np.float64)
     is_positive = np.asarray(target, dtype=np.bool_)
     if values.ndim != 1 or values.shape != is_positive.shape:
@@ -220,7 +237,7 @@ def _fitting_data(
             Argument("target"),
             f" has shape {is_positive.shape}. Give one value and one side for each sample.",
         )
-    if not np.all(np.isfinite(values)):
+    if not np.isfinite(values).all():
         raise ArgumentError(
             f"{np.count_nonzero(~np.isfinite(values))} of {len(values)} decision values are not "
             "finite, so they cannot be calibrated. Use ",
@@ -228,6 +245,7 @@ def _fitting_data(
             " or another estimator.",
         )
     weight = check_weights(sample_weight, len(values))
-    counts = weight > 0
-    values, is_positive, weight = values[counts], is_positive[counts], weight[counts]
-    return values, platt_targets(is_positive, weight), weight
+    if sample_weight is not None:
+        counts = weight > 0
+        values, is_positive, weight = values[counts], is_positive[counts], weight[counts]
+    return values, is_positive, weight

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
-from typing import Any, Self, cast
+from typing import Any, NamedTuple, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,13 +17,22 @@ from polytomy.calibration.calibrators import (
     SigmoidCalibrator,
     TemperatureCalibrator,
     UncalibratedMap,
+    fit_sigmoids,
+    fitting_data,
 )
 from polytomy.errors import Argument, ArgumentError
 from polytomy.inputs.choices import CALIBRATIONS
 from polytomy.inputs.seeds import seed_all
 from polytomy.inputs.suggestions import did_you_mean
 
-__all__ = ["Calibration", "ProvidedCalibrator", "calibrate", "make_calibrator"]
+__all__ = [
+    "Calibration",
+    "HeldOut",
+    "ProvidedCalibrator",
+    "calibrate",
+    "fit_calibrators",
+    "make_calibrator",
+]
 
 #: A value of the parameter: a name, None, or an object like a Calibrator.
 Calibration = Any
@@ -140,6 +149,51 @@ def make_calibrator(calibration: Calibration, seed: int | None = None) -> Calibr
     if hasattr(provided.calibrator, "get_params"):
         seed_all(provided.calibrator, seed)
     return provided
+
+
+class HeldOut(NamedTuple):
+    """What a calibrator learns from.
+
+    Attributes
+    ----------
+    values : array of shape (n_samples,), decision values
+    target : bool array of shape (n_samples,), True on the +1 side
+    weight : array of shape (n_samples,), optional
+    """
+
+    values: NDArray[np.float64]
+    target: NDArray[np.bool_]
+    weight: NDArray[np.float64] | None = None
+
+
+def fit_calibrators(
+    calibration: Calibration, held_out: Sequence[HeldOut | None], seeds: Sequence[int | None]
+) -> list[Calibrator | None]:
+    """Return a fitted calibrator for each of many binaries, None where there is nothing to learn.
+
+    All sigmoids are fitted at once.
+
+    Parameters
+    ----------
+    calibration : value of the option ``calibration``
+    held_out : what each calibrator learns from, or None
+    seeds : seeds of the calibrators
+    """
+    calibrators = [
+        None if each is None else make_calibrator(calibration, seed)
+        for each, seed in zip(held_out, seeds, strict=True)
+    ]
+    sigmoids, samples = [], []
+    for calibrator, each in zip(calibrators, held_out, strict=True):
+        if calibrator is None or each is None:
+            continue
+        if isinstance(calibrator, SigmoidCalibrator):
+            sigmoids.append(calibrator)
+            samples.append(fitting_data(*each))
+        else:
+            calibrator.fit(*each)
+    fit_sigmoids(sigmoids, samples)
+    return calibrators
 
 
 def calibrate(

@@ -18,7 +18,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
-from scipy.sparse.linalg import LinearOperator, cg
+
+from polytomy.routines.calibration import reference
+from polytomy.routines.runtime.dispatch import routine
 
 __all__ = [
     "Basis",
@@ -32,12 +34,12 @@ __all__ = [
 
 Floats = NDArray[np.float64]
 
-_MOST_STEPS = 100
-_SMALLEST_STEP = 1e-8
 # Part of the loss that a step must be able to save.
 _TOLERANCE = 1e-8
-# With more classes, solving for a step by conjugate gradients is faster than forming the Hessian.
-_MOST_CLASSES_OF_HESSIAN = 128
+
+# On fewer values, a call of NumPy takes longer than its work, so the loops of the compiled routine
+# are faster. On more, they are slower.
+_FEW_VALUES = 2**14
 
 # The mean of p·(1 − p), roughly, in the Hessian of the weights.
 _CURVATURE = 0.05
@@ -85,39 +87,11 @@ def fit_scale_and_bias(
     >>> solution.bias.round(3)
     array([ 0.342, -0.342])
     """
-    n_samples, n_classes = features.shape
-    rows = np.arange(n_samples)
-    counts = np.bincount(class_indices, weight, minlength=n_classes)
-    own = features[rows, class_indices]
-    parameters = np.zeros(1 + n_classes)
+    parameters = np.zeros(1 + features.shape[1])
     parameters[0] = 1.0
     if start is not None:
         parameters[0], parameters[1:] = start.scale, start.bias
-    probabilities, loss = _evaluate(features, class_indices, weight, parameters)
-    for _ in range(_MOST_STEPS):
-        weighted = weight[:, np.newaxis] * probabilities
-        means = np.einsum("ij,ij->i", probabilities, features)
-        gradient = np.empty(1 + n_classes)
-        gradient[0] = weight @ (means - own) + parameters[0] - 1.0
-        gradient[1:] = weighted.sum(axis=0) - counts + parameters[1:]
-        if parameters[0] <= 0.0 and gradient[0] > 0.0:
-            gradient[0] = 0.0  # at its bound; the bias alone can still change
-        direction = _newton_direction(features, probabilities, weighted, means, gradient)
-        slope = float(gradient @ direction)
-        if -slope <= _TOLERANCE * max(loss, 1.0):
-            break
-        step = 1.0
-        while True:
-            nearer = parameters + step * direction
-            nearer[0] = max(nearer[0], 0.0)
-            new_probabilities, new_loss = _evaluate(features, class_indices, weight, nearer)
-            if new_loss <= loss + 1e-4 * step * slope or step < _SMALLEST_STEP:
-                break
-            step /= 2.0
-        if new_loss >= loss:
-            break
-        parameters, probabilities, loss = nearer, new_probabilities, new_loss
-    return ScaleAndBias(float(parameters[0]), parameters[1:], loss)
+    return _minimise(features, class_indices, weight, parameters, has_bias=True)
 
 
 def fit_scale(features: Floats, class_indices: NDArray[np.intp], weight: Floats) -> ScaleAndBias:
@@ -134,40 +108,23 @@ def fit_scale(features: Floats, class_indices: NDArray[np.intp], weight: Floats)
     >>> round(fit_scale(features, np.array([0, 0, 0, 1]), np.ones(4)).scale, 3)
     1.043
     """
-    own = features[np.arange(len(features)), class_indices]
     parameters = np.zeros(1 + features.shape[1])
     parameters[0] = 1.0
-    probabilities, loss = _evaluate(features, class_indices, weight, parameters)
-    for _ in range(_MOST_STEPS):
-        means = np.einsum("ij,ij->i", probabilities, features)
-        squares = np.einsum("ij,ij,ij->i", probabilities, features, features)
-        gradient = float(weight @ (means - own)) + parameters[0] - 1.0
-        newton = -gradient / (float(weight @ (squares - means**2)) + 1.0)
-        if abs(gradient * newton) <= _TOLERANCE * max(loss, 1.0):
-            break
-        step, nearer = 1.0, parameters.copy()
-        while True:
-            nearer[0] = max(parameters[0] + step * newton, 0.0)
-            new_probabilities, new_loss = _evaluate(features, class_indices, weight, nearer)
-            if new_loss < loss or step < _SMALLEST_STEP:
-                break
-            step /= 2.0
-        if new_loss >= loss:
-            break
-        parameters, probabilities, loss = nearer, new_probabilities, new_loss
+    return _minimise(features, class_indices, weight, parameters, has_bias=False)
+
+
+def _minimise(
+    features: Floats,
+    class_indices: NDArray[np.intp],
+    weight: Floats,
+    start: Floats,
+    *,
+    has_bias: bool,
+) -> ScaleAndBias:
+    has_few = features.shape[1] <= reference.MOST_CLASSES_OF_HESSIAN and features.size < _FEW_VALUES
+    fit = routine("fit_scale_and_bias", "calibration") if has_few else reference.fit_scale_and_bias
+    parameters, loss = fit(features, class_indices, weight, start, has_bias, _TOLERANCE)
     return ScaleAndBias(float(parameters[0]), parameters[1:], loss)
-
-
-def _evaluate(
-    features: Floats, class_indices: NDArray[np.intp], weight: Floats, parameters: Floats
-) -> tuple[Floats, float]:
-    """Return the probabilities and the loss."""
-    scale, bias = parameters[0], parameters[1:]
-    logits = scale * features
-    logits += bias
-    probabilities, losses = _softmax(logits, class_indices)
-    penalty = 0.5 * ((scale - 1.0) ** 2 + bias @ bias)
-    return probabilities, float(weight @ losses + penalty)
 
 
 def _softmax(logits: Floats, class_indices: NDArray[np.intp]) -> tuple[Floats, Floats]:
@@ -178,43 +135,6 @@ def _softmax(logits: Floats, class_indices: NDArray[np.intp]) -> tuple[Floats, F
     totals = logits.sum(axis=1)
     logits /= totals[:, np.newaxis]
     return logits, np.log(totals) - own
-
-
-def _newton_direction(
-    features: Floats, probabilities: Floats, weighted: Floats, means: Floats, gradient: Floats
-) -> Floats:
-    """Return minus the inverse of the Hessian times the gradient."""
-    n_classes = features.shape[1]
-    totals = weighted.sum(axis=0)
-    deviations = weighted * (features - means[:, np.newaxis])
-    cross = deviations.sum(axis=0)
-    corner = float(np.einsum("ij,ij->", deviations, features)) + 1.0
-    if gradient[0] == 0.0:
-        cross, corner = np.zeros(n_classes), 1.0
-    if n_classes <= _MOST_CLASSES_OF_HESSIAN:
-        hessian = np.empty((1 + n_classes, 1 + n_classes))
-        hessian[0, 0], hessian[0, 1:], hessian[1:, 0] = corner, cross, cross
-        hessian[1:, 1:] = -(probabilities.T @ weighted)
-        hessian[1:, 1:][np.diag_indices(n_classes)] += totals + 1.0
-        return np.asarray(-np.linalg.solve(hessian, gradient))
-
-    def times(vector: Floats) -> Floats:
-        scale, bias = vector[0], vector[1:]
-        product = np.empty_like(vector)
-        product[0] = corner * scale + cross @ bias
-        product[1:] = (totals + 1.0) * bias - weighted.T @ (probabilities @ bias) + cross * scale
-        return product
-
-    inverse = 1.0 / np.concatenate([[corner], totals + 1.0])
-    shape = 2 * (1 + n_classes,)
-    direction, _ = cg(
-        LinearOperator(shape, matvec=times, dtype=np.float64),
-        -gradient,
-        rtol=1e-3,
-        maxiter=100,
-        M=LinearOperator(shape, matvec=lambda vector: inverse * vector, dtype=np.float64),
-    )
-    return np.asarray(direction)
 
 
 class Basis(NamedTuple):

@@ -5,6 +5,9 @@ Each is a function of the number of classes. A single class has no partitions.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cache, wraps
+
 import numpy as np
 
 from polytomy.codes.checks import check_entries
@@ -23,7 +26,25 @@ __all__ = [
 
 MAX_EXHAUSTIVE_CLASSES = 20
 
+_MOST_CLASSES_KEPT = 32
 
+
+def _kept_if_small(make: Callable[[int], CodingMatrix]) -> Callable[[int], CodingMatrix]:
+    """Make a function return the same code for the same few classes each time.
+
+    A code cannot be changed, and its structure is then worked out once, not once for each fit.
+    """
+    make_once = cache(make)
+
+    @wraps(make)
+    def run(n_classes: int) -> CodingMatrix:
+        n_classes = as_count("n_classes", n_classes)
+        return (make_once if n_classes <= _MOST_CLASSES_KEPT else make)(n_classes)
+
+    return run
+
+
+@_kept_if_small
 def one_vs_one(n_classes: int) -> CodingMatrix:
     """Return the code of all pairs of classes (Hastie and Tibshirani 1998).
 
@@ -36,7 +57,6 @@ def one_vs_one(n_classes: int) -> CodingMatrix:
            [-1,  0,  1],
            [ 0, -1,  1]], dtype=int8)
     """
-    n_classes = as_count("n_classes", n_classes)
     n_pairs = n_classes * (n_classes - 1) // 2
     check_entries("one-vs-one", n_pairs, n_classes)
     negative, positive = np.triu_indices(n_classes, k=1)
@@ -46,6 +66,7 @@ def one_vs_one(n_classes: int) -> CodingMatrix:
     return CodingMatrix(matrix)
 
 
+@_kept_if_small
 def one_vs_rest(n_classes: int) -> CodingMatrix:
     """Return the code of each class, on the +1 side, against all others.
 
@@ -58,7 +79,6 @@ def one_vs_rest(n_classes: int) -> CodingMatrix:
            [-1,  1, -1],
            [-1, -1,  1]], dtype=int8)
     """
-    n_classes = as_count("n_classes", n_classes)
     if n_classes == 1:
         return _single_class()
     check_entries("one-vs-rest", n_classes, n_classes)
@@ -101,6 +121,7 @@ def _count_exhaustive(n_classes: int) -> str:
     return f"2**{n_classes - 1} - 1"
 
 
+@_kept_if_small
 def adjacent(n_classes: int) -> CodingMatrix:
     """Return the code of all cuts of the ordered classes (Frank and Hall 2001).
 
@@ -113,7 +134,6 @@ def adjacent(n_classes: int) -> CodingMatrix:
            [-1, -1,  1,  1],
            [-1, -1, -1,  1]], dtype=int8)
     """
-    n_classes = as_count("n_classes", n_classes)
     check_entries("an adjacent code", n_classes - 1, n_classes)
     before_cut = np.tri(n_classes - 1, n_classes, dtype=np.int8)
     return CodingMatrix(1 - 2 * before_cut)

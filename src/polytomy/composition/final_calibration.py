@@ -7,10 +7,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from polytomy import metrics
 from polytomy.calibration.final import DecoderMap, FinalMap, OutOfFoldAnswers, fit_final
 from polytomy.composition.out_of_fold import OutOfFold
 from polytomy.errors import SchemeError
+from polytomy.inputs.judged_samples import JudgedSamples
+from polytomy.metrics.scores import (
+    brier_score_of,
+    log_loss_of,
+    uncertainty_coefficient_of_indices,
+)
 from polytomy.routines.runtime.blas import one_blas_thread
 
 __all__ = ["FinalCalibration", "learn_final_calibration"]
@@ -67,12 +72,12 @@ def _judge(
     probabilities: Floats, class_indices: NDArray[np.intp], weight: Floats
 ) -> dict[str, float]:
     predicted = probabilities.argmax(axis=1)
-    judged = class_indices, probabilities, np.arange(probabilities.shape[1])
+    judged = JudgedSamples(class_indices, probabilities, weight, ())
     return {
-        "log_loss": metrics.log_loss(*judged, sample_weight=weight),
-        "brier_score": metrics.brier_score(*judged, sample_weight=weight),
+        "log_loss": log_loss_of(judged),
+        "brier_score": brier_score_of(judged),
         "accuracy": float(np.average(predicted == class_indices, weights=weight)),
-        "uncertainty_coefficient": metrics.uncertainty_coefficient(
-            class_indices, predicted, sample_weight=weight
+        "uncertainty_coefficient": uncertainty_coefficient_of_indices(
+            class_indices, predicted, weight
         ),
     }

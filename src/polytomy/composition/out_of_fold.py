@@ -184,11 +184,11 @@ def _is_class_known(
     If they are not, their answers for the row are wrong whatever the data, which says nothing about
     models that are trained on all rows.
     """
-    is_known = np.zeros(len(class_indices), dtype=np.bool_)
-    for fold, is_trained_on in enumerate(folds.is_trained_on):
-        rows = folds.fold_of == fold
-        is_known[rows] = np.isin(class_indices[rows], class_indices[is_trained_on & has_weight])
-    return is_known
+    is_known = np.zeros((folds.n_folds, class_indices.max(initial=0) + 1), dtype=np.bool_)
+    fold, row = np.nonzero(folds.is_trained_on & has_weight)
+    is_known[fold, class_indices[row]] = True
+    is_held_out = folds.fold_of >= 0
+    return np.asarray(is_held_out & is_known[folds.fold_of, class_indices])
 
 
 def _have_folds_anyway(options: TrainingOptions, dichotomies: Sequence[Dichotomy]) -> bool:

@@ -28,6 +28,8 @@ def take_rows(X: Any, rows: NDArray[np.intp]) -> Any:
     """Return some rows, as the kind of data that X is; X itself cannot be changed through them."""
     if np.array_equal(rows, np.arange(count_rows(X))):
         return unchangeable(X)  # indexing all rows of a frame may return a view of it
+    if isinstance(X, np.ndarray):
+        return X[rows]
     return _safe_indexing(_rowwise(X), rows)
 
 

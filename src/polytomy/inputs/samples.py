@@ -13,6 +13,7 @@ from sklearn.utils.validation import validate_data
 from polytomy.errors import DataError
 from polytomy.inputs.dates import refuse_dates
 from polytomy.inputs.masked import refuse_masked
+from polytomy.inputs.plain_arrays import is_plain_array
 from polytomy.inputs.rows import count_rows
 from polytomy.inputs.sparse import check_sparse
 
@@ -70,6 +71,9 @@ def blocks_of(n_rows: int, bytes_of_row: int, most_bytes: int) -> Iterator[slice
 
 
 def _checked(X: Any, model: Any, n_features: int) -> Any:
+    has_names = hasattr(model, "feature_names_in_")
+    if not has_names and is_plain_array(X) and X.shape[1] == n_features:
+        return X
     refuse_dates(X, "X")
     options: dict[str, Any] = {"accept_sparse": "csr", "dtype": np.float64, "order": "C"}
     if isinstance(model, BaseEstimator):

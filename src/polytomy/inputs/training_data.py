@@ -18,6 +18,7 @@ from sklearn.utils.validation import (
 from polytomy.errors import Argument, ArgumentError
 from polytomy.inputs.dates import refuse_dates
 from polytomy.inputs.masked import refuse_masked
+from polytomy.inputs.plain_arrays import is_plain_array
 from polytomy.inputs.sparse import check_sparse
 
 __all__ = ["check_batch_labels", "check_features", "check_training_data"]
@@ -72,6 +73,10 @@ def check_batch_labels(y: NDArray[Any], classes: Any, known: NDArray[Any] | None
 
 def check_features(classifier: Any, X: Any) -> Any:
     """Return samples to predict, in a form that all binaries of a fitted classifier take."""
+    n_features = getattr(classifier, "n_features_in_", None)
+    has_names = hasattr(classifier, "feature_names_in_")
+    if not has_names and is_plain_array(X) and X.shape[1] == n_features:
+        return X
     X = _check_memory(X)
     if _is_left_to_estimator(X):
         return validate_data(classifier, X, reset=False, skip_check_array=True)

@@ -7,7 +7,11 @@ from collections.abc import Hashable
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from polytomy.inputs.judged_samples import check_judged_samples, check_predicted_labels
+from polytomy.inputs.judged_samples import (
+    JudgedSamples,
+    check_judged_samples,
+    check_predicted_labels,
+)
 
 
 def uncertainty_coefficient(
@@ -39,6 +43,19 @@ def uncertainty_coefficient(
     """
     true_labels, predicted_labels, weight = check_predicted_labels(y, predicted, sample_weight)
     rows, columns = _number_labels(true_labels), _number_labels(predicted_labels)
+    return uncertainty_coefficient_of_indices(rows, columns, weight)
+
+
+def uncertainty_coefficient_of_indices(
+    rows: NDArray[np.intp], columns: NDArray[np.intp], weight: NDArray[np.float64]
+) -> float:
+    """Return the uncertainty coefficient of class indices that need no check.
+
+    Parameters
+    ----------
+    rows, columns : arrays of shape (n_samples,), the true and the predicted class indices
+    weight : array of shape (n_samples,)
+    """
     joint = np.zeros((rows.max() + 1, columns.max() + 1))
     np.add.at(joint, (rows, columns), weight / weight.sum())
     of_truth = joint.sum(axis=1)
@@ -85,7 +102,13 @@ def brier_score(
     >>> round(brier_score(y, proba, per_class=False), 6)
     0.8
     """
-    judged = check_judged_samples(y, proba, classes, sample_weight)
+    return brier_score_of(
+        check_judged_samples(y, proba, classes, sample_weight), per_class=per_class
+    )
+
+
+def brier_score_of(judged: JudgedSamples, *, per_class: bool = True) -> float:
+    """Return the Brier score of samples that are already checked."""
     squares = np.sum((judged.proba - judged.indicators) ** 2, axis=1)
     if per_class:
         squares /= judged.proba.shape[1]
@@ -151,7 +174,11 @@ def log_loss(
     >>> round(log_loss(["no", "yes"], [[0.5, 0.5], [0.75, 0.25]]), 6)  # (log 2 + log 4) / 2
     1.039721
     """
-    judged = check_judged_samples(y, proba, classes, sample_weight)
+    return log_loss_of(check_judged_samples(y, proba, classes, sample_weight))
+
+
+def log_loss_of(judged: JudgedSamples) -> float:
+    """Return the log-loss of samples that are already checked."""
     of_truth = judged.proba[np.arange(len(judged.truth)), judged.truth]
     losses = -np.log(np.clip(of_truth, np.finfo(np.float64).eps, 1.0))
     return float(np.average(losses, weights=judged.weight))

@@ -38,9 +38,10 @@ def examples() -> Iterator[Example]:
     Examples
     --------
     >>> sorted({example.subject for example in examples()})[:3]
-    ['banks', 'coupling', 'distances']
+    ['banks', 'calibration', 'coupling']
     """
     yield from _training_examples()
+    yield from _calibration_examples()
     yield from _bank_examples()
     yield from _solver_examples()
     starts = np.array([0, 2, 4])
@@ -71,6 +72,15 @@ def _two_samples() -> tuple[Any, ...]:
         FROM_FIRST_RUN,
         np.empty(4, dtype=np.float32),
     )
+
+
+def _calibration_examples() -> Iterator[Example]:
+    values, halves = np.array([-1.0, 1.0]), np.array([0.25, 0.75])
+    is_positive, ones = values > 0, np.ones(2)
+    yield Example("calibration", "fit_sigmoids", (values, is_positive, ones, np.array([0, 2])))
+    yield Example("calibration", "fit_log_odds", (values[:, np.newaxis], halves, ones))
+    softmax = np.diag(values), np.array([0, 1]), ones, np.zeros(3), True, 1e-10
+    yield Example("calibration", "fit_scale_and_bias", softmax)
 
 
 def _bank_examples() -> Iterator[Example]:

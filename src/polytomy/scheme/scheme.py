@@ -43,7 +43,9 @@ class Partition:
 
     def _side(self, value: int) -> tuple[int, ...]:
         starts = self._scheme.branch_starts[self.node]
-        branches = np.flatnonzero(self._scheme.nodes[self.node].code.matrix[self.row] == value)
+        (branches,) = (self._scheme.nodes[self.node].code.matrix[self.row] == value).nonzero()
+        if len(starts) == starts[-1] - starts[0] + 1:  # every branch is a class
+            return tuple((branches + starts[0]).tolist())
         return tuple(
             chain.from_iterable(range(starts[b], starts[b + 1]) for b in branches.tolist())
         )

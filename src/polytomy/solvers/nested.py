@@ -82,6 +82,8 @@ def solve_nested(
     -------
     array of shape (n_samples, n_classes), rows sum to one
     """
+    if len(scheme.nodes) == 1 and scheme.nodes[0].code.shape != (1, 2):
+        return solve_node(scheme.nodes[0].code, decisions, weights)
     rows = _rows_of_nodes(scheme)
     blocks = _divide_into_blocks(scheme, multiply_trees)
     if len(blocks) == 1 and blocks[0].children is not None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from sklearn.base import clone
 from sklearn.svm import SVC, NuSVC
 
+from polytomy.binary.preparation import copy_unfitted
 from polytomy.svm.kernel_functions import KernelFunction
 from polytomy.svm.suitability import UnsuitableError, as_numbers
 
@@ -46,5 +46,6 @@ def fix_gamma(estimators: Sequence[Any], X: Any) -> list[Any]:
         except (UnsuitableError, TypeError, ValueError):
             continue  # training raises the error where the user expects it
         if kernel is not None and kernel.kind != "linear":
-            fixed[id(estimator)] = clone(estimator).set_params(gamma=kernel.gamma)
+            fixed[id(estimator)] = copy_unfitted(estimator)
+            fixed[id(estimator)].gamma = kernel.gamma
     return [fixed[id(estimator)] for estimator in estimators]

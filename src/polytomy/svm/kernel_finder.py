@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -40,15 +41,21 @@ class KernelFinder:
 
     def __init__(self, X: Any) -> None:
         self._X = X
-        n_rows, self._n_features = X.shape
-        self._sums, self._squares = np.empty((2, n_rows))
+        self._n_features = X.shape[1]
+
+    @cached_property
+    def _sums_and_squares(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """The sum and the sum of squares of each row."""
+        X, n_rows = self._X, self._X.shape[0]
+        sums, squares = np.empty((2, n_rows))
         # The variance of values far from zero is a small difference of large numbers.
         centre = 0.0 if is_sparse(X) else float(X.mean())
         for block in blocks_of(n_rows, 8 * self._n_features, _BLOCK_BYTES):
             part = X[block] if is_sparse(X) else X[block] - centre
-            self._sums[block] = np.asarray(part.sum(axis=1)).ravel()
-            squares = part.multiply(part) if is_sparse(X) else part * part
-            self._squares[block] = np.asarray(squares.sum(axis=1)).ravel()
+            sums[block] = np.asarray(part.sum(axis=1)).ravel()
+            products = part.multiply(part) if is_sparse(X) else part * part
+            squares[block] = np.asarray(products.sum(axis=1)).ravel()
+        return sums, squares
 
     def kernels_of(
         self, svc: SVC, rows: NDArray[np.intp], parts: NDArray[np.bool_]
@@ -63,9 +70,10 @@ class KernelFinder:
         """
         if svc.kernel == "linear" or svc.gamma != "scale":
             return [self._fitted_to(svc, self._X)] * len(parts)
+        sums, squares = self._sums_and_squares
         n_values = self._n_features * np.count_nonzero(parts, axis=1)
-        mean_squares = parts @ self._squares[rows] / n_values
-        variances = mean_squares - (parts @ self._sums[rows] / n_values) ** 2
+        mean_squares = parts @ squares[rows] / n_values
+        variances = mean_squares - (parts @ sums[rows] / n_values) ** 2
         kernels = []
         for part, variance, mean_square in zip(parts, variances, mean_squares, strict=True):
             if variance > _CANCELLED * mean_square:

@@ -29,6 +29,7 @@ from polytomy.routines.runtime.blas import one_blas_thread
 from polytomy.routines.runtime.dispatch import routine
 from polytomy.routines.runtime.threads import run_tasks
 from polytomy.routines.smo.reference import FROM_PREVIOUS_RUN, FROM_ZERO
+from polytomy.svm.coefficient_bounds import coefficient_bounds
 from polytomy.svm.kernel_functions import KernelFunction, squared_lengths
 from polytomy.svm.kernel_matrix import WholeMatrix, diagonal_of
 from polytomy.svm.memory import (
@@ -45,7 +46,6 @@ from polytomy.svm.suitability import (
     check_range,
     check_suitable,
 )
-from polytomy.svm.worker import coefficient_bounds
 
 __all__ = ["GridScores", "KernelGrid"]
 
@@ -210,10 +210,13 @@ class KernelGrid:
             return _Scored(np.full(shape, constant_binary(problem).constant), 0, 0.0, 0.0)
         started = perf_counter()
         whole = np.ones((1, problem.n_samples), dtype=np.bool_)
+        ends = np.array([0, problem.n_samples])
         # LIBSVM's order, so that ties fall as there: the −1 side comes first, and counts as +1.
         order = np.argsort(problem.is_positive, kind="stable")
         columns = places[problem.rows[order]]
-        bounds = np.vstack([coefficient_bounds(svc, problem, whole, weight) for svc in svcs])
+        bounds = np.vstack(
+            [coefficient_bounds([svc], ends, problem.is_positive, whole, weight) for svc in svcs]
+        )
         svc = svcs[0]
         coefficients, _, offsets, steps = routine("train_machines", "smo")(
             *matrix.rows(),

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from polytomy.inputs.samples import blocks_of
 from polytomy.inputs.sparse import is_sparse
 from polytomy.routines.banks.reference import KINDS
 from polytomy.routines.kernel_rows.reference import KERNEL_VALUES, RowMaker, nothing_to_make
@@ -24,6 +25,9 @@ __all__ = ["Matrix", "MatrixOnDemand", "MatrixRows", "WholeMatrix", "diagonal_of
 
 # Rows and columns of a block: its inner products stay in the processor's cache.
 _BLOCK = 384
+
+# Most bytes of kernel values that are summed at a time.
+_SUM_BYTES = 2**22
 
 
 class MatrixRows(NamedTuple):
@@ -58,6 +62,24 @@ class Matrix(Protocol):
 
     def rows(self) -> MatrixRows:
         """Return the rows, for use by one thread."""
+        ...
+
+    def sums(
+        self, rows: NDArray[np.intp], weights: NDArray[np.float64]
+    ) -> NDArray[np.float64] | None:
+        """Return Σ_t K(row, t)·weights[t, m] for each row and machine m.
+
+        None if some of the kernel values would have to be computed first.
+
+        Parameters
+        ----------
+        rows : array of shape (n,), rows of the matrix
+        weights : array of shape (n_rows, n_machines)
+
+        Returns
+        -------
+        array of shape (n, n_machines)
+        """
         ...
 
 
@@ -123,6 +145,18 @@ class WholeMatrix:
         """Return all rows."""
         return self._rows
 
+    def sums(
+        self, rows: NDArray[np.intp], weights: NDArray[np.float64]
+    ) -> NDArray[np.float64] | None:
+        """Return Σ_t K(row, t)·weights[t, m] for each row and machine m."""
+        if self.common_kernel is None:
+            return None
+        sums = np.empty((len(rows), weights.shape[1]))
+        for block in blocks_of(len(rows), 12 * self.n_rows, _SUM_BYTES):
+            values = self._rows.kernel_values[rows[block]]
+            np.matmul(values.astype(np.float64), weights, out=sums[block])
+        return sums
+
 
 class MatrixOnDemand:
     """A matrix whose rows are computed when they are needed, and kept while there is room.
@@ -172,6 +206,9 @@ class MatrixOnDemand:
             self._local.rows = MatrixRows(values, entries, maker)
         rows: MatrixRows = self._local.rows
         return rows
+
+    def sums(self, rows: NDArray[np.intp], weights: NDArray[np.float64]) -> None:
+        """Return None: most kernel values would have to be computed first."""
 
 
 def entry_form(matrix: Matrix, function: KernelFunction) -> int:

@@ -1,55 +1,32 @@
-"""Training the support vector machines of many problems on one kernel matrix, in threads."""
+"""Training the support vector machines of many problems on one kernel matrix."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Generator, Mapping, Sequence
-from contextlib import closing
-from dataclasses import dataclass, replace
-from functools import partial
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from joblib import effective_n_jobs
 from sklearn.exceptions import ConvergenceWarning
 
 from polytomy.binary.answers import HeldOutScores, Output, TrainedBinary
 from polytomy.binary.options import TrainingListener, TrainingOptions
 from polytomy.binary.problems import BinaryProblem
 from polytomy.binary.training import constant_binary, describe_shortcoming
-from polytomy.calibration.calibrators import UncalibratedMap
-from polytomy.calibration.folds import check_folds, count_folds
-from polytomy.calibration.option import make_calibrator
-from polytomy.calibration.shared_folds import SharedFolds
+from polytomy.calibration.calibrators import Calibrator, UncalibratedMap
+from polytomy.calibration.folds import check_folds
+from polytomy.calibration.option import fit_calibrators, make_calibrator
 from polytomy.inputs.rows import count_rows, take_rows
-from polytomy.inputs.sparse import is_sparse
 from polytomy.inputs.weights import check_weights
-from polytomy.routines.runtime.blas import one_blas_thread
-from polytomy.routines.runtime.threads import run_tasks
-from polytomy.svm.kernel_finder import KernelFinder
-from polytomy.svm.kernel_matrix import Matrix
+from polytomy.svm.group_training import GroupTrainer
 from polytomy.svm.machines import KernelMachine, VectorPool
-from polytomy.svm.memory import check_budget, size_in_words
-from polytomy.svm.planning import (
-    MatrixPlan,
-    Size,
-    TooLargeError,
-    find_common_kernel,
-    group_by_matrix,
-    is_better_apart,
-    measure,
-    plan_matrix,
-)
-from polytomy.svm.suitability import UnsuitableError, as_numbers, check_compiled
-from polytomy.svm.worker import Machine, MachineData, Worker
+from polytomy.svm.memory import check_budget
+from polytomy.svm.planning import group_by_matrix
+from polytomy.svm.suitability import UnsuitableError, as_numbers
+from polytomy.svm.trained_machines import Machine, MachineData
 
 __all__ = ["SharedTraining", "train_on_shared_kernel"]
-
-# Pairs of samples, over all problems, that keep a thread busy for a tenth of a second or so.
-_PAIRS_PER_THREAD = 10**7
-
-# Folds that there is memory for where a splitter does not say how many it makes.
-_EXPECTED_FOLDS = 10
 
 
 class SharedTraining(NamedTuple):
@@ -127,7 +104,7 @@ def train_on_shared_kernel(
     seeds = [None] * len(problems) if seeds is None else seeds
 
     groups, reasons = group_by_matrix(estimators)
-    trainer = _GroupTrainer(X, options, budget)
+    trainer = GroupTrainer(X, options, budget)
     binaries: list[TrainedBinary | None] = [None] * len(problems)
     held_out: list[HeldOutScores | None] = [None] * len(problems)
     machines: dict[int, MachineData] = {}
@@ -138,20 +115,22 @@ def train_on_shared_kernel(
             binaries[k] = constant_binary(problems[k])
             listener.trained(problems[k].name)
         tasks = [(estimators[k], problems[k], seeds[k]) for k in to_train]
-        # Closed if the listener raises an error, so that no thread goes on training.
-        with closing(trainer.train(tasks, notes)) as outcomes:
-            for k, outcome in zip(to_train, outcomes, strict=True):
-                if isinstance(outcome, UnsuitableError):
-                    reasons[str(outcome)] += 1
-                    continue
+        for k, outcome in zip(to_train, trainer.train(tasks, notes, listener), strict=True):
+            if isinstance(outcome, UnsuitableError):
+                reasons[str(outcome)] += 1
+            else:
                 machines[k] = outcome
-                listener.trained(problems[k].name)
-    of_all = {k: data.machine for k, data in machines.items()}
-    for k, machine in _share_vectors(of_all, X).items():
-        binaries[k] = _as_binary(machine, machines[k], problems[k].name)
-    if options.folds is not None:
-        for k, scores in _held_out_scores(machines, X, problems, options.folds).items():
-            held_out[k] = scores
+    calibrators = fit_calibrators(
+        options.calibration,
+        [data.to_calibrate for data in machines.values()],
+        [seeds[k] for k in machines],
+    )
+    pooled = _share_vectors({k: data.machine for k, data in machines.items()}, X)
+    for (k, machine), calibrator in zip(pooled.items(), calibrators, strict=True):
+        binaries[k] = _as_binary(machine, machines[k], calibrator, problems[k].name)
+    names = [problem.name for problem in problems]
+    for k, scores in _held_out_scores(machines, X, names).items():
+        held_out[k] = scores
     _warn_of_early_stops(machines, estimators, problems)
     for reason, count in reasons.items():
         how = (
@@ -161,137 +140,6 @@ def train_on_shared_kernel(
         )
         notes.append(f"{how}: {reason}.")
     return SharedTraining(binaries, held_out, notes)
-
-
-_Task = tuple[Any, BinaryProblem, int | None]
-
-
-@dataclass(frozen=True, slots=True)
-class _GroupTrainer:
-    """Trains a group of problems whose machines can share a matrix."""
-
-    X: Any
-    options: TrainingOptions
-    budget: float
-
-    def train(
-        self, tasks: Sequence[_Task], notes: list[str]
-    ) -> Generator[MachineData | UnsuitableError]:
-        """Yield the machine of each SVC, problem and seed, or the reason why there is none."""
-        if not tasks:
-            return
-        n_threads = _count_threads(self.options.n_jobs, [problem for _, problem, _ in tasks])
-        try:
-            check_compiled()
-            numbers = as_numbers(self.X)
-        except UnsuitableError as reason:
-            yield from [reason] * len(tasks)
-            return
-        # The threads are over problems; those within a small matrix product cost more than it.
-        with one_blas_thread():
-            yield from self._train_numbers(numbers, tasks, notes, n_threads)
-
-    def _train_numbers(
-        self, numbers: Any, tasks: Sequence[_Task], notes: list[str], n_threads: int
-    ) -> Generator[MachineData | UnsuitableError]:
-        finder = KernelFinder(numbers)
-        size = self._measure(numbers, finder, tasks)
-        if is_better_apart([problem for _, problem, _ in tasks], size.n_rows):
-            notes.append(f"{len(tasks)} binaries have a kernel matrix each: they are small.")
-            yield from self._train_apart(numbers, finder, tasks, n_threads)
-            return
-        try:
-            plan = self._plan(numbers, finder, tasks)
-            matrix, n_threads, note = self._matrix(plan, size, n_threads)
-        except TooLargeError:
-            if len(tasks) > 1:
-                notes.append(
-                    "The kernel matrix of all problems is too large; each problem has its own."
-                )
-            yield from self._train_apart(numbers, finder, tasks, n_threads)
-        except UnsuitableError as reason:
-            yield from [reason] * len(tasks)
-        else:
-            trained = "1 binary is" if len(tasks) == 1 else f"{len(tasks)} binaries are"
-            notes.append(f"{trained} trained on one matrix of {note}.")
-            worker = self._worker(plan, matrix, finder)
-            yield from run_tasks([partial(_attempt, worker, task) for task in tasks], n_threads)
-
-    def _matrix(self, plan: MatrixPlan, size: Size, n_threads: int) -> tuple[Matrix, int, str]:
-        """Return the matrix of a plan, how many threads can use it, and what to say of it."""
-        try:
-            n_threads = min(n_threads, size.count_threads(self.budget))
-        except TooLargeError:
-            if is_sparse(plan.numbers):
-                raise
-        else:
-            note = f"{size.n_rows} rows, {size_in_words(size.matrix)}"
-            return plan.build(n_threads), n_threads, note
-        n_threads, n_kept = size.rows_on_demand(self.budget, n_threads)
-        note = f"{size.n_rows} rows, of which up to {n_kept} are kept at a time"
-        return plan.build_on_demand(n_kept), n_threads, note
-
-    def _train_apart(
-        self, numbers: Any, finder: KernelFinder, tasks: Sequence[_Task], n_threads: int
-    ) -> Generator[MachineData | UnsuitableError]:
-        """Train each problem on a matrix of its own, if that one fits: pairs of classes do."""
-        sizes = [self._measure(numbers, finder, [task]) for task in tasks]
-        needs = [size.with_one_thread for size in sizes]
-        # Whether a problem fits must not depend on the threads, so these depend on what fits.
-        largest = max((need for need in needs if need <= self.budget), default=1)
-        n_threads = min(n_threads, int(self.budget // largest))
-
-        def train(task: _Task, size: Size) -> MachineData | UnsuitableError:
-            try:
-                size.count_threads(self.budget)
-                plan = self._plan(numbers, finder, [task])
-            except UnsuitableError as reason:
-                return reason
-            return _attempt(self._worker(plan, plan.build(1), finder), task)
-
-        both = zip(tasks, sizes, strict=True)
-        yield from run_tasks([partial(train, *each) for each in both], max(1, n_threads))
-
-    def _measure(self, numbers: Any, finder: KernelFinder, tasks: Sequence[_Task]) -> Size:
-        svcs, problems, _ = zip(*tasks, strict=True)
-        has_common_kernel = find_common_kernel(finder, svcs) is not None
-        return measure(numbers, problems, self._n_runs, holds_kernel_values=has_common_kernel)
-
-    def _plan(self, numbers: Any, finder: KernelFinder, tasks: Sequence[_Task]) -> MatrixPlan:
-        svcs, problems, _ = zip(*tasks, strict=True)
-        return plan_matrix(numbers, finder, svcs, problems)
-
-    def _worker(self, plan: MatrixPlan, matrix: Matrix, finder: KernelFinder) -> Worker:
-        return Worker(
-            self.X,
-            matrix,
-            plan.place,
-            finder,
-            self.options,
-            self._n_runs,
-        )
-
-    @property
-    def _n_runs(self) -> int:
-        if self.options.folds is not None:
-            return 1 + self.options.folds.n_folds
-        if self.options.calibration is None:
-            return 1
-        return 1 + count_folds(self.options.cv, _EXPECTED_FOLDS)
-
-
-def _attempt(worker: Worker, task: _Task) -> MachineData | UnsuitableError:
-    try:
-        return worker.train(*task)
-    except UnsuitableError as reason:
-        return reason
-
-
-def _count_threads(n_jobs: int | None, problems: Sequence[BinaryProblem]) -> int:
-    """Return how many threads pay: those of small problems would only wait for the interpreter."""
-    n_pairs = sum(problem.n_samples**2 for problem in problems)
-    n_useful = min(len(problems), 1 + n_pairs // _PAIRS_PER_THREAD)
-    return min(int(effective_n_jobs(n_jobs)), n_useful)
 
 
 def _share_vectors(machines: Mapping[int, Machine], X: Any) -> dict[int, KernelMachine]:
@@ -308,8 +156,11 @@ def _share_vectors(machines: Mapping[int, Machine], X: Any) -> dict[int, KernelM
     }
 
 
-def _as_binary(machine: KernelMachine, data: MachineData, name: str) -> TrainedBinary:
-    calibrator = UncalibratedMap() if data.calibrator is None else data.calibrator
+def _as_binary(
+    machine: KernelMachine, data: MachineData, calibrator: Calibrator | None, name: str
+) -> TrainedBinary:
+    if calibrator is None:
+        calibrator = UncalibratedMap()
     binary = TrainedBinary(name, Output.MARGIN, machine, calibrator, seconds=data.seconds)
     if data.reason:
         return replace(binary, shortcoming=describe_shortcoming(binary, data.reason))
@@ -317,33 +168,28 @@ def _as_binary(machine: KernelMachine, data: MachineData, name: str) -> TrainedB
 
 
 def _held_out_scores(
-    machines: Mapping[int, MachineData],
-    X: Any,
-    problems: Sequence[BinaryProblem],
-    folds: SharedFolds,
+    machines: Mapping[int, MachineData], X: Any, names: Sequence[str]
 ) -> dict[int, HeldOutScores]:
-    """Return the scores of held-out samples, and what scores the rows outside each problem."""
-    n_rows = len(folds.fold_of)
-    scores = {}
-    models: dict[int, list[TrainedBinary]] = {}
-    for k, data in machines.items():
-        of_rows = np.full(n_rows, np.nan, dtype=np.float32)
-        of_rows[problems[k].rows] = data.held_out
-        scores[k] = of_rows[folds.scored]
-        if np.isnan(scores[k]).any():
-            models[k] = []
-    for fold in range(folds.n_folds if models else 0):
-        sources = {k: machines[k].fold_machines[fold] for k in models}
-        pooled = _share_vectors(
-            {k: each for k, each in sources.items() if not isinstance(each, float)}, X
-        )
-        for k, source in sources.items():
-            name = problems[k].name
-            if isinstance(source, float):
-                models[k].append(TrainedBinary(name, Output.CONSTANT, constant=source))
-            else:
-                models[k].append(TrainedBinary(name, Output.MARGIN, pooled[k]))
-    return {k: HeldOutScores(scores[k], tuple(models.get(k, ()))) for k in machines}
+    """Return the scores of held-out rows, and models to score those that are left."""
+    of_folds = {
+        k: data.fold_machines
+        for k, data in machines.items()
+        if data.fold_machines is not None and data.lacks_scores
+    }
+    models: dict[int, list[TrainedBinary]] = {k: [] for k in of_folds}
+    n_folds = max((len(each.intercepts) for each in of_folds.values()), default=0)
+    for fold in range(n_folds):
+        sources = {k: each.machine(fold) for k, each in of_folds.items()}
+        for k, machine in _share_vectors(sources, X).items():
+            binary = TrainedBinary(names[k], Output.MARGIN, machine)
+            if not len(machine.support_):
+                binary = TrainedBinary(names[k], Output.CONSTANT, constant=machine.intercept_)
+            models[k].append(binary)
+    return {
+        k: HeldOutScores(data.held_out.astype(np.float32), tuple(models.get(k, ())))
+        for k, data in machines.items()
+        if data.held_out is not None
+    }
 
 
 def _warn_of_early_stops(

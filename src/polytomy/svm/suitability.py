@@ -11,6 +11,7 @@ from sklearn.utils.class_weight import compute_class_weight
 
 from polytomy.binary.preparation import side_labels
 from polytomy.inputs.dates import refuse_dates
+from polytomy.inputs.plain_arrays import is_plain_array
 from polytomy.inputs.sparse import is_sparse
 from polytomy.routines.banks.reference import KINDS
 from polytomy.routines.runtime.dispatch import prefers_compiled, routine
@@ -41,10 +42,12 @@ def check_suitable(estimator: Any) -> None:
         raise UnsuitableError(f"its kernel is {estimator.kernel!r}")
     if estimator.verbose:
         raise UnsuitableError("verbose=True asks for LIBSVM's own report")
-    sides = np.array(side_labels(estimator))
+    weights = np.ones(2)
     try:
         estimator._validate_params()
-        weights = compute_class_weight(estimator.class_weight, classes=sides, y=sides)
+        if estimator.class_weight is not None:
+            sides = np.array(side_labels(estimator))
+            weights = compute_class_weight(estimator.class_weight, classes=sides, y=sides)
     except ValueError as error:
         # Training by LIBSVM raises the error again, where the user expects it.
         raise UnsuitableError("its parameters are invalid") from error
@@ -86,6 +89,8 @@ def check_range(function: KernelFunction, largest_square: float) -> None:
 
 def as_numbers(X: Any) -> Any:
     """Return data in the form that SVC uses: a float64 array or a CSR matrix."""
+    if is_plain_array(X):
+        return X
     refuse_dates(X, "X")
     options: dict[str, Any] = {"dtype": np.float64, "accept_sparse": "csr"}
     try:

@@ -1,124 +1,56 @@
-"""Training one problem on the shared matrix: its machine and its calibrator."""
+"""Training problems on the shared matrix: their machines, and the machines of their folds."""
 
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from time import perf_counter
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.svm import SVC
-from sklearn.utils.class_weight import compute_class_weight
 
 from polytomy.binary.options import TrainingOptions
-from polytomy.binary.preparation import side_labels
 from polytomy.binary.problems import BinaryProblem
 from polytomy.binary.training import weights_of_problem
-from polytomy.calibration.calibrators import Calibrator
-from polytomy.calibration.folds import CannotCalibrateError, fold_masks
-from polytomy.calibration.option import make_calibrator
+from polytomy.calibration.option import HeldOut
 from polytomy.routines.runtime.dispatch import routine
 from polytomy.routines.smo.reference import FEW_SAMPLES, FROM_FIRST_RUN, FROM_ZERO
+from polytomy.svm.batch_folds import BatchFolds
+from polytomy.svm.batches import Batch
+from polytomy.svm.coefficient_bounds import coefficient_bounds
 from polytomy.svm.kernel_finder import KernelFinder
 from polytomy.svm.kernel_functions import KernelFunction
 from polytomy.svm.kernel_matrix import Matrix, diagonal_of, entry_form
 from polytomy.svm.memory import CACHE_BYTES
 from polytomy.svm.suitability import UnsuitableError, check_range
+from polytomy.svm.trained_machines import FoldMachines, Machine, MachineData
 
-__all__ = ["Machine", "MachineData", "Worker", "coefficient_bounds"]
+__all__ = ["Task", "Worker"]
 
 _Floats = NDArray[np.float64]
 
+Task = tuple[SVC, BinaryProblem, int | None]
+"""An SVC, the problem to train it on, and a seed."""
 
-class Machine(NamedTuple):
-    """A machine, by the rows of the data that are its support vectors."""
 
-    kernel: KernelFunction
-    rows: NDArray[np.intp]
+class _Trained(NamedTuple):
+    """The machines of a batch.
+
+    Attributes
+    ----------
+    coefficients, values : arrays of shape (n_machines, n_samples)
+    intercepts : array of shape (n_machines, n_problems)
+    n_stopped : array of shape (n_problems,), machines that stopped before the tolerance was reached
+    """
+
     coefficients: _Floats
-    intercept: float
-
-
-class MachineData(NamedTuple):
-    """A trained machine, its calibrator, and the machines of the folds if these are shared.
-
-    Attributes
-    ----------
-    machine : Machine
-    calibrator : Calibrator, or None if there is none
-    reason : why there is no calibrator, as a clause; empty if that was not asked for
-    n_stopped : how many machines stopped before the tolerance was reached
-    seconds : training time
-    held_out : array of shape (n_samples,), the score that each sample of the problem got from the
-        machine of its fold, NaN if no fold holds it out; None without shared folds
-    fold_machines : a Machine for each shared fold, or the score that the fold gives every row
-    """
-
-    machine: Machine
-    calibrator: Calibrator | None
-    reason: str
-    n_stopped: int
-    seconds: float
-    held_out: _Floats | None = None
-    fold_machines: tuple[Machine | float, ...] = ()
-
-
-@dataclass(slots=True)
-class _Folds:
-    """The folds of one problem.
-
-    Attributes
-    ----------
-    masks : which samples of the problem to train on, for each machine besides that of all samples
-    tests : the samples that each fold holds out
-    sources : what scores them: the number of a machine, or a constant score
-    reason : why these folds do not suffice for a calibrator, as a clause
-    """
-
-    masks: list[NDArray[np.bool_]]
-    tests: list[NDArray[np.intp]]
-    sources: list[int | float]
-    reason: str = ""
-
-    @property
-    def can_calibrate(self) -> bool:
-        """Whether there are samples of both sides to calibrate with."""
-        return bool(self.tests) and not self.reason
-
-    def checked(self, problem: BinaryProblem) -> _Folds:
-        """Return the same folds, with a reason if they do not hold out samples of both sides."""
-        sides = problem.is_positive[np.concatenate(self.tests)] if self.tests else np.empty(0)
-        if sides.all() or not sides.any():
-            reason = "cv holds out no samples, or only samples of one side"
-            return _Folds(self.masks, self.tests, self.sources, reason)
-        return self
-
-    def held_out_scores(self, scores: _Floats) -> tuple[NDArray[np.intp], _Floats, _Floats]:
-        """Return the samples that are held out, fold by fold, and their scores.
-
-        Where a fold has only one side to train on, its constant score says nothing about the
-        relation of scores and sides. For a calibrator, the machine of all samples stands in.
-
-        Parameters
-        ----------
-        scores : array of shape (n_machines, n_samples)
-
-        Returns
-        -------
-        samples : array of int
-        held_out : array, the scores by the machines of the folds
-        to_calibrate : array, the scores that a calibrator learns from
-        """
-        if not self.tests:
-            return np.empty(0, dtype=np.intp), np.empty(0), np.empty(0)
-        held_out, to_calibrate = [], []
-        for test, source in zip(self.tests, self.sources, strict=True):
-            is_trained = isinstance(source, int)
-            to_calibrate.append(scores[int(source) if is_trained else 0][test])
-            held_out.append(to_calibrate[-1] if is_trained else np.full(len(test), source))
-        return np.concatenate(self.tests), np.concatenate(held_out), np.concatenate(to_calibrate)
+    values: _Floats
+    intercepts: _Floats
+    n_stopped: NDArray[np.intp]
 
 
 @dataclass(slots=True)
@@ -144,111 +76,183 @@ class Worker:
     most_runs: int
     _local: threading.local = field(default_factory=threading.local)
 
-    def train(self, svc: SVC, problem: BinaryProblem, seed: int | None) -> MachineData:
-        """Return the machine of a problem; both of its sides have samples of positive weight.
+    def train(self, tasks: Sequence[Task]) -> list[MachineData]:
+        """Return the machines of a batch of problems; both sides of each have samples.
 
-        Raise an UnsuitableError if it has to be trained another way.
+        Several problems need shared folds and a common kernel. Raise an UnsuitableError if they
+        have to be trained another way.
+
+        Parameters
+        ----------
+        tasks : SVC, problem and seed of each machine
         """
         started = perf_counter()
-        weight = self._weight_of(problem)
-        folds = self._folds_of(problem, seed)
-        parts = np.vstack([np.ones((1, problem.n_samples), dtype=np.bool_), *folds.masks])
-        if len(parts) > self.most_runs:
-            raise UnsuitableError(f"cv makes {len(parts) - 1} folds, more than were expected")
+        svcs, problems, seeds = zip(*tasks, strict=True)
+        batch = Batch.of(problems)
+        weight = self._weight_of(problems)
+        folds = BatchFolds.of(batch, self.X, self.options, seeds[0])
+        n_machines = len(folds.is_kept)
+        if n_machines > self.most_runs:
+            raise UnsuitableError(f"cv makes {n_machines - 1} folds, more than were expected")
         if self.matrix.common_kernel is not None:
-            kernels = [self.matrix.common_kernel] * len(parts)
+            kernels = [self.matrix.common_kernel] * n_machines
         else:
-            kernels = self.finder.kernels_of(svc, problem.rows, parts)
-            for each in set(kernels):
-                check_range(each, float(self.matrix.squares.max()))
+            kernels = self.finder.kernels_of(svcs[0], batch.rows, folds.is_kept)
+        bounds = coefficient_bounds(svcs, batch.starts, batch.is_positive, folds.is_kept, weight)
+        trained = self._train(svcs, batch, folds, kernels, bounds)
+        scores = trained.values[folds.machine_of(batch), folds.samples]
+        ends = np.searchsorted(folds.samples, batch.starts)
+        if len(tasks) == 1:
+            ends = np.array([0, len(folds.samples)])  # in any order, perhaps several times
+        held_out, machines = self._of_folds(batch, folds, kernels, trained, scores)
+        (support,) = trained.coefficients[0].nonzero()
+        of_support = np.searchsorted(support, batch.starts)
+        found = []
+        seconds = (perf_counter() - started) / len(tasks)
+        for k in range(len(tasks)):
+            own, samples = (
+                support[of_support[k] : of_support[k + 1]],
+                folds.samples[ends[k] : ends[k + 1]],
+            )
+            to_calibrate = None
+            if len(samples) and not folds.reasons[k]:
+                to_calibrate = HeldOut(
+                    scores[ends[k] : ends[k + 1]],
+                    batch.is_positive[samples],
+                    None if weight is None else weight[samples],
+                )
+            found.append(
+                MachineData(
+                    Machine(
+                        kernels[0],
+                        batch.rows[own],
+                        trained.coefficients[0, own],
+                        float(trained.intercepts[0, k]),
+                    ),
+                    to_calibrate,
+                    folds.reasons[k],
+                    int(trained.n_stopped[k]),
+                    seconds,
+                    None if held_out is None else held_out[:, k],
+                    None if held_out is None else machines[k],
+                )
+            )
+        return found
 
+    def _train(
+        self,
+        svcs: Sequence[SVC],
+        batch: Batch,
+        folds: BatchFolds,
+        kernels: list[KernelFunction],
+        bounds: _Floats,
+    ) -> _Trained:
+        """Train the machines of all problems."""
         # LIBSVM's order, so that ties fall as there: the −1 side comes first, and counts as +1.
-        place = self.place[problem.rows]
-        order = np.argsort(problem.is_positive, kind="stable")
-        if problem.n_samples == self.matrix.n_rows > FEW_SAMPLES:
+        place = self.place[batch.rows]
+        order = np.lexsort((batch.is_positive, batch.problem_of))
+        if len(svcs) == 1 and len(place) == self.matrix.n_rows > FEW_SAMPLES:
             # But a large problem that has all the rows can use those of the matrix as they are.
             order = np.argsort(place)
-        coefficients, values, offsets, steps = routine("train_machines", "smo")(
-            *self.matrix.rows(),
-            entry_form(self.matrix, kernels[0]),
-            place[order],
-            -problem.targets[order].astype(np.float64),
-            # In one memory order whatever the shape, or there are two of them to be compiled.
-            np.ascontiguousarray(coefficient_bounds(svc, problem, parts, weight)[:, order]),
-            np.array([each.code[1:] for each in kernels], dtype=np.float64),
-            np.array([diagonal_of(self.matrix, each, place[order]) for each in kernels]),
-            svc.tol,
-            svc.max_iter,
-            bool(svc.shrinking),
-            # An indefinite kernel has several solutions; which one is found depends on the start.
-            FROM_ZERO if svc.kernel == "sigmoid" else FROM_FIRST_RUN,
-            self._cache(problem.n_samples),
-        )
-        by_sample = np.empty_like(values)
-        by_sample[:, order] = -values
-        samples, scores, to_calibrate = folds.held_out_scores(by_sample)
-        calibrator = None
-        if folds.can_calibrate:
-            calibrator = make_calibrator(self.options.calibration, seed)
-            calibrator.fit(
-                to_calibrate,
-                problem.is_positive[samples],
-                None if weight is None else weight[samples],
-            )
-
-        def machine(run: int) -> Machine:
-            support = np.flatnonzero(coefficients[run])
-            rows, own = problem.rows[order[support]], -coefficients[run][support]
-            return Machine(kernels[run], rows, own, float(offsets[run]))
-
-        held_out = None
-        fold_machines: tuple[Machine | float, ...] = ()
-        if self.options.folds is not None:
-            held_out = np.full(problem.n_samples, np.nan)
-            held_out[samples] = scores
-            fold_machines = tuple(
-                source if isinstance(source, float) else machine(source) for source in folds.sources
-            )
-        return MachineData(
-            machine(0),
-            calibrator,
-            folds.reason,
-            int(np.count_nonzero(steps == svc.max_iter)),
-            perf_counter() - started,
-            held_out,
-            fold_machines,
-        )
-
-    def _folds_of(self, problem: BinaryProblem, seed: int | None) -> _Folds:
-        """Return the folds of a problem: the shared ones, or its own."""
-        shared = self.options.folds
-        if shared is None and self.options.calibration is None:
-            return _Folds([], [], [])
-        if shared is None:
-            try:
-                own = list(
-                    fold_masks(problem.rows, problem.is_positive, self.X, self.options.cv, seed)
+        place, bounds = place[order], bounds[:, order]
+        signs = np.where(batch.is_positive[order], -1.0, 1.0)
+        parameters, diagonals = self._parameters(kernels, place)
+        cache = self._cache(int(batch.sizes.max()))
+        train = routine("train_machines", "smo")
+        form = entry_form(self.matrix, kernels[0])
+        results = []
+        for svc, (start, end) in zip(svcs, pairwise(batch.starts.tolist()), strict=True):
+            results.append(
+                train(
+                    *self.matrix.rows(),
+                    form,
+                    place[start:end],
+                    signs[start:end],
+                    # In one memory order whatever the shape, or there are two to be compiled.
+                    np.ascontiguousarray(bounds[:, start:end]),
+                    parameters,
+                    np.ascontiguousarray(diagonals[:, start:end]),
+                    svc.tol,
+                    svc.max_iter,
+                    bool(svc.shrinking),
+                    # An indefinite kernel has several solutions; the start decides which is found.
+                    FROM_ZERO if svc.kernel == "sigmoid" else FROM_FIRST_RUN,
+                    cache,
                 )
-            except CannotCalibrateError as error:
-                return _Folds([], [], [], str(error))
-            masks, tests = [mask for mask, _ in own], [test for _, test in own]
-            return _Folds(masks, tests, [*range(1, len(own) + 1)]).checked(problem)
-        folds = _Folds([], [], [])
-        for part in shared.parts(problem.rows, problem.is_positive):
-            folds.tests.append(part.held_out)
-            if part.constant is not None:
-                folds.sources.append(part.constant)
-            elif part.is_whole:
-                folds.sources.append(0)
-            else:
-                folds.masks.append(part.is_kept)
-                folds.sources.append(len(folds.masks))
-        return folds if self.options.calibration is None else folds.checked(problem)
+            )
+        by_machine, by_value, intercepts, steps = zip(*results, strict=True)
+        # Back to the order of the problems, and to the sign of the +1 side.
+        back = np.empty_like(order)
+        back[order] = np.arange(len(order))
+        is_stopped = np.array(steps) == np.array([[svc.max_iter] for svc in svcs])
+        is_stopped[:, 1:] &= folds.is_trained.T
+        return _Trained(
+            -np.concatenate(by_machine, axis=1)[:, back],
+            -np.concatenate(by_value, axis=1)[:, back],
+            np.array(intercepts).T,
+            is_stopped.sum(axis=1),
+        )
 
-    def _weight_of(self, problem: BinaryProblem) -> _Floats | None:
-        """Return the weights of the samples of a problem."""
-        weight = weights_of_problem(problem, self.options, len(self.place))
-        return None if weight is None else weight[problem.rows]
+    def _of_folds(
+        self,
+        batch: Batch,
+        folds: BatchFolds,
+        kernels: list[KernelFunction],
+        trained: _Trained,
+        scores: _Floats,
+    ) -> tuple[_Floats | None, list[FoldMachines]]:
+        """Return the scores of all scored rows, and the machines of shared folds.
+
+        The scores have shape (n_scored, n_problems), with NaN for rows outside a problem.
+        """
+        if self.options.folds is None:
+            return None, []
+        problems = batch.problem_of[folds.samples]
+        constants = folds.constants[folds.fold_of, problems]
+        held_out = np.full((len(self.place), len(batch.sizes)), np.nan)
+        is_trained = np.isnan(constants)
+        held_out[batch.rows[folds.samples], problems] = np.where(is_trained, scores, constants)
+        is_constant = ~np.isnan(folds.constants)
+        # A fold that keeps all samples of a problem has the machine of all samples.
+        own = np.where(
+            folds.is_trained[:, batch.problem_of], trained.coefficients[1:], trained.coefficients[0]
+        )
+        own[is_constant[:, batch.problem_of]] = 0.0
+        intercepts = np.where(folds.is_trained, trained.intercepts[1:], trained.intercepts[0])
+        intercepts = np.where(is_constant, folds.constants, intercepts)
+        machines = [
+            FoldMachines(kernels[1:], batch.rows[start:end], own[:, start:end], intercepts[:, k])
+            for k, (start, end) in enumerate(pairwise(batch.starts.tolist()))
+        ]
+        return held_out[self.options.folds.scored], machines
+
+    def _parameters(
+        self, kernels: list[KernelFunction], place: NDArray[np.intp]
+    ) -> tuple[_Floats, _Floats]:
+        """Return the parameters and the diagonal of each kernel, as arrays for the routine."""
+        common = self.matrix.common_kernel
+        if common is not None:
+            ones = np.ones((len(kernels), 1))
+            return ones * common.code[1:], ones * diagonal_of(self.matrix, common, place)
+        for each in set(kernels):
+            check_range(each, float(self.matrix.squares.max()))
+        return (
+            np.array([each.code[1:] for each in kernels], dtype=np.float64),
+            np.array([diagonal_of(self.matrix, each, place) for each in kernels]),
+        )
+
+    def _weight_of(self, problems: Sequence[BinaryProblem]) -> _Floats | None:
+        """Return the weights of the samples of problems, one problem after the other."""
+        if self.options.arguments.sample_weight is None and not self.options.balances_sides:
+            return None
+        of_rows = [weights_of_problem(each, self.options, len(self.place)) for each in problems]
+        return np.concatenate(
+            [
+                weight[each.rows]
+                for weight, each in zip(of_rows, problems, strict=True)
+                if weight is not None
+            ]
+        )
 
     def _cache(self, n_samples: int) -> NDArray[np.float32]:
         """Return this thread's place for rows of kernel values."""
@@ -256,18 +260,3 @@ class Worker:
             self._local.cache = np.empty(CACHE_BYTES // 4, dtype=np.float32)
         cache: NDArray[np.float32] = self._local.cache
         return cache if len(cache) >= 2 * n_samples else np.empty(2 * n_samples, dtype=np.float32)
-
-
-def coefficient_bounds(
-    svc: SVC, problem: BinaryProblem, parts: NDArray[np.bool_], weight: _Floats | None
-) -> _Floats:
-    """Return the largest coefficient of each sample of the problem in each of its parts."""
-    bounds = np.where(parts, float(svc.C), 0.0)
-    if svc.class_weight is not None:
-        labels = side_labels(svc)
-        targets, side_of = problem.labelled(labels), problem.is_positive.astype(np.intp)
-        for bound, part in zip(bounds, parts, strict=True):
-            bound *= compute_class_weight(
-                svc.class_weight, classes=np.array(labels), y=targets[part]
-            )[side_of]
-    return bounds if weight is None else bounds * weight

@@ -19,6 +19,7 @@ import os
 import warnings
 from collections.abc import Callable
 from contextlib import suppress
+from functools import cache
 from types import ModuleType
 from typing import Any
 
@@ -94,10 +95,11 @@ def routine(name: str, subject: str) -> Routine:
     >>> project(np.array([[0.5, 0.75, -3.0]]), np.eye(3))
     array([[0.375, 0.625, 0.   ]])
     """
-    reference: Routine = getattr(_twin("reference", subject), name)
-    if not prefers_compiled():
+    side = _forced_side()
+    if side == "reference" or not (side or _compiled_side.usable):
+        reference: Routine = getattr(_twin("reference", subject), name)
         return reference
-    return _compiled_or(reference, name, subject, is_forced=_forced_side() == "compiled")
+    return _compiled_or_reference(name, subject, is_forced=side == "compiled")
 
 
 def compiled_routine(name: str, subject: str) -> Routine:
@@ -114,9 +116,11 @@ def prefers_compiled() -> bool:
 
 def _forced_side() -> str:
     variable = ENVIRONMENT_VARIABLE
-    if variable not in os.environ and _OLD_ENVIRONMENT_VARIABLE in os.environ:
+    value = os.environ.get(variable)
+    if value is None:
         variable = _OLD_ENVIRONMENT_VARIABLE
-    side = os.environ.get(variable, "").strip().lower()
+        value = os.environ.get(variable, "")
+    side = value.strip().lower()
     if side not in ("", "reference", "compiled"):
         raise ArgumentError(
             f'{variable} must be "reference" or "compiled", or not set; got {side!r}.'
@@ -128,8 +132,10 @@ def _twin(side: str, subject: str) -> ModuleType:
     return importlib.import_module(f"polytomy.routines.{subject}.{side}")
 
 
-def _compiled_or(reference: Routine, name: str, subject: str, *, is_forced: bool) -> Routine:
+@cache
+def _compiled_or_reference(name: str, subject: str, *, is_forced: bool) -> Routine:
     """Return a function that runs the compiled routine, or the reference where Numba fails."""
+    reference: Routine = getattr(_twin("reference", subject), name)
 
     stand_in = None if is_forced else find_stand_in(name, subject)
 

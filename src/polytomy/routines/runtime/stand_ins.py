@@ -159,6 +159,14 @@ def _seconds_of_step(bounds: Any) -> float:
     return 4e-5 + 4e-8 * bounds.shape[1]
 
 
+def _fit_sigmoids(values: Any, is_positive: Any, weight: Any, starts: Any) -> float:
+    return 1e-3 * len(starts) + 2e-6 * len(values)
+
+
+def _fit_scale_and_bias(features: Any, *others: Any) -> float:
+    return 2e-3 + 1e-9 * features.size * (800.0 + 10.0 * features.shape[1])
+
+
 def _add_dense_scores(
     samples: Any, vectors: Any, rows: Any, centre: Any, squares: Any, function: Any, weights: Any,
     scores: Any,
@@ -205,6 +213,9 @@ _STAND_INS = {
     "kernel_rows.kernel_values": StandIn(1.5, _size(5e-5, per_entry=4e-8)),
     "kernel_rows.store_products": StandIn(2.0, _size(5e-5, per_entry=4e-8)),
     "smo.train_machines": StandIn(10.0, _train_machines, _train_machines_within),
+    "calibration.fit_log_odds": StandIn(1.5, _size(1e-3, per_entry=3e-7)),
+    "calibration.fit_sigmoids": StandIn(2.0, _fit_sigmoids),
+    "calibration.fit_scale_and_bias": StandIn(3.0, _fit_scale_and_bias),
     "banks.add_dense_scores": StandIn(4.0, _add_dense_scores),
     "banks.add_sparse_scores": StandIn(4.0, _add_sparse_scores),
     "banks.answer_logistic": StandIn(1.5, _size(5e-5, per_entry=2e-8)),

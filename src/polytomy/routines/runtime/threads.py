@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Generator, Hashable, Sequence
 from contextvars import copy_context
 from functools import partial
 from itertools import pairwise
@@ -48,6 +48,9 @@ function, say, is left to itself."""
 
 _NEVER: NDArray[np.int64] = np.zeros(1, dtype=np.int64)
 """The flag of work that is never told to stop."""
+
+_LAYOUT_FLAGS = 0x1 | 0x2 | 0x400
+"""NumPy's flags of arrays in C order, in Fortran's order, and that can be written to."""
 
 _thread = threading.local()
 _called: set[Hashable] = set()
@@ -148,7 +151,7 @@ def run_aside(function: Callable[..., Any], *arguments: Any, cost: float) -> Any
     return result
 
 
-def run_tasks(tasks: Sequence[Callable[[], _Result]], n_threads: int) -> Iterator[_Result]:
+def run_tasks(tasks: Sequence[Callable[[], _Result]], n_threads: int) -> Generator[_Result]:
     """Yield the results of tasks, in their order.
 
     One thread is the calling one. Several are started for the tasks; what these run by `run_aside`
@@ -166,7 +169,7 @@ def run_tasks(tasks: Sequence[Callable[[], _Result]], n_threads: int) -> Iterato
 
 def _run_on_threads(
     tasks: Sequence[Callable[[], _Result]], n_threads: int, stop: NDArray[np.int64]
-) -> Iterator[_Result]:
+) -> Generator[_Result]:
     """Yield the results of tasks in their order; raise the error of the first that fails."""
     pending = deque(enumerate(tasks))
     done: SimpleQueue[tuple[int, Any, BaseException | None]] = SimpleQueue()
@@ -262,9 +265,7 @@ def _types_of(arguments: tuple[Any, ...]) -> tuple[Any, ...]:
 
 def _type_of(argument: Any) -> Any:
     if isinstance(argument, np.ndarray):
-        flags = argument.flags
-        layout = flags.c_contiguous, flags.f_contiguous, flags.writeable
-        return argument.dtype, argument.ndim, layout
+        return argument.dtype.char, argument.ndim, argument.flags.num & _LAYOUT_FLAGS
     if isinstance(argument, tuple):
         return type(argument), _types_of(argument)
     return type(argument)

@@ -1,0 +1,33 @@
+"""Arrays that need no conversion, recognised without scikit-learn's checks.
+
+These take a tenth of a millisecond or more, which is much for few samples.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeGuard
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["is_plain_array"]
+
+
+def is_plain_array(X: Any) -> TypeGuard[NDArray[np.float64]]:
+    """Return whether X is what ``check_array`` returns as it is: finite float64, in C order.
+
+    Examples
+    --------
+    >>> is_plain_array(np.eye(2)), is_plain_array(np.array([[np.nan]])), is_plain_array([[1.0]])
+    (True, False, False)
+    """
+    is_in_form = (
+        type(X) is np.ndarray
+        and X.ndim == 2
+        and X.dtype == np.float64
+        and X.size > 0
+        and X.flags.c_contiguous
+    )
+    # A sum that overflows is not finite either: such arrays take the longer way.
+    with np.errstate(over="ignore", invalid="ignore"):
+        return is_in_form and bool(np.isfinite(X.sum()))

@@ -1,0 +1,1 @@
+"""Maximum likelihood of the few parameters that calibrators have."""

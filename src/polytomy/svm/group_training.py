@@ -1,0 +1,212 @@
+"""Training a group of problems whose machines can share a kernel matrix, in threads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from joblib import effective_n_jobs
+
+from polytomy.binary.options import TrainingListener, TrainingOptions
+from polytomy.binary.problems import BinaryProblem
+from polytomy.calibration.folds import count_folds
+from polytomy.inputs.sparse import is_sparse
+from polytomy.routines.runtime.blas import one_blas_thread
+from polytomy.routines.runtime.threads import run_tasks
+from polytomy.svm.batches import divide_into_batches
+from polytomy.svm.fold_scores import score_outside
+from polytomy.svm.kernel_finder import KernelFinder
+from polytomy.svm.kernel_matrix import Matrix
+from polytomy.svm.memory import size_in_words
+from polytomy.svm.planning import (
+    MatrixPlan,
+    Size,
+    TooLargeError,
+    find_common_kernel,
+    is_better_apart,
+    measure,
+    plan_matrix,
+)
+from polytomy.svm.suitability import UnsuitableError, as_numbers, check_compiled
+from polytomy.svm.trained_machines import MachineData
+from polytomy.svm.worker import Task, Worker
+
+__all__ = ["GroupTrainer"]
+
+# Pairs of samples, over all problems, that keep a thread busy for a tenth of a second or so.
+_PAIRS_PER_THREAD = 10**7
+
+# A matrix of this many bytes stays in the processor's cache, so it is shared even by problems that
+# have few rows in common.
+_SMALL_MATRIX = 2**22
+
+# Folds that there is memory for where a splitter does not say how many it makes.
+_EXPECTED_FOLDS = 10
+
+
+@dataclass(frozen=True, slots=True)
+class GroupTrainer:
+    """Trains a group of problems whose machines can share a matrix."""
+
+    X: Any
+    options: TrainingOptions
+    budget: float
+
+    def train(
+        self, tasks: Sequence[Task], notes: list[str], listener: TrainingListener
+    ) -> list[MachineData | UnsuitableError]:
+        """Return the machine of each SVC, problem and seed, or the reason why there is none."""
+        if not tasks:
+            return []
+        n_threads = _count_threads(self.options.n_jobs, [problem for _, problem, _ in tasks])
+        try:
+            check_compiled()
+            numbers = as_numbers(self.X)
+        except UnsuitableError as reason:
+            return [reason] * len(tasks)
+        # The threads are over problems; those within a small matrix product cost more than it.
+        with one_blas_thread():
+            return self._train_numbers(numbers, tasks, notes, listener, n_threads)
+
+    def _train_numbers(
+        self,
+        numbers: Any,
+        tasks: Sequence[Task],
+        notes: list[str],
+        listener: TrainingListener,
+        n_threads: int,
+    ) -> list[MachineData | UnsuitableError]:
+        finder = KernelFinder(numbers)
+        size = self._measure(numbers, finder, tasks)
+        is_small = size.matrix <= _SMALL_MATRIX
+        if not is_small and is_better_apart([task[1] for task in tasks], size.n_rows):
+            notes.append(f"{len(tasks)} binaries have a kernel matrix each: they are small.")
+            return self._train_apart(numbers, finder, tasks, listener, n_threads)
+        try:
+            plan = self._plan(numbers, finder, tasks)
+            matrix, n_threads, note = self._matrix(plan, size, n_threads)
+        except TooLargeError:
+            if len(tasks) > 1:
+                notes.append(
+                    "The kernel matrix of all problems is too large; each problem has its own."
+                )
+            return self._train_apart(numbers, finder, tasks, listener, n_threads)
+        except UnsuitableError as reason:
+            return [reason] * len(tasks)
+        trained = "1 binary is" if len(tasks) == 1 else f"{len(tasks)} binaries are"
+        notes.append(f"{trained} trained on one matrix of {note}.")
+        worker = self._worker(plan, matrix, finder)
+        batches = [[task] for task in tasks]
+        if self.options.folds is not None and matrix.common_kernel is not None:
+            problems = [problem for _, problem, _ in tasks]
+            batches = list(divide_into_batches(tasks, problems, len(plan.place)))
+        outcomes = _run(
+            [partial(_attempt, worker, each) for each in batches], n_threads, batches, listener
+        )
+        machines = [each for each in outcomes if isinstance(each, MachineData)]
+        if self.options.folds is None or not machines:
+            return outcomes
+        scored = iter(score_outside(machines, matrix, plan.place, self.options.folds))
+        return [next(scored) if isinstance(each, MachineData) else each for each in outcomes]
+
+    def _matrix(self, plan: MatrixPlan, size: Size, n_threads: int) -> tuple[Matrix, int, str]:
+        """Return the matrix of a plan, how many threads can use it, and what to say of it."""
+        try:
+            n_threads = min(n_threads, size.count_threads(self.budget))
+        except TooLargeError:
+            if is_sparse(plan.numbers):
+                raise
+        else:
+            note = f"{size.n_rows} rows, {size_in_words(size.matrix)}"
+            return plan.build(n_threads), n_threads, note
+        n_threads, n_kept = size.rows_on_demand(self.budget, n_threads)
+        note = f"{size.n_rows} rows, of which up to {n_kept} are kept at a time"
+        return plan.build_on_demand(n_kept), n_threads, note
+
+    def _train_apart(
+        self,
+        numbers: Any,
+        finder: KernelFinder,
+        tasks: Sequence[Task],
+        listener: TrainingListener,
+        n_threads: int,
+    ) -> list[MachineData | UnsuitableError]:
+        """Train each problem on a matrix of its own, if that one fits: pairs of classes do."""
+        sizes = [self._measure(numbers, finder, [task]) for task in tasks]
+        needs = [size.with_one_thread for size in sizes]
+        # Whether a problem fits must not depend on the threads, so these depend on what fits.
+        largest = max((need for need in needs if need <= self.budget), default=1)
+        n_threads = min(n_threads, int(self.budget // largest))
+
+        def train(task: Task, size: Size) -> list[MachineData | UnsuitableError]:
+            try:
+                size.count_threads(self.budget)
+                plan = self._plan(numbers, finder, [task])
+            except UnsuitableError as reason:
+                return [reason]
+            return _attempt(self._worker(plan, plan.build(1), finder), [task])
+
+        attempts = [partial(train, *both) for both in zip(tasks, sizes, strict=True)]
+        return _run(attempts, max(1, n_threads), [[task] for task in tasks], listener)
+
+    def _measure(self, numbers: Any, finder: KernelFinder, tasks: Sequence[Task]) -> Size:
+        svcs, problems, _ = zip(*tasks, strict=True)
+        has_common_kernel = find_common_kernel(finder, svcs) is not None
+        return measure(numbers, problems, self._n_runs, holds_kernel_values=has_common_kernel)
+
+    def _plan(self, numbers: Any, finder: KernelFinder, tasks: Sequence[Task]) -> MatrixPlan:
+        svcs, problems, _ = zip(*tasks, strict=True)
+        return plan_matrix(numbers, finder, svcs, problems)
+
+    def _worker(self, plan: MatrixPlan, matrix: Matrix, finder: KernelFinder) -> Worker:
+        return Worker(
+            self.X,
+            matrix,
+            plan.place,
+            finder,
+            self.options,
+            self._n_runs,
+        )
+
+    @property
+    def _n_runs(self) -> int:
+        if self.options.folds is not None:
+            return 1 + self.options.folds.n_folds
+        if self.options.calibration is None:
+            return 1
+        return 1 + count_folds(self.options.cv, _EXPECTED_FOLDS)
+
+
+def _run(
+    attempts: Sequence[Callable[[], list[MachineData | UnsuitableError]]],
+    n_threads: int,
+    batches: Sequence[Sequence[Task]],
+    listener: TrainingListener,
+) -> list[MachineData | UnsuitableError]:
+    """Return what attempts to train batches come to, and tell the listener as they go on."""
+    outcomes: list[MachineData | UnsuitableError] = []
+    # Closed if the listener raises an error, so that no thread goes on training.
+    with closing(run_tasks(attempts, n_threads)) as results:
+        for found, tasks in zip(results, batches, strict=True):
+            for outcome, (_, problem, _) in zip(found, tasks, strict=True):
+                if isinstance(outcome, MachineData):
+                    listener.trained(problem.name)
+            outcomes += found
+    return outcomes
+
+
+def _attempt(worker: Worker, tasks: Sequence[Task]) -> list[MachineData | UnsuitableError]:
+    try:
+        return [*worker.train(tasks)]
+    except UnsuitableError as reason:
+        return [reason] * len(tasks)
+
+
+def _count_threads(n_jobs: int | None, problems: Sequence[BinaryProblem]) -> int:
+    """Return how many threads pay: those of small problems would only wait for the interpreter."""
+    n_pairs = sum(problem.n_samples**2 for problem in problems)
+    n_useful = min(len(problems), 1 + n_pairs // _PAIRS_PER_THREAD)
+    return min(int(effective_n_jobs(n_jobs)), n_useful)

@@ -69,13 +69,14 @@ def _order_sets(
         for i in range(start, end):
             for k in range(n_features):
                 means[part, k] += rows[i, k] / (end - start)
-        distances = np.zeros(end - start)
+        distances, largest = np.empty(end - start), 0.0
         for i in range(start, end):
+            square = 0.0
             for k in range(n_features):
-                distances[i - start] += (rows[i, k] - means[part, k]) ** 2
-        distances = np.sqrt(distances)
+                square += (rows[i, k] - means[part, k]) ** 2
+            distances[i - start] = np.sqrt(square)
+            largest = max(largest, distances[i - start])
         # A rough order is enough: points are sorted into shells by counting.
-        largest = distances.max()
         shells = np.zeros(end - start, np.intp)
         ends = np.zeros(_SHELLS + 1, np.intp)
         for i in range(end - start):
@@ -93,7 +94,8 @@ def _order_sets(
         # The last block is padded with copies of its first point, which changes no distance.
         final = bounds[part + 1] - 1
         for lane in range((end - start - 1) % _LANES + 1, _LANES):
-            blocks[final, :, lane] = blocks[final, :, 0]
+            for k in range(n_features):
+                blocks[final, k, lane] = blocks[final, k, 0]
 
 
 @entry
@@ -133,8 +135,15 @@ def _directed(
 
     The result is at least `farthest`.
     """
-    a, squares, n_kept = means[i].copy(), np.empty(_LANES), 0
-    latest = blocks[np.minimum(bounds[j] + np.arange(_LATEST), bounds[j + 1] - 1)]
+    n_features = means.shape[1]
+    a, squares, n_kept = np.empty(n_features), np.empty(_LANES), 0
+    latest = np.empty((_LATEST, n_features, _LANES))
+    for k in range(n_features):
+        a[k] = means[i, k]
+        for block in range(_LATEST):
+            near = min(bounds[j] + block, bounds[j + 1] - 1)
+            for lane in range(_LANES):
+                latest[block, k, lane] = blocks[near, k, lane]
     _nearest_of_block(a, blocks, bounds[j], squares)
     from_mean = np.sqrt(squares[0])
     for number in range(starts[i + 1] - starts[i] - 1, -1, -1):
@@ -155,7 +164,9 @@ def _directed(
         for block in range(bounds[j], bounds[j + 1]):
             nearest = min(nearest, _nearest_of_block(a, blocks, block, squares))
             if nearest <= farthest:
-                place, lane = n_kept % (_LATEST * _LANES), squares.argmin()
+                place, lane = n_kept % (_LATEST * _LANES), 0
+                for other in range(1, _LANES):
+                    lane = other if squares[other] < squares[lane] else lane
                 for k in range(len(a)):
                     latest[place // _LANES, k, place % _LANES] = blocks[block, k, lane]
                 n_kept += 1

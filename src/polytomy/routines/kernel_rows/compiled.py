@@ -224,8 +224,9 @@ def has_own_rows(rows: KernelRows) -> bool:
 @helper
 def forget_rows(rows: KernelRows, n: int) -> None:
     """Empty the cache, for rows of n considered samples; call it if they or the kernel change."""
-    rows.slot_of[:] = -1
-    rows.sample_in[:] = -1
+    for k in range(len(rows.slot_of)):
+        rows.slot_of[k] = -1
+        rows.sample_in[k] = -1
     rows.state[0] = n
     rows.state[1] = min(len(rows.sample_in), len(rows.cache) // n)
     rows.state[2] = 0

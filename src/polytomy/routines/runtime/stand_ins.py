@@ -225,11 +225,11 @@ _STAND_INS = {
     "least_squares.regress_isotonic": StandIn(0.7, lambda answers, *others: 5e-5 * len(answers)),
     "least_squares.project_answers": StandIn(0.5, _size(1e-4, per_entry=2e-7)),
     "least_squares.couple_pairs": StandIn(2.5, _couple_pairs),
-    "least_squares.minimise_on_simplex": StandIn(7.0, _samples(2e-4, per_class=3e-5)),
+    "least_squares.minimise_on_simplex": StandIn(12.0, _samples(2e-4, per_class=3e-5)),
     "one_vs_rest.minimise_one_vs_rest": StandIn(0.7, _size(1e-3, per_entry=2e-6)),
-    "divergence.minimise_divergence": StandIn(12.0, _minimise_divergence),
+    "divergence.minimise_divergence": StandIn(5.0, _minimise_divergence),
     "coupling.stationary_distribution": StandIn(
-        6.0, lambda first, second, answers, n_classes: 2.5e-5 * len(answers) * n_classes
+        1.5, lambda first, second, answers, n_classes: 2.5e-5 * len(answers) * n_classes
     ),
-    "distances.hausdorff_matrix": StandIn(4.0, _hausdorff_matrix),
+    "distances.hausdorff_matrix": StandIn(2.0, _hausdorff_matrix),
 }

@@ -74,8 +74,9 @@ def new_considered(n_samples: int) -> Any:
     samples = np.zeros(padded, np.int64)
     gradient, diagonal = np.zeros(padded), np.zeros(padded)
     rise, fall = np.empty(padded), np.empty(padded)
-    rise[:] = NEVER
-    fall[:] = NEVER
+    for k in range(padded):
+        rise[k] = NEVER
+        fall[k] = NEVER
     return Considered(samples, gradient, diagonal, rise, fall)
 
 

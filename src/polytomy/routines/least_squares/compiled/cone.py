@@ -105,7 +105,8 @@ def minimise_on_cone(n: int, gram: Floats, single: Any) -> int:
         n_members = _list_members(n, single)
         if not factor_members(n_members, gram, single, DEPENDENT_BY_GRAM):
             break
-        single.x[:n] = 0.0
+        for j in range(n):
+            single.x[j] = 0.0
         solve_support(n_members, single, single.x)
         _take_gradient(n, n_members, gram, single)
         if _exchange(n, single) == 0:
@@ -215,9 +216,10 @@ def _exchange(n: int, single: Any) -> int:
 def _search_active_set(n: int, gram: Floats, single: Any) -> int:
     """Minimise over the cone by Lawson and Hanson's active set (1974), class by class from zero."""
     x, trial, inside, members = single.x, single.trial, single.inside, single.members
-    x[:n] = 0.0
-    inside[:n] = False
-    single.barred[:n] = False
+    for j in range(n):
+        x[j] = 0.0
+        inside[j] = False
+        single.barred[j] = False
     # Not the literal 0, which has another type: Numba would compile the called functions twice.
     k = int(np.intp(0))
     _take_gradient(n, k, gram, single)
@@ -256,7 +258,8 @@ def _search_active_set(n: int, gram: Floats, single: Any) -> int:
             solve_support(k, single, trial)
         for a in range(k):
             x[members[a]] = trial[members[a]]
-        single.barred[:n] = False
+        for j in range(n):
+            single.barred[j] = False
         _take_gradient(n, k, gram, single)
     return k
 

@@ -61,8 +61,9 @@ def span_open_classes(n_face: int, single: Any) -> int:
     `unit`; `rest` is the remaining diagonal.
     """
     rows, face, rest = single.factor, single.face, single.rest
-    rest[:n_face] = 1.0
-    single.barred[:n_face] = False
+    for b in range(n_face):
+        rest[b] = 1.0
+        single.barred[b] = False
     for rank in range(n_face):
         pivot, largest = -1, DEPENDENT_BY_GRAM
         for b in range(n_face):
@@ -163,7 +164,8 @@ def leave_out_closed(n_face: int, single: Any) -> int:
 def project_on_span(n_face: int, rank: int, single: Any, p: Floats) -> float:
     """Set the shortest candidate, which may have negative entries; return its least entry."""
     rows, face, shortest = single.factor, single.face, single.shortest
-    shortest[:n_face] = 0.0
+    for b in range(n_face):
+        shortest[b] = 0.0
     for t in range(rank):
         row = rows[t]
         for b in range(n_face):
@@ -246,7 +248,8 @@ def write_candidate(n_face: int, single: Any, p: Floats) -> None:
     total = 0.0
     for b in range(n_face):
         total += max(single.candidate[b], 0.0)
-    p[:] = 0.0
+    for j in range(len(p)):
+        p[j] = 0.0
     for b in range(n_face):
         p[single.face[b]] = max(single.candidate[b], 0.0) / total
 

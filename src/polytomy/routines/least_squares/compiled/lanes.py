@@ -73,7 +73,8 @@ def solve_lanes(lanes: Any) -> None:
     gram, factor, inverse, x = lanes.gram, lanes.factor, lanes.inverse, lanes.x
     n, n_lanes = gram.shape[0], gram.shape[2]
     least = lanes.terms[3]  # of the pivots so far, relative to the diagonal
-    least[:] = 1.0
+    for lane in range(n_lanes):
+        least[lane] = 1.0
     for a in range(n):
         row = factor[a]
         for b in range(a, n):
@@ -139,8 +140,9 @@ def _guess_supports(lanes: Any) -> None:
     _take_products(lanes)
     # Start from the best multiple of the inverse diagonal.
     total, square = lanes.terms[1], lanes.terms[2]
-    total[:] = 0.0
-    square[:] = 0.0
+    for lane in range(n_lanes):
+        total[lane] = 0.0
+        square[lane] = 0.0
     for j in range(n):
         for lane in range(n_lanes):
             total[lane] += x[j, lane]
@@ -170,7 +172,9 @@ def _take_products(lanes: Any) -> None:
     """Set `gradient` to M x."""
     gram, x, gradient = lanes.gram, lanes.x, lanes.gradient
     n, n_lanes = gram.shape[0], gram.shape[2]
-    gradient[:] = 0.0
+    for j in range(n):
+        for lane in range(n_lanes):
+            gradient[j, lane] = 0.0
     for j in range(n):
         value = x[j]
         for b in range(n):
@@ -185,12 +189,13 @@ def _exchange_in_lanes(lanes: Any) -> int:
     """Move every class of the wrong sign into or out of the support; return how many moved."""
     n, n_lanes = lanes.gram.shape[0], lanes.gram.shape[2]
     scales = lanes.terms[0]
-    scales[:] = 0.0
+    for lane in range(n_lanes):
+        scales[lane] = 0.0
+        lanes.settled[lane] = True
     for j in range(n):
         for lane in range(n_lanes):
             scales[lane] += lanes.root[j, lane] * abs(lanes.x[j, lane])
     n_wrong = 0
-    lanes.settled[:] = True
     for j in range(n):
         for lane in range(n_lanes):
             scale, root = scales[lane], lanes.root[j, lane]

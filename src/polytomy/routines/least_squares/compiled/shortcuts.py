@@ -134,8 +134,9 @@ def _regress_rows(
     for sample in range(first, last):
         if stop[0] != 0:
             return
-        total[:] = 0.0
-        weight[:] = 0.0
+        for cut in range(n_classes - 1):
+            total[cut] = 0.0
+            weight[cut] = 0.0
         for i in range(n_partitions):
             r = decisions[sample, i]
             if r == r:

@@ -135,10 +135,14 @@ def _couple_in_lanes(
 ) -> None:
     lanes = new_lanes(probabilities.shape[1], n_lanes)
     gram, less, more = lanes.gram, lanes.terms[1], lanes.terms[2]
+    n_classes = probabilities.shape[1]
     for start in range(first, last, n_lanes):
         if stop[0] != 0:
             return
-        gram[:] = 1.0
+        for j in range(n_classes):
+            for k in range(j, n_classes):
+                for lane in range(n_lanes):
+                    gram[j, k, lane] = 1.0
         for i in range(negative.shape[0]):
             for lane in range(n_lanes):
                 r = decisions[min(start + lane, last - 1), i]
@@ -173,15 +177,18 @@ def _couple_singly(
     for sample in range(first, last):
         if stop[0] != 0:
             return
-        gram[:] = 1.0
+        for j in range(n_classes):
+            for k in range(n_classes):
+                gram[j, k] = 1.0
         for i in range(negative.shape[0]):
             j, k, r = negative[i], positive[i], decisions[sample, i]
             gram[j, j] += (1.0 + r) * (1.0 + r)
             gram[k, k] += (1.0 - r) * (1.0 - r)
             gram[j, k] -= (1.0 - r) * (1.0 + r)
             gram[k, j] = gram[j, k]
-        single.linear[:] = 1.0
-        single.members[:] = np.arange(n_classes)
+        for j in range(n_classes):
+            single.linear[j] = 1.0
+            single.members[j] = j
         factor_members(n_classes, gram, single, 0.0)
         solve_support(n_classes, single, single.x)
         write_normalised(single.x, probabilities[sample])
@@ -256,12 +263,15 @@ def _fill_lanes(decisions: Floats, rows: Any, samples: Indices, lanes: Any) -> N
     n, n_lanes = gram.shape[0], gram.shape[2]
     is_shared = rows.shared_gram.shape[0] > 0
     if is_shared:
-        for sample in samples:
-            is_shared = is_shared and not np.isnan(decisions[sample].sum())
+        for k in range(len(samples)):
+            is_shared = is_shared and not _has_gaps(decisions[samples[k]])
     if is_shared:
         _update_shared_gram(decisions, rows, samples, lanes)
         return
-    gram[:] = 0.0
+    for j in range(n):
+        for k in range(j, n):
+            for lane in range(n_lanes):
+                gram[j, k, lane] = 0.0
     less, more, opposite = terms[1], terms[2], terms[3]
     for i in range(decisions.shape[1]):
         for lane in range(n_lanes):
@@ -278,7 +288,8 @@ def _fill_lanes(decisions: Floats, rows: Any, samples: Indices, lanes: Any) -> N
                 for lane in range(n_lanes):
                     target[lane] += source[lane]
     shift = terms[0]
-    shift[:] = 0.0
+    for lane in range(n_lanes):
+        shift[lane] = 0.0
     for j in range(n):
         for lane in range(n_lanes):
             shift[lane] += gram[j, j, lane] / (n * n)
@@ -292,14 +303,25 @@ def _fill_lanes(decisions: Floats, rows: Any, samples: Indices, lanes: Any) -> N
 
 
 @helper
+def _has_gaps(r: Floats) -> bool:
+    n_gaps = 0
+    for i in range(len(r)):
+        n_gaps += r[i] != r[i]
+    return n_gaps > 0
+
+
+@helper
 def _update_shared_gram(decisions: Floats, rows: Any, samples: Indices, lanes: Any) -> None:
     """Set each lane's Gram matrix from AᵀA: since Q = A − r1ᵀ, they differ by a rank-two term."""
     gram, products, terms = lanes.gram, lanes.x, lanes.terms
     n, n_lanes = gram.shape[0], gram.shape[2]
     n_partitions = decisions.shape[1]
     square, r = terms[0], terms[1]
-    square[:] = n_partitions / n
-    products[:] = 0.0
+    for lane in range(n_lanes):
+        square[lane] = n_partitions / n
+    for j in range(n):
+        for lane in range(n_lanes):
+            products[j, lane] = 0.0
     for i in range(n_partitions):
         for lane in range(n_lanes):
             r[lane] = decisions[samples[min(lane, len(samples) - 1)], i]
@@ -322,9 +344,10 @@ def _update_shared_gram(decisions: Floats, rows: Any, samples: Indices, lanes: A
 def _fill_single(r: Floats, rows: Any, single: Any) -> bool:
     """Set the Gram matrix QᵀQ; return whether small entries are as accurate as large ones."""
     gram, n_partitions, n = single.plain_gram, r.shape[0], single.plain_gram.shape[0]
-    if rows.shared_gram.shape[0] > 0 and not np.isnan(r.sum()):
+    if rows.shared_gram.shape[0] > 0 and not _has_gaps(r):
         products = single.trial
-        products[:] = 0.0
+        for j in range(n):
+            products[j] = 0.0
         square = 0.0
         for i in range(n_partitions):
             square += r[i] * r[i]
@@ -334,9 +357,11 @@ def _fill_single(r: Floats, rows: Any, single: Any) -> bool:
             for k in range(n):
                 gram[j, k] = rows.shared_gram[j, k] + (square - products[j] - products[k])
         return False
-    gram[:] = 0.0
     q = single.trial
-    q[:] = 0.0
+    for j in range(n):
+        q[j] = 0.0
+        for k in range(n):
+            gram[j, k] = 0.0
     for i in range(n_partitions):
         if r[i] != r[i]:
             continue

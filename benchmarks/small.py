@@ -7,11 +7,11 @@
 - one-vs-rest: `fit` with LinearSVC and 300 classes, or as many as the argument `classes=…` says,
   compared with OneVsRestClassifier(CalibratedClassifierCV(LinearSVC())).
 
-Each time is the shortest of several, with peer and polytomy taking turns; one-vs-rest runs once.
-With the argument `busy`, as many other processes as there are cores keep the machine busy, and
-times are medians. "difference" is the largest difference between a decision value and that of the
-peer's binary (of SVC's own machines), or for linear votes the share of samples whose class by the
-peer does not have the most votes here.
+Times are those of the processor, the shortest of several, with peer and polytomy taking turns;
+one-vs-rest runs once. With the argument `busy`, as many other processes as there are cores keep the
+machine busy, and times are medians of what a user waits. "difference" is the largest difference
+between a decision value and that of SVC's own machine; for linear votes, the share of samples whose
+class by the peer does not have the most votes here.
 Data is standardised; the first rows of a random order are for training and the others for testing.
 
     POLYTOMY_DATA=folder python -m benchmarks small [busy] [classes=300] [dataset ...]
@@ -70,14 +70,15 @@ class Row(NamedTuple):
 
 def time_in_turns(repeats: int, is_busy: bool, *tasks: Callable[[], Any]) -> list[float]:
     """Return the milliseconds of each task, taking turns so that all see the same load."""
+    clock = time.perf_counter if is_busy else time.process_time
     times: list[list[float]] = [[] for _ in tasks]
     for task in tasks:
         task()
     for _ in range(repeats):
         for task, own in zip(tasks, times, strict=True):
-            start = time.perf_counter()
+            start = clock()
             task()
-            own.append(1000 * (time.perf_counter() - start))
+            own.append(1000 * (clock() - start))
     return [float(np.median(own) if is_busy else np.min(own)) for own in times]
 
 
@@ -199,9 +200,9 @@ def measure_one_vs_rest(n_classes: int, *, is_busy: bool) -> Row:
     ]
     times, accuracies = [], []
     for model in models:
-        start = time.perf_counter()
+        start = time.process_time()
         model.fit(X, y)
-        times.append(1000 * (time.perf_counter() - start))
+        times.append(1000 * (time.process_time() - start))
         accuracies.append(float(np.mean(model.predict(X_test) == y_test)))
     return Row(
         "one-vs-rest fit",

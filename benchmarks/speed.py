@@ -1,16 +1,17 @@
-"""All benchmarks of docs/performance.md: training, prediction, and how they grow.
+"""All benchmarks of docs/performance.md: training, prediction, small data, and how they grow.
 
 POLYTOMY_DATA=folder python -m benchmarks speed
 """
 
 from __future__ import annotations
 
-from benchmarks import growth, prediction, training
+from benchmarks import growth, prediction, small, training
 
 
 def main() -> None:
     training.main([])
     prediction.main([])
+    small.main([])
     growth.main()
 
 

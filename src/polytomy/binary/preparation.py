@@ -66,7 +66,8 @@ def copy_unfitted(estimator: Any) -> Any:
     >>> copy_unfitted(SVC(C=10))
     SVC(C=10)
     """
-    if all(type(value) in _PLAIN_TYPES for value in vars(estimator).values()):
+    parameters = getattr(estimator, "__dict__", None)
+    if parameters and all(type(value) in _PLAIN_TYPES for value in parameters.values()):
         return copy.copy(estimator)
     return clone(estimator)
 

@@ -45,6 +45,7 @@ CONFIGURATIONS = [
     PolytomyClassifier(
         make_pipeline(StandardScaler(), SVC()), "one-vs-one", solver="hastie-tibshirani"
     ),
+    PolytomyClassifier(make_pipeline(StandardScaler(), SVC()), shared_preprocessing=True),
     PolytomyClassifier(SGDClassifier(), "one-vs-one", solver="price", class_weight="balanced"),
     PolytomyClassifier(GaussianNB(), "one-vs-rest", class_weight="balanced-per-partition"),
     PolytomyClassifier(OnlyPredicts(), "one-vs-one", solver="loss-weighted"),

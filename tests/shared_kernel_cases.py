@@ -4,6 +4,7 @@ import numpy as np
 
 from polytomy.binary import BinaryProblem, FitArguments, TrainingOptions, train_binary
 from polytomy.svm import train_on_shared_kernel
+from polytomy.svm.common_gamma import fix_gamma
 
 
 def clouds(n=90, n_classes=3, n_features=4, spread=1.0, seed=0):
@@ -32,7 +33,8 @@ def training_options(*, sample_weight=None, **options):
 
 
 def train_alone(estimator, X, problem, *, warn=True, **options):
-    """Train one problem, without a shared matrix."""
+    """Train one problem, without a shared matrix. Its gamma is that of all rows, as in a fit."""
+    (estimator,) = fix_gamma([estimator], X)
     return train_binary(estimator, X, problem, training_options(**options), warn=warn)
 
 

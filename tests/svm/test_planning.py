@@ -3,7 +3,6 @@ import pytest
 from sklearn.svm import SVC, LinearSVC
 
 from polytomy.binary.problems import BinaryProblem
-from polytomy.svm.kernel_finder import KernelFinder
 from polytomy.svm.kernel_functions import KernelFunction
 from polytomy.svm.kernel_matrix import MatrixOnDemand, WholeMatrix
 from polytomy.svm.memory import bytes_of_matrix, bytes_of_rows, bytes_of_thread
@@ -96,16 +95,16 @@ def test_rbf_kernels_and_others_form_groups_and_the_rest_has_reasons():
         ([SVC(gamma="auto"), SVC(gamma=0.25)], KernelFunction("rbf", 0.25)),
         ([SVC(kernel="linear"), SVC(kernel="linear", gamma=3)], KernelFunction("linear")),
         ([SVC(gamma=0.5), SVC(gamma=0.6)], None),
-        ([SVC(gamma="scale")], None),
+        ([SVC(gamma="scale"), SVC(gamma=0.25 / 0.1875)], KernelFunction("rbf", 0.25 / 0.1875)),
     ],
 )
-def test_a_common_kernel_is_the_same_on_any_part_of_the_data(svcs, expected):
-    assert find_common_kernel(KernelFinder(np.eye(4)), svcs) == expected
+def test_a_common_kernel_is_that_of_all_machines(svcs, expected):
+    assert find_common_kernel(svcs, np.eye(4)) == expected
 
 
 class TestPlan:
     def plan(self, svc, problems, X):
-        return plan_matrix(X, KernelFinder(X), [svc] * len(problems), problems)
+        return plan_matrix(X, [svc] * len(problems), problems)
 
     def test_each_row_of_the_data_finds_its_place_in_the_matrix(self):
         X, codes = clouds(90)

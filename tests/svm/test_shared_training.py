@@ -191,8 +191,8 @@ class TestData:
         X, codes = clouds(90)
         other = X.copy()
         other[codes == 2] = 1e6
-        (binary,) = share(SVC(), X, [pair(codes, 0, 1)], seeds=[0])
-        (same,) = share(SVC(), other, [pair(codes, 0, 1)], seeds=[0])
+        (binary,) = share(SVC(gamma=0.2), X, [pair(codes, 0, 1)], seeds=[0])
+        (same,) = share(SVC(gamma=0.2), other, [pair(codes, 0, 1)], seeds=[0])
         np.testing.assert_allclose(binary.decisions(X), same.decisions(X), rtol=0, atol=1e-9)
 
 

@@ -60,7 +60,7 @@ def test_an_unsuitable_estimator_is_left_to_others_with_the_reason(estimator, re
     training = train_shared([estimator, SVC()], X, problems)
     assert training.binaries[0] is None
     assert isinstance(training.binaries[1].estimator, KernelMachine)
-    assert training.notes[0] == "1 binary is trained on one matrix of 90 rows, 64.8 kB."
+    assert training.notes[0] == "1 binary is trained on one matrix of 90 rows, 32.4 kB."
     assert training.notes[1].startswith(f"1 binary is trained alone: {reason}")
 
 

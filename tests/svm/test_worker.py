@@ -10,6 +10,7 @@ from sklearn.svm import SVC
 
 from polytomy.binary.preparation import side_labels
 from polytomy.binary.problems import BinaryProblem
+from polytomy.svm.common_gamma import fix_gamma
 from polytomy.svm.kernel_functions import KernelFunction
 from polytomy.svm.machines import KernelMachine
 from shared_kernel_cases import clouds, pair, rest, share
@@ -77,6 +78,7 @@ class TestAgainstScikitLearn:
             warnings.simplefilter("always", ConvergenceWarning)
             (binary,) = share(svc, X, [problem], calibration=None, sample_weight=weight)
             kept = problem.keep(weight > 0)
+            (svc,) = fix_gamma([svc], X)
             svc.fit(X[kept.rows], kept.targets, weight[kept.rows])
         machine = binary.estimator
         assert machine.kernel.kind == kernel
@@ -145,6 +147,7 @@ class TestAgainstScikitLearn:
         problem = pair(codes, 0, 2)
         # Another problem, so that the matrix has more rows than this one.
         binary, _ = share(svc, X, [problem, rest(codes, 1)], calibration=None)
+        (svc,) = fix_gamma([svc], X)
         svc.fit(X[problem.rows], problem.targets)
         ours = {tuple(vector) for vector in binary.estimator.support_vectors_}
         theirs = {tuple(vector) for vector in svc.support_vectors_}

@@ -18,7 +18,6 @@ from polytomy.routines.runtime.blas import one_blas_thread
 from polytomy.routines.runtime.threads import run_tasks
 from polytomy.svm.batches import divide_into_batches
 from polytomy.svm.fold_scores import score_outside
-from polytomy.svm.kernel_finder import KernelFinder
 from polytomy.svm.kernel_matrix import Matrix
 from polytomy.svm.memory import size_in_words
 from polytomy.svm.planning import (
@@ -79,26 +78,25 @@ class GroupTrainer:
         listener: TrainingListener,
         n_threads: int,
     ) -> list[MachineData | UnsuitableError]:
-        finder = KernelFinder(numbers)
-        size = self._measure(numbers, finder, tasks)
+        size = self._measure(numbers, tasks)
         is_small = size.matrix <= _SMALL_MATRIX
         if not is_small and is_better_apart([task[1] for task in tasks], size.n_rows):
             notes.append(f"{len(tasks)} binaries have a kernel matrix each: they are small.")
-            return self._train_apart(numbers, finder, tasks, listener, n_threads)
+            return self._train_apart(numbers, tasks, listener, n_threads)
         try:
-            plan = self._plan(numbers, finder, tasks)
+            plan = self._plan(numbers, tasks)
             matrix, n_threads, note = self._matrix(plan, size, n_threads)
         except TooLargeError:
             if len(tasks) > 1:
                 notes.append(
                     "The kernel matrix of all problems is too large; each problem has its own."
                 )
-            return self._train_apart(numbers, finder, tasks, listener, n_threads)
+            return self._train_apart(numbers, tasks, listener, n_threads)
         except UnsuitableError as reason:
             return [reason] * len(tasks)
         trained = "1 binary is" if len(tasks) == 1 else f"{len(tasks)} binaries are"
         notes.append(f"{trained} trained on one matrix of {note}.")
-        worker = self._worker(plan, matrix, finder)
+        worker = self._worker(plan, matrix, numbers)
         batches = [[task] for task in tasks]
         if self.options.folds is not None and matrix.common_kernel is not None:
             problems = [problem for _, problem, _ in tasks]
@@ -129,13 +127,12 @@ class GroupTrainer:
     def _train_apart(
         self,
         numbers: Any,
-        finder: KernelFinder,
         tasks: Sequence[Task],
         listener: TrainingListener,
         n_threads: int,
     ) -> list[MachineData | UnsuitableError]:
         """Train each problem on a matrix of its own, if that one fits: pairs of classes do."""
-        sizes = [self._measure(numbers, finder, [task]) for task in tasks]
+        sizes = [self._measure(numbers, [task]) for task in tasks]
         needs = [size.with_one_thread for size in sizes]
         # Whether a problem fits must not depend on the threads, so these depend on what fits.
         largest = max((need for need in needs if need <= self.budget), default=1)
@@ -144,29 +141,29 @@ class GroupTrainer:
         def train(task: Task, size: Size) -> list[MachineData | UnsuitableError]:
             try:
                 size.count_threads(self.budget)
-                plan = self._plan(numbers, finder, [task])
+                plan = self._plan(numbers, [task])
             except UnsuitableError as reason:
                 return [reason]
-            return _attempt(self._worker(plan, plan.build(1), finder), [task])
+            return _attempt(self._worker(plan, plan.build(1), numbers), [task])
 
         attempts = [partial(train, *both) for both in zip(tasks, sizes, strict=True)]
         return _run(attempts, max(1, n_threads), [[task] for task in tasks], listener)
 
-    def _measure(self, numbers: Any, finder: KernelFinder, tasks: Sequence[Task]) -> Size:
+    def _measure(self, numbers: Any, tasks: Sequence[Task]) -> Size:
         svcs, problems, _ = zip(*tasks, strict=True)
-        has_common_kernel = find_common_kernel(finder, svcs) is not None
+        has_common_kernel = find_common_kernel(svcs, numbers) is not None
         return measure(numbers, problems, self._n_runs, holds_kernel_values=has_common_kernel)
 
-    def _plan(self, numbers: Any, finder: KernelFinder, tasks: Sequence[Task]) -> MatrixPlan:
+    def _plan(self, numbers: Any, tasks: Sequence[Task]) -> MatrixPlan:
         svcs, problems, _ = zip(*tasks, strict=True)
-        return plan_matrix(numbers, finder, svcs, problems)
+        return plan_matrix(numbers, svcs, problems)
 
-    def _worker(self, plan: MatrixPlan, matrix: Matrix, finder: KernelFinder) -> Worker:
+    def _worker(self, plan: MatrixPlan, matrix: Matrix, numbers: Any) -> Worker:
         return Worker(
             self.X,
             matrix,
             plan.place,
-            finder,
+            numbers,
             self.options,
             self._n_runs,
         )

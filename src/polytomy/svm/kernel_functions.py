@@ -107,7 +107,8 @@ class KernelFunction:
             return None
         if machine.kernel == "poly" and machine.degree > LARGEST_DEGREE:
             return None
-        return cls(machine.kernel, find_gamma(), machine.degree, machine.coef0)
+        gamma = find_gamma() if "gamma" in _PARAMETERS[machine.kernel] else 0.0
+        return cls(machine.kernel, gamma, machine.degree, machine.coef0)
 
     @property
     def code(self) -> tuple[int, float, int, float]:
@@ -250,4 +251,5 @@ def _effective_gamma(gamma: float | str, X: Any) -> float:
         return float(gamma)
     X = _double(X)
     variance = X.multiply(X).mean() - X.mean() ** 2 if _is_sparse(X) else X.var()
-    return float(1.0 / (X.shape[1] * variance)) if variance != 0 else 1.0
+    with np.errstate(over="ignore"):  # the values may be almost equal
+        return float(1.0 / (X.shape[1] * variance)) if variance != 0 else 1.0

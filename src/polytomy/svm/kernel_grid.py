@@ -45,6 +45,7 @@ from polytomy.svm.suitability import (
     check_compiled,
     check_range,
     check_suitable,
+    kernel_of,
 )
 
 __all__ = ["GridScores", "KernelGrid"]
@@ -174,8 +175,7 @@ class KernelGrid:
         if svc.kernel != "linear" and svc.gamma == "scale":
             # In the order of the data, or its sums are rounded differently.
             numbers = take_rows(numbers, self._place[rows])
-        kernel = KernelFunction.from_parameters(svc, numbers)
-        assert kernel is not None  # the SVC is suitable
+        kernel = kernel_of(svc, numbers)
         check_range(kernel, float(squared_lengths(self._numbers).max()))
         return kernel
 

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polytomy.binary.problems import BinaryProblem
-from polytomy.svm.kernel_finder import KernelFinder
 from polytomy.svm.kernel_functions import KernelFunction, squared_lengths
 from polytomy.svm.kernel_matrix import Matrix, MatrixOnDemand, WholeMatrix
 from polytomy.svm.memory import (
@@ -19,7 +18,7 @@ from polytomy.svm.memory import (
     bytes_of_thread,
     size_in_words,
 )
-from polytomy.svm.suitability import UnsuitableError, check_range, check_suitable
+from polytomy.svm.suitability import UnsuitableError, check_range, check_suitable, kernel_of
 
 __all__ = [
     "MatrixPlan",
@@ -185,41 +184,34 @@ def group_by_matrix(estimators: Sequence[Any]) -> tuple[list[list[int]], Counter
     return list(groups.values()), reasons
 
 
-def find_common_kernel(finder: KernelFinder, svcs: Sequence[Any]) -> KernelFunction | None:
-    """Return the kernel that all SVCs have on any part of the data, or None if they differ.
+def find_common_kernel(svcs: Sequence[Any], numbers: Any) -> KernelFunction | None:
+    """Return the kernel of all SVCs, or None if they differ.
 
     Examples
     --------
     >>> from sklearn.svm import SVC
-    >>> finder = KernelFinder(np.eye(4))
-    >>> find_common_kernel(finder, [SVC(gamma="auto"), SVC(gamma=0.25)])
+    >>> find_common_kernel([SVC(gamma="auto"), SVC(gamma=0.25)], np.eye(4))
     KernelFunction(kind='rbf', gamma=0.25, degree=0, coef0=0.0)
-    >>> print(find_common_kernel(finder, [SVC(gamma="scale")]))
+    >>> print(find_common_kernel([SVC(gamma=0.5), SVC(gamma=0.25)], np.eye(4)))
     None
     """
-    distinct = list({id(svc): svc for svc in svcs}.values())
-    if any(svc.gamma == "scale" and svc.kernel != "linear" for svc in distinct):
-        return None
-    nothing = np.empty((1, 0), dtype=np.bool_)
-    kernels = {finder.kernels_of(svc, np.arange(0), nothing)[0] for svc in distinct}
+    distinct = {id(svc): svc for svc in svcs}
+    kernels = {kernel_of(svc, numbers) for svc in distinct.values()}
     return kernels.pop() if len(kernels) == 1 else None
 
 
-def plan_matrix(
-    numbers: Any, finder: KernelFinder, svcs: Sequence[Any], problems: Sequence[BinaryProblem]
-) -> MatrixPlan:
+def plan_matrix(numbers: Any, svcs: Sequence[Any], problems: Sequence[BinaryProblem]) -> MatrixPlan:
     """Return the plan of a matrix for the problems of one group, or raise an UnsuitableError.
 
     Parameters
     ----------
     numbers : float64 array or CSR matrix of shape (n_rows, n_features)
-    finder : KernelFinder of the same numbers
     svcs : SVCs of one group, one for each problem
     problems : the problems
     """
     order = _order_rows(problems, numbers.shape[0])
     in_order = numbers[order]
-    common_kernel = find_common_kernel(finder, svcs)
+    common_kernel = find_common_kernel(svcs, numbers)
     check_range(common_kernel or KernelFunction("linear"), float(squared_lengths(in_order).max()))
     place = np.full(numbers.shape[0], -1)
     place[order] = np.arange(len(order))

@@ -58,8 +58,8 @@ def train_on_shared_kernel(
     Each result is what :func:`polytomy.binary.train_binary` returns, but faster: the kernel value
     of two samples is computed once for all problems and folds, the folds of a calibration start
     from the solution of their problem, and scoring held-out samples takes no further kernel
-    values. Machines are trained as LIBSVM trains them and to the same tolerance; with
-    ``gamma="scale"`` each has, as there, the gamma of its own samples.
+    values. Machines are trained as LIBSVM trains them and to the same tolerance;
+    ``gamma="scale"`` is worked out on all rows.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ def train_on_shared_kernel(
     >>> np.sign(training.binaries[1].decisions(X))
     array([-1., -1., -1.,  1.])
     >>> training.notes
-    ['2 binaries are trained on one matrix of 4 rows, 128 bytes.']
+    ['2 binaries are trained on one matrix of 4 rows, 64 bytes.']
     """
     options = TrainingOptions() if options is None else options
     listener = TrainingListener() if listener is None else listener

@@ -17,7 +17,14 @@ from polytomy.routines.banks.reference import KINDS
 from polytomy.routines.runtime.dispatch import prefers_compiled, routine
 from polytomy.svm.kernel_functions import LARGEST_DEGREE, KernelFunction
 
-__all__ = ["UnsuitableError", "as_numbers", "check_compiled", "check_range", "check_suitable"]
+__all__ = [
+    "UnsuitableError",
+    "as_numbers",
+    "check_compiled",
+    "check_range",
+    "check_suitable",
+    "kernel_of",
+]
 
 _LARGEST = float(np.finfo(np.float32).max)
 
@@ -55,6 +62,19 @@ def check_suitable(estimator: Any) -> None:
         raise UnsuitableError(f"its degree is above {LARGEST_DEGREE}")
     if not np.all(weights > 0):
         raise UnsuitableError("class_weight gives a side no weight")
+
+
+def kernel_of(svc: SVC, X: Any) -> KernelFunction:
+    """Return the kernel that a suitable SVC has if its gamma is worked out on the rows of X.
+
+    Examples
+    --------
+    >>> kernel_of(SVC(gamma="auto"), np.eye(4))
+    KernelFunction(kind='rbf', gamma=0.25, degree=0, coef0=0.0)
+    """
+    kernel = KernelFunction.from_parameters(svc, X)
+    assert kernel is not None
+    return kernel
 
 
 def check_compiled() -> None:

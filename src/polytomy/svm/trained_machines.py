@@ -29,13 +29,13 @@ class FoldMachines(NamedTuple):
 
     Attributes
     ----------
-    kernels : the kernel of each machine
+    kernel : KernelFunction
     rows : array of shape (n_samples,), the rows of the data in the problem
     coefficients : array of shape (n_folds, n_samples), zero for a fold with a constant score
     intercepts : array of shape (n_folds,)
     """
 
-    kernels: list[KernelFunction]
+    kernel: KernelFunction
     rows: NDArray[np.intp]
     coefficients: _Floats
     intercepts: _Floats
@@ -44,9 +44,7 @@ class FoldMachines(NamedTuple):
         """Return the machine of one fold, without the samples that are not support vectors."""
         own = self.coefficients[fold]
         support = np.flatnonzero(own)
-        return Machine(
-            self.kernels[fold], self.rows[support], own[support], float(self.intercepts[fold])
-        )
+        return Machine(self.kernel, self.rows[support], own[support], float(self.intercepts[fold]))
 
 
 class MachineData(NamedTuple):

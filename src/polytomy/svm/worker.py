@@ -22,11 +22,10 @@ from polytomy.routines.smo.reference import FEW_SAMPLES, FROM_FIRST_RUN, FROM_ZE
 from polytomy.svm.batch_folds import BatchFolds
 from polytomy.svm.batches import Batch
 from polytomy.svm.coefficient_bounds import coefficient_bounds
-from polytomy.svm.kernel_finder import KernelFinder
 from polytomy.svm.kernel_functions import KernelFunction
 from polytomy.svm.kernel_matrix import Matrix, diagonal_of, entry_form
 from polytomy.svm.memory import CACHE_BYTES
-from polytomy.svm.suitability import UnsuitableError, check_range
+from polytomy.svm.suitability import UnsuitableError, check_range, kernel_of
 from polytomy.svm.trained_machines import FoldMachines, Machine, MachineData
 
 __all__ = ["Task", "Worker"]
@@ -63,7 +62,7 @@ class Worker:
     matrix : Matrix
     place : array of shape (n_rows,)
         The row of the matrix that holds each row of the data; −1 for rows that it leaves out.
-    finder : KernelFinder
+    numbers : the training data as an array or CSR matrix
     options : TrainingOptions
     most_runs : one more than the number of folds that there is memory for
     """
@@ -71,7 +70,7 @@ class Worker:
     X: Any
     matrix: Matrix
     place: NDArray[np.intp]
-    finder: KernelFinder
+    numbers: Any
     options: TrainingOptions
     most_runs: int
     _local: threading.local = field(default_factory=threading.local)
@@ -94,17 +93,17 @@ class Worker:
         n_machines = len(folds.is_kept)
         if n_machines > self.most_runs:
             raise UnsuitableError(f"cv makes {n_machines - 1} folds, more than were expected")
-        if self.matrix.common_kernel is not None:
-            kernels = [self.matrix.common_kernel] * n_machines
-        else:
-            kernels = self.finder.kernels_of(svcs[0], batch.rows, folds.is_kept)
+        kernel = self.matrix.common_kernel
+        if kernel is None:
+            kernel = kernel_of(svcs[0], self.numbers)
+            check_range(kernel, float(self.matrix.squares.max()))
         bounds = coefficient_bounds(svcs, batch.starts, batch.is_positive, folds.is_kept, weight)
-        trained = self._train(svcs, batch, folds, kernels, bounds)
+        trained = self._train(svcs, batch, folds, kernel, bounds)
         scores = trained.values[folds.machine_of(batch), folds.samples]
         ends = np.searchsorted(folds.samples, batch.starts)
         if len(tasks) == 1:
             ends = np.array([0, len(folds.samples)])  # in any order, perhaps several times
-        held_out, machines = self._of_folds(batch, folds, kernels, trained, scores)
+        held_out, machines = self._of_folds(batch, folds, kernel, trained, scores)
         (support,) = trained.coefficients[0].nonzero()
         of_support = np.searchsorted(support, batch.starts)
         found = []
@@ -124,7 +123,7 @@ class Worker:
             found.append(
                 MachineData(
                     Machine(
-                        kernels[0],
+                        kernel,
                         batch.rows[own],
                         trained.coefficients[0, own],
                         float(trained.intercepts[0, k]),
@@ -144,7 +143,7 @@ class Worker:
         svcs: Sequence[SVC],
         batch: Batch,
         folds: BatchFolds,
-        kernels: list[KernelFunction],
+        kernel: KernelFunction,
         bounds: _Floats,
     ) -> _Trained:
         """Train the machines of all problems."""
@@ -156,10 +155,12 @@ class Worker:
             order = np.argsort(place)
         place, bounds = place[order], bounds[:, order]
         signs = np.where(batch.is_positive[order], -1.0, 1.0)
-        parameters, diagonals = self._parameters(kernels, place)
+        runs = np.ones((len(bounds), 1))
+        parameters = runs * kernel.code[1:]
+        diagonals = runs * diagonal_of(self.matrix, kernel, place)
         cache = self._cache(int(batch.sizes.max()))
         train = routine("train_machines", "smo")
-        form = entry_form(self.matrix, kernels[0])
+        form = entry_form(self.matrix, kernel)
         results = []
         for svc, (start, end) in zip(svcs, pairwise(batch.starts.tolist()), strict=True):
             results.append(
@@ -197,7 +198,7 @@ class Worker:
         self,
         batch: Batch,
         folds: BatchFolds,
-        kernels: list[KernelFunction],
+        kernel: KernelFunction,
         trained: _Trained,
         scores: _Floats,
     ) -> tuple[_Floats | None, list[FoldMachines]]:
@@ -221,25 +222,10 @@ class Worker:
         intercepts = np.where(folds.is_trained, trained.intercepts[1:], trained.intercepts[0])
         intercepts = np.where(is_constant, folds.constants, intercepts)
         machines = [
-            FoldMachines(kernels[1:], batch.rows[start:end], own[:, start:end], intercepts[:, k])
+            FoldMachines(kernel, batch.rows[start:end], own[:, start:end], intercepts[:, k])
             for k, (start, end) in enumerate(pairwise(batch.starts.tolist()))
         ]
         return held_out[self.options.folds.scored], machines
-
-    def _parameters(
-        self, kernels: list[KernelFunction], place: NDArray[np.intp]
-    ) -> tuple[_Floats, _Floats]:
-        """Return the parameters and the diagonal of each kernel, as arrays for the routine."""
-        common = self.matrix.common_kernel
-        if common is not None:
-            ones = np.ones((len(kernels), 1))
-            return ones * common.code[1:], ones * diagonal_of(self.matrix, common, place)
-        for each in set(kernels):
-            check_range(each, float(self.matrix.squares.max()))
-        return (
-            np.array([each.code[1:] for each in kernels], dtype=np.float64),
-            np.array([diagonal_of(self.matrix, each, place) for each in kernels]),
-        )
 
     def _weight_of(self, problems: Sequence[BinaryProblem]) -> _Floats | None:
         """Return the weights of the samples of problems, one problem after the other."""

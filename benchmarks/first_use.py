@@ -3,7 +3,8 @@
 Each row is a new process: the interpreter starts, imports polytomy, trains `SVC()` with the default
 options and predicts the probabilities of all samples. "first" has an empty cache of machine code,
 "second" uses what the first one has left there, and "warm" has a cache that `polytomy warm-up` has
-filled. The difference is the largest one between a probability and that of the warm process.
+filled. Seconds are processor time, which other programs hardly change; compiling uses one core. The
+difference is the largest one between a probability and that of the warm process.
 
     python -m benchmarks first-use
 
@@ -17,7 +18,6 @@ import os
 import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 
 import numpy as np
@@ -49,12 +49,17 @@ np.save(sys.argv[2], found)
 
 
 def run(words: list[str], cache: str) -> float:
-    """Return the seconds that a process takes."""
+    """Return the seconds of processor time that a process takes."""
     environment = {**os.environ, "NUMBA_CACHE_DIR": cache}
     environment.pop("POLYTOMY_ROUTINES", None)
-    started = time.perf_counter()
+    before = os.times()
     subprocess.run([sys.executable, *words], env=environment, check=True, capture_output=True)
-    return time.perf_counter() - started
+    after = os.times()
+    return (
+        after.children_user
+        + after.children_system
+        - (before.children_user + before.children_system)
+    )
 
 
 def measure(task: str, cache: str, answers: Path) -> tuple[float, np.ndarray]:

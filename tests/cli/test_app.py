@@ -11,7 +11,7 @@ from polytomy.cli.app import app
 from polytomy.cli.option_names import find_command
 from polytomy.errors import Argument, RoutineWarning, warn_caller
 
-COMMANDS = {info.callback.__name__: info.callback for info in app.registered_commands}
+COMMANDS = {info.name or info.callback.__name__: info.callback for info in app.registered_commands}
 
 
 @pytest.mark.parametrize("line", ["polytomy --version", "python -m polytomy --version"])
@@ -36,7 +36,7 @@ def test_the_example_in_the_help_works(finish, polytomy, here, name):
         assert f"Example: {example}" in shown
         outcome = finish(shell=example)
         lines = outcome.err.splitlines()
-        if "polytomy trials" in example:  # which shows its progress
+        if "trials" in example or "warm-up" in example:  # which show their progress
             lines = [line for line in lines if not re.match(r"\d+/\d+ ", line)]
         assert (outcome.code, lines) == (0, [])
         assert outcome.out

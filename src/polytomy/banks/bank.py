@@ -99,13 +99,10 @@ class Bank:
     def decisions(self, X: Any, n_jobs: int | None = None) -> NDArray[np.float64]:
         """Return the calibrated answers r = P(+1) − P(−1), of shape (n_samples, n_binaries)."""
         scores = self.scores(X, n_jobs)
-        maps: list[Any] = [binary.calibrator for binary in self.binaries]
-        if not maps or not all(isinstance(each, LogisticMap) for each in maps):
+        if self._logistic_maps is None:
             return decisions_from_scores(self.binaries, scores)
         # The usual case: one pass over the scores, in place.
-        slopes = np.array([each.slope_ for each in maps])
-        intercepts = np.array([each.intercept_ for each in maps])
-        routine("answer_logistic", "banks")(scores, slopes, intercepts)
+        routine("answer_logistic", "banks")(scores, *self._logistic_maps)
         return scores
 
     def pair_votes(
@@ -151,6 +148,15 @@ class Bank:
         for group in self._groups:
             efforts[group.columns] = group.efforts
         return efforts
+
+    @cached_property
+    def _logistic_maps(self) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
+        """Slopes and intercepts of all calibrators, or None if some are not logistic maps."""
+        maps: list[Any] = [binary.calibrator for binary in self.binaries]
+        if not maps or not all(isinstance(each, LogisticMap) for each in maps):
+            return None
+        slopes = np.array([each.slope_ for each in maps])
+        return slopes, np.array([each.intercept_ for each in maps])
 
     @cached_property
     def _alone(self) -> dict[int, Bank]:

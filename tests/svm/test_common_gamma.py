@@ -60,7 +60,6 @@ def test_an_estimator_that_occurs_twice_stays_one_object(blobs):
         LogisticRegression(),
         "a name",
     ],
-    ids=str,
 )
 def test_other_estimators_are_left_as_they_are(estimator, blobs):
     (fixed,) = fix_gamma([estimator], blobs[0])

@@ -8,17 +8,19 @@ from polytomy.codes.standard import (
     MAX_EXHAUSTIVE_CLASSES,
     adjacent,
     chain,
+    direct,
     exhaustive,
     one_vs_one,
     one_vs_rest,
 )
-from polytomy.codes.structure import AdjacentOrder, Equiangular, TreeShape
+from polytomy.codes.structure import NO_CHILD, AdjacentOrder, Equiangular, TreeShape
 from polytomy.inputs.numbers import as_count
 from polytomy.inputs.random_states import RandomState, as_generator
 
 __all__ = [
     "MAX_ENTRIES",
     "MAX_EXHAUSTIVE_CLASSES",
+    "NO_CHILD",
     "AdjacentOrder",
     "CodingMatrix",
     "Equiangular",
@@ -28,6 +30,7 @@ __all__ = [
     "as_count",
     "as_generator",
     "chain",
+    "direct",
     "exhaustive",
     "find_problems",
     "hadamard",

@@ -1,8 +1,8 @@
 """Least squares: the probabilities that fit the answers best.
 
 For a code A and decisions r, this is the p on the simplex that minimises
-Σ_i (Σ_j a_ij p_j − r_i Σ_j |a_ij| p_j)²; if there are several minima, the one of least norm. The
-structure of the code picks the algorithm, but the answer does not depend on it: the reference
+Σ_i w_i (Σ_j a_ij p_j − r_i Σ_j |a_ij| p_j)²; if there are several minima, the one of least norm. The
+weights w_i are one, and one half for the rows of a partition with more than two sides. The structure of the code picks the algorithm, but the answer does not depend on it: the reference
 routines prove that the minimum which a special algorithm finds is the only one. Samples for which
 it may not be the only one go to the active set, which finds the shortest.
 """
@@ -20,6 +20,7 @@ from polytomy.errors import Argument, ArgumentError
 from polytomy.inputs.suggestions import did_you_mean
 from polytomy.routines.runtime.dispatch import routine
 from polytomy.solvers.decisions import check_decisions
+from polytomy.solvers.products import multiply_down_tree
 from polytomy.solvers.structures import (
     ADJACENT,
     ANY_CODE,
@@ -42,7 +43,7 @@ def solve_least_squares(
     Parameters
     ----------
     code : CodingMatrix
-    decisions : array of shape (n_samples, n_partitions), in [-1, 1]; NaN means no answer
+    decisions : array of shape (n_samples, n_rows), in [-1, 1]; NaN means no answer
     algorithm : str, optional
         One of `algorithms_for(code)`, to use instead of the first one.
 
@@ -66,7 +67,7 @@ def solve_least_squares(
         if algorithm is None
         else _find_algorithm(algorithm, code)
     )
-    answers = check_decisions(decisions, code.n_partitions)
+    answers = check_decisions(decisions, code.n_partitions, code.rows_per_partition)
     if code.n_classes == 1:
         return np.ones((len(answers), 1))
     if chosen.takes_gaps or not np.isnan(answers.sum()):
@@ -112,7 +113,7 @@ def _find_algorithm(name: str, code: CodingMatrix) -> Algorithm:
 
 def _multiply(code: CodingMatrix, answers: Floats) -> Floats:
     assert code.tree is not None
-    return _run("multiply_down_tree", answers, *code.tree)
+    return multiply_down_tree(code.tree, code.rows_per_partition, answers)
 
 
 def _regress(code: CodingMatrix, answers: Floats) -> Floats:
@@ -132,11 +133,16 @@ def _couple(code: CodingMatrix, answers: Floats) -> Floats:
 
 
 def _solve_by_active_set(code: CodingMatrix, answers: Floats) -> Floats:
-    rows, classes = np.nonzero(code.matrix)
-    starts = np.searchsorted(rows, np.arange(code.n_partitions + 1))
-    signs = code.matrix[rows, classes].astype(np.float64)
+    matrix = code.matrix
+    if not code.is_binary:
+        # The routine does not weight rows. Those of weight one occur twice, the others once.
+        counts = (2 * code.row_weights).astype(np.intp)
+        matrix, answers = np.repeat(matrix, counts, axis=0), np.repeat(answers, counts, axis=1)
+    rows, classes = np.nonzero(matrix)
+    starts = np.searchsorted(rows, np.arange(len(matrix) + 1))
+    signs = matrix[rows, classes].astype(np.float64)
     # If the code has no zeros, |Ap − r|² has the same quadratic part for every sample.
-    dense = code.matrix.astype(np.float64) if code.is_strict else np.empty((0, 0))
+    dense = matrix.astype(np.float64) if code.is_strict else np.empty((0, 0))
     gram = dense.T @ dense
     return _run("minimise_on_simplex", answers, starts, classes, signs, gram, code.n_classes)
 

@@ -90,9 +90,9 @@ def _solve_sample(
 ) -> None:
     shares = np.zeros((len(r), 2))
     for row in range(len(r)):
-        if not np.isnan(r[row]) and weights[row] > 0:
-            shares[row, 0] = weights[row] * ((1 - r[row]) / 2)
-            shares[row, 1] = weights[row] * ((1 + r[row]) / 2)
+        if not np.isnan(r[row]):
+            shares[row, 0] = weights[row, 0] * ((1 - r[row]) / 2)
+            shares[row, 1] = weights[row, 1] * ((1 + r[row]) / 2)
     answers = _Answers(members, bounds, shares, np.empty(shares.shape))
     p[:] = _lowest_minimum(answers, len(p), is_convex)
 

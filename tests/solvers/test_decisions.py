@@ -129,5 +129,5 @@ def test_the_sides_of_a_partition_have_probabilities_that_sum_to_one():
 
 
 def test_a_partition_of_many_sides_has_a_column_for_each():
-    with pytest.raises(ArgumentError, match="has 2 columns, but the code has 4 rows. Give one col"):
+    with pytest.raises(ArgumentError, match=r"has 2 columns, but the code has 4 rows\. Give one"):
         check_decisions([[0, 0]], 2, np.array([1, 3]))

@@ -82,9 +82,11 @@ class AnsweringMixin:
     def decisions(self, X: Any) -> NDArray[np.float64]:
         """Return the answers of the binaries, P(+1) − P(−1), in the order of the partitions.
 
+        A partition with more than two sides has a column for each side, 2 P(side) − 1.
+
         Returns
         -------
-        array of shape (n_samples, n_partitions), in [−1, 1]
+        array of shape (n_samples, n_rows), in [−1, 1]
         """
         return self._fitted().decisions(check_features(self, X), self.n_jobs)
 
@@ -135,7 +137,7 @@ class AnsweringMixin:
     @property
     def estimators_(self) -> list[Any]:
         """The fitted two-class estimators, in the order of the partitions."""
-        return [each.estimator for each in self._attribute("estimators_").partition_binaries]
+        return [each.fitted_estimator for each in self._attribute("estimators_").partition_binaries]
 
     @property
     def n_classes_(self) -> int:

@@ -52,6 +52,13 @@ class Partition:
         return max(2, self.n_rows)
 
     @property
+    def row_names(self) -> list[str]:
+        """Name of each row: that of the partition, with the number of the side if it has more."""
+        if self.n_rows == 1:
+            return [str(self.binary)]
+        return [f"{self.binary}/{side}" for side in range(self.n_rows)]
+
+    @property
     def sides(self) -> tuple[tuple[int, ...], ...]:
         """Positions in `scheme.classes` of the classes on each side."""
         if self.n_rows == 1:

@@ -88,8 +88,8 @@ def _normalise_sides(
             raise ArgumentError(
                 Argument("decisions"),
                 f" of partition {partition} must be 2 q - 1, with probabilities q of its {n_sides} "
-                f"sides that sum to one; sample {sample} has {answers}. NaN in all of these columns "
-                "means no answer.",
+                f"sides that sum to one; sample {sample} has {answers}. NaN in all of these "
+                "columns means no answer.",
             )
         is_off = np.abs(totals - 1.0) > _NO_ROUNDING * n_sides
         values[is_off, columns] = 2.0 * chances[is_off] / totals[is_off, np.newaxis] - 1.0

@@ -1,8 +1,9 @@
 """Least squares: the probabilities that fit the answers best.
 
 For a code A and decisions r, this is the p on the simplex that minimises
-Σ_i w_i (Σ_j a_ij p_j − r_i Σ_j |a_ij| p_j)²; if there are several minima, the one of least norm. The
-weights w_i are one, and one half for the rows of a partition with more than two sides. The structure of the code picks the algorithm, but the answer does not depend on it: the reference
+Σ_i w_i (Σ_j a_ij p_j − r_i Σ_j |a_ij| p_j)²; if there are several minima, the one of least norm.
+The weights w_i are one, or one half for the rows of a partition with more than two sides. The
+structure of the code picks the algorithm, but the answer does not depend on it: the reference
 routines prove that the minimum which a special algorithm finds is the only one. Samples for which
 it may not be the only one go to the active set, which finds the shortest.
 """

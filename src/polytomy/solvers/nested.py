@@ -2,8 +2,8 @@
 
 The nodes of a scheme are visited as a list in preorder, without recursion, so depth has no limit.
 Two shortcuts keep large schemes fast: connected nodes of one partition, with each branch on its own
-side, form one tree, which one routine multiplies out; other nodes with equal codes are solved in one
-batch.
+side, form one tree, which one routine multiplies out; other nodes with equal codes are solved in
+one batch.
 """
 
 from __future__ import annotations

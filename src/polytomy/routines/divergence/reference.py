@@ -8,8 +8,8 @@ Up to a constant, the divergence is
     L(p) = − Σ_i [ w_i⁺ m_i⁺ log(P_i/T_i) + w_i⁻ m_i⁻ log(N_i/T_i) ],     m_i^± = (1 ± r_i)/2,
 
 which does not change when p is multiplied by a number. Its gradient is c − g, with the *pull*
-g_j = Σ w m^±/(mass of j's side) and the *cost* c_j = Σ (w⁺m⁺ + w⁻m⁻)/T, both sums over the rows that
-contain class j. Two kinds of step alternate:
+g_j = Σ w m^±/(mass of j's side) and the *cost* c_j = Σ (w⁺m⁺ + w⁻m⁻)/T, both sums over the rows
+that contain class j. Two kinds of step alternate:
 
 - p_j ← p_j g_j / c_j, the majorise-minimise step of Huang, Weng and Lin (2006). It never increases
   L, and it finds the right scale of probabilities that are far below one;

@@ -2,6 +2,7 @@
 
 from polytomy.codes.checks import MAX_ENTRIES, find_problems
 from polytomy.codes.coding_matrix import CodingMatrix
+from polytomy.codes.n_ary import n_ary
 from polytomy.codes.orthogonal import hadamard, hadamard_order, orthogonal
 from polytomy.codes.random_codes import random_strict, random_ternary
 from polytomy.codes.standard import (
@@ -35,6 +36,7 @@ __all__ = [
     "find_problems",
     "hadamard",
     "hadamard_order",
+    "n_ary",
     "one_vs_one",
     "one_vs_rest",
     "orthogonal",

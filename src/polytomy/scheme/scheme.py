@@ -17,6 +17,7 @@ from polytomy.scheme.drawing import draw_matrix, draw_tree
 from polytomy.scheme.flatten import flatten_layout, unfold_layout
 from polytomy.scheme.labels import Label, normalize_labels
 from polytomy.scheme.layout import BinaryName, ClassRef, Layout, Node, NodeRef
+from polytomy.scheme.naming import own_base
 from polytomy.scheme.writing import layout_to_syntax
 
 __all__ = ["Partition", "Scheme"]
@@ -195,6 +196,15 @@ class Scheme:
     def is_binary(self) -> bool:
         """Whether every partition has two sides."""
         return all(node.code.is_binary for node in self.nodes)
+
+    @cached_property
+    def node_names(self) -> tuple[str, ...]:
+        """Name of each node: that of its only model, the base of its names, or its number."""
+        names = []
+        for position, node in enumerate(self.nodes):
+            own = own_base(node.binaries, "")
+            names.append(own or f"node {position}")
+        return tuple(names)
 
     @property
     def is_flat(self) -> bool:

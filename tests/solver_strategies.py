@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from polytomy.codes import CodingMatrix
 from polytomy.errors import CodeError
+from strategies import sided_codes
 
 FloatArray = NDArray[np.float64]
 
@@ -141,3 +142,30 @@ def assert_on_simplex(p: FloatArray, n_classes: int) -> None:
     assert np.isfinite(p).all()
     assert (p >= 0).all()
     np.testing.assert_allclose(p.sum(axis=1), 1.0, rtol=0, atol=1e-12)
+
+
+def sided(max_classes: int = 6) -> st.SearchStrategy[CodingMatrix]:
+    """Codes whose partitions have two sides or more, and that determine the probabilities."""
+    return st.integers(2, max_classes).flatmap(sided_codes).filter(lambda code: code.is_determined)
+
+
+@st.composite
+def side_chances(draw: st.DrawFn, code: CodingMatrix, n_samples: int = 3) -> list[FloatArray]:
+    """A probability for each side of each partition: arrays of shape (n_samples, n_sides)."""
+    generator = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    spread = draw(st.sampled_from([0.1, 1.0, 10.0]))
+    return [generator.dirichlet([spread] * n, n_samples) for n in code.n_sides.tolist()]
+
+
+def chances_to_decisions(code: CodingMatrix, chances: list[FloatArray]) -> FloatArray:
+    """The columns of decisions: one for a partition of one row, else one for each side."""
+    columns = [
+        q[:, 1:] - q[:, :1] if n_rows == 1 else 2.0 * q - 1.0
+        for q, n_rows in zip(chances, code.rows_per_partition.tolist(), strict=True)
+    ]
+    return np.hstack(columns)
+
+
+def side_masses(sides: NDArray[np.intp], p: FloatArray) -> FloatArray:
+    """The mass of each side of one partition."""
+    return np.array([p[sides == side].sum() for side in range(sides.max() + 1)])

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from hypothesis import strategies as st
 
-from polytomy.codes import CodingMatrix
+from polytomy.codes import CodingMatrix, direct
 from polytomy.scheme import BinaryName, ClassRef, Node, NodeRef, Scheme
 
 NAME_CHARACTERS = "abcXYZ_.-+019/é漢@\\"
@@ -32,6 +32,22 @@ labels = st.one_of(
 
 
 @st.composite
+def sided_codes(draw: st.DrawFn, n_classes: int, max_sides: int = 4) -> CodingMatrix:
+    """Codes whose partitions have two sides or more: none is degenerate."""
+    cuts = [[0] * cut + [1] * (n_classes - cut) for cut in range(1, n_classes)]
+    row = st.lists(st.integers(-1, max_sides - 1), min_size=n_classes, max_size=n_classes)
+    drawn = draw(st.lists(row.filter(lambda r: len({*r} - {-1}) > 1), max_size=4))
+    partitions = draw(st.permutations(cuts + drawn))
+    # The sides of a partition count from 0, in any order.
+    numbered = []
+    for sides in partitions:
+        used = draw(st.permutations(sorted({*sides} - {-1})))
+        numbered.append([-1 if side < 0 else used.index(side) for side in sides])
+    order = draw(st.permutations(range(n_classes)))
+    return CodingMatrix.from_sides(np.array(numbered)[:, list(order)])
+
+
+@st.composite
 def coding_matrices(draw: st.DrawFn, n_classes: int) -> CodingMatrix:
     """Codes of any kind over so many classes: none is degenerate."""
     # The cuts of an order tell all classes apart; what is drawn on top may be anything.
@@ -50,7 +66,7 @@ class _Growth:
 
 
 @st.composite
-def schemes(draw: st.DrawFn, max_classes: int = 12) -> Scheme:
+def schemes(draw: st.DrawFn, max_classes: int = 12, max_sides: int = 2) -> Scheme:
     """Schemes of every shape: single classes, trees, codes and mixtures."""
     growth = _Growth()
     nodes: list[Node] = []
@@ -64,6 +80,9 @@ def schemes(draw: st.DrawFn, max_classes: int = 12) -> Scheme:
         n_branches = draw(st.integers(2, 4))
         if n_branches == 2 and draw(st.booleans()):
             code = CodingMatrix([[-1, 1]])
+        elif max_sides > 2 and draw(st.booleans()):
+            is_one_model = draw(st.booleans())
+            code = direct(n_branches) if is_one_model else draw(sided_codes(n_branches, max_sides))
         else:
             code = draw(coding_matrices(n_branches))
         nodes.append(Node((), code, ()))
@@ -82,6 +101,7 @@ def schemes(draw: st.DrawFn, max_classes: int = 12) -> Scheme:
 # Pieces of grammar in an order that is often nearly right.
 fragments = st.sampled_from(
     ["{", "}", "{", "}", ";", "/", "0", "1", "2", "a", "b", "m", '"', '""', '"."', '"svc C=1"', "@",
-     "@one-vs-one", "@adjacent", "#", "\n", " ", "0/1;", "m 0 / 1;", "{a b}", "m {a b}", "\\", "-1"]
+     "@one-vs-one", "@adjacent", "#", "\n", " ", "0/1;", "m 0 / 1;", "m 0/1/2;", "K", '"-k 3"',
+     "{a b}", "{a b c}", "m {a b}", "\\", "-1"]
 )  # fmt: skip
 near_texts = st.lists(fragments, max_size=25).map(" ".join)

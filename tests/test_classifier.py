@@ -687,3 +687,65 @@ def test_weights_of_classes_belong_outside(levels):
         with pytest.raises(ArgumentError, match="set class_weight of PolytomyClassifier instead"):
             PolytomyClassifier(LinearSVC(), models={"one-vs-one-00": inner}).fit(X, y)
     assert PolytomyClassifier(SVC(), class_weight=weights).fit(X, y).score(X, y) > 0.5
+
+
+@pytest.mark.parametrize("estimator", [LogisticRegression(), KNeighborsClassifier()])
+def test_one_direct_model_is_the_estimator_itself(estimator, blobs):
+    X, y = blobs
+    classifier = PolytomyClassifier(
+        estimator, "@direct {wheat corn oak pine}", final_calibration=None
+    ).fit(X, y)
+    expected = estimator.fit(X, y).predict_proba(X)
+    np.testing.assert_allclose(classifier.predict_proba(X), expected, atol=1e-14)
+    assert classifier.estimators_[0].n_features_in_ == 2
+
+
+def test_a_hierarchy_multiplies_models_that_were_fitted_by_hand(blobs):
+    X, y = blobs
+    text = "plant {corn trees {oak pine} wheat}"
+    classifier = PolytomyClassifier(LogisticRegression(), text, final_calibration=None).fit(X, y)
+    top = LogisticRegression().fit(X, np.where(np.isin(y, ["oak", "pine"]), "tree", y))
+    is_tree = np.isin(y, ["oak", "pine"])
+    below = LogisticRegression().fit(X[is_tree], y[is_tree]).predict_proba(X)
+    corn, tree, wheat = top.predict_proba(X).T
+    expected = np.column_stack([corn, tree * below[:, 0], tree * below[:, 1], wheat])
+    np.testing.assert_allclose(classifier.predict_proba(X), expected, atol=1e-5)
+
+
+@pytest.mark.parametrize("estimator", [SVC(), LinearSVC(), GaussianNB(), DecisionTreeClassifier()])
+@pytest.mark.parametrize("scheme", [
+    "@direct {corn oak pine wheat}",
+    "m 0 / 1 / 2 3; n 0 1 / 2 / 3; {corn oak pine wheat}",
+    "@one-vs-one {m {corn oak pine} wheat}",
+])  # fmt: skip
+def test_wide_partitions_give_probabilities_with_any_estimator(scheme, estimator, blobs):
+    X, y = blobs
+    classifier = PolytomyClassifier(estimator, scheme, random_state=0).fit(X, y)
+    proba = classifier.predict_proba(X)
+    np.testing.assert_allclose(proba.sum(axis=1), 1.0)
+    np.testing.assert_array_equal(classifier.predict(X), classifier.classes_[proba.argmax(axis=1)])
+    assert classifier.score(X, y) > 0.5
+    assert classifier.out_of_fold_score_["accuracy"] > 0.4
+
+
+def test_fitted_models_answer_for_wide_partitions(blobs):
+    X, y = blobs
+    model = LogisticRegression().fit(X, y)
+    text = "m {wheat pine oak corn}"
+    classifier = PolytomyClassifier(SVC(), text, models={"m": model}).fit(X, y)
+    np.testing.assert_allclose(classifier.predict_proba(X), model.predict_proba(X), atol=1e-14)
+    with pytest.raises(
+        pt.SchemeError, match='Model "m" has the classes corn oak pine wheat, which'
+    ):
+        PolytomyClassifier(SVC(), "m {a {corn oak} pine wheat}", models={"m": model}).fit(X, y)
+
+
+def test_a_side_whose_classes_have_no_samples_gets_no_probability(blobs):
+    X, y = blobs
+    text = "@direct {corn oak pine wheat elm}"
+    with pytest.warns(ControlWarning, match="'elm' of the scheme has no samples"):
+        classifier = PolytomyClassifier(LogisticRegression(), text, final_calibration=None).fit(
+            X, y
+        )
+    expected = LogisticRegression().fit(X, y).predict_proba(X)
+    np.testing.assert_allclose(classifier.predict_proba(X), expected, atol=1e-14)

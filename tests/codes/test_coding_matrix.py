@@ -6,8 +6,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from polytomy.codes import CodingMatrix, adjacent, exhaustive, one_vs_one, one_vs_rest, orthogonal
+from polytomy.codes import (
+    CodingMatrix,
+    adjacent,
+    direct,
+    exhaustive,
+    one_vs_one,
+    one_vs_rest,
+    orthogonal,
+)
 from polytomy.codes.rank import find_undetermined, matrix_rank
+from polytomy.errors import CodeError
 from strategies import coding_matrices
 
 codes = st.integers(2, 6).flatmap(coding_matrices)
@@ -174,3 +183,27 @@ def test_row_lists_hold_the_entries_that_are_not_zero():
     starts, classes, signs = CodingMatrix([[1, 0, -1], [-1, 1, 0]]).row_lists
     assert (starts.tolist(), classes.tolist()) == ([0, 2, 4], [0, 2, 0, 1])
     assert signs.tolist() == [1.0, -1.0, -1.0, 1.0]
+
+
+def test_rows_of_one_partition_are_one_side_against_the_others():
+    with pytest.raises(CodeError, match="rows 1 to 3 are not the sides of one partition"):
+        CodingMatrix([[-1, 1, 0], [1, -1, -1], [-1, 1, -1], [-1, 1, 1]], [1, 3])
+
+
+@pytest.mark.parametrize("counts", [[1, 1], [4], [3, 0], [1.5, 1.5], [[3]]])
+def test_counts_of_rows_add_up_to_the_rows(counts):
+    words = "rows_per_partition must be positive whole numbers that sum to the 3 rows"
+    with pytest.raises(CodeError, match=words):
+        CodingMatrix([[1, -1, -1], [-1, 1, -1], [-1, -1, 1]], counts)
+
+
+def test_a_code_of_sides_differs_from_the_same_rows_as_partitions():
+    sided, plain = direct(3), CodingMatrix(direct(3).matrix)
+    assert sided != plain
+    assert (sided.n_partitions, sided.n_rows, plain.n_partitions) == (1, 3, 3)
+    assert not sided.is_one_vs_rest
+    assert plain.is_one_vs_rest
+    assert sided.is_tree
+    assert sided.row_weights.tolist() == [0.5, 0.5, 0.5]
+    assert not sided.rows_per_partition.flags.writeable
+    assert copy.deepcopy(sided) == pickle.loads(pickle.dumps(sided)) == sided

@@ -66,3 +66,18 @@ def test_positions_of_a_scheme_translate_to_class_indices_without_absent_classes
     translate = ClassTranslation(np.array([2, 0]), 4)
     assert translate([0, 1, 2, 3]) == (1, 0)
     assert translate([3]) == ()
+
+
+def test_sides_of_another_scheme_may_be_in_any_order():
+    trained = plan_training([parse("m 0 / 1 / 2; n 1 / 2; {a b c}")], CLASSES, SVC()).dichotomies
+    again = arrange_trained(parse("k 2 / 0 / 1; l 2 / 1; {a b c}"), CLASSES, trained)
+    assert again.columns.tolist() == [2, 0, 1, 3]
+    assert again.signs.tolist() == [1, 1, 1, -1]
+
+
+def test_a_side_of_a_wide_partition_does_not_answer_for_a_binary_one():
+    trained = plan_training([parse("m {a b c}")], CLASSES, SVC()).dichotomies
+    with pytest.raises(SchemeError, match="no binary was trained for <Partition x: a / b c>"):
+        arrange_trained(parse("x {a y {b c}}"), CLASSES, trained)
+    with pytest.raises(SchemeError, match="no binary was trained for <Partition m: a / b / c / d>"):
+        arrange_trained(parse("m {a b c d}"), np.array(["a", "b", "c", "d"]), trained)

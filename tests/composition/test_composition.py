@@ -239,3 +239,35 @@ def test_a_precomputed_kernel_has_the_rows_of_each_partition(noise):
     for rows, pair in zip(classifier.pairwise_indices_, pairs, strict=True):
         assert rows.tolist() == np.flatnonzero(np.isin(y, pair)).tolist()
     assert fit(noise).pairwise_indices_ is None
+
+
+WIDE = "m 0 1 / 2 / 3; n 0 / 1 / 2 / 3; o 0 / 1; {0 1 2 3}"
+
+
+def test_wide_partitions_have_a_decision_for_each_side(noise):
+    classifier = fit(noise, WIDE, estimator=LogisticRegression())
+    decisions = classifier.decisions(noise[0])
+    assert decisions.shape == (240, 3 + 4 + 1)
+    np.testing.assert_allclose((1 + decisions[:, :3]).sum(axis=1), 2.0)
+    assert len(classifier.estimators_) == 3
+    np.testing.assert_allclose(
+        classifier.estimators_[1].predict_proba(noise[0]), (1 + decisions[:, 3:7]) / 2
+    )
+
+
+def test_a_composition_of_wide_partitions_can_be_restricted(noise):
+    composition = fit(noise, WIDE, estimator=LogisticRegression()).composition_
+    part = composition.restricted_to([2, 1])
+    assert str(part.scheme) == "o 0 / 1;\nn 0 / 1 / 2 / 3;\n{0 1 2 3}"
+    np.testing.assert_array_equal(
+        part.decisions(noise[0]), composition.decisions(noise[0])[:, [7, 3, 4, 5, 6]]
+    )
+    assert part.final is not None
+
+
+def test_a_greedy_walk_follows_the_most_probable_side(noise):
+    tree = fit(noise, "m {0 n {1 2 3}}", "greedy", LogisticRegression())
+    first, second = tree.estimators_
+    takes_first = first.predict(noise[0]) == 0
+    expected = np.where(takes_first, 0, 1 + second.predict(noise[0]))
+    np.testing.assert_array_equal(tree.predict(noise[0]), expected)

@@ -15,6 +15,7 @@ from polytomy.binary import FitArguments, TrainingListener, TrainingOptions
 from polytomy.composition import fit_binaries, plan_training, update_binaries
 from polytomy.designs import one_vs_one, one_vs_rest
 from polytomy.errors import ArgumentError, CalibrationWarning
+from polytomy.scheme import parse
 
 
 @pytest.fixture(scope="module")
@@ -175,3 +176,25 @@ def test_given_seeds_take_the_place_of_those_of_the_random_state(iris):
         np.testing.assert_array_equal(one, other)
     own = [binary.scores(X) for binary in fit_binaries(pairs, X, y, 3, options).binaries]
     assert not any(np.array_equal(*both) for both in zip(own, answers[:3], strict=True))
+
+
+def test_wide_partitions_are_trained_once_whatever_the_number_of_jobs(blobs):
+    X, y = blobs
+    scheme = parse("m 0 / 1 / 2 3; n 0 / 1 / 2 / 3; {corn oak pine wheat}")
+    heard = Recorder()
+    plan = plan_training([scheme], np.unique(y), SVC())
+    indices = np.unique(y, return_inverse=True)[1]
+    trained = fit_binaries(plan.dichotomies, X, indices, 4, TrainingOptions(random_state=0), heard)
+    assert heard.partitions == ["m/0", "m/1", "m/2", "n/0", "n/1", "n/2", "n/3"]
+    assert len({id(binary.estimator) for binary in trained.binaries}) == 2
+    parallel = fit_binaries(
+        plan.dichotomies, X, indices, 4, TrainingOptions(random_state=0, n_jobs=2)
+    )
+    for first, second in zip(trained.binaries, parallel.binaries, strict=True):
+        np.testing.assert_array_equal(first.decisions(X), second.decisions(X))
+
+
+def test_batches_are_for_binary_partitions(iris):
+    classifier = PolytomyClassifier(SGDClassifier(), "m {0 1 2}")
+    with pytest.raises(ArgumentError, match='binary partitions only; "m" has 3 sides'):
+        classifier.partial_fit(*iris, classes=[0, 1, 2])

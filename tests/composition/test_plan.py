@@ -60,3 +60,24 @@ def test_the_plan_of_one_scheme_has_its_own_dichotomies_in_the_order_of_its_part
     alone = plan.only(1)
     assert [sides(each) for each in alone.dichotomies] == [((1,), (2,)), ((0,), (2,)), ((0,), (1,))]
     assert alone.arrangements[0][0].columns.tolist() == [0, 1, 2]
+
+
+def test_each_side_of_a_wide_partition_has_a_dichotomy_against_the_others():
+    plan = plan_training([parse("m {a b c}")], CLASSES, SVC())
+    assert [each.positive for each in plan.dichotomies] == [(0,), (1,), (2,)]
+    assert [each.negative for each in plan.dichotomies] == [(1, 2), (0, 2), (0, 1)]
+    assert [each.side for each in plan.dichotomies] == [0, 1, 2]
+    (whole,) = {each.whole for each in plan.dichotomies}
+    assert whole.sides == ((0,), (1,), (2,))
+
+
+def test_the_order_of_sides_does_not_make_another_model():
+    plan = plan_training([parse("m {a b c}"), parse("n {c a b}")], CLASSES, SVC())
+    assert len(plan.dichotomies) == 3
+    (_,), (second,) = plan.arrangements
+    assert second.columns.tolist() == [2, 0, 1]
+
+
+def test_one_side_of_three_is_not_one_class_against_the_rest():
+    plan = plan_training([parse("@direct {a b c}"), parse("@one-vs-rest {a b c}")], CLASSES, SVC())
+    assert len(plan.dichotomies) == 6

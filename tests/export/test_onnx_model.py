@@ -253,3 +253,10 @@ def test_labels_that_onnx_cannot_hold_are_refused(fitted):
         f"the label {labels.max()} cannot be exported. Fit with labels that are text, or integers "
         "below 2**63."
     )
+
+
+def test_models_of_more_than_two_sides_are_refused():
+    X, y, _ = made_data(3)
+    classifier = pt.PolytomyClassifier(LogisticRegression(), "m {0 1 2}").fit(X, y)
+    with pytest.raises(ArgumentError, match='model of partition "m" has 3 sides and cannot be exp'):
+        to_onnx(classifier)

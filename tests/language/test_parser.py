@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 
 from polytomy.errors import ControlError
 from polytomy.language import MAX_CHARACTERS, Source, parse_text, print_branch
-from polytomy.language.nodes import Coded, Designed, Leaf, TwoWay
+from polytomy.language.nodes import Coded, Designed, Leaf, OneModel
 from strategies import near_texts
 
 
@@ -30,13 +30,26 @@ def test_a_single_class_is_a_text():
 
 def test_words_before_a_partition_are_classes_and_its_binary():
     branch = parsed("top {a 3 m 0 1 / 2; n 0/1 2; {x y z}}")
-    assert isinstance(branch, TwoWay)
+    assert isinstance(branch, OneModel)
     assert labels(branch.branches[:2]) == ["a", "3"]
     coded = branch.branches[2]
     assert isinstance(coded, Coded)
     assert [p.binary.text for p in coded.partitions] == ["m", "n"]
-    assert [(p.negative, p.positive) for p in coded.partitions] == [((0, 1), (2,)), ((0,), (1, 2))]
+    assert [p.sides for p in coded.partitions] == [((0, 1), (2,)), ((0,), (1, 2))]
     assert labels(coded.branches) == ["x", "y", "z"]
+
+
+def test_a_partition_may_have_more_than_two_sides():
+    coded = parsed("m 0 1/2/3 4; {a b c d e}")
+    assert coded.partitions[0].sides == ((0, 1), (2,), (3, 4))
+
+
+def test_a_code_letter_stands_between_options_and_braces():
+    model = parsed('"-k 5" K {a b c}')
+    assert (model.binary.text, model.code_letter.text) == ("-k 5", "K")
+    outer = parsed('m {"corn" K {a b}}')
+    assert labels(outer.branches[:1]) == ["corn"]
+    assert (outer.branches[1].binary.text, outer.branches[1].code_letter) == ("K", None)
 
 
 def test_words_before_a_brace_are_classes_and_its_binary():
@@ -76,9 +89,12 @@ def test_a_quoted_number_can_be_a_binary():
         ("m {}", 1, 3, "these braces are empty"),
         ("m {a n {}}", 1, 8, "these braces are empty"),
         ("7 {a b}", 1, 1, "7 cannot name a binary, because it is a number"),
-        ("m 0 1; {a b}", 1, 1, "a partition needs '/' between its two sides"),
+        ("m 0 1; {a b}", 1, 1, "a partition needs '/' between its sides"),
         ("; {a b}", 1, 1, "there is no partition before ';'; remove it"),
-        ("m 0 / 1 / 2; {a b c}", 1, 9, "a partition has only one '/'"),
+        ("m 0 / 1 / ; {a b c}", 1, 11, "side 3 of 3 is empty"),
+        ("m 0 // 2; {a b c}", 1, 6, "side 2 of 3 is empty"),
+        ("m / 0 / 2; {a b c}", 1, 3, "side 1 of 3 is empty"),
+        ("m 0 / 1 / x; {a b c}", 1, 11, "expected the index of a branch, counted from 0; got x"),
         ("0 / 1; {a b}", 1, 1, "a partition starts with the name of its binary"),
         ("/ 1; {a b}", 1, 1, "a partition starts with the name of its binary"),
         ("m / 1; {a b}", 1, 3, "the left side of '/' is empty"),

@@ -7,7 +7,7 @@ from polytomy.language.printer import print_word
 from strategies import schemes
 
 
-@given(schemes())
+@given(schemes(max_sides=4))
 def test_printing_the_syntax_tree_of_a_printed_text_changes_nothing(scheme):
     text = str(scheme)
     assert print_branch(parse_text(Source(text))) == text

@@ -43,3 +43,9 @@ def test_a_single_class_is_an_error():
 
 def test_without_matplotlib_the_error_names_the_extra(monkeypatch):
     check_needs_matplotlib(monkeypatch, lambda: plots.code([[-1, 1]]))
+
+
+def test_a_wide_partition_has_a_row_for_each_side():
+    axes = plots.code(parse("m {a n {b c d}}"))
+    names = [tick.get_text() for tick in axes.get_yticklabels()]
+    assert names == ["m", "n/0", "n/1", "n/2"]

@@ -9,17 +9,17 @@ from polytomy.scheme.layout import TWO_WAY
 from strategies import schemes
 
 
-@given(schemes())
+@given(schemes(max_sides=4))
 def test_a_drawing_has_a_line_for_every_node_and_class(scheme):
     lines = scheme.draw().split("\n")
     assert len(lines) == len(scheme.nodes) + len(scheme.classes)
     assert all(line.isprintable() for line in lines)
 
 
-@given(schemes())
-def test_a_matrix_has_a_line_for_every_class_and_partition(scheme):
+@given(schemes(max_sides=4))
+def test_a_matrix_has_a_line_for_every_class_and_row(scheme):
     lines = scheme.draw(matrix=True).split("\n")
-    assert len(lines) == len(scheme.classes) + scheme.n_partitions
+    assert len(lines) == len(scheme.classes) + scheme.n_rows
     assert all(line.isprintable() for line in lines)
     if scheme.nodes:
         signs = [line[-2 * len(scheme.classes) + 1 :] for line in lines[len(scheme.classes) :]]
@@ -36,6 +36,17 @@ def test_words_are_drawn_as_they_are_written():
         '    ├── "7"',
         "    └── 7",
     ]
+
+
+def test_a_partition_of_three_sides_has_three_lines():
+    scheme = parse("m 0 / 1 2 / 3; n 1 / 2; {a b c d}")
+    assert scheme.draw(matrix=True).split("\n")[4:] == [
+        "m/0 + - - -",
+        "m/1 - + + -",
+        "m/2 - - - +",
+        "n   . - + .",
+    ]
+    assert parse("m {a n {b c d}}").draw().split("\n")[:3] == ["m", "├── a", "└── n"]
 
 
 def test_control_characters_are_replaced():
@@ -71,5 +82,5 @@ def test_a_drawing_of_many_branches_is_cut():
 
 def test_a_large_matrix_is_cut_in_both_directions():
     lines = designs.one_vs_one(600).draw(matrix=True).split("\n")
-    assert lines[-2:] == ["… cut after 500 classes", "… cut after 10,000 partitions"]
+    assert lines[-2:] == ["… cut after 500 classes", "… cut after 10,000 rows"]
     assert len(lines) == 500 + 10_000 + 2

@@ -10,20 +10,20 @@ from polytomy.scheme import Scheme, parse
 from strategies import schemes
 
 
-@given(schemes())
+@given(schemes(max_sides=4))
 def test_flattening_keeps_classes_binaries_and_sides(scheme):
     flat = scheme.flatten()
     assert flat.is_flat
     assert flat.classes == scheme.classes
     assert flat.flatten() == flat
     assert flat.n_partitions == scheme.n_partitions == len(scheme.partitions)
-    for before, after, row in zip(
-        scheme.partitions, flat.partitions, flat.code.matrix, strict=True
+    for before, after, sides in zip(
+        scheme.partitions, flat.partitions, flat.code.sides, strict=True
     ):
         assert before.binary == after.binary
-        assert (before.negative, before.positive) == (after.negative, after.positive)
-        assert np.flatnonzero(row == -1).tolist() == list(before.negative)
-        assert np.flatnonzero(row == 1).tolist() == list(before.positive)
+        assert before.sides == after.sides
+        for number, classes in enumerate(before.sides):
+            assert np.flatnonzero(sides == number).tolist() == list(classes)
 
 
 @given(st.integers(2, 30), st.integers(0, 2**32 - 1))
@@ -40,8 +40,15 @@ def test_a_tree_comes_back_from_its_flat_code(n_classes, seed):
 
 
 def test_a_code_that_is_not_a_tree_cannot_become_one():
-    with pytest.raises(SchemeError, match="is not a tree: its partitions are not the splits"):
+    with pytest.raises(SchemeError, match="is not a tree: its partitions are not the nodes"):
         designs.one_vs_one(3).to_tree()
+
+
+@given(schemes(max_sides=4))
+def test_a_tree_of_any_width_comes_back_from_its_flat_code(scheme):
+    if scheme.is_tree:
+        assert scheme.flatten().code.is_tree
+        assert scheme.flatten().to_tree() == scheme
 
 
 def test_a_mixture_of_trees_unfolds_node_by_node():

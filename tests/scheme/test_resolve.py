@@ -26,9 +26,15 @@ def problems(text):
         ("m 0 / 1; {a b c}", 1, 15, "class c is in no partition; add its index to one"),
         ("m 0 / 1 2; {a b c}", 1, 17, "no partition separates class b and class c"),
         ("m 0 / 1 2; {a b n {c d}}", 1, 17, "no partition separates class b and branch 2"),
-        ("m {a b c}", 1, 1, "m decides between two branches and has 3"),
-        ("m {a}", 1, 1, "m decides between two branches and has 1"),
-        ('"svc" {a b c}', 1, 1, '"svc" decides between two branches and has 3'),
+        ("m {a}", 1, 1, "m decides between branches and has only one"),
+        ('"svc" {a}', 1, 1, '"svc" decides between branches and has only one'),
+        ("m 0 / 1 / 3; {a b c}", 1, 11, "there is no branch 3; the model has 3 branches"),
+        ("m 0 / 1 / 0 2; {a b c}", 1, 11, "branch 0 is already in this partition, at 1:3"),
+        ("m 0 / 1 / 2 3; {a b c d}", 1, 23, "no partition separates class c and class d"),
+        ("m 0 / 1 / 2; {a b c d}", 1, 21, "class d is in no partition; add its index to one"),
+        ('"-k 5" A {a b}', 1, 8, "A stands for adaptive Gaussian filtering of libAGF"),
+        ('"" G {a b}', 1, 4, "G stands for an external program of libAGF"),
+        ('"-m 1" K {a b}', 1, 8, "K takes the option -k, the number of neighbours; got -m"),
         ("@one-vs-two {a b}", 1, 1, "@one-vs-two is not a design; the designs are @one-vs-one"),
         ("@orthogona {a b}", 1, 1, 'Did you mean "@orthogonal"? To write a tree'),
         ("@one-vs-one {a}", 1, 1, "a design needs at least two branches"),
@@ -44,7 +50,7 @@ def test_a_problem_has_its_place_and_words(text, line, column, words):
 
 
 def test_all_problems_of_a_text_are_reported_together():
-    text = "m 0 / 5; n 0 / 1;\n{\n  a\n  x {b c d}\n  @nothing {e f}\n  a\n}"
+    text = "m 0 / 5; n 0 / 1;\n{\n  a\n  x {b}\n  @nothing {e f}\n  a\n}"
     assert [place[:2] for place in problems(text)] == [(1, 7), (4, 3), (5, 3), (6, 3)]
 
 
@@ -52,6 +58,35 @@ def test_a_partition_counts_branches_not_labels():
     scheme = parse("m 0 / 1 2; n 1 / 2; {7 5 9}")
     assert scheme.classes == (7, 5, 9)
     assert scheme.code.matrix.tolist() == [[-1, 1, 1], [0, -1, 1]]
+
+
+def test_a_model_with_braces_is_a_partition_with_a_side_for_each_branch():
+    assert parse("m {a b c}") == parse("m 0 / 1 / 2; {a b c}")
+    assert parse("@direct m {a b c}") == parse("m-00 {a b c}")
+
+
+def test_partitions_may_have_different_numbers_of_sides():
+    code = parse("m 0 / 1 3 / 2; n 3 / 1; {a b c d}").code
+    assert code.sides.tolist() == [[0, 1, 2, 1], [-1, 1, -1, 0]]
+    assert code.rows_per_partition.tolist() == [3, 1]
+
+
+def test_partitions_that_leave_probabilities_open_are_warned_of():
+    with pytest.warns(ControlWarning, match="among class a, class b, class c, class d and"):
+        parse("m 0 / 1 / 2; n 3 / 4; {a b c d e}")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        parse("m 0 / 1 / 2 3 4; n 3 / 4 / 2; {a b c d e}")
+
+
+def test_the_letter_of_nearest_neighbours_is_read_after_options():
+    scheme = parse('"-k 5" K {a b "" K {c d e} "red soil" K {f g}}')
+    assert scheme.classes == ("a", "b", "c", "d", "e", "red soil", "f", "g")
+    assert [str(node.binaries[0]) for node in scheme.nodes] == [
+        '"k-neighbors n_neighbors=5"',
+        '"k-neighbors n_neighbors=11"',
+        "K",
+    ]
 
 
 def test_a_dot_repeats_the_specification_before_it():

@@ -10,13 +10,13 @@ from polytomy.scheme import BinaryName, ClassRef, Node, NodeRef, Scheme, parse
 from strategies import schemes
 
 
-@given(schemes())
+@given(schemes(max_sides=4))
 def test_copies_and_pickles_are_equal(scheme):
     assert copy.deepcopy(scheme) == scheme
     assert pickle.loads(pickle.dumps(scheme)) == scheme
 
 
-@given(schemes())
+@given(schemes(max_sides=4))
 def test_the_classes_below_a_node_are_those_of_its_branches(scheme):
     def below(branch):
         if isinstance(branch, ClassRef):
@@ -25,10 +25,16 @@ def test_the_classes_below_a_node_are_those_of_its_branches(scheme):
 
     for partition in scheme.partitions:
         node = scheme.nodes[partition.node]
-        row = node.code.matrix[partition.row]
-        for value, side in ((-1, partition.negative), (1, partition.positive)):
-            branches = [b for b, sign in zip(node.branches, row, strict=True) if sign == value]
-            assert list(side) == [i for branch in branches for i in below(branch)]
+        number = scheme.partitions.index(partition) - sum(
+            other.node < partition.node for other in scheme.partitions
+        )
+        sides = node.code.sides[number]
+        assert partition.n_sides == len(partition.sides)
+        for side, classes in enumerate(partition.sides):
+            branches = [b for b, own in zip(node.branches, sides, strict=True) if own == side]
+            assert list(classes) == [i for branch in branches for i in below(branch)]
+        if partition.n_sides == 2:
+            assert partition.sides == (partition.negative, partition.positive)
 
 
 def test_the_parts_of_a_mixture():
@@ -43,6 +49,23 @@ def test_the_parts_of_a_mixture():
     assert repr(scheme.partitions[2]) == "<Partition o: b c / d>"
     with pytest.raises(SchemeError, match=r"2 nested codes; use scheme.flatten\(\).code"):
         _ = scheme.code
+
+
+def test_a_partition_of_three_sides_has_no_negative_and_positive_one():
+    scheme = parse("m 0 / 1 2 / 3; n 1 / 2; {a b c d}")
+    assert scheme.n_partitions == 2
+    assert scheme.n_rows == 4
+    assert not scheme.is_binary
+    assert scheme.partitions[0].side_classes == (("a",), ("b", "c"), ("d",))
+    assert scheme.partitions[1].row == 3
+    assert repr(scheme.partitions[0]) == "<Partition m: a / b c / d>"
+    with pytest.raises(SchemeError, match="partition m has 3 sides, where only two are supported"):
+        _ = scheme.partitions[0].negative
+
+
+def test_a_tree_may_have_nodes_of_any_width():
+    assert parse("m {a n {b c d}}").is_tree
+    assert not parse("m 1 / 0 / 2; {a b c}").is_tree
 
 
 def test_a_single_class_is_a_scheme_without_partitions():
@@ -71,6 +94,7 @@ def test_schemes_differ_in_names_labels_and_codes():
     assert len({parse(text) for text in texts}) == len(texts)
     assert parse("m {a b}") == parse("m 0/1; {a b}")
     assert parse("m {a b}") != "m {a b}"
+    assert parse("m {a b c}") == parse("m 0/1/2; {a b c}") != parse("m 0/2/1; {a b c}")
 
 
 TWO = CodingMatrix([[-1, 1]])
@@ -97,6 +121,11 @@ PAIR = (ClassRef(0), ClassRef(1))
         (["a", "b"], [Node((BinaryName("7"),), TWO, PAIR)], "a binary named '7'"),
         (["a", "b"], [Node((BinaryName(".", True),), TWO, PAIR)], 'the specification "."'),
         ("ab", [Node((BinaryName("m"),), TWO, PAIR)], "is a single string. Use a list of labels"),
+        (
+            ["a", "b"],
+            [Node((BinaryName("m"),), CodingMatrix([[1, -1], [-1, 1]], [2]), PAIR)],
+            "a partition of two sides in two rows; use one row",
+        ),
     ],
 )
 def test_invalid_schemes_are_refused(classes, nodes, words):

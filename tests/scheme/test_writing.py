@@ -15,7 +15,7 @@ def parse_quietly(text):
         return parse(text)
 
 
-@given(schemes())
+@given(schemes(max_sides=4))
 def test_printing_then_parsing_returns_the_same_scheme(scheme):
     again = parse_quietly(str(scheme))
     assert again == scheme
@@ -30,6 +30,12 @@ def test_codes_are_written_as_designs_if_rows_and_names_match():
     assert parse(text).compact() == text
     scheme = parse("m 0/1; n 0/2; o 1/2; {a b c}")
     assert scheme.compact() == str(scheme)
+
+
+def test_a_class_and_a_model_that_look_like_a_code_letter_are_kept_apart():
+    scheme = parse('m {"-k 5" K 0 / 1; {a b}}')
+    assert str(scheme) == 'm {\n  "-k 5"\n  K 0 / 1;\n  {a b}\n}'
+    assert parse(str(scheme)) == parse(scheme.compact()) == scheme
 
 
 @pytest.mark.parametrize("name", SHORT_FORMS)

@@ -154,7 +154,7 @@ def test_only_methods_that_flatten_a_scheme_refuse_a_large_one(
     scheme = SUBJECTS["scheme: tree"]  # two partitions of three classes
     monkeypatch.setattr(nested, "MAX_ENTRIES", 5)
     expected = (
-        "The flat code of the scheme would have 2 partitions of 3 classes, which is too large. "
+        "The flat code of the scheme would have 2 rows of 3 classes, which is too large. "
         'Use method="least-squares", which does not need it.'
     )
     error = error_of(check_applicable, method.name, scheme)

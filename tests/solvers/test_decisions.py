@@ -111,3 +111,23 @@ def test_rows_of_different_lengths_are_not_an_array():
         check_decisions([[0.1, 0.2], [0.3]], 2)
     assert str(error.value).endswith(". Give one row per sample, all of the same length.")
     assert ".. " not in str(error.value)
+
+
+def test_the_sides_of_a_partition_have_probabilities_that_sum_to_one():
+    counts = np.array([1, 3])
+    words = (
+        r"decisions of partition 1 must be 2 q - 1, with probabilities q of its 3 sides that sum"
+    )
+    with pytest.raises(ArgumentError, match=words + r".*; sample 1 has \[0.5, 0.0, -0.5\]"):
+        check_decisions([[0, 0, -0.5, -0.5], [0, 0.5, 0, -0.5]], 2, counts)
+    with pytest.raises(ArgumentError, match="NaN in all of these columns means no answer"):
+        check_decisions([[0, 0, -0.5, np.nan]], 2, counts)
+    off_by_rounding = [[np.nan, 1e-7, -0.5, -0.5], [0.3, np.nan, np.nan, np.nan]]
+    checked = check_decisions(off_by_rounding, 2, counts)
+    assert (1 + checked[0, 1:]).sum() == pytest.approx(2, abs=1e-15)
+    assert np.isnan(checked[1]).tolist() == [False, True, True, True]
+
+
+def test_a_partition_of_many_sides_has_a_column_for_each():
+    with pytest.raises(ArgumentError, match=r"has 2 columns, but the code has 4 rows\. Give one"):
+        check_decisions([[0, 0]], 2, np.array([1, 3]))

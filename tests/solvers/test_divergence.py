@@ -21,6 +21,7 @@ from solver_strategies import (
     answers,
     assert_leaves_out,
     assert_on_simplex,
+    chances_to_decisions,
     codes,
     consistent_answers,
     law,
@@ -28,6 +29,9 @@ from solver_strategies import (
     pair_matrix,
     probabilities,
     reordered,
+    side_chances,
+    side_masses,
+    sided,
     strict_codes,
     ternary_codes,
 )
@@ -340,3 +344,91 @@ def test_one_vs_rest_in_any_disguise_gives_what_the_general_routine_gives(
         assert not unknown.is_one_vs_rest
         expected = solve_divergence(unknown, r, weights)
     np.testing.assert_allclose(solve_divergence(code, r, weights), expected, atol=1e-8)
+
+
+def measure_sides(code: CodingMatrix, chances: list[FloatArray], p: FloatArray) -> float:
+    """Σ KL(q ‖ P_s/T) over the partitions, by its definition."""
+    value = 0.0
+    for sides, q in zip(code.sides, chances, strict=True):
+        masses = side_masses(sides, p)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            terms = q * np.log(q * masses.sum() / masses)
+        value += float(terms[q > 0].sum())
+    return value
+
+
+@law
+@given(st.data())
+def test_partitions_of_any_number_of_sides_are_a_direct_minimisation(data: st.DataObject) -> None:
+    code = data.draw(sided(5).filter(lambda code: code.is_strict))
+    chances = data.draw(side_chances(code, n_samples=1))
+    (p,) = solve_divergence(code, chances_to_decisions(code, chances))
+    own = [q[0] for q in chances]
+    found = minimize(
+        lambda x: measure_sides(code, own, x / x.sum()),
+        np.full(code.n_classes, 1 / code.n_classes),
+        method="SLSQP",
+        bounds=[(1e-12, 1)] * code.n_classes,
+        constraints={"type": "eq", "fun": lambda x: x.sum() - 1},
+        options={"ftol": 1e-14, "maxiter": 500},
+    )
+    lowest = measure_sides(code, own, p)
+    assert lowest <= found.fun + 1e-9
+    # The objective is convex, so a point that is as low as its neighbours is a minimum.
+    rng = np.random.default_rng(0)
+    for step in (1e-2, 1e-4):
+        near = np.abs(p + step * rng.normal(size=(20, code.n_classes)))
+        for each in near / near.sum(axis=1, keepdims=True):
+            assert lowest <= measure_sides(code, own, each) + 1e-12
+
+
+@law
+@given(st.data())
+def test_partitions_that_leave_out_classes_have_a_stationary_point(data: st.DataObject) -> None:
+    code = data.draw(sided(5))
+    chances = data.draw(side_chances(code, n_samples=1))
+    (p,) = solve_divergence(code, chances_to_decisions(code, chances))
+    own = [q[0] for q in chances]
+    lowest = measure_sides(code, own, p)
+    rng = np.random.default_rng(0)
+    near = np.abs(p * (1 + 1e-3 * rng.normal(size=(20, code.n_classes))))
+    for each in near / near.sum(axis=1, keepdims=True):
+        assert lowest <= measure_sides(code, own, each) + 1e-10
+
+
+@law
+@given(st.data())
+def test_one_row_or_two_and_any_order_of_sides_give_the_same(data: st.DataObject) -> None:
+    code = data.draw(sided(5).filter(lambda code: code.is_strict))
+    chances = data.draw(side_chances(code))
+    expected = solve_divergence(code, chances_to_decisions(code, chances))
+    turned = CodingMatrix.from_sides(code.n_sides[:, np.newaxis] - 1 - code.sides)
+    other = solve_divergence(turned, chances_to_decisions(turned, [q[:, ::-1] for q in chances]))
+    np.testing.assert_allclose(other, expected, atol=1e-8)
+    is_own = code.sides[:, np.newaxis] == np.arange(code.n_sides.max())[:, np.newaxis]
+    rows = [2 * each[:n].astype(np.int8) - 1 for each, n in zip(is_own, code.n_sides, strict=True)]
+    doubled = CodingMatrix(np.vstack(rows), code.n_sides)
+    other = solve_divergence(doubled, chances_to_decisions(doubled, chances))
+    np.testing.assert_allclose(other, expected, atol=1e-8)
+
+
+@law
+@given(st.data())
+def test_weights_are_those_of_partitions(data: st.DataObject) -> None:
+    code = data.draw(sided(5).filter(lambda code: code.is_strict))
+    decisions = chances_to_decisions(code, data.draw(side_chances(code)))
+    counts = data.draw(st.lists(st.integers(1, 3), min_size=code.n_partitions, max_size=9))
+    counts = np.array((counts * code.n_partitions)[: code.n_partitions])
+    # A partition of weight two is the same as two partitions.
+    repeated = CodingMatrix.from_sides(np.repeat(code.sides, counts, axis=0))
+    starts = np.cumsum(code.rows_per_partition) - code.rows_per_partition
+    columns = [
+        column
+        for start, n, count in zip(starts, code.rows_per_partition, counts, strict=True)
+        for column in [*range(start, start + n)] * count
+    ]
+    np.testing.assert_allclose(
+        solve_divergence(code, decisions, weights=counts),
+        solve_divergence(repeated, decisions[:, columns]),
+        atol=1e-8,
+    )

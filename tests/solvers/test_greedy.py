@@ -10,8 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polytomy.codes import CodingMatrix
+from polytomy.scheme import ClassRef, NodeRef, Scheme, parse
+from polytomy.solvers import decode
 from polytomy.solvers.greedy import score_greedily, score_tree_greedily
 from solver_strategies import answers, law, tree_children
+from strategies import schemes
 
 FOUR = CodingMatrix([[-1, -1, 1, 1], [-1, 1, 0, 0], [0, 0, -1, 1]])
 
@@ -98,4 +101,29 @@ def test_one_class_is_certain() -> None:
 
 def test_no_samples_give_no_rows() -> None:
     assert FOUR.tree is not None
-    assert score_tree_greedily(FOUR.tree, np.empty((0, 3))).shape == (0, 4)
+    assert score_tree_greedily(FOUR.tree, np.ones(3, int), np.empty((0, 3)), 4).shape == (0, 4)
+
+
+@law
+@given(schemes(max_sides=4).filter(lambda scheme: scheme.is_tree), st.integers(0, 2**32 - 1))
+def test_the_most_probable_of_any_number_of_sides_is_followed(scheme: Scheme, seed: int) -> None:
+    generator = np.random.default_rng(seed)
+    chances = [generator.dirichlet(np.ones(len(node.branches)), 3) for node in scheme.nodes]
+    columns = [q[:, 1:] - q[:, :1] if q.shape[1] == 2 else 2 * q - 1 for q in chances]
+    r = np.hstack(columns) if columns else np.empty((3, 0))
+    nested, flat = decode(scheme, r, "greedy"), decode(scheme.flatten(), r, "greedy")
+    for sample in range(3):
+        branch, probability = NodeRef(0) if scheme.nodes else ClassRef(0), 1.0
+        while isinstance(branch, NodeRef):
+            own = chances[branch.index][sample]
+            probability *= own.max()
+            branch = scheme.nodes[branch.index].branches[int(own.argmax())]
+        expected = np.zeros(len(scheme.classes))
+        expected[branch.index] = probability
+        np.testing.assert_allclose(nested[sample], expected)
+        np.testing.assert_allclose(flat[sample], expected)
+
+
+def test_a_node_of_three_sides_without_an_answer_goes_to_the_first() -> None:
+    scores = decode(parse("m {a b c}"), [[np.nan] * 3, [-0.2, -0.2, -0.6]], "greedy")
+    np.testing.assert_allclose(scores, [[1 / 3, 0, 0], [0.4, 0, 0]])

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.optimize import minimize
+from scipy.optimize import minimize, nnls
 
 from least_squares_cases import (
     ANSWERS,
@@ -21,9 +21,10 @@ from least_squares_cases import (
     residuals,
     with_gaps,
 )
-from polytomy.codes import CodingMatrix, adjacent, one_vs_one, one_vs_rest
+from polytomy.codes import CodingMatrix, adjacent, direct, one_vs_one, one_vs_rest
 from polytomy.errors import ArgumentError, CodeError
 from polytomy.solvers.least_squares import ALGORITHMS, algorithms_for, solve_least_squares
+from solver_strategies import chances_to_decisions, side_chances, side_masses, sided
 
 law = settings(max_examples=60, deadline=None)
 
@@ -357,3 +358,103 @@ def test_an_algorithm_that_does_not_apply_says_why(algorithm, matrix, words):
     with pytest.raises(ArgumentError) as error:
         solve_least_squares(code, np.zeros((1, code.n_partitions)), algorithm=algorithm)
     assert str(error.value) == words
+
+
+def sum_of_squares(code, chances, p):
+    """½ Σ_s (2 P_s − 2 q_s T)², summed over the partitions."""
+    total = 0.0
+    for sides, q in zip(code.sides, chances, strict=True):
+        masses = side_masses(sides, p)
+        total += 0.5 * ((2 * masses - 2 * q * masses.sum()) ** 2).sum()
+    return total
+
+
+@law
+@given(st.data())
+def test_partitions_of_any_number_of_sides_are_a_direct_minimisation(data):
+    code = data.draw(sided())
+    chances = data.draw(side_chances(code))
+    solved = solve_least_squares(code, chances_to_decisions(code, chances))
+    np.testing.assert_allclose(solved.sum(axis=1), 1.0, atol=1e-12)
+    for sample, p in enumerate(solved):
+        own = [q[sample] for q in chances]
+        # The objective is |Mp|², with a row for each side, and homogeneous. So the x ≥ 0 that
+        # minimises |Mx|² + (sum(x) − 1)², divided by its sum, is a minimum on the simplex.
+        rows = []
+        for sides, q in zip(code.sides, own, strict=True):
+            is_inside = (sides >= 0).astype(float)
+            rows += [np.sqrt(2) * ((sides == s) - q[s] * is_inside) for s in range(len(q))]
+        system = np.vstack([*rows, np.ones(code.n_classes)])
+        expected, _ = nnls(system, np.append(np.zeros(len(rows)), 1.0))
+        expected /= expected.sum()
+        assert sum_of_squares(code, own, p) <= sum_of_squares(code, own, expected) + 1e-13
+        if min(q.min() for q in own) > 1e-3:  # then the minimum is the only one
+            np.testing.assert_allclose(p, expected, atol=1e-8)
+
+
+@law
+@given(st.data())
+def test_a_partition_of_two_sides_may_be_one_row_or_two(data):
+    code = data.draw(sided())
+    chances = data.draw(side_chances(code))
+    counts = np.maximum(code.rows_per_partition, 2)
+    rows = [
+        np.vstack([-code.matrix[start], code.matrix[start]])
+        if n_rows == 1
+        else code.matrix[start : start + n_rows]
+        for start, n_rows in zip(
+            np.cumsum(code.rows_per_partition) - code.rows_per_partition,
+            code.rows_per_partition,
+            strict=True,
+        )
+    ]
+    doubled = CodingMatrix(np.vstack(rows), counts)
+    np.testing.assert_allclose(
+        solve_least_squares(doubled, chances_to_decisions(doubled, chances)),
+        solve_least_squares(code, chances_to_decisions(code, chances)),
+        atol=1e-9,
+    )
+
+
+@law
+@given(st.data())
+def test_the_order_of_sides_does_not_matter(data):
+    code = data.draw(sided())
+    chances = data.draw(side_chances(code))
+    orders = [data.draw(st.permutations(range(n))) for n in code.n_sides.tolist()]
+    sides = [
+        [-1 if side < 0 else order.index(side) for side in own]
+        for own, order in zip(code.sides.tolist(), orders, strict=True)
+    ]
+    other = CodingMatrix.from_sides(sides)
+    moved = [q[:, list(order)] for q, order in zip(chances, orders, strict=True)]
+    np.testing.assert_allclose(
+        solve_least_squares(other, chances_to_decisions(other, moved)),
+        solve_least_squares(code, chances_to_decisions(code, chances)),
+        atol=1e-9,
+    )
+
+
+def test_one_partition_of_all_classes_gives_its_own_answers():
+    q = np.random.default_rng(0).dirichlet(np.ones(5), 4)
+    np.testing.assert_allclose(solve_least_squares(direct(5), 2 * q - 1), q, atol=1e-15)
+
+
+@law
+@given(st.data())
+def test_a_partition_without_an_answer_is_left_out(data):
+    code = data.draw(sided())
+    chances = data.draw(side_chances(code))
+    decisions = chances_to_decisions(code, chances)
+    left_out = data.draw(st.integers(0, code.n_partitions - 1))
+    decisions[:, code.partition_of_row == left_out] = np.nan
+    kept = code.partition_of_row != left_out
+    try:
+        rest = CodingMatrix(code.matrix[kept], np.delete(code.rows_per_partition, left_out))
+    except CodeError:  # without the partition, the code does not separate all classes
+        return
+    np.testing.assert_allclose(
+        solve_least_squares(code, decisions),
+        solve_least_squares(rest, decisions[:, kept]),
+        atol=1e-9,
+    )

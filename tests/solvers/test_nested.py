@@ -29,7 +29,7 @@ MIXTURE = parse("""
 
 def multiply_down(scheme: Scheme, r: Any, method: str) -> Any:
     """The probabilities of all classes by recursion, each node solved separately."""
-    first_row = np.cumsum([0] + [node.code.n_partitions for node in scheme.nodes])
+    first_row = np.cumsum([0] + [node.code.n_rows for node in scheme.nodes])
     p = np.zeros((len(r), len(scheme.classes)))
 
     def visit(branch: ClassRef | NodeRef, mass: Any) -> None:
@@ -186,7 +186,7 @@ def test_depth_has_no_limit_for_wide_nodes_either() -> None:
 
 def test_a_flat_code_that_would_be_too_large_is_refused() -> None:
     scheme = chain(30_000, CodingMatrix([[-1, 1]]))
-    with pytest.raises(ArgumentError, match="29,999 partitions of 30,000 classes, which is too"):
+    with pytest.raises(ArgumentError, match="29,999 rows of 30,000 classes, which is too"):
         decode(scheme, np.zeros((1, 29_999)), "voting")
 
 
@@ -238,3 +238,61 @@ def test_a_forced_algorithm_is_used_in_every_node() -> None:
 def test_columns_are_counted_over_all_nodes() -> None:
     with pytest.raises(ArgumentError, match="decisions has 3 columns, but the code has 8"):
         solve(MIXTURE, np.zeros((1, 3)))
+
+
+def draw_decisions(scheme: Scheme, seed: int, n_samples: int = 3) -> Any:
+    generator = np.random.default_rng(seed)
+    columns = [np.empty((n_samples, 0))]
+    for partition in scheme.partitions:
+        q = generator.dirichlet(np.ones(partition.n_sides), n_samples)
+        columns.append(q[:, 1:] - q[:, :1] if partition.n_sides == 2 else 2 * q - 1)
+    return np.hstack(columns)
+
+
+@law
+@given(schemes(max_sides=4).filter(lambda scheme: scheme.is_tree), st.integers(0, 2**32 - 1))
+def test_a_tree_of_any_width_is_the_product_down_its_paths(scheme: Scheme, seed: int) -> None:
+    r = draw_decisions(scheme, seed)
+    expected = np.ones((3, len(scheme.classes)))
+    column = 0
+    for partition in scheme.partitions:
+        own = r[:, column : column + partition.n_rows]
+        q = np.hstack([1 - own, 1 + own]) / 2 if partition.n_rows == 1 else (1 + own) / 2
+        for side, classes in enumerate(partition.sides):
+            expected[:, list(classes)] *= q[:, [side]]
+        column += partition.n_rows
+    for method in ("least-squares", "divergence"):
+        np.testing.assert_allclose(solve(scheme, r, method), expected, atol=1e-12)
+        np.testing.assert_allclose(solve(scheme.flatten(), r, method), expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("method", ["least-squares", "divergence"])
+@law
+@given(scheme=schemes(max_sides=4), seed=st.integers(0, 2**32 - 1))
+def test_nodes_with_any_number_of_sides_are_multiplied_down(
+    method: str, scheme: Scheme, seed: int
+) -> None:
+    r = draw_decisions(scheme, seed)
+    p = solve(scheme, r, method)
+    assert_on_simplex(p, len(scheme.classes))
+    np.testing.assert_allclose(p, multiply_down(scheme, r, method), atol=1e-7)
+
+
+@law
+@given(schemes(max_sides=4), st.integers(0, 2**32 - 1))
+def test_scores_of_any_number_of_sides_are_those_of_the_flat_code(
+    scheme: Scheme, seed: int
+) -> None:
+    r = draw_decisions(scheme, seed)
+    code = scheme.flatten().code
+    assert flatten_code(scheme) == code
+    for method in ("voting", "hamming", "loss-based", "loss-weighted"):
+        np.testing.assert_allclose(decode(scheme, r, method), decode(code, r, method))
+
+
+def test_a_wide_node_without_an_answer_divides_its_mass_evenly() -> None:
+    scheme = parse("m {a n {b c d}}")
+    np.testing.assert_allclose(
+        solve(scheme, [[0.5, np.nan, np.nan, np.nan], [np.nan] * 4]),
+        [[0.25, 0.25, 0.25, 0.25], [0.25, 0.25, 0.25, 0.25]],
+    )

@@ -71,3 +71,10 @@ def test_a_code_without_the_structure_is_told_why(
 def test_many_classes_are_counted_in_digits() -> None:
     twelve = CodingMatrix([[-1] * k + [1] * (12 - k) for k in range(1, 12)])
     assert ONE_VS_ONE.why_not(twelve) == "partition 0 has 12 classes"
+
+
+@pytest.mark.parametrize("structure", [ONE_VS_ONE, ADJACENT, EQUIANGULAR])
+def test_partitions_of_many_sides_have_no_structure_of_binary_ones(structure):
+    code = CodingMatrix.from_sides([[0, 1, -1], [0, 1, 2]])
+    assert not structure.is_met_by(code)
+    assert structure.why_not(code) == "partition 1 has three sides"

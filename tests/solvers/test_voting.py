@@ -25,9 +25,12 @@ from solver_strategies import (
     FloatArray,
     answers,
     assert_leaves_out,
+    chances_to_decisions,
     law,
     one_vs_one_codes,
     reordered,
+    side_chances,
+    sided,
     strict_codes,
     ternary_codes,
 )
@@ -232,3 +235,39 @@ def test_invalid_losses_are_refused(scorer: Any, loss: Any, words: str) -> None:
 def test_weights_of_the_wrong_shape_are_refused() -> None:
     with pytest.raises(ArgumentError, match=r"weights must have shape \(1, 2\); got \(2, 2\)"):
         score_weighted_losses(TWO, [[0.5]], weights=np.ones((2, 2)))
+
+
+@all_scorers
+@law
+@given(data=st.data())
+def test_a_class_is_scored_by_the_margin_of_its_side(scorer: Any, data: st.DataObject) -> None:
+    code = data.draw(sided(5))
+    chances = data.draw(side_chances(code, n_samples=2))
+    scores = scorer(code, chances_to_decisions(code, chances))
+    for sample in range(2):
+        for label in range(code.n_classes):
+            margins = []
+            for sides, q in zip(code.sides[:, label], chances, strict=True):
+                n, own = q.shape[1], q[sample]
+                if scorer is score_matches:
+                    best = np.flatnonzero(own == own.max())
+                    sign = 0 if len(best) > 1 else 1
+                    margins.append(None if sides < 0 else sign if sides in best else -1)
+                else:
+                    margins.append(None if sides < 0 else (n * own[sides] - 1) / (n - 1))
+            inside = [margin for margin in margins if margin is not None]
+            losses = [(1 - margin) ** 2 / 2 for margin in inside]
+            expected = {
+                score_votes: sum(inside),
+                score_matches: sum(inside),
+                score_losses: -sum(losses) - 0.5 * (len(margins) - len(inside)),
+                score_weighted_losses: -np.mean(losses),
+            }[scorer]
+            assert scores[sample, label] == pytest.approx(expected, abs=1e-9)
+
+
+@all_scorers
+def test_a_partition_of_two_rows_is_scored_as_one_of_one_row(scorer: Any) -> None:
+    one, two = CodingMatrix([[-1, 1]]), CodingMatrix([[1, -1], [-1, 1]], [2])
+    for r in (-1.0, -0.3, 0.0, 0.8, np.nan):
+        np.testing.assert_allclose(scorer(two, [[-r, r]]), scorer(one, [[r]]), atol=1e-15)

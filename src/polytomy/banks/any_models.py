@@ -13,10 +13,10 @@ from polytomy.binary.answers import TrainedBinary
 from polytomy.inputs.rows import unchangeable
 from polytomy.inputs.samples import Samples
 
-__all__ = ["GenericGroup"]
+__all__ = ["EFFORT", "GenericGroup"]
 
 # A guess, because the cost of an estimator is not known; most cost more than a small SVM.
-_EFFORT = 1000.0
+EFFORT = 1000.0
 
 
 class GenericGroup:
@@ -32,7 +32,7 @@ class GenericGroup:
     def __init__(self, columns: NDArray[np.intp], members: Sequence[TrainedBinary]) -> None:
         self.columns = columns
         self._binaries = members
-        self.efforts = np.full(len(members), _EFFORT)
+        self.efforts = np.full(len(members), EFFORT)
         self.effort = float(self.efforts.sum())
 
     def scores(self, samples: Samples, n_jobs: int | None = None) -> NDArray[np.float64]:

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from polytomy.banks.any_models import GenericGroup
 from polytomy.banks.kernel_machines import KernelGroup, KernelMember, is_exact, kernel_member
 from polytomy.banks.linear_models import LinearGroup, LinearMember, linear_member
-from polytomy.binary.answers import TrainedBinary, decisions_from_scores
+from polytomy.banks.sided_models import SidesGroup
+from polytomy.binary.answers import Output, TrainedBinary, decisions_from_scores
 from polytomy.calibration.calibrators import LogisticMap
 from polytomy.inputs.choices import PRECISIONS
 from polytomy.inputs.parameters import Parameter
@@ -167,8 +168,11 @@ class Bank:
         machines: dict[Hashable, list[tuple[int, KernelMember]]] = {}
         linear_models: dict[Hashable, list[tuple[int, LinearMember]]] = {}
         remaining: list[tuple[int, TrainedBinary]] = []
+        sided: dict[int, list[tuple[int, TrainedBinary]]] = {}
         for column, binary in enumerate(self.binaries):
-            if (linear := linear_member(binary)) is not None:
+            if binary.output is Output.SIDE:
+                sided.setdefault(id(binary.estimator), []).append((column, binary))
+            elif (linear := linear_member(binary)) is not None:
                 linear_models.setdefault(linear.key, []).append((column, linear))
             elif (machine := kernel_member(binary)) is not None:
                 machines.setdefault(machine.key, []).append((column, machine))
@@ -180,6 +184,7 @@ class Bank:
                 groups.append(KernelGroup(*_separate(each), self.dtype))
             else:
                 remaining += [(column, member.binary) for column, member in each]
+        groups += [SidesGroup(*_separate(each)) for each in sided.values()]
         if remaining:
             groups.append(GenericGroup(*_separate(remaining)))
         return groups

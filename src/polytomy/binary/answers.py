@@ -40,6 +40,7 @@ class Output(StrEnum):
     MARGIN = "margin"  #: decision_function, positive for the +1 side
     LABEL = "label"  #: predict; the score is −1 or +1
     CONSTANT = "constant"  #: no method; the score is always the same
+    SIDE = "side"  #: one side of a model with several; the score is 2 P(side) − 1
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -59,7 +60,7 @@ class TrainedBinary:
     classes : tuple of two labels
         The estimator's labels, in its own order.
     positive_index : int
-        Position of the +1 side in `classes`.
+        Position of the +1 side in `classes`; for Output.SIDE, the number of the side.
     constant : float
         The answer, if it is constant.
     columns : array of int, optional
@@ -98,7 +99,27 @@ class TrainedBinary:
             error.add_note(f'while asking the binary of partition "{self.name}"')
             raise
 
+    def side_chances(self, X: Any) -> NDArray[np.float64]:
+        """Return the probabilities of all sides of the model, for Output.SIDE."""
+        X = check_sparse(X)
+        if self.columns is not None:
+            X = take_columns(X, self.columns)
+        try:
+            chances: NDArray[np.float64] = self.estimator.predict_proba(X)
+        except Exception as error:
+            error.add_note(f'while asking the model of partition "{self.estimator.name}"')
+            raise
+        return chances
+
+    @property
+    def fitted_estimator(self) -> Any:
+        """The user's estimator, fitted; None if the answer is constant."""
+        return self.estimator.estimator if self.output is Output.SIDE else self.estimator
+
     def _raw_scores(self, X: Any) -> NDArray[np.float64]:
+        if self.output is Output.SIDE:
+            chances: NDArray[np.float64] = self.estimator.predict_proba(X)
+            return 2.0 * chances[:, self.positive_index] - 1.0
         if self.output is Output.MARGIN:
             return self._margins(X)
         if self.output is Output.LABEL:

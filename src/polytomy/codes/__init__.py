@@ -2,23 +2,26 @@
 
 from polytomy.codes.checks import MAX_ENTRIES, find_problems
 from polytomy.codes.coding_matrix import CodingMatrix
+from polytomy.codes.n_ary import n_ary
 from polytomy.codes.orthogonal import hadamard, hadamard_order, orthogonal
 from polytomy.codes.random_codes import random_strict, random_ternary
 from polytomy.codes.standard import (
     MAX_EXHAUSTIVE_CLASSES,
     adjacent,
     chain,
+    direct,
     exhaustive,
     one_vs_one,
     one_vs_rest,
 )
-from polytomy.codes.structure import AdjacentOrder, Equiangular, TreeShape
+from polytomy.codes.structure import NO_CHILD, AdjacentOrder, Equiangular, TreeShape
 from polytomy.inputs.numbers import as_count
 from polytomy.inputs.random_states import RandomState, as_generator
 
 __all__ = [
     "MAX_ENTRIES",
     "MAX_EXHAUSTIVE_CLASSES",
+    "NO_CHILD",
     "AdjacentOrder",
     "CodingMatrix",
     "Equiangular",
@@ -28,10 +31,12 @@ __all__ = [
     "as_count",
     "as_generator",
     "chain",
+    "direct",
     "exhaustive",
     "find_problems",
     "hadamard",
     "hadamard_order",
+    "n_ary",
     "one_vs_one",
     "one_vs_rest",
     "orthogonal",

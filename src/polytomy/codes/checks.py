@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from polytomy.codes.structure import CodeArray, row_blocks
 from polytomy.errors import ArgumentError, CodeProblem
 
-__all__ = ["MAX_ENTRIES", "check_entries", "find_problems", "read_matrix"]
+__all__ = ["MAX_ENTRIES", "check_entries", "find_problems", "read_matrix", "read_row_counts"]
 
 MAX_ENTRIES = 2**29
 """Maximum number of entries of a coding matrix: 512 MiB, enough for one-vs-one of 1024 classes."""
@@ -48,6 +48,41 @@ def read_matrix(matrix: ArrayLike) -> tuple[CodeArray, tuple[CodeProblem, ...]]:
         return nothing, problems
     values, of_values = _copy_values(array)
     return values, (*of_values, *_problems_of_rows(values), *_problems_of_columns(values))
+
+
+def read_row_counts(
+    values: CodeArray, rows_per_partition: ArrayLike | None
+) -> tuple[NDArray[np.intp], tuple[CodeProblem, ...]]:
+    """Return the number of rows of each partition and the problems found.
+
+    A partition of several rows has one for each of its sides: +1 on the side, −1 on the others.
+    """
+    if rows_per_partition is None:
+        return np.ones(len(values), dtype=np.intp), ()
+    given = np.asarray(rows_per_partition)
+    is_count = given.ndim == 1 and (given.dtype.kind in "iu" or not given.size)
+    if not is_count or (given < 1).any() or given.sum() != len(values):
+        return np.ones(len(values), dtype=np.intp), (
+            CodeProblem(
+                "rows_per_partition must be positive whole numbers that sum to the "
+                f"{len(values):,} rows of the matrix; got {given.tolist()!r}"
+            ),
+        )
+    problems = []
+    starts = np.cumsum(given) - given
+    for partition in np.flatnonzero(given > 1).tolist():
+        rows = slice(starts[partition], starts[partition] + given[partition])
+        n_positive = np.count_nonzero(values[rows] == 1, axis=0)
+        n_entries = np.count_nonzero(values[rows], axis=0)
+        is_inside = (n_positive == 1) & (n_entries == given[partition])
+        if not (is_inside | (n_entries == 0)).all():
+            first, last = rows.start, rows.stop - 1
+            message = (
+                f"rows {first} to {last} are not the sides of one partition: each class must be +1 "
+                "in the row of its side and -1 in the others, or 0 in all"
+            )
+            problems.append(CodeProblem(message, tuple(range(first, last + 1))))
+    return given.astype(np.intp), tuple(problems)
 
 
 def _problems_of_form(array: NDArray[Any]) -> Iterator[CodeProblem]:

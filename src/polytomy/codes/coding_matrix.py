@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from polytomy.codes import rank as ranks
+from polytomy.codes import sides as sided
 from polytomy.codes import structure
-from polytomy.codes.checks import MAX_ENTRIES, find_problems, read_matrix
+from polytomy.codes.checks import MAX_ENTRIES, find_problems, read_matrix, read_row_counts
 from polytomy.codes.structure import (
     AdjacentOrder,
     CodeArray,
@@ -24,21 +25,26 @@ __all__ = ["MAX_ENTRIES", "CodingMatrix", "find_problems"]
 
 
 class CodingMatrix:
-    """A coding matrix: one row for each partition, one column for each class.
+    """A coding matrix: a row for each binary partition, one column for each class.
 
     An entry is −1 or +1 if the class is on that side of the partition, and 0 if the partition
-    leaves out the class. (Much of the literature uses the transpose.) A matrix is checked when made
-    and cannot be changed. Its structure is computed once, when it is first needed.
+    leaves out the class. (Much of the literature uses the transpose.) A partition with more than
+    two sides has a row for each side, +1 on that side and −1 on the others. A matrix is checked
+    when made and cannot be changed. Its structure is computed once, when it is first needed.
 
     Parameters
     ----------
-    matrix : array-like of shape (n_partitions, n_classes)
+    matrix : array-like of shape (n_rows, n_classes)
         Values −1, 0 and 1, of any integer or floating type; copied. A single class has no
         partitions: shape (0, 1).
+    rows_per_partition : sequence of int, optional
+        How many successive rows belong to each partition: one, or the number of its sides. By
+        default every row is a binary partition.
 
     Attributes
     ----------
-    matrix : int8 array of shape (n_partitions, n_classes), read-only
+    matrix : int8 array of shape (n_rows, n_classes), read-only
+    rows_per_partition : array of shape (n_partitions,), read-only
 
     Raises
     ------
@@ -57,28 +63,94 @@ class CodingMatrix:
     Traceback (most recent call last):
         ...
     polytomy.errors.CodeError: classes 1 and 2 have equal columns: no partition separates them
+
+    One partition with the three sides 0 1 / 2 / 3, and a binary one:
+
+    >>> rows = [[1, 1, -1, -1], [-1, -1, 1, -1], [-1, -1, -1, 1], [-1, 1, 0, 0]]
+    >>> code = CodingMatrix(rows, rows_per_partition=[3, 1])
+    >>> code
+    CodingMatrix(2 partitions, 4 rows, 4 classes)
+    >>> code.sides
+    array([[ 0,  0,  1,  2],
+           [ 0,  1, -1, -1]])
     """
 
     matrix: CodeArray
+    rows_per_partition: NDArray[np.intp]
 
-    def __init__(self, matrix: ArrayLike) -> None:
+    def __init__(self, matrix: ArrayLike, rows_per_partition: ArrayLike | None = None) -> None:
         values, problems = read_matrix(matrix)
         if problems:
             raise CodeError(problems)
-        values.flags.writeable = False
-        # A view, because an array that owns its data could be made writeable again.
-        self.__dict__["matrix"] = values.view()
+        row_counts, problems = read_row_counts(values, rows_per_partition)
+        if problems:
+            raise CodeError(problems)
+        for name, array in (("matrix", values), ("rows_per_partition", row_counts)):
+            array.flags.writeable = False
+            # A view, because an array that owns its data could be made writeable again.
+            self.__dict__[name] = array.view()
+
+    @classmethod
+    def from_sides(cls, sides: ArrayLike) -> CodingMatrix:
+        """Return the code of partitions given by the number of each class's side.
+
+        Parameters
+        ----------
+        sides : array-like of int of shape (n_partitions, n_classes)
+            The sides of a partition count from 0; −1 leaves out the class. A partition of two sides
+            becomes one row, with side 0 as −1.
+
+        Examples
+        --------
+        >>> CodingMatrix.from_sides([[0, 1, 2]]).matrix
+        array([[ 1, -1, -1],
+               [-1,  1, -1],
+               [-1, -1,  1]], dtype=int8)
+        """
+        matrix, row_counts = sided.rows_of_sides(np.asarray(sides))
+        return cls(matrix, row_counts)
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Numbers of partitions and of classes."""
-        n_partitions, n_classes = self.matrix.shape
-        return n_partitions, n_classes
+        """Numbers of rows and of classes."""
+        n_rows, n_classes = self.matrix.shape
+        return n_rows, n_classes
 
     @property
     def n_partitions(self) -> int:
-        """Number of rows."""
+        """Number of partitions."""
+        return len(self.rows_per_partition)
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows: one for each binary partition, one for each side of the others."""
         return self.shape[0]
+
+    @cached_property
+    def is_binary(self) -> bool:
+        """Whether every row is a partition of its own, with two sides."""
+        return self.n_rows == self.n_partitions
+
+    @cached_property
+    def partition_of_row(self) -> NDArray[np.intp]:
+        """The partition that each row belongs to."""
+        return structure.frozen(np.repeat(np.arange(self.n_partitions), self.rows_per_partition))
+
+    @cached_property
+    def row_weights(self) -> NDArray[np.float64]:
+        """Weight of each row in a sum over rows: one, or one half if it is one of several sides."""
+        counts = self.rows_per_partition[self.partition_of_row]
+        return structure.frozen(np.where(counts > 1, 0.5, 1.0))
+
+    @cached_property
+    def sides(self) -> NDArray[np.intp]:
+        """For each partition the side that each class is on, from 0; −1 if it is left out."""
+        return structure.frozen(sided.sides_of_rows(self.matrix, self.rows_per_partition))
+
+    @cached_property
+    def n_sides(self) -> NDArray[np.intp]:
+        """Number of sides of each partition."""
+        return structure.frozen(np.maximum(self.rows_per_partition, 2))
 
     @property
     def n_classes(self) -> int:
@@ -93,7 +165,7 @@ class CodingMatrix:
     @cached_property
     def is_pairwise(self) -> bool:
         """Whether every partition separates one class from one other class."""
-        return structure.has_only_pairs(self.matrix)
+        return self.is_binary and structure.has_only_pairs(self.matrix)
 
     @cached_property
     def pairs(self) -> tuple[NDArray[np.intp], NDArray[np.intp]] | None:
@@ -108,7 +180,7 @@ class CodingMatrix:
     @cached_property
     def is_one_vs_one(self) -> bool:
         """Whether the code is pairwise and has every pair of classes."""
-        return structure.is_one_vs_one(self.matrix)
+        return self.is_binary and structure.is_one_vs_one(self.matrix)
 
     @property
     def is_one_vs_rest(self) -> bool:
@@ -118,7 +190,7 @@ class CodingMatrix:
     @cached_property
     def single_classes(self) -> SingleClasses | None:
         """The class that each partition separates from all others, if the code is one-vs-rest."""
-        return structure.find_single_classes(self.matrix)
+        return structure.find_single_classes(self.matrix) if self.is_binary else None
 
     @property
     def is_equiangular(self) -> bool:
@@ -132,7 +204,7 @@ class CodingMatrix:
 
     @property
     def is_tree(self) -> bool:
-        """Whether the partitions are the splits of one binary tree over the classes."""
+        """Whether the partitions are the nodes of one tree over the classes."""
         return self.tree is not None
 
     @cached_property
@@ -152,24 +224,24 @@ class CodingMatrix:
     @cached_property
     def equiangular(self) -> Equiangular | None:
         """The numbers a and b of AᵀA = a·I + b·11ᵀ, if the code is strict and they exist."""
-        return structure.find_equiangular(self.matrix)
+        return structure.find_equiangular(self.matrix) if self.is_binary else None
 
     @cached_property
     def adjacent(self) -> AdjacentOrder | None:
         """The order of classes that every partition cuts, if there is one."""
-        return structure.find_adjacent_order(self.matrix)
+        return structure.find_adjacent_order(self.matrix) if self.is_binary else None
 
     @cached_property
     def tree(self) -> TreeShape | None:
-        """The binary tree whose splits are the partitions, if there is one."""
-        return structure.find_tree(self.matrix)
+        """The tree whose nodes are the partitions, if there is one."""
+        return structure.find_tree(self.matrix, self.rows_per_partition)
 
     @cached_property
     def rank(self) -> int:
         """Exact rank of the matrix."""
         if self.is_pairwise:
             return self.n_classes - self._n_components
-        if self.is_tree or self.is_adjacent:
+        if self.is_binary and (self.is_tree or self.is_adjacent):
             return self.n_classes - 1
         if self.equiangular is not None:
             # The eigenvalues of a·I + b·11ᵀ are a, which is positive, and a + b·n_classes.
@@ -208,11 +280,13 @@ class CodingMatrix:
 
     @cached_property
     def _distances(self) -> tuple[float, float]:
-        return structure.column_distances(self.matrix)
+        if self.is_binary:
+            return structure.column_distances(self.matrix)
+        return sided.side_distances(self.sides)
 
     @cached_property
     def repeated_rows(self) -> tuple[tuple[int, ...], ...]:
-        """Groups of rows that are the same partition: equal or opposite."""
+        """Groups of rows that have the same two sides: equal or opposite."""
         return structure.find_repeated_rows(self.matrix)
 
     def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NDArray[Any]:
@@ -225,22 +299,28 @@ class CodingMatrix:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, CodingMatrix):
             return NotImplemented
-        return self is other or np.array_equal(self.matrix, other.matrix)
+        return self is other or (
+            np.array_equal(self.matrix, other.matrix)
+            and np.array_equal(self.rows_per_partition, other.rows_per_partition)
+        )
 
     def __hash__(self) -> int:
         return self._hash
 
     @cached_property
     def _hash(self) -> int:
-        return hash((self.shape, self.matrix.tobytes()))
+        return hash((self.shape, self.matrix.tobytes(), self.rows_per_partition.tobytes()))
 
     def __repr__(self) -> str:
         partitions = "partition" if self.n_partitions == 1 else "partitions"
         classes = "class" if self.n_classes == 1 else "classes"
-        return f"CodingMatrix({self.n_partitions} {partitions}, {self.n_classes} {classes})"
+        rows = "" if self.is_binary else f"{self.n_rows} rows, "
+        return f"CodingMatrix({self.n_partitions} {partitions}, {rows}{self.n_classes} {classes})"
 
-    def __reduce__(self) -> tuple[type[CodingMatrix], tuple[CodeArray]]:
-        return CodingMatrix, (self.matrix,)
+    def __reduce__(self) -> tuple[type[CodingMatrix], tuple[NDArray[Any], ...]]:
+        if self.is_binary:
+            return CodingMatrix, (self.matrix,)
+        return CodingMatrix, (self.matrix, self.rows_per_partition)
 
     def __copy__(self) -> CodingMatrix:
         return self

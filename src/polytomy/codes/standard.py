@@ -19,6 +19,7 @@ __all__ = [
     "MAX_EXHAUSTIVE_CLASSES",
     "adjacent",
     "chain",
+    "direct",
     "exhaustive",
     "one_vs_one",
     "one_vs_rest",
@@ -119,6 +120,21 @@ def _count_exhaustive(n_classes: int) -> str:
     if n_classes <= 64:
         return f"{2 ** (n_classes - 1) - 1:,}"
     return f"2**{n_classes - 1} - 1"
+
+
+def direct(n_classes: int) -> CodingMatrix:
+    """Return the code of one partition with each class on a side of its own.
+
+    Examples
+    --------
+    >>> direct(3)
+    CodingMatrix(1 partition, 3 rows, 3 classes)
+    """
+    n_classes = as_count("n_classes", n_classes)
+    check_entries("a direct partition", n_classes, n_classes)
+    if n_classes == 1:
+        return _single_class()
+    return CodingMatrix.from_sides(np.arange(n_classes)[np.newaxis])
 
 
 @_kept_if_small

@@ -28,6 +28,7 @@ __all__ = [
     "find_repeated_rows",
     "find_single_classes",
     "find_tree",
+    "frozen",
     "has_only_pairs",
     "is_one_vs_one",
     "is_strict",
@@ -86,18 +87,28 @@ class AdjacentOrder(NamedTuple):
 
 
 class TreeShape(NamedTuple):
-    """A binary tree whose inner nodes are the partitions and whose leaves are the classes.
+    """A tree whose inner nodes are the partitions and whose leaves are the classes.
 
     Attributes
     ----------
-    children : intp array of shape (n_partitions, 2), the −1 child and the +1 child of each row;
-        a value k ≥ 0 is row k, a value k < 0 is class ``~k``
-    order : intp array of shape (n_partitions,), the rows in preorder: the root first, and the
-        −1 side of a node before its +1 side
+    children : intp array of shape (n_partitions, n_sides)
+        The child of each partition on each of its sides: the −1 child and the +1 child if there
+        are two. A value k ≥ 0 is partition k, a value k < 0 is class ``~k``, and NO_CHILD fills up
+        partitions that have fewer sides than others.
+    order : intp array of shape (n_partitions,), the partitions in preorder: the root first, and the
+        first side of a node before the next
     """
 
     children: NDArray[np.intp]
     order: NDArray[np.intp]
+
+    def children_of(self, partition: int) -> list[int]:
+        """Return the children of a partition, one for each of its sides."""
+        return [child for child in self.children[partition].tolist() if child != NO_CHILD]
+
+
+NO_CHILD = int(np.iinfo(np.intp).min)
+"""Fills up the children of partitions that have fewer sides than others."""
 
 
 def row_blocks(matrix: NDArray[Any]) -> Iterator[tuple[slice, NDArray[Any]]]:
@@ -150,7 +161,7 @@ def find_single_classes(matrix: CodeArray) -> SingleClasses | None:
         classes[place] = np.where(is_alone_above, block.argmax(axis=1), block.argmin(axis=1))
     if len(np.unique(classes)) < n_classes:
         return None
-    return SingleClasses(_frozen(classes), _frozen(signs))
+    return SingleClasses(frozen(classes), frozen(signs))
 
 
 def pair_of_each_row(matrix: CodeArray) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
@@ -214,14 +225,16 @@ def find_adjacent_order(matrix: CodeArray) -> AdjacentOrder | None:
         if (np.count_nonzero(changes, axis=1) != 1).any():
             return None
         cuts[place] = changes.argmax(axis=1)
-    return AdjacentOrder(_frozen(classes), _frozen(cuts), _frozen(matrix[:, classes[-1]].copy()))
+    return AdjacentOrder(frozen(classes), frozen(cuts), frozen(matrix[:, classes[-1]].copy()))
 
 
-def find_tree(matrix: CodeArray) -> TreeShape | None:
-    """Return the binary tree whose splits are the rows, or None if there is none.
+def find_tree(
+    matrix: CodeArray, rows_per_partition: NDArray[np.intp] | None = None
+) -> TreeShape | None:
+    """Return the tree whose nodes are the partitions, or None if there is none.
 
-    The tree is grown from its leaves. A split is larger than those below it, so in order of size
-    each row must join exactly two of the groups so far.
+    The tree is grown from its leaves. A node has more classes than those below it, so in order of
+    size each side of a partition must be exactly one of the groups so far.
 
     Examples
     --------
@@ -229,34 +242,40 @@ def find_tree(matrix: CodeArray) -> TreeShape | None:
     array([[-1,  1],
            [-2, -3]])
     """
-    n_partitions, n_classes = matrix.shape
-    if n_partitions != n_classes - 1:
+    n_rows, n_classes = matrix.shape
+    counts = np.ones(n_rows, np.intp) if rows_per_partition is None else rows_per_partition
+    n_sides = np.maximum(counts, 2)
+    if (n_sides - 1).sum() != n_classes - 1:
         return None
-    children = np.empty((n_partitions, 2), dtype=np.intp)
-    group_of = ~np.arange(n_classes)  # a class, then the topmost row so far that has it
-    size_of_row = np.count_nonzero(matrix, axis=1)
-    for row in np.argsort(size_of_row, kind="stable"):
-        for side, sign in enumerate((-1, 1)):
-            members = group_of[matrix[row] == sign]
+    children = np.full((len(counts), n_sides.max(initial=2)), NO_CHILD, dtype=np.intp)
+    group_of = ~np.arange(n_classes)  # a class, then the topmost partition so far that has it
+    starts = np.cumsum(counts) - counts
+    sizes = np.count_nonzero(matrix[starts], axis=1)
+    for partition in np.argsort(sizes, kind="stable"):
+        row = starts[partition]
+        for side in range(n_sides[partition]):
+            is_alone = counts[partition] == 1
+            entries, sign = (matrix[row], 2 * side - 1) if is_alone else (matrix[row + side], 1)
+            members = group_of[entries == sign]
             group = members[0]
-            if len(members) != (1 if group < 0 else size_of_row[group]):
+            if len(members) != (1 if group < 0 else sizes[group]):
                 return None
             if (members != group).any():
                 return None
-            children[row, side] = group
-        group_of[matrix[row] != 0] = row
-    return TreeShape(_frozen(children), _frozen(_preorder(children, root=int(group_of[0]))))
+            children[partition, side] = group
+        group_of[matrix[row] != 0] = partition
+    tree = TreeShape(frozen(children), np.empty(0, dtype=np.intp))
+    return tree._replace(order=frozen(_preorder(tree, root=int(group_of[0]))))
 
 
-def _preorder(children: NDArray[np.intp], root: int) -> NDArray[np.intp]:
+def _preorder(tree: TreeShape, root: int) -> NDArray[np.intp]:
     order: list[int] = []
     waiting = [root]
     while waiting:
         node = waiting.pop()
         if node >= 0:
             order.append(node)
-            left, right = children[node]
-            waiting += [int(right), int(left)]
+            waiting += reversed(tree.children_of(node))
     return np.array(order, dtype=np.intp)
 
 
@@ -324,6 +343,7 @@ def _hamming_distances(matrix: CodeArray, column: int) -> NDArray[np.int64]:
     return distances
 
 
-def _frozen(array: NDArray[_Scalar]) -> NDArray[_Scalar]:
+def frozen(array: NDArray[_Scalar]) -> NDArray[_Scalar]:
+    """Return the array, made read-only."""
     array.flags.writeable = False
     return array

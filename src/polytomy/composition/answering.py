@@ -12,9 +12,11 @@ from sklearn.utils.validation import check_is_fitted
 from polytomy.binary import TrainedBinary
 from polytomy.composition.composition import Composition
 from polytomy.composition.final_calibration import FinalCalibration
+from polytomy.composition.hierarchical_answers import descend_nodes, sum_below_nodes
 from polytomy.composition.scheme_argument import SchemeArgument, scheme_from
 from polytomy.composition.scheme_diagram import scheme_as_html
 from polytomy.composition.solver_option import Solver, gives_probabilities
+from polytomy.errors import SchemeError
 from polytomy.inputs.availability import available_unless
 from polytomy.inputs.training_data import check_features
 from polytomy.scheme import Scheme
@@ -82,11 +84,57 @@ class AnsweringMixin:
     def decisions(self, X: Any) -> NDArray[np.float64]:
         """Return the answers of the binaries, P(+1) − P(−1), in the order of the partitions.
 
+        A partition with more than two sides has a column for each side, 2 P(side) − 1.
+
         Returns
         -------
-        array of shape (n_samples, n_partitions), in [−1, 1]
+        array of shape (n_samples, n_rows), in [−1, 1]
         """
         return self._fitted().decisions(check_features(self, X), self.n_jobs)
+
+    # -- hierarchies -------------------------------------------------------------------------------
+
+    @available_unless(_why_no_probabilities)
+    def node_probabilities(self, X: Any) -> NDArray[np.float64]:
+        """Return the probability of each node of the scheme: the sum over the classes below it.
+
+        Returns
+        -------
+        array of shape (n_samples, n_nodes), in the order of ``scheme_.nodes``; the root has 1.
+        ``scheme_.node_names`` has the names.
+        """
+        return sum_below_nodes(*self._hierarchy(), self.predict_proba(X))
+
+    @available_unless(_why_no_probabilities)
+    def predict_nodes(
+        self, X: Any, *, max_depth: int | None = None, min_probability: float = 0.0
+    ) -> NDArray[Any]:
+        """Return how far down the scheme each sample can be told: a class, or the name of a node.
+
+        Each step from the root goes to the branch with the largest probability, the sum over the
+        classes below it.
+
+        Parameters
+        ----------
+        X : samples
+        max_depth : int, optional
+            Largest number of steps.
+        min_probability : float, default=0
+            Stop before a branch that has less.
+
+        Returns
+        -------
+        array of objects of shape (n_samples,)
+        """
+        proba = self.predict_proba(X)
+        return descend_nodes(*self._hierarchy(), proba, max_depth, min_probability)
+
+    def _hierarchy(self) -> tuple[Scheme, NDArray[np.intp]]:
+        """Return the scheme, and the position in it of each class."""
+        arrangements = self._fitted().arrangements
+        if len(arrangements) > 1:
+            raise SchemeError("an ensemble has several schemes, and not one hierarchy of nodes")
+        return arrangements[0].scheme, arrangements[0].positions
 
     # -- the same binaries, composed differently --------------------------------------------------
 
@@ -135,7 +183,7 @@ class AnsweringMixin:
     @property
     def estimators_(self) -> list[Any]:
         """The fitted two-class estimators, in the order of the partitions."""
-        return [each.estimator for each in self._attribute("estimators_").partition_binaries]
+        return [each.fitted_estimator for each in self._attribute("estimators_").partition_binaries]
 
     @property
     def preprocessing_(self) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 
 from polytomy.banks import Bank
 from polytomy.composition.binding import bind_classes
-from polytomy.composition.dichotomies import Dichotomy
+from polytomy.composition.dichotomies import Dichotomy, sides_key
 from polytomy.composition.solver_option import Solver, gives_probabilities, solve_by
 from polytomy.composition.tree_walk import walk_down_tree
 from polytomy.errors import SchemeError
-from polytomy.scheme import BinaryName, Scheme
+from polytomy.scheme import BinaryName, Partition, Scheme
 
-__all__ = ["Arrangement", "ClassTranslation", "arrange_trained"]
+__all__ = ["Arrangement", "ClassTranslation", "arrange_trained", "first_rows"]
 
 
 class Arrangement(NamedTuple):
@@ -26,7 +26,8 @@ class Arrangement(NamedTuple):
     ----------
     scheme : Scheme
     positions : array of int, the position in the scheme of each class of the data
-    columns : array of int, the binary that answers for each partition of the scheme
+    columns : array of int, the binary that answers for each row of the scheme's codes
+        A partition has one row, or one for each side if it has more than two.
     signs : array of ±1, −1 if the binary has the sides of the partition swapped
     """
 
@@ -94,18 +95,20 @@ def arrange_trained(
     Each partition must have a binary, with its sides in either order; SchemeError names one that
     has none.
     """
-    by_sides: dict[tuple[frozenset[int], frozenset[int]], dict[BinaryName, int]] = {}
+    by_sides: dict[tuple[frozenset[Any], frozenset[int]], dict[BinaryName, int]] = {}
     for column, each in enumerate(trained):
-        names = by_sides.setdefault((frozenset(each.negative), frozenset(each.positive)), {})
+        names = by_sides.setdefault(sides_key(each), {})
         names.setdefault(each.binary, column)
     positions = bind_classes(scheme, classes)
     translate = ClassTranslation(positions, len(scheme.classes))
     columns, signs = [], []
-    for partition in scheme.partitions:
-        own = frozenset(translate(partition.negative)), frozenset(translate(partition.positive))
+    for partition, own in _rows_to_arrange(scheme, translate):
+        either: list[tuple[tuple[frozenset[Any], frozenset[Any]], float]] = [(own, 1.0)]
+        if partition.n_sides == 2:
+            either.append((own[::-1], -1.0))
         found = [
             (binary, column, sign)
-            for sides, sign in ((own, 1.0), (own[::-1], -1.0))
+            for sides, sign in either
             for binary, column in by_sides.get(sides, {}).items()
         ]
         # If several binaries have these sides, take the one of this name or specification. A
@@ -121,6 +124,24 @@ def arrange_trained(
         columns.append(column)
         signs.append(sign)
     return Arrangement(scheme, positions, np.array(columns, dtype=np.intp), np.array(signs))
+
+
+def first_rows(scheme: Scheme) -> NDArray[np.intp]:
+    """Return the column of decisions where each partition of a scheme starts."""
+    counts = np.array([partition.n_rows for partition in scheme.partitions], dtype=np.intp)
+    return np.cumsum(counts) - counts
+
+
+def _rows_to_arrange(
+    scheme: Scheme, translate: ClassTranslation
+) -> Iterator[tuple[Partition, tuple[frozenset[Any], frozenset[Any]]]]:
+    """Yield the rows of a scheme: their partitions, and what `sides_key` gives for them."""
+    for partition in scheme.partitions:
+        sides = [frozenset(translate(side)) for side in partition.sides]
+        if len(sides) == 2:
+            yield partition, (sides[0], sides[1])
+        else:
+            yield from [(partition, (frozenset(sides), side)) for side in sides]
 
 
 class ClassTranslation:

@@ -14,7 +14,7 @@ from polytomy.banks import Bank
 from polytomy.binary import TrainedBinary
 from polytomy.calibration.final import clip_decisions
 from polytomy.codes import CodingMatrix
-from polytomy.composition.arrangement import Arrangement, arrange_trained
+from polytomy.composition.arrangement import Arrangement, arrange_trained, first_rows
 from polytomy.composition.dichotomies import Dichotomy
 from polytomy.composition.final_calibration import FinalCalibration, learn_final_calibration
 from polytomy.composition.out_of_fold import OutOfFold
@@ -115,9 +115,9 @@ class Composition:
             )
         for member, arrangement in zip(members, self.arrangements, strict=True):
             n_columns = len(arrangement.columns)
-            if not n_columns == len(arrangement.signs) == member.n_partitions:
+            if not n_columns == len(arrangement.signs) == member.n_rows:
                 raise SchemeError(
-                    f"each partition needs one binary; got {n_columns} for {member.n_partitions}."
+                    f"each partition needs one binary; got {n_columns} for {member.n_rows}."
                 )
             check_solver(member, self.solver)
         if not callable(self.solver):
@@ -134,8 +134,13 @@ class Composition:
 
     @property
     def partition_binaries(self) -> list[TrainedBinary]:
-        """The binary of each partition; in an ensemble, scheme after scheme."""
-        return [self.binaries[k] for each in self.arrangements for k in each.columns.tolist()]
+        """The binary of each partition, or of its first side; in an ensemble, scheme by scheme."""
+        columns = [
+            each.columns[row]
+            for each in self.arrangements
+            for row in first_rows(each.scheme).tolist()
+        ]
+        return [self.binaries[k] for k in columns]
 
     @property
     def gives_probabilities(self) -> bool:
@@ -147,9 +152,11 @@ class Composition:
     def decisions(self, X: Any, n_jobs: int | None = None) -> Floats:
         """Return P(+1) − P(−1) for each partition; for an ensemble, for each binary.
 
+        A partition with more than two sides has a column for each side, 2 P(side) − 1.
+
         Returns
         -------
-        array of shape (n_samples, n_partitions), in [−1, 1]
+        array of shape (n_samples, n_rows), in [−1, 1]
         """
         answers = self.bank.decisions(preprocess(self.preprocessing, X), n_jobs=n_jobs)
         # The binaries of an ensemble do not belong to one scheme: they answer as trained.
@@ -236,7 +243,8 @@ class Composition:
     def _score_block(self, X: Any, n_jobs: int | None) -> Floats:
         if not self.binaries:
             return np.ones((count_rows(X), len(self.classes)))
-        if self.solver == "greedy" and is_walk_cheaper(
+        is_binary = all(each.scheme.is_binary for each in self.arrangements)
+        if (self.solver == "greedy" and is_binary) and is_walk_cheaper(
             [(each.scheme, each.columns) for each in self.arrangements], self.bank
         ):
             return _mean(each.walk(self.bank, X) for each in self.arrangements)
@@ -318,7 +326,7 @@ class Composition:
 
         Parameters
         ----------
-        partitions : positions among the columns of `decisions`
+        partitions : positions in `scheme.partitions`
         """
         if isinstance(self.scheme, SchemeEnsemble):
             raise SchemeError(
@@ -335,15 +343,20 @@ class Composition:
             )
         flat = self.scheme.flatten()
         (node,) = flat.nodes
-        rows = Node(
+        row_counts = flat.code.rows_per_partition[chosen]
+        starts = first_rows(flat)[chosen]
+        rows = np.concatenate(
+            [chosen[:0], *map(np.arange, starts, starts + row_counts)], dtype=np.intp
+        )
+        restricted = Node(
             tuple(node.binaries[k] for k in chosen.tolist()),
-            CodingMatrix(flat.code.matrix[chosen]),
+            CodingMatrix(flat.code.matrix[rows], row_counts),
             node.branches,
         )
-        scheme = Scheme(flat.classes, [rows])
-        columns = arrangement.columns[chosen]
+        scheme = Scheme(flat.classes, [restricted])
+        columns = arrangement.columns[rows]
         kept, places = np.unique(columns, return_inverse=True)
-        own = Arrangement(scheme, arrangement.positions, places, arrangement.signs[chosen])
+        own = Arrangement(scheme, arrangement.positions, places, arrangement.signs[rows])
         bank = Bank([self.binaries[k] for k in kept], self.bank.dtype)
         scores = self.out_of_fold
         return self._changed(

@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from polytomy.binary import TrainedBinary, adopt_fitted, estimator_from, is_fitted
+from polytomy.binary.sides import adopt_sides
 from polytomy.errors import Argument, ArgumentError, SchemeError
 from polytomy.inputs.suggestions import did_you_mean
 from polytomy.scheme import BinaryName, Partition, Scheme
 
-__all__ = ["Dichotomy", "check_models", "make_dichotomies", "names_in"]
+__all__ = [
+    "Dichotomy",
+    "WholePartition",
+    "check_models",
+    "make_dichotomies",
+    "names_in",
+    "sides_key",
+]
 
 
 class Dichotomy(NamedTuple):
@@ -24,6 +33,9 @@ class Dichotomy(NamedTuple):
     estimator : estimator to clone for this partition
     trained : the trained binary, if the user provided one
     model : name under which the estimator was given; None for the default or a specification
+    whole : the partition that this is one side of, if that has more than two
+        The +1 side is the one, and the −1 side all others.
+    side : number of that side
     """
 
     name: str
@@ -33,6 +45,30 @@ class Dichotomy(NamedTuple):
     estimator: Any
     trained: TrainedBinary | None = None
     model: str | None = None
+    whole: WholePartition | None = None
+    side: int = 0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WholePartition:
+    """A partition with more than two sides, shared by the dichotomies of its sides.
+
+    Attributes
+    ----------
+    name : name of the partition, for messages
+    sides : positions of the classes on each side
+    """
+
+    name: str
+    sides: tuple[tuple[int, ...], ...]
+
+
+def sides_key(dichotomy: Dichotomy) -> tuple[frozenset[Any], frozenset[int]]:
+    """Return what a dichotomy separates, whatever the order of the sides of its partition."""
+    positive = frozenset(dichotomy.positive)
+    if dichotomy.whole is None:
+        return frozenset(dichotomy.negative), positive
+    return frozenset(map(frozenset, dichotomy.whole.sides)), positive
 
 
 def make_dichotomies(
@@ -41,7 +77,7 @@ def make_dichotomies(
     models: Mapping[str, Any] | None,
     estimators: dict[BinaryName, Any] | None = None,
 ) -> list[Dichotomy]:
-    """Return the dichotomy of each partition of the scheme.
+    """Return the dichotomy of each partition of the scheme, or of each of its sides if it has more.
 
     A name stands for the fitted model or the estimator given under it, or else for the default
     estimator; a specification describes an estimator of its own. `estimators` remembers which
@@ -53,21 +89,19 @@ def make_dichotomies(
     adopted: dict[str, Partition] = {}
     wanted = []
     for partition in scheme.partitions:
-        binary, negative, positive = partition.binary, partition.negative, partition.positive
+        binary, sides = partition.binary, partition.sides
         name = str(binary) if not binary.is_specification else _describe_partition(partition)
         model = None if binary.is_specification else models.get(binary.text)
         if model is not None and is_fitted(model):
             earlier = adopted.setdefault(binary.text, partition)
-            if (earlier.negative, earlier.positive) != (negative, positive):
+            if earlier.sides != sides:
                 raise SchemeError(
                     f'the trained model "{binary.text}" is used for different partitions, '
                     f"{_describe_sides(earlier)} and {_describe_sides(partition)}. Give each its "
                     "own name."
                 )
-            trained = adopt_fitted(
-                model, partition.negative_classes, partition.positive_classes, name=name
-            )
-            wanted.append(Dichotomy(name, negative, positive, binary, model, trained, binary.text))
+            adopted_as = _adopt(model, partition, name)
+            wanted += _of_sides(name, sides, binary, model, adopted_as, binary.text)
             continue
         if binary not in estimators:
             if binary.is_specification:
@@ -75,9 +109,43 @@ def make_dichotomies(
             else:
                 estimators[binary] = default if model is None else model
         given = None if model is None else binary.text
-        estimator = estimators[binary]
-        wanted.append(Dichotomy(name, negative, positive, binary, estimator, model=given))
+        wanted += _of_sides(name, sides, binary, estimators[binary], None, given)
     return wanted
+
+
+def _adopt(model: Any, partition: Partition, name: str) -> list[TrainedBinary]:
+    if partition.n_sides > 2:
+        return adopt_sides(model, partition.side_classes, name=name)
+    return [adopt_fitted(model, *partition.side_classes, name=name)]
+
+
+def _of_sides(
+    name: str,
+    sides: tuple[tuple[int, ...], ...],
+    binary: BinaryName,
+    estimator: Any,
+    trained: list[TrainedBinary] | None,
+    model: str | None,
+) -> list[Dichotomy]:
+    """Return the dichotomy of two sides, or one for each side of more."""
+    if len(sides) == 2:
+        own = None if trained is None else trained[0]
+        return [Dichotomy(name, *sides, binary, estimator, own, model)]
+    whole = WholePartition(name, sides)
+    return [
+        Dichotomy(
+            f"{name}/{number}",
+            tuple(k for other in (*sides[:number], *sides[number + 1 :]) for k in other),
+            side,
+            binary,
+            estimator,
+            None if trained is None else trained[number],
+            model,
+            whole,
+            number,
+        )
+        for number, side in enumerate(sides)
+    ]
 
 
 def check_models(schemes: Sequence[Scheme], models: Mapping[str, Any] | None) -> None:
@@ -117,5 +185,6 @@ def _describe_partition(partition: Partition) -> str:
 
 
 def _describe_sides(partition: Partition) -> str:
-    sides = (partition.negative_classes, partition.positive_classes)
-    return " / ".join(" ".join(map(str, side[:5])) + " …" * (len(side) > 5) for side in sides)
+    return " / ".join(
+        " ".join(map(str, side[:5])) + " …" * (len(side) > 5) for side in partition.side_classes
+    )

@@ -15,6 +15,8 @@ from sklearn.utils.parallel import Parallel, delayed
 from polytomy.binary import TrainedBinary, binary_problem, update_binary
 from polytomy.binary.answers import HeldOutScores
 from polytomy.binary.options import TrainingListener, TrainingOptions
+from polytomy.binary.sides import sides_problem
+from polytomy.binary.sides_training import train_sides
 from polytomy.binary.training import train_and_hold_out
 from polytomy.calibration import UncalibratedMap
 from polytomy.composition.dichotomies import Dichotomy
@@ -121,7 +123,8 @@ def fit_binaries(
     alike = [
         i
         for i in left
-        if options.arguments_for(dichotomies[i].model) is options.arguments
+        if dichotomies[i].whole is None
+        and options.arguments_for(dichotomies[i].model) is options.arguments
         and not options.arguments.fit_params
     ]
     if alike:
@@ -136,51 +139,68 @@ def fit_binaries(
         for i, binary, scores in zip(alike, together.binaries, together.held_out, strict=True):
             binaries[i], held_out[i] = binary, scores
         left = [i for i in left if binaries[i] is None]
+    together_with = _group_sides(dichotomies, left)
     tasks = (
         delayed(_train)(
-            dichotomies[i],
+            [dichotomies[i] for i in group],
             rows_of_class,
             X,
-            options.for_partition(seeds[i], dichotomies[i].model),
+            options.for_partition(seeds[group[0]], dichotomies[group[0]].model),
         )
-        for i in left
+        for group in together_with
     )
     # joblib would prepare its workers even without a task.
     results = _run_parallel(tasks, options.n_jobs) if left else ()
-    for i, (binary, scores) in zip(left, results, strict=True):
-        binaries[i], held_out[i] = binary, scores
-        listener.trained(dichotomies[i].name)
+    for group, trained_group in zip(together_with, results, strict=True):
+        for i, (binary, scores) in zip(group, trained_group, strict=True):
+            binaries[i], held_out[i] = binary, scores
+            listener.trained(dichotomies[i].name)
     trained = [binary for binary in binaries if binary is not None]
     _warn_of_shortcomings([binary.shortcoming for binary in trained if binary.shortcoming])
     out_of_fold = None if plan is None else plan.collect(trained, held_out, X)
     return TrainedBinaries(trained, out_of_fold, shared.pipeline, shared.seconds)
 
 
-def _run_parallel(
-    tasks: Iterable[Any], n_jobs: int | None
-) -> Iterable[tuple[TrainedBinary, HeldOutScores | None]]:
+_Trained = tuple[TrainedBinary, HeldOutScores | None]
+
+
+def _group_sides(dichotomies: Sequence[Dichotomy], positions: Sequence[int]) -> list[list[int]]:
+    """Return the positions, those of one partition's sides together: they share a model."""
+    groups: dict[Any, list[int]] = {}
+    for i in positions:
+        groups.setdefault(i if dichotomies[i].whole is None else dichotomies[i].whole, []).append(i)
+    return list(groups.values())
+
+
+def _run_parallel(tasks: Iterable[Any], n_jobs: int | None) -> Iterable[list[_Trained]]:
     """Return the results of tasks in their order, one by one as they come if possible."""
     parallel = Parallel(n_jobs=n_jobs)
     # A backend that cannot stream its results, such as dask's, raises a ValueError.
     with suppress(ValueError):
         parallel = Parallel(n_jobs=n_jobs, return_as="generator")
-    results: Iterable[tuple[TrainedBinary, HeldOutScores | None]] = parallel(tasks)
+    results: Iterable[list[_Trained]] = parallel(tasks)
     return results
 
 
 def _train(
-    dichotomy: Dichotomy,
+    dichotomies: Sequence[Dichotomy],
     rows_of_class: Sequence[NDArray[np.intp]],
     X: Any,
     options: TrainingOptions,
-) -> tuple[TrainedBinary, HeldOutScores | None]:
+) -> list[_Trained]:
+    """Return the binary of a dichotomy, or the binaries of all sides of a partition."""
+    dichotomy, started = dichotomies[0], perf_counter()
+    # Warnings would be lost in a worker; the binary carries its shortcoming back instead.
+    if dichotomy.whole is not None:
+        whole = sides_problem(rows_of_class, dichotomy.whole.sides, name=dichotomy.whole.name)
+        binaries, scores = train_sides(dichotomy.estimator, X, whole, options)
+        binaries[0] = replace(binaries[0], seconds=perf_counter() - started)
+        return [(binaries[each.side], scores[each.side]) for each in dichotomies]
     problem = binary_problem(
         rows_of_class, dichotomy.negative, dichotomy.positive, name=dichotomy.name
     )
-    started = perf_counter()
-    # Warnings would be lost in a worker; the binary carries its shortcoming back instead.
     binary, held_out = train_and_hold_out(dichotomy.estimator, X, problem, options)
-    return replace(binary, seconds=perf_counter() - started), held_out
+    return [(replace(binary, seconds=perf_counter() - started), held_out)]
 
 
 def _warn_of_shortcomings(shortcomings: list[str]) -> None:
@@ -226,6 +246,11 @@ def update_binaries(
         if each.trained is not None:
             updated.append(each.trained)
             continue
+        if each.whole is not None:
+            raise ArgumentError(
+                f'partial_fit trains binary partitions only; "{each.whole.name}" has '
+                f"{len(each.whole.sides)} sides. Use fit, or @one-vs-one in place of the partition."
+            )
         problem = binary_problem(rows_of_class, each.negative, each.positive, name=each.name)
         updated.append(
             update_binary(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,13 @@ from polytomy.banks import Bank
 from polytomy.composition.arrangement import Arrangement, ClassTranslation
 from polytomy.composition.binding import bind_classes
 from polytomy.composition.composition import Composition
-from polytomy.composition.dichotomies import Dichotomy, check_models, make_dichotomies
+from polytomy.composition.dichotomies import (
+    Dichotomy,
+    WholePartition,
+    check_models,
+    make_dichotomies,
+    sides_key,
+)
 from polytomy.composition.fitting import TrainedBinaries
 from polytomy.composition.scheme_argument import members_of
 from polytomy.composition.solver_option import Solver, resolve_solver
@@ -118,7 +124,7 @@ class _Collector:
         self, classes: NDArray[Any], estimator: Any, models: Mapping[str, Any] | None
     ) -> None:
         self._classes, self._estimator, self._models = classes, estimator, models
-        self._known: dict[tuple[frozenset[int], frozenset[int], int, int], int] = {}
+        self._known: dict[tuple[frozenset[Any], frozenset[int], int, int], int] = {}
         self._specified: dict[BinaryName, Any] = {}
         self.needed: list[Dichotomy] = []
 
@@ -126,22 +132,38 @@ class _Collector:
         """Return the arrangement of a scheme, after adding the dichotomies that are new."""
         positions = bind_classes(scheme, self._classes)
         translate = ClassTranslation(positions, len(scheme.classes))
-        occurrences: Counter[tuple[frozenset[frozenset[int]], int]] = Counter()
+        occurrences: Counter[tuple[frozenset[Any], int]] = Counter()
+        wholes: dict[WholePartition, WholePartition] = {}
         columns, signs = [], []
-        for dichotomy in make_dichotomies(scheme, self._estimator, self._models, self._specified):
-            negative, positive = translate(dichotomy.negative), translate(dichotomy.positive)
-            sides = frozenset(negative), frozenset(positive)
+        for each in make_dichotomies(scheme, self._estimator, self._models, self._specified):
+            dichotomy = _translated(each, translate, wholes)
+            sides = sides_key(dichotomy)
             source = id(dichotomy.estimator)
             occurrence = occurrences[frozenset(sides), source]
             occurrences[frozenset(sides), source] += 1
             column = self._known.get((*sides, source, occurrence))
             sign = 1.0
-            if column is None and dichotomy.trained is None:
+            if column is None and dichotomy.trained is None and dichotomy.whole is None:
                 column = self._known.get((*sides[::-1], source, occurrence))
                 sign = 1.0 if column is None else -1.0
             if column is None:
                 column = self._known[*sides, source, occurrence] = len(self.needed)
-                self.needed.append(dichotomy._replace(negative=negative, positive=positive))
+                self.needed.append(dichotomy)
             columns.append(column)
             signs.append(sign)
         return Arrangement(scheme, positions, np.array(columns, dtype=np.intp), np.array(signs))
+
+
+def _translated(
+    dichotomy: Dichotomy,
+    translate: ClassTranslation,
+    wholes: dict[WholePartition, WholePartition],
+) -> Dichotomy:
+    """Return a dichotomy with sides as class indices; `wholes` are the partitions seen so far."""
+    whole = dichotomy.whole
+    if whole is not None:
+        if whole not in wholes:
+            wholes[whole] = replace(whole, sides=tuple(map(translate, whole.sides)))
+        whole = wholes[whole]
+    negative, positive = translate(dichotomy.negative), translate(dichotomy.positive)
+    return dichotomy._replace(negative=negative, positive=positive, whole=whole)

@@ -12,14 +12,17 @@ from polytomy.designs.flat import (
     adjacent,
     chain,
     chain_backward,
+    direct,
     exhaustive,
     from_matrix,
+    n_ary_code,
     one_vs_one,
     one_vs_rest,
     orthogonal,
     random_code,
     random_ternary,
 )
+from polytomy.designs.hierarchies import from_hierarchy, from_paths
 from polytomy.designs.nested_dichotomies import (
     class_balanced_tree,
     furthest_centroid_tree,
@@ -37,8 +40,9 @@ from polytomy.designs.registry import (
 from polytomy.designs.searched_trees import best_random_tree, evolved_tree
 from polytomy.designs.trees import balanced_tree, from_tree, random_tree
 
-# These four functions are also known by the shorter names of their designs.
+# These five functions are also known by the shorter names of their designs.
 random = random_code
+n_ary = n_ary_code
 tree = balanced_tree
 centroid_tree = furthest_centroid_tree
 data_driven = data_driven_code
@@ -61,13 +65,18 @@ __all__ = [
     "decoc",
     "design",
     "detect_order",
+    "direct",
     "empirical_tree",
     "evolved_tree",
     "exhaustive",
     "find_design",
+    "from_hierarchy",
     "from_matrix",
+    "from_paths",
     "from_tree",
     "furthest_centroid_tree",
+    "n_ary",
+    "n_ary_code",
     "one_vs_one",
     "one_vs_rest",
     "ordered_adjacent",

@@ -249,6 +249,54 @@ def random_ternary(
     )
 
 
+def direct(classes: Iterable[Any] | int, *, name: str = "direct") -> Scheme:
+    """Return the scheme of one model for all classes, which answers as it does without a scheme.
+
+    Parameters
+    ----------
+    classes : labels, or a number of classes
+    name : base of the model's name
+
+    Examples
+    --------
+    >>> print(direct(["a", "b", "c"]))
+    direct-00 {a b c}
+    """
+    labels = class_labels(classes)
+    return _numbered(codes.direct(len(labels)), labels, name)
+
+
+@renamed_arguments(rows="n_partitions")
+def n_ary_code(
+    classes: Iterable[Any] | int,
+    *,
+    n_sides: int | None = None,
+    n_partitions: int | None = None,
+    random_state: RandomState = None,
+    name: str = "n-ary",
+) -> Scheme:
+    """Return a scheme with a random code of partitions with several sides (Zhou et al. 2019).
+
+    Parameters
+    ----------
+    classes : labels, or a number of classes
+    n_sides : number of sides of each partition; 4 by default, or fewer for fewer classes
+    n_partitions : number of models; by default 10·log(n) with the base n_sides
+    random_state : int, generator or None for a different code each time
+    name : base of the models' names
+
+    Examples
+    --------
+    >>> n_ary_code(10, random_state=0)
+    <Scheme: code, 10 classes, 17 partitions>
+    """
+    labels = class_labels(classes)
+    code = codes.n_ary(
+        len(labels), n_sides=n_sides, n_partitions=n_partitions, random_state=random_state
+    )
+    return _numbered(code, labels, name)
+
+
 def from_matrix(
     matrix: CodingMatrix | npt.ArrayLike,
     classes: Iterable[Any] | None = None,

@@ -75,6 +75,8 @@ DESIGNS: dict[str, Design] = {
         ("random-ternary", flat.random_ternary, "a random code with zeros"),
         ("tree", trees.balanced_tree, "a tree that halves the ordered classes"),
         ("random-tree", trees.random_tree, "a random tree"),
+        ("direct", flat.direct, "one model for all classes"),
+        ("n-ary", flat.n_ary_code, "a random code of partitions with four sides"),
     ]
 }
 """Designs made from the classes alone."""

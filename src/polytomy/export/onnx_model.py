@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from sklearn.pipeline import make_pipeline
 
 from polytomy.banks.scaling import Scaling, peel_scalers
+from polytomy.binary import Output
 from polytomy.classifier import PolytomyClassifier
 from polytomy.composition import Composition
 from polytomy.errors import ArgumentError
@@ -68,6 +69,13 @@ def to_onnx(classifier: Any, *, dtype: str = "float32") -> Any:
     scaling, core = _split_scaling(classifier)
     composition: Composition = core.composition_
     solver: Any = composition.solver
+    for binary in composition.binaries:
+        if binary.output is Output.SIDE:
+            raise ArgumentError(
+                f'the model of partition "{binary.estimator.name}" has {binary.estimator.n_sides} '
+                "sides and cannot be exported. Use binary partitions, such as @one-vs-one, in its "
+                "place."
+            )
     check_exportable_solver(composition)
     final = None if composition.final is None else composition.final.map
     if final is not None:

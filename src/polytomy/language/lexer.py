@@ -20,6 +20,7 @@ __all__ = [
     "escape_quoted",
     "find_lone_surrogate",
     "is_bare_word",
+    "is_code_letter",
     "is_name",
     "tokenize",
 ]
@@ -81,6 +82,8 @@ _COUNT_PIECE = re.compile(r"/|[^/]+")
 _ESCAPED = re.compile(r"\\(.)")
 _BARE = re.compile(r"""[^\s;{}"\#@\x00-\x1f\x7f-\x9f][^\s;{}"\#\x00-\x1f\x7f-\x9f]*""")
 _COUNTS_ONLY = re.compile(r"[-+0-9/]*/[-+0-9/]*")
+_CODE_LETTERS = frozenset("AGK")
+_OPTION = re.compile(r"-[A-Za-z]")
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -92,6 +95,14 @@ def is_bare_word(text: str) -> bool:
 def is_name(text: str) -> bool:
     """Return whether a text can name a binary: a word that is not an integer."""
     return is_bare_word(text) and _INTEGER.fullmatch(text) is None
+
+
+def is_code_letter(letter: str, options: str) -> bool:
+    """Return whether a word after a text in quotes is read as a code letter of libAGF.
+
+    After other texts in quotes, such a word is the name of a binary.
+    """
+    return letter in _CODE_LETTERS and (options in ("", ".") or _OPTION.match(options) is not None)
 
 
 def find_lone_surrogate(text: str) -> int:

@@ -10,7 +10,7 @@ from typing import NamedTuple, TypeAlias
 
 from polytomy.language.span import Span
 
-__all__ = ["Branch", "Coded", "Designed", "Leaf", "TwoWay", "Word", "WrittenPartition"]
+__all__ = ["Branch", "Coded", "Designed", "Leaf", "OneModel", "Word", "WrittenPartition"]
 
 _LONGEST_SHOWN = 40
 
@@ -49,11 +49,10 @@ class Leaf(NamedTuple):
 
 
 class WrittenPartition(NamedTuple):
-    """One dichotomy of branches: ``name 0 1 / 2;``."""
+    """One partition of branches into two sides or more: ``name 0 1 / 2;``."""
 
     binary: Word
-    negative: tuple[int, ...]
-    positive: tuple[int, ...]
+    sides: tuple[tuple[int, ...], ...]
     start: int
     end: int
 
@@ -63,12 +62,16 @@ class WrittenPartition(NamedTuple):
         return Span(self.start, self.end)
 
 
-class TwoWay(NamedTuple):
-    """A binary classifier that decides between two branches: ``name {a b}``."""
+class OneModel(NamedTuple):
+    """A classifier that decides between its branches: ``name {a b}`` or ``name {a b c}``.
+
+    `code_letter` is the letter of libAGF between options and braces: ``"-k 5" K {a b}``.
+    """
 
     binary: Word
     branches: tuple[Branch, ...]
     span: Span
+    code_letter: Word | None = None
 
 
 class Coded(NamedTuple):
@@ -91,4 +94,4 @@ class Designed(NamedTuple):
     span: Span
 
 
-Branch: TypeAlias = Leaf | TwoWay | Coded | Designed
+Branch: TypeAlias = Leaf | OneModel | Coded | Designed

@@ -3,12 +3,14 @@
 ::
 
     branch      := model "{" branch+ "}" | CLASS
-    model       := TWOCLASS | partition+ | "@" DESIGN [TWOCLASS]
-    partition   := TWOCLASS CLASS+ "/" CLASS+ ";"
+    model       := MODEL [LETTER] | partition+ | "@" DESIGN [MODEL]
+    partition   := MODEL CLASS+ ("/" CLASS+)+ ";"
 
 Inside braces, ``a b m 0 / 1;`` is ambiguous. It means the classes ``a`` and ``b`` followed by a
-partition named ``m``: going back from the slash, integers are branch indices, the word before them
-is the binary, and the words before that are classes. So a binary is never an unquoted integer.
+partition named ``m``: going back from the first slash, integers are branch indices, the word before
+them is the binary, and the words before that are classes. So a binary is never an unquoted integer.
+
+LETTER is one of libAGF's after options: ``"-k 5" K {a b c}``. After any other word it is a name.
 
 The parser has its own stack, so that only memory limits nesting. After a problem it continues at
 the next ``;``, ``{`` or ``}``, to find the other problems of the text.
@@ -17,8 +19,8 @@ the next ``;``, ``{`` or ``}``, to find the other problems of the text.
 from __future__ import annotations
 
 from polytomy.errors import ControlError, Problem
-from polytomy.language.lexer import Kind, Token, find_lone_surrogate, tokenize
-from polytomy.language.nodes import Branch, Coded, Designed, Leaf, TwoWay, Word, WrittenPartition
+from polytomy.language.lexer import Kind, Token, find_lone_surrogate, is_code_letter, tokenize
+from polytomy.language.nodes import Branch, Coded, Designed, Leaf, OneModel, Word, WrittenPartition
 from polytomy.language.span import Report, Source, Span
 
 __all__ = ["MAX_CHARACTERS", "parse_text"]
@@ -53,7 +55,7 @@ class _Frame:
 
     def __init__(
         self,
-        head: Word | tuple[WrittenPartition, ...] | _Design | None,
+        head: tuple[Word, Word | None] | list[WrittenPartition] | _Design | None,
         opened: Token,
         n_problems: int,
     ) -> None:
@@ -131,11 +133,8 @@ class _Parser:
         self, words: list[Token], slashes: list[tuple[int, Token]], semicolon: Token
     ) -> WrittenPartition | None:
         if not slashes:
-            message = "a partition needs '/' between its two sides: name 0 1 / 2;"
+            message = "a partition needs '/' between its sides: name 0 1 / 2;"
             self._complain(words[0], message)
-            return None
-        if len(slashes) > 1:
-            self._complain(slashes[1][1], "a partition has only one '/'; end it with ';'")
             return None
         cut, slash = slashes[0]
         first = cut  # of the indices left of the slash
@@ -158,19 +157,21 @@ class _Parser:
             self._complain(word, message)
         if unexpected:
             return None
-        if first == cut or cut == len(words):
-            side, place = ("left", slash) if first == cut else ("right", semicolon)
-            message = f"the {side} side of '/' is empty; each side needs at least one branch"
-            self._complain(place, message)
-            return None
+        # Each side ends at a slash, or at the semicolon.
+        ends = [*slashes, (len(words), semicolon)]
+        starts = [first, *(position for position, _ in slashes)]
+        for number, (start, (end, place)) in enumerate(zip(starts, ends, strict=True)):
+            if start == end:
+                side = _name_side(number, len(ends))
+                self._complain(place, f"{side} is empty; each side needs at least one branch")
+                return None
         self._add_leaves(words[: first - 1])
-        return WrittenPartition(
-            _token_word(words[first - 1]),
-            tuple([int(word.text) for word in words[first:cut]]),
-            tuple([int(word.text) for word in words[cut:]]),
-            words[first - 1].start,
-            semicolon.end,
-        )
+        sides = [
+            tuple([int(word.text) for word in words[start:end]])
+            for start, (end, _) in zip(starts, ends, strict=True)
+        ]
+        binary = words[first - 1]
+        return WrittenPartition(_token_word(binary), tuple(sides), binary.start, semicolon.end)
 
     def _open(self, brace: Token) -> None:
         if self.slashes and self.design is None:
@@ -179,13 +180,14 @@ class _Parser:
             self.partitions.append(_BROKEN_PARTITION)
         self._drop_slashes()
         words, self.words = self.words, []
-        head: Word | tuple[WrittenPartition, ...] | _Design | None = None
+        head: tuple[Word, Word | None] | list[WrittenPartition] | _Design | None = None
         if self.design is not None:
             head, self.design = self.design, None
         elif self.partitions:
             self._refuse_between(words)
-            head, self.partitions = tuple(self.partitions), []
+            head, self.partitions = self.partitions, []
         elif words:
+            letter = _token_word(words.pop()) if self._ends_in_letter(words) else None
             binary = words.pop()
             if binary.kind is Kind.INTEGER:
                 message = (
@@ -194,7 +196,7 @@ class _Parser:
                 )
                 self._complain(binary, message)
             self._add_leaves(words)
-            head = _token_word(binary)
+            head = _token_word(binary), letter
         else:
             message = "'{' must follow a binary, partitions or a design: name {a b}, or \"\" {a b}"
             self._complain(brace, message)
@@ -211,16 +213,24 @@ class _Parser:
         if not frame.branches and frame.n_problems == len(self.report.problems):
             self._complain(frame.opened, "these braces are empty; put the branches inside")
         branches = tuple(frame.branches)
-        if isinstance(frame.head, Word):
-            span = Span(frame.head.start, brace.end)
-            self.branches.append(TwoWay(frame.head, branches, span))
+        if isinstance(frame.head, tuple):
+            binary, letter = frame.head
+            span = Span(binary.start, brace.end)
+            self.branches.append(OneModel(binary, branches, span, letter))
         elif isinstance(frame.head, _Design):
             name = frame.head.name
             span = Span(name.start, brace.end)
             self.branches.append(Designed(name.text, frame.head.binary, branches, span))
         elif frame.head is not None:
             span = Span(frame.head[0].start, brace.end)
-            self.branches.append(Coded(frame.head, branches, span))
+            self.branches.append(Coded(tuple(frame.head), branches, span))
+
+    @staticmethod
+    def _ends_in_letter(words: list[Token]) -> bool:
+        """Return whether the last word is a code letter of libAGF, after its options in quotes."""
+        if len(words) < 2 or words[-1].kind is not Kind.WORD or words[-2].kind is not Kind.QUOTED:
+            return False
+        return is_code_letter(words[-1].text, words[-2].text)
 
     def _start_design(self, token: Token) -> None:
         self._finish_words(token)
@@ -297,7 +307,13 @@ class _Parser:
         self.slashes = []
 
 
-_BROKEN_PARTITION = WrittenPartition(Word("", True, 0, 0), (), (), 0, 0)
+_BROKEN_PARTITION = WrittenPartition(Word("", True, 0, 0), (), 0, 0)
+
+
+def _name_side(number: int, n_sides: int) -> str:
+    if n_sides == 2:
+        return f"the {('left', 'right')[number]} side of '/'"
+    return f"side {number + 1} of {n_sides}"
 
 
 def _token_word(token: Token) -> Word:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from polytomy.language.lexer import escape_quoted
-from polytomy.language.nodes import Branch, Coded, Designed, Leaf, TwoWay, Word
+from polytomy.language.nodes import Branch, Coded, Designed, Leaf, OneModel, Word
 
 __all__ = ["print_branch", "print_word"]
 
@@ -28,16 +28,16 @@ def print_branch(branch: Branch) -> str:
             lines.append(indent + print_word(item.label))
             continue
         head = ""
-        if isinstance(item, TwoWay):
-            head = print_word(item.binary) + " "
+        if isinstance(item, OneModel):
+            words = [item.binary] if item.code_letter is None else [item.binary, item.code_letter]
+            head = " ".join(map(print_word, words)) + " "
         elif isinstance(item, Designed):
             binary = "" if item.binary is None else print_word(item.binary) + " "
             head = f"@{item.design} {binary}"
         elif isinstance(item, Coded):
             for partition in item.partitions:
-                negative = " ".join(map(str, partition.negative))
-                positive = " ".join(map(str, partition.positive))
-                lines.append(f"{indent}{print_word(partition.binary)} {negative} / {positive};")
+                sides = " / ".join([" ".join(map(str, side)) for side in partition.sides])
+                lines.append(f"{indent}{print_word(partition.binary)} {sides};")
         leaves = [child.label for child in item.branches if isinstance(child, Leaf)]
         if len(leaves) == len(item.branches):
             lines.append(f"{indent}{head}{{{' '.join(map(print_word, leaves))}}}")

@@ -5,6 +5,7 @@ that many copies of its sample. The columns of ``proba`` are in the order of ``c
 the sorted labels of ``y``.
 """
 
+from polytomy.metrics.hierarchical import HierarchicalScore, hierarchical_score
 from polytomy.metrics.ordered import mean_absolute_rank_error, ranked_probability_score
 from polytomy.metrics.reliability import (
     classwise_calibration_error,
@@ -19,9 +20,11 @@ from polytomy.metrics.scores import (
 )
 
 __all__ = [
+    "HierarchicalScore",
     "brier_score",
     "classwise_calibration_error",
     "confidence_calibration_error",
+    "hierarchical_score",
     "log_loss",
     "mean_absolute_rank_error",
     "ranked_probability_score",

@@ -70,12 +70,12 @@ def compose_trained(
 
 def arrange_in_order(scheme: Scheme, classes: NDArray[Any]) -> Arrangement:
     """Return the arrangement of binaries that are those of the partitions, in order."""
-    n_partitions = scheme.n_partitions
+    n_rows = scheme.n_rows
     with warnings.catch_warnings():
         # The user was warned of classes without data when the model was fitted.
         warnings.simplefilter("ignore", PolytomyWarning)
         positions = bind_classes(scheme, classes)
-    return Arrangement(scheme, positions, np.arange(n_partitions), np.ones(n_partitions))
+    return Arrangement(scheme, positions, np.arange(n_rows), np.ones(n_rows))
 
 
 def order_in_scheme(arrangement: Arrangement) -> list[int]:

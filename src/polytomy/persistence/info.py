@@ -162,6 +162,8 @@ def _schemes(archive: Archive) -> tuple[str, ...]:
 
 def _kind(binary: Fields) -> str:
     """Return the kind of a binary in a word or two."""
+    if "side" in binary:
+        return "side of a model"
     if "estimator" not in binary:
         return "constant"
     estimator = binary.fields("estimator")

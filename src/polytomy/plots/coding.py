@@ -44,7 +44,7 @@ def code(scheme: Scheme | CodingMatrix | Any, *, ax: Any = None) -> Any:
     if isinstance(scheme, Scheme):
         flat = scheme if scheme.is_flat else scheme.flatten()
         matrix, classes = flat.code.matrix, [str(label) for label in flat.classes]
-        names = [str(partition.binary) for partition in flat.partitions]
+        names = [name for partition in flat.partitions for name in partition.row_names]
     else:
         matrix = (scheme if isinstance(scheme, CodingMatrix) else CodingMatrix(scheme)).matrix
         classes = [str(k) for k in range(matrix.shape[1])]

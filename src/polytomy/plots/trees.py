@@ -62,9 +62,11 @@ def tree(
     largest = max((abs(value) for value in values if value is not None), default=0.0) or 1.0
     for position, node in enumerate(scheme.nodes):
         x, y = depths[position], heights[position]
-        is_binary = node.code.n_partitions == 1 and len(node.branches) == 2
+        is_one_model = node.code.n_partitions == 1
         for number, branch in enumerate(node.branches):
-            colour = (NEGATIVE, POSITIVE)[number] if is_binary else FAINT
+            colour = (
+                (NEGATIVE, POSITIVE)[number] if is_one_model and len(node.branches) == 2 else FAINT
+            )
             is_class = isinstance(branch, ClassRef)
             end = (
                 (deepest, _class_height(branch.index))
@@ -73,18 +75,18 @@ def tree(
             )
             ax.plot([x, x, end[0]], [y, end[1], end[1]], color=colour, linewidth=1.4, zorder=1)
         value = values[position]
-        if is_binary:
+        if is_one_model:
             size = 30 if value is None else 15 + 85 * abs(value) / largest
             ax.scatter([x], [y], s=size, color=INK, zorder=2)
-        text = "" if is_binary else f"{node.code.n_partitions} rows"
+        text = "" if is_one_model else f"{node.code.n_partitions} rows"
         if value is not None:
             text = f"{text} {value:.3g}".strip()
         if text:
-            box = None if is_binary else {"boxstyle": "round", "facecolor": "white"}
-            offset = (-5, 3) if is_binary else (0, 0)
+            box = None if is_one_model else {"boxstyle": "round", "facecolor": "white"}
+            offset = (-5, 3) if is_one_model else (0, 0)
             ax.annotate(
                 text, (x, y), offset, textcoords="offset points", fontsize=8, bbox=box, zorder=3,
-                ha="right" if is_binary else "center", va="bottom" if is_binary else "center",
+                ha="right" if is_one_model else "center", va="bottom" if is_one_model else "center",
             )  # fmt: skip
     for index, label in enumerate(scheme.classes):
         shown = str(label) if labels is None else labels.get(label, str(label))

@@ -119,5 +119,5 @@ def _solver_examples() -> Iterator[Example]:
     yield Example("least_squares", "minimise_on_simplex", (np.array([[np.nan]]), *row, 2))
     answer = np.array([[0.5, 0.5]])
     yield Example("one_vs_rest", "minimise_one_vs_rest", (answer, np.ones(2)))
-    yield Example("divergence", "minimise_divergence", (_PAIR, answers, np.ones(1), True))
+    yield Example("divergence", "minimise_divergence", (_PAIR, answers, np.ones((1, 2)), True))
     yield Example("coupling", "stationary_distribution", (zero, one, answers, 2))

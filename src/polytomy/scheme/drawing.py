@@ -56,7 +56,7 @@ def draw_tree(layout: Layout) -> str:
 
 
 def _headline(node: Node) -> str:
-    if node.is_two_way:
+    if node.is_one_model:
         return _printable_word(str(node.binaries[0]))
     names = [_printable_word(str(binary)) for binary in node.binaries[:4]]
     shown = " ".join(dict.fromkeys(names)) + (" …" if len(node.binaries) > len(names) else "")
@@ -64,7 +64,9 @@ def _headline(node: Node) -> str:
 
 
 def draw_matrix(layout: Layout) -> str:
-    """Return a drawing of the coding matrix of a flat layout: a row for each partition.
+    """Return a drawing of the coding matrix of a flat layout: a line for each row.
+
+    A partition of more than two sides has a line for each, such as ``m/0``.
 
     >>> from polytomy.scheme import parse
     >>> print(parse("m 0/1; n 0/2; o 1/2; {corn oak pine}").draw(matrix=True))
@@ -79,16 +81,26 @@ def draw_matrix(layout: Layout) -> str:
         return _drawn_label(layout.classes[0])
     node = layout.nodes[0]
     labels = [_drawn_label(label) for label in layout.classes[:_MOST_COLUMNS]]
-    names = [_printable_word(str(binary)) for binary in node.binaries[:_MOST_LINES]]
+    names = _row_names(node)
     width = max(map(len, names))
     lines = [" " * width + " " + "| " * column + label for column, label in enumerate(labels)]
     for name, row in zip(names, node.code.matrix[:_MOST_LINES, :_MOST_COLUMNS], strict=True):
         lines.append(f"{name:<{width}} " + " ".join([_SIGNS[value] for value in row.tolist()]))
     if len(layout.classes) > _MOST_COLUMNS:
         lines.append(f"… cut after {_MOST_COLUMNS:,} classes")
-    if len(node.binaries) > _MOST_LINES:
-        lines.append(f"… cut after {_MOST_LINES:,} partitions")
+    if node.code.n_rows > _MOST_LINES:
+        lines.append(f"… cut after {_MOST_LINES:,} rows")
     return "\n".join(lines)
+
+
+def _row_names(node: Node) -> list[str]:
+    names: list[str] = []
+    for binary, n_rows in zip(node.binaries, node.code.rows_per_partition.tolist(), strict=True):
+        name = _printable_word(str(binary))
+        names += [name] if n_rows == 1 else [f"{name}/{side}" for side in range(n_rows)]
+        if len(names) >= _MOST_LINES:
+            break
+    return names[:_MOST_LINES]
 
 
 def _drawn_label(label: Label) -> str:

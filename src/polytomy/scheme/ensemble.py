@@ -60,7 +60,7 @@ class SchemeEnsemble:
     def n_dichotomies(self) -> int:
         """Number of different dichotomies; the order of the sides does not matter."""
         sides = {
-            frozenset([frozenset(each.negative_classes), frozenset(each.positive_classes)])
+            frozenset(map(frozenset, each.side_classes))
             for scheme in self.schemes
             for each in scheme.partitions
         }

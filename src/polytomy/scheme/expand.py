@@ -15,6 +15,7 @@ from polytomy.codes import (
     CodingMatrix,
     adjacent,
     chain,
+    direct,
     exhaustive,
     hadamard_order,
     one_vs_one,
@@ -25,7 +26,10 @@ from polytomy.codes import (
 )
 from polytomy.errors import ArgumentError
 
-__all__ = ["SHORT_FORMS", "ShortForm", "find_short_form"]
+__all__ = ["DIRECT", "SHORT_FORMS", "ShortForm", "find_short_form"]
+
+DIRECT = "direct"
+"""The design of one model for all branches."""
 
 
 class ShortForm(NamedTuple):
@@ -72,6 +76,7 @@ SHORT_FORMS: dict[str, ShortForm] = {
         partial(random_ternary, random_state=0),
         lambda n: min(ceil(15 * log2(n)), _count_ternary(n)),
     ),
+    DIRECT: ShortForm(direct, lambda n: 1),
 }
 
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from polytomy.codes import MAX_ENTRIES, CodingMatrix, TreeShape
 from polytomy.errors import SchemeError
-from polytomy.scheme.layout import TWO_WAY, BranchRef, ClassRef, Layout, Node, NodeRef
+from polytomy.scheme.layout import BranchRef, ClassRef, Layout, Node, NodeRef, one_model_code
 
 __all__ = ["flatten_layout", "unfold_layout"]
 
@@ -20,23 +20,24 @@ def flatten_layout(layout: Layout) -> Layout:
     if len(layout.nodes) <= 1:
         return layout
     n_classes = len(layout.classes)
-    n_partitions = sum(len(node.binaries) for node in layout.nodes)
-    if n_partitions * n_classes > MAX_ENTRIES:
+    n_rows = sum(node.code.n_rows for node in layout.nodes)
+    if n_rows * n_classes > MAX_ENTRIES:
         raise SchemeError(
-            f"the flat code would have {n_partitions:,} partitions of {n_classes:,} classes, over "
+            f"the flat code would have {n_rows:,} rows of {n_classes:,} classes, over "
             f"the limit of {MAX_ENTRIES:,} entries; use the nested scheme"
         )
-    matrix = np.zeros((n_partitions, n_classes), dtype=np.int8)
+    matrix = np.zeros((n_rows, n_classes), dtype=np.int8)
     row = 0
     for node, starts in zip(layout.nodes, layout.branch_starts(), strict=True):
-        below = row + len(node.binaries)
+        below = row + node.code.n_rows
         matrix[row:below, starts[0] : starts[-1]] = np.repeat(
             node.code.matrix, np.diff(starts), axis=1
         )
         row = below
     binaries = tuple([binary for node in layout.nodes for binary in node.binaries])
     branches = tuple([ClassRef(index) for index in range(n_classes)])
-    return Layout(layout.classes, (Node(binaries, CodingMatrix(matrix), branches),))
+    row_counts = np.concatenate([node.code.rows_per_partition for node in layout.nodes])
+    return Layout(layout.classes, (Node(binaries, CodingMatrix(matrix, row_counts), branches),))
 
 
 def unfold_layout(layout: Layout) -> Layout:
@@ -47,7 +48,7 @@ def unfold_layout(layout: Layout) -> Layout:
     classes: list[int] = []
     nodes: list[tuple[Node, list[BranchRef]]] = []
     top: list[BranchRef] = []
-    # Still to be placed: a branch of the old layout, or the pair (node, row of its code).
+    # Still to be placed: a branch of the old layout, or the pair (node, partition of its code).
     waiting: list[tuple[BranchRef | tuple[int, int], list[BranchRef]]] = []
     waiting.append((NodeRef(0) if layout.nodes else ClassRef(0), top))
     while waiting:
@@ -58,17 +59,17 @@ def unfold_layout(layout: Layout) -> Layout:
             continue
         if isinstance(item, NodeRef):
             position = item.index
-            row = int(_require_tree(layout.nodes[position]).order[0])
+            partition = int(_require_tree(layout.nodes[position]).order[0])
         else:
-            position, row = item
+            position, partition = item
         node = layout.nodes[position]
         children: list[BranchRef] = []
         siblings.append(NodeRef(len(nodes)))
-        nodes.append((Node((node.binaries[row],), TWO_WAY, ()), children))
-        left, right = _require_tree(node).children[row].tolist()
+        below = _require_tree(node).children_of(partition)
+        nodes.append((Node((node.binaries[partition],), one_model_code(len(below)), ()), children))
         waiting.extend(
             (node.branches[~child] if child < 0 else (position, child), children)
-            for child in (right, left)
+            for child in reversed(below)
         )
     return Layout(
         tuple([layout.classes[index] for index in classes]),
@@ -81,6 +82,6 @@ def _require_tree(node: Node) -> TreeShape:
     if tree is None:
         raise SchemeError(
             f"the code of {node.binaries[0]} and its {len(node.branches)} branches is not a tree: "
-            "its partitions are not the splits of one binary tree"
+            "its partitions are not the nodes of one tree"
         )
     return tree

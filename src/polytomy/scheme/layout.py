@@ -10,11 +10,20 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import NamedTuple, TypeAlias
 
-from polytomy.codes import CodingMatrix
+from polytomy.codes import CodingMatrix, direct
 from polytomy.language.lexer import escape_quoted
 from polytomy.scheme.labels import Label
 
-__all__ = ["TWO_WAY", "BinaryName", "BranchRef", "ClassRef", "Layout", "Node", "NodeRef"]
+__all__ = [
+    "TWO_WAY",
+    "BinaryName",
+    "BranchRef",
+    "ClassRef",
+    "Layout",
+    "Node",
+    "NodeRef",
+    "one_model_code",
+]
 
 
 class BinaryName(NamedTuple):
@@ -45,7 +54,7 @@ BranchRef: TypeAlias = ClassRef | NodeRef
 
 
 class Node(NamedTuple):
-    """A code over branches, with a binary for each row."""
+    """A code over branches, with a binary for each partition."""
 
     binaries: tuple[BinaryName, ...]
     code: CodingMatrix
@@ -56,8 +65,20 @@ class Node(NamedTuple):
         """Whether the node is one binary with its first branch on the −1 side."""
         return self.code is TWO_WAY or self.code == TWO_WAY
 
+    @property
+    def is_one_model(self) -> bool:
+        """Whether the node is one model with each branch on a side of its own, in their order."""
+        if self.code is TWO_WAY or self.code.n_partitions != 1:
+            return self.code is TWO_WAY
+        return bool((self.code.sides[0] == range(len(self.branches))).all())
+
 
 TWO_WAY = CodingMatrix([[-1, 1]])
+
+
+def one_model_code(n_branches: int) -> CodingMatrix:
+    """Return the code of one model that decides between so many branches."""
+    return TWO_WAY if n_branches == 2 else direct(n_branches)
 
 
 class Layout(NamedTuple):

@@ -12,11 +12,21 @@ from polytomy.codes import MAX_ENTRIES, CodingMatrix
 from polytomy.errors import ArgumentError, CodeError, Problem
 from polytomy.inputs.suggestions import did_you_mean
 from polytomy.language.lexer import Kind, tokenize
-from polytomy.language.nodes import Branch, Coded, Designed, Leaf, TwoWay, Word, WrittenPartition
+from polytomy.language.nodes import Branch, Coded, Designed, Leaf, OneModel, Word, WrittenPartition
 from polytomy.language.span import Report, Source, Span
+from polytomy.scheme.code_letters import translate_letter
 from polytomy.scheme.expand import SHORT_FORMS
 from polytomy.scheme.labels import Label, word_to_label
-from polytomy.scheme.layout import TWO_WAY, BinaryName, BranchRef, ClassRef, Layout, Node, NodeRef
+from polytomy.scheme.layout import (
+    TWO_WAY,
+    BinaryName,
+    BranchRef,
+    ClassRef,
+    Layout,
+    Node,
+    NodeRef,
+    one_model_code,
+)
 from polytomy.scheme.naming import DEFAULT_BASE, branch_base, number_binaries, own_base
 
 __all__ = ["Resolution", "resolve"]
@@ -89,14 +99,16 @@ class _Resolver:
         level.branches.append(ClassRef(len(self.places)))
         self.places[label] = word.start
 
-    def _add_model(self, branch: TwoWay | Coded | Designed, level: _Level, position: int) -> _Level:
+    def _add_model(
+        self, branch: OneModel | Coded | Designed, level: _Level, position: int
+    ) -> _Level:
         number = len(self.codes)
         inherited = DEFAULT_BASE
         if level.base is not None:
             inherited = branch_base(level.base, position, number)
         binaries: tuple[BinaryName, ...]
-        if isinstance(branch, TwoWay):
-            binaries, code = (self._binary(branch.binary, level),), self._two_way(branch)
+        if isinstance(branch, OneModel):
+            binaries, code = (self._model_of(branch, level),), self._one_model(branch)
         elif isinstance(branch, Coded):
             binaries = tuple([self._binary(p.binary, level) for p in branch.partitions])
             code = self._coded(branch)
@@ -123,6 +135,16 @@ class _Resolver:
             self.report.add(word.span, message)
         return BinaryName(level.specification or "", is_specification=True)
 
+    def _model_of(self, branch: OneModel, level: _Level) -> BinaryName:
+        binary, letter = self._binary(branch.binary, level), branch.code_letter
+        if letter is None:
+            return binary
+        try:
+            return BinaryName(translate_letter(letter.text, binary.text), is_specification=True)
+        except ArgumentError as error:
+            self.report.add(letter.span, str(error))
+            return binary
+
     def _designed_binaries(
         self, branch: Designed, level: _Level, count: int, base: str
     ) -> tuple[BinaryName, ...]:
@@ -135,15 +157,18 @@ class _Resolver:
 
     # -- codes ----------------------------------------------------------------------------------
 
-    def _two_way(self, branch: TwoWay) -> CodingMatrix:
+    def _one_model(self, branch: OneModel) -> CodingMatrix:
         count = len(branch.branches)
-        if count != 2:
+        if count < 2:
             message = (
-                f"{branch.binary.shown} decides between two branches and has {count}; for more, "
-                "use partitions or a design such as @one-vs-one"
+                f"{branch.binary.shown} decides between branches and has only one; add another, or "
+                "write the branch alone"
             )
             self.report.add(branch.binary.span, message)
-        return TWO_WAY
+            return TWO_WAY
+        if count > 2:
+            self._count_entries(count**2, branch.span)
+        return one_model_code(count)
 
     def _designed(self, branch: Designed) -> CodingMatrix:
         try:
@@ -162,11 +187,12 @@ class _Resolver:
         return code
 
     def _coded(self, branch: Coded) -> CodingMatrix:
-        matrix = self._matrix(branch)
-        if matrix is None:
+        entries = self._entries(branch)
+        if entries is None:
             return TWO_WAY
+        has_two_sides = max(len(each.sides) for each in branch.partitions) == 2
         try:
-            code = CodingMatrix(matrix)
+            code = CodingMatrix(entries) if has_two_sides else CodingMatrix.from_sides(entries)
         except CodeError as error:
             self._translate(error, branch)
             return TWO_WAY
@@ -179,28 +205,37 @@ class _Resolver:
             self.warnings.append(self.source.problem(branch.span, message))
         return code
 
-    def _matrix(self, branch: Coded) -> npt.NDArray[np.int8] | None:
-        """Return the coding matrix as written, or None if an index is wrong."""
+    def _entries(self, branch: Coded) -> npt.NDArray[np.integer] | None:
+        """Return the partitions as written, or None if an index is wrong.
+
+        They are the coding matrix if all have two sides, else the sides of all branches.
+        """
         partitions, n_branches = branch.partitions, len(branch.branches)
-        self._count_entries(len(partitions) * n_branches, branch.span)
-        rows = np.arange(len(partitions))
-        matrix = np.zeros((len(partitions), n_branches), dtype=np.int8)
+        counts = [len(partition.sides) for partition in partitions]
+        most = max(counts)
+        n_rows = sum(1 if count == 2 else count for count in counts)
+        self._count_entries(n_rows * n_branches, branch.span)
+        entries: npt.NDArray[np.integer]
+        if most == 2:
+            entries = np.zeros((len(partitions), n_branches), dtype=np.int8)
+        else:
+            entries = np.full((len(partitions), n_branches), -1, dtype=np.int32)
         written = 0
-        for value, sides in (
-            (-1, [partition.negative for partition in partitions]),
-            (+1, [partition.positive for partition in partitions]),
-        ):
+        for number in range(most):
+            rows = np.array([row for row, count in enumerate(counts) if count > number])
+            sides = [partitions[row].sides[number] for row in rows.tolist()]
             sizes = [len(side) for side in sides]
             columns = np.fromiter(chain.from_iterable(sides), dtype=np.int64, count=sum(sizes))
             if columns.max() >= n_branches:
                 self._report_indices(branch)
                 return None
-            matrix[np.repeat(rows, sizes), columns] = value
+            entries[np.repeat(rows, sizes), columns] = 2 * number - 1 if most == 2 else number
             written += len(columns)
-        if np.count_nonzero(matrix) != written:
+        is_listed = entries != 0 if most == 2 else entries >= 0
+        if np.count_nonzero(is_listed) != written:
             self._report_indices(branch)
             return None
-        return matrix
+        return entries
 
     def _count_entries(self, count: int, span: Span) -> None:
         self.entries += count

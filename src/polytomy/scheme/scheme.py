@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import cached_property
-from itertools import chain
+from itertools import accumulate, chain
 from typing import Any
 
 import numpy as np
@@ -17,68 +17,107 @@ from polytomy.scheme.drawing import draw_matrix, draw_tree
 from polytomy.scheme.flatten import flatten_layout, unfold_layout
 from polytomy.scheme.labels import Label, normalize_labels
 from polytomy.scheme.layout import BinaryName, ClassRef, Layout, Node, NodeRef
+from polytomy.scheme.naming import own_base
 from polytomy.scheme.writing import layout_to_syntax
 
 __all__ = ["Partition", "Scheme"]
 
 
 class Partition:
-    """One dichotomy of a scheme: a binary classifier and the classes on its two sides.
+    """One partition of a scheme: a classifier and the classes on its sides.
 
     Attributes
     ----------
     binary : BinaryName, its name or specification
-    negative, positive : positions in `scheme.classes` of the classes on the −1 and +1 sides
-    negative_classes, positive_classes : labels of the classes on the −1 and +1 sides
-    node, row : position of the node in the scheme, and row of its code
+    sides : positions in `scheme.classes` of the classes on each side; −1 comes before +1
+    side_classes : labels of the classes on each side
+    negative, positive : the two sides, if there are two
+    negative_classes, positive_classes : labels of the classes on the two sides, if there are two
+    node, row : position of the node in the scheme, and first row of the partition in its code
     """
 
-    __slots__ = ("_scheme", "binary", "node", "row")
+    __slots__ = ("_scheme", "binary", "n_rows", "node", "row")
 
     def __init__(self, scheme: Scheme, node: int, row: int) -> None:
         self._scheme = scheme
         self.node = node
         self.row = row
-        self.binary: BinaryName = scheme.nodes[node].binaries[row]
+        code = scheme.nodes[node].code
+        number = int(code.partition_of_row[row])
+        self.n_rows = int(code.rows_per_partition[number])
+        self.binary: BinaryName = scheme.nodes[node].binaries[number]
 
-    def _side(self, value: int) -> tuple[int, ...]:
+    @property
+    def n_sides(self) -> int:
+        """Number of sides."""
+        return max(2, self.n_rows)
+
+    @property
+    def row_names(self) -> list[str]:
+        """Name of each row: that of the partition, with the number of the side if it has more."""
+        if self.n_rows == 1:
+            return [str(self.binary)]
+        return [f"{self.binary}/{side}" for side in range(self.n_rows)]
+
+    @property
+    def sides(self) -> tuple[tuple[int, ...], ...]:
+        """Positions in `scheme.classes` of the classes on each side."""
+        if self.n_rows == 1:
+            return self._classes_with(0, -1), self._classes_with(0, 1)
+        return tuple([self._classes_with(side, 1) for side in range(self.n_rows)])
+
+    def _classes_with(self, row: int, value: int) -> tuple[int, ...]:
         starts = self._scheme.branch_starts[self.node]
-        (branches,) = (self._scheme.nodes[self.node].code.matrix[self.row] == value).nonzero()
+        (branches,) = (self._scheme.nodes[self.node].code.matrix[self.row + row] == value).nonzero()
         if len(starts) == starts[-1] - starts[0] + 1:  # every branch is a class
             return tuple((branches + starts[0]).tolist())
         return tuple(
             chain.from_iterable(range(starts[b], starts[b + 1]) for b in branches.tolist())
         )
 
+    def _require_two_sides(self) -> None:
+        if self.n_rows > 1:
+            raise SchemeError(
+                f"partition {self.binary} has {self.n_sides} sides, where only two are supported"
+            )
+
     @property
     def negative(self) -> tuple[int, ...]:
         """Positions in `scheme.classes` of the classes on the −1 side."""
-        return self._side(-1)
+        self._require_two_sides()
+        return self._classes_with(0, -1)
 
     @property
     def positive(self) -> tuple[int, ...]:
         """Positions in `scheme.classes` of the classes on the +1 side."""
-        return self._side(1)
+        self._require_two_sides()
+        return self._classes_with(0, 1)
+
+    @property
+    def side_classes(self) -> tuple[tuple[Label, ...], ...]:
+        """Labels of the classes on each side."""
+        return tuple([self._labels(side) for side in self.sides])
 
     @property
     def negative_classes(self) -> tuple[Label, ...]:
         """Labels of the classes on the −1 side."""
-        return tuple([self._scheme.classes[index] for index in self.negative])
+        return self._labels(self.negative)
 
     @property
     def positive_classes(self) -> tuple[Label, ...]:
         """Labels of the classes on the +1 side."""
-        return tuple([self._scheme.classes[index] for index in self.positive])
+        return self._labels(self.positive)
+
+    def _labels(self, positions: tuple[int, ...]) -> tuple[Label, ...]:
+        return tuple([self._scheme.classes[index] for index in positions])
 
     def __repr__(self) -> str:
-        sides = [
-            " ".join(map(str, side)) for side in (self.negative_classes, self.positive_classes)
-        ]
-        return f"<Partition {self.binary}: {sides[0]} / {sides[1]}>"
+        sides = " / ".join([" ".join(map(str, side)) for side in self.side_classes])
+        return f"<Partition {self.binary}: {sides}>"
 
 
 class Scheme:
-    """A division of classes into binary problems, and how their answers are combined.
+    """A division of classes into smaller problems, and how their answers are combined.
 
     A scheme is a tree of codes over class labels. It is immutable. Two schemes are equal if they
     have the same classes, codes and binaries in the same places. Schemes are made by `parse`,
@@ -88,7 +127,7 @@ class Scheme:
     ----------
     classes : tuple of labels, in order of appearance
     nodes : tuple of Node, in preorder; empty for a single class
-    partitions : tuple of Partition, in the order of the nodes and of their rows
+    partitions : tuple of Partition, in the order of the nodes and of their codes
 
     Examples
     --------
@@ -117,7 +156,7 @@ class Scheme:
     def from_code(
         cls, code: CodingMatrix, classes: Iterable[Any], binaries: Iterable[BinaryName]
     ) -> Scheme:
-        """Return the flat scheme of a code: classes for its columns, binaries for its rows."""
+        """Return the flat scheme of a code, with labels and binaries."""
         classes = tuple(classes)
         if len(classes) != code.n_classes:
             raise SchemeError(
@@ -137,19 +176,38 @@ class Scheme:
 
     @cached_property
     def partitions(self) -> tuple[Partition, ...]:
-        """Every dichotomy of the scheme, in the order of the nodes and of their rows."""
+        """Every partition of the scheme, in the order of the nodes and of their rows."""
         return tuple(
             [
                 Partition(self, position, row)
                 for position, node in enumerate(self.nodes)
-                for row in range(len(node.binaries))
+                for row in accumulate(node.code.rows_per_partition[:-1].tolist(), initial=0)
             ]
         )
 
     @property
     def n_partitions(self) -> int:
-        """Number of binary classifiers."""
+        """Number of partitions, which is the number of classifiers."""
         return sum(len(node.binaries) for node in self.nodes)
+
+    @property
+    def n_rows(self) -> int:
+        """Number of columns of `decisions`: one for two sides, else one for each side."""
+        return sum(node.code.n_rows for node in self.nodes)
+
+    @property
+    def is_binary(self) -> bool:
+        """Whether every partition has two sides."""
+        return all(node.code.is_binary for node in self.nodes)
+
+    @cached_property
+    def node_names(self) -> tuple[str, ...]:
+        """Name of each node: that of its only model, the base of its names, or its number."""
+        names = []
+        for position, node in enumerate(self.nodes):
+            own = own_base(node.binaries, "")
+            names.append(own or f"node {position}")
+        return tuple(names)
 
     @property
     def is_flat(self) -> bool:
@@ -158,8 +216,8 @@ class Scheme:
 
     @property
     def is_tree(self) -> bool:
-        """Whether every node is one binary that decides between two branches."""
-        return all(node.is_two_way for node in self.nodes)
+        """Whether every node is one model that decides between its branches."""
+        return all(node.is_one_model for node in self.nodes)
 
     @cached_property
     def depth(self) -> int:
@@ -241,11 +299,16 @@ def _check(layout: Layout) -> None:
     if not _is_one_tree(layout):
         raise SchemeError("the nodes and classes are not one tree in preorder, each in one branch")
     for position, node in enumerate(layout.nodes):
-        where, rows, columns = f"node {position}", node.code.n_partitions, node.code.n_classes
+        where, n_partitions = f"node {position}", node.code.n_partitions
+        columns = node.code.n_classes
         if len(node.branches) != columns:
             raise SchemeError(f"{where} has {len(node.branches)} branches for {columns} columns")
-        if len(node.binaries) != rows:
-            raise SchemeError(f"{where} has {len(node.binaries)} binaries for {rows} partitions")
+        if len(node.binaries) != n_partitions:
+            raise SchemeError(
+                f"{where} has {len(node.binaries)} binaries for {n_partitions} partitions"
+            )
+        if (node.code.rows_per_partition == 2).any():
+            raise SchemeError(f"{where} has a partition of two sides in two rows; use one row")
         for binary in node.binaries:
             if find_lone_surrogate(binary.text) >= 0:
                 raise SchemeError(f"{where} has a binary {binary.text!r} that is not valid text")

@@ -5,12 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from polytomy.codes import CodingMatrix
-from polytomy.language.nodes import Branch, Coded, Designed, Leaf, TwoWay, Word, WrittenPartition
+from polytomy.language.lexer import is_code_letter
+from polytomy.language.nodes import Branch, Coded, Designed, Leaf, OneModel, Word, WrittenPartition
 from polytomy.language.span import Span
-from polytomy.scheme.expand import find_short_form
+from polytomy.scheme.expand import DIRECT, find_short_form
 from polytomy.scheme.labels import label_to_word
 from polytomy.scheme.layout import BinaryName, ClassRef, Layout, Node, NodeRef
-from polytomy.scheme.naming import DEFAULT_BASE, branch_base, own_base
+from polytomy.scheme.naming import DEFAULT_BASE, branch_base, own_base, partition_name
 
 __all__ = ["layout_to_syntax"]
 
@@ -37,7 +38,7 @@ def layout_to_syntax(layout: Layout, *, compact: bool = False) -> Branch:
                 branches.append(child)
                 written[branch.index] = None
         written[position] = _node_to_syntax(
-            node, tuple(branches), bases[position] if bases else None
+            node, tuple(_keep_apart(branches)), bases[position] if bases else None
         )
     root = written[0]
     assert root is not None
@@ -45,8 +46,12 @@ def layout_to_syntax(layout: Layout, *, compact: bool = False) -> Branch:
 
 
 def _node_to_syntax(node: Node, branches: tuple[Branch, ...], base: str | None) -> Branch:
-    if node.is_two_way:
-        return TwoWay(_binary_word(node.binaries[0]), branches, _NOWHERE)
+    if node.is_one_model:
+        if base is not None and len(branches) > 2:
+            generated = BinaryName(partition_name(base or DIRECT, 0))
+            if node.binaries == (generated,):
+                return Designed(DIRECT, None, branches, _NOWHERE)
+        return OneModel(_binary_word(node.binaries[0]), branches, _NOWHERE)
     if base is not None:
         name = find_short_form(node.code)
         if name is not None:
@@ -56,15 +61,40 @@ def _node_to_syntax(node: Node, branches: tuple[Branch, ...], base: str | None) 
             if own:
                 given = None if own == (base or name) else Word(own, False, 0, 0)
                 return Designed(name, given, branches, _NOWHERE)
-    rows = zip(node.binaries, *_sides(node.code), strict=True)
     partitions = [
-        WrittenPartition(_binary_word(binary), left, right, 0, 0) for binary, left, right in rows
+        WrittenPartition(_binary_word(binary), sides, 0, 0)
+        for binary, sides in zip(node.binaries, _sides(node.code), strict=True)
     ]
     return Coded(tuple(partitions), branches, _NOWHERE)
 
 
-def _sides(code: CodingMatrix) -> tuple[list[tuple[int, ...]], list[tuple[int, ...]]]:
-    """Return the branches on the −1 side and on the +1 side of each row."""
+def _keep_apart(branches: list[Branch]) -> list[Branch]:
+    """Return the branches with models as partitions where their name would be read as a letter.
+
+    The class "-k 5" and the model K in a row would be read as libAGF's nearest neighbours.
+    """
+    for i in range(1, len(branches)):
+        label, model = branches[i - 1], branches[i]
+        if (
+            isinstance(label, Leaf)
+            and label.label.quoted
+            and isinstance(model, OneModel)
+            and not model.binary.quoted
+            and is_code_letter(model.binary.text, label.label.text)
+        ):
+            sides = tuple([(index,) for index in range(len(model.branches))])
+            partition = WrittenPartition(model.binary, sides, 0, 0)
+            branches[i] = Coded((partition,), model.branches, _NOWHERE)
+    return branches
+
+
+def _sides(code: CodingMatrix) -> list[tuple[tuple[int, ...], ...]]:
+    """Return the branches on the sides of each partition."""
+    if not code.is_binary:
+        return [
+            tuple([tuple(np.flatnonzero(row == side).tolist()) for side in range(n_sides)])
+            for row, n_sides in zip(code.sides, code.n_sides.tolist(), strict=True)
+        ]
     sides = []
     for value in (-1, 1):
         rows, columns = np.nonzero(code.matrix == value)
@@ -74,7 +104,7 @@ def _sides(code: CodingMatrix) -> tuple[list[tuple[int, ...]], list[tuple[int, .
             side.append(tuple(flat[start:end]))
             start = end
         sides.append(side)
-    return sides[0], sides[1]
+    return list(zip(*sides, strict=True))
 
 
 def _inherited_bases(layout: Layout) -> list[str]:

@@ -13,9 +13,14 @@ __all__ = ["check_decisions"]
 
 _LEAST_OVERSHOOT = 1e-9
 _OVERSHOOT_IN_ROUNDINGS = 8
+# How much each side may add to the error of a sum: clipped log-odds are off by that.
+_SUM_ROUNDING = 1e-6
+_NO_ROUNDING = 1e-15
 
 
-def check_decisions(decisions: ArrayLike, n_partitions: int) -> NDArray[np.float64]:
+def check_decisions(
+    decisions: ArrayLike, n_partitions: int, rows_per_partition: NDArray[np.intp] | None = None
+) -> NDArray[np.float64]:
     """Return decision values as a C-contiguous float64 array within [−1, 1].
 
     NaN is allowed: it means that a binary gave no answer. A value just outside the interval, by no
@@ -25,14 +30,18 @@ def check_decisions(decisions: ArrayLike, n_partitions: int) -> NDArray[np.float
 
     Parameters
     ----------
-    decisions : array of shape (n_samples, n_partitions)
-        P(+1) − P(−1) of each binary, one row per sample.
+    decisions : array of shape (n_samples, n_partitions), or (n_samples, n_rows)
+        P(+1) − P(−1) of each binary, one row per sample. A partition of more than two sides has a
+        column for each, 2 q − 1 with the probability q of the side; these probabilities must sum to
+        one, and are divided by their sum if it is off by rounding.
     n_partitions : int
         Number of partitions of the code.
+    rows_per_partition : array of shape (n_partitions,), optional
+        Number of columns of each partition, by default one.
 
     Returns
     -------
-    array of shape (n_samples, n_partitions), float64, C-contiguous
+    array of the same shape, float64, C-contiguous
 
     Raises
     ------
@@ -45,15 +54,46 @@ def check_decisions(decisions: ArrayLike, n_partitions: int) -> NDArray[np.float
     array([[ 0.5, -1. ]])
     """
     given = _as_real_array(decisions)
-    _check_shape(given.shape, n_partitions)
+    n_columns = n_partitions if rows_per_partition is None else int(rows_per_partition.sum())
+    _check_shape(given.shape, n_partitions, n_columns)
     values = np.ascontiguousarray(given, dtype=np.float64)
     # Unlike max and min, these ignore NaN.
     highest = np.fmax.reduce(values, axis=None, initial=-1.0)
     lowest = np.fmin.reduce(values, axis=None, initial=1.0)
-    if lowest >= -1.0 and highest <= 1.0:
+    if lowest < -1.0 or highest > 1.0:
+        _check_range(values, _overshoot(given.dtype))
+        values = np.clip(values, -1.0, 1.0)
+    if rows_per_partition is None or n_columns == n_partitions:
         return values
-    _check_range(values, _overshoot(given.dtype))
-    return np.clip(values, -1.0, 1.0)
+    return _normalise_sides(values, rows_per_partition, _overshoot(given.dtype))
+
+
+def _normalise_sides(
+    values: NDArray[np.float64], rows_per_partition: NDArray[np.intp], rounding: float
+) -> NDArray[np.float64]:
+    """Return decisions whose probabilities sum to one over the sides of each partition."""
+    values = values.copy()
+    starts = np.cumsum(rows_per_partition) - rows_per_partition
+    for partition in np.flatnonzero(rows_per_partition > 1).tolist():
+        n_sides = int(rows_per_partition[partition])
+        columns = slice(starts[partition], starts[partition] + n_sides)
+        chances = 0.5 * (1.0 + values[:, columns])
+        totals = chances.sum(axis=1)
+        n_missing = np.isnan(chances).sum(axis=1)
+        is_partial = (n_missing > 0) & (n_missing < n_sides)
+        is_wrong = is_partial | (np.abs(totals - 1.0) > n_sides * (_SUM_ROUNDING + rounding))
+        if is_wrong.any():
+            sample = int(np.argmax(is_wrong))
+            answers = values[sample, columns].tolist()
+            raise ArgumentError(
+                Argument("decisions"),
+                f" of partition {partition} must be 2 q - 1, with probabilities q of its {n_sides} "
+                f"sides that sum to one; sample {sample} has {answers}. NaN in all of these "
+                "columns means no answer.",
+            )
+        is_off = np.abs(totals - 1.0) > _NO_ROUNDING * n_sides
+        values[is_off, columns] = 2.0 * chances[is_off] / totals[is_off, np.newaxis] - 1.0
+    return values
 
 
 def _as_real_array(decisions: ArrayLike) -> NDArray[np.generic]:
@@ -84,14 +124,20 @@ def _as_real_array(decisions: ArrayLike) -> NDArray[np.generic]:
     return given
 
 
-def _check_shape(shape: tuple[int, ...], n_partitions: int) -> None:
+def _check_shape(shape: tuple[int, ...], n_partitions: int, n_columns: int) -> None:
     if len(shape) != 2:
         raise ArgumentError(
             Argument("decisions"),
-            f" must have shape (n_samples, {n_partitions}); got {shape}. "
+            f" must have shape (n_samples, {n_columns}); got {shape}. "
             "Put a single sample into a list.",
         )
-    if shape[1] != n_partitions:
+    if shape[1] != n_columns != n_partitions:
+        raise ArgumentError(
+            Argument("decisions"),
+            f" has {shape[1]} columns, but the code has {n_columns} rows. Give one column per row: "
+            "one for a partition of two sides, and one for each side of the others.",
+        )
+    if shape[1] != n_columns:
         raise ArgumentError(
             Argument("decisions"),
             f" has {shape[1]} columns, but the code has {n_partitions} partitions. "

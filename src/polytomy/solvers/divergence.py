@@ -28,7 +28,8 @@ def solve_divergence(
     Let m⁺ = (1 + r)/2 and m⁻ = (1 − r)/2 be the answers of a partition, and μ⁺ and μ⁻ the answers
     that probabilities p would give: the mass of one side divided by the mass of both. This is the
     minimum over the simplex of Σ w [ m⁺ log(m⁺/μ⁺) + m⁻ log(m⁻/μ⁻) ]. Hastie and Tibshirani (1998)
-    used it for pairs, Zadrozny (2001) for any code.
+    used it for pairs, Zadrozny (2001) for any code. A partition with more than two sides adds
+    w Σ_s q_s log(q_s/μ_s), with the answer q_s for each side s.
 
     The conditions for a minimum hold to a relative precision of 1e-12. If the code is strict,
     pairwise or a tree, the minimum is global; otherwise it is the lowest of several descents. If
@@ -37,7 +38,7 @@ def solve_divergence(
     Parameters
     ----------
     code : CodingMatrix
-    decisions : array of shape (n_samples, n_partitions), in [-1, 1]; NaN means no answer
+    decisions : array of shape (n_samples, n_rows), in [-1, 1]; NaN means no answer
     weights : array of shape (n_partitions,), default all one
         How much each partition counts, such as the number of samples it was trained on.
 
@@ -52,11 +53,11 @@ def solve_divergence(
     array([[0.3333, 0.3333, 0.3333],
            [0.5   , 0.5   , 0.    ]])
     """
-    answers = check_decisions(decisions, code.n_partitions)
+    answers = check_decisions(decisions, code.n_partitions, code.rows_per_partition)
     if weights is None:
-        shares = np.ones(code.n_partitions)
+        shares = np.ones(code.n_rows)
     else:
-        shares = scale_weights(weights, (code.n_partitions,))
+        shares = scale_weights(weights, (code.n_partitions,))[code.partition_of_row]
         answers = np.where(shares > 0, answers, np.nan)
     if code.is_tree:
         # A tree can match every answer exactly, so the divergence is zero.
@@ -81,7 +82,10 @@ def _minimise(code: CodingMatrix, answers: FloatArray, shares: FloatArray) -> Fl
     minimise = routine("minimise_divergence", "divergence")
     # To Numba a read-only array has another type, and the routine would be compiled again.
     writeable = np.require(answers, requirements="W")
-    probabilities: FloatArray = minimise(code.matrix, writeable, shares, is_convex)
+    # Of a partition with several rows, only the +1 sides count.
+    of_negative = np.where(code.row_weights == 1.0, shares, 0.0)
+    side_weights = np.column_stack([of_negative, shares])
+    probabilities: FloatArray = minimise(code.matrix, writeable, side_weights, is_convex)
     return _minimise_norm(code, answers, probabilities)
 
 

@@ -16,15 +16,15 @@ FloatArray = NDArray[np.float64]
 def score_greedily(code: CodingMatrix, decisions: ArrayLike) -> FloatArray:
     """Return the probability of the class at the end of the greedy walk, and 0 for all others.
 
-    The walk starts at the root and goes to the more probable side at each node. At a tie, or at a
-    node without an answer, it goes to the −1 side with probability 1/2. The score is the product
-    of the probabilities along the way. It is the winner's probability, but another class may have
+    The walk starts at the root and goes to the most probable side at each node; at a tie, to the
+    first. A node without an answer has equally probable sides. The score is the product of the
+    probabilities along the way. It is the winner's probability, but another class may have
     a larger one; least squares gives the probabilities of all classes of a tree.
 
     Parameters
     ----------
     code : CodingMatrix, a tree
-    decisions : array of shape (n_samples, n_partitions), in [-1, 1]; NaN means no answer
+    decisions : array of shape (n_samples, n_rows), in [-1, 1]; NaN means no answer
 
     Returns
     -------
@@ -37,17 +37,23 @@ def score_greedily(code: CodingMatrix, decisions: ArrayLike) -> FloatArray:
     array([[0.    , 0.    , 0.5625, 0.    ]])
     """
     assert code.tree is not None
-    return score_tree_greedily(code.tree, check_decisions(decisions, code.n_partitions))
+    answers = check_decisions(decisions, code.n_partitions, code.rows_per_partition)
+    return score_tree_greedily(code.tree, code.rows_per_partition, answers, code.n_classes)
 
 
-def score_tree_greedily(tree: TreeShape, decisions: FloatArray) -> FloatArray:
-    """Return the scores of `score_greedily`; row k of the tree is answered by column k."""
-    n_samples, n_rows = decisions.shape
-    scores = np.zeros((n_samples, n_rows + 1))
-    samples = np.arange(n_samples)
-    # Where each walk stands: at a row of the tree, or at the leaf of class k, written ~k.
-    place = np.full(n_samples, tree.order[0] if n_rows else ~0)
-    probability = np.ones(n_samples)
+def score_tree_greedily(
+    tree: TreeShape,
+    rows_per_partition: NDArray[np.intp],
+    decisions: FloatArray,
+    n_classes: int,
+) -> FloatArray:
+    """Return the scores of `score_greedily`; the decisions of partitions are in their order."""
+    scores = np.zeros((len(decisions), n_classes))
+    samples = np.arange(len(decisions))
+    sides, chances = _choose_sides(rows_per_partition, decisions)
+    # Where each walk stands: at a partition of the tree, or at the leaf of class k, written ~k.
+    place = np.full(len(decisions), tree.order[0] if len(tree.order) else ~0)
+    probability = np.ones(len(decisions))
     while True:
         has_ended = place < 0
         # A product of many factors may underflow to zero, but its class is still the winner.
@@ -58,6 +64,20 @@ def score_tree_greedily(tree: TreeShape, decisions: FloatArray) -> FloatArray:
         samples, place, probability = samples[goes_on], place[goes_on], probability[goes_on]
         if not len(samples):
             return scores
-        answers = np.nan_to_num(decisions[samples, place], nan=0.0)
-        probability *= 0.5 * (1.0 + np.abs(answers))
-        place = tree.children[place, (answers > 0).astype(np.intp)]
+        probability *= chances[samples, place]
+        place = tree.children[place, sides[samples, place]]
+
+
+def _choose_sides(
+    rows_per_partition: NDArray[np.intp], decisions: FloatArray
+) -> tuple[NDArray[np.intp], FloatArray]:
+    """Return the most probable side of each partition, and its probability."""
+    starts = np.cumsum(rows_per_partition) - rows_per_partition
+    answers = np.nan_to_num(decisions[:, starts], nan=0.0)
+    sides, chances = (answers > 0).astype(np.intp), 0.5 * (1.0 + np.abs(answers))
+    for partition in np.flatnonzero(rows_per_partition > 1).tolist():
+        n_sides = int(rows_per_partition[partition])
+        own = decisions[:, starts[partition] : starts[partition] + n_sides]
+        own = np.nan_to_num(0.5 * (1.0 + own), nan=1.0 / n_sides)
+        sides[:, partition], chances[:, partition] = own.argmax(axis=1), own.max(axis=1)
+    return sides, chances

@@ -1,7 +1,8 @@
 """Least squares: the probabilities that fit the answers best.
 
 For a code A and decisions r, this is the p on the simplex that minimises
-Σ_i (Σ_j a_ij p_j − r_i Σ_j |a_ij| p_j)²; if there are several minima, the one of least norm. The
+Σ_i w_i (Σ_j a_ij p_j − r_i Σ_j |a_ij| p_j)²; if there are several minima, the one of least norm.
+The weights w_i are one, or one half for the rows of a partition with more than two sides. The
 structure of the code picks the algorithm, but the answer does not depend on it: the reference
 routines prove that the minimum which a special algorithm finds is the only one. Samples for which
 it may not be the only one go to the active set, which finds the shortest.
@@ -20,6 +21,7 @@ from polytomy.errors import Argument, ArgumentError
 from polytomy.inputs.suggestions import did_you_mean
 from polytomy.routines.runtime.dispatch import routine
 from polytomy.solvers.decisions import check_decisions
+from polytomy.solvers.products import multiply_down_tree
 from polytomy.solvers.structures import (
     ADJACENT,
     ANY_CODE,
@@ -44,7 +46,7 @@ def solve_least_squares(
     Parameters
     ----------
     code : CodingMatrix
-    decisions : array of shape (n_samples, n_partitions), in [-1, 1]; NaN means no answer
+    decisions : array of shape (n_samples, n_rows), in [-1, 1]; NaN means no answer
     algorithm : str, optional
         One of `algorithms_for(code)`, to use instead of the first one.
 
@@ -68,7 +70,7 @@ def solve_least_squares(
         if algorithm is None
         else _find_algorithm(algorithm, code)
     )
-    answers = check_decisions(decisions, code.n_partitions)
+    answers = check_decisions(decisions, code.n_partitions, code.rows_per_partition)
     if code.n_classes == 1:
         return np.ones((len(answers), 1))
     if chosen.takes_gaps or not np.isnan(answers.sum()):
@@ -114,7 +116,7 @@ def _find_algorithm(name: str, code: CodingMatrix) -> Algorithm:
 
 def _multiply(code: CodingMatrix, answers: Floats) -> Floats:
     assert code.tree is not None
-    return _run("multiply_down_tree", answers, *code.tree)
+    return multiply_down_tree(code.tree, code.rows_per_partition, answers)
 
 
 def _regress(code: CodingMatrix, answers: Floats) -> Floats:
@@ -134,6 +136,10 @@ def _couple(code: CodingMatrix, answers: Floats) -> Floats:
 
 
 def _solve_by_active_set(code: CodingMatrix, answers: Floats) -> Floats:
+    if not code.is_binary:
+        # The routine does not weight rows. Those of weight one occur twice, the others once.
+        counts = (2 * code.row_weights).astype(np.intp)
+        code, answers = CodingMatrix(code.matrix.repeat(counts, axis=0)), answers.repeat(counts, 1)
     # If the code has no zeros, |Ap − r|² has the same quadratic part for every sample. With many
     # classes and few rows, it is rarely needed.
     is_needed = code.n_classes <= _FEW_CLASSES or code.n_partitions > code.n_classes

@@ -1,8 +1,9 @@
 """Schemes of nested codes: solved node by node, with probabilities multiplied down the tree.
 
 The nodes of a scheme are visited as a list in preorder, without recursion, so depth has no limit.
-Two shortcuts keep large schemes fast: connected two-way nodes form one tree, which one routine
-multiplies out, and other nodes with equal codes are solved in one batch.
+Two shortcuts keep large schemes fast: connected nodes of one partition, with each branch on its own
+side, form one tree, which one routine multiplies out; other nodes with equal codes are solved in
+one batch.
 """
 
 from __future__ import annotations
@@ -14,9 +15,9 @@ from typing import Any, NamedTuple, Protocol, TypeGuard
 import numpy as np
 from numpy.typing import NDArray
 
-from polytomy.codes import MAX_ENTRIES, CodingMatrix, TreeShape
+from polytomy.codes import MAX_ENTRIES, NO_CHILD, CodingMatrix, TreeShape
 from polytomy.errors import Argument, ArgumentError
-from polytomy.routines.runtime.dispatch import routine
+from polytomy.solvers.products import multiply_down_tree
 
 __all__ = [
     "SchemeLike",
@@ -24,6 +25,7 @@ __all__ = [
     "flatten_code",
     "is_scheme",
     "join_trees",
+    "row_counts",
     "solve_nested",
 ]
 
@@ -73,10 +75,11 @@ def solve_nested(
     Parameters
     ----------
     scheme : SchemeLike
-    decisions : array of shape (n_samples, n_partitions), checked; NaN means no answer
+    decisions : array of shape (n_samples, n_rows), checked; NaN means no answer
     weights : array of shape (n_partitions,), or None
     solve_node : function of a code, decisions and weights that returns the branches' probabilities
-    multiply_trees : whether two-way nodes may be multiplied out as trees, without `solve_node`
+    multiply_trees : whether nodes of one partition may be multiplied out as trees, without
+        `solve_node`
 
     Returns
     -------
@@ -86,16 +89,20 @@ def solve_nested(
         return solve_node(scheme.nodes[0].code, decisions, weights)
     rows = _rows_of_nodes(scheme)
     blocks = _divide_into_blocks(scheme, multiply_trees)
-    if len(blocks) == 1 and blocks[0].children is not None:
+    if len(blocks) == 1 and blocks[0].tree is not None:
         # The block has all rows and all classes, and both are in order already.
-        return _multiply_down(decisions, blocks[0].children)
+        return multiply_down_tree(blocks[0].tree, row_counts(scheme), decisions)
     shares = _solve_single_nodes(scheme, rows, blocks, decisions, weights, solve_node)
     probabilities = np.ones((len(decisions), len(scheme.classes)))
+    n_rows = decisions.shape[1]
     masses = {0: np.ones((len(decisions), 1))}
     for block in blocks:
-        if block.children is not None:
-            columns = [rows[node].start for node in block.nodes]
-            below = _multiply_down(np.take(decisions, columns, axis=1), block.children)
+        if block.tree is not None:
+            columns = np.concatenate(
+                [np.arange(*rows[node].indices(n_rows)) for node in block.nodes]
+            )
+            counts = np.array([scheme.nodes[node].code.n_rows for node in block.nodes])
+            below = multiply_down_tree(block.tree, counts, np.take(decisions, columns, axis=1))
         else:
             below = shares.pop(block.nodes[0])
         below *= masses.pop(block.nodes[0])
@@ -106,10 +113,10 @@ def solve_nested(
     return probabilities
 
 
-def _multiply_down(decisions: FloatArray, children: NDArray[np.intp]) -> FloatArray:
-    multiply = routine("multiply_down_tree", "least_squares")
-    probabilities: FloatArray = multiply(decisions, children, np.arange(len(children)))
-    return probabilities
+def row_counts(scheme: SchemeLike) -> NDArray[np.intp]:
+    """Return the number of rows of each partition of a scheme."""
+    counts = [node.code.rows_per_partition for node in scheme.nodes]
+    return np.concatenate(counts) if counts else np.empty(0, dtype=np.intp)
 
 
 def check_flat_size(scheme: SchemeLike, parameter: str = "method") -> None:
@@ -121,10 +128,10 @@ def check_flat_size(scheme: SchemeLike, parameter: str = "method") -> None:
     parameter : what the caller calls the parameter that holds the method
     """
     n_classes = len(scheme.classes)
-    n_partitions = sum(node.code.n_partitions for node in scheme.nodes)
-    if n_partitions * n_classes > MAX_ENTRIES:
+    n_rows = sum(node.code.n_rows for node in scheme.nodes)
+    if n_rows * n_classes > MAX_ENTRIES:
         raise ArgumentError(
-            f"The flat code of the scheme would have {n_partitions:,} partitions of {n_classes:,} "
+            f"The flat code of the scheme would have {n_rows:,} rows of {n_classes:,} "
             "classes, which is too large. Use ",
             Argument(parameter, "least-squares"),
             ", which does not need it.",
@@ -139,23 +146,25 @@ def flatten_code(scheme: SchemeLike) -> CodingMatrix:
     for place, node, starts in zip(rows, scheme.nodes, scheme.branch_starts, strict=True):
         entries = np.repeat(node.code.matrix, np.diff(starts), axis=1)
         matrix[place, starts[0] : starts[-1]] = entries
-    return CodingMatrix(matrix)
+    return CodingMatrix(matrix, row_counts(scheme))
 
 
 def join_trees(scheme: SchemeLike) -> TreeShape:
     """Return one tree of all partitions of a scheme; the code of each node must be a tree."""
-    rows = _rows_of_nodes(scheme)
     trees = [node.code.tree for node in scheme.nodes if node.code.tree is not None]
-    assert len(trees) == len(rows)
-    roots = [place.start + int(tree.order[0]) for place, tree in zip(rows, trees, strict=True)]
-    children = np.empty((rows[-1].stop if rows else 0, 2), dtype=np.intp)
-    for place, tree, branches in zip(rows, trees, _branches(scheme), strict=True):
+    places = _partitions_of_nodes(scheme)
+    assert len(trees) == len(places)
+    roots = [place.start + int(tree.order[0]) for place, tree in zip(places, trees, strict=True)]
+    width = max([tree.children.shape[1] for tree in trees], default=2)
+    children = np.full((places[-1].stop if places else 0, width), NO_CHILD, dtype=np.intp)
+    for place, tree, branches in zip(places, trees, _branches(scheme), strict=True):
         ends = np.array([roots[branch] if branch >= 0 else branch for branch in branches])
-        children[place] = np.where(
-            tree.children >= 0, tree.children + place.start, ends[~np.minimum(tree.children, -1)]
-        )
+        own = np.where(tree.children >= 0, tree.children + place.start, tree.children)
+        is_leaf = (own < 0) & (own != NO_CHILD)
+        own[is_leaf] = ends[~own[is_leaf]]
+        children[place, : own.shape[1]] = own
     # Nodes are in preorder, so joining their orders keeps parents before children.
-    order = [place.start + tree.order for place, tree in zip(rows, trees, strict=True)]
+    order = [place.start + tree.order for place, tree in zip(places, trees, strict=True)]
     return TreeShape(children, np.concatenate(order) if order else np.empty(0, dtype=np.intp))
 
 
@@ -164,11 +173,17 @@ class _Block(NamedTuple):
 
     nodes: list[int]  # the root of the block first
     leaves: NDArray[np.intp]  # what lies below the block: class k as ~k, node k as k
-    children: NDArray[np.intp] | None  # as in TreeShape, if the block is a tree of two-way nodes
+    tree: TreeShape | None  # if each of the nodes is one partition with a side for each branch
 
 
 def _rows_of_nodes(scheme: SchemeLike) -> list[slice]:
-    """Return, for each node, which partitions of the scheme are its rows."""
+    """Return, for each node, which columns of decisions are its rows."""
+    ends = accumulate((node.code.n_rows for node in scheme.nodes), initial=0)
+    return [slice(start, end) for start, end in pairwise(ends)]
+
+
+def _partitions_of_nodes(scheme: SchemeLike) -> list[slice]:
+    """Return, for each node, which partitions of the scheme are its own."""
     ends = accumulate((node.code.n_partitions for node in scheme.nodes), initial=0)
     return [slice(start, end) for start, end in pairwise(ends)]
 
@@ -195,40 +210,46 @@ def _branches(scheme: SchemeLike) -> list[list[int]]:
 def _divide_into_blocks(scheme: SchemeLike, multiply_trees: bool) -> list[_Block]:
     """Return the blocks of the scheme, parents before children."""
     branches = _branches(scheme)
-    is_two_way = [multiply_trees and node.code.shape == (1, 2) for node in scheme.nodes]
+    is_split = [multiply_trees and _is_split(node.code) for node in scheme.nodes]
     members: dict[int, list[int]] = {}
     top = list(range(len(branches)))
     for node, below in enumerate(branches):
         members.setdefault(top[node], []).append(node)
         for child in below:
-            if child >= 0 and is_two_way[node] and is_two_way[child]:
+            if child >= 0 and is_split[node] and is_split[child]:
                 top[child] = top[node]
     return [
-        _join_two_way(scheme, nodes, branches)
-        if is_two_way[root]
+        _join_splits(scheme, nodes, branches)
+        if is_split[root]
         else _Block(nodes, np.array(branches[root]), None)
         for root, nodes in members.items()
     ]
 
 
-def _join_two_way(scheme: SchemeLike, nodes: list[int], branches: list[list[int]]) -> _Block:
-    """Return a block of two-way nodes, its leaves numbered in the order of their classes."""
+def _is_split(code: CodingMatrix) -> bool:
+    """Return whether a code is one partition with each branch on a side of its own."""
+    return code.n_partitions == 1 and code.n_sides[0] == code.n_classes
+
+
+def _join_splits(scheme: SchemeLike, nodes: list[int], branches: list[list[int]]) -> _Block:
+    """Return a block of single partitions, its leaves numbered in the order of their classes."""
     members = set(nodes)
     starts = scheme.branch_starts
     leaf_at = sorted(
-        (starts[node][side], branches[node][side])
+        (start, branch)
         for node in nodes
-        for side in range(2)
-        if branches[node][side] not in members
+        for start, branch in zip(starts[node], branches[node], strict=False)
+        if branch not in members
     )
-    place = {node: row for row, node in enumerate(nodes)}
+    place = {node: number for number, node in enumerate(nodes)}
     place |= {leaf: ~number for number, (_, leaf) in enumerate(leaf_at)}
-    children = [[place[branch] for branch in branches[node]] for node in nodes]
-    for pair, node in zip(children, nodes, strict=True):
-        if scheme.nodes[node].code.matrix[0, 0] == 1:
-            pair.reverse()
-    leaves = np.array([leaf for _, leaf in leaf_at])
-    return _Block(nodes, leaves, np.array(children, dtype=np.intp))
+    width = max(len(branches[node]) for node in nodes)
+    children = np.full((len(nodes), width), NO_CHILD, dtype=np.intp)
+    for number, node in enumerate(nodes):
+        sides = scheme.nodes[node].code.sides[0]
+        children[number, sides] = [place[branch] for branch in branches[node]]
+    tree = TreeShape(children, np.arange(len(nodes)))
+    return _Block(nodes, np.array([leaf for _, leaf in leaf_at]), tree)
 
 
 def _solve_single_nodes(
@@ -240,15 +261,17 @@ def _solve_single_nodes(
     solve_node: NodeSolver,
 ) -> dict[int, FloatArray]:
     """Return the probabilities of the branches of each node that is a block of its own."""
+    partitions = _partitions_of_nodes(scheme)
     alike: dict[tuple[CodingMatrix, bytes], list[int]] = {}
     for block in blocks:
-        if block.children is None:
+        if block.tree is None:
             node = block.nodes[0]
-            own_weights = b"" if weights is None else weights[rows[node]].tobytes()
+            own_weights = b"" if weights is None else weights[partitions[node]].tobytes()
             alike.setdefault((scheme.nodes[node].code, own_weights), []).append(node)
     shares: dict[int, FloatArray] = {}
     for (code, _), nodes in alike.items():
         stacked = np.concatenate([decisions[:, rows[node]] for node in nodes])
-        solved = solve_node(code, stacked, None if weights is None else weights[rows[nodes[0]]])
+        own = None if weights is None else weights[partitions[nodes[0]]]
+        solved = solve_node(code, stacked, own)
         shares.update(zip(nodes, np.split(solved, len(nodes)), strict=True))
     return shares

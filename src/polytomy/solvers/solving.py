@@ -13,7 +13,14 @@ from polytomy.solvers.applicability import check_applicable
 from polytomy.solvers.decisions import check_decisions
 from polytomy.solvers.greedy import score_tree_greedily
 from polytomy.solvers.methods import METHODS, Method, find_method
-from polytomy.solvers.nested import SchemeLike, flatten_code, is_scheme, join_trees, solve_nested
+from polytomy.solvers.nested import (
+    SchemeLike,
+    flatten_code,
+    is_scheme,
+    join_trees,
+    row_counts,
+    solve_nested,
+)
 from polytomy.solvers.voting import Loss
 from polytomy.solvers.weights import scale_weights
 
@@ -36,10 +43,11 @@ def solve(
     ----------
     code : CodingMatrix, array-like of −1, 0 and 1, or Scheme
         A nested scheme is solved node by node, and probabilities are multiplied down the tree.
-    decisions : array of shape (n_samples, n_partitions)
+    decisions : array of shape (n_samples, n_rows)
         P(+1) − P(−1) of each binary, in [-1, 1]; columns in the order of the code's rows or of
-        `scheme.partitions`. NaN means that the binary gave no answer: the partition is left out
-        for that sample.
+        `scheme.partitions`. A partition with more than two sides has a column for each side,
+        2 q − 1 with the probability q of that side. NaN means that there is no answer: the
+        partition is left out for that sample.
     method : str, default="least-squares"
         One of METHODS that gives probabilities.
     algorithm : str, optional
@@ -56,6 +64,13 @@ def solve(
     --------
     >>> solve([[-1, 1, 1], [1, -1, 1], [1, 1, -1]], [[0.2, 0.4, 0.6]])
     array([[0.43333333, 0.33333333, 0.23333333]])
+
+    One partition with three sides, and a binary one that contradicts it:
+
+    >>> from polytomy.scheme import parse
+    >>> scheme = parse("m 0 / 1 / 2; n 0 / 1; {a b c}")
+    >>> solve(scheme, [[0.0, -0.5, -0.5, 0.5]]).round(3)
+    array([[0.325, 0.375, 0.3  ]])
     """
     chosen = find_method(method)
     if not chosen.gives_probabilities:
@@ -137,16 +152,16 @@ def _apply(
 def _apply_to_scheme(
     method: Method, scheme: SchemeLike, decisions: ArrayLike, options: dict[str, Any]
 ) -> FloatArray:
-    n_partitions = sum(node.code.n_partitions for node in scheme.nodes)
-    answers = check_decisions(decisions, n_partitions)
+    counts = row_counts(scheme)
+    answers = check_decisions(decisions, len(counts), counts)
     if method.needs == "tree":
-        return score_tree_greedily(join_trees(scheme), answers)
+        return score_tree_greedily(join_trees(scheme), counts, answers, len(scheme.classes))
     if method.uses_flat_code:
         return method.function(flatten_code(scheme), answers, **options)
     weights = options.pop("weights", None)
     if weights is not None:
-        weights = scale_weights(weights, (n_partitions,))
-        answers = np.where(weights > 0, answers, np.nan)
+        weights = scale_weights(weights, (len(counts),))
+        answers = np.where(np.repeat(weights > 0, counts), answers, np.nan)
 
     def solve_node(
         code: CodingMatrix, own_answers: FloatArray, own_weights: FloatArray | None

@@ -36,9 +36,18 @@ class Structure(NamedTuple):
     why_not: Callable[[CodingMatrix], str]
 
 
+def _name_wide_partition(code: CodingMatrix) -> str:
+    partition = int(np.argmax(code.rows_per_partition > 1))
+    return f"partition {partition} has {_in_words(int(code.rows_per_partition[partition]))} sides"
+
+
+def _in_words(number: int) -> str:
+    return _WORDS[number] if number < len(_WORDS) else str(number)
+
+
 def _why_not_tree(code: CodingMatrix) -> str:
     n_splits = code.n_classes - 1
-    if code.n_partitions != n_splits:
+    if code.is_binary and code.n_partitions != n_splits:
         verb = "is" if code.n_partitions == 1 else "are"
         return (
             f"{count_things(code.n_partitions, 'partition')} {verb} not the "
@@ -48,12 +57,16 @@ def _why_not_tree(code: CodingMatrix) -> str:
 
 
 def _why_not_adjacent(code: CodingMatrix) -> str:
+    if not code.is_binary:
+        return _name_wide_partition(code)
     if not code.is_strict:
         return _name_left_out_class(code)
     return "no order of the classes lets every partition cut them into two runs"
 
 
 def _why_not_equiangular(code: CodingMatrix) -> str:
+    if not code.is_binary:
+        return _name_wide_partition(code)
     if not code.is_strict:
         return _name_left_out_class(code)
     matrix = code.matrix.astype(np.int64)
@@ -69,11 +82,12 @@ def _why_not_equiangular(code: CodingMatrix) -> str:
 
 
 def _why_not_one_vs_one(code: CodingMatrix) -> str:
+    if not code.is_binary:
+        return _name_wide_partition(code)
     if code.pairs is None:
         sizes = np.count_nonzero(code.matrix, axis=1)
         partition = int(np.argmax(sizes != 2))
-        size = int(sizes[partition])
-        return f"partition {partition} has {_WORDS[size] if size < len(_WORDS) else size} classes"
+        return f"partition {partition} has {_in_words(int(sizes[partition]))} classes"
     negative, positive = code.pairs
     is_compared = np.eye(code.n_classes, dtype=np.bool_)
     is_compared[negative, positive] = is_compared[positive, negative] = True

@@ -2,6 +2,10 @@
 
 A larger score is always better: the class with the largest score wins, and the first one wins a
 tie. A partition without an answer is left out of all sums.
+
+All scores are made of the *margins* of a class, one for each partition: a·r if it has two sides. On
+side s of n, with the answer q_s, a class has the margin (n q_s − 1)/(n − 1), which is the same for
+n = 2: one if the answer is sure of the side, and zero if all sides are equally probable.
 """
 
 from __future__ import annotations
@@ -53,7 +57,7 @@ def score_votes(code: CodingMatrix, decisions: ArrayLike) -> FloatArray:
     Parameters
     ----------
     code : CodingMatrix
-    decisions : array of shape (n_samples, n_partitions), in [-1, 1]; NaN means no answer
+    decisions : array of shape (n_samples, n_rows), in [-1, 1]; NaN means no answer
 
     Returns
     -------
@@ -64,20 +68,21 @@ def score_votes(code: CodingMatrix, decisions: ArrayLike) -> FloatArray:
     >>> score_votes(CodingMatrix([[1, -1, 0], [1, 0, -1], [0, 1, -1]]), [[0.5, 0.25, -1.0]])
     array([[ 0.75, -1.5 ,  0.75]])
     """
-    answers = check_decisions(decisions, code.n_partitions)
-    return _sum_rows(np.nan_to_num(answers, nan=0.0), code.matrix)
+    margins = _margins(code, decisions)
+    return _sum_rows(np.nan_to_num(margins, nan=0.0), _own_sides(code))
 
 
 def score_matches(code: CodingMatrix, decisions: ArrayLike) -> FloatArray:
     """Return Aᵀsign(r): the number of answers for each class minus the number against it.
 
     A decision value of zero takes no side. In a strict code, the class with the largest score has
-    the smallest Hamming distance.
+    the smallest Hamming distance. A partition with more than two sides answers for the most
+    probable one and against the others; at a tie, it takes none of the tied sides.
 
     Parameters
     ----------
     code : CodingMatrix
-    decisions : array of shape (n_samples, n_partitions), in [-1, 1]; NaN means no answer
+    decisions : array of shape (n_samples, n_rows), in [-1, 1]; NaN means no answer
 
     Returns
     -------
@@ -88,8 +93,16 @@ def score_matches(code: CodingMatrix, decisions: ArrayLike) -> FloatArray:
     >>> score_matches(CodingMatrix([[1, -1, 0], [1, 0, -1], [0, 1, -1]]), [[0.5, 0.25, -1.0]])
     array([[ 2., -2.,  0.]])
     """
-    answers = check_decisions(decisions, code.n_partitions)
-    return _sum_rows(np.sign(np.nan_to_num(answers, nan=0.0)), code.matrix)
+    answers = check_decisions(decisions, code.n_partitions, code.rows_per_partition)
+    votes = np.sign(np.nan_to_num(answers, nan=0.0))
+    ends = np.cumsum(code.rows_per_partition)
+    for partition in np.flatnonzero(code.rows_per_partition > 1).tolist():
+        columns = slice(ends[partition] - code.rows_per_partition[partition], ends[partition])
+        is_best = answers[:, columns] == answers[:, columns].max(axis=1, keepdims=True)
+        vote_of_best = np.where(is_best.sum(axis=1, keepdims=True) == 1, 1.0, 0.0)
+        votes[:, columns] = np.where(is_best, vote_of_best, -1.0)
+        votes[np.isnan(answers[:, columns.start]), columns] = 0.0
+    return _sum_rows(votes, _own_sides(code))
 
 
 def score_losses(
@@ -102,7 +115,7 @@ def score_losses(
     Parameters
     ----------
     code : CodingMatrix
-    decisions : array of shape (n_samples, n_partitions), in [-1, 1]; NaN means no answer
+    decisions : array of shape (n_samples, n_rows), in [-1, 1]; NaN means no answer
     loss : one of LOSSES, or a function from an array of margins to an array of losses
 
     Returns
@@ -115,11 +128,13 @@ def score_losses(
     >>> score_losses(code, [[0.5, 0.25, -1.0]], loss="hinge")
     array([[-1.125, -2.25 , -1.125]])
     """
-    answers = check_decisions(decisions, code.n_partitions)
-    if_for, if_against, if_out = _losses_of_rows(answers, loss)
-    scores = _sum_rows(if_for, code.matrix == 1)
-    scores += _sum_rows(if_against, code.matrix == -1)
-    scores += _sum_rows(if_out, code.matrix == 0)
+    if_for, if_against, if_out = _losses_of_rows(_margins(code, decisions), loss)
+    own_sides = _own_sides(code)
+    scores = _sum_rows(if_for, own_sides == 1)
+    scores += _sum_rows(if_against, own_sides == -1)
+    # A partition that leaves out a class does so in all of its rows; it counts once.
+    first_rows = np.cumsum(code.rows_per_partition) - code.rows_per_partition
+    scores += _sum_rows(if_out[:, first_rows], code.matrix[first_rows] == 0)
     return -scores
 
 
@@ -138,7 +153,7 @@ def score_weighted_losses(
     Parameters
     ----------
     code : CodingMatrix
-    decisions : array of shape (n_samples, n_partitions), in [-1, 1]; NaN means no answer
+    decisions : array of shape (n_samples, n_rows), in [-1, 1]; NaN means no answer
     loss : one of LOSSES, or a function from an array of margins to an array of losses
     weights : array of shape (n_partitions,) or (n_partitions, n_classes), default all one
 
@@ -152,12 +167,12 @@ def score_weighted_losses(
     >>> score_weighted_losses(code, [[0.5, 0.25, -1.0]], loss="hinge")
     array([[-0.3125, -0.875 , -0.3125]])
     """
-    answers = check_decisions(decisions, code.n_partitions)
+    margins = _margins(code, decisions)
     weights_of_rows = _spread_weights(code, weights)
-    if_for, if_against, _ = _losses_of_rows(answers, loss)
-    is_answered = (~np.isnan(answers)).astype(np.float64)
-    losses, total = np.zeros((2, len(answers), code.n_classes))
-    for place, block in row_blocks(code.matrix):
+    if_for, if_against, _ = _losses_of_rows(margins, loss)
+    is_answered = (~np.isnan(margins)).astype(np.float64)
+    losses, total = np.zeros((2, len(margins), code.n_classes))
+    for place, block in row_blocks(_own_sides(code)):
         sides = weights_of_rows[place] * block
         losses += if_for[:, place] @ np.maximum(sides, 0.0)
         losses += if_against[:, place] @ np.maximum(-sides, 0.0)
@@ -169,10 +184,31 @@ def score_weighted_losses(
 def _spread_weights(code: CodingMatrix, weights: ArrayLike | None) -> FloatArray:
     """Return the weights as an array that broadcasts against the code's matrix."""
     if weights is None:
-        return np.ones((code.n_partitions, 1))
+        return np.ones((code.n_rows, 1))
     if np.ndim(weights) == 2:
-        return scale_weights(weights, code.shape)
-    return scale_weights(weights, (code.n_partitions,))[:, np.newaxis]
+        scaled = scale_weights(weights, (code.n_partitions, code.n_classes))
+    else:
+        scaled = scale_weights(weights, (code.n_partitions,))[:, np.newaxis]
+    return scaled[code.partition_of_row]
+
+
+def _margins(code: CodingMatrix, decisions: ArrayLike) -> FloatArray:
+    """Return r of each row, or the margin of the row's side if its partition has several rows."""
+    answers = check_decisions(decisions, code.n_partitions, code.rows_per_partition)
+    if code.is_binary:
+        return answers
+    n_sides = code.n_sides[code.partition_of_row]
+    of_sides = (0.5 * n_sides * (1.0 + answers) - 1.0) / (n_sides - 1)
+    return np.where(code.row_weights == 1.0, answers, of_sides)
+
+
+def _own_sides(code: CodingMatrix) -> NDArray[np.int8]:
+    """Return the code with a class in the row of its own side only, if there are several rows."""
+    if code.is_binary:
+        return code.matrix
+    return np.where(
+        (code.row_weights < 1.0)[:, np.newaxis], np.maximum(code.matrix, 0), code.matrix
+    )
 
 
 def _sum_rows(values: FloatArray, entries: NDArray[Any]) -> FloatArray:

@@ -282,3 +282,10 @@ def test_a_normalisation_is_found_by_the_name_of_the_models_or_the_control_file(
     np.testing.assert_allclose(
         normalised.predict_proba(X), bare.predict_proba((X - MEANS) / DEVIATIONS), atol=1e-5
     )
+
+
+def test_a_partition_of_three_sides_names_no_model_file(tmp_path):
+    path = tmp_path / "wide.control"
+    path.write_text("m {1 2 3}")
+    with pytest.raises(ModelFileError, match="partition m has 3 sides, but model files have two"):
+        load_control(path)

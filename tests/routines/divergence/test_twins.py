@@ -37,7 +37,7 @@ def test_twins_find_the_same_probabilities(kind: str, noise: float) -> None:
     code = CodingMatrix(matrix[(matrix.min(axis=1) == -1) & (matrix.max(axis=1) == 1)])
     assert code.is_determined
     r = noisy_answers(code, rng, noise)
-    weights = rng.uniform(0.2, 1.0, code.n_partitions)
+    weights = rng.uniform(0.2, 1.0, (code.n_partitions, 1)) * [[1.0, 1.0]]
     results = [
         twin.minimise_divergence(code.matrix, r, weights, code.is_strict or code.is_pairwise)
         for twin in TWINS
@@ -51,7 +51,7 @@ def test_twins_find_equally_low_minima_whatever_the_answers(data: st.DataObject)
     # Where several points are minima the twins may find different ones, but not of other heights.
     code = data.draw(codes())
     r = data.draw(answers(code.n_partitions, n_samples=1, hard=True, gaps=True))
-    weights = np.ones(code.n_partitions)
+    weights = np.ones((code.n_partitions, 2))
     heights = []
     for twin in TWINS:
         p = twin.minimise_divergence(code.matrix, r, weights, code.is_strict or code.is_pairwise)[0]
@@ -77,8 +77,25 @@ def test_no_samples_give_no_rows(twin: ModuleType) -> None:
 def test_the_arguments_are_not_changed(twin: ModuleType) -> None:
     rng = np.random.default_rng(0)
     matrix = CodingMatrix(pair_matrix(4)).matrix
-    r, weights = rng.uniform(-1, 1, (3, 6)), rng.uniform(0, 1, 6)
+    r, weights = rng.uniform(-1, 1, (3, 6)), rng.uniform(0, 1, (6, 2))
     before = r.copy(), weights.copy()
     twin.minimise_divergence(matrix, r, weights, True)
     np.testing.assert_array_equal(r, before[0])
     np.testing.assert_array_equal(weights, before[1])
+
+
+@pytest.mark.parametrize("is_strict", [True, False])
+def test_twins_agree_on_rows_that_count_on_one_side(is_strict: bool) -> None:
+    rng = np.random.default_rng(7)
+    sides = rng.integers(0 if is_strict else -1, 3, (6, 5))
+    sides[:3] = [[0, 1, 2, 0, 1], [0, 0, 1, 1, 2], [0, 1, 1, 2, 2]]
+    code = CodingMatrix.from_sides([row for row in sides if {*row} >= {0, 1, 2}])
+    assert code.is_determined
+    p = rng.dirichlet(np.ones(5), 30)
+    r = np.empty((30, code.n_rows))
+    for row, entries in enumerate(code.matrix.astype(float)):
+        r[:, row] = (p @ entries) / (p @ np.abs(entries))
+    r = np.clip(r + rng.normal(0, 0.1, r.shape), -1, 1)
+    weights = np.column_stack([np.zeros(code.n_rows), np.ones(code.n_rows)])
+    results = [twin.minimise_divergence(code.matrix, r, weights, is_strict) for twin in TWINS]
+    np.testing.assert_allclose(results[0], results[1], rtol=0, atol=1e-9)

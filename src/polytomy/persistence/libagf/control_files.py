@@ -53,6 +53,12 @@ def load_control(path: str | os.PathLike[str], *, n_features: int | None = None)
     scheme = read(path)
     if not scheme.partitions:
         raise ModelFileError(f"{os.fspath(path)}: the text is a single class and names no model")
+    if not scheme.is_binary:
+        (wide, *_) = [each for each in scheme.partitions if each.n_sides > 2]
+        raise ModelFileError(
+            f"{os.fspath(path)}: partition {wide.binary} has {wide.n_sides} sides, but model files "
+            "have two"
+        )
     folder = Path(path).parent
     models: dict[BinaryName, _BinaryModel] = {}
     for partition in scheme.partitions:

@@ -32,6 +32,7 @@ parameters            see below
 composition           see below
 pools                 matrices of support vectors, each vector once (`vector_pools.py`)
 binaries              list, see below
+sided_models          only if a partition has more than two sides: its models, see below
 final                 the final calibration, see below
 out_of_fold           only if asked for: what belongs to the out-of-fold scores, see below
 preprocessing         only with shared pre-processing: the names and types of the transformers that
@@ -71,6 +72,15 @@ only the constant. Others have an estimator, the classes of the estimator, the p
 "sigmoid", "temperature", "isotonic", "provided" or "other"), with slope and intercept, with knots
 and probabilities, or with the number of an object.
 
+The output "side" belongs to one side of a partition with more than two. Such a binary has the
+number of its model among sided_models, and the side.
+
+**A sided model** (`sided_models.py`) has a name, n_sides, known_sides (those with training samples,
+in the order of the estimator's classes), the estimator in others.skops, its labels and its output,
+and slopes and intercepts if vector scaling turns its values into probabilities. In the composition,
+wholes has the name and the classes of each such partition, and sides_of_wholes the partition and
+the side of each of its binaries.
+
 **An estimator** (`estimator_writer.py`, `estimator_reader.py`) has a kind:
 
 ====================  ==============================================================================
@@ -94,7 +104,8 @@ The score holds the out-of-fold log_loss, brier_score, accuracy and uncertainty_
 data, their class_indices, fold_of and weight; final_calibration, the option; the seed; and
 keeps_probabilities, whether probabilities are kept, in which case they follow.
 
-Files with a final calibration or shared pre-processing have format_version 2, others 1.
+Files with a sided model have format_version 3, others with a final calibration or shared
+pre-processing 2, and all others 1.
 
 `loading.py` trusts none of this: every size, type and index is checked before it is used. Fields
 that are null may be missing.

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from polytomy.binary import Output, TrainedBinary
+from polytomy.binary.sides import SidesModel
 from polytomy.calibration import (
     Calibrator,
     IsotonicCalibrator,
@@ -33,9 +35,12 @@ CALIBRATOR_NAMES: dict[type, str] = {**_LOGISTIC, IsotonicCalibrator: "isotonic"
 
 
 def write_binary(
-    binary: TrainedBinary, estimators: EstimatorWriter, numbers: NumberWriter
+    binary: TrainedBinary,
+    estimators: EstimatorWriter,
+    numbers: NumberWriter,
+    sided_models: Sequence[SidesModel] = (),
 ) -> dict[str, Any]:
-    """Return a trained binary as JSON."""
+    """Return a trained binary as JSON; `sided_models` are those that several binaries share."""
     written: dict[str, Any] = {"name": binary.name, "output": str(binary.output)}
     if binary.seconds:
         written["seconds"] = binary.seconds
@@ -45,6 +50,9 @@ def write_binary(
         return {**written, "constant": binary.constant}
     if binary.columns is not None:
         written["columns"] = numbers.integers(binary.columns)
+    if binary.output is Output.SIDE:
+        number = [model is binary.estimator for model in sided_models].index(True)
+        return {**written, "model": number, "side": binary.positive_index}
     return {
         **written,
         "estimator": estimators.write(binary.estimator),
@@ -55,7 +63,10 @@ def write_binary(
 
 
 def read_binary(
-    fields: Fields, estimators: EstimatorReader, numbers: NumberReader
+    fields: Fields,
+    estimators: EstimatorReader,
+    numbers: NumberReader,
+    sided_models: Sequence[SidesModel] = (),
 ) -> TrainedBinary:
     """Return a trained binary."""
     name, shortcoming = fields.text("name"), fields.text("shortcoming", "")
@@ -71,12 +82,23 @@ def read_binary(
         return TrainedBinary(
             name, output, constant=constant, shortcoming=shortcoming, seconds=seconds
         )
-    classes = read_labels(fields.fields("classes")).tolist()
-    if len(classes) != 2:
-        raise fields.fault("classes", "two labels")
     columns = None
     if "columns" in fields:
         columns = numbers.integers(fields.fields("columns"), below=2**31).astype(np.intp)
+    if output is Output.SIDE:
+        model = sided_models[fields.integer("model", least=0, most=len(sided_models) - 1)]
+        return TrainedBinary(
+            name,
+            output,
+            model,
+            positive_index=fields.integer("side", least=0, most=model.n_sides - 1),
+            columns=columns,
+            shortcoming=shortcoming,
+            seconds=seconds,
+        )
+    classes = read_labels(fields.fields("classes")).tolist()
+    if len(classes) != 2:
+        raise fields.fault("classes", "two labels")
     estimator = estimators.read(fields.fields("estimator"))
     _check_method(estimator, output, fields)
     calibrator = _read_calibrator(fields, estimators, numbers)

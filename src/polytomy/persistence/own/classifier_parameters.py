@@ -112,7 +112,8 @@ def read_parameters(fields: Fields, reader: EstimatorReader, binaries: list[Any]
         for each in fields.all_fields("models"):
             model: Any
             if "binary" in each:
-                model = binaries[each.integer("binary", least=0, most=len(binaries) - 1)].estimator
+                number = each.integer("binary", least=0, most=len(binaries) - 1)
+                model = binaries[number].fitted_estimator
                 if model is None:
                     raise each.fault("binary", "a binary with an estimator")
             else:
@@ -168,7 +169,7 @@ def _read_calibration(fields: Fields, reader: EstimatorReader) -> Any:
 
 def _write_models(classifier: PolytomyClassifier, writer: EstimatorWriter) -> list[dict[str, Any]]:
     """Return the models by name. A fitted model that became a binary is written as its index."""
-    numbers = {id(binary.estimator): k for k, binary in enumerate(classifier.binaries_)}
+    numbers = {id(binary.fitted_estimator): k for k, binary in enumerate(classifier.binaries_)}
     written = []
     for name, model in (classifier.models or {}).items():
         if id(model) in numbers:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from polytomy.binary import TrainedBinary, estimator_from, is_fitted
 from polytomy.binary.preparation import resolve_estimator
 from polytomy.composition import Arrangement, Composition, Dichotomy, members_of
+from polytomy.composition.dichotomies import WholePartition
 from polytomy.errors import ModelFileError
 from polytomy.persistence.fitted import arrange_in_order, compose_trained, order_in_scheme
 from polytomy.persistence.own.fields import Fields
@@ -40,7 +41,55 @@ def write_composition(composition: Composition, numbers: NumberWriter) -> dict[s
             for arrangement in composition.arrangements
         ],
         "tie_order": None if composition.tie_order is None else list(composition.tie_order),
+        **_write_wholes(trained, numbers),
     }
+
+
+def _write_wholes(trained: Sequence[Dichotomy], numbers: NumberWriter) -> dict[str, Any]:
+    """Return the partitions with more than two sides, and which binary is which side of which."""
+    wholes = list(dict.fromkeys([each.whole for each in trained if each.whole is not None]))
+    if not wholes:
+        return {}
+    return {
+        "wholes": [
+            {
+                "name": whole.name,
+                "classes": numbers.integers([k for side in whole.sides for k in side]),
+                "n_classes": numbers.integers([len(side) for side in whole.sides]),
+            }
+            for whole in wholes
+        ],
+        "sides_of_wholes": {
+            str(k): [wholes.index(each.whole), each.side]
+            for k, each in enumerate(trained)
+            if each.whole is not None
+        },
+    }
+
+
+def _read_wholes(
+    fields: Fields, numbers: NumberReader, n_classes: int
+) -> dict[str, tuple[WholePartition, int]]:
+    """Return, for the binaries that are one of several sides, their partition and their side."""
+    if "wholes" not in fields:
+        return {}
+    wholes = []
+    for each in fields.all_fields("wholes"):
+        classes = numbers.integers(each.fields("classes"), below=n_classes)
+        counts = numbers.integers(each.fields("n_classes"), below=n_classes + 1)
+        if counts.sum() != len(classes):
+            raise each.fault("n_classes", f"numbers that sum to {len(classes)}")
+        parts = np.split(classes, np.cumsum(counts))[:-1]
+        sides = tuple(tuple(part.tolist()) for part in parts)
+        wholes.append(WholePartition(each.text("name"), sides))
+    found = {}
+    places = fields.fields("sides_of_wholes")
+    for key in places:
+        number, side = [*places.integers(key, least=0), -1, -1][:2]
+        if not (0 <= number < len(wholes) and 0 <= side < len(wholes[number].sides)):
+            raise places.fault(key, "a partition and one of its sides")
+        found[key] = wholes[number], side
+    return found
 
 
 def read_composition(
@@ -103,8 +152,8 @@ def _read_arrangement(
 ) -> Arrangement:
     columns = numbers.integers(fields.fields("columns"), below=n_binaries)
     is_swapped = numbers.integers(fields.fields("is_swapped"), below=2)
-    if not len(columns) == len(is_swapped) == scheme.n_partitions:
-        raise fields.fault("columns", f"a binary for each of {scheme.n_partitions} partitions")
+    if not len(columns) == len(is_swapped) == scheme.n_rows:
+        raise fields.fault("columns", f"a binary for each of {scheme.n_rows} partitions")
     return arrange_in_order(scheme, classes)._replace(
         columns=columns.astype(np.intp), signs=np.where(is_swapped, -1.0, 1.0)
     )
@@ -131,16 +180,19 @@ def _read_dichotomies(
     if len(ends) != 2 * len(names) or (ends[-1] if len(ends) else 0) != len(classes):
         raise fields.fault("sides", "two sides for each binary")
     sides = [tuple(part.tolist()) for part in np.split(classes, ends)[:-1]]
+    wholes = _read_wholes(fields, numbers, n_classes)
     dichotomies = []
     for k, (name, binary) in enumerate(zip(names, binaries, strict=True)):
         reference = BinaryName(name, k in specifications)
         model = models.text(str(k)) if str(k) in models else None
         estimator, trained = _estimator_to_train(binary, reference, model, parameters)
-        dichotomies.append(
-            Dichotomy(
-                binary.name, sides[2 * k], sides[2 * k + 1], reference, estimator, trained, model
-            )
+        dichotomy = Dichotomy(
+            binary.name, sides[2 * k], sides[2 * k + 1], reference, estimator, trained, model
         )
+        if str(k) in wholes:
+            whole, side = wholes[str(k)]
+            dichotomy = dichotomy._replace(whole=whole, side=side)
+        dichotomies.append(dichotomy)
     return dichotomies
 
 
@@ -150,7 +202,7 @@ def _estimator_to_train(
     """Return the estimator that new samples would train, and the binary if it was given trained."""
     default = resolve_estimator(parameters.get("estimator"))
     if model is not None:
-        estimator = (parameters.get("models") or {}).get(model, binary.estimator)
+        estimator = (parameters.get("models") or {}).get(model, binary.fitted_estimator)
         return estimator, binary if is_fitted(estimator) else None
     if reference.is_specification:
         return estimator_from(reference.text, default), None

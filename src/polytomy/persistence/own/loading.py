@@ -45,6 +45,7 @@ from polytomy.persistence.own.saving import (
     SKOPS_OBJECTS,
     scheme_member,
 )
+from polytomy.persistence.own.sided_models import read_sided_model
 from polytomy.persistence.own.skops_objects import load_skops_objects
 from polytomy.persistence.own.templates import check_step_names
 from polytomy.persistence.own.values import read_labels
@@ -97,7 +98,12 @@ def _read_model(archive: Archive, fields: Fields, trusted: Sequence[str]) -> Any
         objects = load_skops_objects(archive.content(SKOPS_OBJECTS), trusted, archive.source)
     pools = [numbers.matrix(each) for each in fields.all_fields("pools")]
     reader = EstimatorReader(numbers, pools, objects)
-    binaries = [read_binary(each, reader, numbers) for each in fields.all_fields("binaries")]
+    sided = []
+    if "sided_models" in fields:
+        sided = [
+            read_sided_model(each, reader, numbers) for each in fields.all_fields("sided_models")
+        ]
+    binaries = [read_binary(each, reader, numbers, sided) for each in fields.all_fields("binaries")]
     scheme = _read_scheme(archive, fields)
     parameters = read_parameters(fields.fields("parameters"), reader, binaries)
     option = parameters.pop("scheme", scheme)
@@ -164,7 +170,7 @@ def _read_feature_names(fields: Fields, binaries: Sequence[TrainedBinary]) -> li
         return None
     names = fields.texts("feature_names")
     for binary in binaries:
-        own_names = getattr(binary.estimator, "feature_names_in_", None)
+        own_names = getattr(binary.fitted_estimator, "feature_names_in_", None)
         if own_names is not None and list(own_names) != names:
             raise fields.fault("feature_names", f"the list of names of the binary {binary.name}")
     return names
@@ -192,7 +198,7 @@ def read_n_features(fields: Fields, binaries: Sequence[TrainedBinary] = ()) -> i
         n_features = fields.integer("n_features", least=1, most=2**31 - 1)
     expected = n_features
     for binary in binaries:
-        own = features_of(binary.estimator)
+        own = features_of(binary.fitted_estimator)
         if binary.columns is None:
             expected = own if expected is None else expected
             is_right = own in (None, expected)

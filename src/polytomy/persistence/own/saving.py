@@ -23,6 +23,7 @@ from polytomy.persistence.own.final_fields import write_final
 from polytomy.persistence.own.number_arrays import NumberWriter
 from polytomy.persistence.own.out_of_fold_fields import write_out_of_fold, write_probabilities
 from polytomy.persistence.own.preprocessing_fields import write_preprocessing
+from polytomy.persistence.own.sided_models import list_sided_models, write_sided_model
 from polytomy.persistence.own.skops_objects import dump_skops_objects
 from polytomy.persistence.own.values import NotPlainError, labels_to_json, value_to_json
 from polytomy.persistence.own.vector_pools import SupportPools
@@ -41,10 +42,10 @@ __all__ = [
 
 FORMAT = "polytomy model"
 #: Increased when older versions of polytomy cannot read the file any more.
-FORMAT_VERSION = 2
-#: The version of files with neither a final calibration nor shared pre-processing, which older
-#: versions of polytomy can read.
-_OLDEST_VERSION = 1
+FORMAT_VERSION = 3
+#: The version of files with a final calibration or shared pre-processing but no sided model, and
+#: that of files with neither, which the first versions of polytomy can read.
+_CALIBRATED_VERSION, _OLDEST_VERSION = 2, 1
 FLOATS, INTEGERS, SKOPS_OBJECTS = "floats.npy", "integers.npy", "others.skops"
 OUT_OF_FOLD = "out_of_fold.npy"
 
@@ -115,16 +116,22 @@ def save(
         "parameters": write_parameters(core, writer),
         "composition": write_composition(core.composition_, numbers),
         "pools": [numbers.matrix(matrix) for matrix in pools.matrices],
-        "binaries": [write_binary(binary, writer, numbers) for binary in core.binaries_],
     }
+    sided = list_sided_models(core.binaries_)
+    description["binaries"] = [
+        write_binary(each, writer, numbers, sided) for each in core.binaries_
+    ]
     calibration = _write_final_calibration(core.composition_.final, scores, writer, numbers)
     if calibration:
         # Older versions would not see the calibration, and give other probabilities.
-        description |= {**calibration, "format_version": FORMAT_VERSION}
+        description |= {**calibration, "format_version": _CALIBRATED_VERSION}
     if core.preprocessing_ is not None:
         # Nor would they transform the samples.
         preprocessing = write_preprocessing(core.preprocessing_, writer)
-        description |= {"preprocessing": preprocessing, "format_version": FORMAT_VERSION}
+        description |= {"preprocessing": preprocessing, "format_version": _CALIBRATED_VERSION}
+    if sided:
+        description["sided_models"] = [write_sided_model(each, writer, numbers) for each in sided]
+        description["format_version"] = FORMAT_VERSION
     if core is not classifier:
         description["pipeline"] = {
             "names": [name for name, _ in classifier.steps],

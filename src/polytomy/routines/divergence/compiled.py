@@ -90,10 +90,10 @@ def _minimise_samples(
             return
         total = 0.0
         for row in range(n_rows):
-            r, weight = decisions[sample, row], weights[row]
-            is_answered = not np.isnan(r) and weight > 0
-            answers.shares[row, 0] = weight * ((1 - r) / 2) if is_answered else 0.0
-            answers.shares[row, 1] = weight * ((1 + r) / 2) if is_answered else 0.0
+            r = decisions[sample, row]
+            is_answered = not np.isnan(r)
+            answers.shares[row, 0] = weights[row, 0] * ((1 - r) / 2) if is_answered else 0.0
+            answers.shares[row, 1] = weights[row, 1] * ((1 + r) / 2) if is_answered else 0.0
             total += answers.shares[row, 0]
             total += answers.shares[row, 1]
         if not is_convex:

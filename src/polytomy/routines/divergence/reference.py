@@ -1,15 +1,15 @@
 """The least Kullback-Leibler divergence in plain NumPy: the oracle of the compiled twin.
 
-A is the coding matrix, r the decision values, w the weights of the rows, and p the class
+A is the coding matrix, r the decision values, w the weights of the sides, and p the class
 probabilities; P, N and T are the masses of a row's +1 side, of its −1 side and of both.
 
 Up to a constant, the divergence is
 
-    L(p) = − Σ_i w_i [ m_i⁺ log(P_i/T_i) + m_i⁻ log(N_i/T_i) ],     m_i^± = (1 ± r_i)/2,
+    L(p) = − Σ_i [ w_i⁺ m_i⁺ log(P_i/T_i) + w_i⁻ m_i⁻ log(N_i/T_i) ],     m_i^± = (1 ± r_i)/2,
 
 which does not change when p is multiplied by a number. Its gradient is c − g, with the *pull*
-g_j = Σ w m^±/(mass of j's side) and the *cost* c_j = Σ w/T, both sums over the rows that contain
-class j. Two kinds of step alternate:
+g_j = Σ w m^±/(mass of j's side) and the *cost* c_j = Σ (w⁺m⁺ + w⁻m⁻)/T, both sums over the rows
+that contain class j. Two kinds of step alternate:
 
 - p_j ← p_j g_j / c_j, the majorise-minimise step of Huang, Weng and Lin (2006). It never increases
   L, and it finds the right scale of probabilities that are far below one;
@@ -86,9 +86,11 @@ def minimise_divergence(
 
     Parameters
     ----------
-    matrix : int8 array of shape (n_partitions, n_classes)
-    decisions : array of shape (n_samples, n_partitions), in [-1, 1]; NaN leaves the row out
-    weights : array of shape (n_partitions,); zero leaves the row out
+    matrix : int8 array of shape (n_rows, n_classes)
+    decisions : array of shape (n_samples, n_rows), in [-1, 1]; NaN leaves the row out
+    weights : array of shape (n_rows, 2), of the −1 side and of the +1 side
+        A side of weight zero has no term in L; a row with two zeros is left out. A partition of n
+        sides is n rows with weights on their +1 sides only: L = − Σ_s q_s log(P_s/T), s = 1, …, n.
     is_convex : whether one descent finds the minimum, because the code is strict or pairwise
 
     Returns
@@ -97,14 +99,14 @@ def minimise_divergence(
     """
     probabilities = np.empty((len(decisions), matrix.shape[1]))
     for sample, answered in enumerate(decisions):
-        rows = ~np.isnan(answered) & (weights > 0)
+        rows = ~np.isnan(answered) & (weights > 0).any(axis=1)
         positive_share = (1 + answered[rows]) / 2
         negative_share = (1 - answered[rows]) / 2
         answers = Answers(
             (matrix[rows] == 1).astype(np.float64),
             (matrix[rows] == -1).astype(np.float64),
-            weights[rows] * positive_share,
-            weights[rows] * negative_share,
+            weights[rows, 1] * positive_share,
+            weights[rows, 0] * negative_share,
         )
         probabilities[sample] = _lowest_minimum(answers, is_convex)
     return probabilities

@@ -1,0 +1,152 @@
+"""N-ary codes: random partitions with more than two sides, the best of many draws."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polytomy.codes.checks import check_entries
+from polytomy.codes.coding_matrix import CodingMatrix
+from polytomy.errors import Argument, ArgumentError
+from polytomy.inputs.numbers import as_count
+from polytomy.inputs.random_states import RandomState, as_generator
+
+__all__ = ["n_ary"]
+
+_MOST_DRAWS = 50
+_MOST_WORK = 2**28
+"""Comparisons of sides that all draws together may take."""
+
+_DEFAULT_SIDES = 4
+
+Sides = NDArray[np.intp]
+
+
+def n_ary(
+    n_classes: int,
+    n_sides: int | None = None,
+    n_partitions: int | None = None,
+    random_state: RandomState = None,
+) -> CodingMatrix:
+    """Return a random code whose partitions divide all classes into several sides (Zhou 2019).
+
+    It is the best of up to 50 draws. Codes that determine the class probabilities come first, then
+    those with the largest minimum distance between classes, then those with the largest mean
+    distance. No partition occurs twice.
+
+    Parameters
+    ----------
+    n_classes : int
+    n_sides : int, optional
+        From 2 to the number of classes; 4 by default, or the number of classes if that is less.
+    n_partitions : int, optional
+        At least ⌈log_s n⌉, the fewest that separate n classes by s sides. The default is
+        ⌈10 log_s n⌉, or more if the probabilities would not be determined, or all there are.
+    random_state : int, Generator, RandomState or None
+        None gives a different code each time.
+
+    Examples
+    --------
+    >>> n_ary(16, random_state=0)
+    CodingMatrix(20 partitions, 80 rows, 16 classes)
+    """
+    n_classes = as_count("n_classes", n_classes)
+    generator = as_generator(random_state)
+    if n_classes == 1:
+        return CodingMatrix(np.empty((0, 1), dtype=np.int8))
+    if n_sides is None:
+        n_sides = min(_DEFAULT_SIDES, n_classes)
+    else:
+        n_sides = as_count("n_sides", n_sides, at_least=2)
+        if n_sides > n_classes:
+            raise ArgumentError(
+                Argument("n_sides", n_sides),
+                f" is too many for {n_classes} classes. Use {n_classes} or fewer.",
+            )
+    fewest = _count_digits(n_classes, n_sides)
+    n_rows = _check_n_partitions(n_partitions, n_classes, n_sides, fewest)
+    check_entries("an n-ary code", n_rows * (1 if n_sides == 2 else n_sides), n_classes)
+    n_draws = max(1, min(_MOST_DRAWS, _MOST_WORK // (n_rows * n_classes**2)))
+    draws = (
+        CodingMatrix.from_sides(_draw(n_classes, n_sides, n_rows, fewest, generator))
+        for _ in range(n_draws)
+    )
+    return max(
+        draws, key=lambda code: (code.is_determined, code.minimum_distance, code.mean_distance)
+    )
+
+
+def _count_digits(n_classes: int, n_sides: int) -> int:
+    """Return how many digits numbers below n_classes have in the base n_sides."""
+    n_digits = 1
+    while n_sides**n_digits < n_classes:
+        n_digits += 1
+    return n_digits
+
+
+def _check_n_partitions(n_partitions: int | None, n_classes: int, n_sides: int, fewest: int) -> int:
+    most = _count_partitions(n_classes, n_sides)
+    if n_partitions is None:
+        to_determine = math.ceil((n_classes - 1) / (n_sides - 1))
+        return min(max(math.ceil(10 * math.log(n_classes, n_sides)), to_determine), most)
+    n_rows = as_count("n_partitions", n_partitions, at_least=0)
+    if n_rows < fewest:
+        raise ArgumentError(
+            Argument("n_partitions", n_rows),
+            f" is too few to separate {n_classes} classes by {n_sides} sides. Use {fewest} or "
+            "more.",
+        )
+    if n_rows > most:
+        raise ArgumentError(
+            Argument("n_partitions", n_rows),
+            f" is too many; {n_classes} classes have only {most} partitions with {n_sides} sides. "
+            f"Use {most} or fewer.",
+        )
+    return n_rows
+
+
+def _count_partitions(n_classes: int, n_sides: int) -> int:
+    """Return the number of partitions of the classes: Stirling's number of the second kind."""
+    signed: int = sum(
+        (-1) ** k * math.comb(n_sides, k) * (n_sides - k) ** n_classes for k in range(n_sides)
+    )
+    return signed // math.factorial(n_sides)
+
+
+def _draw(
+    n_classes: int, n_sides: int, n_rows: int, fewest: int, generator: np.random.Generator
+) -> Sides:
+    """Return different partitions, with all sides in use, that separate all classes."""
+    rows: dict[bytes, Sides] = {}
+    while len(rows) < n_rows:
+        _add(rows, _draw_row(n_classes, n_sides, generator))
+    sides = np.array(list(rows.values()))
+    if len(np.unique(sides, axis=1).T) == n_classes:
+        return sides
+    # Different digits tell classes apart. The lowest digit takes all values, and so do the others
+    # when it is added to them.
+    number = generator.permutation(n_classes)
+    digits = np.array([number // n_sides**k % n_sides for k in range(fewest)])
+    digits[1:] = (digits[1:] + digits[0]) % n_sides
+    separating: dict[bytes, Sides] = {}
+    for row in digits:
+        _add(separating, row)
+    for row in sides:
+        if len(separating) < n_rows:
+            _add(separating, row)
+    return np.array(list(separating.values()))
+
+
+def _draw_row(n_classes: int, n_sides: int, generator: np.random.Generator) -> Sides:
+    """Return a side for each class, such that each side has one."""
+    row = generator.integers(n_sides, size=n_classes)
+    row[generator.permutation(n_classes)[:n_sides]] = np.arange(n_sides)
+    return row
+
+
+def _add(rows: dict[bytes, Sides], row: Sides) -> None:
+    """Add a partition unless it is there, perhaps with its sides in another order."""
+    _, first, inverse = np.unique(row, return_index=True, return_inverse=True)
+    rows.setdefault(np.argsort(np.argsort(first))[inverse].tobytes(), row)

@@ -1,0 +1,77 @@
+"""Probabilities of the nodes of a nested scheme, and predictions that stop at a node."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polytomy.scheme import ClassRef, NodeRef, Scheme
+
+__all__ = ["descend_nodes", "sum_below_nodes"]
+
+Floats = NDArray[np.float64]
+
+
+def sum_below_nodes(scheme: Scheme, positions: NDArray[np.intp], proba: Floats) -> Floats:
+    """Return the probability of each node: the sum over the classes below it.
+
+    Parameters
+    ----------
+    scheme : Scheme
+    positions : array of shape (n_classes,), the position in the scheme of each column of `proba`
+    proba : array of shape (n_samples, n_classes)
+
+    Returns
+    -------
+    array of shape (n_samples, n_nodes), in the order of ``scheme.nodes``
+    """
+    sums = np.empty((len(proba), len(scheme.nodes)))
+    for node, starts in enumerate(scheme.branch_starts):
+        is_below = (positions >= starts[0]) & (positions < starts[-1])
+        sums[:, node] = proba[:, is_below].sum(axis=1)
+    return sums
+
+
+def descend_nodes(
+    scheme: Scheme,
+    positions: NDArray[np.intp],
+    proba: Floats,
+    max_depth: int | None,
+    min_probability: float,
+) -> NDArray[Any]:
+    """Return the class or the name of the node where the walk down the scheme ends.
+
+    Each step goes to the branch with the largest probability. The walk ends at a class, at the
+    depth `max_depth`, and before a branch whose probability is below `min_probability`.
+    """
+    of_nodes = sum_below_nodes(scheme, positions, proba)
+    of_classes = np.zeros((len(proba), len(scheme.classes)))
+    of_classes[:, positions] = proba
+    found = np.empty(len(proba), dtype=object)
+    waiting: list[tuple[ClassRef | NodeRef, int, NDArray[np.intp]]] = [
+        (NodeRef(0) if scheme.nodes else ClassRef(0), 0, np.arange(len(proba)))
+    ]
+    while waiting:
+        branch, depth, samples = waiting.pop()
+        if isinstance(branch, ClassRef):
+            found[samples] = scheme.classes[branch.index]
+            continue
+        below = scheme.nodes[branch.index].branches
+        chances = np.column_stack(
+            [
+                (of_classes if isinstance(each, ClassRef) else of_nodes)[samples, each.index]
+                for each in below
+            ]
+        )
+        best = chances.argmax(axis=1)
+        goes_on = chances.max(axis=1) >= min_probability
+        if max_depth is not None and depth >= max_depth:
+            goes_on[:] = False
+        found[samples[~goes_on]] = scheme.node_names[branch.index]
+        for position, each in enumerate(below):
+            chosen = samples[goes_on & (best == position)]
+            if len(chosen):
+                waiting.append((each, depth + 1, chosen))
+    return found

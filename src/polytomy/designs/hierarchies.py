@@ -1,0 +1,170 @@
+"""Schemes from hierarchies of classes, with nodes of any width."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from polytomy.errors import Argument, ArgumentError
+from polytomy.inputs.suggestions import did_you_mean
+from polytomy.language.lexer import is_name
+from polytomy.scheme import BinaryName, ClassRef, Node, NodeRef, Scheme
+from polytomy.scheme.expand import DIRECT, SHORT_FORMS
+from polytomy.scheme.layout import BranchRef, one_model_code
+from polytomy.scheme.naming import branch_base, number_binaries
+
+__all__ = ["from_hierarchy", "from_paths"]
+
+_NOT_IN_NAMES = re.compile(r'[\s{};"#\x00-\x1f\x7f-\x9f]+')
+
+
+def from_hierarchy(hierarchy: Any, *, nodes: str = DIRECT, name: str = "hierarchy") -> Scheme:
+    """Return the scheme of a hierarchy of classes, given as nested dicts and lists.
+
+    The keys of dicts name the nodes. A key whose value is empty or None is a class; so are all
+    members of lists that are not lists or dicts themselves. A node with a single branch is replaced
+    by that branch.
+
+    Parameters
+    ----------
+    hierarchy : dict or list
+    nodes : what decides between the branches of a node of three or more: "direct", one model with
+        a side for each branch, or a design such as "one-vs-one"
+    name : name of the root, and base of the names of nodes that have none
+
+    Examples
+    --------
+    >>> land = {"field": ["corn", "wheat", "barley"], "forest": {"conifer": ["pine"], "oak": None}}
+    >>> print(from_hierarchy(land, name="land"))
+    land {
+      field {corn wheat barley}
+      forest {pine oak}
+    }
+    """
+    _check_nodes(nodes)
+    labels: list[Any] = []
+    made: list[tuple[Node, list[BranchRef]]] = []
+    top: list[BranchRef] = []
+    waiting: list[tuple[Any, str, list[BranchRef]]] = [(hierarchy, name, top)]
+    while waiting:
+        item, own_name, siblings = waiting.pop()
+        branches = _branches_of(item)
+        while branches is not None and len(branches) == 1:  # it decides nothing
+            inner_name, item = branches[0]
+            own_name, branches = inner_name or own_name, _branches_of(item)
+        if branches is None:
+            siblings.append(ClassRef(len(labels)))
+            labels.append(item)
+            continue
+        if not branches:
+            raise ArgumentError(
+                Argument("hierarchy"),
+                f" has no classes in {own_name!r}. Give it one, or remove it.",
+            )
+        own_name = _to_name(own_name)
+        below: list[BranchRef] = []
+        siblings.append(NodeRef(len(made)))
+        made.append((_make_node(own_name, len(branches), nodes), below))
+        children = [
+            (child, child_name or branch_base(own_name, position, len(made)), below)
+            for position, (child_name, child) in enumerate(branches)
+        ]
+        waiting.extend(reversed(children))
+    return Scheme(labels, [node._replace(branches=tuple(below)) for node, below in made])
+
+
+def from_paths(
+    paths: Iterable[str],
+    *,
+    separator: str = "/",
+    nodes: str = DIRECT,
+    name: str = "hierarchy",
+) -> Scheme:
+    """Return the scheme of classes whose labels are paths, such as "comp/sys/mac".
+
+    Parameters
+    ----------
+    paths : labels of the classes, in their order
+        The parts before the last name the nodes that a class is below. A path that others start
+        with is a class among them.
+    separator : str, default="/"
+    nodes, name : as for `from_hierarchy`
+
+    Examples
+    --------
+    >>> print(from_paths(["rec/autos", "rec/sport/hockey", "sci", "rec/sport/baseball"]))
+    hierarchy {
+      rec {
+        rec/autos
+        rec/sport {rec/sport/hockey rec/sport/baseball}
+      }
+      sci
+    }
+    """
+    if isinstance(paths, str) or not separator:
+        raise ArgumentError(
+            Argument("paths" if separator else "separator"),
+            " must be a list of texts." if separator else " must not be empty.",
+        )
+    labels = list(paths)
+    wrong = [label for label in labels if not isinstance(label, str)]
+    if wrong:
+        raise ArgumentError(Argument("paths"), f" must be texts; got {wrong[0]!r}.")
+    root: dict[str, Any] = {}
+    for label in labels:
+        level, parts = root, label.split(separator)
+        for depth in range(1, len(parts)):
+            prefix = separator.join(parts[:depth])
+            inner = level.setdefault(prefix, {})
+            if inner is None:  # a class that is a node, too
+                inner = level[prefix] = {prefix: None}
+            level = inner
+        if isinstance(level.get(label), dict):
+            level = level[label]
+        if label in level:
+            raise ArgumentError(Argument("paths"), f" has {label!r} twice.")
+        level[label] = None
+    return from_hierarchy(root, nodes=nodes, name=name)
+
+
+def _check_nodes(nodes: str) -> None:
+    if nodes not in SHORT_FORMS:
+        raise ArgumentError(
+            Argument("nodes", nodes),
+            f" is not a design.{did_you_mean(nodes, SHORT_FORMS)} Use one of "
+            f"{', '.join(SHORT_FORMS)}.",
+        )
+
+
+def _make_node(name: str, n_branches: int, nodes: str) -> Node:
+    if nodes == DIRECT or n_branches == 2:
+        return Node((BinaryName(name),), one_model_code(n_branches), ())
+    code = SHORT_FORMS[nodes].expand(n_branches)
+    return Node(number_binaries(name, code.n_partitions), code, ())
+
+
+def _to_name(key: str) -> str:
+    """Return a key of a hierarchy as the name of a model: one word that is not a number."""
+    name = _NOT_IN_NAMES.sub("_", key).lstrip("@") or "_"
+    return name if is_name(name) else f"node-{name}"
+
+
+def _branches_of(item: Any) -> list[tuple[str, Any]] | None:
+    """Return the names and contents of the branches of a dict or list; None for a class."""
+    if isinstance(item, Mapping):
+        return [
+            (str(key), key if value is None or _is_empty(value) else value)
+            for key, value in item.items()
+        ]
+    if not isinstance(item, list | tuple):
+        return None
+    branches: list[tuple[str, Any]] = []
+    for each in item:
+        named = _branches_of(each) if isinstance(each, Mapping) else None
+        branches += [("", each)] if named is None else named
+    return branches
+
+
+def _is_empty(value: Any) -> bool:
+    return isinstance(value, Mapping | list | tuple) and not value

@@ -257,7 +257,10 @@ def _run_fold(
             listener,
         )
     counts = np.bincount(indices, minlength=len(training.classes))
-    sizes = [sum(counts[k] for k in (*each.negative, *each.positive)) for each in plan.dichotomies]
+    sizes = [
+        sum(counts[k] for k in (*each.negative, *each.positive)) if each.is_counted else 0
+        for each in plan.dichotomies
+    ]
     X, y, weight = setup.samples(held_out, rows), setup.y[held_out], setup.sample_weight[held_out]
     for number, (runner, _) in enumerate(schemes):
         columns = plan.columns_of(number)
@@ -273,7 +276,7 @@ def _run_fold(
         _note_scores(runner, Judged(y, class_scores, winners, training.classes, weight), scores)
         runner.predict_seconds.append(seconds)
         runner.fit_seconds.append(sum(binary.seconds for binary in own.binaries) + calibrating)
-        runner.n_binaries.append(len(columns))
+        runner.n_binaries.append(sum(plan.dichotomies[column].is_counted for column in columns))
         runner.n_training_samples.append(int(sum(sizes[column] for column in columns)))
 
 

@@ -60,7 +60,8 @@ class PolytomyClassifier(
     estimator : classifier or str, default=SVC()
         The two-class classifier: any scikit-learn classifier or pipeline, or a specification such
         as ``"svc C=10"``. Its answers come from ``predict_proba`` if it has one; else from its
-        calibrated ``decision_function``; else from ``predict``, as if they were certain.
+        calibrated ``decision_function``; else from ``predict``, as if they were certain. For
+        partitions with more than two sides, it must be able to separate that many classes.
     scheme : str, path, Scheme, array or callable, default="one-vs-one"
         The name of a design or of an ensemble, control text, a control file, a Scheme or
         SchemeEnsemble, a coding matrix (partitions by classes), or a function of (X, y) that

@@ -56,7 +56,7 @@ def here(tmp_path, monkeypatch):
     """Change to a new directory with two control files and a data file; return its path."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "land.control").write_text(LAND)
-    (tmp_path / "bad.control").write_text("m {a b c}\n")
+    (tmp_path / "bad.control").write_text("m {a}\n")
     iris = load_iris()
     names = np.array(["setosa", "versicolor", "virginica"])[iris.target]
     lines = [",".join(map(str, [*row, name])) for row, name in zip(iris.data, names, strict=True)]

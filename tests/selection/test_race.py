@@ -224,3 +224,14 @@ def test_weights_count_as_copies_of_held_out_samples(blobs):
     copies = np.repeat(held_out, weight[held_out].astype(int))
     loss = metrics.log_loss(y[copies], alone.predict_proba(X[copies]), alone.classes_)
     assert outcome.runners[0].scores["log_loss"][0] == pytest.approx(loss)
+
+
+def test_a_model_of_many_sides_counts_once(blobs):
+    X, _ = blobs
+    found = race(["direct", "one-vs-one"], blobs, LogisticRegression())
+    direct, pairs = found.runners
+    assert direct.n_binaries == [1] * 3
+    assert pairs.n_binaries == [6] * 3
+    # Each fold trains on two thirds of the samples, and one-vs-one on each of them three times.
+    assert sum(direct.n_training_samples) == 2 * len(X)
+    assert sum(pairs.n_training_samples) == 3 * 2 * len(X)

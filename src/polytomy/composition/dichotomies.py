@@ -48,6 +48,11 @@ class Dichotomy(NamedTuple):
     whole: WholePartition | None = None
     side: int = 0
 
+    @property
+    def is_counted(self) -> bool:
+        """Whether it counts as a model: of the sides of one partition, only the first does."""
+        return self.side == 0
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WholePartition:

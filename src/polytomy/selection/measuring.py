@@ -257,7 +257,7 @@ class _Batch:
                     composition.winners(scores),
                     own.seconds + calibrating,
                     seconds,
-                    len(columns),
+                    sum(point.plan.dichotomies[column].is_counted for column in columns),
                     int(sum(sizes[column] for column in columns)),
                 )
             first += n_own
@@ -275,7 +275,7 @@ class _Batch:
         setup, training = self._setup, self._setup.training
         svc = self._points[0].estimator
         plan = plan_training(schemes, training.classes, svc, setup.models)
-        if any(each.estimator is not svc for each in plan.dichotomies):
+        if any(each.estimator is not svc or each.whole for each in plan.dichotomies):
             return None
         rows_of_class = group_rows(training.class_indices[rows], len(training.classes))
         problems = [
@@ -337,11 +337,11 @@ class _Point:
         return plan_training(schemes, setup.training.classes, self.estimator, setup.models)
 
     def sizes(self, rows: Rows) -> list[int]:
-        """Return the number of training samples of each dichotomy."""
+        """Return the number of training samples of each dichotomy; zero for a further side."""
         training = self.setup.training
         counts = np.bincount(training.class_indices[rows], minlength=len(training.classes))
         return [
-            sum(int(counts[k]) for k in (*each.negative, *each.positive))
+            sum(int(counts[k]) for k in (*each.negative, *each.positive)) if each.is_counted else 0
             for each in self.plan.dichotomies
         ]
 

@@ -137,7 +137,7 @@ def _measure_pair(
         **_judge_probabilities(composition, truth, scores),
         "fit_seconds": fit_seconds,
         "predict_seconds": seconds,
-        "n_binaries": len(composition.binaries),
+        "n_binaries": sum(each.is_counted for each in composition.dichotomies),
         "n_support_vectors": count_support_vectors(composition.binaries),
     }
     if composition.final is not None:
@@ -205,8 +205,9 @@ def count_support_vectors(binaries: Sequence[TrainedBinary]) -> int | None:
     """Return the number of distinct support vectors; None if no binary has any."""
     groups: dict[bool, list[Any]] = {}
     for binary in binaries:
-        steps = getattr(binary.estimator, "steps", None)
-        vectors = getattr(steps[-1][1] if steps else binary.estimator, "support_vectors_", None)
+        estimator = binary.fitted_estimator
+        steps = getattr(estimator, "steps", None)
+        vectors = getattr(steps[-1][1] if steps else estimator, "support_vectors_", None)
         if vectors is not None:
             groups.setdefault(bool(issparse(vectors)), []).append(vectors)
     if not groups:

@@ -3,7 +3,15 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from polytomy.codes import CodingMatrix, adjacent, chain, exhaustive, one_vs_one, one_vs_rest
+from polytomy.codes import (
+    CodingMatrix,
+    adjacent,
+    chain,
+    direct,
+    exhaustive,
+    one_vs_one,
+    one_vs_rest,
+)
 from polytomy.errors import ArgumentError
 
 
@@ -169,3 +177,12 @@ def test_codes_past_the_limit_are_refused_before_they_are_made(design, n_classes
     with pytest.raises(ArgumentError, match=words) as caught:
         design(n_classes)
     assert "a coding matrix has at most 536,870,912" in str(caught.value)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 7])
+def test_a_direct_partition_has_a_side_for_each_class(n_classes):
+    code = direct(n_classes)
+    assert code.sides.tolist() == [list(range(n_classes))]
+    assert code.is_tree
+    assert code.is_binary == (n_classes == 2)
+    assert direct(1).shape == (0, 1)

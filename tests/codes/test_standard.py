@@ -3,7 +3,15 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from polytomy.codes import CodingMatrix, adjacent, chain, exhaustive, one_vs_one, one_vs_rest
+from polytomy.codes import (
+    CodingMatrix,
+    adjacent,
+    chain,
+    direct,
+    exhaustive,
+    one_vs_one,
+    one_vs_rest,
+)
 from polytomy.errors import ArgumentError
 
 
@@ -176,3 +184,12 @@ def test_small_codes_are_made_once(make):
     assert make(5) is make(np.int64(5))
     assert make(40) is not make(40)
     assert make(40) == make(40)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 7])
+def test_a_direct_partition_has_a_side_for_each_class(n_classes):
+    code = direct(n_classes)
+    assert code.sides.tolist() == [list(range(n_classes))]
+    assert code.is_tree
+    assert code.is_binary == (n_classes == 2)
+    assert direct(1).shape == (0, 1)

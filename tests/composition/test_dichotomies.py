@@ -8,7 +8,7 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.svm import SVC
 
 from polytomy import PolytomyClassifier
-from polytomy.composition.dichotomies import check_models, make_dichotomies, names_in
+from polytomy.composition.dichotomies import check_models, make_dichotomies, names_in, sides_key
 from polytomy.errors import ArgumentError, SchemeError
 from polytomy.scheme import parse
 
@@ -130,3 +130,25 @@ def test_each_model_needs_to_be_named_by_one_of_the_schemes_only():
 
 def test_specifications_are_not_names():
     assert names_in(parse('a {x "svc" {y b {z w}}}')) == {"a", "b"}
+
+
+def test_the_sides_of_a_wide_partition_share_it_and_one_of_them_counts():
+    first, second, third, pair = make_dichotomies(parse("m 0/1 2/3; n 1/2; {a b c d}"), SVC(), None)
+    assert first.whole is second.whole is third.whole
+    assert first.whole.sides == ((0,), (1, 2), (3,))
+    assert (second.negative, second.positive) == ((0, 3), (1, 2))
+    assert pair.whole is None
+    assert [each.is_counted for each in (first, second, third, pair)] == [True, False, False, True]
+
+
+def test_what_is_separated_does_not_depend_on_the_order_of_sides():
+    one = make_dichotomies(parse("m 0 / 1 2 / 3; n 1 / 2; {a b c d}"), SVC(), None)
+    other = make_dichotomies(parse("k 3 / 0 / 1 2; l 1 / 2; {a b c d}"), SVC(), None)
+    assert {sides_key(each) for each in one} == {sides_key(each) for each in other}
+
+
+def test_a_fitted_model_of_many_sides_is_for_one_partition(blobs):
+    model = LogisticRegression().fit(*blobs)
+    text = "t 0 / 1; {m {corn oak pine wheat} m {a b c d}}"
+    with pytest.raises(SchemeError, match='the trained model "m" is used for different partitions'):
+        make_dichotomies(parse(text), SVC(), {"m": model})

@@ -169,3 +169,38 @@ def test_the_separability_tree_is_the_average_linkage_of_separabilities():
     X, y = clouds(4, most=12)
     expected = empirical_tree(X, y, distance=separability(X, y), linkage="average", name="land")
     assert separability_tree(X, y, name="land") == expected
+
+
+def test_nodes_are_merged_where_the_dendrogram_has_no_gap():
+    X = np.array([0.0, 1.0, 2.0, 10.0, 11.0, 12.0, 30.0])[:, np.newaxis]
+    y = list("abcdefg")
+    found = subtrees_of_any_width(empirical_tree(X, y, merge=0.9))
+    # Single linkage joins neighbours at 1, the two triples at 8, and g at 18.
+    assert found == {frozenset("abc"), frozenset("def"), frozenset("abcdef"), frozenset("abcdefg")}
+    wider = subtrees_of_any_width(empirical_tree(X, y, merge=0.4))
+    assert wider == {frozenset("abc"), frozenset("def"), frozenset("abcdefg")}
+    assert subtrees_of_any_width(empirical_tree(X, y, merge=0.0)) == {frozenset("abcdefg")}
+
+
+def subtrees_of_any_width(scheme):
+    return {
+        frozenset(label for side in partition.side_classes for label in side)
+        for partition in scheme.partitions
+    }
+
+
+@pytest.mark.parametrize("linkage", ["single", "complete", "average", "recomputed"])
+@given(st.integers(0, 10**6), st.floats(0, 1))
+def test_merging_only_leaves_out_nodes(linkage, seed, merge):
+    X, y = clouds(seed)
+    merged = empirical_tree(X, y, linkage=linkage, merge=merge)
+    assert subtrees_of_any_width(merged) <= subtrees(empirical_tree(X, y, linkage=linkage))
+    assert sorted(merged.classes) == sorted(set(y.tolist()))
+
+
+def test_a_design_may_stand_at_wide_nodes():
+    X, y = [[0.0], [1.0], [2.0]], ["a", "b", "c"]
+    tree = empirical_tree(X, y, merge=0.5, nodes="one-vs-one")
+    assert tree.code.is_one_vs_one
+    with pytest.raises(ArgumentError, match="merge=2 must be a number from 0 to 1, or None"):
+        empirical_tree(X, y, merge=2)

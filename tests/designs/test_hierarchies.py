@@ -33,6 +33,13 @@ def test_lists_without_names_are_numbered():
     assert scheme == parse("m {m.00 {a b c} m.01 {d m.01.01 {e f}}}")
 
 
+def test_pairs_make_the_same_tree_as_from_tree():
+    nested = "end"
+    for level in range(200):
+        nested = [[f"a{level}", f"b{level}"], nested]
+    assert designs.from_hierarchy(nested, name="tree") == designs.from_tree(nested)
+
+
 def test_labels_may_be_numbers():
     assert designs.from_hierarchy({"even": [0, 2], "odd": [1, 3]}).classes == (0, 2, 1, 3)
 
@@ -52,8 +59,8 @@ def test_keys_that_cannot_be_names_are_changed():
 @pytest.mark.parametrize(
     ("hierarchy", "words"),
     [
-        ([], "has no classes in 'hierarchy'"),
-        ({"a": [[], "x"]}, "has no classes in 'a.00'"),
+        ([], "has no classes in hierarchy"),
+        ({"a": [[], "x"]}, "has no classes in a.00"),
         ({"a": ["x", "y"], "b": ["x", "z"]}, "class 'x' is given twice"),
     ],
 )

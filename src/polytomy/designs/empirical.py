@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from polytomy.designs.hierarchies import from_hierarchy
 from polytomy.designs.trees import Nested, from_tree
 from polytomy.distances.option import DistanceArgument, compute_distances
 from polytomy.errors import Argument, ArgumentError
@@ -25,9 +27,11 @@ def empirical_tree(
     *,
     distance: DistanceArgument = "hausdorff",
     linkage: str = "single",
+    merge: float | None = None,
+    nodes: str = "direct",
     name: str = "empirical",
 ) -> Scheme:
-    """Return the dendrogram of the classes as a tree of binaries.
+    """Return the dendrogram of the classes as a tree of binaries, or of wider nodes.
 
     The two nearest groups of classes are joined until one group is left (Benabdeslem and Bennani
     2006). The defaults give the empirical tree of Mills (2019): Hausdorff distances and single
@@ -43,6 +47,12 @@ def empirical_tree(
     linkage : {"single", "complete", "average", "recomputed"}
         Distance between groups of classes: the smallest, largest or mean distance of their
         members, or the distance between their pooled samples
+    merge : float, optional
+        Merges nodes with their parents where the dendrogram has no gap: if the distance at which a
+        node was joined is at least this share of its parent's, from 0 to 1. By default all nodes
+        have two branches.
+    nodes : what decides between the branches of a node of three or more: "direct", one model with
+        a side for each branch, or a design such as "one-vs-one"
     name : base of the binaries' names
 
     Examples
@@ -53,7 +63,14 @@ def empirical_tree(
       empirical.00 {wheat corn}
       empirical.01 {pine oak}
     }
+    >>> print(empirical_tree(X, ["corn", "wheat", "pine", "oak"], merge=0.4))
+    empirical {
+      empirical.00 {wheat corn}
+      pine
+      oak
+    }
     """
+    _check_merge(merge)
     if linkage not in LINKAGES:
         raise ArgumentError(
             Argument("linkage", linkage),
@@ -75,11 +92,18 @@ def empirical_tree(
     if is_recomputed:
         class_indices = np.empty(len(samples.order), dtype=np.intp)
         class_indices[samples.order] = samples.class_indices
-        nested = _join_samples(X, class_indices, list(samples.classes), distance)
+        nested = _join_samples(X, class_indices, _Forest(samples.classes, merge), distance)
     else:
         matrix = compute_distances(distance, X, y).matrix
-        nested = _join_by_linkage(matrix, list(samples.classes), linkage)
-    return from_tree(nested, name=name)
+        nested = _join_by_linkage(matrix, _Forest(samples.classes, merge), linkage)
+    return from_hierarchy(nested, name=name, nodes=nodes)
+
+
+def _check_merge(merge: float | None) -> None:
+    """Raise an ArgumentError unless the share is None or a number from 0 to 1."""
+    is_number = isinstance(merge, int | float) and not isinstance(merge, bool)
+    if merge is not None and not (is_number and 0 <= merge <= 1):
+        raise ArgumentError(Argument("merge", merge), " must be a number from 0 to 1, or None.")
 
 
 def separability_tree(X: Any, y: ArrayLike, *, name: str = "empirical") -> Scheme:
@@ -110,26 +134,38 @@ def separability_tree(X: Any, y: ArrayLike, *, name: str = "empirical") -> Schem
 class _Forest:
     """The subtrees joined so far, each with its number of classes and its first class."""
 
-    def __init__(self, classes: list[Any]) -> None:
+    def __init__(self, classes: Sequence[Any], merge: float | None) -> None:
         self.trees: list[Nested] = list(classes)
         self.sizes = [1] * len(classes)
         self.firsts = list(range(len(classes)))
+        self._heights = [0.0] * len(classes)
+        self._merge = merge
 
-    def join(self, one: int, other: int) -> None:
+    def __len__(self) -> int:
+        return len(self.trees)
+
+    def join(self, one: int, other: int, height: float) -> None:
         """Replace the first of two subtrees by both joined; the other is not used any more."""
         ranks = [(self.sizes[i], self.firsts[i]) for i in (one, other)]
         left, right = (one, other) if ranks[0] > ranks[1] else (other, one)
-        self.trees[one] = [self.trees[left], self.trees[right]]
+        self.trees[one] = [*self._branches(left, height), *self._branches(right, height)]
         self.sizes[one] += self.sizes[other]
         self.firsts[one] = self.firsts[left]
+        self._heights[one] = height
+
+    def _branches(self, subtree: int, height: float) -> list[Nested]:
+        """Return what a subtree adds to the node that joins it: itself, or its branches."""
+        is_merged = self._merge is not None and self._heights[subtree] >= self._merge * height
+        is_node = self.sizes[subtree] > 1
+        return self.trees[subtree] if is_node and is_merged else [self.trees[subtree]]
 
 
-def _join_by_linkage(matrix: NDArray[np.float64], classes: list[Any], linkage: str) -> Nested:
-    forest = _Forest(classes)
+def _join_by_linkage(matrix: NDArray[np.float64], forest: _Forest, linkage: str) -> Nested:
     between = matrix.copy()
     np.fill_diagonal(between, np.inf)
-    for _ in range(len(classes) - 1):
-        one, other = sorted(divmod(int(np.argmin(between)), len(classes)))
+    for _ in range(len(forest) - 1):
+        one, other = sorted(divmod(int(np.argmin(between)), len(forest)))
+        height = float(between[one, other])
         if linkage == "single":
             joined = np.minimum(between[one], between[other])
         elif linkage == "complete":
@@ -140,21 +176,20 @@ def _join_by_linkage(matrix: NDArray[np.float64], classes: list[Any], linkage: s
         between[one, :] = between[:, one] = joined
         between[other, :] = between[:, other] = np.inf
         between[one, one] = np.inf
-        forest.join(one, other)
+        forest.join(one, other, height)
     return forest.trees[0]
 
 
 def _join_samples(
-    X: Any, class_indices: NDArray[np.intp], classes: list[Any], distance: DistanceArgument
+    X: Any, class_indices: NDArray[np.intp], forest: _Forest, distance: DistanceArgument
 ) -> Nested:
-    forest = _Forest(classes)
     group_of = class_indices.copy()
-    for _ in range(len(classes) - 1):
+    for _ in range(len(forest) - 1):
         distances = compute_distances(distance, X, group_of)
         between = np.array(distances)
         np.fill_diagonal(between, np.inf)
         pair = divmod(int(np.argmin(between)), len(between))
         one, other = sorted(distances.classes[i] for i in pair)
         group_of[group_of == other] = one
-        forest.join(one, other)
+        forest.join(one, other, float(between[pair]))
     return forest.trees[0]

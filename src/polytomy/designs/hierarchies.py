@@ -46,9 +46,10 @@ def from_hierarchy(hierarchy: Any, *, nodes: str = DIRECT, name: str = "hierarch
     labels: list[Any] = []
     made: list[tuple[Node, list[BranchRef]]] = []
     top: list[BranchRef] = []
-    waiting: list[tuple[Any, str, list[BranchRef]]] = [(hierarchy, name, top)]
+    # Still to be placed: a branch, its name, the name above it, its position, and its siblings.
+    waiting: list[tuple[Any, str, str, int, list[BranchRef]]] = [(hierarchy, name, "", 0, top)]
     while waiting:
-        item, own_name, siblings = waiting.pop()
+        item, own_name, above, position, siblings = waiting.pop()
         branches = _branches_of(item)
         while branches is not None and len(branches) == 1:  # it decides nothing
             inner_name, item = branches[0]
@@ -57,19 +58,15 @@ def from_hierarchy(hierarchy: Any, *, nodes: str = DIRECT, name: str = "hierarch
             siblings.append(ClassRef(len(labels)))
             labels.append(item)
             continue
+        own_name = _to_name(own_name or branch_base(above, position, len(made)))
         if not branches:
             raise ArgumentError(
-                Argument("hierarchy"),
-                f" has no classes in {own_name!r}. Give it one, or remove it.",
+                Argument("hierarchy"), f" has no classes in {own_name}. Give it one, or remove it."
             )
-        own_name = _to_name(own_name)
         below: list[BranchRef] = []
         siblings.append(NodeRef(len(made)))
         made.append((_make_node(own_name, len(branches), nodes), below))
-        children = [
-            (child, child_name or branch_base(own_name, position, len(made)), below)
-            for position, (child_name, child) in enumerate(branches)
-        ]
+        children = [(child, key, own_name, i, below) for i, (key, child) in enumerate(branches)]
         waiting.extend(reversed(children))
     return Scheme(labels, [node._replace(branches=tuple(below)) for node, below in made])
 

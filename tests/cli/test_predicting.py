@@ -234,3 +234,20 @@ def test_negative_labels_stay_numbers(polytomy, here):
     polytomy("train", "signs.csv", "-o", "signs.polytomy")
     rows = rows_of(polytomy("predict", "signs.polytomy", "signs.csv").out)
     assert {row[0] for row in rows[1:]} == {"-1", "1"}
+
+
+def test_predictions_are_judged_by_a_hierarchy(polytomy, here, model):
+    (here / "iris.control").write_text("iris {setosa other {versicolor virginica}}\n")
+    command = ("evaluate", model, "iris.csv", "--hierarchy", "iris.control")
+    answer = json.loads(polytomy(*command, "--json").out)
+    counts = np.array(answer["confusion"]["counts"])
+    # Between versicolor and virginica the node is right; setosa has no node of its own.
+    common = counts[0, 0] + 2 * counts[1, 1] + 2 * counts[2, 2] + counts[1, 2] + counts[2, 1]
+    sizes = np.array([1, 2, 2])
+    assert answer["hierarchical_recall"] == pytest.approx(common / (counts.sum(axis=1) @ sizes))
+    assert answer["hierarchical_precision"] == pytest.approx(common / (counts.sum(axis=0) @ sizes))
+    assert "hierarchical f score" in polytomy(*command).out
+    (here / "elm.control").write_text("m {setosa elm}\n")
+    outcome = polytomy("evaluate", model, "iris.csv", "--hierarchy", "elm.control")
+    assert outcome.code != 0
+    assert "the scheme does not name classes 'versicolor', 'virginica'" in outcome.err

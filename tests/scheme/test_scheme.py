@@ -16,27 +16,6 @@ def test_copies_and_pickles_are_equal(scheme):
     assert pickle.loads(pickle.dumps(scheme)) == scheme
 
 
-@given(schemes(max_sides=4))
-def test_the_classes_below_a_node_are_those_of_its_branches(scheme):
-    def below(branch):
-        if isinstance(branch, ClassRef):
-            return [branch.index]
-        return [i for child in scheme.nodes[branch.index].branches for i in below(child)]
-
-    for partition in scheme.partitions:
-        node = scheme.nodes[partition.node]
-        number = scheme.partitions.index(partition) - sum(
-            other.node < partition.node for other in scheme.partitions
-        )
-        sides = node.code.sides[number]
-        assert partition.n_sides == len(partition.sides)
-        for side, classes in enumerate(partition.sides):
-            branches = [b for b, own in zip(node.branches, sides, strict=True) if own == side]
-            assert list(classes) == [i for branch in branches for i in below(branch)]
-        if partition.n_sides == 2:
-            assert partition.sides == (partition.negative, partition.positive)
-
-
 def test_the_parts_of_a_mixture():
     scheme = parse("m 0/1; n 0/2; o 1/2; {a left {b c} d}")
     assert scheme.nodes[0].branches == (ClassRef(0), NodeRef(1), ClassRef(3))
@@ -49,18 +28,6 @@ def test_the_parts_of_a_mixture():
     assert repr(scheme.partitions[2]) == "<Partition o: b c / d>"
     with pytest.raises(SchemeError, match=r"2 nested codes; use scheme.flatten\(\).code"):
         _ = scheme.code
-
-
-def test_a_partition_of_three_sides_has_no_negative_and_positive_one():
-    scheme = parse("m 0 / 1 2 / 3; n 1 / 2; {a b c d}")
-    assert scheme.n_partitions == 2
-    assert scheme.n_rows == 4
-    assert not scheme.is_binary
-    assert scheme.partitions[0].side_classes == (("a",), ("b", "c"), ("d",))
-    assert scheme.partitions[1].row == 3
-    assert repr(scheme.partitions[0]) == "<Partition m: a / b c / d>"
-    with pytest.raises(SchemeError, match="partition m has 3 sides, where only two are supported"):
-        _ = scheme.partitions[0].negative
 
 
 def test_a_tree_may_have_nodes_of_any_width():

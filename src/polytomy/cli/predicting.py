@@ -26,8 +26,10 @@ from polytomy.cli.data_options import (
     to_json,
 )
 from polytomy.cli.loaded_models import LoadedModel
-from polytomy.cli.text_files import check_output, print_text
+from polytomy.cli.text_files import check_output, print_text, read_control
 from polytomy.errors import ArgumentError
+from polytomy.scheme import Scheme
+from polytomy.scheme import parse as parse_scheme
 
 __all__ = ["register"]
 
@@ -115,6 +117,13 @@ def evaluate(
             "file of one label a line; as in training by default.",
         ),
     ] = None,
+    hierarchy: Annotated[
+        str | None,
+        typer.Option(
+            metavar="CONTROL",
+            help="Also print scores for a hierarchy of the classes, the scheme of a control file.",
+        ),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Evaluate a model on labelled data: accuracy, probability scores, confusion matrix.
@@ -129,6 +138,7 @@ def evaluate(
     loaded.set_zero_based(parse_zero_based(zero_based))
     column = None if target is None else parse_column(target)
     order = _find_order(loaded, parse_class_order(class_order), ordered)
+    scheme = None if hierarchy is None else parse_scheme(*read_control(hierarchy))
     truth: list[Any] = []
     labels: list[Any] = []
     probabilities: list[Any] = []
@@ -145,6 +155,8 @@ def evaluate(
     measured = _measure(y, P_all, predicted, classes)
     if order is not None:
         measured |= _measure_ordered(y, P_all, predicted, classes, order)
+    if scheme is not None:
+        measured |= _measure_hierarchical(y, predicted, classes, scheme)
     table = _confusion_matrix(y, predicted, classes)
     if as_json:
         confusion = {"classes": classes, "counts": table}
@@ -206,6 +218,21 @@ def _measure_ordered(
         score = metrics.ranked_probability_score(y, P, classes, class_order=order)
         measured["ranked_probability_score"] = score
     return measured
+
+
+def _measure_hierarchical(y: Any, predicted: Any, classes: Any, scheme: Scheme) -> dict[str, float]:
+    import numpy as np
+
+    from polytomy import metrics
+    from polytomy.composition.binding import bind_classes
+
+    names = [scheme.classes[position] for position in bind_classes(scheme, classes).tolist()]
+    true, found = (
+        [names[index] for index in np.searchsorted(classes, labels).tolist()]
+        for labels in (y, predicted)
+    )
+    score = metrics.hierarchical_score(true, found, scheme)
+    return {f"hierarchical_{name}": value for name, value in score._asdict().items()}
 
 
 def _confusion_matrix(y: Any, predicted: Any, classes: Any) -> Any:

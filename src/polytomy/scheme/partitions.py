@@ -1,0 +1,108 @@
+"""The partitions of a scheme, and the classes on their sides."""
+
+from __future__ import annotations
+
+from itertools import chain
+from typing import TYPE_CHECKING
+
+from polytomy.errors import SchemeError
+from polytomy.scheme.labels import Label
+from polytomy.scheme.layout import BinaryName
+
+if TYPE_CHECKING:
+    from polytomy.scheme.scheme import Scheme
+
+__all__ = ["Partition"]
+
+
+class Partition:
+    """One partition of a scheme: a classifier and the classes on its sides.
+
+    Attributes
+    ----------
+    binary : BinaryName, its name or specification
+    sides : positions in `scheme.classes` of the classes on each side; −1 comes before +1
+    side_classes : labels of the classes on each side
+    negative, positive : the two sides, if there are two
+    negative_classes, positive_classes : labels of the classes on the two sides, if there are two
+    node, row : position of the node in the scheme, and first row of the partition in its code
+    """
+
+    __slots__ = ("_scheme", "binary", "n_rows", "node", "row")
+
+    def __init__(self, scheme: Scheme, node: int, row: int) -> None:
+        self._scheme = scheme
+        self.node = node
+        self.row = row
+        code = scheme.nodes[node].code
+        number = int(code.partition_of_row[row])
+        self.n_rows = int(code.rows_per_partition[number])
+        self.binary: BinaryName = scheme.nodes[node].binaries[number]
+
+    @property
+    def n_sides(self) -> int:
+        """Number of sides."""
+        return max(2, self.n_rows)
+
+    @property
+    def row_names(self) -> list[str]:
+        """Name of each row: that of the partition, with the number of the side if it has more."""
+        if self.n_rows == 1:
+            return [str(self.binary)]
+        return [f"{self.binary}/{side}" for side in range(self.n_rows)]
+
+    @property
+    def sides(self) -> tuple[tuple[int, ...], ...]:
+        """Positions in `scheme.classes` of the classes on each side."""
+        if self.n_rows == 1:
+            return self._classes_with(0, -1), self._classes_with(0, 1)
+        return tuple([self._classes_with(side, 1) for side in range(self.n_rows)])
+
+    def _classes_with(self, row: int, value: int) -> tuple[int, ...]:
+        starts = self._scheme.branch_starts[self.node]
+        (branches,) = (self._scheme.nodes[self.node].code.matrix[self.row + row] == value).nonzero()
+        if len(starts) == starts[-1] - starts[0] + 1:  # every branch is a class
+            return tuple((branches + starts[0]).tolist())
+        return tuple(
+            chain.from_iterable(range(starts[b], starts[b + 1]) for b in branches.tolist())
+        )
+
+    def _require_two_sides(self) -> None:
+        if self.n_rows > 1:
+            raise SchemeError(
+                f"partition {self.binary} has {self.n_sides} sides, where only two are supported"
+            )
+
+    @property
+    def negative(self) -> tuple[int, ...]:
+        """Positions in `scheme.classes` of the classes on the −1 side."""
+        self._require_two_sides()
+        return self._classes_with(0, -1)
+
+    @property
+    def positive(self) -> tuple[int, ...]:
+        """Positions in `scheme.classes` of the classes on the +1 side."""
+        self._require_two_sides()
+        return self._classes_with(0, 1)
+
+    @property
+    def side_classes(self) -> tuple[tuple[Label, ...], ...]:
+        """Labels of the classes on each side."""
+        return tuple([self._labels(side) for side in self.sides])
+
+    @property
+    def negative_classes(self) -> tuple[Label, ...]:
+        """Labels of the classes on the −1 side."""
+        return self._labels(self.negative)
+
+    @property
+    def positive_classes(self) -> tuple[Label, ...]:
+        """Labels of the classes on the +1 side."""
+        return self._labels(self.positive)
+
+    def _labels(self, positions: tuple[int, ...]) -> tuple[Label, ...]:
+        return tuple([self._scheme.classes[index] for index in positions])
+
+    def __repr__(self) -> str:
+        sides = " / ".join([" ".join(map(str, side)) for side in self.side_classes])
+        return f"<Partition {self.binary}: {sides}>"

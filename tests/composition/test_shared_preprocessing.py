@@ -100,7 +100,8 @@ def test_without_sharing_each_binary_and_fold_fits_its_own():
 def test_all_machines_have_the_gamma_of_all_transformed_rows():
     classifier = shared(StandardScaler(), SVC()).fit(X, Y)
     # Scaled features have variance one, so gamma="scale" is one over their number.
-    assert [each.gamma for each in classifier.estimators_] == pytest.approx([0.25] * 3)
+    gammas = [each.kernel.gamma for each in classifier.estimators_]
+    assert gammas == pytest.approx([0.25] * 3)
 
 
 def test_the_fitted_transformers_and_the_binaries_are_apart():
@@ -185,6 +186,7 @@ def test_other_pipelines_of_the_scheme_share_the_same_steps(text):
         models=models if text == "b" else None,
         random_state=0,
         shared_preprocessing=True,
+        memory_budget=0,  # so that the estimators are SVCs, which know their C
     ).fit(X, Y)
     assert [each.C for each in classifier.estimators_] == [1.0, 3]
     assert [entry[0] for entry in log] == ["fit", "transform"]

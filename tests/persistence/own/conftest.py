@@ -33,8 +33,10 @@ def save_to_bytes(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def svm_model(save_to_bytes):
-    """Return a saved tree of two support vector machines, the second of a kind of its own."""
-    classifier = PolytomyClassifier(SVC(gamma=0.5), SCHEME, models={"b": SVC(kernel="poly")})
+    """Return a saved tree of two SVCs that LIBSVM trained, the second of a kind of its own."""
+    classifier = PolytomyClassifier(
+        SVC(gamma=0.5), SCHEME, models={"b": SVC(kernel="poly")}, memory_budget=0
+    )
     return save_to_bytes(classifier.fit(X, Y))
 
 

@@ -89,7 +89,8 @@ def test_the_general_routine_finds_the_same_minimum(
     twin: ModuleType, answers: np.ndarray, weights: np.ndarray
 ) -> None:
     code = 2 * np.eye(5, dtype=np.int8) - 1
-    expected = general.minimise_divergence(code, 2 * answers - 1, weights, True)
+    of_sides = np.column_stack([weights, weights])
+    expected = general.minimise_divergence(code, 2 * answers - 1, of_sides, True)
     np.testing.assert_allclose(
         twin.minimise_one_vs_rest(answers, weights), expected, rtol=0, atol=1e-9
     )

@@ -294,7 +294,7 @@ ROUTINES = {
     "divergence": lambda rng, n: divergence.minimise_divergence(
         np.array([[-1, 1, 0], [0, -1, 1], [-1, 1, 1]], np.int8),
         answers_with_gaps(rng, n, 3),
-        np.ones(3),
+        np.ones((3, 2)),
         False,
     ),
     "coupling": lambda rng, n: coupling.stationary_distribution(

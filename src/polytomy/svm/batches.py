@@ -19,8 +19,9 @@ __all__ = ["Batch", "divide_into_batches"]
 
 _Task = TypeVar("_Task")
 
-# Most samples of a batch, and most scores: rows of the data times problems.
-_MOST_SAMPLES = 2**14
+# Most samples of a batch, and most scores: rows of the data times problems. Larger batches save
+# nothing, and leave too few of them for the threads.
+_MOST_SAMPLES = 2**12
 _MOST_SCORES = 2**21
 
 

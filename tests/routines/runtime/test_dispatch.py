@@ -246,6 +246,7 @@ def test_an_interrupt_is_heard_while_a_routine_is_compiled(tmp_path):
         print(project(points, np.eye(3)).tolist(), prefers_compiled())
         """,
         NUMBA_CACHE_DIR=str(tmp_path),
+        POLYTOMY_ROUTINES="compiled",
     )
     assert lines == ["interrupted", "[[0.375, 0.625, 0.0]] True"]
 

@@ -5,6 +5,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+# Two processes of tests use two cores; threads within matrix products would only get in their way.
+PYTEST := OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2
 
 .PHONY: demo test test-all lint format typecheck cover bench clean help
 
@@ -21,10 +23,10 @@ demo: $(READY)   ## the trials of the paper on scikit-learn's digits; a table, a
 	$(BIN)/polytomy trials --datasets digits --repeats 3 --no-calibrated --output results
 
 test: lint       ## everything that must hold before a change is taken
-	$(BIN)/python -m pytest -n 2 -m "not slow" --cov --cov-report=term
+	$(PYTEST) -m "not slow" --cov --cov-report=term
 
 test-all: lint   ## the long tests too, on new examples
-	HYPOTHESIS_PROFILE=nightly $(BIN)/python -m pytest -n 2 --cov --cov-report=term
+	HYPOTHESIS_PROFILE=nightly $(PYTEST) --cov --cov-report=term
 
 lint: $(READY)   ## style, types and layers
 	$(BIN)/ruff check

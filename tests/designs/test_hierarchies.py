@@ -59,12 +59,12 @@ def test_keys_that_cannot_be_names_are_changed():
 @pytest.mark.parametrize(
     ("hierarchy", "words"),
     [
-        ([], "has no classes in hierarchy"),
-        ({"a": [[], "x"]}, "has no classes in a.00"),
+        ([], r"hierarchy is empty\. Give it a class, or remove it"),
+        ({"a": [[], "x"]}, r"a\.00 is empty\. Give it a class, or remove it"),
         ({"a": ["x", "y"], "b": ["x", "z"]}, "class 'x' is given twice"),
     ],
 )
-def test_hierarchies_that_are_none_are_refused(hierarchy, words):
+def test_invalid_hierarchies_are_refused(hierarchy, words):
     with pytest.raises((ArgumentError, SchemeError), match=words):
         designs.from_hierarchy(hierarchy)
 

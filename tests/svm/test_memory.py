@@ -64,8 +64,8 @@ class TestMemory:
             budget = needed - (900 - n_kept) * row
             training = train_shared(svcs, X, problems, memory_budget=budget, **options)
             assert training.notes == [
-                "3 binaries are trained on one matrix of 900 rows, of which up to "
-                f"{n_kept} are kept at a time."
+                "3 binaries are trained on one matrix of 900 rows, with up to "
+                f"{n_kept} kept at a time."
             ]
             for one, other in zip(training.binaries, whole.binaries, strict=True):
                 # The order of additions in a kernel value may differ, so that steps may.

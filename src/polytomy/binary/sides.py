@@ -1,7 +1,7 @@
 """Problems with more than two sides, and fitted models that decide between them.
 
-A partition of n sides has one model. To everything else it is n binaries, each of which answers for
-one side against the others; they share the model, and a bank asks it once.
+A partition of n sides has one model. Everything else sees n binaries. Each answers for one side
+against the others; they share the model, and a bank asks it once.
 """
 
 from __future__ import annotations

@@ -119,8 +119,8 @@ class OutOfFoldPlan:
         )
         if not len(rows):
             warn_caller(
-                "There is no final calibration: no fold holds out samples of a class of which it "
-                "has others to train on.",
+                "There is no final calibration: no fold has both samples of a class to train on "
+                "and samples of the same class to hold out.",
                 CalibrationWarning,
             )
         if has_failed or not len(rows):

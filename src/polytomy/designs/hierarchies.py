@@ -61,7 +61,7 @@ def from_hierarchy(hierarchy: Any, *, nodes: str = DIRECT, name: str = "hierarch
         own_name = _to_name(own_name or branch_base(above, position, len(made)))
         if not branches:
             raise ArgumentError(
-                Argument("hierarchy"), f" has no classes in {own_name}. Give it one, or remove it."
+                Argument("hierarchy"), f": {own_name} is empty. Give it a class, or remove it."
             )
         below: list[BranchRef] = []
         siblings.append(NodeRef(len(made)))

@@ -52,7 +52,7 @@ class Batch:
 
     @classmethod
     def of(cls, problems: Sequence[BinaryProblem]) -> Batch:
-        """Return the samples of problems, none of which is empty."""
+        """Return the samples of several problems. No problem may be empty."""
         sizes = np.array([problem.n_samples for problem in problems], dtype=np.intp)
         return cls(
             np.concatenate([problem.rows for problem in problems]),

@@ -121,7 +121,7 @@ class GroupTrainer:
             note = f"{size.n_rows} rows, {size_in_words(size.matrix)}"
             return plan.build(n_threads), n_threads, note
         n_threads, n_kept = size.rows_on_demand(self.budget, n_threads)
-        note = f"{size.n_rows} rows, of which up to {n_kept} are kept at a time"
+        note = f"{size.n_rows} rows, with up to {n_kept} kept at a time"
         return plan.build_on_demand(n_kept), n_threads, note
 
     def _train_apart(

@@ -46,7 +46,7 @@ def write_composition(composition: Composition, numbers: NumberWriter) -> dict[s
 
 
 def _write_wholes(trained: Sequence[Dichotomy], numbers: NumberWriter) -> dict[str, Any]:
-    """Return the partitions with more than two sides, and which binary is which side of which."""
+    """Return the partitions with more than two sides, and the partition and side of each binary."""
     wholes = list(dict.fromkeys([each.whole for each in trained if each.whole is not None]))
     if not wholes:
         return {}

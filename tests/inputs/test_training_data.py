@@ -152,3 +152,13 @@ def test_classes_of_a_batch_that_do_not_fit_are_refused(y, classes, known, words
         check_batch_labels(np.array(y), classes, None if known is None else np.array(known))
     assert str(caught.value) == words
     assert caught.value.parameter == "classes"
+
+
+def test_names_of_an_earlier_frame_are_forgotten_with_plain_arrays():
+    owner, frame = Owner(), pd.DataFrame(X, columns=list("abc"))
+    labels = np.array([0, 0, 1, 1])
+    check_training_data(owner, frame, labels)
+    assert owner.feature_names_in_.tolist() == ["a", "b", "c"]
+    assert check_training_data(owner, X, labels)[0] is X
+    assert not hasattr(owner, "feature_names_in_")
+    assert owner.n_features_in_ == 3

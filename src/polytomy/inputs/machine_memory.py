@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 
 __all__ = ["CONTAINER_LIMITS", "machine_memory"]
@@ -23,8 +24,13 @@ def machine_memory(limit_files: Sequence[Path] = CONTAINER_LIMITS) -> int:
 
     Parameters
     ----------
-    limit_files : files that may hold a limit in bytes; others are ignored
+    limit_files : files that may hold a limit in bytes, read once; others are ignored
     """
+    return _machine_memory(tuple(limit_files))
+
+
+@cache
+def _machine_memory(limit_files: tuple[Path, ...]) -> int:
     memory = _UNKNOWN_MEMORY
     with suppress(AttributeError, OSError, ValueError):  # not a POSIX system
         memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")

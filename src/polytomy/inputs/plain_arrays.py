@@ -10,7 +10,7 @@ from typing import Any, TypeGuard
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["is_plain_array"]
+__all__ = ["are_plain_labels", "is_plain_array"]
 
 
 def is_plain_array(X: Any) -> TypeGuard[NDArray[np.float64]]:
@@ -31,3 +31,17 @@ def is_plain_array(X: Any) -> TypeGuard[NDArray[np.float64]]:
     # A sum that overflows is not finite either: such arrays take the longer way.
     with np.errstate(over="ignore", invalid="ignore"):
         return is_in_form and bool(np.isfinite(X.sum()))
+
+
+def are_plain_labels(y: Any) -> TypeGuard[NDArray[Any]]:
+    """Return whether y is an array of labels that scikit-learn accepts without a warning.
+
+    It warns if more than half of the labels are different: they may be numbers to predict.
+
+    Examples
+    --------
+    >>> are_plain_labels(np.array([0, 1, 0, 1])), are_plain_labels(np.array([0.5, 1.5, 0.5, 1.5]))
+    (True, False)
+    """
+    is_in_form = type(y) is np.ndarray and y.ndim == 1 and y.dtype.kind in "biuU" and y.size > 0
+    return is_in_form and 2 * len(np.unique(y)) <= len(y)

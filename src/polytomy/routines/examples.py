@@ -62,13 +62,14 @@ def _two_samples() -> tuple[Any, ...]:
     """Return the rest of the arguments of `train_machines`, for two samples and two runs."""
     return (
         np.arange(2),
+        np.array([2]),
         np.array([-1.0, 1.0]),
         np.ones((2, 2)),
         np.array([_RBF[1:], _RBF[1:]]),
         np.ones((2, 2)),
-        1e-3,
-        -1,
-        True,
+        np.array([1e-3]),
+        np.array([-1]),
+        np.array([True]),
         FROM_FIRST_RUN,
         np.empty(4, dtype=np.float32),
     )

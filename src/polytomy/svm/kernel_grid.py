@@ -222,20 +222,21 @@ class KernelGrid:
             *matrix.rows(),
             KERNEL_VALUES,
             columns,
+            ends[1:],
             -problem.targets[order].astype(np.float64),
             np.ascontiguousarray(bounds[:, order]),
             np.tile(np.array(kernel.code[1:], dtype=np.float64), (len(svcs), 1)),
             np.tile(diagonal_of(matrix, kernel, columns), (len(svcs), 1)),
-            svc.tol,
-            svc.max_iter,
-            bool(svc.shrinking),
+            np.array([svc.tol], dtype=np.float64),
+            np.array([svc.max_iter], dtype=np.int64),
+            np.array([svc.shrinking], dtype=np.bool_),
             # An indefinite kernel has several solutions; which one is found depends on the start.
             FROM_ZERO if svc.kernel == "sigmoid" else FROM_PREVIOUS_RUN,
             self._cache(problem.n_samples),
         )
         trained = perf_counter()
         support = np.flatnonzero(coefficients.any(axis=0))
-        values = offsets[:, np.newaxis] - coefficients[:, support] @ of_held_out[columns[support]]
+        values = offsets - coefficients[:, support] @ of_held_out[columns[support]]
         n_stopped = int(np.count_nonzero(steps == svc.max_iter))
         return _Scored(values, n_stopped, trained - started, perf_counter() - trained)
 

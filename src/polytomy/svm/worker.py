@@ -153,45 +153,34 @@ class Worker:
         if len(svcs) == 1 and len(place) == self.matrix.n_rows > FEW_SAMPLES:
             # But a large problem that has all the rows can use those of the matrix as they are.
             order = np.argsort(place)
-        place, bounds = place[order], bounds[:, order]
+        # In one memory order whatever the shape, or there are two to be compiled.
+        place, bounds = place[order], np.ascontiguousarray(bounds[:, order])
         signs = np.where(batch.is_positive[order], -1.0, 1.0)
         runs = np.ones((len(bounds), 1))
-        parameters = runs * kernel.code[1:]
-        diagonals = runs * diagonal_of(self.matrix, kernel, place)
-        cache = self._cache(int(batch.sizes.max()))
-        train = routine("train_machines", "smo")
-        form = entry_form(self.matrix, kernel)
-        results = []
-        for svc, (start, end) in zip(svcs, pairwise(batch.starts.tolist()), strict=True):
-            results.append(
-                train(
-                    *self.matrix.rows(),
-                    form,
-                    place[start:end],
-                    signs[start:end],
-                    # In one memory order whatever the shape, or there are two to be compiled.
-                    np.ascontiguousarray(bounds[:, start:end]),
-                    parameters,
-                    np.ascontiguousarray(diagonals[:, start:end]),
-                    svc.tol,
-                    svc.max_iter,
-                    bool(svc.shrinking),
-                    # An indefinite kernel has several solutions; the start decides which is found.
-                    FROM_ZERO if svc.kernel == "sigmoid" else FROM_FIRST_RUN,
-                    cache,
-                )
-            )
-        by_machine, by_value, intercepts, steps = zip(*results, strict=True)
+        most_steps = np.array([svc.max_iter for svc in svcs], dtype=np.int64)
+        coefficients, values, intercepts, steps = routine("train_machines", "smo")(
+            *self.matrix.rows(),
+            entry_form(self.matrix, kernel),
+            place,
+            batch.starts[1:],
+            signs,
+            bounds,
+            runs * kernel.code[1:],
+            runs * diagonal_of(self.matrix, kernel, place),
+            np.array([svc.tol for svc in svcs], dtype=np.float64),
+            most_steps,
+            np.array([svc.shrinking for svc in svcs], dtype=np.bool_),
+            # An indefinite kernel has several solutions; the start decides which is found.
+            FROM_ZERO if svcs[0].kernel == "sigmoid" else FROM_FIRST_RUN,
+            self._cache(int(batch.sizes.max())),
+        )
         # Back to the order of the problems, and to the sign of the +1 side.
         back = np.empty_like(order)
         back[order] = np.arange(len(order))
-        is_stopped = np.array(steps) == np.array([[svc.max_iter] for svc in svcs])
-        is_stopped[:, 1:] &= folds.is_trained.T
+        is_stopped = steps == most_steps
+        is_stopped[1:] &= folds.is_trained
         return _Trained(
-            -np.concatenate(by_machine, axis=1)[:, back],
-            -np.concatenate(by_value, axis=1)[:, back],
-            np.array(intercepts).T,
-            is_stopped.sum(axis=1),
+            -coefficients[:, back], -values[:, back], intercepts, is_stopped.sum(axis=0)
         )
 
     def _of_folds(

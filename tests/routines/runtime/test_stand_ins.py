@@ -138,9 +138,16 @@ def training_arguments(n_samples, most_steps=-1):
     values = np.exp(-squares).astype(np.float32)
     signs = np.where(np.arange(n_samples) % 2, 1.0, -1.0)
     return (
-        *(values, np.empty((0, 0)), nothing_to_make(), KERNEL_VALUES, np.arange(n_samples), signs),
+        *(values, np.empty((0, 0)), nothing_to_make(), KERNEL_VALUES, np.arange(n_samples)),
+        *(np.array([n_samples]), signs),
         *(np.full((1, n_samples), 1e3), np.array([[1.0, 3.0, 0.0]]), np.ones((1, n_samples))),
-        *(1e-3, most_steps, True, True, np.empty(2 * n_samples, dtype=np.float32)),
+        *(
+            np.array([1e-3]),
+            np.array([most_steps]),
+            np.array([True]),
+            True,
+            np.empty(2 * n_samples, dtype=np.float32),
+        ),
     )
 
 
@@ -160,7 +167,7 @@ def test_the_limit_of_the_user_is_not_that_of_the_budget():
     stand_in = find_stand_in("train_machines", "smo")
     arguments = training_arguments(40, most_steps=3)
     answer, _ = stand_in.run_within(smo.train_machines, 100.0, arguments)
-    assert answer[3].tolist() == [3]
+    assert answer[3].tolist() == [[3]]
 
 
 def test_the_twin_adds_to_scores_once(tmp_path):

@@ -14,8 +14,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from itertools import pairwise
 from math import inf
 from typing import Any, NamedTuple
+
+import numpy as np
 
 __all__ = [
     "Budgets",
@@ -129,6 +132,7 @@ def _train_machines(
     maker: Any,
     form: Any,
     columns: Any,
+    ends: Any,
     signs: Any,
     bounds: Any,
     *others: Any,
@@ -136,27 +140,39 @@ def _train_machines(
     if len(maker.slot_of):
         return inf  # the problem is large, and computing its rows takes the twin long
     # A fifth as many steps as samples is usual, but hard problems take many more.
-    return bounds.size / 5 * _seconds_of_step(bounds)
+    sizes = np.diff(ends, prepend=0)
+    return float(len(bounds) * (sizes / 5 @ _seconds_of_step(sizes)))
 
 
 def _train_machines_within(
     twin: Callable[..., Any], seconds: float, arguments: tuple[Any, ...]
 ) -> tuple[Any, float]:
     """Train machines, but stop when the steps have taken too long."""
-    bounds, most_steps = arguments[6], arguments[10]
-    of_step = _seconds_of_step(bounds)
-    limit = max(1, int(seconds / of_step / len(bounds)))
-    is_limited = not 0 <= most_steps <= limit
-    if is_limited:
-        arguments = *arguments[:10], limit, *arguments[11:]
-    trained = twin(*arguments)
-    steps = trained[3]
-    is_finished = not is_limited or steps.max() < limit
-    return trained if is_finished else None, float(steps.sum() * of_step)
+    columns, ends, signs, bounds, parameters, diagonals, tolerances, most_steps, shrinks = (
+        arguments[4:13]
+    )
+    trained, taken = [], 0.0
+    for k, (start, end) in enumerate(pairwise([0, *ends.tolist()])):
+        of_step = _seconds_of_step(end - start)
+        limit = max(1, int((seconds - taken) / of_step / len(bounds)))
+        is_limited = not 0 <= most_steps[k] <= limit
+        own, problem = slice(start, end), slice(k, k + 1)
+        machines = twin(
+            *arguments[:4],
+            *(columns[own], ends[problem] - start, signs[own], bounds[:, own], parameters),
+            *(diagonals[:, own], tolerances[problem]),
+            np.array([limit]) if is_limited else most_steps[problem],
+            *(shrinks[problem], *arguments[13:]),
+        )
+        taken += float(machines[3].sum() * of_step)
+        if is_limited and machines[3].max() >= limit:
+            return None, taken
+        trained.append(machines)
+    return tuple(map(np.hstack, zip(*trained, strict=True))), taken
 
 
-def _seconds_of_step(bounds: Any) -> float:
-    return 4e-5 + 4e-8 * bounds.shape[1]
+def _seconds_of_step(n_samples: Any) -> Any:
+    return 4e-5 + 4e-8 * n_samples
 
 
 def _fit_sigmoids(values: Any, is_positive: Any, weight: Any, starts: Any) -> float:

@@ -69,23 +69,25 @@ def train_machines(
     maker: RowMaker,
     form: int,
     columns: NDArray[np.int64],
+    ends: NDArray[np.int64],
     signs: Floats,
     bounds: Floats,
     parameters: Floats,
     diagonals: Floats,
-    tolerance: float,
-    most_steps: int,
-    shrinks: bool,
+    tolerances: Floats,
+    most_steps: NDArray[np.int64],
+    shrinks: NDArray[np.bool_],
     start: int,
     cache: NDArray[np.float32],
 ) -> Any:
-    """Train several machines on the same samples, each with its own bounds and kernel."""
+    """Train the machines of several problems, each in several runs with their own bounds."""
     arguments = (
-        *(kernel_values, entries, maker, form, columns, signs, bounds, parameters, diagonals),
-        *(float(tolerance), int(most_steps), shrinks, start, cache),
+        *(kernel_values, entries, maker, form, columns, ends, signs, bounds, parameters),
+        *(diagonals, tolerances, most_steps, shrinks, start, cache),
     )
     # Most small problems take a moment, but no estimate can say which of them do not.
-    cost = float(bounds.size) * bounds.shape[1]
+    sizes = np.diff(ends, prepend=0)
+    cost = float(len(bounds) * (sizes @ sizes))
     if cost <= _SHORT_WORK:
         trained, is_finished = run_aside(_train_machines, *arguments, _SHORT_WORK, cost=cost)
         if is_finished:
@@ -101,59 +103,80 @@ def _train_machines(
     maker: RowMaker,
     form: int,
     columns: NDArray[np.int64],
+    ends: NDArray[np.int64],
     signs: Floats,
     bounds: Floats,
     parameters: Floats,
     diagonals: Floats,
-    tolerance: float,
-    most_steps: int,
-    shrinks: bool,
+    tolerances: Floats,
+    most_steps: NDArray[np.int64],
+    shrinks: NDArray[np.bool_],
     start: int,
     cache: NDArray[np.float32],
     most_work: int,
     stop: Flag,
 ) -> Any:
     """Return the machines, and whether training took no more work than allowed."""
-    n_runs, n_samples = bounds.shape
-    coefficients = np.zeros((n_runs, n_samples))
-    gradients = np.empty((n_runs, n_samples))
-    values = np.empty((n_runs, n_samples))
-    offsets = np.empty(n_runs)
-    steps = np.empty(n_runs, np.int64)
-    lower, upper = np.empty(n_samples), np.empty(n_samples)
-    considered = new_considered(n_samples)
+    n_runs = len(bounds)
+    coefficients = np.zeros(bounds.shape)
+    gradients = np.empty(bounds.shape)
+    values = np.empty(bounds.shape)
+    offsets = np.empty((n_runs, len(ends)))
+    steps = np.empty((n_runs, len(ends)), np.int64)
     kernel = parameters[0].copy()
-    rows = keep_rows(kernel_values, entries, maker, form, columns, kernel, cache)
-    is_finished = True
-    for run in range(n_runs):
-        if not _are_equal(kernel, parameters[run]):
-            for k in range(len(kernel)):
-                kernel[k] = parameters[run, k]
-            forget_rows(rows, n_samples)
-        problem = Problem(diagonals[run], lower, upper, coefficients[run], gradients[run])
-        for t in range(n_samples):
-            lower[t] = 0.0 if signs[t] > 0 else -bounds[run, t]
-            upper[t] = bounds[run, t] if signs[t] > 0 else 0.0
-            problem.gradient[t] = -signs[t]
-        if start == FROM_PREVIOUS_RUN and run > 0:
-            _start_from_multiple(problem, signs, coefficients[run - 1], gradients[run - 1])
-        elif start == FROM_FIRST_RUN and run > 0:
-            _make_feasible(problem, coefficients[0], gradients[0])
-            is_same_kernel = _are_equal(parameters[run], parameters[0])
-            _start_gradient(
-                problem, rows, considered, coefficients[0], gradients[0], is_same_kernel, stop
+    first = 0
+    for k in range(len(ends)):
+        last = ends[k]
+        n_samples = last - first
+        sides = signs[first:last]
+        lower, upper = np.empty(n_samples), np.empty(n_samples)
+        considered = new_considered(n_samples)
+        for p in range(len(kernel)):
+            kernel[p] = parameters[0, p]
+        rows = keep_rows(kernel_values, entries, maker, form, columns[first:last], kernel, cache)
+        for run in range(n_runs):
+            if not _are_equal(kernel, parameters[run]):
+                for p in range(len(kernel)):
+                    kernel[p] = parameters[run, p]
+                forget_rows(rows, n_samples)
+            problem = Problem(
+                diagonals[run, first:last],
+                lower,
+                upper,
+                coefficients[run, first:last],
+                gradients[run, first:last],
             )
-        steps[run] = _solve(
-            problem, rows, considered, tolerance, most_steps, shrinks, most_work, stop
-        )
-        most_work -= steps[run] * n_samples
-        is_finished = stop[0] == 0 and most_work >= 0
-        if not is_finished:
-            break
-        offsets[run] = _offset(problem)
-        for t in range(n_samples):
-            values[run, t] = problem.gradient[t] + signs[t] - offsets[run]
-    return (coefficients, values, offsets, steps), is_finished
+            for t in range(n_samples):
+                lower[t] = 0.0 if sides[t] > 0 else -bounds[run, first + t]
+                upper[t] = bounds[run, first + t] if sides[t] > 0 else 0.0
+                problem.gradient[t] = -sides[t]
+            # The run to start from.
+            other = max(0, run - 1) if start == FROM_PREVIOUS_RUN else 0
+            solved, slopes = coefficients[other, first:last], gradients[other, first:last]
+            if start == FROM_PREVIOUS_RUN and run > 0:
+                _start_from_multiple(problem, sides, solved, slopes)
+            elif start == FROM_FIRST_RUN and run > 0:
+                _make_feasible(problem, solved, slopes)
+                is_same_kernel = _are_equal(parameters[run], parameters[0])
+                _start_gradient(problem, rows, considered, solved, slopes, is_same_kernel, stop)
+            steps[run, k] = _solve(
+                problem,
+                rows,
+                considered,
+                tolerances[k],
+                most_steps[k],
+                shrinks[k],
+                most_work,
+                stop,
+            )
+            most_work -= steps[run, k] * n_samples
+            if stop[0] != 0 or most_work < 0:
+                return (coefficients, values, offsets, steps), False
+            offsets[run, k] = _offset(problem)
+            for t in range(n_samples):
+                values[run, first + t] = problem.gradient[t] + sides[t] - offsets[run, k]
+        first = last
+    return (coefficients, values, offsets, steps), True
 
 
 @helper

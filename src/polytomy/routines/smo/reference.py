@@ -77,17 +77,18 @@ def train_machines(
     maker: RowMaker,
     form: int,
     columns: NDArray[np.int64],
+    ends: NDArray[np.int64],
     signs: Floats,
     bounds: Floats,
     parameters: Floats,
     diagonals: Floats,
-    tolerance: float,
-    most_steps: int,
-    shrinks: bool,
+    tolerances: Floats,
+    most_steps: NDArray[np.int64],
+    shrinks: NDArray[np.bool_],
     start: int,
     cache: NDArray[np.float32],
 ) -> tuple[Floats, Floats, Floats, NDArray[np.int64]]:
-    """Train several machines on the same samples, each with its own bounds and kernel.
+    """Train the machines of several problems, each in several runs with their own bounds.
 
     The first run is the whole problem. The other runs are parts of it, such as the folds of a
     calibration; samples outside a part have bounds of zero. Or the runs are the same problem with
@@ -102,27 +103,56 @@ def train_machines(
     maker : RowMaker, if rows are computed when they are needed; `kernel_values` or `entries` then
         has shape (n_slots, n), and the compiled twin keeps rows in it
     form : how entries of the matrix become kernel values; see `routines.kernel_rows.reference`
-    columns : rows and columns of the matrix that belong to the samples, shape (m,)
+    columns : rows and columns of the matrix that belong to the samples, shape (m,), one problem
+        after the other
+    ends : where the samples of each problem end, shape (n_problems,)
     signs : −1.0 or 1.0, the sides of the samples, shape (m,)
     bounds : largest |coefficient| of each sample in each run, shape (n_runs, m)
     parameters : gamma, degree and coef0 of each run's kernel, shape (n_runs, 3)
     diagonals : kernel values of the samples with themselves, shape (n_runs, m)
-    tolerance : sum of the steepest slopes below which training stops
-    most_steps : largest number of steps of a run; negative for no limit
-    shrinks : whether to shrink
+    tolerances : sum of the steepest slopes below which training stops, shape (n_problems,)
+    most_steps : largest number of steps of a run; negative for no limit, shape (n_problems,)
+    shrinks : whether to shrink, shape (n_problems,)
     start : where later runs start: FROM_ZERO, FROM_FIRST_RUN or FROM_PREVIOUS_RUN, which needs
         the same kernel in all runs
-    cache : float32 array of at least 2·m numbers, where the compiled twin keeps rows
+    cache : float32 array with room for two rows of the largest problem, where the compiled twin
+        keeps rows
 
     Returns
     -------
     coefficients : array of shape (n_runs, m)
     values : decision values of all samples, including those outside a run, shape (n_runs, m)
-    offsets : ρ, shape (n_runs,)
-    steps : int64 array of shape (n_runs,)
+    offsets : ρ, shape (n_runs, n_problems)
+    steps : int64 array of shape (n_runs, n_problems)
     """
-    n_runs, n_samples = bounds.shape
     matrix = kernel_values if form == KERNEL_VALUES else entries
+    trained = [
+        _train_runs(
+            matrix, maker, form, columns[own], signs[own], bounds[:, own], parameters,
+            diagonals[:, own], float(tolerances[k]), int(most_steps[k]), bool(shrinks[k]), start,
+        )
+        for k, own in enumerate(map(slice, [0, *ends[:-1]], ends))
+    ]  # fmt: skip
+    coefficients, values, offsets, steps = zip(*trained, strict=True)
+    return np.hstack(coefficients), np.hstack(values), np.array(offsets).T, np.array(steps).T
+
+
+def _train_runs(
+    matrix: NDArray[np.floating],
+    maker: RowMaker,
+    form: int,
+    columns: NDArray[np.int64],
+    signs: Floats,
+    bounds: Floats,
+    parameters: Floats,
+    diagonals: Floats,
+    tolerance: float,
+    most_steps: int,
+    shrinks: bool,
+    start: int,
+) -> tuple[Floats, Floats, Floats, NDArray[np.int64]]:
+    """Train the machines of one problem."""
+    n_runs, n_samples = bounds.shape
     coefficients, gradients = np.zeros((2, n_runs, n_samples))
     offsets, steps = np.empty(n_runs), np.empty(n_runs, dtype=np.int64)
     for run in range(n_runs):

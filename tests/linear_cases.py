@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import NamedTuple
 
 import numpy as np
@@ -30,15 +31,15 @@ class LinearCase(NamedTuple):
 
     @property
     def samples(self) -> LinearSamples:
-        n_features = self.x.shape[1]
+        n_features, norms = self.x.shape[1], np.linalg.norm(self.x, axis=1)
         if not self.is_sparse:
             nothing = np.empty(0), np.empty(0, np.int32), np.empty(0, np.int64)
-            return LinearSamples(self.x, *nothing, n_features)
+            return LinearSamples(self.x, *nothing, norms, n_features)
         rows, columns = np.nonzero(self.x)
         starts = np.searchsorted(rows, np.arange(len(self.x) + 1)).astype(np.int64)
         values = self.x[rows, columns]
         return LinearSamples(
-            np.empty((0, 0)), values, columns.astype(np.int32), starts, n_features
+            np.empty((0, 0)), values, columns.astype(np.int32), starts, norms, n_features
         )
 
     @property
@@ -75,7 +76,7 @@ def linear_cases(draw: st.DrawFn, *, shares_rows: bool = False, n_folds: int = 2
     is_trained = np.array(
         [
             [len(np.unique(sides[a:b][costs[1 + fold, a:b] > 0])) == 2 for fold in range(n_folds)]
-            for a, b in zip(starts[:-1], starts[1:], strict=True)
+            for a, b in itertools.pairwise(starts)
         ]
     ).reshape(n_problems, n_folds)
     return LinearCase(

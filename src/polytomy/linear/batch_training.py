@@ -201,12 +201,16 @@ class BatchTrainer:
     @cached_property
     def _samples(self) -> LinearSamples:
         x = self._numbers
-        nothing = np.empty(0)
         if is_sparse(x):
-            parts = x.data.astype(np.float64, copy=False), x.indices.astype(np.int32, copy=False)
-            return LinearSamples(np.empty((0, 0)), *parts, x.indptr.astype(np.int64), x.shape[1])
-        empty = nothing, nothing.astype(np.int32), nothing.astype(np.int64)
-        return LinearSamples(x, *empty, x.shape[1])
+            data = x.data.astype(np.float64, copy=False)
+            indptr = x.indptr.astype(np.int64)
+            rows = np.repeat(np.arange(x.shape[0]), np.diff(indptr))
+            norms = np.sqrt(np.bincount(rows, data**2, minlength=x.shape[0]))
+            indices = x.indices.astype(np.int32, copy=False)
+            return LinearSamples(np.empty((0, 0)), data, indices, indptr, norms, x.shape[1])
+        norms = np.sqrt(np.einsum("ij,ij->i", x, x))
+        nothing = np.empty(0), np.empty(0, np.int32), np.empty(0, np.int64)
+        return LinearSamples(x, *nothing, norms, x.shape[1])
 
     @cached_property
     def _all_rows(self) -> SharedRows:
@@ -228,7 +232,9 @@ class BatchTrainer:
         """Return what the calibrator of each problem learns from; None if it has none."""
         if self._uses_own:
             return [None] * len(batch.sizes)
-        samples = np.unique(folds.samples)
+        samples = folds.samples
+        if not (np.diff(samples) > 0).all():  # folds of their own may hold a sample out twice
+            samples = np.unique(samples)
         ends = np.searchsorted(samples, batch.starts)
         calibration = self._options.calibration
         is_sigmoid = isinstance(calibration, str) and calibration in ("auto", "sigmoid")

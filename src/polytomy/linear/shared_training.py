@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing, nullcontext
+from contextlib import closing
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -111,13 +111,15 @@ def train_linear_models(
     numbers = next(iter(makers.values())).numbers
     n_threads = _count_threads(options.n_jobs, numbers, problems)
     stopped: list[str] = []
-    with one_blas_thread() if n_threads > 1 else nullcontext():
+    # The threads are over problems; those of BLAS would wait for each other on a busy machine.
+    with one_blas_thread():
         for objective, members in groups.items():
             trainer = BatchTrainer(objective, X, numbers, options, len(members))
-            tasks = [
-                (batch, is_stacked)
-                for batch, is_stacked in _divide(members, problems, options, trainer.makes_folds)
-            ]
+            # Folds of their own differ from problem to problem. With the squared hinge loss, the
+            # routine for single problems looks at few samples, and is faster.
+            shares_folds = options.folds is not None or not trainer.makes_folds
+            can_stack = objective.is_logistic and shares_folds
+            tasks = list(_divide(members, problems, can_stack, shares_folds))
             attempts: list[Callable[[], list[TrainedModel]]] = [
                 partial(
                     trainer.train,
@@ -168,14 +170,12 @@ def _prepare_models(
 
 
 def _divide(
-    members: Sequence[int], problems: ProblemList, options: TrainingOptions, makes_folds: bool
+    members: Sequence[int], problems: ProblemList, can_stack: bool, shares_folds: bool
 ) -> Iterator[tuple[list[int], bool]]:
     """Yield batches of problems, large ones first, and whether they are solved as a stack."""
     n_rows = problems.n_rows
     whole = [k for k in members if problems.sizes[k] == n_rows]
-    # Folds of their own differ from problem to problem.
-    shares_folds = options.folds is not None or not makes_folds
-    if len(whole) >= _FEWEST_STACKED and shares_folds:
+    if can_stack and len(whole) >= _FEWEST_STACKED:
         size = int(np.clip(_STACKED_VALUES // max(1, n_rows), 8, _LARGEST_STACK))
         for first in range(0, len(whole), size):
             yield whole[first : first + size], True
@@ -183,7 +183,7 @@ def _divide(
         members = [k for k in members if k not in stacked]
     batch: list[int] = []
     n_samples = 0
-    most = 1 if makes_folds and options.folds is None else _BATCH_PROBLEMS
+    most = _BATCH_PROBLEMS if shares_folds else 1
     for k in sorted(members, key=lambda k: (-int(problems.sizes[k]), k)):
         if batch and (n_samples + problems.sizes[k] > _BATCH_SAMPLES or len(batch) >= most):
             yield batch, False

@@ -19,6 +19,7 @@ from polytomy.routines.linear.reference import (
     FOLD_REDUCTION,
     LARGEST_FORCING,
     LEAST_DECREASE,
+    MOST_FOLD_STEPS,
     MOST_HALVINGS,
     ROUNDING,
     SMALLEST_CURVATURE,
@@ -109,19 +110,21 @@ def fit_stacked_models(
     n_problems, n_folds = is_trained.shape
     whole = np.zeros((n_problems, shared.sums(signs[:1], 0.0).shape[1]))
     whole[:, -1] = [first_bias(y, cost, form) for y, cost in zip(signs, costs[0], strict=True)]
-    values, n_steps, is_converged = _minimise(
-        shared, signs, costs[0], form, largest, relative, 0.0, whole
+    values, n_steps, is_converged, small = _minimise(
+        shared, signs, costs[0], form, largest, relative, np.zeros(n_problems), whole
     )
     coefficients = np.repeat(whole[:, np.newaxis], 1 + n_folds, axis=1)
     found = values.copy()
+    of_folds = form._replace(most_steps=min(form.most_steps, MOST_FOLD_STEPS))
     for fold in range(n_folds):
         (own,) = is_trained[:, fold].nonzero()
         if not len(own):
             continue
         start = whole[own]
-        by_fold, _, _ = _minimise(
-            shared, signs[own], costs[1 + fold, own], form, largest[own], relative[own],
-            FOLD_REDUCTION, start,
+        reductions = np.full(len(own), FOLD_REDUCTION)
+        by_fold, *_ = _minimise(
+            shared, signs[own], costs[1 + fold, own], of_folds, largest[own], reductions,
+            small[own], start,
         )  # fmt: skip
         coefficients[own, 1 + fold] = start
         found[own] = np.where(fold_of[own] == fold, by_fold, found[own])
@@ -135,20 +138,20 @@ def _minimise(
     form: LinearForm,
     largest: Floats,
     relative: Floats,
-    reduction: float,
+    small: Floats,
     coefficients: Floats,
-) -> tuple[Floats, NDArray[np.int64], NDArray[np.bool_]]:
-    """Minimise f from coefficients, in place; return z, the steps, and which converged."""
+) -> tuple[Floats, NDArray[np.int64], NDArray[np.bool_], Floats]:
+    """Minimise f from the given coefficients, in place.
+
+    Return z, the numbers of steps, which converged, and the norms of the gradient that are small
+    enough.
+    """
     n_problems = len(signs)
     penalty = np.ones(coefficients.shape[1])
     penalty[-1] = form.bias_penalty
     found = np.empty(signs.shape)
     n_steps = np.full(n_problems, form.most_steps, dtype=np.int64)
     is_converged = np.zeros(n_problems, dtype=np.bool_)
-    small = np.zeros(n_problems)
-    if relative.any():
-        at_zero = shared.sums((0.5 if form.is_logistic else 2.0) * costs * signs, form.bias)
-        small = relative * np.linalg.norm(at_zero, axis=1)
     left = np.arange(n_problems)
     y, cost, w = signs, costs, coefficients.copy()
     z = shared.times(w, form.bias)
@@ -160,7 +163,7 @@ def _minimise(
         norms = np.linalg.norm(gradient, axis=1)
         if step_number == 0:
             first_norms = norms
-            small = np.maximum(small, reduction * first_norms)
+            small = np.maximum(small, relative * first_norms)
         is_done = (np.abs(gradient).max(axis=1) <= largest[left]) | (norms <= small[left])
         is_done |= is_spent
         is_last = step_number == form.most_steps
@@ -196,7 +199,7 @@ def _minimise(
             )
         w, z, loss = nearer, new_z, new_loss
         is_spent = -slope <= ROUNDING * np.abs(value)  # nothing more can be gained
-    return found, n_steps, is_converged
+    return found, n_steps, is_converged, small
 
 
 def _differentiate(

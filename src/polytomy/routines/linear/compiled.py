@@ -1,8 +1,8 @@
 """Compiled twin of :mod:`polytomy.routines.linear.reference`: the same steps as loops.
 
-Rows are read where they are: a problem is a list of row numbers, and nothing is copied. Samples
-without curvature, which the squared hinge loss has many of, are left out of products with the
-Hessian.
+Rows are read where they are: a problem is a list of row numbers, and nothing is copied. With the
+squared hinge loss, samples beyond their margins have no loss. Those that cannot come back within a
+step are not even looked at.
 """
 
 from __future__ import annotations
@@ -14,14 +14,23 @@ from polytomy.routines.linear.reference import (
     FOLD_REDUCTION,
     LARGEST_FORCING,
     LEAST_DECREASE,
+    LEAST_FORCING,
+    MOST_FOLD_STEPS,
     MOST_HALVINGS,
+    NEAR_ROOT,
     ROUNDING,
     SMALLEST_CURVATURE,
     LinearFits,
     LinearForm,
     LinearSamples,
 )
-from polytomy.routines.runtime.compiling import fused_entry, fused_helper, inlined_helper, read_only
+from polytomy.routines.runtime.compiling import (
+    fused_entry,
+    fused_helper,
+    inlined_helper,
+    read_only,
+    summing_helper,
+)
 from polytomy.routines.runtime.threads import run_aside
 
 __all__ = ["fit_linear_models"]
@@ -56,7 +65,7 @@ def fit_linear_models(
     stored = samples.dense.size + len(samples.data)
     n_rows = max(1, len(samples.dense), len(samples.indptr) - 1)
     cost = _NANOSECONDS_PER_ENTRY * _USUAL_PASSES * len(rows) * (1.0 + stored / n_rows)
-    arrays = map(read_only, (*samples[:4], rows, starts, signs, costs, fold_of))
+    arrays = map(read_only, (*samples[:5], rows, starts, signs, costs, fold_of))
     last = map(read_only, (is_trained, *form, largest, relative))
     run_aside(_fit_models, *arrays, *last, *fits, cost=cost)
     return fits
@@ -68,6 +77,7 @@ def _fit_models(
     data: Floats,
     indices: NDArray[np.int32],
     indptr: NDArray[np.int64],
+    norms: Floats,
     rows: NDArray[np.intp],
     starts: NDArray[np.intp],
     signs: Floats,
@@ -87,55 +97,66 @@ def _fit_models(
     stop: Flag,
 ) -> None:
     n_problems, n_folds = is_trained.shape
-    n_parameters = coefficients.shape[2]
-    work = np.empty((6, n_parameters))
+    fold_steps = min(most_steps, MOST_FOLD_STEPS)
+    end = coefficients.shape[2] - 1
+    work = np.empty((6, end + 1))
     most_samples = 0
     for problem in range(n_problems):
         most_samples = max(most_samples, starts[problem + 1] - starts[problem])
-    by_sample = np.empty((6, most_samples))
+    # z, the way w has gone when z was computed, and both at the solution of all samples.
+    z, way_of = np.empty(most_samples), np.empty(most_samples)
+    whole_z, whole_way_of = np.empty(most_samples), np.empty(most_samples)
+    # By near sample: slope, curvature, change of z, next z.
+    by_near = np.empty((4, most_samples))
+    near = np.empty(most_samples, dtype=np.intp)
     for problem in range(n_problems):
         first, last = starts[problem], starts[problem + 1]
         n = last - first
-        own_rows, y = rows[first:last], signs[first:last]
-        z, cost = by_sample[0, :n], by_sample[1, :n]
+        own_rows, y, cost = rows[first:last], signs[first:last], costs[0, first:last]
         whole = coefficients[problem, 0]
         above, below = 0.0, 0.0
         for t in range(n):
-            cost[t] = costs[0, first + t]
             if y[t] > 0.0:
                 above += cost[t]
             else:
                 below += cost[t]
         if is_logistic and bias != 0.0 and bias_penalty == 0.0 and above > 0.0 and below > 0.0:
-            whole[n_parameters - 1] = np.log(above / below) / bias
-        n_steps[problem], is_converged[problem] = _minimise(
-            dense, data, indices, indptr, own_rows, y, is_logistic, bias, bias_penalty, most_steps,
-            largest[problem], relative[problem], 0.0, whole, by_sample, n, work, stop,
-        )  # fmt: skip
-        if stop[0] != 0:
-            return
+            whole[end] = np.log(above / below) / bias
         for t in range(n):
-            values[first + t] = z[t]
+            z[t], way_of[t] = bias * whole[end], 0.0
+        steps, converged, way, small = _minimise(
+            dense, data, indices, indptr, norms, own_rows, y, cost, is_logistic, bias, bias_penalty,
+            most_steps, largest[problem], relative[problem], 0.0, 0.0, whole, z, way_of, by_near,
+            near, work, stop,
+        )  # fmt: skip
+        n_steps[problem], is_converged[problem] = steps, converged
+        for t in range(n):
+            whole_z[t], whole_way_of[t] = z[t], way_of[t]
+            fold = fold_of[first + t]
+            if fold < 0 or not is_trained[problem, fold]:
+                product = _dot(dense, data, indices, indptr, own_rows[t], whole)
+                values[first + t] = product + bias * whole[end]
         for fold in range(n_folds):
             own = coefficients[problem, 1 + fold]
             own[:] = whole
             if not is_trained[problem, fold]:
                 continue
             for t in range(n):
-                cost[t] = costs[1 + fold, first + t]
+                z[t], way_of[t] = whole_z[t], whole_way_of[t]
             _minimise(
-                dense, data, indices, indptr, own_rows, y, is_logistic, bias, bias_penalty,
-                most_steps, largest[problem], relative[problem], FOLD_REDUCTION, own, by_sample, n,
-                work, stop,
+                dense, data, indices, indptr, norms, own_rows, y, costs[1 + fold, first:last],
+                is_logistic, bias, bias_penalty, fold_steps, largest[problem], FOLD_REDUCTION,
+                small, way, own, z, way_of, by_near, near, work, stop,
             )  # fmt: skip
-            if stop[0] != 0:
-                return
             for t in range(n):
                 if fold_of[first + t] == fold:
-                    values[first + t] = z[t]
+                    product = _dot(dense, data, indices, indptr, own_rows[t], own)
+                    values[first + t] = product + bias * own[end]
+            if stop[0] != 0:
+                return
 
 
-@inlined_helper
+@summing_helper
 def _dot(
     dense: Floats,
     data: Floats,
@@ -150,22 +171,10 @@ def _dot(
         for t in range(indptr[row], indptr[row + 1]):
             total += data[t] * vector[indices[t]]
         return total
-    n_features = dense.shape[1]
-    # Independent sums, which the processor adds up side by side.
-    s0, s1, s2, s3, s4, s5, s6, s7 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
-    n_whole = n_features // 8 * 8
-    for j in range(0, n_whole, 8):
-        s0 += dense[row, j] * vector[j]
-        s1 += dense[row, j + 1] * vector[j + 1]
-        s2 += dense[row, j + 2] * vector[j + 2]
-        s3 += dense[row, j + 3] * vector[j + 3]
-        s4 += dense[row, j + 4] * vector[j + 4]
-        s5 += dense[row, j + 5] * vector[j + 5]
-        s6 += dense[row, j + 6] * vector[j + 6]
-        s7 += dense[row, j + 7] * vector[j + 7]
-    for j in range(n_whole, n_features):
-        s0 += dense[row, j] * vector[j]
-    return ((s0 + s1) + (s2 + s3)) + ((s4 + s5) + (s6 + s7))
+    total = 0.0
+    for j in range(dense.shape[1]):
+        total += dense[row, j] * vector[j]
+    return total
 
 
 @inlined_helper
@@ -189,33 +198,73 @@ def _add(
 
 @fused_helper
 def _differentiate(
-    z: Floats,
+    next_z: Floats,
     y: Floats,
     cost: Floats,
     is_logistic: bool,
+    near: NDArray[np.intp],
+    n_near: int,
     slopes: Floats,
     curvatures: Floats,
-    n: int,
 ) -> float:
     loss = 0.0
-    for t in range(n):
-        if cost[t] == 0.0:
-            slopes[t], curvatures[t] = 0.0, 0.0
-            continue
-        margin = y[t] * z[t]
+    for i in range(n_near):
+        t = near[i]
+        margin = y[t] * next_z[i]
         if is_logistic:
             small = np.exp(-abs(margin))
             wrong = (small if margin > 0.0 else 1.0) / (1.0 + small)
             loss += cost[t] * (np.log1p(small) + max(-margin, 0.0))
-            slopes[t] = -cost[t] * y[t] * wrong
-            curvatures[t] = cost[t] * wrong * (1.0 - wrong)
+            slopes[i] = -cost[t] * y[t] * wrong
+            curvatures[i] = cost[t] * wrong * (1.0 - wrong)
         elif margin < 1.0:
             short = 1.0 - margin
             loss += cost[t] * short * short
-            slopes[t], curvatures[t] = -2.0 * cost[t] * y[t] * short, 2.0 * cost[t]
+            slopes[i], curvatures[i] = -2.0 * cost[t] * y[t] * short, 2.0 * cost[t]
         else:
-            slopes[t], curvatures[t] = 0.0, 0.0
+            slopes[i], curvatures[i] = 0.0, 0.0
     return loss
+
+
+@fused_helper
+def _find_near(
+    dense: Floats,
+    data: Floats,
+    indices: NDArray[np.int32],
+    indptr: NDArray[np.int64],
+    norms: Floats,
+    rows: NDArray[np.intp],
+    y: Floats,
+    cost: Floats,
+    is_logistic: bool,
+    bias: float,
+    w: Floats,
+    way: float,
+    further: float,
+    z: Floats,
+    way_of: Floats,
+    near: NDArray[np.intp],
+) -> int:
+    """List the samples that may have a loss while w goes further, and bring their z up to date.
+
+    A sample's z changes by at most its norm times the way that w goes. So one that has been far
+    beyond its margin has no loss, and its z need not be known.
+    """
+    n_near, end = 0, len(w) - 1
+    for t in range(len(rows)):
+        if cost[t] == 0.0:
+            continue
+        if not is_logistic:
+            norm = np.sqrt(norms[rows[t]] ** 2 + bias * bias)
+            # A little more, for rounding.
+            if y[t] * z[t] - norm * (way + further - way_of[t]) * 1.000001 > 1.000001:
+                continue
+        if way_of[t] != way:
+            product = _dot(dense, data, indices, indptr, rows[t], w)
+            z[t], way_of[t] = product + bias * w[end], way
+        near[n_near] = t
+        n_near += 1
+    return n_near
 
 
 @fused_helper
@@ -224,58 +273,61 @@ def _minimise(
     data: Floats,
     indices: NDArray[np.int32],
     indptr: NDArray[np.int64],
+    norms: Floats,
     rows: NDArray[np.intp],
     y: Floats,
+    cost: Floats,
     is_logistic: bool,
     bias: float,
     bias_penalty: float,
     most_steps: int,
     largest: float,
     relative: float,
-    reduction: float,
+    small: float,
+    way: float,
     w: Floats,
-    by_sample: Floats,
-    n: int,
+    z: Floats,
+    way_of: Floats,
+    by_near: Floats,
+    near: NDArray[np.intp],
     work: Floats,
     stop: Flag,
-) -> tuple[int, bool]:
-    """Minimise f from w, in place; leave z in the first row of `by_sample`, c is in the second."""
-    z, cost, slopes, curvatures = by_sample[0], by_sample[1], by_sample[2], by_sample[3]
-    change, nearer_z = by_sample[4], by_sample[5]
+) -> tuple[int, bool, float, float]:
+    """Minimise f from w, in place.
+
+    Return the number of steps, whether it converged, the way that w has gone, and the norm of the
+    gradient that is small enough.
+    """
+    slopes, curvatures, change, next_z = by_near[0], by_near[1], by_near[2], by_near[3]
     gradient, direction, diagonal = work[0], work[1], work[2]
     end = len(w) - 1
-    for t in range(n):
-        z[t] = _dot(dense, data, indices, indptr, rows[t], w) + bias * w[end]
-    norm_at_zero = 0.0
-    if relative > 0.0:
-        gradient[:] = 0.0
-        at_zero = 0.5 if is_logistic else 2.0
-        for t in range(n):
-            if cost[t] > 0.0:
-                factor = at_zero * cost[t] * y[t]
-                _add(dense, data, indices, indptr, rows[t], factor, gradient)
-                gradient[end] += factor * bias
-        for j in range(end + 1):
-            norm_at_zero += gradient[j] * gradient[j]
-        norm_at_zero = np.sqrt(norm_at_zero)
-    loss = _differentiate(z, y, cost, is_logistic, slopes, curvatures, n)
+    n_near = _find_near(
+        dense, data, indices, indptr, norms, rows, y, cost, is_logistic, bias, w, way, 0.0, z,
+        way_of, near,
+    )  # fmt: skip
+    for i in range(n_near):
+        next_z[i] = z[near[i]]
+    loss = _differentiate(next_z, y, cost, is_logistic, near, n_near, slopes, curvatures)
     first_norm = 0.0
     for step_number in range(most_steps + 1):
         if stop[0] != 0:
-            return step_number, False
+            return step_number, False, way, small
         square = 0.0
         for j in range(end):
             gradient[j], diagonal[j] = w[j], 1.0
             square += w[j] * w[j]
         gradient[end], diagonal[end] = bias_penalty * w[end], bias_penalty
         square += bias_penalty * w[end] * w[end]
-        for t in range(n):
-            if slopes[t] == 0.0 and curvatures[t] == 0.0:
+        n_curved = 0
+        for i in range(n_near):
+            if slopes[i] == 0.0 and curvatures[i] == 0.0:
                 continue
-            _add(dense, data, indices, indptr, rows[t], slopes[t], gradient)
-            gradient[end] += slopes[t] * bias
-            _add_squares(dense, data, indices, indptr, rows[t], curvatures[t], diagonal)
-            diagonal[end] += curvatures[t] * bias * bias
+            n_curved += 1
+            row = rows[near[i]]
+            _add(dense, data, indices, indptr, row, slopes[i], gradient)
+            gradient[end] += slopes[i] * bias
+            _add_squares(dense, data, indices, indptr, row, curvatures[i], diagonal)
+            diagonal[end] += curvatures[i] * bias * bias
         norm, highest = 0.0, 0.0
         for j in range(end + 1):
             norm += gradient[j] * gradient[j]
@@ -284,43 +336,87 @@ def _minimise(
         norm = np.sqrt(norm)
         if step_number == 0:
             first_norm = norm
-        is_small = norm <= relative * norm_at_zero or norm <= reduction * first_norm
-        if highest <= largest or is_small:
-            return step_number, True
+            small = max(small, relative * norm)
+        if highest <= largest or norm <= small:
+            return step_number, True, way, small
         if step_number == most_steps:
             break
-        forcing = min(LARGEST_FORCING, np.sqrt(norm / first_norm))
+        forcing = max(n_curved / len(rows), LEAST_FORCING)
+        forcing = min(LARGEST_FORCING, np.sqrt(norm / first_norm), forcing)
         _find_direction(
-            dense, data, indices, indptr, rows, curvatures, bias, bias_penalty, forcing, work, n,
-            stop,
+            dense, data, indices, indptr, rows, near, n_near, curvatures, bias, bias_penalty,
+            forcing, work, stop,
         )  # fmt: skip
-        slope, across, direction_square = 0.0, 0.0, 0.0
+        slope, across, direction_square, length = 0.0, 0.0, 0.0, 0.0
         for j in range(end + 1):
             penalty = 1.0 if j < end else bias_penalty
             slope += gradient[j] * direction[j]
             across += penalty * w[j] * direction[j]
             direction_square += penalty * direction[j] * direction[j]
-        for t in range(n):
-            product = _dot(dense, data, indices, indptr, rows[t], direction)
-            change[t] = product + bias * direction[end]
+            length += direction[j] * direction[j]
+        length = np.sqrt(length)
+        n_near = _find_near(
+            dense, data, indices, indptr, norms, rows, y, cost, is_logistic, bias, w, way, length,
+            z, way_of, near,
+        )  # fmt: skip
+        for i in range(n_near):
+            product = _dot(dense, data, indices, indptr, rows[near[i]], direction)
+            change[i] = product + bias * direction[end]
         value = loss + 0.5 * square
         step = 1.0
+        if not is_logistic:
+            step = _search_line(z, change, y, cost, near, n_near, across, direction_square, slope)
         for halving in range(MOST_HALVINGS):
             if halving > 0:
                 step /= 2.0
-            for t in range(n):
-                nearer_z[t] = z[t] + step * change[t]
-            loss = _differentiate(nearer_z, y, cost, is_logistic, slopes, curvatures, n)
+            for i in range(n_near):
+                next_z[i] = z[near[i]] + step * change[i]
+            loss = _differentiate(next_z, y, cost, is_logistic, near, n_near, slopes, curvatures)
             new_value = loss + 0.5 * (square + step * (2.0 * across + step * direction_square))
             if new_value <= value + LEAST_DECREASE * step * slope + ROUNDING * abs(value):
                 break
         for j in range(end + 1):
             w[j] += step * direction[j]
-        for t in range(n):
-            z[t] = nearer_z[t]
+        way += step * length
+        for i in range(n_near):
+            z[near[i]], way_of[near[i]] = next_z[i], way
         if -slope <= ROUNDING * abs(value):
-            return step_number + 1, True
-    return most_steps, False
+            return step_number + 1, True, way, small
+    return most_steps, False, way, small
+
+
+@fused_helper
+def _search_line(
+    z: Floats,
+    change: Floats,
+    y: Floats,
+    cost: Floats,
+    near: NDArray[np.intp],
+    n_near: int,
+    across: float,
+    direction_square: float,
+    slope: float,
+) -> float:
+    """Return the step up to one where f is least along a direction, for the squared hinge loss."""
+    low, high, step = 0.0, 1.0, 1.0
+    for _ in range(MOST_HALVINGS):
+        first, second = across + step * direction_square, direction_square
+        for i in range(n_near):
+            t = near[i]
+            short = 1.0 - y[t] * (z[t] + step * change[i])
+            if short > 0.0:
+                first -= 2.0 * cost[t] * y[t] * short * change[i]
+                second += 2.0 * cost[t] * change[i] * change[i]
+        if abs(first) <= NEAR_ROOT * abs(slope) or (step == 1.0 and first < 0.0):
+            break
+        if first > 0.0:
+            high = step
+        else:
+            low = step
+        step -= first / second
+        if not low < step < high:
+            step = (low + high) / 2.0
+    return step
 
 
 @inlined_helper
@@ -349,12 +445,13 @@ def _find_direction(
     indices: NDArray[np.int32],
     indptr: NDArray[np.int64],
     rows: NDArray[np.intp],
+    near: NDArray[np.intp],
+    n_near: int,
     curvatures: Floats,
     bias: float,
     bias_penalty: float,
     forcing: float,
     work: Floats,
-    n: int,
     stop: Flag,
 ) -> None:
     """Solve H·direction = −gradient by preconditioned conjugate gradients."""
@@ -374,13 +471,13 @@ def _find_direction(
         for j in range(end):
             product[j] = search[j]
         product[end] = bias_penalty * search[end]
-        for t in range(n):
-            if curvatures[t] == 0.0:
+        for i in range(n_near):
+            if curvatures[i] == 0.0:
                 continue
-            row = rows[t]
+            row = rows[near[i]]
             along = _dot(dense, data, indices, indptr, row, search) + bias * search[end]
-            _add(dense, data, indices, indptr, row, curvatures[t] * along, product)
-            product[end] += curvatures[t] * along * bias
+            _add(dense, data, indices, indptr, row, curvatures[i] * along, product)
+            product[end] += curvatures[i] * along * bias
         curvature = 0.0
         for j in range(end + 1):
             curvature += search[j] * product[j]

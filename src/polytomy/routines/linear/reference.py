@@ -5,13 +5,14 @@ coefficient b of a constant feature σ minimise
 
     f(w, b) = |w|²/2 + ρ b²/2 + Σ_i c_i ℓ(y_i z_i),     z_i = x_i·w + σ b,
 
-where ℓ(t) is log(1 + exp(−t)) or max(0, 1 − t)². Newton's method with backtracking minimises f. Its
-directions come from conjugate gradients, preconditioned by the diagonal of the Hessian, which are
-solved the more exactly, the smaller the gradient is. (Lin, Weng and Keerthi 2008 solve the same
-problem in a trust region.)
+where ℓ(t) is log(1 + exp(−t)) or max(0, 1 − t)². Newton's method minimises f: with backtracking,
+and for the second loss with an exact search along each direction (Keerthi and DeCoste 2005). Its
+directions come from conjugate gradients, preconditioned by the diagonal of the Hessian. They are
+the more exact, the smaller the gradient is and the fewer samples have a curvature. (Lin, Weng and
+Keerthi 2008 solve the same problem in a trust region.)
 
-The models of folds leave out some samples. They start from the solution of all samples, so few
-steps are enough.
+The models of folds leave out some samples. They start from the solution of all samples, and take a
+few steps only: what is left to gain is small beside the difference between the folds.
 """
 
 from __future__ import annotations
@@ -26,26 +27,36 @@ __all__ = [
     "FOLD_REDUCTION",
     "LARGEST_FORCING",
     "LEAST_DECREASE",
+    "LEAST_FORCING",
+    "MOST_FOLD_STEPS",
     "MOST_HALVINGS",
+    "NEAR_ROOT",
     "ROUNDING",
     "SMALLEST_CURVATURE",
     "LinearFits",
     "LinearForm",
     "LinearSamples",
+    "choose_forcing",
     "first_bias",
     "fit_linear_models",
 ]
 
 Floats = NDArray[np.float64]
 
-FOLD_REDUCTION = 0.01
+FOLD_REDUCTION = 0.05
 """A fold's model is good enough once its gradient is this part of the gradient at the start."""
 
-LARGEST_FORCING = 0.25
-"""Conjugate gradients stop at this part of the first residual, or earlier."""
+MOST_FOLD_STEPS = 5
+"""Steps after which a fold's model is good enough in any case."""
+
+LARGEST_FORCING, LEAST_FORCING = 0.25, 1e-3
+"""Conjugate gradients stop at a part of the first residual between these, or earlier."""
 
 LEAST_DECREASE = 1e-4
 MOST_HALVINGS = 40
+
+NEAR_ROOT = 1e-3
+"""Part of the first derivative that may be left after a search along a line."""
 
 ROUNDING = 1e-14
 """Part of f that may be lost to rounding."""
@@ -60,6 +71,7 @@ class LinearSamples(NamedTuple):
     ----------
     dense : array of shape (n_rows, n_features); without rows if the samples are sparse
     data, indices, indptr : the sparse rows; `indptr` is empty if the samples are dense
+    norms : array of shape (n_rows,), the Euclidean norm of each row
     n_features : int
     """
 
@@ -67,6 +79,7 @@ class LinearSamples(NamedTuple):
     data: Floats
     indices: NDArray[np.int32]
     indptr: NDArray[np.int64]
+    norms: Floats
     n_features: int
 
 
@@ -134,9 +147,10 @@ def fit_linear_models(
     largest : array of shape (n_problems,)
         A problem is solved when no component of its gradient is larger.
     relative : array of shape (n_problems,)
-        It is also solved when the norm of its gradient is this part of the norm at zero.
+        It is also solved when the norm of its gradient is this part of the norm at the start.
     """
     n_problems, n_folds = is_trained.shape
+    of_folds = form._replace(most_steps=min(form.most_steps, MOST_FOLD_STEPS))
     coefficients = np.zeros((n_problems, 1 + n_folds, samples.n_features + 1))
     values = np.zeros(len(rows))
     n_steps = np.zeros(n_problems, dtype=np.int64)
@@ -147,20 +161,31 @@ def fit_linear_models(
         y, held_out = signs[own], fold_of[own]
         whole = coefficients[problem, 0]
         whole[-1] = first_bias(y, costs[0, own], form)
-        z, n_steps[problem], is_converged[problem] = _minimise(
+        z, n_steps[problem], is_converged[problem], small = _minimise(
             own_samples, y, costs[0, own], form, largest[problem], relative[problem], 0.0, whole
         )
         coefficients[problem, 1:] = whole
         for fold in range(n_folds):
             by_fold = z
             if is_trained[problem, fold]:
-                by_fold, _, _ = _minimise(
-                    own_samples, y, costs[1 + fold, own], form, largest[problem], relative[problem],
-                    FOLD_REDUCTION, coefficients[problem, 1 + fold],
+                by_fold, _, _, _ = _minimise(
+                    own_samples, y, costs[1 + fold, own], of_folds, largest[problem],
+                    FOLD_REDUCTION, small, coefficients[problem, 1 + fold],
                 )  # fmt: skip
             values[own][held_out == fold] = by_fold[held_out == fold]
         values[own][held_out < 0] = z[held_out < 0]
     return LinearFits(coefficients, values, n_steps, is_converged)
+
+
+def choose_forcing(progress: float, share: float) -> float:
+    """Return the part of the first residual at which conjugate gradients stop.
+
+    Parameters
+    ----------
+    progress : norm of the gradient, as a part of the first
+    share : part of the samples that have a curvature; if it is small, exact directions are cheap
+    """
+    return float(min(LARGEST_FORCING, np.sqrt(progress), max(share, LEAST_FORCING)))
 
 
 def first_bias(y: Floats, cost: Floats, form: LinearForm) -> float:
@@ -188,37 +213,38 @@ def _minimise(
     form: LinearForm,
     largest: float,
     relative: float,
-    reduction: float,
+    small: float,
     coefficients: Floats,
-) -> tuple[Floats, int, bool]:
-    """Minimise f from the given coefficients, in place; return z, the steps, and whether it did."""
+) -> tuple[Floats, int, bool, float]:
+    """Minimise f from the given coefficients, in place.
+
+    Return z, the number of steps, whether it converged, and the norm of the gradient that is small
+    enough.
+    """
     penalty = np.ones(x.shape[1])
     penalty[-1] = form.bias_penalty
     z = x @ coefficients
     loss, slopes, curvatures = _differentiate(z, y, cost, form.is_logistic)
-    norm_at_zero = 0.0
-    if relative > 0.0:
-        _, slopes_at_zero, _ = _differentiate(np.zeros_like(z), y, cost, form.is_logistic)
-        norm_at_zero = float(np.linalg.norm(slopes_at_zero @ x))
     first_norm = 0.0
     for step_number in range(form.most_steps + 1):
         gradient = penalty * coefficients + slopes @ x
         norm = float(np.linalg.norm(gradient))
-        first_norm = norm if step_number == 0 else first_norm
-        if (
-            np.abs(gradient).max() <= largest
-            or norm <= relative * norm_at_zero
-            or norm <= reduction * first_norm
-        ):
-            return z, step_number, True
+        if step_number == 0:
+            first_norm, small = norm, max(small, relative * norm)
+        if np.abs(gradient).max() <= largest or norm <= small:
+            return z, step_number, True, small
         if step_number == form.most_steps:
             break
-        forcing = min(LARGEST_FORCING, np.sqrt(norm / first_norm))
+        n_curved = np.count_nonzero(curvatures)
+        forcing = choose_forcing(norm / first_norm, n_curved / len(z))
         direction = _find_direction(x, curvatures, penalty, gradient, forcing)
         slope = float(gradient @ direction)
         value = loss + 0.5 * float(penalty @ coefficients**2)
         change = x @ direction
         step = 1.0
+        if not form.is_logistic:
+            parabola = float(penalty @ (coefficients * direction)), float(penalty @ direction**2)
+            step = _search_line(z, change, y, cost, parabola, slope)
         for _ in range(MOST_HALVINGS):
             nearer = coefficients + step * direction
             new_z = z + step * change
@@ -230,8 +256,8 @@ def _minimise(
         coefficients[:] = nearer
         z, loss = new_z, new_loss
         if -slope <= ROUNDING * abs(value):
-            return z, step_number + 1, True  # nothing more can be gained
-    return z, form.most_steps, False
+            return z, step_number + 1, True, small  # nothing more can be gained
+    return z, form.most_steps, False, small
 
 
 def _differentiate(
@@ -245,6 +271,38 @@ def _differentiate(
         return float(loss), -cost * y * wrong, cost * wrong * (1.0 - wrong)
     short = np.maximum(1.0 - y * z, 0.0)
     return float(cost @ short**2), -2.0 * cost * y * short, 2.0 * cost * (short > 0.0)
+
+
+def _search_line(
+    z: Floats,
+    change: Floats,
+    y: Floats,
+    cost: Floats,
+    parabola: tuple[float, float],
+    slope: float,
+) -> float:
+    """Return the step up to one where f is least along a direction, for the squared hinge loss.
+
+    The derivative is piecewise linear, so Newton's method finds its root in a few steps.
+
+    Parameters
+    ----------
+    z, change : z, and its change with a step of one
+    y, cost : y and c
+    parabola : derivatives of the penalty, the first at zero
+    slope : derivative of f at zero
+    """
+    low, high, step = 0.0, 1.0, 1.0
+    for _ in range(MOST_HALVINGS):
+        _, slopes, curvatures = _differentiate(z + step * change, y, cost, is_logistic=False)
+        first = parabola[0] + step * parabola[1] + float(slopes @ change)
+        if abs(first) <= NEAR_ROOT * abs(slope) or (step == 1.0 and first < 0.0):
+            break
+        low, high = (low, step) if first > 0.0 else (step, high)
+        step -= first / (parabola[1] + float(curvatures @ change**2))
+        if not low < step < high:
+            step = (low + high) / 2.0
+    return step
 
 
 def _find_direction(

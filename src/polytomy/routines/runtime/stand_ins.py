@@ -221,7 +221,7 @@ _STAND_INS = {
     "kernel_rows.kernel_values": StandIn(1.5, _size(5e-5, per_entry=4e-8)),
     "kernel_rows.store_products": StandIn(2.0, _size(5e-5, per_entry=4e-8)),
     "smo.train_machines": StandIn(10.0, _train_machines, _train_machines_within),
-    "linear.fit_linear_models": StandIn(6.0, _fit_linear_models),
+    "linear.fit_linear_models": StandIn(8.0, _fit_linear_models),
     "calibration.fit_log_odds": StandIn(1.5, _size(1e-3, per_entry=3e-7)),
     "calibration.fit_sigmoids": StandIn(2.0, _fit_sigmoids),
     "calibration.fit_scale_and_bias": StandIn(3.0, _fit_scale_and_bias),

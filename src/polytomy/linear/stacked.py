@@ -16,10 +16,11 @@ from numpy.typing import NDArray
 from polytomy.inputs.samples import blocks_of
 from polytomy.inputs.sparse import is_sparse
 from polytomy.routines.linear.reference import (
+    FEWEST_FOLD_STEPS,
     FOLD_REDUCTION,
+    FOLD_SAMPLES,
     LARGEST_FORCING,
     LEAST_DECREASE,
-    MOST_FOLD_STEPS,
     MOST_HALVINGS,
     ROUNDING,
     SMALLEST_CURVATURE,
@@ -115,7 +116,8 @@ def fit_stacked_models(
     )
     coefficients = np.repeat(whole[:, np.newaxis], 1 + n_folds, axis=1)
     found = values.copy()
-    of_folds = form._replace(most_steps=min(form.most_steps, MOST_FOLD_STEPS))
+    fold_steps = max(FEWEST_FOLD_STEPS, FOLD_SAMPLES // signs.shape[1])
+    of_folds = form._replace(most_steps=min(form.most_steps, fold_steps))
     for fold in range(n_folds):
         (own,) = is_trained[:, fold].nonzero()
         if not len(own):

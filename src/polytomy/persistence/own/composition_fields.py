@@ -25,7 +25,7 @@ __all__ = ["read_composition", "write_composition"]
 def write_composition(composition: Composition, numbers: NumberWriter) -> dict[str, Any]:
     """Return the dichotomies of a composition, and where its schemes use them, as JSON."""
     trained = composition.dichotomies
-    sides = [np.array((*each.negative, *each.positive), dtype=np.int64) for each in trained]
+    sides = [np.asarray(side, dtype=np.int64) for each in trained for side in each[1:3]]
     return {
         "names": [each.binary.text for each in trained],
         "specifications": [k for k, each in enumerate(trained) if each.binary.is_specification],

@@ -11,11 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polytomy.routines.linear.reference import (
+    FEWEST_FOLD_STEPS,
     FOLD_REDUCTION,
+    FOLD_SAMPLES,
     LARGEST_FORCING,
     LEAST_DECREASE,
     LEAST_FORCING,
-    MOST_FOLD_STEPS,
     MOST_HALVINGS,
     NEAR_ROOT,
     ROUNDING,
@@ -97,7 +98,6 @@ def _fit_models(
     stop: Flag,
 ) -> None:
     n_problems, n_folds = is_trained.shape
-    fold_steps = min(most_steps, MOST_FOLD_STEPS)
     end = coefficients.shape[2] - 1
     work = np.empty((6, end + 1))
     most_samples = 0
@@ -112,6 +112,7 @@ def _fit_models(
     for problem in range(n_problems):
         first, last = starts[problem], starts[problem + 1]
         n = last - first
+        fold_steps = min(most_steps, max(FEWEST_FOLD_STEPS, FOLD_SAMPLES // n))
         own_rows, y, cost = rows[first:last], signs[first:last], costs[0, first:last]
         whole = coefficients[problem, 0]
         above, below = 0.0, 0.0

@@ -24,11 +24,12 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 __all__ = [
+    "FEWEST_FOLD_STEPS",
     "FOLD_REDUCTION",
+    "FOLD_SAMPLES",
     "LARGEST_FORCING",
     "LEAST_DECREASE",
     "LEAST_FORCING",
-    "MOST_FOLD_STEPS",
     "MOST_HALVINGS",
     "NEAR_ROOT",
     "ROUNDING",
@@ -46,8 +47,9 @@ Floats = NDArray[np.float64]
 FOLD_REDUCTION = 0.05
 """A fold's model is good enough once its gradient is this part of the gradient at the start."""
 
-MOST_FOLD_STEPS = 5
-"""Steps after which a fold's model is good enough in any case."""
+FEWEST_FOLD_STEPS, FOLD_SAMPLES = 5, 50_000
+"""A fold's model is good enough in any case after these steps, or after this many samples times
+steps if that is later."""
 
 LARGEST_FORCING, LEAST_FORCING = 0.25, 1e-3
 """Conjugate gradients stop at a part of the first residual between these, or earlier."""
@@ -150,7 +152,6 @@ def fit_linear_models(
         It is also solved when the norm of its gradient is this part of the norm at the start.
     """
     n_problems, n_folds = is_trained.shape
-    of_folds = form._replace(most_steps=min(form.most_steps, MOST_FOLD_STEPS))
     coefficients = np.zeros((n_problems, 1 + n_folds, samples.n_features + 1))
     values = np.zeros(len(rows))
     n_steps = np.zeros(n_problems, dtype=np.int64)
@@ -159,6 +160,8 @@ def fit_linear_models(
         own = slice(starts[problem], starts[problem + 1])
         own_samples = _take(samples, rows[own], form.bias)
         y, held_out = signs[own], fold_of[own]
+        fold_steps = max(FEWEST_FOLD_STEPS, FOLD_SAMPLES // len(y))
+        of_folds = form._replace(most_steps=min(form.most_steps, fold_steps))
         whole = coefficients[problem, 0]
         whole[-1] = first_bias(y, costs[0, own], form)
         z, n_steps[problem], is_converged[problem], small = _minimise(

@@ -165,11 +165,14 @@ def sort_best(scores: Floats, k: int) -> Indices:
     if 8 * k >= n_scores:
         return np.argsort(-scores, axis=1, kind="stable")[:, :k]
     lowest = np.partition(scores, n_scores - k, axis=1)[:, [n_scores - k]]
-    n_above = np.count_nonzero(scores > lowest, axis=1)
-    is_chosen = scores > lowest
-    is_tied = scores == lowest
-    # Of those that equal the lowest, the first are chosen.
-    is_chosen |= is_tied & (np.cumsum(is_tied, axis=1) <= (k - n_above)[:, np.newaxis])
+    is_chosen = scores >= lowest
+    (tied,) = (np.count_nonzero(is_chosen, axis=1) > k).nonzero()
+    if len(tied):
+        # Of those that equal the lowest, the first are chosen.
+        is_lowest = scores[tied] == lowest[tied]
+        n_above = np.count_nonzero(scores[tied] > lowest[tied], axis=1)
+        is_late = np.cumsum(is_lowest, axis=1) > (k - n_above)[:, np.newaxis]
+        is_chosen[tied] &= ~(is_lowest & is_late)
     chosen = np.nonzero(is_chosen)[1].reshape(n_rows, k)
     own = np.take_along_axis(scores, chosen, axis=1)
     order = np.argsort(-own, axis=1, kind="stable")

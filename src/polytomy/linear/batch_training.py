@@ -154,14 +154,13 @@ class BatchTrainer:
         fits = self._fit(batch, folds, costs, is_stacked)
         to_calibrate = self._select_held_out(batch, folds, fits.values, weight, seeds)
         calibrators = fit_calibrators(options.calibration, to_calibrate, seeds)
+        reasons = [""] * len(problems) if self._uses_own else folds.reasons
         binaries = []
         for i, problem in enumerate(problems):
             coefficients, n_steps = fits.coefficients[i, 0], int(fits.n_steps[i])
             model = makers[i].make(coefficients, objective.bias, n_steps, seeds[i])
             binaries.append(
-                self._as_binary(
-                    problem.name, model, makers[i].sides, calibrators[i], folds.reasons[i]
-                )
+                self._as_binary(problem.name, model, makers[i].sides, calibrators[i], reasons[i])
             )
         scores = self._score_held_out(batch, folds, fits.coefficients, binaries)
         return [
@@ -180,7 +179,9 @@ class BatchTrainer:
         signs = np.where(batch.is_positive, 1.0, -1.0)
         totals = np.add.reduceat(costs[0], batch.starts[:-1])
         tolerances = objective.tolerances(totals, batch.count(batch.is_positive), batch.sizes)
-        is_trained = np.ascontiguousarray(folds.is_trained.T)
+        is_trained = np.empty((n_problems, 0), dtype=np.bool_)
+        if len(folds.is_trained):
+            is_trained = np.ascontiguousarray(folds.is_trained.T)
         if not is_stacked:
             arguments = batch.rows, batch.starts, signs, costs, fold_of, is_trained
             fits: LinearFits = routine("fit_linear_models", "linear")(

@@ -30,7 +30,7 @@ __all__ = ["LinearTraining", "train_linear_models"]
 _FEWEST_STACKED = 4
 
 # Values of a stack: problems times samples. Eight arrays or so have this size.
-_STACKED_VALUES = 2**21
+_STACKED_VALUES = 2**20
 _LARGEST_STACK = 256
 
 # Samples of a batch, of problems with different rows.

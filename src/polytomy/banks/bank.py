@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from polytomy.banks.any_models import GenericGroup
 from polytomy.banks.kernel_machines import KernelGroup, KernelMember, is_exact, kernel_member
+from polytomy.banks.linear_answers import LinearAnswers
 from polytomy.banks.linear_models import LinearGroup, LinearMember, linear_member
 from polytomy.banks.sided_models import SidesGroup
 from polytomy.binary.answers import Output, TrainedBinary, decisions_from_scores
@@ -130,6 +131,17 @@ class Bank:
         votes = np.zeros((samples.n_rows, n_classes))
         # The columns of a single group are all binaries, in order.
         return votes if self._groups[0].add_pair_votes(samples, negative, positive, votes) else None
+
+    def linear_answers(self) -> LinearAnswers | None:
+        """Return what answers pairs of a sample and a binary; None unless all are linear."""
+        if len(self._groups) != 1 or not isinstance(self._groups[0], LinearGroup):
+            return None
+        return self._linear_answers
+
+    @cached_property
+    def _linear_answers(self) -> LinearAnswers | None:
+        group = self._groups[0]
+        return group.linear_answers() if isinstance(group, LinearGroup) else None
 
     def alone(self, position: int) -> Bank:
         """Return the bank of one binary; it is kept for later calls."""

@@ -11,6 +11,7 @@ from scipy.sparse import csc_array, csr_array, vstack
 from sklearn.linear_model import LogisticRegression, SGDClassifier
 from sklearn.svm import SVC, LinearSVC, NuSVC
 
+from polytomy.banks.linear_answers import LinearAnswers
 from polytomy.banks.scaling import Scaling, check_dense, peel_scalers
 from polytomy.binary.answers import Output, TrainedBinary
 from polytomy.calibration.calibrators import LogisticMap
@@ -139,17 +140,32 @@ class LinearGroup:
         `positive` are the classes of the members, in order. Return False if the signs are not
         known, because some calibrator is not a logistic map.
         """
-        maps: list[Any] = [binary.calibrator for binary in self._binaries]
-        if self._is_logistic:
-            slopes, offsets = np.ones(len(maps)), self._intercepts
-        elif all(isinstance(each, LogisticMap) for each in maps):
-            slopes = np.array([each.slope_ for each in maps])
-            offsets = np.array([each.intercept_ for each in maps]) + slopes * self._intercepts
-        else:
+        terms = self._logistic_terms()
+        if terms is None:
             return False
+        slopes, offsets = terms
         count = routine("count_pair_votes", "banks")
         count(self._products(samples), slopes, offsets, negative, positive, votes)
         return True
+
+    def linear_answers(self) -> LinearAnswers | None:
+        """Return what answers pairs of a sample and a member; None if answers are not logistic."""
+        terms = self._logistic_terms()
+        if terms is None or is_sparse(self._weights):
+            return None
+        slopes, offsets = terms
+        weights = np.ascontiguousarray((self._weights * slopes).T)
+        return LinearAnswers(self._binary.estimator, weights, offsets, self._centre)
+
+    def _logistic_terms(self) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
+        """Return slopes and offsets: the log-odds of members are slope · product + offset."""
+        maps: list[Any] = [binary.calibrator for binary in self._binaries]
+        if self._is_logistic:
+            return np.ones(len(maps)), self._intercepts
+        if not all(isinstance(each, LogisticMap) for each in maps):
+            return None
+        slopes = np.array([each.slope_ for each in maps])
+        return slopes, np.array([each.intercept_ for each in maps]) + slopes * self._intercepts
 
     def _products(self, samples: Samples) -> NDArray[np.float64]:
         """Return the samples times the weights, without intercepts."""

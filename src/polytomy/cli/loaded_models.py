@@ -97,14 +97,28 @@ class LoadedModel:
         is_known = zero_based == "auto" and self._was_zero_based is not None
         self._options["zero_based"] = self._was_zero_based if is_known else zero_based
 
+    def predict_top_k(self, X: Any, k: int) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Return the k likeliest labels of samples, and their probabilities."""
+        from polytomy.inputs.pipelines import split_pipeline
+
+        X = self._fitting(X)
+        core = split_pipeline(self._classifier)[1]
+        if core is not self._classifier:
+            X = self._classifier[:-1].transform(X)
+        best: tuple[NDArray[Any], NDArray[Any]] = core.predict_top_k(X, k)
+        return best
+
+    def _fitting(self, X: Any) -> Any:
+        """Return samples as the model takes them, which is made for more features if need be."""
+        if self._may_widen and X.shape[1] != self._classifier.n_features_in_:
+            self._classifier = self._opened.make(X.shape[1])
+        return X.toarray() if self._needs_dense and hasattr(X, "toarray") else X
+
     def predict(self, X: Any) -> tuple[NDArray[Any], NDArray[Any] | None]:
         """Return the predicted labels of samples, and their probabilities if the solver has any."""
         from polytomy.inputs.pipelines import split_pipeline
 
-        if self._may_widen and X.shape[1] != self._classifier.n_features_in_:
-            self._classifier = self._opened.make(X.shape[1])
-        if self._needs_dense and hasattr(X, "toarray"):
-            X = X.toarray()
+        X = self._fitting(X)
         if not self.has_probabilities:
             return self._classifier.predict(X), None
         probabilities = self._classifier.predict_proba(X)

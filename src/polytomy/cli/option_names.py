@@ -38,6 +38,7 @@ OPTIONS: dict[str, tuple[str, ...]] = {
     "folder": ("--output",),
     "format": ("--format",),
     "header": ("--header",),
+    "k": ("--top",),
     "method": ("--solver", "--solvers"),
     "n_features": ("--features",),
     "n_jobs": ("--jobs",),

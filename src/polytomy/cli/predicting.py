@@ -46,6 +46,14 @@ def predict(
     proba: Annotated[
         bool, typer.Option("--proba", help="Also print the probability of each class.")
     ] = False,
+    top: Annotated[
+        int | None,
+        typer.Option(
+            "--top",
+            metavar="K",
+            help="Print the K likeliest classes of each sample, with their probabilities.",
+        ),
+    ] = None,
     target: Annotated[
         str | None,
         typer.Option(metavar="COLUMN", help="Label column to ignore; detected by default."),
@@ -75,16 +83,22 @@ def predict(
     loaded = LoadedModel(model, trusted, features)
     if proba and not loaded.has_probabilities:
         raise ArgumentError("the model's solver gives no probabilities; leave out --proba")
+    if top is not None:
+        _check_top(top, proba, loaded)
     column = None if target is None else parse_column(target)
     loaded.set_zero_based(parse_zero_based(zero_based))
     blocks = loaded.unlabelled_blocks(open_data(data), column, format, header)
     # Written with the first rows, so that a failure before them leaves no output at all.
     head = ["prediction", *([f"P({label})" for label in loaded.classes.tolist()] if proba else [])]
-    waiting = [head]
+    waiting = [head if top is None else _name_top_columns(top)]
     with _open_csv(output, escape) as write, _count_samples("predicted") as advance:
         for block in blocks:
-            labels, P = loaded.predict(block.X)
-            write([*waiting, *_make_rows(labels, P if proba else None)])
+            if top is None:
+                labels, P = loaded.predict(block.X)
+                rows = _make_rows(labels, P if proba else None)
+            else:
+                rows = _interleave(*loaded.predict_top_k(block.X, top))
+            write([*waiting, *rows])
             waiting = []
             advance(block.n_samples)
 
@@ -178,6 +192,30 @@ def _make_rows(labels: Any, P: Any) -> list[list[Any]]:
     if P is None:
         return [[label] for label in labels.tolist()]
     return [[label, *row] for label, row in zip(labels.tolist(), P.tolist(), strict=True)]
+
+
+def _check_top(top: int, proba: bool, loaded: LoadedModel) -> None:
+    """Raise an ArgumentError unless the likeliest classes can be printed."""
+    from polytomy.composition.top_classes import check_top_k
+
+    if proba:
+        raise ArgumentError("--top and --proba cannot be used together; leave one out")
+    if not loaded.has_probabilities:
+        raise ArgumentError("the model's solver gives no probabilities; leave out --top")
+    check_top_k(top, len(loaded.classes))
+
+
+def _name_top_columns(top: int) -> list[str]:
+    later = [name for k in range(2, top + 1) for name in (f"prediction_{k}", f"probability_{k}")]
+    return ["prediction", "probability", *later]
+
+
+def _interleave(labels: Any, P: Any) -> list[list[Any]]:
+    """Return rows of label and probability, label and probability, …"""
+    return [
+        [each for pair in zip(*row, strict=True) for each in pair]
+        for row in zip(labels.tolist(), P.tolist(), strict=True)
+    ]
 
 
 def _measure(y: Any, P: Any, predicted: Any, classes: Any) -> dict[str, float]:

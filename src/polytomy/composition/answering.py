@@ -65,6 +65,35 @@ class AnsweringMixin:
         with np.errstate(divide="ignore"):
             return np.asarray(np.log(self.predict_proba(X)))
 
+    @available_unless(_why_no_probabilities)
+    def predict_top_k(
+        self, X: Any, k: int, *, beam: int | None = None
+    ) -> tuple[NDArray[Any], NDArray[np.float64]]:
+        """Return the k likeliest classes of each sample, without an array of all probabilities.
+
+        Memory is bounded whatever the numbers of samples and classes: they are processed in blocks.
+        In a tree of linear binaries without a final calibration, only the binaries that matter are
+        asked. The answers are exact unless there is a beam.
+
+        Parameters
+        ----------
+        X : samples
+        k : int, from 1 to the number of classes
+        beam : int, optional
+            For trees with two branches at each node and linear binaries: how many nodes of each
+            depth to follow for each sample, at least k. Faster, but a class below a node that is
+            left out is not found, and a final calibration has to guess the total of such classes.
+
+        Returns
+        -------
+        labels, probabilities : arrays of shape (n_samples, k), the likeliest class first
+            Ties go to the first class, as in `predict`.
+        """
+        composition = self._fitted()
+        X = check_features(self, X)
+        indices, proba = composition.top_classes(X, k, self.n_jobs, beam=beam)
+        return composition.classes[indices], proba
+
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Return a value for each class; the class with the largest is the one `predict` returns.
 

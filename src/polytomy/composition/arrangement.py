@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,6 +15,7 @@ from polytomy.composition.solver_option import Solver, gives_probabilities, solv
 from polytomy.composition.tree_walk import walk_down_tree
 from polytomy.errors import SchemeError
 from polytomy.scheme import BinaryName, Partition, Scheme
+from polytomy.scheme.class_sets import compact_classes, set_key
 
 __all__ = ["Arrangement", "ClassTranslation", "arrange_trained", "first_rows"]
 
@@ -95,7 +96,7 @@ def arrange_trained(
     Each partition must have a binary, with its sides in either order; SchemeError names one that
     has none.
     """
-    by_sides: dict[tuple[frozenset[Any], frozenset[int]], dict[BinaryName, int]] = {}
+    by_sides: dict[tuple[Hashable, Hashable], dict[BinaryName, int]] = {}
     for column, each in enumerate(trained):
         names = by_sides.setdefault(sides_key(each), {})
         names.setdefault(each.binary, column)
@@ -103,9 +104,9 @@ def arrange_trained(
     translate = ClassTranslation(positions, len(scheme.classes))
     columns, signs = [], []
     for partition, own in _rows_to_arrange(scheme, translate):
-        either: list[tuple[tuple[frozenset[Any], frozenset[Any]], float]] = [(own, 1.0)]
+        either: list[tuple[tuple[Hashable, Hashable], float]] = [(own, 1.0)]
         if partition.n_sides == 2:
-            either.append((own[::-1], -1.0))
+            either.append(((own[1], own[0]), -1.0))
         found = [
             (binary, column, sign)
             for sides, sign in either
@@ -134,10 +135,10 @@ def first_rows(scheme: Scheme) -> NDArray[np.intp]:
 
 def _rows_to_arrange(
     scheme: Scheme, translate: ClassTranslation
-) -> Iterator[tuple[Partition, tuple[frozenset[Any], frozenset[Any]]]]:
+) -> Iterator[tuple[Partition, tuple[Hashable, Hashable]]]:
     """Yield the rows of a scheme: their partitions, and what `sides_key` gives for them."""
     for partition in scheme.partitions:
-        sides = [frozenset(translate(side)) for side in partition.sides]
+        sides = [set_key(translate(side)) for side in map(compact_classes, partition.side_arrays)]
         if len(sides) == 2:
             yield partition, (sides[0], sides[1])
         else:
@@ -148,10 +149,10 @@ class ClassTranslation:
     """Translates positions in a scheme to class indices of the data, skipping absent classes."""
 
     def __init__(self, positions: NDArray[np.intp], n_classes: int) -> None:
-        self._class_at = [-1] * n_classes
-        for index, position in enumerate(positions.tolist()):
-            self._class_at[position] = index
+        self._class_at = np.full(n_classes, -1, dtype=np.intp)
+        self._class_at[positions] = np.arange(len(positions))
 
-    def __call__(self, positions: Iterable[int]) -> tuple[int, ...]:
+    def __call__(self, positions: Sequence[int]) -> Sequence[int]:
         """Return the class indices at some positions of the scheme."""
-        return tuple([self._class_at[p] for p in positions if self._class_at[p] >= 0])
+        found = self._class_at[np.asarray(positions, dtype=np.intp)]
+        return compact_classes(found[found >= 0])

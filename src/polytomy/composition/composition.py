@@ -27,6 +27,13 @@ from polytomy.composition.solver_option import (
     gives_probabilities,
     resolve_solver,
 )
+from polytomy.composition.top_classes import (
+    check_beam,
+    check_top_k,
+    find_tree_search,
+    search_tree,
+    take_top_classes,
+)
 from polytomy.composition.tree_walk import is_walk_cheaper
 from polytomy.errors import (
     Argument,
@@ -195,9 +202,53 @@ class Composition:
         return _mean(each.solve(answers, self.solver) for each in self.arrangements)
 
     def predict(self, X: Any, n_jobs: int | None = None) -> NDArray[Any]:
-        """Return the label of the winning class for each sample."""
-        labels: NDArray[Any] = self.classes[self.winners(self.scores(X, n_jobs))]
+        """Return the label of the winning class for each sample, in bounded memory."""
+        X = check_sparse(X)
+        winners = np.empty(count_rows(X), dtype=np.intp)
+        for block in blocks_of_rows(len(winners), len(self.binaries)):
+            samples = preprocess(self.preprocessing, take_block(X, block))
+            winners[block] = self.winners(self._score_block(samples, n_jobs))
+        labels: NDArray[Any] = self.classes[winners]
         return labels
+
+    def top_classes(
+        self, X: Any, k: int, n_jobs: int | None = None, *, beam: int | None = None
+    ) -> tuple[NDArray[np.intp], Floats]:
+        """Return the k likeliest classes of each sample, the likeliest first, in bounded memory.
+
+        Ties are broken as in `winners`. See `PolytomyClassifier.predict_top_k`.
+
+        Returns
+        -------
+        class_indices, probabilities : arrays of shape (n_samples, k)
+        """
+        k, beam = check_top_k(k, len(self.classes)), check_beam(beam)
+        if not self.gives_probabilities:
+            raise ArgumentError(
+                f'solver="{self.solver}" gives scores, not probabilities. Use '
+                'with_solver("least-squares").'
+            )
+        X = check_sparse(X)
+        final = None if self.final is None else self.final.map
+        found = None
+        if len(self.arrangements) == 1 and not callable(self.solver):
+            found = find_tree_search(self.arrangements[0], self.bank, final)
+        if found is not None and (final is None or beam is not None):
+            samples = found[1].prepare(preprocess(self.preprocessing, X))
+            return search_tree(*found, self.arrangements[0], samples, k, beam)
+        if beam is not None:
+            raise ArgumentError(
+                Argument("beam", beam),
+                " needs a tree with two branches at each node and linear binaries. Use ",
+                Argument("beam", None),
+                ".",
+            )
+        return take_top_classes(
+            X,
+            k,
+            len(self.binaries),
+            lambda rows: self._score_block(preprocess(self.preprocessing, rows), n_jobs),
+        )
 
     def winners(self, scores: Floats) -> NDArray[np.intp]:
         """Return the index of the class with the largest score in each row.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -11,6 +11,7 @@ from polytomy.binary.sides import adopt_sides
 from polytomy.errors import Argument, ArgumentError, SchemeError
 from polytomy.inputs.suggestions import did_you_mean
 from polytomy.scheme import BinaryName, Partition, Scheme
+from polytomy.scheme.class_sets import compact_classes, set_key
 
 __all__ = [
     "Dichotomy",
@@ -28,7 +29,8 @@ class Dichotomy(NamedTuple):
     Attributes
     ----------
     name : name of the partition, for messages
-    negative, positive : positions of the classes on the −1 and on the +1 side
+    negative, positive : positions of the classes on the −1 and on the +1 side, as tuples or, for
+        more than 1024 classes, as `polytomy.scheme.class_sets.ManyClasses`
     binary : the name or specification in the scheme
     estimator : estimator to clone for this partition
     trained : the trained binary, if the user provided one
@@ -39,8 +41,8 @@ class Dichotomy(NamedTuple):
     """
 
     name: str
-    negative: tuple[int, ...]
-    positive: tuple[int, ...]
+    negative: Sequence[int]
+    positive: Sequence[int]
     binary: BinaryName
     estimator: Any
     trained: TrainedBinary | None = None
@@ -65,15 +67,15 @@ class WholePartition:
     """
 
     name: str
-    sides: tuple[tuple[int, ...], ...]
+    sides: tuple[Sequence[int], ...]
 
 
-def sides_key(dichotomy: Dichotomy) -> tuple[frozenset[Any], frozenset[int]]:
+def sides_key(dichotomy: Dichotomy) -> tuple[Hashable, Hashable]:
     """Return what a dichotomy separates, whatever the order of the sides of its partition."""
-    positive = frozenset(dichotomy.positive)
+    positive = set_key(dichotomy.positive)
     if dichotomy.whole is None:
-        return frozenset(dichotomy.negative), positive
-    return frozenset(map(frozenset, dichotomy.whole.sides)), positive
+        return set_key(dichotomy.negative), positive
+    return frozenset(map(set_key, dichotomy.whole.sides)), positive
 
 
 def make_dichotomies(
@@ -94,12 +96,13 @@ def make_dichotomies(
     adopted: dict[str, Partition] = {}
     wanted = []
     for partition in scheme.partitions:
-        binary, sides = partition.binary, partition.sides
+        binary = partition.binary
+        sides = tuple(map(compact_classes, partition.side_arrays))
         name = str(binary) if not binary.is_specification else _describe_partition(partition)
         model = None if binary.is_specification else models.get(binary.text)
         if model is not None and is_fitted(model):
             earlier = adopted.setdefault(binary.text, partition)
-            if earlier.sides != sides:
+            if earlier.sides != partition.sides:
                 raise SchemeError(
                     f'the trained model "{binary.text}" is used for different partitions, '
                     f"{_describe_sides(earlier)} and {_describe_sides(partition)}. Give each its "
@@ -126,7 +129,7 @@ def _adopt(model: Any, partition: Partition, name: str) -> list[TrainedBinary]:
 
 def _of_sides(
     name: str,
-    sides: tuple[tuple[int, ...], ...],
+    sides: tuple[Sequence[int], ...],
     binary: BinaryName,
     estimator: Any,
     trained: list[TrainedBinary] | None,
@@ -135,7 +138,7 @@ def _of_sides(
     """Return the dichotomy of two sides, or one for each side of more."""
     if len(sides) == 2:
         own = None if trained is None else trained[0]
-        return [Dichotomy(name, *sides, binary, estimator, own, model)]
+        return [Dichotomy(name, sides[0], sides[1], binary, estimator, own, model)]
     whole = WholePartition(name, sides)
     return [
         Dichotomy(

@@ -22,6 +22,7 @@ from polytomy.calibration import UncalibratedMap
 from polytomy.composition.dichotomies import Dichotomy
 from polytomy.composition.out_of_fold import OutOfFold, plan_out_of_fold
 from polytomy.composition.shared_kernel import train_together
+from polytomy.composition.shared_linear import train_linear_together
 from polytomy.composition.shared_preprocessing import share_preprocessing
 from polytomy.errors import ArgumentError, CalibrationWarning, warn_caller
 from polytomy.inputs.class_indices import group_rows
@@ -84,11 +85,11 @@ def fit_binaries(
 ) -> TrainedBinaries:
     """Return a trained binary for each dichotomy, in their order.
 
-    Support vector machines are trained together, in threads, if their kernel matrix fits in the
-    memory budget. All others are divided among the jobs of joblib, so any of its backends can be
-    chosen with ``joblib.parallel_config``; worker processes see the data as a memory map. The
-    result depends neither on the backend nor on the number of jobs: each dichotomy has its own
-    seed.
+    Logistic regressions and linear support vector classifiers are trained together. So are support
+    vector machines, in threads, if their kernel matrix fits in the memory budget. All others are
+    divided among the jobs of joblib, so any of its backends can be chosen with
+    ``joblib.parallel_config``; worker processes see the data as a memory map. The result depends
+    neither on the backend nor on the number of jobs: each dichotomy has its own seed.
 
     Parameters
     ----------
@@ -120,15 +121,11 @@ def fit_binaries(
     binaries: list[TrainedBinary | None] = [each.trained for each in dichotomies]
     held_out: list[HeldOutScores | None] = [None] * len(dichotomies)
     left = [i for i, binary in enumerate(binaries) if binary is None]
-    alike = [
-        i
-        for i in left
-        if dichotomies[i].whole is None
-        and options.arguments_for(dichotomies[i].model) is options.arguments
-        and not options.arguments.fit_params
-    ]
-    if alike:
-        together = train_together(
+    for train in (train_linear_together, train_together):
+        alike = [i for i in left if _can_be_shared(dichotomies[i], options)]
+        if not alike:
+            break
+        together = train(
             [dichotomies[i] for i in alike],
             rows_of_class,
             X,
@@ -162,6 +159,12 @@ def fit_binaries(
 
 
 _Trained = tuple[TrainedBinary, HeldOutScores | None]
+
+
+def _can_be_shared(dichotomy: Dichotomy, options: TrainingOptions) -> bool:
+    """Return whether a dichotomy has two sides, and no arguments of its own for `fit`."""
+    has_own = options.arguments_for(dichotomy.model) is not options.arguments
+    return dichotomy.whole is None and not has_own and not options.arguments.fit_params
 
 
 def _group_sides(dichotomies: Sequence[Dichotomy], positions: Sequence[int]) -> list[list[int]]:

@@ -34,9 +34,9 @@ Floats = NDArray[np.float64]
 # few folds are made: one of five, in large data.
 _ENOUGH_ROWS = 600
 
-# A final calibration learns from a random choice of rows if there would be more scores than these,
-# which take half a gigabyte.
-_MOST_SCORES = 2**27
+# A final calibration learns from a random choice of rows if there would be more scores than these.
+# As double precision they take an eighth of a gigabyte, and there are several arrays of that size.
+_MOST_SCORES = 2**24
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -168,7 +168,7 @@ def plan_out_of_fold(
         if not has_folds:
             folds = folds.first(_ENOUGH_ROWS)
     weight = _calibration_weights(options, class_indices, n_classes)
-    most_rows = _MOST_SCORES // max(1, len(dichotomies))
+    most_rows = max(_ENOUGH_ROWS, _MOST_SCORES // max(1, len(dichotomies), n_classes))
     is_kept = (weight > 0) & _is_class_known(folds, class_indices, weight > 0)
     folds = folds.keep_scored(is_kept, most_rows, seed)
     return OutOfFoldPlan(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -124,7 +124,7 @@ class _Collector:
         self, classes: NDArray[Any], estimator: Any, models: Mapping[str, Any] | None
     ) -> None:
         self._classes, self._estimator, self._models = classes, estimator, models
-        self._known: dict[tuple[frozenset[Any], frozenset[int], int, int], int] = {}
+        self._known: dict[tuple[Hashable, Hashable, int, int], int] = {}
         self._specified: dict[BinaryName, Any] = {}
         self.needed: list[Dichotomy] = []
 
@@ -132,7 +132,7 @@ class _Collector:
         """Return the arrangement of a scheme, after adding the dichotomies that are new."""
         positions = bind_classes(scheme, self._classes)
         translate = ClassTranslation(positions, len(scheme.classes))
-        occurrences: Counter[tuple[frozenset[Any], int]] = Counter()
+        occurrences: Counter[tuple[frozenset[Hashable], int]] = Counter()
         wholes: dict[WholePartition, WholePartition] = {}
         columns, signs = [], []
         for each in make_dichotomies(scheme, self._estimator, self._models, self._specified):

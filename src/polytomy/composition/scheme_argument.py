@@ -122,6 +122,8 @@ def scheme_from(
 def _from_text(
     text: str, classes: Iterable[Any], X: Any, y: Any, random_state: RandomState
 ) -> Scheme | SchemeEnsemble:
+    if text.removeprefix("@") in DATA_DESIGNS:
+        text = text.removeprefix("@")
     if text in DESIGNS or text in DATA_DESIGNS:
         found = find_design(text)
         seed = random_state if "random_state" in found.options else None

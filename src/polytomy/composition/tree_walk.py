@@ -36,7 +36,7 @@ def is_walk_cheaper(
     expected = 0.0
     for scheme, columns in walks:
         # Assumes that all classes are equally frequent.
-        reach = [len(each.negative) + len(each.positive) for each in scheme.partitions]
+        reach = [sum(map(len, each.side_arrays)) for each in scheme.partitions]
         expected += float(np.array(reach) @ alone[columns]) / len(scheme.classes)
     return _WALK_OVERHEAD * expected < bank.effort
 

@@ -4,6 +4,7 @@ Every design is a function of its name, with underscores for hyphens: ``one_vs_o
 "one-vs-one".
 """
 
+from polytomy.designs.cluster_trees import cluster_tree
 from polytomy.designs.data_codes import data_driven_code
 from polytomy.designs.discriminant import decoc
 from polytomy.designs.empirical import empirical_tree, separability_tree
@@ -60,6 +61,7 @@ __all__ = [
     "chain",
     "chain_backward",
     "class_balanced_tree",
+    "cluster_tree",
     "data_driven",
     "data_driven_code",
     "decoc",

@@ -7,6 +7,7 @@ from inspect import signature
 from typing import Any, NamedTuple
 
 from polytomy.designs import (
+    cluster_trees,
     data_codes,
     discriminant,
     empirical,
@@ -90,6 +91,8 @@ DATA_DESIGNS: dict[str, Design] = {
          "a dendrogram of how well a linear model separates the classes"),
         ("centroid-tree", nested_dichotomies.furthest_centroid_tree,
          "splits around the two furthest class means"),
+        ("cluster-tree", cluster_trees.cluster_tree,
+         "balanced clusters of class means, for many classes"),
         ("class-balanced-tree", nested_dichotomies.class_balanced_tree,
          "random splits into halves"),
         ("random-pair-tree", nested_dichotomies.random_pair_tree,

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
-__all__ = ["partition_seeds", "seed_all"]
+__all__ = ["draw_seed", "partition_seeds", "seed_all"]
 
 _MOST_KEPT = 1000
 _LARGEST_SEED = np.iinfo(np.int32).max
@@ -61,3 +61,17 @@ def seed_all(estimator: Any, seed: int | None) -> None:
         if name == "random_state" or name.endswith("__random_state")
     ]
     estimator.set_params(**{name: int(generator.integers(_LARGEST_SEED)) for name in names})
+
+
+def draw_seed(seed: int) -> int:
+    """Return the random_state that `seed_all` gives an estimator with no other estimators in it.
+
+    Examples
+    --------
+    >>> from sklearn.svm import LinearSVC
+    >>> svc = LinearSVC()
+    >>> seed_all(svc, 3)
+    >>> svc.random_state == draw_seed(3)
+    True
+    """
+    return int(np.random.default_rng(seed).integers(_LARGEST_SEED))

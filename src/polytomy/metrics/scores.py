@@ -56,13 +56,15 @@ def uncertainty_coefficient_of_indices(
     rows, columns : arrays of shape (n_samples,), the true and the predicted class indices
     weight : array of shape (n_samples,)
     """
-    joint = np.zeros((rows.max() + 1, columns.max() + 1))
-    np.add.at(joint, (rows, columns), weight / weight.sum())
-    of_truth = joint.sum(axis=1)
+    shares = weight / weight.sum()
+    of_truth = np.bincount(rows, shares)
     if np.count_nonzero(of_truth) == 1:
         return 1.0
+    # Only pairs that occur are counted: with many classes, the whole table would be large.
+    _, pairs = np.unique(rows * (columns.max() + 1) + columns, return_inverse=True)
     entropy = _entropy(of_truth)
-    information = entropy + _entropy(joint.sum(axis=0)) - _entropy(joint.ravel())
+    information = entropy + _entropy(np.bincount(columns, shares))
+    information -= _entropy(np.bincount(pairs, shares))
     return float(np.clip(information / entropy, 0.0, 1.0))
 
 

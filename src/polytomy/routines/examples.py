@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from polytomy.routines.banks.reference import KINDS
 from polytomy.routines.kernel_rows.reference import KERNEL_VALUES, nothing_to_make
+from polytomy.routines.linear.reference import LinearForm, LinearSamples
 from polytomy.routines.smo.reference import FROM_FIRST_RUN
 
 __all__ = ["Example", "examples"]
@@ -41,6 +42,7 @@ def examples() -> Iterator[Example]:
     ['banks', 'calibration', 'coupling']
     """
     yield from _training_examples()
+    yield _linear_example()
     yield from _calibration_examples()
     yield from _bank_examples()
     yield from _solver_examples()
@@ -73,6 +75,15 @@ def _two_samples() -> tuple[Any, ...]:
         FROM_FIRST_RUN,
         np.empty(4, dtype=np.float32),
     )
+
+
+def _linear_example() -> Example:
+    nothing = np.empty(0), np.empty(0, np.int32), np.empty(0, np.int64)
+    samples = LinearSamples(np.eye(2), *nothing, np.ones(2), 2)
+    problem = np.arange(2), np.array([0, 2]), np.array([-1.0, 1.0]), np.ones((1, 2))
+    folds = np.full(2, -1), np.empty((1, 0), dtype=np.bool_)
+    arguments = samples, *problem, *folds, LinearForm(True, 1.0, 0.0, 100), np.ones(1), np.ones(1)
+    return Example("linear", "fit_linear_models", arguments)
 
 
 def _calibration_examples() -> Iterator[Example]:

@@ -4,7 +4,8 @@ A file is a zip archive (`archive.py`) with the members
 
 ====================  ==============================================================================
 model.json            the description: a JSON object with the fields below
-scheme.control        the control text of the scheme; scheme-1.control, … of an ensemble
+scheme.control        the control text of the scheme; scheme-1.control, … of an ensemble;
+                      one-vs-rest of more than 1000 classes is written as @one-vs-rest
 floats.npy            all floating-point numbers of the model, in one array
 integers.npy          all integers, in one array
 out_of_fold.npy       out-of-fold scores in single precision, samples by binaries, if asked for
@@ -61,9 +62,10 @@ models                list of ``{name, estimator}`` or, for a model that is one 
 **composition** (`composition_fields.py`): for each binary its name in the scheme (names), whether
 that is a specification (specifications), its name in `models` (models), and its classes: sides has
 the class indices of both sides of all binaries in a row, n_negative and n_positive the lengths of
-the sides. For each scheme, places has the binary of each partition (columns) and whether its sides
-are the other way round (is_swapped). tie_order is null, or the order that decides between classes
-with equal scores.
+the sides. These three are missing if the sides have more than 2^20 class indices and are those of
+the scheme's partitions, in order. For each scheme, places has the binary of each partition
+(columns) and whether its sides are the other way round (is_swapped). tie_order is null, or the
+order that decides between classes with equal scores.
 
 **A binary** (`binaries.py`) has a name, the seconds of its training, a shortcoming in words, and an
 output: "probability", "log-odds", "margin", "label" or "constant". If that is "constant", it has

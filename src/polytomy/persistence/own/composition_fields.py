@@ -11,28 +11,34 @@ from numpy.typing import NDArray
 from polytomy.binary import TrainedBinary, estimator_from, is_fitted
 from polytomy.binary.preparation import resolve_estimator
 from polytomy.composition import Arrangement, Composition, Dichotomy, members_of
+from polytomy.composition.arrangement import ClassTranslation
 from polytomy.composition.dichotomies import WholePartition
 from polytomy.errors import ModelFileError
 from polytomy.persistence.fitted import arrange_in_order, compose_trained, order_in_scheme
 from polytomy.persistence.own.fields import Fields
 from polytomy.persistence.own.number_arrays import NumberReader, NumberWriter
 from polytomy.scheme import BinaryName, Scheme
+from polytomy.scheme.class_sets import compact_classes
 from polytomy.scheme.ensemble import SchemeEnsemble
 
 __all__ = ["read_composition", "write_composition"]
+
+# Sides with more class indices are not written if they follow from the scheme.
+_MOST_ENTRIES = 2**20
 
 
 def write_composition(composition: Composition, numbers: NumberWriter) -> dict[str, Any]:
     """Return the dichotomies of a composition, and where its schemes use them, as JSON."""
     trained = composition.dichotomies
-    sides = [np.array((*each.negative, *each.positive), dtype=np.int64) for each in trained]
+    if _follow_from_scheme(composition):
+        written_sides: dict[str, Any] = {}
+    else:
+        written_sides = _write_sides(trained, numbers)
     return {
         "names": [each.binary.text for each in trained],
         "specifications": [k for k, each in enumerate(trained) if each.binary.is_specification],
         "models": {str(k): each.model for k, each in enumerate(trained) if each.model is not None},
-        "sides": numbers.integers(np.concatenate([np.empty(0, np.int64), *sides])),
-        "n_negative": numbers.integers([len(each.negative) for each in trained]),
-        "n_positive": numbers.integers([len(each.positive) for each in trained]),
+        **written_sides,
         "places": [
             {
                 "columns": numbers.integers(arrangement.columns),
@@ -42,6 +48,23 @@ def write_composition(composition: Composition, numbers: NumberWriter) -> dict[s
         ],
         "tie_order": None if composition.tie_order is None else list(composition.tie_order),
         **_write_wholes(trained, numbers),
+    }
+
+
+def _follow_from_scheme(composition: Composition) -> bool:
+    """Return whether the sides are many, and those of the partitions of the scheme in order."""
+    trained = composition.dichotomies
+    n_entries = sum(len(each.negative) + len(each.positive) for each in trained)
+    has_many = n_entries > _MOST_ENTRIES and len(composition.arrangements) == 1
+    return has_many and composition.arrangements[0].uses_all_in_order(len(trained))
+
+
+def _write_sides(trained: Sequence[Dichotomy], numbers: NumberWriter) -> dict[str, Any]:
+    sides = [np.asarray(side, dtype=np.int64) for each in trained for side in each[1:3]]
+    return {
+        "sides": numbers.integers(np.concatenate([np.empty(0, np.int64), *sides])),
+        "n_negative": numbers.integers([len(each.negative) for each in trained]),
+        "n_positive": numbers.integers([len(each.positive) for each in trained]),
     }
 
 
@@ -109,7 +132,11 @@ def read_composition(
     binaries, classes, scheme : read from other fields of the file
     parameters : parameters of the classifier
     """
-    dichotomies = _read_dichotomies(fields, numbers, binaries, len(classes), parameters)
+    if "sides" in fields:
+        sides = _read_sides(fields, numbers, len(binaries), len(classes))
+    else:
+        sides = _find_sides(scheme, classes, len(binaries))
+    dichotomies = _read_dichotomies(fields, numbers, binaries, sides, len(classes), parameters)
     members, places = members_of(scheme), list(fields.all_fields("places"))
     if len(places) != len(members):
         raise ModelFileError(f"there are {len(places)} places for {len(members)} schemes")
@@ -159,10 +186,41 @@ def _read_arrangement(
     )
 
 
+def _read_sides(
+    fields: Fields, numbers: NumberReader, n_binaries: int, n_classes: int
+) -> list[Sequence[int]]:
+    """Return the −1 and the +1 side of each binary, one after the other."""
+    classes = numbers.integers(fields.fields("sides"), below=n_classes)
+    counts = [
+        numbers.integers(fields.fields(name), below=n_classes + 1)
+        for name in ("n_negative", "n_positive")
+    ]
+    ends = np.cumsum(np.column_stack(counts)) if len(counts[0]) == len(counts[1]) else np.empty(0)
+    if len(ends) != 2 * n_binaries or (ends[-1] if len(ends) else 0) != len(classes):
+        raise fields.fault("sides", "two sides for each binary")
+    return [compact_classes(part) for part in np.split(classes, ends)[:-1]]
+
+
+def _find_sides(
+    scheme: Scheme | SchemeEnsemble, classes: NDArray[Any], n_binaries: int
+) -> list[Sequence[int]]:
+    """Return the sides of a scheme's partitions, one after the other."""
+    if not isinstance(scheme, Scheme) or not scheme.is_binary or scheme.n_rows != n_binaries:
+        raise ModelFileError("the sides of the binaries are missing")
+    positions = arrange_in_order(scheme, classes).positions
+    translate = ClassTranslation(positions, len(scheme.classes))
+    return [
+        translate(compact_classes(side))
+        for partition in scheme.partitions
+        for side in partition.side_arrays
+    ]
+
+
 def _read_dichotomies(
     fields: Fields,
     numbers: NumberReader,
     binaries: Sequence[TrainedBinary],
+    sides: Sequence[Sequence[int]],
     n_classes: int,
     parameters: Mapping[str, Any],
 ) -> list[Dichotomy]:
@@ -171,15 +229,6 @@ def _read_dichotomies(
         raise fields.fault("names", f"a name for each of {len(binaries)} binaries")
     specifications = set(fields.integers("specifications", least=0))
     models = fields.fields("models")
-    classes = numbers.integers(fields.fields("sides"), below=n_classes)
-    counts = [
-        numbers.integers(fields.fields(name), below=n_classes + 1)
-        for name in ("n_negative", "n_positive")
-    ]
-    ends = np.cumsum(np.column_stack(counts)) if len(counts[0]) == len(counts[1]) else np.empty(0)
-    if len(ends) != 2 * len(names) or (ends[-1] if len(ends) else 0) != len(classes):
-        raise fields.fault("sides", "two sides for each binary")
-    sides = [tuple(part.tolist()) for part in np.split(classes, ends)[:-1]]
     wholes = _read_wholes(fields, numbers, n_classes)
     dichotomies = []
     for k, (name, binary) in enumerate(zip(names, binaries, strict=True)):

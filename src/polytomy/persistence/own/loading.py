@@ -10,6 +10,7 @@ import os
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from math import inf
 from typing import Any
 
 from sklearn.pipeline import Pipeline
@@ -42,6 +43,7 @@ from polytomy.persistence.own.saving import (
     FORMAT_VERSION,
     INTEGERS,
     OUT_OF_FOLD,
+    SAVED_DESIGN,
     SKOPS_OBJECTS,
     scheme_member,
 )
@@ -237,19 +239,23 @@ def _read_text(archive: Archive, name: str, n_partitions: int) -> Scheme:
     try:
         tree = parse_text(source)
         # A design of a few words can stand for millions of partitions.
-        if _has_design(tree):
-            raise archive.fault("the scheme contains a design, which saved schemes never do")
+        if _count_designed(tree) > n_partitions:
+            raise archive.fault(
+                "the scheme contains a design that is not one-vs-rest, or has more partitions than "
+                f"the {n_partitions} of the model"
+            )
         return resolve_tree(tree, source)[0]
     except ControlError as error:
         raise archive.fault(f"the scheme cannot be read: {error}") from error
 
 
-def _has_design(tree: Branch) -> bool:
-    waiting = [tree]
+def _count_designed(tree: Branch) -> float:
+    """Return the number of partitions that designs stand for; infinity unless one-vs-rest."""
+    waiting, count = [tree], 0.0
     while waiting:
         branch = waiting.pop()
         if isinstance(branch, Designed):
-            return True
+            count += len(branch.branches) if branch.design == SAVED_DESIGN else inf
         if not isinstance(branch, Leaf):
             waiting.extend(branch.branches)
-    return False
+    return count

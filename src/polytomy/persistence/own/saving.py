@@ -27,14 +27,18 @@ from polytomy.persistence.own.sided_models import list_sided_models, write_sided
 from polytomy.persistence.own.skops_objects import dump_skops_objects
 from polytomy.persistence.own.values import NotPlainError, labels_to_json, value_to_json
 from polytomy.persistence.own.vector_pools import SupportPools
+from polytomy.scheme import Scheme
 from polytomy.scheme.ensemble import SchemeEnsemble
+from polytomy.scheme.expand import find_short_form
 
 __all__ = [
     "FLOATS",
     "FORMAT",
     "FORMAT_VERSION",
     "INTEGERS",
+    "MOST_CLASSES_WRITTEN_OUT",
     "OUT_OF_FOLD",
+    "SAVED_DESIGN",
     "SKOPS_OBJECTS",
     "save",
     "scheme_member",
@@ -48,6 +52,8 @@ FORMAT_VERSION = 3
 _CALIBRATED_VERSION, _OLDEST_VERSION = 2, 1
 FLOATS, INTEGERS, SKOPS_OBJECTS = "floats.npy", "integers.npy", "others.skops"
 OUT_OF_FOLD = "out_of_fold.npy"
+#: The only design that a saved scheme may have, and from how many classes it does.
+SAVED_DESIGN, MOST_CLASSES_WRITTEN_OUT = "one-vs-rest", 1000
 
 
 def save(
@@ -140,7 +146,7 @@ def save(
     if isinstance(core.scheme_, SchemeEnsemble):
         description["n_schemes"] = len(core.scheme_)
     schemes = members_of(core.scheme_)
-    members = {scheme_member(k): str(scheme).encode() for k, scheme in enumerate(schemes)}
+    members = {scheme_member(k): _scheme_text(each).encode() for k, each in enumerate(schemes)}
     members |= {
         FLOATS: array_bytes(numbers.all_floats()),
         INTEGERS: array_bytes(numbers.all_integers()),
@@ -155,6 +161,13 @@ def save(
 def scheme_member(number: int) -> str:
     """Return the name of the member that holds the scheme, or one scheme of an ensemble."""
     return "scheme.control" if number == 0 else f"scheme-{number}.control"
+
+
+def _scheme_text(scheme: Scheme) -> str:
+    """Return the control text; one-vs-rest of many classes, which would be long, as a design."""
+    has_many = scheme.is_flat and len(scheme.classes) > MOST_CLASSES_WRITTEN_OUT
+    is_design = has_many and find_short_form(scheme.code) == SAVED_DESIGN
+    return scheme.compact() if is_design else str(scheme)
 
 
 def _checked_core(classifier: Any) -> PolytomyClassifier:

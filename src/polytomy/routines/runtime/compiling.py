@@ -37,6 +37,7 @@ __all__ = [
     "inlined_helper",
     "machine_code_folder",
     "read_only",
+    "summing_helper",
     "with_read_only_arguments",
 ]
 
@@ -89,6 +90,15 @@ def inlined_helper(function: _Function) -> _Function:
     A call in a loop would count references to the arrays that it passes.
     """
     return cast(_Function, njit(**_HELPER_OPTIONS | _FUSED, forceinline=True)(function))
+
+
+def summing_helper(function: _Function) -> _Function:
+    """Compile an innermost sum, like `inlined_helper`, whose terms may be added in any order.
+
+    The processor can then add several at a time.
+    """
+    options = {**_HELPER_OPTIONS, "fastmath": {"contract", "reassoc", "nsz"}}
+    return cast(_Function, njit(**options, forceinline=True)(function))
 
 
 def with_read_only_arguments(function: _Function) -> _Function:

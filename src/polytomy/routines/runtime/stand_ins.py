@@ -175,6 +175,14 @@ def _seconds_of_step(n_samples: Any) -> Any:
     return 4e-5 + 4e-8 * n_samples
 
 
+def _fit_linear_models(
+    samples: Any, rows: Any, starts: Any, signs: Any, costs: Any, fold_of: Any, is_trained: Any,
+    *others: Any,
+) -> float:  # fmt: skip
+    n_models = len(is_trained) + float(is_trained.sum())
+    return 2e-3 * n_models + 2e-7 * costs.size * samples.n_features
+
+
 def _fit_sigmoids(values: Any, is_positive: Any, weight: Any, starts: Any) -> float:
     return 1e-3 * len(starts) + 2e-6 * len(values)
 
@@ -229,6 +237,7 @@ _STAND_INS = {
     "kernel_rows.kernel_values": StandIn(1.5, _size(5e-5, per_entry=4e-8)),
     "kernel_rows.store_products": StandIn(2.0, _size(5e-5, per_entry=4e-8)),
     "smo.train_machines": StandIn(10.0, _train_machines, _train_machines_within),
+    "linear.fit_linear_models": StandIn(8.0, _fit_linear_models),
     "calibration.fit_log_odds": StandIn(1.5, _size(1e-3, per_entry=3e-7)),
     "calibration.fit_sigmoids": StandIn(2.0, _fit_sigmoids),
     "calibration.fit_scale_and_bias": StandIn(3.0, _fit_scale_and_bias),

@@ -1,0 +1,81 @@
+"""The problems of many dichotomies, each made when it is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polytomy.binary.problems import BinaryProblem, binary_problem
+
+__all__ = ["ProblemList"]
+
+
+class ProblemList:
+    """The binary problems of dichotomies, made one by one: together they may not fit in memory.
+
+    All problems with all rows share one array of row numbers.
+
+    Parameters
+    ----------
+    rows_of_class : sequence of arrays, as `polytomy.inputs.class_indices.group_rows` returns them
+    names : names of the partitions
+    negative, positive : for each partition the class indices of its two sides
+
+    Attributes
+    ----------
+    sizes : array of shape (n_problems,), number of samples of each problem
+
+    Examples
+    --------
+    >>> from polytomy.inputs.class_indices import group_rows
+    >>> rows_of_class = group_rows(np.array([2, 0, 1, 0]), 3)
+    >>> problems = ProblemList(rows_of_class, ["a", "b"], [[0], [0, 1]], [[1], [2]])
+    >>> problems.sizes
+    array([3, 4])
+    >>> problems[1].is_positive
+    array([ True, False, False, False])
+    """
+
+    def __init__(
+        self,
+        rows_of_class: Sequence[NDArray[np.intp]],
+        names: Sequence[str],
+        negative: Sequence[Sequence[int]],
+        positive: Sequence[Sequence[int]],
+    ) -> None:
+        self._rows_of_class = rows_of_class
+        self._names, self._negative, self._positive = names, negative, positive
+        counts = np.array([len(rows) for rows in rows_of_class], dtype=np.intp)
+        self.n_rows = int(counts.sum())
+        self.sizes = np.array(
+            [
+                counts[np.asarray(below, dtype=np.intp)].sum()
+                + counts[np.asarray(above, dtype=np.intp)].sum()
+                for below, above in zip(negative, positive, strict=True)
+            ],
+            dtype=np.intp,
+        )
+        self._all_rows = np.arange(self.n_rows)
+        self._all_rows.flags.writeable = False
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+    def name(self, number: int) -> str:
+        """Return the name of a problem."""
+        return self._names[number]
+
+    def __getitem__(self, number: int) -> BinaryProblem:
+        name, positive = self._names[number], self._positive[number]
+        if self.sizes[number] < self.n_rows:
+            return binary_problem(self._rows_of_class, self._negative[number], positive, name=name)
+        # Either side says which rows are on it; the smaller one is quicker.
+        negative = self._negative[number]
+        is_positive = np.zeros(self.n_rows, dtype=np.bool_)
+        for k in min((negative, positive), key=len):
+            is_positive[self._rows_of_class[k]] = True
+        if len(negative) < len(positive):
+            np.logical_not(is_positive, out=is_positive)
+        return BinaryProblem(name, self._all_rows, is_positive)

@@ -1,0 +1,212 @@
+"""Training the linear models of many problems together."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+from joblib import effective_n_jobs
+from sklearn.exceptions import ConvergenceWarning
+
+from polytomy.binary.answers import HeldOutScores, TrainedBinary
+from polytomy.binary.options import TrainingListener, TrainingOptions
+from polytomy.binary.problem_list import ProblemList
+from polytomy.calibration.folds import check_folds
+from polytomy.calibration.option import make_calibrator
+from polytomy.inputs.sparse import is_sparse
+from polytomy.linear.batch_training import BatchTrainer, TrainedModel
+from polytomy.linear.fitted_models import FittedModels
+from polytomy.linear.objectives import LinearObjective, find_objective
+from polytomy.routines.runtime.blas import one_blas_thread
+from polytomy.routines.runtime.threads import run_tasks
+
+__all__ = ["LinearTraining", "train_linear_models"]
+
+# Fewer problems with the same rows are trained one by one.
+_FEWEST_STACKED = 4
+
+# Values of a stack: problems times samples. Eight arrays or so have this size.
+_STACKED_VALUES = 2**20
+_LARGEST_STACK = 256
+
+# Samples of a batch, of problems with different rows.
+_BATCH_SAMPLES = 2**16
+_BATCH_PROBLEMS = 256
+
+# Entries of samples, over all problems, that keep a thread busy for some hundredths of a second.
+_ENTRIES_PER_THREAD = 10**6
+
+
+class LinearTraining(NamedTuple):
+    """What was trained together.
+
+    Attributes
+    ----------
+    binaries : list of TrainedBinary; None for those that must be trained another way
+    held_out : list of HeldOutScores, or None, for each of the binaries
+    notes : sentences that say how many were trained how
+    """
+
+    binaries: list[TrainedBinary | None]
+    held_out: list[HeldOutScores | None]
+    notes: list[str]
+
+
+def train_linear_models(
+    estimators: Sequence[Any],
+    X: Any,
+    problems: ProblemList,
+    options: TrainingOptions | None = None,
+    *,
+    seeds: Sequence[int | None] | None = None,
+    listener: TrainingListener | None = None,
+) -> LinearTraining:
+    """Train all binaries that are plain LogisticRegression or LinearSVC with one solver.
+
+    Each result is what :func:`polytomy.binary.train_binary` returns, but faster. Problems with the
+    same rows, as those of one-vs-rest, are solved together in matrix products; others without
+    copies of their rows. The models of a calibration's folds start from the solution of all
+    samples. The solver minimises the same objectives as scikit-learn's, at least as exactly.
+
+    Parameters
+    ----------
+    estimators : sequence of n_problems estimators
+        Those that :func:`polytomy.linear.objectives.find_objective` does not know are left to be
+        trained another way.
+    X : array, sparse matrix or frame of shape (n_rows, n_features)
+    problems : ProblemList
+    options : TrainingOptions, optional
+    seeds : sequence of n_problems ints, optional
+    listener : TrainingListener, optional
+
+    Examples
+    --------
+    >>> from sklearn.svm import LinearSVC
+    >>> X = np.array([[0.0], [1.0], [2.0], [3.0]])
+    >>> rows_of_class = [np.array([k]) for k in range(4)]
+    >>> problems = ProblemList(rows_of_class, ["a", "b"], [[0], [0, 1]], [[1, 2, 3], [2, 3]])
+    >>> options = TrainingOptions(calibration=None)
+    >>> training = train_linear_models([LinearSVC()] * 2, X, problems, options)
+    >>> np.sign(training.binaries[1].decisions(X))
+    array([-1., -1.,  1.,  1.])
+    """
+    options = TrainingOptions() if options is None else options
+    listener = TrainingListener() if listener is None else listener
+    make_calibrator(options.calibration)
+    check_folds(options.cv)
+    seeds = [None] * len(problems) if seeds is None else seeds
+    objectives = _find_objectives(estimators)
+    training = LinearTraining([None] * len(problems), [None] * len(problems), [])
+    makers = _prepare_models(estimators, objectives, X)
+    groups: dict[LinearObjective, list[int]] = {}
+    for k, estimator in enumerate(estimators):
+        if id(estimator) in makers:
+            groups.setdefault(objectives[id(estimator)], []).append(k)
+    if not groups:
+        return training
+    numbers = next(iter(makers.values())).numbers
+    n_threads = _count_threads(options.n_jobs, numbers, problems)
+    stopped: list[str] = []
+    # The threads are over problems; those of BLAS would wait for each other on a busy machine.
+    with one_blas_thread():
+        for objective, members in groups.items():
+            trainer = BatchTrainer(objective, X, numbers, options, len(members))
+            # Folds of their own differ from problem to problem. With the squared hinge loss, the
+            # routine for single problems looks at few samples, and is faster.
+            shares_folds = options.folds is not None or not trainer.makes_folds
+            can_stack = objective.is_logistic and shares_folds
+            tasks = list(_divide(members, problems, can_stack, shares_folds))
+            attempts: list[Callable[[], list[TrainedModel]]] = [
+                partial(
+                    trainer.train,
+                    batch,
+                    problems,
+                    [makers[id(estimators[k])] for k in batch],
+                    [seeds[k] for k in batch],
+                    is_stacked=is_stacked,
+                )
+                for batch, is_stacked in tasks
+            ]
+            with closing(run_tasks(attempts, n_threads)) as results:
+                for (batch, _), trained in zip(tasks, results, strict=True):
+                    for k, model in zip(batch, trained, strict=True):
+                        training.binaries[k], training.held_out[k] = model.binary, model.held_out
+                        if not model.is_converged:
+                            stopped.append(model.binary.name)
+                        listener.trained(model.binary.name)
+            count = "1 binary is" if len(members) == 1 else f"{len(members)} binaries are"
+            training.notes.append(f"{count} trained together, by one linear solver.")
+    _warn_of_early_stops(stopped)
+    return training
+
+
+def _find_objectives(estimators: Sequence[Any]) -> dict[int, LinearObjective]:
+    """Return the objective of each suitable estimator, by its id."""
+    found: dict[int, LinearObjective] = {}
+    for estimator in {id(each): each for each in estimators}.values():
+        objective = find_objective(estimator)
+        if objective is not None:
+            found[id(estimator)] = objective
+    return found
+
+
+def _prepare_models(
+    estimators: Sequence[Any], objectives: Mapping[int, LinearObjective], X: Any
+) -> dict[int, FittedModels]:
+    """Return what makes the fitted models of each suitable estimator, by its id."""
+    makers: dict[int, FittedModels] = {}
+    for estimator in {id(each): each for each in estimators}.values():
+        if id(estimator) not in objectives:
+            continue
+        try:
+            makers[id(estimator)] = FittedModels(estimator, X)
+        except (TypeError, ValueError):
+            return {}  # the estimator's own fit raises the error, where the user expects it
+    return makers
+
+
+def _divide(
+    members: Sequence[int], problems: ProblemList, can_stack: bool, shares_folds: bool
+) -> Iterator[tuple[list[int], bool]]:
+    """Yield batches of problems, large ones first, and whether they are solved as a stack."""
+    n_rows = problems.n_rows
+    whole = [k for k in members if problems.sizes[k] == n_rows]
+    if can_stack and len(whole) >= _FEWEST_STACKED:
+        size = int(np.clip(_STACKED_VALUES // max(1, n_rows), 8, _LARGEST_STACK))
+        for first in range(0, len(whole), size):
+            yield whole[first : first + size], True
+        stacked = set(whole)
+        members = [k for k in members if k not in stacked]
+    batch: list[int] = []
+    n_samples = 0
+    most = _BATCH_PROBLEMS if shares_folds else 1
+    for k in sorted(members, key=lambda k: (-int(problems.sizes[k]), k)):
+        if batch and (n_samples + problems.sizes[k] > _BATCH_SAMPLES or len(batch) >= most):
+            yield batch, False
+            batch, n_samples = [], 0
+        batch.append(k)
+        n_samples += int(problems.sizes[k])
+    if batch:
+        yield batch, False
+
+
+def _count_threads(n_jobs: int | None, numbers: Any, problems: ProblemList) -> int:
+    of_row = numbers.nnz / max(1, numbers.shape[0]) if is_sparse(numbers) else numbers.shape[1]
+    n_useful = 1 + int(problems.sizes.sum() * of_row) // _ENTRIES_PER_THREAD
+    return min(int(effective_n_jobs(n_jobs)), n_useful, len(problems))
+
+
+def _warn_of_early_stops(names: Sequence[str]) -> None:
+    if not names:
+        return
+    more = f" and {len(names) - 1} more" if len(names) > 1 else ""
+    warnings.warn(
+        f'The linear model of partition "{names[0]}"{more} stopped early, after max_iter steps. '
+        "Scale the features, or increase max_iter.",
+        ConvergenceWarning,
+        stacklevel=4,
+    )

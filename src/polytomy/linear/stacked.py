@@ -1,0 +1,278 @@
+"""Linear models of problems with the same rows, in products of matrices.
+
+One-vs-rest and dense codes train all their binaries on all rows. Then the Newton steps of many
+problems can be taken together: a product with the Hessian is two matrix products for all of them,
+which take a fraction of the time of as many products with vectors. A problem that is solved leaves
+the stack. The steps are those of :mod:`polytomy.routines.linear.reference`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polytomy.inputs.samples import blocks_of
+from polytomy.inputs.sparse import is_sparse
+from polytomy.routines.linear.reference import (
+    FEWEST_FOLD_STEPS,
+    FOLD_REDUCTION,
+    FOLD_SAMPLES,
+    LARGEST_FORCING,
+    LEAST_DECREASE,
+    MOST_HALVINGS,
+    ROUNDING,
+    SMALLEST_CURVATURE,
+    LinearFits,
+    LinearForm,
+    first_bias,
+)
+
+__all__ = ["SharedRows", "fit_stacked_models"]
+
+Floats = NDArray[np.float64]
+
+# Bytes of squared samples that are made at a time.
+_SQUARES = 2**24
+
+# Problems that are done leave the stack when they are this part of it: leaving takes copies.
+_WORTH_LEAVING = 0.2
+
+
+class SharedRows:
+    """The rows that all problems of a stack have.
+
+    Parameters
+    ----------
+    x : array or CSR matrix of shape (n_samples, n_features)
+    """
+
+    def __init__(self, x: Any) -> None:
+        self._x = x
+        self._transposed = x.T
+        self._squares = x.power(2).T if is_sparse(x) else None
+
+    def times(self, coefficients: Floats, bias: float) -> Floats:
+        """Return the values of models, of shape (n_models, n_samples)."""
+        weights, last = coefficients[:, :-1], coefficients[:, -1:]
+        if is_sparse(self._x):
+            values = np.ascontiguousarray((self._x @ np.ascontiguousarray(weights.T)).T)
+        else:
+            values = weights @ self._transposed
+        if bias:
+            values += bias * last
+        return values
+
+    def sums(self, factors: Floats, bias: float) -> Floats:
+        """Return sums of rows times factors, of shape (n_models, n_features + 1)."""
+        found = np.empty((len(factors), self._x.shape[1] + 1))
+        if is_sparse(self._x):
+            found[:, :-1] = (self._transposed @ np.ascontiguousarray(factors.T)).T
+        else:
+            found[:, :-1] = factors @ self._x
+        found[:, -1] = bias * factors.sum(axis=1) if bias else 0.0
+        return found
+
+    def sums_of_squares(self, factors: Floats, bias: float) -> Floats:
+        """Return sums of squared rows times factors, of shape (n_models, n_features + 1)."""
+        found = np.zeros((len(factors), self._x.shape[1] + 1))
+        if self._squares is not None:
+            found[:, :-1] = (self._squares @ np.ascontiguousarray(factors.T)).T
+        else:
+            for block in blocks_of(len(self._x), 8 * self._x.shape[1], _SQUARES):
+                found[:, :-1] += factors[:, block] @ self._x[block] ** 2
+        found[:, -1] = bias**2 * factors.sum(axis=1)
+        return found
+
+
+def fit_stacked_models(
+    shared: SharedRows,
+    signs: Floats,
+    costs: Floats,
+    fold_of: NDArray[np.intp],
+    is_trained: NDArray[np.bool_],
+    form: LinearForm,
+    largest: Floats,
+    relative: Floats,
+) -> LinearFits:
+    """Return the linear models of problems with the same rows, and those of their folds.
+
+    It is :func:`polytomy.routines.linear.reference.fit_linear_models` for such problems.
+
+    Parameters
+    ----------
+    shared : SharedRows, of n_samples rows
+    signs : array of shape (n_problems, n_samples), −1 or +1
+    costs : array of shape (1 + n_folds, n_problems, n_samples)
+    fold_of : array of shape (n_problems, n_samples)
+    is_trained, form, largest, relative : as for `fit_linear_models`
+    """
+    n_problems, n_folds = is_trained.shape
+    whole = np.zeros((n_problems, shared.sums(signs[:1], 0.0).shape[1]))
+    whole[:, -1] = [first_bias(y, cost, form) for y, cost in zip(signs, costs[0], strict=True)]
+    values, n_steps, is_converged, small = _minimise(
+        shared, signs, costs[0], form, largest, relative, np.zeros(n_problems), whole
+    )
+    coefficients = np.repeat(whole[:, np.newaxis], 1 + n_folds, axis=1)
+    found = values.copy()
+    fold_steps = max(FEWEST_FOLD_STEPS, FOLD_SAMPLES // signs.shape[1])
+    of_folds = form._replace(most_steps=min(form.most_steps, fold_steps))
+    for fold in range(n_folds):
+        (own,) = is_trained[:, fold].nonzero()
+        if not len(own):
+            continue
+        start = whole[own]
+        reductions = np.full(len(own), FOLD_REDUCTION)
+        by_fold, *_ = _minimise(
+            shared, signs[own], costs[1 + fold, own], of_folds, largest[own], reductions,
+            small[own], start,
+        )  # fmt: skip
+        coefficients[own, 1 + fold] = start
+        found[own] = np.where(fold_of[own] == fold, by_fold, found[own])
+    return LinearFits(coefficients, found.ravel(), n_steps, is_converged)
+
+
+def _minimise(
+    shared: SharedRows,
+    signs: Floats,
+    costs: Floats,
+    form: LinearForm,
+    largest: Floats,
+    relative: Floats,
+    small: Floats,
+    coefficients: Floats,
+) -> tuple[Floats, NDArray[np.int64], NDArray[np.bool_], Floats]:
+    """Minimise f from the given coefficients, in place.
+
+    Return z, the numbers of steps, which converged, and the norms of the gradient that are small
+    enough.
+    """
+    n_problems = len(signs)
+    penalty = np.ones(coefficients.shape[1])
+    penalty[-1] = form.bias_penalty
+    found = np.empty(signs.shape)
+    n_steps = np.full(n_problems, form.most_steps, dtype=np.int64)
+    is_converged = np.zeros(n_problems, dtype=np.bool_)
+    left = np.arange(n_problems)
+    y, cost, w = signs, costs, coefficients.copy()
+    z = shared.times(w, form.bias)
+    loss, slopes, curvatures = _differentiate(z, y, cost, form.is_logistic)
+    first_norms = np.zeros(n_problems)
+    is_spent = np.zeros(n_problems, dtype=np.bool_)
+    for step_number in range(form.most_steps + 1):
+        gradient = penalty * w + shared.sums(slopes, form.bias)
+        norms = np.linalg.norm(gradient, axis=1)
+        if step_number == 0:
+            first_norms = norms
+            small = np.maximum(small, relative * first_norms)
+        is_done = (np.abs(gradient).max(axis=1) <= largest[left]) | (norms <= small[left])
+        is_done |= is_spent
+        is_last = step_number == form.most_steps
+        if is_done.any() or is_last:
+            gone = is_done | is_last
+            found[left[gone]], coefficients[left[gone]] = z[gone], w[gone]
+            n_steps[left[is_done]], is_converged[left[is_done]] = step_number, True
+            kept = ~gone
+            left = left[kept]
+            if not len(left):
+                break
+            y, cost, w, z, loss = y[kept], cost[kept], w[kept], z[kept], loss[kept]
+            curvatures, gradient, norms = curvatures[kept], gradient[kept], norms[kept]
+        forcing = np.minimum(LARGEST_FORCING, np.sqrt(norms / first_norms[left]))
+        direction = _find_directions(shared, curvatures, penalty, gradient, forcing, form.bias)
+        slope = np.einsum("ij,ij->i", gradient, direction)
+        value = loss + 0.5 * (w**2 @ penalty)
+        change = shared.times(direction, form.bias)
+        step = np.ones(len(left))
+        nearer, new_z = w + direction, z + change
+        new_loss, slopes, curvatures = _differentiate(new_z, y, cost, form.is_logistic)
+        for _ in range(MOST_HALVINGS - 1):
+            new_value = new_loss + 0.5 * (nearer**2 @ penalty)
+            bound = value + LEAST_DECREASE * step * slope + ROUNDING * np.abs(value)
+            (far,) = (~(new_value <= bound)).nonzero()
+            if not len(far):
+                break
+            step[far] /= 2.0
+            nearer[far] = w[far] + step[far, np.newaxis] * direction[far]
+            new_z[far] = z[far] + step[far, np.newaxis] * change[far]
+            new_loss[far], slopes[far], curvatures[far] = _differentiate(
+                new_z[far], y[far], cost[far], form.is_logistic
+            )
+        w, z, loss = nearer, new_z, new_loss
+        is_spent = -slope <= ROUNDING * np.abs(value)  # nothing more can be gained
+    return found, n_steps, is_converged, small
+
+
+def _differentiate(
+    z: Floats, y: Floats, cost: Floats, is_logistic: bool
+) -> tuple[Floats, Floats, Floats]:
+    """Return each problem's Σ c ℓ(y z), and its first and second derivatives by each z."""
+    if not is_logistic:
+        short = y * z
+        np.subtract(1.0, short, out=short)
+        np.maximum(short, 0.0, out=short)
+        slopes = cost * short
+        loss = np.einsum("ij,ij->i", slopes, short)
+        slopes *= y
+        slopes *= -2.0
+        curvatures = 2.0 * cost
+        curvatures *= short > 0.0
+        return loss, slopes, curvatures
+    margins = y * z
+    small = np.exp(-np.abs(margins))
+    total = 1.0 + small
+    loss = np.einsum("ij,ij->i", cost, np.log(total) + np.maximum(-margins, 0.0))
+    wrong = np.where(margins > 0.0, small, 1.0)
+    wrong /= total
+    curvatures = cost * wrong
+    slopes = -y * curvatures
+    np.subtract(1.0, wrong, out=wrong)
+    curvatures *= wrong
+    return loss, slopes, curvatures
+
+
+def _find_directions(
+    shared: SharedRows,
+    curvatures: Floats,
+    penalty: Floats,
+    gradient: Floats,
+    forcing: Floats,
+    bias: float,
+) -> Floats:
+    """Solve H·direction = −gradient of each problem by preconditioned conjugate gradients."""
+    diagonal = np.maximum(penalty + shared.sums_of_squares(curvatures, bias), SMALLEST_CURVATURE)
+    directions = np.zeros_like(gradient)
+    left = np.arange(len(gradient))
+    direction, residual = directions.copy(), -gradient
+    scaled = residual / diagonal
+    search = scaled.copy()
+    size = np.einsum("ij,ij->i", residual, scaled)
+    enough = forcing**2 * size
+    is_done = size <= 0.0
+    for _ in range(gradient.shape[1]):
+        if is_done.mean() >= _WORTH_LEAVING or is_done.all():
+            directions[left[is_done]] = direction[is_done]
+            kept = ~is_done
+            left = left[kept]
+            if not len(left):
+                return directions
+            direction, residual, search = direction[kept], residual[kept], search[kept]
+            size, enough, diagonal = size[kept], enough[kept], diagonal[kept]
+            curvatures, is_done = curvatures[kept], is_done[kept]
+        products = shared.times(search, bias)
+        products *= curvatures
+        product = penalty * search + shared.sums(products, bias)
+        curvature = np.einsum("ij,ij->i", search, product)
+        is_done |= curvature <= 0.0
+        length = np.divide(size, curvature, out=np.zeros_like(size), where=~is_done)
+        direction += length[:, np.newaxis] * search
+        residual -= length[:, np.newaxis] * product
+        scaled = residual / diagonal
+        new_size = np.einsum("ij,ij->i", residual, scaled)
+        is_done |= new_size <= enough
+        ratio = np.divide(new_size, size, out=np.zeros_like(size), where=size > 0.0)
+        search = scaled + ratio[:, np.newaxis] * search
+        size = new_size
+    directions[left] = direction
+    return directions

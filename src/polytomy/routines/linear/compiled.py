@@ -1,0 +1,496 @@
+"""Compiled twin of :mod:`polytomy.routines.linear.reference`: the same steps as loops.
+
+Rows are read where they are: a problem is a list of row numbers, and nothing is copied. With the
+squared hinge loss, samples beyond their margins have no loss. Those that cannot come back within a
+step are not even looked at.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polytomy.routines.linear.reference import (
+    FEWEST_FOLD_STEPS,
+    FOLD_REDUCTION,
+    FOLD_SAMPLES,
+    LARGEST_FORCING,
+    LEAST_DECREASE,
+    LEAST_FORCING,
+    MOST_HALVINGS,
+    NEAR_ROOT,
+    ROUNDING,
+    SMALLEST_CURVATURE,
+    LinearFits,
+    LinearForm,
+    LinearSamples,
+)
+from polytomy.routines.runtime.compiling import (
+    fused_entry,
+    fused_helper,
+    inlined_helper,
+    read_only,
+    summing_helper,
+)
+from polytomy.routines.runtime.threads import run_aside
+
+__all__ = ["fit_linear_models"]
+
+Floats = NDArray[np.float64]
+Flag = NDArray[np.int64]
+
+_USUAL_PASSES = 100.0
+_NANOSECONDS_PER_ENTRY = 1.0
+
+
+def fit_linear_models(
+    samples: LinearSamples,
+    rows: NDArray[np.intp],
+    starts: NDArray[np.intp],
+    signs: Floats,
+    costs: Floats,
+    fold_of: NDArray[np.intp],
+    is_trained: NDArray[np.bool_],
+    form: LinearForm,
+    largest: Floats,
+    relative: Floats,
+) -> LinearFits:
+    """Return the linear models of many problems, and those of their folds."""
+    n_problems, n_folds = is_trained.shape
+    fits = LinearFits(
+        np.zeros((n_problems, 1 + n_folds, samples.n_features + 1)),
+        np.zeros(len(rows)),
+        np.zeros(n_problems, dtype=np.int64),
+        np.zeros(n_problems, dtype=np.bool_),
+    )
+    stored = samples.dense.size + len(samples.data)
+    n_rows = max(1, len(samples.dense), len(samples.indptr) - 1)
+    cost = _NANOSECONDS_PER_ENTRY * _USUAL_PASSES * len(rows) * (1.0 + stored / n_rows)
+    arrays = map(read_only, (*samples[:5], rows, starts, signs, costs, fold_of))
+    last = map(read_only, (is_trained, *form, largest, relative))
+    run_aside(_fit_models, *arrays, *last, *fits, cost=cost)
+    return fits
+
+
+@fused_entry
+def _fit_models(
+    dense: Floats,
+    data: Floats,
+    indices: NDArray[np.int32],
+    indptr: NDArray[np.int64],
+    norms: Floats,
+    rows: NDArray[np.intp],
+    starts: NDArray[np.intp],
+    signs: Floats,
+    costs: Floats,
+    fold_of: NDArray[np.intp],
+    is_trained: NDArray[np.bool_],
+    is_logistic: bool,
+    bias: float,
+    bias_penalty: float,
+    most_steps: int,
+    largest: Floats,
+    relative: Floats,
+    coefficients: Floats,
+    values: Floats,
+    n_steps: NDArray[np.int64],
+    is_converged: NDArray[np.bool_],
+    stop: Flag,
+) -> None:
+    n_problems, n_folds = is_trained.shape
+    end = coefficients.shape[2] - 1
+    work = np.empty((6, end + 1))
+    most_samples = 0
+    for problem in range(n_problems):
+        most_samples = max(most_samples, starts[problem + 1] - starts[problem])
+    # z, the way w has gone when z was computed, and both at the solution of all samples.
+    z, way_of = np.empty(most_samples), np.empty(most_samples)
+    whole_z, whole_way_of = np.empty(most_samples), np.empty(most_samples)
+    # By near sample: slope, curvature, change of z, next z.
+    by_near = np.empty((4, most_samples))
+    near = np.empty(most_samples, dtype=np.intp)
+    for problem in range(n_problems):
+        first, last = starts[problem], starts[problem + 1]
+        n = last - first
+        fold_steps = min(most_steps, max(FEWEST_FOLD_STEPS, FOLD_SAMPLES // n))
+        own_rows, y, cost = rows[first:last], signs[first:last], costs[0, first:last]
+        whole = coefficients[problem, 0]
+        above, below = 0.0, 0.0
+        for t in range(n):
+            if y[t] > 0.0:
+                above += cost[t]
+            else:
+                below += cost[t]
+        if is_logistic and bias != 0.0 and bias_penalty == 0.0 and above > 0.0 and below > 0.0:
+            whole[end] = np.log(above / below) / bias
+        for t in range(n):
+            z[t], way_of[t] = bias * whole[end], 0.0
+        steps, converged, way, small = _minimise(
+            dense, data, indices, indptr, norms, own_rows, y, cost, is_logistic, bias, bias_penalty,
+            most_steps, largest[problem], relative[problem], 0.0, 0.0, whole, z, way_of, by_near,
+            near, work, stop,
+        )  # fmt: skip
+        n_steps[problem], is_converged[problem] = steps, converged
+        for t in range(n):
+            whole_z[t], whole_way_of[t] = z[t], way_of[t]
+            fold = fold_of[first + t]
+            if fold < 0 or not is_trained[problem, fold]:
+                product = _dot(dense, data, indices, indptr, own_rows[t], whole)
+                values[first + t] = product + bias * whole[end]
+        for fold in range(n_folds):
+            own = coefficients[problem, 1 + fold]
+            own[:] = whole
+            if not is_trained[problem, fold]:
+                continue
+            for t in range(n):
+                z[t], way_of[t] = whole_z[t], whole_way_of[t]
+            _minimise(
+                dense, data, indices, indptr, norms, own_rows, y, costs[1 + fold, first:last],
+                is_logistic, bias, bias_penalty, fold_steps, largest[problem], FOLD_REDUCTION,
+                small, way, own, z, way_of, by_near, near, work, stop,
+            )  # fmt: skip
+            for t in range(n):
+                if fold_of[first + t] == fold:
+                    product = _dot(dense, data, indices, indptr, own_rows[t], own)
+                    values[first + t] = product + bias * own[end]
+            if stop[0] != 0:
+                return
+
+
+@summing_helper
+def _dot(
+    dense: Floats,
+    data: Floats,
+    indices: NDArray[np.int32],
+    indptr: NDArray[np.int64],
+    row: int,
+    vector: Floats,
+) -> float:
+    """Return the inner product of a row with the first components of a vector."""
+    if len(indptr) > 0:
+        total = 0.0
+        for t in range(indptr[row], indptr[row + 1]):
+            total += data[t] * vector[indices[t]]
+        return total
+    total = 0.0
+    for j in range(dense.shape[1]):
+        total += dense[row, j] * vector[j]
+    return total
+
+
+@inlined_helper
+def _add(
+    dense: Floats,
+    data: Floats,
+    indices: NDArray[np.int32],
+    indptr: NDArray[np.int64],
+    row: int,
+    factor: float,
+    total: Floats,
+) -> None:
+    """Add a multiple of a row to the first components of a vector."""
+    if len(indptr) > 0:
+        for t in range(indptr[row], indptr[row + 1]):
+            total[indices[t]] += factor * data[t]
+        return
+    for j in range(dense.shape[1]):
+        total[j] += factor * dense[row, j]
+
+
+@fused_helper
+def _differentiate(
+    next_z: Floats,
+    y: Floats,
+    cost: Floats,
+    is_logistic: bool,
+    near: NDArray[np.intp],
+    n_near: int,
+    slopes: Floats,
+    curvatures: Floats,
+) -> float:
+    loss = 0.0
+    for i in range(n_near):
+        t = near[i]
+        margin = y[t] * next_z[i]
+        if is_logistic:
+            small = np.exp(-abs(margin))
+            wrong = (small if margin > 0.0 else 1.0) / (1.0 + small)
+            loss += cost[t] * (np.log1p(small) + max(-margin, 0.0))
+            slopes[i] = -cost[t] * y[t] * wrong
+            curvatures[i] = cost[t] * wrong * (1.0 - wrong)
+        elif margin < 1.0:
+            short = 1.0 - margin
+            loss += cost[t] * short * short
+            slopes[i], curvatures[i] = -2.0 * cost[t] * y[t] * short, 2.0 * cost[t]
+        else:
+            slopes[i], curvatures[i] = 0.0, 0.0
+    return loss
+
+
+@fused_helper
+def _find_near(
+    dense: Floats,
+    data: Floats,
+    indices: NDArray[np.int32],
+    indptr: NDArray[np.int64],
+    norms: Floats,
+    rows: NDArray[np.intp],
+    y: Floats,
+    cost: Floats,
+    is_logistic: bool,
+    bias: float,
+    w: Floats,
+    way: float,
+    further: float,
+    z: Floats,
+    way_of: Floats,
+    near: NDArray[np.intp],
+) -> int:
+    """List the samples that may have a loss while w goes further, and bring their z up to date.
+
+    A sample's z changes by at most its norm times the way that w goes. So one that has been far
+    beyond its margin has no loss, and its z need not be known.
+    """
+    n_near, end = 0, len(w) - 1
+    for t in range(len(rows)):
+        if cost[t] == 0.0:
+            continue
+        if not is_logistic:
+            norm = np.sqrt(norms[rows[t]] ** 2 + bias * bias)
+            # A little more, for rounding.
+            if y[t] * z[t] - norm * (way + further - way_of[t]) * 1.000001 > 1.000001:
+                continue
+        if way_of[t] != way:
+            product = _dot(dense, data, indices, indptr, rows[t], w)
+            z[t], way_of[t] = product + bias * w[end], way
+        near[n_near] = t
+        n_near += 1
+    return n_near
+
+
+@fused_helper
+def _minimise(
+    dense: Floats,
+    data: Floats,
+    indices: NDArray[np.int32],
+    indptr: NDArray[np.int64],
+    norms: Floats,
+    rows: NDArray[np.intp],
+    y: Floats,
+    cost: Floats,
+    is_logistic: bool,
+    bias: float,
+    bias_penalty: float,
+    most_steps: int,
+    largest: float,
+    relative: float,
+    small: float,
+    way: float,
+    w: Floats,
+    z: Floats,
+    way_of: Floats,
+    by_near: Floats,
+    near: NDArray[np.intp],
+    work: Floats,
+    stop: Flag,
+) -> tuple[int, bool, float, float]:
+    """Minimise f from w, in place.
+
+    Return the number of steps, whether it converged, the way that w has gone, and the norm of the
+    gradient that is small enough.
+    """
+    slopes, curvatures, change, next_z = by_near[0], by_near[1], by_near[2], by_near[3]
+    gradient, direction, diagonal = work[0], work[1], work[2]
+    end = len(w) - 1
+    n_near = _find_near(
+        dense, data, indices, indptr, norms, rows, y, cost, is_logistic, bias, w, way, 0.0, z,
+        way_of, near,
+    )  # fmt: skip
+    for i in range(n_near):
+        next_z[i] = z[near[i]]
+    loss = _differentiate(next_z, y, cost, is_logistic, near, n_near, slopes, curvatures)
+    first_norm = 0.0
+    for step_number in range(most_steps + 1):
+        if stop[0] != 0:
+            return step_number, False, way, small
+        square = 0.0
+        for j in range(end):
+            gradient[j], diagonal[j] = w[j], 1.0
+            square += w[j] * w[j]
+        gradient[end], diagonal[end] = bias_penalty * w[end], bias_penalty
+        square += bias_penalty * w[end] * w[end]
+        n_curved = 0
+        for i in range(n_near):
+            if slopes[i] == 0.0 and curvatures[i] == 0.0:
+                continue
+            n_curved += 1
+            row = rows[near[i]]
+            _add(dense, data, indices, indptr, row, slopes[i], gradient)
+            gradient[end] += slopes[i] * bias
+            _add_squares(dense, data, indices, indptr, row, curvatures[i], diagonal)
+            diagonal[end] += curvatures[i] * bias * bias
+        norm, highest = 0.0, 0.0
+        for j in range(end + 1):
+            norm += gradient[j] * gradient[j]
+            highest = max(highest, abs(gradient[j]))
+            diagonal[j] = max(diagonal[j], SMALLEST_CURVATURE)
+        norm = np.sqrt(norm)
+        if step_number == 0:
+            first_norm = norm
+            small = max(small, relative * norm)
+        if highest <= largest or norm <= small:
+            return step_number, True, way, small
+        if step_number == most_steps:
+            break
+        forcing = max(n_curved / len(rows), LEAST_FORCING)
+        forcing = min(LARGEST_FORCING, np.sqrt(norm / first_norm), forcing)
+        _find_direction(
+            dense, data, indices, indptr, rows, near, n_near, curvatures, bias, bias_penalty,
+            forcing, work, stop,
+        )  # fmt: skip
+        slope, across, direction_square, length = 0.0, 0.0, 0.0, 0.0
+        for j in range(end + 1):
+            penalty = 1.0 if j < end else bias_penalty
+            slope += gradient[j] * direction[j]
+            across += penalty * w[j] * direction[j]
+            direction_square += penalty * direction[j] * direction[j]
+            length += direction[j] * direction[j]
+        length = np.sqrt(length)
+        n_near = _find_near(
+            dense, data, indices, indptr, norms, rows, y, cost, is_logistic, bias, w, way, length,
+            z, way_of, near,
+        )  # fmt: skip
+        for i in range(n_near):
+            product = _dot(dense, data, indices, indptr, rows[near[i]], direction)
+            change[i] = product + bias * direction[end]
+        value = loss + 0.5 * square
+        step = 1.0
+        if not is_logistic:
+            step = _search_line(z, change, y, cost, near, n_near, across, direction_square, slope)
+        for halving in range(MOST_HALVINGS):
+            if halving > 0:
+                step /= 2.0
+            for i in range(n_near):
+                next_z[i] = z[near[i]] + step * change[i]
+            loss = _differentiate(next_z, y, cost, is_logistic, near, n_near, slopes, curvatures)
+            new_value = loss + 0.5 * (square + step * (2.0 * across + step * direction_square))
+            if new_value <= value + LEAST_DECREASE * step * slope + ROUNDING * abs(value):
+                break
+        for j in range(end + 1):
+            w[j] += step * direction[j]
+        way += step * length
+        for i in range(n_near):
+            z[near[i]], way_of[near[i]] = next_z[i], way
+        if -slope <= ROUNDING * abs(value):
+            return step_number + 1, True, way, small
+    return most_steps, False, way, small
+
+
+@fused_helper
+def _search_line(
+    z: Floats,
+    change: Floats,
+    y: Floats,
+    cost: Floats,
+    near: NDArray[np.intp],
+    n_near: int,
+    across: float,
+    direction_square: float,
+    slope: float,
+) -> float:
+    """Return the step up to one where f is least along a direction, for the squared hinge loss."""
+    low, high, step = 0.0, 1.0, 1.0
+    for _ in range(MOST_HALVINGS):
+        first, second = across + step * direction_square, direction_square
+        for i in range(n_near):
+            t = near[i]
+            short = 1.0 - y[t] * (z[t] + step * change[i])
+            if short > 0.0:
+                first -= 2.0 * cost[t] * y[t] * short * change[i]
+                second += 2.0 * cost[t] * change[i] * change[i]
+        if abs(first) <= NEAR_ROOT * abs(slope) or (step == 1.0 and first < 0.0):
+            break
+        if first > 0.0:
+            high = step
+        else:
+            low = step
+        step -= first / second
+        if not low < step < high:
+            step = (low + high) / 2.0
+    return step
+
+
+@inlined_helper
+def _add_squares(
+    dense: Floats,
+    data: Floats,
+    indices: NDArray[np.int32],
+    indptr: NDArray[np.int64],
+    row: int,
+    factor: float,
+    total: Floats,
+) -> None:
+    """Add a multiple of the squares of a row to the first components of a vector."""
+    if len(indptr) > 0:
+        for t in range(indptr[row], indptr[row + 1]):
+            total[indices[t]] += factor * data[t] * data[t]
+        return
+    for j in range(dense.shape[1]):
+        total[j] += factor * dense[row, j] * dense[row, j]
+
+
+@fused_helper
+def _find_direction(
+    dense: Floats,
+    data: Floats,
+    indices: NDArray[np.int32],
+    indptr: NDArray[np.int64],
+    rows: NDArray[np.intp],
+    near: NDArray[np.intp],
+    n_near: int,
+    curvatures: Floats,
+    bias: float,
+    bias_penalty: float,
+    forcing: float,
+    work: Floats,
+    stop: Flag,
+) -> None:
+    """Solve H·direction = −gradient by preconditioned conjugate gradients."""
+    gradient, direction, diagonal = work[0], work[1], work[2]
+    residual, search, product = work[3], work[4], work[5]
+    end = len(gradient) - 1
+    size = 0.0
+    for j in range(end + 1):
+        direction[j] = 0.0
+        residual[j] = -gradient[j]
+        search[j] = residual[j] / diagonal[j]
+        size += residual[j] * search[j]
+    first_size = size
+    for _ in range(end + 1):
+        if stop[0] != 0:
+            return
+        for j in range(end):
+            product[j] = search[j]
+        product[end] = bias_penalty * search[end]
+        for i in range(n_near):
+            if curvatures[i] == 0.0:
+                continue
+            row = rows[near[i]]
+            along = _dot(dense, data, indices, indptr, row, search) + bias * search[end]
+            _add(dense, data, indices, indptr, row, curvatures[i] * along, product)
+            product[end] += curvatures[i] * along * bias
+        curvature = 0.0
+        for j in range(end + 1):
+            curvature += search[j] * product[j]
+        if curvature <= 0.0:
+            return
+        length, new_size = size / curvature, 0.0
+        for j in range(end + 1):
+            direction[j] += length * search[j]
+            residual[j] -= length * product[j]
+            new_size += residual[j] * residual[j] / diagonal[j]
+        if new_size <= forcing * forcing * first_size:
+            return
+        for j in range(end + 1):
+            search[j] = residual[j] / diagonal[j] + new_size / size * search[j]
+        size = new_size

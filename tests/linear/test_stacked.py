@@ -1,0 +1,81 @@
+"""Problems with the same rows, solved together."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given
+from scipy.sparse import csr_array
+
+from linear_cases import LinearCase, evaluate, linear_cases, minimise_by_scipy
+from polytomy.linear.stacked import SharedRows, fit_stacked_models
+from polytomy.routines.linear import reference
+from polytomy.routines.linear.reference import LinearFits
+
+
+def fit_together(case: LinearCase) -> LinearFits:
+    shape = len(case.starts) - 1, -1
+    signs = case.signs.reshape(shape)
+    return fit_stacked_models(
+        SharedRows(csr_array(case.x) if case.is_sparse else case.x),
+        signs,
+        case.costs.reshape(len(case.costs), *signs.shape),
+        case.fold_of.reshape(shape),
+        case.is_trained,
+        case.form,
+        case.largest,
+        case.relative,
+    )
+
+
+@given(linear_cases(shares_rows=True))
+def test_models_are_those_of_the_problems_one_by_one(case: LinearCase) -> None:
+    found, expected = fit_together(case), reference.fit_linear_models(*case.arguments)
+    scale = 1.0 + np.abs(expected.coefficients[:, 0])
+    difference = np.abs(found.coefficients[:, 0] - expected.coefficients[:, 0])
+    assert (difference / scale).max() < 1e-5
+
+
+@given(linear_cases(shares_rows=True))
+def test_scipy_finds_no_smaller_objective(case: LinearCase) -> None:
+    fits = fit_together(case)
+    assert fits.is_converged.all()
+    for problem in range(len(case.starts) - 1):
+        value, _ = evaluate(case, problem, fits.coefficients[problem, 0])
+        assert value <= minimise_by_scipy(case, problem) * (1 + 1e-9) + 1e-12
+
+
+@given(linear_cases(shares_rows=True))
+def test_models_of_folds_gain_most_of_what_there_is_to_gain(case: LinearCase) -> None:
+    fits = fit_together(case)
+    for problem, fold in zip(*np.nonzero(case.is_trained), strict=True):
+        part = 1 + fold
+        best = minimise_by_scipy(case, problem, part)
+        before, _ = evaluate(case, problem, fits.coefficients[problem, 0], part)
+        after, _ = evaluate(case, problem, fits.coefficients[problem, part], part)
+        assert after - best <= 0.5 * (before - best) + 1e-6 * (1 + best)
+
+
+@given(linear_cases(shares_rows=True))
+def test_values_are_those_of_the_model_of_each_samples_fold(case: LinearCase) -> None:
+    fits = fit_together(case)
+    values = fits.values.reshape(len(case.starts) - 1, -1)
+    folds = case.fold_of.reshape(values.shape)
+    x = np.hstack([case.x, np.full((len(case.x), 1), case.form.bias)])
+    for problem, own in enumerate(values):
+        rows = case.rows[case.starts[problem] : case.starts[problem + 1]]
+        models = fits.coefficients[problem, 1 + folds[problem]]
+        expected = np.einsum("ij,ij->i", x[rows], models)
+        np.testing.assert_allclose(own, expected, rtol=1e-7, atol=1e-7)
+
+
+def test_a_problem_that_is_solved_leaves_the_others_to_go_on() -> None:
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(60, 3))
+    signs = np.where(rng.random((2, 60)) < 0.5, 1.0, -1.0)
+    costs = np.stack([np.full(60, 1e-6), np.full(60, 100.0)])[np.newaxis]
+    form = reference.LinearForm(True, 1.0, 0.0, 100)
+    nothing = np.full((2, 60), -1), np.empty((2, 0), dtype=np.bool_)
+    exact = np.full(2, 1e-8), np.zeros(2)
+    fits = fit_stacked_models(SharedRows(x), signs, costs, *nothing, form, *exact)
+    assert fits.is_converged.all()
+    assert fits.n_steps[0] < fits.n_steps[1]

@@ -108,6 +108,8 @@ def calibrate_on_reservoir(
     )
     weight = reservoir.calibration_weight() if takes_weights else reservoir.weight
     learner = _Learner(reservoir, weight, options)
+    if not np.isfinite(learner.score(composition.binaries)).all():
+        return composition  # of models that have hardly seen any rows
     binaries = learner.calibrate(composition)
     final = options.final_calibration
     composition = composition.with_binaries(binaries)
@@ -172,7 +174,9 @@ class _Learner:
         sides = is_positive[is_inside]
         if not sides.any() or sides.all():
             return None
-        return HeldOut(scores[is_inside], sides, self._weight[is_inside])
+        weight = self._weight[is_inside]
+        # Calibrators of users need not take weights unless there are any.
+        return HeldOut(scores[is_inside], sides, None if (weight == 1.0).all() else weight)
 
     def _calibrate_sides(self, composition: Composition) -> list[TrainedBinary]:
         """Return the binaries, those of partitions with more than two sides calibrated."""

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["StreamSource", "StreamedModel", "describe_data", "train_stream"]
 
 # A block of this many rows should have rows of most classes.
-_LARGE_BLOCK = 1000
+_LARGE_BLOCK = 500
 
 
 @dataclass(frozen=True, slots=True)

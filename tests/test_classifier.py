@@ -270,11 +270,10 @@ def test_batches_train_like_all_the_data(iris):
     X, y = iris
     order = np.random.default_rng(0).permutation(len(X))
     X, y = X[order], y[order]
-    classifier = PolytomyClassifier(GaussianNB(), "one-vs-rest")
+    classifier = PolytomyClassifier(GaussianNB(), "one-vs-rest", reservoir_size=0)
     for start in range(0, len(X), 30):
         batch = slice(start, start + 30)
         classifier.partial_fit(X[batch], y[batch], classes=np.unique(y))
-    # Batches are never calibrated.
     whole = PolytomyClassifier(GaussianNB(), "one-vs-rest", final_calibration=None).fit(X, y)
     np.testing.assert_allclose(classifier.predict_proba(X), whole.predict_proba(X), atol=1e-6)
     assert not hasattr(PolytomyClassifier(SVC()), "partial_fit")

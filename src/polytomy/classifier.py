@@ -13,10 +13,8 @@ from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
 from polytomy.binary.options import TrainingListener
 from polytomy.binary.preparation import resolve_estimator
 from polytomy.composition import (
-    Composition,
     SchemeArgument,
     Solver,
-    TrainedBinaries,
     TrainingPlan,
     check_solver,
     fit_binaries,
@@ -24,17 +22,16 @@ from polytomy.composition import (
     plan_training,
     scheme_from,
     training_source,
-    update_binaries,
 )
 from polytomy.composition.answering import AnsweringMixin
 from polytomy.composition.callbacks import CallbackListener, CallbackSupportMixin, with_callbacks
-from polytomy.composition.inner_estimator import FollowsEstimatorMixin, why_no_partial_fit
+from polytomy.composition.inner_estimator import FollowsEstimatorMixin
 from polytomy.composition.interrupts import undone_if_interrupted
 from polytomy.composition.listeners import ListenerGroup, progress_bar
 from polytomy.composition.parameter_checks import CLASSIFIER_CHECKS
-from polytomy.inputs.availability import available_unless
+from polytomy.composition.streaming import StreamingMixin
 from polytomy.inputs.parameters import check_parameters
-from polytomy.inputs.training_data import check_batch_labels, check_training_data
+from polytomy.inputs.training_data import check_training_data
 from polytomy.scheme import Scheme
 from polytomy.scheme.ensemble import SchemeEnsemble
 from polytomy.selection.automatic import choose_scheme
@@ -43,6 +40,7 @@ __all__ = ["PolytomyClassifier"]
 
 
 class PolytomyClassifier(
+    StreamingMixin,
     AnsweringMixin,
     FollowsEstimatorMixin,
     CallbackSupportMixin,  # type: ignore[misc]
@@ -81,9 +79,11 @@ class PolytomyClassifier(
         about each class. "auto" is "decoder" for ``scheme="ordered"``, else "bias"; if nothing
         else needs folds, it makes only as many as hold out 600 samples. It is None if all binaries
         are fitted models. A calibrator has ``fit(log_probabilities, y)`` and ``predict_proba``.
-    cv : int, splitter or list of splits, default=5
+    cv : int, float, "auto", splitter or list of splits, default="auto"
         Folds for both calibrations, shared by all binaries; and for comparing designs with
-        ``scheme="auto"``. A list has pairs of training and held-out rows.
+        ``scheme="auto"``. A fraction holds out that part of the rows for good, so that each binary
+        is trained once. "auto" is five folds; from 100,000 rows, a tenth or 20,000 of the rows. A
+        list has pairs of training and held-out rows.
     models : dict, optional
         Estimators, or fitted models, for names in the scheme.
     n_jobs : int, optional
@@ -110,6 +110,9 @@ class PolytomyClassifier(
     shared_preprocessing : bool, default=False
         Whether the steps before the last of a pipeline are fitted once, on all rows and without y,
         for all binaries and folds; otherwise each binary and fold fits its own.
+    reservoir_size : int, default=5000
+        Most rows that ``partial_fit`` holds out of training, for calibration: a tenth of each
+        class, until the reservoir is full. 0 trains on all rows, and calibrates nothing.
 
     Attributes
     ----------
@@ -124,6 +127,7 @@ class PolytomyClassifier(
     estimators_ : list of fitted two-class estimators, in the order of the partitions
     binaries_ : list of TrainedBinary, one for each partition that was trained
     preprocessing_ : fitted Pipeline of the steps that all binaries share, or None
+    reservoir_ : Reservoir, the rows that ``partial_fit`` holds out
     n_classes_, n_features_in_ : int
     feature_names_in_ : array of str, if X has feature names
 
@@ -148,7 +152,7 @@ class PolytomyClassifier(
         solver: Solver = "auto",
         calibration: Any = "auto",
         final_calibration: Any = "auto",
-        cv: Any = 5,
+        cv: Any = "auto",
         models: Mapping[str, Any] | None = None,
         n_jobs: int | None = None,
         random_state: Any = None,
@@ -159,6 +163,7 @@ class PolytomyClassifier(
         keep_out_of_fold: bool = False,
         class_order: Sequence[Any] | None = None,
         shared_preprocessing: bool = False,
+        reservoir_size: int = 5000,
     ) -> None:
         self.estimator = estimator
         self.scheme = scheme
@@ -176,6 +181,7 @@ class PolytomyClassifier(
         self.keep_out_of_fold = keep_out_of_fold
         self.class_order = class_order
         self.shared_preprocessing = shared_preprocessing
+        self.reservoir_size = reservoir_size
 
     # -- training -------------------------------------------------------------------------------
 
@@ -195,7 +201,7 @@ class PolytomyClassifier(
             are divided among the two-class problems
         """
         # If this fit fails, an earlier one must not answer in its place.
-        self.__dict__.pop("composition_", None)
+        self._forget()
         check_parameters(self, CLASSIFIER_CHECKS)
         estimator = resolve_estimator(self.estimator)
         X, y = check_training_data(self, X, y)
@@ -240,55 +246,6 @@ class PolytomyClassifier(
             )
         self.composition_ = plan.compose(trained, self.solver, self.prediction_dtype)
         callbacks.end(X, y)
-        return self
-
-    @available_unless(why_no_partial_fit)
-    def partial_fit(
-        self,
-        X: Any,
-        y: ArrayLike,
-        classes: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None,
-        **fit_params: Any,
-    ) -> Self:
-        """Train the binaries on one more batch. Nothing is calibrated.
-
-        Parameters
-        ----------
-        X, y, sample_weight : as in `fit`
-        classes : all labels that will occur; required in the first call
-        """
-        check_parameters(self, CLASSIFIER_CHECKS)
-        earlier: Composition | None = getattr(self, "composition_", None)
-        X, y = check_training_data(self, X, y, reset=earlier is None)
-        self.classes_ = check_batch_labels(y, classes, None if earlier is None else self.classes_)
-        class_indices = np.searchsorted(self.classes_, y)
-        training = training_source(
-            self, "partial_fit", sample_weight, fit_params, self.classes_, class_indices
-        )
-        n_classes, options = len(self.classes_), training.options()
-        if earlier is None:
-            scheme = scheme_from(
-                self.scheme,
-                self.classes_,
-                random_state=self.random_state,
-                class_order=self.class_order,
-            )
-            plan = self._plan(scheme, resolve_estimator(self.estimator))
-            binaries = update_binaries(None, plan.dichotomies, X, class_indices, n_classes, options)
-            trained = TrainedBinaries(binaries)
-            self.composition_ = plan.compose(trained, self.solver, self.prediction_dtype)
-        else:
-            binaries = update_binaries(
-                earlier.binaries,
-                earlier.dichotomies,
-                X,
-                class_indices,
-                n_classes,
-                options,
-                is_calibrated=earlier.final is not None,
-            )
-            self.composition_ = earlier.with_binaries(binaries).with_solver(self.solver)
         return self
 
     # -- parts of the above ---------------------------------------------------------------------

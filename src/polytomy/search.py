@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from polytomy.binary.preparation import resolve_estimator
 from polytomy.calibration import check_folds
+from polytomy.calibration.hold_out import is_splitter
 from polytomy.classifier import PolytomyClassifier
 from polytomy.composition import (
     gives_probabilities,
@@ -318,7 +319,7 @@ class SchemeSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
             weights = {} if sample_weight is None else {"sample_weight": sample_weight}
             return dict(process_routing(self, "fit", **weights, **given)["folds"].split)
         split_params = take_groups(self.cv, given)
-        if hasattr(self._classifier().cv, "split"):
+        if is_splitter(self._classifier().cv):
             given |= split_params  # the folds for calibration keep them together too
         return split_params
 

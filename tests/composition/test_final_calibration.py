@@ -360,9 +360,9 @@ def test_it_survives_pickling_and_a_clone_starts_anew(option, blobs):
 
 
 @pytest.mark.parametrize("estimator", [SGDClassifier(loss="log_loss"), SGDClassifier()])
-def test_a_further_batch_drops_the_calibration_and_says_so(estimator, blobs):
+def test_a_further_batch_without_a_reservoir_drops_the_calibration_and_says_so(estimator, blobs):
     X, y = blobs
-    classifier = fit(blobs, "one-vs-rest", estimator)
+    classifier = fit(blobs, "one-vs-rest", estimator, reservoir_size=0)
     assert classifier.composition_.final is not None
     with pytest.warns(CalibrationWarning, match="no longer calibrated"):
         classifier.partial_fit(X[:10], y[:10])

@@ -157,15 +157,6 @@ def test_batches_take_no_arguments_but_weights(iris):
         update_binaries(None, pairs_of(y, GaussianNB()), X, y, 3, options)
 
 
-def test_training_further_warns_that_the_calibration_is_lost(iris):
-    X, y = iris
-    classifier = PolytomyClassifier(SGDClassifier(), calibration="sigmoid", random_state=0)
-    classifier.fit(X, y)
-    with pytest.warns(CalibrationWarning, match="no longer calibrated"):
-        classifier.partial_fit(X, y)
-    classifier.partial_fit(X, y)
-
-
 def test_given_seeds_take_the_place_of_those_of_the_random_state(iris):
     X, y = iris
     options = TrainingOptions(random_state=0, calibration=None)
@@ -194,7 +185,14 @@ def test_wide_partitions_are_trained_once_whatever_the_number_of_jobs(blobs):
         np.testing.assert_array_equal(first.decisions(X), second.decisions(X))
 
 
-def test_batches_are_for_binary_partitions(iris):
-    classifier = PolytomyClassifier(SGDClassifier(), "m {0 1 2}")
-    with pytest.raises(ArgumentError, match='binary partitions only; "m" has 3 sides'):
-        classifier.partial_fit(*iris, classes=[0, 1, 2])
+def test_wide_partitions_are_trained_in_batches(iris):
+    X, y = iris
+    scheme = parse("m 0 / 1 / 2; {0 1 2}")
+    dichotomies = plan_training([scheme], np.arange(3), GaussianNB()).dichotomies
+    binaries = None
+    for part in np.array_split(np.random.default_rng(0).permutation(len(X)), 4):
+        options = TrainingOptions()
+        binaries = update_binaries(binaries, dichotomies, X[part], y[part], 3, options)
+    expected = 2 * GaussianNB().fit(X, y).predict_proba(X) - 1
+    found = np.column_stack([binary.decisions(X) for binary in binaries])
+    np.testing.assert_allclose(found, expected, atol=1e-6)

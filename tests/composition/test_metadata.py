@@ -103,6 +103,7 @@ def test_named_estimators_get_weights_in_batches_too(iris):
             GaussianNB().set_partial_fit_request(sample_weight=False),
             TREE,
             models={"second": GaussianNB().set_partial_fit_request(sample_weight=True)},
+            reservoir_size=0,
         ).partial_fit(X, y, classes=[0, 1, 2], sample_weight=weight)
     second = GaussianNB().fit(X[y > 0], y[y > 0] == 2, weight[y > 0])
     expected = 2 * second.predict_proba(X)[:, 1] - 1

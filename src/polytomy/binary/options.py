@@ -35,9 +35,9 @@ class TrainingOptions:
     Attributes
     ----------
     calibration : "auto", "sigmoid", "isotonic", "temperature", None or a calibrator
-    cv : int, splitter or list of splits
-        Folds on which calibrators learn: a number of stratified, shuffled folds, an object with
-        ``split(X, y)``, or pairs of training and held-out rows of X.
+    cv : int, HoldOut, splitter or list of splits
+        Folds on which calibrators learn: a number of stratified, shuffled folds, one part to hold
+        out for good, an object with ``split(X, y)``, or pairs of training and held-out rows of X.
     random_state : int, RandomState or None
         Fixes the folds and every random_state in the estimators.
     arguments : FitArguments
@@ -87,7 +87,15 @@ class TrainingOptions:
 
 
 class TrainingListener:
-    """Receives training progress. Does nothing by default; override the methods you need."""
+    """Receives training progress. Does nothing by default; override the methods you need.
+
+    Attributes
+    ----------
+    wants_estimates : bool
+        Whether to measure how long training will take, and note it.
+    """
+
+    wants_estimates: bool = False
 
     def trained(self, partition: str) -> None:
         """Called with the name of each partition whose binary has been trained."""

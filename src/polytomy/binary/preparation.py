@@ -7,11 +7,14 @@ import inspect
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
 from sklearn import get_config
 from sklearn.base import clone
+from sklearn.linear_model._base import LinearClassifierMixin
 from sklearn.pipeline import Pipeline
 from sklearn.svm import SVC, NuSVC
 from sklearn.utils import get_tags
+from sklearn.utils.validation import has_fit_parameter
 
 from polytomy.binary.specification import estimator_from
 from polytomy.errors import Argument, ArgumentError, PythonOnly
@@ -21,6 +24,7 @@ __all__ = [
     "check_classifier",
     "check_nested_parameters",
     "copy_unfitted",
+    "drops_rows_by_weight",
     "prepare_estimator",
     "request_weights",
     "resolve_estimator",
@@ -149,6 +153,29 @@ def weight_parameter(estimator: Any) -> str:
         f"{type(inner).__name__} does not support sample_weight. Fit without weights, or use an "
         "estimator whose fit has that argument."
     )
+
+
+def drops_rows_by_weight(estimator: Any, X: Any, n_samples: int) -> bool:
+    """Return whether to leave rows out by giving them weight zero, rather than to copy the others.
+
+    For a linear model that is the same. A copy of nearly all rows would double the memory.
+
+    Parameters
+    ----------
+    estimator : prepared estimator
+    X : the whole training data
+    n_samples : number of rows of X in the problem
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> drops_rows_by_weight(LogisticRegression(), np.eye(3), 3)
+    True
+    """
+    is_linear = isinstance(estimator, LinearClassifierMixin)
+    is_whole = isinstance(X, np.ndarray) and len(X) == n_samples
+    return is_linear and is_whole and has_fit_parameter(estimator, "sample_weight")
 
 
 def takes_pairwise_values(estimator: Any) -> bool:

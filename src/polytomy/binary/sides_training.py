@@ -29,7 +29,7 @@ from polytomy.inputs.pipelines import split_pipeline
 from polytomy.inputs.rows import count_rows, take_columns, take_rows, take_values
 from polytomy.inputs.weights import check_weights
 
-__all__ = ["train_sides"]
+__all__ = ["check_sides_calibration", "train_sides"]
 
 Floats = NDArray[np.float64]
 
@@ -55,7 +55,7 @@ def train_sides(
     """
     options = TrainingOptions() if options is None else options
     calibration, folds = options.calibration, options.folds
-    _check_calibration(calibration, problem)
+    check_sides_calibration(calibration, problem.name, problem.n_sides)
     check_folds(options.cv)
     prepared = prepare_estimator(estimator, options.random_state)
     _check_multi_class(prepared, problem)
@@ -66,8 +66,10 @@ def train_sides(
         request_weights(prepared)
         problem = problem.keep(weight[problem.rows] > 0)
     trainer = _SidesTrainer(prepared, X, fit_params, takes_pairwise_values(prepared))
-    whole = trainer.train(problem, calibration)
-    columns = problem.rows if trainer.takes_pairwise_values else None
+    is_kept = None if folds is None else folds.trained_on(problem.rows)
+    trained_on = problem if is_kept is None else problem.keep(is_kept)
+    whole = trainer.train(trained_on, calibration)
+    columns = trained_on.rows if trainer.takes_pairwise_values else None
     learns = whole.scaling is not None and calibration is not None
     if folds is None and not learns:
         return side_binaries(whole, columns), [None] * problem.n_sides
@@ -81,7 +83,7 @@ def train_sides(
         )
         return side_binaries(whole, columns, shortcoming=shortcoming), [None] * problem.n_sides
     if learns:
-        scaling = _learn_scaling(problem, values, weight, calibration)
+        scaling = _learn_scaling(problem, values, own_folds, weight, calibration)
         whole = replace(whole, scaling=scaling or whole.scaling)
     held_out: list[HeldOutScores | None] = [None] * problem.n_sides
     if folds is not None:
@@ -96,13 +98,14 @@ class _FoldError(Exception):
     """A fold cannot be fitted."""
 
 
-def _check_calibration(calibration: Any, problem: SidesProblem) -> None:
+def check_sides_calibration(calibration: Any, name: str, n_sides: int) -> None:
+    """Raise an ArgumentError if a partition with more than two sides cannot be calibrated so."""
     if calibration is not None and not (
         isinstance(calibration, str) and calibration in _CALIBRATIONS
     ):
         raise ArgumentError(
             Argument("calibration", calibration),
-            f' is for binary partitions; partition "{problem.name}" has {problem.n_sides} sides. '
+            f' is for binary partitions; partition "{name}" has {n_sides} sides. '
             'Use "auto", "sigmoid", "temperature" or None.',
         )
 
@@ -146,7 +149,11 @@ def _make_folds(problem: SidesProblem, X: Any, options: TrainingOptions) -> Shar
 
 
 def _learn_scaling(
-    problem: SidesProblem, values: Floats, weight: Floats | None, calibration: str
+    problem: SidesProblem,
+    values: Floats,
+    folds: SharedFolds,
+    weight: Floats | None,
+    calibration: str,
 ) -> VectorScaling | None:
     """Return the scaling learnt from held-out rows of the problem; None if there are none."""
     own = values[problem.rows]
@@ -156,7 +163,9 @@ def _learn_scaling(
     return fit_vector_scaling(
         own[is_usable],
         problem.sides[is_usable],
-        None if weight is None else weight[problem.rows][is_usable],
+        folds.weigh(
+            None if weight is None else weight[problem.rows][is_usable], problem.rows[is_usable]
+        ),
         common_slope=calibration == "temperature",
     )
 
@@ -211,7 +220,7 @@ class _SidesTrainer:
             if not len(rows):
                 continue
             try:
-                is_whole = bool(is_kept.all())
+                is_whole = folds.is_only_part or bool(is_kept.all())
                 model = whole if is_whole else self.train(problem.keep(is_kept), calibration)
                 part = take_rows(self.X, rows)
                 if self.takes_pairwise_values:

@@ -22,6 +22,7 @@ from polytomy.binary.answers import (
 from polytomy.binary.options import TrainingOptions
 from polytomy.binary.preparation import (
     copy_unfitted,
+    drops_rows_by_weight,
     prepare_estimator,
     request_weights,
     side_labels,
@@ -141,7 +142,8 @@ def train_and_hold_out(
     )
     if trainer.takes_pairwise_values:
         _check_square(X, prepared, problem.name)
-    binary = without_calibration(trainer.train(problem))
+    is_kept = None if folds is None else folds.trained_on(problem.rows)
+    binary = without_calibration(trainer.train_without(problem, is_kept))
     _check_neighbours(binary.estimator, problem.name)
     output = choose_output(binary.estimator, calibration)
     is_automatic = isinstance(calibration, str) and calibration == "auto"
@@ -235,14 +237,41 @@ class _ProblemTrainer:
 
     def train(self, problem: BinaryProblem) -> TrainedBinary:
         """Fit a clone of the estimator to all samples of the problem."""
-        model = copy_unfitted(self.estimator)
-        part = take_rows(self.X, problem.rows)
-        if self.takes_pairwise_values:
-            part = take_columns(part, problem.rows)
         parameters = {
             name: take_values(value, problem.rows, count_rows(self.X))
             for name, value in self.fit_params.items()
         }
+        return self._fit(problem, parameters)
+
+    def train_without(
+        self, problem: BinaryProblem, is_kept: NDArray[np.bool_] | None
+    ) -> TrainedBinary:
+        """Fit a clone of the estimator to the samples to keep; None keeps all.
+
+        A linear model of all rows takes the others with weight zero: that saves a copy of X.
+        """
+        if is_kept is None:
+            return self.train(problem)
+        kept = problem.keep(is_kept)
+        if kept.smaller_side == 0:
+            return self.train(problem)  # all samples of a side that count are held out
+        if not drops_rows_by_weight(self.estimator, self.X, problem.n_samples):
+            return self.train(kept)
+        weight = is_kept if self.weight is None else self.weight[problem.rows] * is_kept
+        parameters = {
+            **{
+                name: take_values(value, problem.rows, count_rows(self.X))
+                for name, value in self.fit_params.items()
+            },
+            "sample_weight": weight.astype(np.float64),
+        }
+        return self._fit(problem, parameters)
+
+    def _fit(self, problem: BinaryProblem, parameters: Mapping[str, Any]) -> TrainedBinary:
+        model = copy_unfitted(self.estimator)
+        part = take_rows(self.X, problem.rows)
+        if self.takes_pairwise_values:
+            part = take_columns(part, problem.rows)
         try:
             model.fit(part, problem.labelled(self.sides), **parameters)
         except Exception as error:
@@ -282,7 +311,8 @@ class _ProblemTrainer:
             try:
                 if not len(rows):
                     continue
-                binary = whole if part.is_whole else self.train(problem.keep(part.is_kept))
+                is_trained = part.is_whole or folds.is_only_part
+                binary = whole if is_trained else self.train(problem.keep(part.is_kept))
                 scores[rows] = replace(binary, output=output).scores(take_rows(self.X, rows))
             except PolytomyError:
                 raise
@@ -311,7 +341,8 @@ class _ProblemTrainer:
                 scores[rows] = replace(whole, output=output).scores(take_rows(self.X, rows))
         is_scored = folds.fold_of[problem.rows] >= 0
         rows, sides = problem.rows[is_scored], problem.is_positive[is_scored]
-        return scores[rows], sides, None if self.weight is None else self.weight[rows]
+        weight = None if self.weight is None else self.weight[rows]
+        return scores[rows], sides, folds.weigh(weight, rows)
 
     def hold_out(
         self, problem: BinaryProblem, output: Output, cv: Any, seed: int | None

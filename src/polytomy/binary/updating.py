@@ -12,11 +12,12 @@ from numpy.typing import ArrayLike
 from polytomy.binary.answers import Output, TrainedBinary, without_calibration
 from polytomy.binary.preparation import prepare_estimator, side_labels
 from polytomy.binary.problems import BinaryProblem
+from polytomy.binary.sides import SidesModel, SidesProblem, choose_sides_output
 from polytomy.errors import ArgumentError
 from polytomy.inputs.rows import count_rows, take_rows
 from polytomy.inputs.weights import check_weights
 
-__all__ = ["update_binary"]
+__all__ = ["update_binary", "update_sides"]
 
 
 def update_binary(
@@ -30,8 +31,8 @@ def update_binary(
 ) -> TrainedBinary:
     """Return the binary after training on one more batch, with ``partial_fit``.
 
-    Batches have no held-out samples, so the answers are those of ``calibration=None``. The answer
-    is 0, undecided, until the first batch with a sample of the problem.
+    Nothing is calibrated: the answers are those of ``calibration=None``. The answer is 0,
+    undecided, until the first batch with a sample of the problem.
 
     Parameters
     ----------
@@ -56,10 +57,7 @@ def update_binary(
     >>> binary.decisions(X) > 0
     array([False, False,  True,  True])
     """
-    if not hasattr(estimator, "partial_fit"):
-        raise ArgumentError(
-            f"{estimator!r} has no partial_fit. Use fit, or an estimator such as SGDClassifier()."
-        )
+    _check_batches(estimator)
     if binary is None:
         binary = TrainedBinary(problem.name, Output.CONSTANT)
     parameters = {}
@@ -77,3 +75,52 @@ def update_binary(
     sides = side_labels(model)
     model.partial_fit(part, problem.labelled(sides), classes=np.array(sides), **parameters)
     return without_calibration(replace(binary, estimator=model, classes=sides))
+
+
+def update_sides(
+    model: SidesModel | None,
+    estimator: Any,
+    X: Any,
+    problem: SidesProblem,
+    *,
+    random_state: int | None = None,
+    sample_weight: ArrayLike | None = None,
+) -> SidesModel:
+    """Return the model of a partition with more than two sides after one more batch.
+
+    Nothing is calibrated. All sides are equally likely until the first batch with a sample of the
+    problem.
+
+    Parameters
+    ----------
+    model : SidesModel, optional
+        The result of the previous batch; None for the first. A copy of its estimator is trained.
+    estimator, X, random_state, sample_weight : see `update_binary`
+    problem : SidesProblem
+    """
+    _check_batches(estimator)
+    if model is None:
+        model = SidesModel(problem.name, problem.n_sides, None, ())
+    parameters = {}
+    if sample_weight is not None:
+        weight = check_weights(sample_weight, count_rows(X))
+        problem = problem.keep(weight[problem.rows] > 0)
+        parameters["sample_weight"] = weight[problem.rows]
+    if not len(problem.rows):
+        return model
+    if model.estimator is None:
+        trained = prepare_estimator(estimator, random_state)
+    else:
+        trained = deepcopy(model.estimator)
+    sides = np.arange(problem.n_sides)
+    trained.partial_fit(take_rows(X, problem.rows), problem.sides, classes=sides, **parameters)
+    output, scaling = choose_sides_output(trained, None, problem.n_sides)
+    every = tuple(sides.tolist())
+    return SidesModel(problem.name, problem.n_sides, trained, every, every, output, scaling)
+
+
+def _check_batches(estimator: Any) -> None:
+    if not hasattr(estimator, "partial_fit"):
+        raise ArgumentError(
+            f"{estimator!r} has no partial_fit. Use fit, or an estimator such as SGDClassifier()."
+        )

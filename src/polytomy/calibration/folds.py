@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
+from polytomy.calibration.hold_out import AUTO_FOLDS
 from polytomy.errors import Argument, ArgumentError
 from polytomy.inputs.rows import count_rows, take_rows, take_values
 
@@ -40,11 +41,13 @@ class RoutedSplitter:
 
 
 def check_folds(cv: Any) -> None:
-    """Raise an ArgumentError unless `cv` is a number of folds, a splitter or a list of splits."""
+    """Raise an ArgumentError unless `cv` is a value that the parameter may have."""
     if isinstance(cv, RoutedSplitter):
         cv = cv.splitter
     is_number = isinstance(cv, int | np.integer) and not isinstance(cv, bool)
-    if is_number and cv >= 2:
+    is_share = isinstance(cv, float | np.floating) and 0 < cv < 1
+    is_automatic = isinstance(cv, str) and cv == AUTO_FOLDS
+    if is_share or is_automatic or (is_number and cv >= 2):
         return
     if not is_number and not isinstance(cv, str):
         if hasattr(cv, "split"):
@@ -54,8 +57,8 @@ def check_folds(cv: Any) -> None:
             return
     raise ArgumentError(
         Argument("cv", cv),
-        " must be a number of folds, two or more, an object with split(X, y), or a list of "
-        "(training rows, held-out rows).",
+        " must be a number of folds, two or more, a fraction of the rows to hold out, "
+        '"auto", an object with split(X, y), or a list of (training rows, held-out rows).',
     )
 
 
@@ -184,7 +187,7 @@ def row_numbers(rows: Any, n_rows: int) -> NDArray[np.intp]:
 
 def splits_within(cv: Any, rows: NDArray[np.intp], n_rows: int) -> Any:
     """Return a list of splits restricted to some rows; any other `cv` is returned unchanged."""
-    if isinstance(cv, int | np.integer) or hasattr(cv, "split"):
+    if isinstance(cv, int | np.integer) or hasattr(cv, "split"):  # "auto" has one, too
         return cv
     place = np.full(n_rows, -1)
     place[rows] = np.arange(len(rows))

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from polytomy.calibration.folds import RoutedSplitter, copy_splitter, row_numbers
+from polytomy.calibration.hold_out import HoldOut
 from polytomy.errors import Argument, ArgumentError
 from polytomy.inputs.rows import count_rows
 
@@ -56,6 +57,11 @@ class SharedFolds:
     is_trained_on : bool array of shape (n_folds, n_rows)
     scored : array of int, ascending
         The rows that every binary scores, also if they are outside its problem.
+    is_only_part : bool
+        Whether the one fold is a part that is held out for good: the model that is trained without
+        it is the model of the binary.
+    weight : array of shape (n_rows,), optional
+        Weights of held-out rows for calibration, besides those of training.
 
     Examples
     --------
@@ -69,6 +75,8 @@ class SharedFolds:
     fold_of: NDArray[np.intp]
     is_trained_on: NDArray[np.bool_]
     scored: NDArray[np.intp]
+    is_only_part: bool = False
+    weight: NDArray[np.float64] | None = None
 
     @classmethod
     def from_numbers(cls, fold_of: NDArray[np.intp]) -> SharedFolds:
@@ -107,6 +115,18 @@ class SharedFolds:
         """Number of folds."""
         return len(self.is_trained_on)
 
+    def weigh(
+        self, weight: NDArray[np.float64] | None, rows: NDArray[np.intp]
+    ) -> NDArray[np.float64] | None:
+        """Return the weights of some rows for calibration, given those of training."""
+        if self.weight is None:
+            return weight
+        return self.weight[rows] if weight is None else weight * self.weight[rows]
+
+    def trained_on(self, rows: NDArray[np.intp]) -> NDArray[np.bool_] | None:
+        """Return which rows the model of a binary is trained on; None for all of them."""
+        return self.is_trained_on[0][rows] if self.is_only_part else None
+
     def parts(self, rows: NDArray[np.intp], is_positive: NDArray[np.bool_]) -> Iterator[FoldPart]:
         """Yield the part of a binary problem that belongs to each fold.
 
@@ -134,13 +154,19 @@ def make_shared_folds(
     ----------
     X : the training data, for splitters that look at it
     class_indices : array of shape (n_rows,), the index of each row's class
-    cv : int, splitter, RoutedSplitter or list of splits
-        A number of shuffled folds, stratified by class; an object with ``split(X, y)``; or pairs of
-        training and held-out rows. A row that several splits hold out belongs to the first.
+    cv : int, HoldOut, splitter, RoutedSplitter or list of splits
+        A number of shuffled folds, stratified by class; one part to hold out for good; an object
+        with ``split(X, y)``; or pairs of training and held-out rows. A row that several splits hold
+        out belongs to the first.
     seed : int, optional
         Makes the folds reproducible.
     """
     n_rows = len(class_indices)
+    if isinstance(cv, HoldOut):
+        part = cv.choose(class_indices, seed)
+        held_out = np.flatnonzero(part.mask)
+        fold_of = np.where(part.mask, 0, -1)
+        return SharedFolds(fold_of, ~part.mask[np.newaxis], held_out, True, part.weight)
     if isinstance(cv, int | np.integer):
         return SharedFolds.from_numbers(deal_rows(class_indices, min(int(cv), n_rows), seed))
     fold_of = np.full(n_rows, -1, dtype=np.intp)

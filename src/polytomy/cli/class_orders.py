@@ -27,7 +27,7 @@ ClassOrder = Annotated[
 ]
 
 
-def parse_class_order(text: str | None) -> Any:
+def parse_class_order(text: str | None, option: str = "--class-order") -> Any:
     """Return the labels that the option lists; None without it.
 
     A file has one label per line, or a JSON list of labels. For trials of several datasets, it may
@@ -45,24 +45,24 @@ def parse_class_order(text: str | None) -> Any:
     except OSError:  # too long for a name
         is_file = False
     if is_file:
-        return _read_file(Path(text))
+        return _read_file(Path(text), option)
     rows = list(csv.reader([text], skipinitialspace=True))
     labels = [label.strip() for label in (rows[0] if rows else ())]
     if not labels or not all(labels):
-        raise ArgumentError(f"--class-order {text}: a label is empty; write labels as a,b,c")
+        raise ArgumentError(f"{option} {text}: a label is empty; write labels as a,b,c")
     return labels
 
 
-def _read_file(path: Path) -> Any:
+def _read_file(path: Path, option: str) -> Any:
     if path.stat().st_size > _MOST_BYTES:
-        raise ArgumentError(f"--class-order {path}: the file is too large for a list of labels")
+        raise ArgumentError(f"{option} {path}: the file is too large for a list of labels")
     try:
         content = path.read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError:
-        raise ArgumentError(f"--class-order {path}: the file is not UTF-8 text") from None
+        raise ArgumentError(f"{option} {path}: the file is not UTF-8 text") from None
     if content.lstrip()[:1] in ("[", "{"):
         try:
             return json.loads(content)
         except (ValueError, RecursionError):
-            raise ArgumentError(f"--class-order {path}: the file is not valid JSON") from None
+            raise ArgumentError(f"{option} {path}: the file is not valid JSON") from None
     return [line.strip() for line in content.splitlines() if line.strip()]

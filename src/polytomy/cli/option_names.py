@@ -49,6 +49,7 @@ OPTIONS: dict[str, tuple[str, ...]] = {
     "random_state": ("--seed",),
     "range_file": ("--range",),
     "repeats": ("--repeats",),
+    "reservoir_size": ("--reservoir",),
     "rows": ("--rows",),
     "scheme": ("--scheme", "--candidate", "--schemes"),
     "schemes": ("--schemes",),

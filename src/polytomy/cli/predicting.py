@@ -26,9 +26,9 @@ from polytomy.cli.data_options import (
     to_json,
 )
 from polytomy.cli.loaded_models import LoadedModel
+from polytomy.cli.running_scores import RunningScores
 from polytomy.cli.text_files import check_output, print_text, read_control
 from polytomy.errors import ArgumentError
-from polytomy.scheme import Scheme
 from polytomy.scheme import parse as parse_scheme
 
 __all__ = ["register"]
@@ -142,43 +142,34 @@ def evaluate(
 ) -> None:
     """Evaluate a model on labelled data: accuracy, probability scores, confusion matrix.
 
+    The data is read in blocks, in bounded memory.
+
     Scores that training expected, from its held-out folds, are shown beside those of the data.
 
     Example: `polytomy train iris.csv -o m.polytomy && polytomy evaluate m.polytomy iris.csv`
     """
-    import numpy as np
-
     loaded = LoadedModel(model, trusted, features)
     loaded.set_zero_based(parse_zero_based(zero_based))
     column = None if target is None else parse_column(target)
     order = _find_order(loaded, parse_class_order(class_order), ordered)
     scheme = None if hierarchy is None else parse_scheme(*read_control(hierarchy))
-    truth: list[Any] = []
-    labels: list[Any] = []
-    probabilities: list[Any] = []
+    scores = RunningScores(loaded.classes, order, scheme)
     with _count_samples("evaluated") as advance:
         for block in loaded.labelled_blocks(open_data(data), column, format, header):
-            block_labels, P = loaded.predict(block.X)
-            truth.append(block.y)
-            labels.append(block_labels)
-            probabilities.append(P)
+            scores.add(block.y, *loaded.predict(block.X))
             advance(block.n_samples)
-    y, predicted = np.concatenate(truth), np.concatenate(labels)
-    P_all = np.concatenate(probabilities) if loaded.has_probabilities else None
-    classes = loaded.classes
-    measured = _measure(y, P_all, predicted, classes)
-    if order is not None:
-        measured |= _measure_ordered(y, P_all, predicted, classes, order)
-    if scheme is not None:
-        measured |= _measure_hierarchical(y, predicted, classes, scheme)
-    table = _confusion_matrix(y, predicted, classes)
+    measured, table, classes = scores.measure(), scores.table, loaded.classes
     if as_json:
         confusion = {"classes": classes, "counts": table}
-        judged = {"samples": len(y), **measured, "out_of_fold_score": loaded.expected_score}
+        judged = {
+            "samples": scores.n_samples,
+            **measured,
+            "out_of_fold_score": loaded.expected_score,
+        }
         print_text(to_json({**judged, "confusion": confusion}))
         return
     expected = loaded.expected_score or {}
-    lines = [f"{len(y)} samples"]
+    lines = [f"{scores.n_samples} samples"]
     lines += [_score_line(name, value, expected.get(name)) for name, value in measured.items()]
     print_text("\n".join([*lines, "", *_confusion_lines(table, classes.tolist())]))
 
@@ -218,23 +209,6 @@ def _interleave(labels: Any, P: Any) -> list[list[Any]]:
     ]
 
 
-def _measure(y: Any, P: Any, predicted: Any, classes: Any) -> dict[str, float]:
-    from polytomy import metrics
-
-    measured = {
-        "accuracy": float((predicted == y).mean()),
-        "uncertainty_coefficient": metrics.uncertainty_coefficient(y, predicted),
-    }
-    if P is not None:
-        measured |= {
-            "brier_score": metrics.brier_score(y, P, classes),
-            "winner_brier_score": metrics.winner_brier_score(y, P, classes),
-            "log_loss": metrics.log_loss(y, P, classes),
-            "calibration_error": metrics.classwise_calibration_error(y, P, classes),
-        }
-    return measured
-
-
 def _find_order(loaded: LoadedModel, class_order: Any, is_ordered: bool) -> list[Any] | None:
     """Return the classes in order: as asked for, as in training, or, if ordered, by value."""
     from polytomy.inputs.label_order import match_class_order, order_labels
@@ -244,41 +218,6 @@ def _find_order(loaded: LoadedModel, class_order: Any, is_ordered: bool) -> list
     if given is not None:
         return match_class_order(given, labels)
     return order_labels(labels, ["--ordered"]) if is_ordered else None
-
-
-def _measure_ordered(
-    y: Any, P: Any, predicted: Any, classes: Any, order: list[Any]
-) -> dict[str, float]:
-    from polytomy import metrics
-
-    measured = {"mean_absolute_rank_error": metrics.mean_absolute_rank_error(y, predicted, order)}
-    if P is not None:
-        score = metrics.ranked_probability_score(y, P, classes, class_order=order)
-        measured["ranked_probability_score"] = score
-    return measured
-
-
-def _measure_hierarchical(y: Any, predicted: Any, classes: Any, scheme: Scheme) -> dict[str, float]:
-    import numpy as np
-
-    from polytomy import metrics
-    from polytomy.composition.binding import bind_classes
-
-    names = [scheme.classes[position] for position in bind_classes(scheme, classes).tolist()]
-    true, found = (
-        [names[index] for index in np.searchsorted(classes, labels).tolist()]
-        for labels in (y, predicted)
-    )
-    score = metrics.hierarchical_score(true, found, scheme)
-    return {f"hierarchical_{name}": value for name, value in score._asdict().items()}
-
-
-def _confusion_matrix(y: Any, predicted: Any, classes: Any) -> Any:
-    import numpy as np
-
-    table = np.zeros((len(classes), len(classes)), dtype=np.int64)
-    np.add.at(table, (np.searchsorted(classes, y), np.searchsorted(classes, predicted)), 1)
-    return table
 
 
 def _confusion_lines(table: Any, labels: list[Any]) -> list[str]:

@@ -24,7 +24,6 @@ from polytomy.cli.data_options import (
     check_choice,
     join_choices,
     make_scaler,
-    parse_column,
     read_samples,
     to_json,
 )
@@ -34,6 +33,7 @@ from polytomy.cli.final_calibrations import (
     parse_final_calibration,
     score_to_text,
 )
+from polytomy.cli.streaming import StreamedModel, StreamSource, describe_data, train_stream
 from polytomy.cli.text_files import check_output, print_text
 from polytomy.errors import ArgumentError, PolytomyWarning
 from polytomy.inputs.choices import CALIBRATIONS, CLASS_WEIGHTS
@@ -61,12 +61,13 @@ def train(
         str, typer.Option(metavar="SCHEME", help='Design, "auto", control file or control text.')
     ] = "one-vs-one",
     estimator: Annotated[
-        str,
+        str | None,
         typer.Option(
             metavar="SPEC",
-            help='Binary classifier, such as "svc C=10" or LIBSVM options, "-t 2 -c 10".',
+            help='Binary classifier, such as "svc C=10" or LIBSVM options, "-t 2 -c 10"; svc by '
+            "default, and sgd with --stream.",
         ),
-    ] = "svc",
+    ] = None,
     solver: Annotated[
         str,
         typer.Option(
@@ -83,11 +84,14 @@ def train(
     ] = "auto",
     final_calibration: FinalCalibration = "auto",
     folds: Annotated[
-        int,
+        int | None,
         typer.Option(
-            min=2, metavar="N", help="Number of folds for both calibrations, and for --scheme auto."
+            min=2,
+            metavar="N",
+            help="Number of folds for both calibrations, and for --scheme auto; by default 5, or "
+            "one held-out part if there are 100,000 rows or more.",
         ),
-    ] = 5,
+    ] = None,
     class_weight: Annotated[
         str | None,
         typer.Option(metavar="NAME", help=f"Class weights: {join_choices(CLASS_WEIGHTS)}."),
@@ -105,6 +109,31 @@ def train(
             min=1, metavar="N", help="Number of features, if LIBSVM data to predict may have more."
         ),
     ] = None,
+    stream: Annotated[
+        bool,
+        typer.Option(
+            "--stream",
+            help="Read the data in blocks, for files larger than the memory; needs an estimator "
+            "that learns in batches.",
+        ),
+    ] = False,
+    passes: Annotated[
+        int, typer.Option(min=1, metavar="N", help="Passes over the data, with --stream.")
+    ] = 1,
+    classes: Annotated[
+        str | None,
+        typer.Option(
+            metavar="LABELS",
+            help="All labels, with --stream: a,b,c or a file of one label a line; needed for a "
+            "pipe, and otherwise found in a first pass.",
+        ),
+    ] = None,
+    reservoir: Annotated[
+        int,
+        typer.Option(
+            min=0, metavar="N", help="Most rows to hold out for calibration, with --stream."
+        ),
+    ] = 5000,
     jobs: Jobs = None,
     seed: Seed = 0,
     as_json: AsJson = False,
@@ -113,23 +142,26 @@ def train(
 
     Example: `polytomy train iris.csv --scheme one-vs-rest --estimator "svc C=10" -o iris.polytomy`
     """
-    from sklearn.pipeline import make_pipeline
-
     from polytomy.binary.preparation import resolve_estimator, takes_pairwise_values
     from polytomy.classifier import PolytomyClassifier
     from polytomy.persistence import save
 
     check_output(output, data)
+    if not stream and (passes > 1 or classes is not None):
+        raise ArgumentError("--passes and --classes are for --stream. Leave them out, or add it.")
+    if stream and folds is not None:
+        raise ArgumentError("--folds has no meaning with --stream. Use --reservoir.")
     check_choice("--calibration", calibration, _CALIBRATIONS)
     if class_weight is not None:
         check_choice("--class-weight", class_weight, CLASS_WEIGHTS)
     classifier: Any = PolytomyClassifier(
-        resolve_estimator(estimator),
+        resolve_estimator(estimator or ("sgd" if stream else "svc")),
         scheme,
         solver=solver,
         calibration=None if calibration == "none" else calibration,
         final_calibration=parse_final_calibration(final_calibration),
-        cv=folds,
+        cv="auto" if folds is None else folds,
+        reservoir_size=reservoir,
         n_jobs=jobs,
         random_state=seed,
         verbose=int(sys.stderr is not None and sys.stderr.isatty()),
@@ -137,18 +169,19 @@ def train(
         class_order=parse_class_order(class_order),
     )
     _check_kernel(takes_pairwise_values(classifier), format, scale)
-    samples, labels = read_samples(
-        data,
-        target=target,
-        format=format,
-        header=header,
-        one_hot=one_hot,
-        zero_based=zero_based,
-        features=features,
-    )
-    scaler = make_scaler(scale, samples.X)
-    model = classifier if scaler is None else make_pipeline(scaler, classifier)
-    model.fit(samples.X, labels)
+    reading: dict[str, Any] = {
+        "target": target,
+        "format": format,
+        "header": header,
+        "one_hot": one_hot,
+        "zero_based": zero_based,
+        "features": features,
+    }
+    if stream:
+        source = StreamSource(data, classes=classes, **reading)
+        trained = train_stream(classifier, source, scale=scale, passes=passes)
+    else:
+        trained = _train_whole(classifier, data, reading, scale)
     if len(classifier.classes_) == 1:
         label = classifier.classes_[0]
         warnings.warn(
@@ -157,21 +190,12 @@ def train(
             stacklevel=1,
         )
     classifier.set_params(verbose=0)
-    n_added = sum(len(values) - 1 for values in samples.categories.values())
-    description = {
-        "columns": None if samples.columns is None else list(samples.columns),
-        "n_columns": samples.n_features - n_added,
-        "categories": {name: list(values) for name, values in samples.categories.items()},
-        "target": parse_column(target),
-        "is_sparse": hasattr(samples.X, "toarray"),
-        "zero_based": samples.is_zero_based,
-    }
-    save(model, output, metadata=description)
+    save(trained.model, output, metadata=trained.description)
     score = find_score(classifier)
     summary = {
         "model": str(output),
-        "samples": samples.n_samples,
-        "features": samples.n_features,
+        "samples": trained.n_samples,
+        "features": trained.n_features,
         "classes": len(classifier.classes_),
         "binaries": len(classifier.binaries_),
         "bytes": output.stat().st_size,
@@ -186,7 +210,20 @@ def train(
     )
     if score is not None:
         text = score_to_text(score)
-        print_text(f"expected on new samples, judging by held-out folds: {text}")
+        judges = "rows" if stream else "folds"
+        print_text(f"expected on new samples, judging by held-out {judges}: {text}")
+
+
+def _train_whole(classifier: Any, data: str, reading: dict[str, Any], scale: str) -> StreamedModel:
+    """Return a classifier trained on the data of a file, all at once, with its scaler."""
+    from sklearn.pipeline import make_pipeline
+
+    samples, labels = read_samples(data, **reading)
+    scaler = make_scaler(scale, samples.X)
+    model = classifier if scaler is None else make_pipeline(scaler, classifier)
+    model.fit(samples.X, labels)
+    description = describe_data(samples, reading["target"])
+    return StreamedModel(model, description, samples.n_samples, samples.n_features)
 
 
 def _check_kernel(is_precomputed: bool, format: str | None, scale: str) -> None:

@@ -43,7 +43,7 @@ class AnsweringMixin:
     ``class_order``.
     """
 
-    composition_: Composition
+    composition_: Any
     scheme: SchemeArgument
     solver: Solver
     n_jobs: int | None

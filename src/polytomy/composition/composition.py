@@ -181,7 +181,8 @@ class Composition:
         X = check_sparse(X)
         n_rows = count_rows(X)
         scores = np.empty((n_rows, len(self.classes)))
-        for block in blocks_of_rows(n_rows, len(self.binaries)):
+        n_features = X.shape[1] if isinstance(X, np.ndarray) else 0
+        for block in blocks_of_rows(n_rows, len(self.binaries), n_features):
             samples = preprocess(self.preprocessing, take_block(X, block))
             scores[block] = self._score_block(samples, n_jobs)
         return scores

@@ -15,12 +15,12 @@ from sklearn.utils.parallel import Parallel, delayed
 from polytomy.binary import TrainedBinary, binary_problem, update_binary
 from polytomy.binary.answers import HeldOutScores
 from polytomy.binary.options import TrainingListener, TrainingOptions
-from polytomy.binary.sides import sides_problem
+from polytomy.binary.sides import side_binaries, sides_problem
 from polytomy.binary.sides_training import train_sides
 from polytomy.binary.training import train_and_hold_out
-from polytomy.calibration import UncalibratedMap
+from polytomy.binary.updating import update_sides
 from polytomy.composition.dichotomies import Dichotomy
-from polytomy.composition.out_of_fold import OutOfFold, plan_out_of_fold
+from polytomy.composition.out_of_fold import OutOfFold, plan_out_of_fold, share_held_out_part
 from polytomy.composition.shared_kernel import train_together
 from polytomy.composition.shared_linear import train_linear_together
 from polytomy.composition.shared_preprocessing import share_preprocessing
@@ -118,6 +118,9 @@ def fit_binaries(
     ]
     if plan is not None:
         options = replace(options, folds=plan.folds)
+    else:
+        part = share_held_out_part(X, class_indices, dichotomies, options)
+        options = replace(options, folds=part)
     binaries: list[TrainedBinary | None] = [each.trained for each in dichotomies]
     held_out: list[HeldOutScores | None] = [None] * len(dichotomies)
     left = [i for i, binary in enumerate(binaries) if binary is None]
@@ -223,46 +226,25 @@ def update_binaries(
     class_indices: NDArray[np.intp],
     n_classes: int,
     options: TrainingOptions,
-    *,
-    is_calibrated: bool = False,
 ) -> list[TrainedBinary]:
-    """Return the binaries after one more batch; `binaries` is None before the first.
-
-    `is_calibrated` says whether there is a final calibration, which will not fit them any more.
-    """
+    """Return the binaries after one more batch, not calibrated; `binaries` is None before it."""
     for arguments in (options.arguments, *options.arguments_by_model.values()):
         if arguments.fit_params:
             raise ArgumentError(f"partial_fit does not take {', '.join(arguments.fit_params)}.")
-    maps = [binary.calibrator for binary in binaries or ()]
-    if is_calibrated or any(
-        each is not None and not isinstance(each, UncalibratedMap) for each in maps
-    ):
-        warn_caller(
-            "partial_fit changes binaries that fit has calibrated; their answers are no longer "
-            "calibrated",
-            CalibrationWarning,
-        )
     rows_of_class = group_rows(class_indices, n_classes)
     seeds = partition_seeds(options.random_state, len(dichotomies))
-    updated = []
-    for i, each in enumerate(dichotomies):
-        if each.trained is not None:
-            updated.append(each.trained)
-            continue
+    updated: list[TrainedBinary | None] = [each.trained for each in dichotomies]
+    for group in _group_sides(dichotomies, [i for i, each in enumerate(updated) if each is None]):
+        each, earlier = dichotomies[group[0]], None if binaries is None else binaries[group[0]]
+        weight = options.arguments_for(each.model).sample_weight
+        given: dict[str, Any] = {"random_state": seeds[group[0]], "sample_weight": weight}
         if each.whole is not None:
-            raise ArgumentError(
-                f'partial_fit trains binary partitions only; "{each.whole.name}" has '
-                f"{len(each.whole.sides)} sides. Use fit, or @one-vs-one in place of the partition."
-            )
+            sides = sides_problem(rows_of_class, each.whole.sides, name=each.whole.name)
+            model = None if earlier is None else earlier.estimator
+            sided = side_binaries(update_sides(model, each.estimator, X, sides, **given))
+            for i in group:
+                updated[i] = sided[dichotomies[i].side]
+            continue
         problem = binary_problem(rows_of_class, each.negative, each.positive, name=each.name)
-        updated.append(
-            update_binary(
-                None if binaries is None else binaries[i],
-                each.estimator,
-                X,
-                problem,
-                random_state=seeds[i],
-                sample_weight=options.arguments_for(each.model).sample_weight,
-            )
-        )
-    return updated
+        updated[group[0]] = update_binary(earlier, each.estimator, X, problem, **given)
+    return [binary for binary in updated if binary is not None]

@@ -16,6 +16,7 @@ class ListenerGroup(TrainingListener):
 
     def __init__(self, listeners: Sequence[TrainingListener]) -> None:
         self._listeners = tuple(listeners)
+        self.wants_estimates = any(each.wants_estimates for each in self._listeners)
 
     def trained(self, partition: str) -> None:
         """Tell all listeners that a binary has been trained."""
@@ -29,6 +30,8 @@ class ListenerGroup(TrainingListener):
 
 
 class _ProgressBar(TrainingListener):
+    wants_estimates = True
+
     def __init__(self, bar: Any, task: Any) -> None:
         self._bar, self._task = bar, task
 

@@ -12,6 +12,7 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, proces
 
 from polytomy.binary import is_fitted
 from polytomy.binary.options import FitArguments
+from polytomy.calibration.hold_out import is_splitter
 from polytomy.errors import Argument, ArgumentError
 from polytomy.inputs.rows import take_values
 
@@ -99,7 +100,7 @@ def route_arguments(
 
 def take_groups(cv: Any, arguments: dict[str, Any]) -> dict[str, Any]:
     """Remove the groups from the arguments of a fit, and return them, if a splitter takes them."""
-    if not hasattr(cv, "split"):
+    if not is_splitter(cv):
         return {}
     if "groups" in arguments:
         return {"groups": arguments.pop("groups")}

@@ -19,6 +19,7 @@ from polytomy.binary.answers import (
 )
 from polytomy.binary.options import TrainingOptions
 from polytomy.calibration.final import clip_decisions
+from polytomy.calibration.hold_out import HoldOut
 from polytomy.calibration.shared_folds import SharedFolds, make_shared_folds
 from polytomy.composition.dichotomies import Dichotomy
 from polytomy.errors import CalibrationWarning, warn_caller
@@ -26,7 +27,7 @@ from polytomy.inputs.rows import take_rows
 from polytomy.inputs.seeds import partition_seeds
 from polytomy.inputs.weights import check_weights, class_weights
 
-__all__ = ["OutOfFold", "OutOfFoldPlan", "plan_out_of_fold"]
+__all__ = ["OutOfFold", "OutOfFoldPlan", "plan_out_of_fold", "share_held_out_part"]
 
 Floats = NDArray[np.float64]
 
@@ -138,6 +139,23 @@ class OutOfFoldPlan:
         )
 
 
+def share_held_out_part(
+    X: Any,
+    class_indices: NDArray[np.intp],
+    dichotomies: Sequence[Dichotomy],
+    options: TrainingOptions,
+) -> SharedFolds | None:
+    """Return the part that all binaries hold out if there is no final calibration, or None.
+
+    With more than one fold, each binary makes its own.
+    """
+    if not isinstance(options.cv, HoldOut) or not _have_folds_anyway(options, dichotomies):
+        return None
+    (seed,) = partition_seeds(options.random_state, 1)
+    folds = make_shared_folds(X, class_indices, options.cv, seed)
+    return folds if _takes_weights(options) else replace(folds, weight=None)
+
+
 def plan_out_of_fold(
     dichotomies: Sequence[Dichotomy],
     X: Any,
@@ -168,6 +186,9 @@ def plan_out_of_fold(
         if not has_folds:
             folds = folds.first(_ENOUGH_ROWS)
     weight = _calibration_weights(options, class_indices, n_classes)
+    if not _takes_weights(options):
+        folds = replace(folds, weight=None)
+    weight = weight if folds.weight is None else weight * folds.weight
     most_rows = max(_ENOUGH_ROWS, _MOST_SCORES // max(1, len(dichotomies), n_classes))
     is_kept = (weight > 0) & _is_class_known(folds, class_indices, weight > 0)
     folds = folds.keep_scored(is_kept, most_rows, seed)
@@ -185,10 +206,18 @@ def _is_class_known(
     models that are trained on all rows.
     """
     is_known = np.zeros((folds.n_folds, class_indices.max(initial=0) + 1), dtype=np.bool_)
-    fold, row = np.nonzero(folds.is_trained_on & has_weight)
-    is_known[fold, class_indices[row]] = True
+    for known, is_trained_on in zip(is_known, folds.is_trained_on, strict=True):
+        known[class_indices[is_trained_on & has_weight]] = True
     is_held_out = folds.fold_of >= 0
     return np.asarray(is_held_out & is_known[folds.fold_of, class_indices])
+
+
+def _takes_weights(options: TrainingOptions) -> bool:
+    """Return whether all calibrators take weights; those of users may not."""
+    return all(
+        each is None or isinstance(each, str)
+        for each in (options.calibration, options.final_calibration)
+    )
 
 
 def _have_folds_anyway(options: TrainingOptions, dichotomies: Sequence[Dichotomy]) -> bool:

@@ -71,6 +71,7 @@ CLASSIFIER_CHECKS: dict[str, Callable[[Any], object]] = {
         MEMORY_BUDGET,
         Parameter("keep_out_of_fold", "True or False", _is_bool),
         Parameter("shared_preprocessing", "True or False", _is_bool),
+        Parameter("reservoir_size", "a number of rows, 0 or more", is_count),
         Parameter("prediction_dtype", "", _is_precision, PRECISIONS),
         CLASS_ORDER,
     ),

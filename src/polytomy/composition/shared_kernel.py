@@ -12,6 +12,7 @@ from polytomy.binary import binary_problem
 from polytomy.binary.options import TrainingListener, TrainingOptions
 from polytomy.composition.dichotomies import Dichotomy
 from polytomy.svm import train_on_shared_kernel
+from polytomy.svm.estimates import estimate_training
 from polytomy.svm.shared_training import SharedTraining
 
 __all__ = ["train_together"]
@@ -44,6 +45,11 @@ def train_together(
         binary_problem(rows_of_class, each.negative, each.positive, name=each.name)
         for each in dichotomies
     ]
+    if listener.wants_estimates:
+        estimators = [each.estimator for each in dichotomies]
+        estimate = estimate_training(estimators, X, problems, options)
+        if estimate is not None:
+            listener.note(str(estimate))
     training = train_on_shared_kernel(
         [each.estimator for each in dichotomies],
         X,

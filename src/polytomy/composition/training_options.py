@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from polytomy.binary.options import FitArguments, TrainingOptions
 from polytomy.calibration.folds import RoutedSplitter, splits_within
+from polytomy.calibration.hold_out import choose_folds
 from polytomy.composition.metadata import RoutedArguments, route_arguments
 from polytomy.composition.scheme_argument import choose_final_calibration
 from polytomy.composition.solver_option import gives_probabilities
@@ -97,7 +98,7 @@ def training_source(
         final_calibration=choose_final_calibration(classifier.scheme, classifier.final_calibration),
         wants_probabilities=gives_probabilities(classifier.solver),
         keep_out_of_fold=classifier.keep_out_of_fold,
-        cv=classifier.cv,
+        cv=choose_folds(classifier.cv, len(class_indices)),
         random_state=classifier.random_state,
         n_jobs=classifier.n_jobs,
         memory_budget=classifier.memory_budget,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 from numpy.typing import ArrayLike
@@ -18,6 +19,7 @@ from polytomy.datasets.label_index import LabelIndex
 from polytomy.datasets.lvq import LvqTable
 from polytomy.datasets.npz import NpzTable
 from polytomy.datasets.parquet import ParquetTable
+from polytomy.datasets.parquet_folders import ParquetFolder
 from polytomy.datasets.streams import Source, Stream, open_source
 from polytomy.datasets.svmlight import KernelTable, SvmlightTable, ZeroBased
 from polytomy.datasets.table_blocks import RawBlock, SampleTable
@@ -25,7 +27,7 @@ from polytomy.datasets.text_lines import peek_line
 from polytomy.datasets.whole_table import check_size, join_blocks
 from polytomy.errors import Argument, ArgumentError, DataError
 
-__all__ = ["open_blocks", "read_data"]
+__all__ = ["open_blocks", "open_table", "read_data", "rows_per_block"]
 
 # Approximate size of the features of a block.
 _BLOCK_BYTES = 2**25
@@ -47,7 +49,7 @@ def read_data(
 
     Parameters
     ----------
-    path : file; or a pipe, for text formats
+    path : file; a folder of Parquet files; or a pipe, for text formats
     format : "csv", "tsv", "svmlight", "parquet", "npz", "lvq", "agf" or "kernel"
         By default it is found from the file name (``iris.csv.gz``) or the first line. Text files
         may be gzipped.
@@ -89,13 +91,13 @@ def read_data(
            [0.5, 3. ]]), array(['oak', 'corn'], dtype='<U4'), ('height', 'width'))
     """
     check_categories(categories, in_blocks=False)
-    table = _open_table(
+    table = open_table(
         path, format, target, header, features, categories, classes, zero_based=zero_based
     )
     source, n_rows = os.fspath(path), table.n_rows
     if n_rows is not None:
         check_size(source, n_rows * table.bytes_per_row)
-    whole = join_blocks(source, table.blocks(_rows_per_block(table, None)), n_rows)
+    whole = join_blocks(source, table.blocks(rows_per_block(table, None)), n_rows)
     if table.categories:
         n_values = sum(len(index.values) for index in table.categories.values())
         check_size(source, 8 * len(whole.X) * (whole.X.shape[1] + n_values))
@@ -140,7 +142,7 @@ def open_blocks(
     if n_rows is not None and n_rows < 1:
         raise ArgumentError(Argument("n_rows", n_rows), " is too few. Use 1 or more.")
     check_categories(categories, in_blocks=True)
-    table = _open_table(
+    table = open_table(
         path,
         format,
         target,
@@ -151,11 +153,12 @@ def open_blocks(
         extra_features=extra_features,
         zero_based=zero_based,
     )
-    blocks = table.blocks(_rows_per_block(table, n_rows))
+    blocks = table.blocks(rows_per_block(table, n_rows))
     return (_to_data(table, block, are_all=False) for block in blocks)
 
 
-def _rows_per_block(table: SampleTable, n_rows: int | None) -> int:
+def rows_per_block(table: SampleTable, n_rows: int | None = None) -> int:
+    """Return the number of rows in a block: as given, or so that it takes about 32 MB."""
     if n_rows is not None:
         return n_rows
     return max(1, min(_MOST_ROWS, _BLOCK_BYTES // max(1, table.bytes_per_row)))
@@ -182,7 +185,7 @@ def _to_data(table: SampleTable, block: RawBlock, *, are_all: bool) -> Data:
     return Data(X, y, names, block.row_numbers, columns, label_name, categories, is_zero_based)
 
 
-def _open_table(
+def open_table(
     path: Source,
     format: str | None,
     target: Target,
@@ -194,6 +197,7 @@ def _open_table(
     extra_features: bool = False,
     zero_based: ZeroBased = "auto",
 ) -> SampleTable:
+    """Return a file as a table; the parameters are those of `read_data` and `open_blocks`."""
     if not (isinstance(zero_based, bool) or zero_based == "auto"):
         raise ArgumentError(
             Argument("zero_based"), f' must be True, False or "auto"; got {zero_based!r}.'
@@ -230,7 +234,8 @@ def _open_table(
             "file first."
         )
     elif kind == "parquet":
-        return ParquetTable(path, target=target, **options)
+        kind_of_table = ParquetFolder if Path(path).is_dir() else ParquetTable
+        return kind_of_table(path, target=target, **options)
     else:
         table = (
             NpzTable(path, n_features=n_features, **labels)

@@ -44,6 +44,8 @@ def find_format(path: Source, format: str | None = None) -> str:
                 f' must be {_list_formats()}; got "{format}".{did_you_mean(format, FORMATS)}',
             )
         return format
+    if not isinstance(path, Stream) and Path(path).is_dir():
+        return "parquet"
     name = Path(path).name.lower().removesuffix(".gz")
     for known, endings in FORMATS.items():
         if name.endswith(endings):

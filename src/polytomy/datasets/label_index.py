@@ -79,6 +79,11 @@ class LabelIndex:
         found = [self.number(label) for label in different.tolist()]
         return np.array(found, dtype=np.intp)[places.ravel()]
 
+    def found(self) -> NDArray[Any]:
+        """Return all labels so far, in order of appearance, as they are if no more come."""
+        n_labels = len(self._numbers) if self._classes is None else len(self._classes)
+        return self.labels(np.arange(n_labels))
+
     def labels(self, numbers: ArrayLike, *, are_all: bool = True) -> NDArray[Any]:
         """Return the labels with these numbers; text stays text unless `are_all` labels are in."""
         if self._classes is not None:

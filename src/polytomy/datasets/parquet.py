@@ -22,7 +22,10 @@ from polytomy.datasets.located_errors import error_at
 from polytomy.datasets.table_blocks import RawBlock
 from polytomy.errors import Argument, ArgumentError, DataError
 
-__all__ = ["ParquetTable", "import_pyarrow"]
+__all__ = ["ParquetTable", "count_parquet_rows", "import_pyarrow"]
+
+# Bytes of a column that are read ahead; without a limit it would be all of a row group.
+_READ_AHEAD = 2**18
 
 
 def import_pyarrow() -> Any:
@@ -36,8 +39,19 @@ def import_pyarrow() -> Any:
     return pyarrow
 
 
+def count_parquet_rows(path: str | os.PathLike[str]) -> int:
+    """Return the number of rows that a Parquet file declares; DataError if it is not one."""
+    arrow = import_pyarrow()
+    try:
+        return int(arrow.parquet.read_metadata(path).num_rows)
+    except (arrow.ArrowException, OSError) as error:
+        if isinstance(error, OSError) and error.errno is not None:
+            raise
+        raise DataError(f"{os.fspath(path)}: this is not a Parquet file: {error}") from error
+
+
 class ParquetTable:
-    """A table in a Parquet file.
+    """A table in a Parquet file, which is read page by page.
 
     Parameters
     ----------
@@ -59,7 +73,7 @@ class ParquetTable:
         self._arrow = import_pyarrow()
         self._source, self.label_index = os.fspath(path), label_index
         with self._reporting("this is not a Parquet file"):
-            self._file = self._arrow.parquet.ParquetFile(path)
+            self._file = self._arrow.parquet.ParquetFile(path, buffer_size=_READ_AHEAD)
             schema = self._file.schema_arrow
             self.n_rows = int(self._file.metadata.num_rows)
         if self.n_rows < 1:

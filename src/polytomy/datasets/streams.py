@@ -47,7 +47,10 @@ Source = str | os.PathLike[str] | Stream
 
 
 def open_source(path: Source) -> Source:
-    """Return the path of a regular file, or a stream if the path is a pipe or device."""
+    """Return the path of a file or folder, or a stream if the path is a pipe or device.
+
+    Only a folder that may be a table in several Parquet files can be read.
+    """
     if isinstance(path, Stream):
         return path
     try:
@@ -58,6 +61,8 @@ def open_source(path: Source) -> Source:
             return path
         raise
     if stat.S_ISDIR(mode):
+        if any(Path(path).rglob("*.parquet")) or any(Path(path).rglob("*.pq")):
+            return path
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), os.fspath(path))
     return path if stat.S_ISREG(mode) else Stream(Path(path).open("rb"), os.fspath(path))
 

@@ -31,7 +31,7 @@ def check_size(source: str, n_bytes: int) -> None:
             f"{source}: the samples take more than {limit / 2**30:.1f} GB, half of the machine's "
             "memory. Use fewer rows or columns",
             PythonOnly(", or read it block by block with open_blocks"),
-            ".",
+            ". On the command line, train --stream reads it block by block.",
         )
 
 

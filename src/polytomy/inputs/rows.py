@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import issparse
+from scipy.sparse import issparse, vstack
 from sklearn.utils import _safe_indexing
 
 from polytomy.errors import DataError
 
-__all__ = ["count_rows", "take_block", "take_columns", "take_rows", "take_values", "unchangeable"]
+__all__ = [
+    "concatenate_rows",
+    "count_rows",
+    "take_block",
+    "take_columns",
+    "take_rows",
+    "take_values",
+    "unchangeable",
+]
 
 
 def count_rows(X: Any) -> int:
@@ -31,6 +41,27 @@ def take_rows(X: Any, rows: NDArray[np.intp]) -> Any:
     if isinstance(X, np.ndarray):
         return X[rows]
     return _safe_indexing(_rowwise(X), rows)
+
+
+def concatenate_rows(parts: Sequence[Any]) -> Any:
+    """Return the rows of several parts, which are data of the same kind.
+
+    Examples
+    --------
+    >>> concatenate_rows([np.array([[1.0]]), np.array([[2.0], [3.0]])])
+    array([[1.],
+           [2.],
+           [3.]])
+    """
+    first = parts[0]
+    if issparse(first):
+        return vstack(parts, format="csr")
+    if isinstance(first, list):
+        return [row for part in parts for row in part]
+    module = type(first).__module__.partition(".")[0]
+    if module in ("pandas", "polars"):
+        return sys.modules[module].concat(parts)
+    return np.concatenate([np.asarray(part) for part in parts])
 
 
 def take_values(value: Any, rows: NDArray[np.intp], n_rows: int) -> Any:

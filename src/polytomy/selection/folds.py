@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from polytomy.calibration.folds import check_folds, row_numbers
+from polytomy.calibration.hold_out import HoldOut, choose_folds
 from polytomy.errors import Argument, ArgumentError
 
 __all__ = ["comparison_folds"]
@@ -29,9 +30,10 @@ def comparison_folds(
 
     Parameters
     ----------
-    cv : int, splitter or list of splits
+    cv : int, float, "auto", splitter or list of splits
         A number divides the samples of each class among that many folds, or among as many as the
-        largest class has samples. The sample of a class with only one is always trained on.
+        largest class has samples. The sample of a class with only one is always trained on. A
+        fraction holds out that part of the samples once; "auto" is as for a classifier.
     X, y : the data
     random_state : fixes the folds if cv is a number
     skips_incomplete : if true, a fold that trains without some class is skipped; otherwise it is an
@@ -46,8 +48,12 @@ def comparison_folds(
     [(3, 2), (3, 2)]
     """
     check_folds(cv)
+    cv = choose_folds(cv, len(y))
     if isinstance(cv, int | np.integer):
         return _deal_classes(y, int(cv), random_state)
+    if isinstance(cv, HoldOut):
+        mask = cv.choose(y, random_state).mask
+        cv = [(~mask, mask)]
     splits = cv.split(X, y, **split_params) if hasattr(cv, "split") else cv
     folds = [
         (row_numbers(training, len(y)), row_numbers(held_out, len(y)))

@@ -115,10 +115,11 @@ class Worker:
             )
             to_calibrate = None
             if len(samples) and not folds.reasons[k]:
+                own_weight = None if weight is None else weight[samples]
+                if self.options.folds is not None:
+                    own_weight = self.options.folds.weigh(own_weight, batch.rows[samples])
                 to_calibrate = HeldOut(
-                    scores[ends[k] : ends[k + 1]],
-                    batch.is_positive[samples],
-                    None if weight is None else weight[samples],
+                    scores[ends[k] : ends[k + 1]], batch.is_positive[samples], own_weight
                 )
             found.append(
                 MachineData(

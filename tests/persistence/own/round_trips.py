@@ -10,9 +10,9 @@ LABELS = np.array(["setosa", "versicolor", "virginica"])[Y]
 TREE = "a {setosa b {versicolor virginica}}"
 
 
-def reload(classifier, folder, *, out_of_fold=False, **options):
+def reload(classifier, folder, *, out_of_fold=False, reservoir=False, **options):
     """Return the classifier after saving it in a folder and loading it."""
-    save(classifier, folder / "m.polytomy", out_of_fold=out_of_fold)
+    save(classifier, folder / "m.polytomy", out_of_fold=out_of_fold, reservoir=reservoir)
     return load(folder / "m.polytomy", **options)
 
 

@@ -85,7 +85,7 @@ def test_names_that_are_not_those_of_a_binary_are_refused(save_to_bytes, assert_
 def test_a_loaded_classifier_can_be_trained_further(tmp_path):
     classifier = PolytomyClassifier(SGDClassifier(random_state=0), random_state=0)
     classifier.partial_fit(X[::2], Y[::2], classes=[0, 1, 2])
-    again = reload(classifier, tmp_path)
+    again = reload(classifier, tmp_path, reservoir=True)
     assert_same(classifier.partial_fit(X[1::2], Y[1::2]), again.partial_fit(X[1::2], Y[1::2]))
 
 

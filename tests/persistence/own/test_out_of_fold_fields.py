@@ -103,7 +103,7 @@ def test_without_them_the_score_is_there_and_the_probabilities_say_why_not(tmp_p
 
 
 def test_a_classifier_that_was_trained_further_has_no_scores_to_save(tmp_path):
-    classifier = _fitted(estimator=SGDClassifier())
+    classifier = _fitted(estimator=SGDClassifier(), reservoir_size=0)
     with pytest.warns(CalibrationWarning, match="no longer calibrated"):
         classifier.partial_fit(X, LABELS)
     again = reload(classifier, tmp_path)

@@ -36,6 +36,7 @@ binaries              list, see below
 sided_models          only if a partition has more than two sides: its models, see below
 final                 the final calibration, see below
 out_of_fold           only if asked for: what belongs to the out-of-fold scores, see below
+reservoir             only if asked for: the rows that partial_fit holds out, see below
 preprocessing         only with shared pre-processing: the names and types of the transformers that
                       all binaries share, and the steps, as estimators
 pipeline              only if saved inside a pipeline: the names of all steps, and the steps before
@@ -49,7 +50,8 @@ n_schemes             only of an ensemble
 solver                and prediction_dtype, of the fitted classifier; is_solver_automatic if its
                       parameter is "auto"
 cv, n_jobs,           values of parameters of the same names: also random_state, verbose,
-memory_budget         class_weight, class_order, keep_out_of_fold and shared_preprocessing
+memory_budget         class_weight, class_order, keep_out_of_fold, shared_preprocessing and
+                      reservoir_size
 scheme                only if it is text and not a file
 estimator             a template (`templates.py`): ``{specification}``, ``{scaler, parameters}``,
                       ``{pipeline}`` as a list of names and templates, or an object in others.skops;
@@ -105,6 +107,12 @@ The score holds the out-of-fold log_loss, brier_score, accuracy and uncertainty_
 **out_of_fold** (`out_of_fold_fields.py`): the rows of the samples among the n_rows of the training
 data, their class_indices, fold_of and weight; final_calibration, the option; the seed; and
 keeps_probabilities, whether probabilities are kept, in which case they follow.
+
+**reservoir** (`reservoir_fields.py`): its size and seed; for each class the number of rows so far,
+n_of_class, and their weight, weight_of_class; the rows that are held, a matrix, with class_indices,
+weight, keys (random numbers) and positions in the stream; n_rows, the length of the stream so far;
+next_position, less than that while the stream is repeated; and starts_late, whether the binaries
+were trained before the stream.
 
 Files with a sided model have format_version 3, others with a final calibration or shared
 pre-processing 2, and all others 1.

@@ -25,7 +25,7 @@ __all__ = ["read_parameters", "write_parameters"]
 
 #: Parameters that are plain values, and their types if they are not None.
 _PLAIN: dict[str, tuple[type, ...]] = {
-    "cv": (int, list, tuple),
+    "cv": (int, float, str, list, tuple),
     "n_jobs": (int,),
     "random_state": (int,),
     "verbose": (int,),
@@ -34,6 +34,7 @@ _PLAIN: dict[str, tuple[type, ...]] = {
     "keep_out_of_fold": (bool,),
     "class_order": (list, tuple),
     "shared_preprocessing": (bool,),
+    "reservoir_size": (int,),
 }
 # More jobs than any machine has cores; joblib would start as many threads as a file says.
 _MOST_JOBS = 2**15

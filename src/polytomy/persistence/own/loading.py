@@ -37,6 +37,7 @@ from polytomy.persistence.own.preprocessing_fields import (
     read_preprocessing,
     read_steps,
 )
+from polytomy.persistence.own.reservoir_fields import read_reservoir
 from polytomy.persistence.own.saving import (
     FLOATS,
     FORMAT,
@@ -126,6 +127,10 @@ def _read_model(archive: Archive, fields: Fields, trusted: Sequence[str]) -> Any
         feature_names=_read_feature_names(fields, binaries if shared is None else []),
         **{**parameters, "scheme": option},
     )
+    if "reservoir" in fields:
+        written = fields.fields("reservoir")
+        n_features = getattr(classifier, "n_features_in_", None)
+        classifier.reservoir_ = read_reservoir(written, numbers, len(classes), n_features)
     if "pipeline" not in fields:
         return classifier
     return _read_pipeline(fields.fields("pipeline"), reader, classifier)

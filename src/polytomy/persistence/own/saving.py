@@ -23,6 +23,7 @@ from polytomy.persistence.own.final_fields import write_final
 from polytomy.persistence.own.number_arrays import NumberWriter
 from polytomy.persistence.own.out_of_fold_fields import write_out_of_fold, write_probabilities
 from polytomy.persistence.own.preprocessing_fields import write_preprocessing
+from polytomy.persistence.own.reservoir_fields import write_reservoir
 from polytomy.persistence.own.sided_models import list_sided_models, write_sided_model
 from polytomy.persistence.own.skops_objects import dump_skops_objects
 from polytomy.persistence.own.values import NotPlainError, labels_to_json, value_to_json
@@ -62,6 +63,7 @@ def save(
     *,
     metadata: Mapping[str, Any] | None = None,
     out_of_fold: bool = False,
+    reservoir: bool = False,
 ) -> None:
     """Save a fitted classifier to one file, which is written completely or not at all.
 
@@ -79,6 +81,10 @@ def save(
         Whether to save the out-of-fold scores as well, four bytes for each training sample and
         binary. With them, ``with_solver`` and ``with_scheme`` of the loaded classifier learn the
         final calibration again. They also keep ``out_of_fold_proba_``.
+    reservoir : bool, default=False
+        Whether to save the rows that ``partial_fit`` holds out. With them, the loaded classifier
+        goes on as the saved one would. Without them, its calibration stays as it is until a
+        hundred new rows are held out. The rows are training data: think of who gets the file.
 
     Examples
     --------
@@ -107,6 +113,12 @@ def save(
             ", but the classifier has no out-of-fold scores. Leave it out, or fit with ",
             Argument("final_calibration", "bias"),
             ".",
+        )
+    held_out = getattr(core, "reservoir_", None) if reservoir else None
+    if reservoir and held_out is None:
+        raise ArgumentError(
+            Argument("reservoir", True),
+            ", but the classifier holds out no rows; only partial_fit does. Leave it out.",
         )
     numbers = NumberWriter()
     pools = SupportPools(machines_in([binary.estimator for binary in core.binaries_]))
@@ -138,6 +150,8 @@ def save(
     if sided:
         description["sided_models"] = [write_sided_model(each, writer, numbers) for each in sided]
         description["format_version"] = FORMAT_VERSION
+    if held_out is not None:
+        description["reservoir"] = write_reservoir(held_out, numbers)
     if core is not classifier:
         description["pipeline"] = {
             "names": [name for name, _ in classifier.steps],

@@ -1,0 +1,216 @@
+"""How long the training of support vector machines will take, measured on samples of the data.
+
+The time of a problem of n rows grows like n^p: n² for its kernel values, and a power between 1.5
+and 2.6 for its steps, which depends on the data. Both are measured on a few hundred to a few
+thousand rows of some of the problems, and extrapolated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from time import perf_counter
+from typing import Any, NamedTuple
+
+import numpy as np
+from joblib import effective_n_jobs
+from numpy.typing import NDArray
+
+from polytomy.binary.options import TrainingOptions
+from polytomy.binary.problems import BinaryProblem
+from polytomy.binary.training import train_binary
+from polytomy.svm.memory import check_budget, size_in_words
+from polytomy.svm.planning import find_common_kernel, group_by_matrix, is_better_apart, measure
+from polytomy.svm.shared_training import train_on_shared_kernel
+from polytomy.svm.suitability import UnsuitableError, as_numbers
+
+__all__ = ["TrainingEstimate", "estimate_training"]
+
+# Pairs of rows, over all problems, whose training takes seconds. Less needs no estimate.
+_WORTH_ESTIMATING = 10**9
+
+# Sizes of the samples; larger ones are tried while the last took less than this many seconds.
+_SIZES = (500, 1000, 2000, 4000, 8000)
+_LONGEST_TRIAL = 1.5
+_MOST_PROBLEMS = 3
+_LOWEST_POWER, _HIGHEST_POWER = 1.5, 2.6
+
+# Beyond this many seconds, the text offers ways out.
+_LONG = 600.0
+_WAYS_OUT = (
+    " Ways out: a linear estimator after Nystroem features, partial_fit (train --stream), or fewer "
+    "rows; see docs/many_rows.md."
+)
+
+
+class TrainingEstimate(NamedTuple):
+    """What training will take.
+
+    Attributes
+    ----------
+    n_machines : int, without those of folds
+    most_rows : int, of the largest problem
+    seconds : float
+    n_bytes : float, memory besides the data
+    is_in_budget : bool, whether each kernel matrix fits in the memory budget
+    """
+
+    n_machines: int
+    most_rows: int
+    seconds: float
+    n_bytes: float
+    is_in_budget: bool
+
+    def __str__(self) -> str:
+        """Return the estimate as a sentence, with ways out if training takes long.
+
+        Examples
+        --------
+        >>> print(TrainingEstimate(42, 30_000, 95.0, 3.6e9, True))
+        42 SVMs of up to 30,000 rows: about 2 minutes, 3.6 GB.
+        """
+        what = "1 SVM of" if self.n_machines == 1 else f"{self.n_machines} SVMs of up to"
+        text = (
+            f"{what} {self.most_rows:,} rows: about {_time_in_words(self.seconds)}, "
+            f"{size_in_words(self.n_bytes)}."
+        )
+        if not self.is_in_budget:
+            text += " The kernel matrix is larger than memory_budget."
+        return text + _WAYS_OUT if not self.is_in_budget or self.seconds > _LONG else text
+
+
+def estimate_training(
+    estimators: Sequence[Any],
+    X: Any,
+    problems: Sequence[BinaryProblem],
+    options: TrainingOptions,
+) -> TrainingEstimate | None:
+    """Return what training SVCs will take; None if that is seconds, or there are none.
+
+    Parameters
+    ----------
+    estimators, X, problems, options : see `train_on_shared_kernel`
+    """
+    groups, _ = group_by_matrix(estimators)
+    chosen = [k for group in groups for k in group if problems[k].smaller_side > 0]
+    sizes = np.array([problems[k].n_samples for k in chosen], dtype=np.float64)
+    if not len(sizes) or float(sizes @ sizes) < _WORTH_ESTIMATING:
+        return None
+    try:
+        numbers = as_numbers(X)
+    except UnsuitableError:
+        return None
+    own = [problems[k] for k in chosen]
+    svcs = [estimators[k] for k in chosen]
+    budget = check_budget(options.memory_budget)
+    n_runs = 1 + (5 if options.folds is None else options.folds.n_folds)
+    has_common_kernel = find_common_kernel(svcs, numbers) is not None
+    whole = measure(numbers, own, n_runs, holds_kernel_values=has_common_kernel)
+    is_apart = is_better_apart(own, whole.n_rows) or whole.with_one_thread > budget
+    largest = max(own, key=lambda each: each.n_samples)
+    need = whole.with_one_thread
+    if is_apart:
+        need = measure(
+            numbers, [largest], n_runs, holds_kernel_values=has_common_kernel
+        ).with_one_thread
+    timer = _Timer(X, options, budget, whole.n_rows)
+    kernel_pairs = float(sizes @ sizes) if is_apart else float(whole.n_rows) ** 2
+    positions = np.argsort(sizes)[np.linspace(len(sizes) - 1, 0, _MOST_PROBLEMS).astype(np.intp)]
+    curves = [timer.fit(svcs[k], own[k]) for k in dict.fromkeys(positions.tolist())]
+    factor = float(np.exp(np.mean([curve.log_factor for curve in curves])))
+    power = float(np.mean([curve.power for curve in curves]))
+    seconds = curves[0].of_pair * kernel_pairs + factor * float((sizes**power).sum())
+    if options.folds is not None and is_apart:
+        # Rows outside a problem are scored as well, against the vectors of all machines.
+        seconds += curves[0].of_pair * float(whole.n_rows) ** 2
+    n_threads = min(int(effective_n_jobs(options.n_jobs)), len(own))
+    if is_apart:
+        n_threads = max(1, min(n_threads, int(budget // max(1, need))))
+    return TrainingEstimate(
+        len(own),
+        largest.n_samples,
+        seconds / n_threads,
+        min(float(n_threads * need if is_apart else need), budget),
+        need <= budget,
+    )
+
+
+class _Curve(NamedTuple):
+    """The seconds that the steps of a problem of n rows take, exp(log_factor)·n^power."""
+
+    log_factor: float
+    power: float
+    of_pair: float
+
+
+class _Timer:
+    """Times the training of samples of a problem."""
+
+    def __init__(self, X: Any, options: TrainingOptions, budget: float, n_rows: int) -> None:
+        self._X, self._budget, self._n_rows = X, budget, n_rows
+        self._options = replace(options, folds=None, n_jobs=1)
+        self._generator = np.random.default_rng(0)
+
+    def fit(self, svc: Any, problem: BinaryProblem) -> _Curve:
+        """Return how the time of a problem grows."""
+        sizes, seconds, of_pair = [], [], 0.0
+        self._time(svc, self._sample(problem, _SIZES[0]))  # the first call may compile routines
+        for size in _SIZES:
+            part = self._sample(problem, size)
+            of_pair = self._seconds_of_pair(svc, part)
+            found = self._time(svc, part)
+            sizes.append(part.n_samples)
+            seconds.append(max(found - of_pair * part.n_samples**2, 0.05 * found))
+            if found > _LONGEST_TRIAL or part.n_samples == problem.n_samples:
+                break
+        last = slice(-3, None)
+        power = 2.0
+        if len(sizes) > 1 and sizes[-1] > sizes[0]:
+            slope = np.polyfit(np.log(sizes[last]), np.log(seconds[last]), 1)[0]
+            power = float(np.clip(slope, _LOWEST_POWER, _HIGHEST_POWER))
+        return _Curve(float(np.log(seconds[-1]) - power * np.log(sizes[-1])), power, of_pair)
+
+    def _time(self, svc: Any, part: BinaryProblem) -> float:
+        # The same decisions about memory as for all rows.
+        share = (part.n_samples / self._n_rows) ** 2
+        options = replace(self._options, memory_budget=max(self._budget * share, 2.0**26))
+        started = perf_counter()
+        training = train_on_shared_kernel([svc], self._X, [part], options)
+        if training.binaries[0] is None:
+            train_binary(svc, self._X, part, options, warn=False)
+        return perf_counter() - started
+
+    def _seconds_of_pair(self, svc: Any, part: BinaryProblem) -> float:
+        """Return the time of a kernel value."""
+        from sklearn.metrics.pairwise import pairwise_kernels
+
+        rows = as_numbers(self._X[part.rows])
+        kernel = svc.kernel if svc.kernel in ("rbf", "linear") else "linear"
+        started = perf_counter()
+        pairwise_kernels(rows, metric=kernel)
+        return (perf_counter() - started) / len(part.rows) ** 2
+
+    def _sample(self, problem: BinaryProblem, size: int) -> BinaryProblem:
+        """Return a random part of a problem, with both sides as in the whole."""
+        if problem.n_samples <= size:
+            return problem
+        mask = np.zeros(problem.n_samples, dtype=np.bool_)
+        for side in (problem.is_positive, ~problem.is_positive):
+            members: NDArray[np.intp] = np.flatnonzero(side)
+            n_wanted = max(min(5, len(members)), round(size * len(members) / problem.n_samples))
+            mask[self._generator.choice(members, n_wanted, replace=False)] = True
+        return problem.keep(mask)
+
+
+def _time_in_words(seconds: float) -> str:
+    """Return a time to two digits at most, for people to read.
+
+    Examples
+    --------
+    >>> [_time_in_words(each) for each in (8, 100, 3000, 20000, 500000)]
+    ['8 seconds', '2 minutes', '50 minutes', '6 hours', '6 days']
+    """
+    for unit, length in (("days", 86400.0), ("hours", 3600.0), ("minutes", 60.0)):
+        if seconds >= 1.5 * length:
+            return f"{seconds / length:.0f} {unit}"
+    return f"{max(1.0, seconds):.0f} seconds"

@@ -1,0 +1,48 @@
+"""Scores of predictions in blocks."""
+
+import numpy as np
+import pytest
+
+from polytomy import metrics, parse
+from polytomy.cli.running_scores import RunningScores
+
+CLASSES = np.array(["corn", "oak", "pine", "wheat"])
+LAND = parse("land {field {corn wheat} forest {pine oak}}")
+
+
+@pytest.mark.parametrize("cuts", [[], [1, 50, 51, 299]])
+def test_blocks_have_the_scores_of_all_samples_at_once(cuts):
+    generator = np.random.default_rng(0)
+    y = generator.choice(CLASSES, 300)
+    P = generator.dirichlet(np.ones(4), 300)
+    predicted = CLASSES[P.argmax(axis=1)]
+    order = ["wheat", "corn", "pine", "oak"]
+    scores = RunningScores(CLASSES, order, LAND)
+    for part in np.split(np.arange(300), cuts):
+        scores.add(y[part], predicted[part], P[part])
+    hierarchical = metrics.hierarchical_score(y, predicted, LAND)._asdict()
+    assert scores.measure() == pytest.approx(
+        {
+            "accuracy": np.mean(y == predicted),
+            "uncertainty_coefficient": metrics.uncertainty_coefficient(y, predicted),
+            "brier_score": metrics.brier_score(y, P, CLASSES),
+            "winner_brier_score": metrics.winner_brier_score(y, P, CLASSES),
+            "log_loss": metrics.log_loss(y, P, CLASSES),
+            "calibration_error": metrics.classwise_calibration_error(y, P, CLASSES),
+            "mean_absolute_rank_error": metrics.mean_absolute_rank_error(y, predicted, order),
+            "ranked_probability_score": metrics.ranked_probability_score(
+                y, P, CLASSES, class_order=order
+            ),
+            **{f"hierarchical_{name}": value for name, value in hierarchical.items()},
+        },
+        rel=1e-12,
+    )
+    assert scores.n_samples == 300
+    assert scores.table.sum(axis=1).tolist() == [np.sum(y == label) for label in CLASSES]
+
+
+def test_without_probabilities_there_are_the_scores_of_predictions_only():
+    scores = RunningScores(CLASSES)
+    scores.add(CLASSES, CLASSES[[0, 1, 2, 2]], None)
+    assert set(scores.measure()) == {"accuracy", "uncertainty_coefficient"}
+    assert scores.measure()["accuracy"] == 0.75

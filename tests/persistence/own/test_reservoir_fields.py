@@ -1,0 +1,75 @@
+"""Reservoirs in model files."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from persistence.own.round_trips import Y, X, assert_same, reload
+from scipy.sparse import csr_matrix
+from sklearn.linear_model import SGDClassifier
+
+from polytomy import PolytomyClassifier
+from polytomy.errors import ArgumentError
+from polytomy.persistence import save
+
+
+def trained(data=X, **parameters):
+    classifier = PolytomyClassifier(
+        SGDClassifier(average=True), "one-vs-rest", random_state=0, **parameters
+    )
+    for rows in np.array_split(np.random.default_rng(0).permutation(len(Y)), 3):
+        part = data.iloc[rows] if hasattr(data, "iloc") else data[rows]
+        classifier.partial_fit(part, Y[rows], classes=np.unique(Y))
+    return classifier
+
+
+@pytest.mark.parametrize("data", [X, X.astype(np.float32), csr_matrix(X)])
+def test_a_loaded_classifier_goes_on_as_the_saved_one(data, tmp_path):
+    classifier = trained(data)
+    again = reload(classifier, tmp_path, reservoir=True, out_of_fold=True)
+    assert_same(classifier, again)
+    for each in (classifier, again):
+        each.partial_fit(data[:40], Y[:40]).begin_pass().partial_fit(data[40:80], Y[40:80])
+    assert_same(classifier, again)
+    assert again.reservoir_.positions.tolist() == classifier.reservoir_.positions.tolist()
+    assert again.reservoir_.X.dtype == data.dtype
+
+
+def test_without_its_reservoir_a_loaded_classifier_keeps_its_calibration(tmp_path):
+    classifier = trained()
+    again = reload(classifier, tmp_path)
+    assert not hasattr(again, "reservoir_")
+    assert_same(classifier, again)
+    final = again.composition_.final
+    again.partial_fit(X[:40], Y[:40])
+    assert again.composition_.final is final
+    assert again.reservoir_.starts_late
+
+
+def test_rows_that_are_no_numbers_cannot_be_saved(tmp_path):
+    classifier = trained(pd.DataFrame(X, columns=["a", "b", "c", "d"]))
+    with pytest.raises(ArgumentError, match="needs rows of floating-point numbers; .* DataFrame"):
+        save(classifier, tmp_path / "m.polytomy", reservoir=True)
+
+
+def test_only_partial_fit_has_rows_to_save(tmp_path):
+    classifier = PolytomyClassifier(SGDClassifier(), random_state=0).fit(X, Y)
+    with pytest.raises(ArgumentError, match="holds out no rows; only partial_fit does"):
+        save(classifier, tmp_path / "m.polytomy", reservoir=True)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "words"),
+    [
+        ("size", 0, "size of reservoir of the model is not an integer from 1"),
+        ("seed", -1, "seed of reservoir of the model is not an integer from 0"),
+        ("n_rows", 3, "out of range"),
+        ("next_position", 10**9, "next_position of reservoir of the model is not an integer"),
+        ("starts_late", 1, "starts_late of reservoir of the model is not"),
+        ("rows", None, "class_indices of reservoir of the model is not a number for each of 0"),
+    ],
+)
+def test_a_damaged_reservoir_is_an_error(
+    name, value, words, save_to_bytes, assert_field_is_checked
+):
+    content = save_to_bytes(trained(), reservoir=True)
+    assert_field_is_checked(content, ("reservoir", name), value, words)

@@ -13,10 +13,12 @@ import typer
 from polytomy.cli.class_orders import parse_class_order
 from polytomy.cli.data_options import (
     AsJson,
+    Dask,
     DataFile,
     Features,
     Format,
     Header,
+    Jobs,
     ModelFile,
     Trusted,
     ZeroBased,
@@ -26,6 +28,7 @@ from polytomy.cli.data_options import (
     to_json,
 )
 from polytomy.cli.loaded_models import LoadedModel
+from polytomy.cli.tallies import Tally
 from polytomy.cli.text_files import check_output, print_text, read_control
 from polytomy.errors import ArgumentError
 from polytomy.scheme import Scheme
@@ -57,8 +60,15 @@ def predict(
     trusted: Trusted = None,
     output: Annotated[
         Path | None,
-        typer.Option("-o", "--output", metavar="FILE", help="Write the CSV to a file."),
+        typer.Option(
+            "-o",
+            "--output",
+            metavar="FILE",
+            help="Write the CSV to a file; with --dask, a folder of Parquet files.",
+        ),
     ] = None,
+    dask: Dask = None,
+    jobs: Jobs = None,
     escape: Annotated[
         bool,
         typer.Option(
@@ -71,12 +81,17 @@ def predict(
 
     Example: `polytomy train iris.csv -o iris.polytomy && polytomy predict iris.polytomy iris.csv`
     """
-    check_output(output, model, data)
+    if dask is None:
+        check_output(output, model, data)
     loaded = LoadedModel(model, trusted, features)
     if proba and not loaded.has_probabilities:
         raise ArgumentError("the model's solver gives no probabilities; leave out --proba")
     column = None if target is None else parse_column(target)
     loaded.set_zero_based(parse_zero_based(zero_based))
+    if dask is not None:
+        options = {"target": column, "format": format, "header": header, "proba": proba}
+        _predict_on_cluster(dask, jobs, data, loaded, output, **options)
+        return
     blocks = loaded.unlabelled_blocks(open_data(data), column, format, header)
     # Written with the first rows, so that a failure before them leaves no output at all.
     head = ["prediction", *([f"P({label})" for label in loaded.classes.tolist()] if proba else [])]
@@ -124,6 +139,8 @@ def evaluate(
             help="Also print scores for a hierarchy of the classes, the scheme of a control file.",
         ),
     ] = None,
+    dask: Dask = None,
+    jobs: Jobs = None,
     as_json: AsJson = False,
 ) -> None:
     """Evaluate a model on labelled data: accuracy, probability scores, confusion matrix.
@@ -139,6 +156,15 @@ def evaluate(
     column = None if target is None else parse_column(target)
     order = _find_order(loaded, parse_class_order(class_order), ordered)
     scheme = None if hierarchy is None else parse_scheme(*read_control(hierarchy))
+    if dask is not None:
+        from polytomy.cli.cluster_jobs import connect, evaluate_folder
+
+        options: dict[str, Any] = {"target": column, "format": format, "header": header}
+        with connect(dask, jobs) as client:
+            tally = evaluate_folder(client, data, loaded, order, **options)
+        measured = _measure_tally(tally, loaded.classes, order, scheme)
+        _print_evaluation(tally.n_samples, measured, tally.confusion, loaded, as_json)
+        return
     truth: list[Any] = []
     labels: list[Any] = []
     probabilities: list[Any] = []
@@ -157,16 +183,59 @@ def evaluate(
         measured |= _measure_ordered(y, P_all, predicted, classes, order)
     if scheme is not None:
         measured |= _measure_hierarchical(y, predicted, classes, scheme)
-    table = _confusion_matrix(y, predicted, classes)
+    _print_evaluation(len(y), measured, _confusion_matrix(y, predicted, classes), loaded, as_json)
+
+
+def _predict_on_cluster(
+    address: str,
+    jobs: int | None,
+    data: str,
+    loaded: LoadedModel,
+    output: Path | None,
+    **options: Any,
+) -> None:
+    from polytomy.cli.cluster_jobs import connect, predict_folder
+    from polytomy.files import check_output_folder
+
+    if output is None:
+        raise ArgumentError("--dask writes a folder of Parquet files. Name it with --output.")
+    check_output_folder(output)
+    with connect(address, jobs) as client:
+        n_samples = predict_folder(client, data, loaded, output, **options)
+    print_text(f"{output}: predictions for {n_samples} samples")
+
+
+def _print_evaluation(
+    n_samples: int, measured: dict[str, float], table: Any, loaded: LoadedModel, as_json: bool
+) -> None:
+    classes = loaded.classes
     if as_json:
         confusion = {"classes": classes, "counts": table}
-        judged = {"samples": len(y), **measured, "out_of_fold_score": loaded.expected_score}
+        judged = {"samples": n_samples, **measured, "out_of_fold_score": loaded.expected_score}
         print_text(to_json({**judged, "confusion": confusion}))
         return
     expected = loaded.expected_score or {}
-    lines = [f"{len(y)} samples"]
+    lines = [f"{n_samples} samples"]
     lines += [_score_line(name, value, expected.get(name)) for name, value in measured.items()]
     print_text("\n".join([*lines, "", *_confusion_lines(table, classes.tolist())]))
+
+
+def _measure_tally(
+    tally: Tally, classes: Any, order: list[Any] | None, scheme: Scheme | None
+) -> dict[str, float]:
+    from polytomy import metrics
+
+    measured = tally.measure()
+    true, predicted, count = tally.pairs
+    true, predicted = classes[true], classes[predicted]
+    if order is not None:
+        error = metrics.mean_absolute_rank_error(true, predicted, order, sample_weight=count)
+        measured["mean_absolute_rank_error"] = error
+        if tally.ranked_probability_score is not None:
+            measured["ranked_probability_score"] = tally.ranked_probability_score
+    if scheme is not None:
+        measured |= _measure_hierarchical(true, predicted, classes, scheme, count)
+    return measured
 
 
 def _score_line(name: str, value: float, expected: float | None) -> str:
@@ -220,7 +289,9 @@ def _measure_ordered(
     return measured
 
 
-def _measure_hierarchical(y: Any, predicted: Any, classes: Any, scheme: Scheme) -> dict[str, float]:
+def _measure_hierarchical(
+    y: Any, predicted: Any, classes: Any, scheme: Scheme, weight: Any = None
+) -> dict[str, float]:
     import numpy as np
 
     from polytomy import metrics
@@ -231,7 +302,7 @@ def _measure_hierarchical(y: Any, predicted: Any, classes: Any, scheme: Scheme) 
         [names[index] for index in np.searchsorted(classes, labels).tolist()]
         for labels in (y, predicted)
     )
-    score = metrics.hierarchical_score(true, found, scheme)
+    score = metrics.hierarchical_score(true, found, scheme, sample_weight=weight)
     return {f"hierarchical_{name}": value for name, value in score._asdict().items()}
 
 

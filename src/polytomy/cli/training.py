@@ -12,6 +12,7 @@ import typer
 from polytomy.cli.class_orders import ClassOrder, parse_class_order
 from polytomy.cli.data_options import (
     AsJson,
+    Dask,
     DataFile,
     Format,
     Header,
@@ -107,9 +108,10 @@ def train(
     ] = None,
     jobs: Jobs = None,
     seed: Seed = 0,
+    dask: Dask = None,
     as_json: AsJson = False,
 ) -> None:
-    """Train a classifier on a data file and save it.
+    """Train a classifier on a data file and save it; with --dask, on a folder of files.
 
     Example: `polytomy train iris.csv --scheme one-vs-rest --estimator "svc C=10" -o iris.polytomy`
     """
@@ -117,7 +119,6 @@ def train(
 
     from polytomy.binary.preparation import resolve_estimator, takes_pairwise_values
     from polytomy.classifier import PolytomyClassifier
-    from polytomy.persistence import save
 
     check_output(output, data)
     check_choice("--calibration", calibration, _CALIBRATIONS)
@@ -137,6 +138,20 @@ def train(
         class_order=parse_class_order(class_order),
     )
     _check_kernel(takes_pairwise_values(classifier), format, scale)
+    if dask is not None:
+        model, description, n_samples = _fit_on_cluster(
+            dask,
+            data,
+            classifier.set_params(n_jobs=None),
+            jobs,
+            target=parse_column(target),
+            format=format,
+            header=header,
+            one_hot=one_hot,
+            scale=scale,
+        )
+        _save_and_report(model, model, data, output, description, n_samples, as_json)
+        return
     samples, labels = read_samples(
         data,
         target=target,
@@ -149,14 +164,6 @@ def train(
     scaler = make_scaler(scale, samples.X)
     model = classifier if scaler is None else make_pipeline(scaler, classifier)
     model.fit(samples.X, labels)
-    if len(classifier.classes_) == 1:
-        label = classifier.classes_[0]
-        warnings.warn(
-            f"{data}: all samples have the label {label}; the model will always predict it",
-            PolytomyWarning,
-            stacklevel=1,
-        )
-    classifier.set_params(verbose=0)
     n_added = sum(len(values) - 1 for values in samples.categories.values())
     description = {
         "columns": None if samples.columns is None else list(samples.columns),
@@ -166,12 +173,54 @@ def train(
         "is_sparse": hasattr(samples.X, "toarray"),
         "zero_based": samples.is_zero_based,
     }
+    _save_and_report(model, classifier, data, output, description, samples.n_samples, as_json)
+
+
+def _fit_on_cluster(
+    address: str, data: str, classifier: Any, jobs: int | None, **options: Any
+) -> tuple[Any, dict[str, Any], int]:
+    """Return a classifier trained on a folder, how to read data for it, and the samples it saw."""
+    from polytomy.cli.cluster_jobs import connect, train_on_folder
+
+    with connect(address, jobs) as client:
+        model, survey = train_on_folder(client, data, classifier, **options)
+    description = {
+        "columns": None if survey.columns is None else list(survey.columns),
+        "n_columns": survey.n_columns,
+        "categories": {name: list(values) for name, values in survey.categories.items()},
+        "target": options["target"],
+        "is_sparse": False,
+        "zero_based": None,
+    }
+    return model, description, survey.n_rows
+
+
+def _save_and_report(
+    model: Any,
+    classifier: Any,
+    data: str,
+    output: Path,
+    description: dict[str, Any],
+    n_samples: int,
+    as_json: bool,
+) -> None:
+    """Save a model, whose classifier may be the last step of a pipeline, and print what it is."""
+    from polytomy.persistence import save
+
+    if len(classifier.classes_) == 1:
+        label = classifier.classes_[0]
+        warnings.warn(
+            f"{data}: all samples have the label {label}; the model will always predict it",
+            PolytomyWarning,
+            stacklevel=1,
+        )
+    classifier.set_params(verbose=0)
     save(model, output, metadata=description)
     score = find_score(classifier)
     summary = {
         "model": str(output),
-        "samples": samples.n_samples,
-        "features": samples.n_features,
+        "samples": n_samples,
+        "features": classifier.n_features_in_,
         "classes": len(classifier.classes_),
         "binaries": len(classifier.binaries_),
         "bytes": output.stat().st_size,

@@ -44,7 +44,9 @@ class RowBlock:
             return self
         chosen = np.flatnonzero(mask)
         columns: dict[str, Any] = {name: getattr(self, name) for name in _NAMES}
-        kept: dict[str, Any] = {name: None if each is None else each[mask] for name, each in columns.items()}
+        kept: dict[str, Any] = {
+            name: None if each is None else each[mask] for name, each in columns.items()
+        }
         return replace(self, X=take_rows(self.X, chosen), rows=self.rows[mask], **kept)
 
     def without_samples(self) -> RowBlock:

@@ -46,9 +46,7 @@ def fix_gamma(estimators: Sequence[Any], X: Any) -> list[Any]:
     return _fix(estimators, find_gamma)
 
 
-def fix_gamma_by_variance(
-    estimators: Sequence[Any], n_features: int, variance: float
-) -> list[Any]:
+def fix_gamma_by_variance(estimators: Sequence[Any], n_features: int, variance: float) -> list[Any]:
     """Return what `fix_gamma` does, given the variance of all values instead of the values.
 
     Parameters

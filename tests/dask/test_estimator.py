@@ -8,11 +8,11 @@ import sys
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.compose import make_column_transformer
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
-from sklearn.compose import make_column_transformer
 from sklearn.svm import SVC, LinearSVC
 
 import polytomy as pt
@@ -27,14 +27,10 @@ pd = pytest.importorskip("pandas")
 from polytomy.dask import DaskPolytomyClassifier  # noqa: E402
 
 
-@pytest.fixture(scope="module")
-def client():
-    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": ":0"}
-    with (
-        distributed.LocalCluster(**options) as cluster,
-        distributed.Client(cluster) as client,
-    ):
-        yield client
+@pytest.fixture
+def client(cluster_client):
+    with cluster_client.as_current():
+        yield cluster_client
 
 
 def make_samples(n_rows=240, n_classes=4, seed=0):
@@ -150,7 +146,7 @@ def test_designs_are_made_from_a_sample(client):
     samples, labels = seen.pop()
     assert 38 <= len(samples) <= 42
     np.testing.assert_array_equal(np.unique(labels), np.unique(y))
-    rows = [int(np.flatnonzero((X == sample).all(axis=1))[0]) for sample in samples]
+    rows = [int(np.flatnonzero((sample == X).all(axis=1))[0]) for sample in samples]
     assert rows == sorted(rows)
     np.testing.assert_array_equal(y[rows], labels)
     far.set_params(design_rows=len(y)).fit(*as_dask(X, y))
@@ -195,23 +191,14 @@ def test_trained_models_take_part(client):
     np.testing.assert_allclose(far.predict_proba(X), near.predict_proba(X), rtol=0, atol=1e-9)
 
 
-def test_a_worker_that_is_killed_while_it_trains_costs_only_time(client, tmp_path):
+def test_workers_that_are_killed_while_they_read_or_train_cost_only_time(client, tmp_path):
     X, y = make_samples()
-    dying = DyingOnceNB(marker=str(tmp_path / "training"))
-    far = DaskPolytomyClassifier(dying, random_state=0).fit(*as_dask(X, y))
-    assert (tmp_path / "training").exists()
-    near = pt.PolytomyClassifier(GaussianNB(), random_state=0).fit(X, y)
-    np.testing.assert_allclose(far.predict_proba(X), near.predict_proba(X), rtol=0, atol=1e-12)
-
-
-def test_a_worker_that_is_killed_while_it_reads_costs_only_time(client, tmp_path):
-    X, y = make_samples()
-    parts = [
-        dask.delayed(X[:100]),
-        dask.delayed(pass_on_after_dying)(X[100:], str(tmp_path / "reading")),
-    ]
+    read, train = tmp_path / "read", tmp_path / "train"
+    parts = [dask.delayed(X[:100]), dask.delayed(pass_on_after_dying)(X[100:], str(read))]
     labels = [dask.delayed(y[:100]), dask.delayed(y[100:])]
-    far = DaskPolytomyClassifier(GaussianNB(), random_state=0).fit(parts, labels)
+    far = DaskPolytomyClassifier(DyingOnceNB(str(train)), random_state=0).fit(parts, labels)
+    assert read.exists()
+    assert train.exists()
     near = pt.PolytomyClassifier(GaussianNB(), random_state=0).fit(X, y)
     np.testing.assert_allclose(far.predict_proba(X), near.predict_proba(X), rtol=0, atol=1e-12)
 

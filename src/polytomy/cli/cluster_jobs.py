@@ -20,6 +20,8 @@ __all__ = ["connect", "evaluate_folder", "predict_folder", "run_on_files", "trai
 
 _LOCAL = "local"
 _SECONDS_TO_CONNECT = 10
+# How often a file is read again if that fails, as it may on a busy network.
+_RETRIES = 2
 
 
 @contextmanager
@@ -39,7 +41,7 @@ def connect(address: str, jobs: int | None = None) -> Iterator[Any]:
         ) from error
     from polytomy.composition.cluster import explaining_faults
 
-    logging.getLogger("distributed").setLevel(logging.ERROR)
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)
     if address == _LOCAL:
         n_workers = None if jobs is None or jobs < 0 else jobs
         with (
@@ -47,7 +49,7 @@ def connect(address: str, jobs: int | None = None) -> Iterator[Any]:
                 n_workers=n_workers,
                 threads_per_worker=1,
                 dashboard_address=":0",
-                silence_logs=logging.ERROR,
+                silence_logs=logging.CRITICAL,
             ) as cluster,
             Client(cluster) as client,
             explaining_faults(client),
@@ -73,12 +75,14 @@ def run_on_files(
     Arguments are sent to the cluster once.
     """
     from dask import delayed
-    from polytomy.composition.cluster import gather_in_order, sending_data
+    from polytomy.composition.cluster import gather_in_order, name_task, sending_data
     from polytomy.composition.listeners import progress_bar
 
     with sending_data():
         shared = [delayed(argument, traverse=False) for argument in arguments]
-        futures = client.compute([delayed(function)(file, *shared) for file in files], retries=2)
+        work = delayed(function)
+        tasks = [work(file, *shared, dask_key_name=name_task(verb)) for file in files]
+        futures = client.compute(tasks, retries=_RETRIES)
     results: list[Any] = [None] * len(files)
     is_terminal = sys.stderr is not None and sys.stderr.isatty()
     if not is_terminal:

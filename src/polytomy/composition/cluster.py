@@ -66,7 +66,7 @@ def gather_in_order(client: Any, futures: Sequence[Any]) -> Iterator[tuple[int, 
 
     number_of = {future.key: number for number, future in enumerate(futures)}
     try:
-        for future in as_completed(list(futures)):
+        for future in as_completed(list(futures), loop=client.loop):
             yield number_of[future.key], future.result()
     except BaseException:
         _cancel(client, futures)

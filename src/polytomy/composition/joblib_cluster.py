@@ -35,11 +35,11 @@ _Value = TypeVar("_Value")
 def find_cluster(options: TrainingOptions) -> Any:
     """Return joblib's active backend if it is Dask's, and if the options can be sent to it.
 
-    ``n_jobs=1`` stays in this process. Arguments of `fit` other than weights, and folds that are
-    not a number, are left to joblib.
+    Arguments of `fit` other than weights, and folds that are not a number, are left to joblib. As
+    in joblib, this backend uses all workers whatever ``n_jobs`` says.
     """
     backend, _ = get_active_backend()
-    if type(backend).__name__ != "DaskDistributedBackend" or options.n_jobs == 1:
+    if type(backend).__name__ != "DaskDistributedBackend":
         return None
     if options.arguments.fit_params or options.arguments_by_model:
         return None

@@ -164,7 +164,7 @@ class LazyAnswersMixin:
             if X.ndim != 2:
                 raise ArgumentError(f"X must have two dimensions; it has shape {X.shape}.")
             if X.shape[1] == X.shape[1]:  # it is known
-                validate_data(local, np.empty((1, X.shape[1])), reset=False)
+                validate_data(local, np.zeros((1, X.shape[1])), reset=False)
         composition = local.composition_
         final = composition.final
         if final is not None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 from uuid import uuid4
 
@@ -36,15 +35,15 @@ class Answer:
     columns: Sequence[Any] | None = None
     name: str = "prediction"
 
-    def for_part(self, model: Any, X: Any) -> NDArray[Any]:
+    def for_part(self, X: Any, model: Any) -> NDArray[Any]:
         """Return the answer for one part, which may be empty."""
         if count_rows(X):
             return np.asarray(self.compute(model, X), dtype=self.dtype)
         return self.empty
 
-    def for_frame(self, model: Any, X: Any) -> Any:
+    def for_frame(self, X: Any, model: Any) -> Any:
         """Return the answer for one part of a frame, with the same index."""
-        return self.as_frame(self.for_part(model, X), X.index)
+        return self.as_frame(self.for_part(X, model), X.index)
 
     def as_frame(self, values: NDArray[Any], index: Any) -> Any:
         """Return the answer as a frame, or as a series if it has one dimension."""
@@ -84,30 +83,17 @@ def answer_lazily(model: Any, X: Any, answer: Answer) -> Any:
     # One task has the model, and all parts depend on it.
     shared = delayed(model, name=f"polytomy model-{uuid4().hex}", traverse=False)
     if isinstance(X, list | tuple):
-        return [delayed(answer.for_part)(shared, part) for part in X]
+        return [delayed(answer.for_part)(part, shared) for part in X]
     if is_frame(X):
         meta = answer.as_frame(answer.empty, X._meta.index[:0])
-        return X.map_partitions(
-            partial(_swap, answer.for_frame), shared, meta=meta, enforce_metadata=False
-        )
+        return X.map_partitions(answer.for_frame, shared, meta=meta, enforce_metadata=False)
     if X.numblocks[1] > 1:
         X = X.rechunk({1: -1})
-    compute = partial(_swap, answer.for_part)
+    options: dict[str, Any] = {"dtype": answer.dtype, "meta": answer.empty, "token": "polytomy"}
     if answer.columns is None:
-        return X.map_blocks(
-            compute,
-            shared,
-            drop_axis=1,
-            chunks=(X.chunks[0],),
-            dtype=answer.dtype,
-            meta=answer.empty,
-        )
+        return X.map_blocks(answer.for_part, shared, drop_axis=1, chunks=(X.chunks[0],), **options)
     chunks = X.chunks[0], (len(answer.columns),)
-    return X.map_blocks(compute, shared, chunks=chunks, dtype=answer.dtype, meta=answer.empty)
-
-
-def _swap(function: Callable[[Any, Any], Any], X: Any, model: Any) -> Any:
-    return function(model, X)
+    return X.map_blocks(answer.for_part, shared, chunks=chunks, **options)
 
 
 # -- the likeliest classes, labels and probabilities in one array ------------------------------

@@ -21,7 +21,8 @@ def check_memory(client: Any, tasks: Sequence[GroupTask], layout: Layout) -> Non
 
     Without it, the workers would be killed one after the other.
     """
-    limits = [worker["memory_limit"] for worker in _list_workers(client)]
+    workers = client.scheduler_info(n_workers=-1)["workers"]
+    limits = [worker["memory_limit"] for worker in workers.values()]
     if not limits or not all(limits):
         return
     largest = max(tasks, key=lambda task: _count_rows(task, layout), default=None)
@@ -41,11 +42,3 @@ def check_memory(client: Any, tasks: Sequence[GroupTask], layout: Layout) -> Non
 def _count_rows(task: GroupTask, layout: Layout) -> int:
     sizes = layout.class_sizes
     return sum(sizes[k] for k in task.classes)
-
-
-def _list_workers(client: Any) -> list[dict[str, Any]]:
-    try:
-        info = client.scheduler_info(n_workers=-1)
-    except TypeError:  # before 2025, there were always all
-        info = client.scheduler_info()
-    return list(info["workers"].values())

@@ -2,6 +2,7 @@
 
 import os
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 # The same examples every time in `make test`; new ones, and more, in `make test-all`.
@@ -27,3 +28,15 @@ def pytest_configure(config):
     config.addinivalue_line("filterwarnings", "error::polytomy.errors.PolytomyWarning")
     # Many tests use trees of classes that are text; tests of the order look for the warning.
     config.addinivalue_line("filterwarnings", "ignore::polytomy.errors.ClassOrderWarning")
+
+
+@pytest.fixture(scope="session")
+def cluster_client():
+    """A client of a cluster of two processes, which takes seconds to start."""
+    distributed = pytest.importorskip("distributed")
+    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": ":0"}
+    with (
+        distributed.LocalCluster(**options) as cluster,
+        distributed.Client(cluster, set_as_default=False) as client,
+    ):
+        yield client

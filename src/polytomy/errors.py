@@ -8,7 +8,8 @@
     ├── SchemeError        an invalid scheme, or an operation that it does not support
     ├── ArgumentError      an argument of the wrong type or value
     ├── DataError          data that cannot be used, with its position in the file
-    └── ModelFileError     a model file that is damaged, unsupported or not trusted
+    ├── ModelFileError     a model file that is damaged, unsupported or not trusted
+    └── ClusterError       a Dask cluster that is lost, or cannot do the work
 
     PolytomyWarning
     ├── ControlWarning     a valid control text that leaves something undetermined
@@ -43,6 +44,7 @@ __all__ = [
     "ArgumentError",
     "CalibrationWarning",
     "ClassOrderWarning",
+    "ClusterError",
     "CodeError",
     "CodeProblem",
     "ControlError",
@@ -265,6 +267,10 @@ class DataError(PolytomyError, ValueError):
 
 class ModelFileError(PolytomyError, ValueError):
     """A model file that is damaged, unsupported or not trusted."""
+
+
+class ClusterError(PolytomyError, RuntimeError):
+    """A Dask cluster that is lost, or cannot do the work."""
 
 
 class CalibrationWarning(PolytomyWarning):

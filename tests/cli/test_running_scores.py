@@ -11,7 +11,8 @@ LAND = parse("land {field {corn wheat} forest {pine oak}}")
 
 
 @pytest.mark.parametrize("cuts", [[], [1, 50, 51, 299]])
-def test_blocks_have_the_scores_of_all_samples_at_once(cuts):
+@pytest.mark.parametrize("merges", [False, True])
+def test_blocks_have_the_scores_of_all_samples_at_once(cuts, merges):
     generator = np.random.default_rng(0)
     y = generator.choice(CLASSES, 300)
     P = generator.dirichlet(np.ones(4), 300)
@@ -19,7 +20,10 @@ def test_blocks_have_the_scores_of_all_samples_at_once(cuts):
     order = ["wheat", "corn", "pine", "oak"]
     scores = RunningScores(CLASSES, order, LAND)
     for part in np.split(np.arange(300), cuts):
-        scores.add(y[part], predicted[part], P[part])
+        block = RunningScores(CLASSES, order, LAND) if merges else scores
+        block.add(y[part], predicted[part], P[part])
+        if merges:
+            scores.merge(block)
     hierarchical = metrics.hierarchical_score(y, predicted, LAND)._asdict()
     assert scores.measure() == pytest.approx(
         {

@@ -194,7 +194,7 @@ def test_auto_learns_nothing_from_models_that_were_all_trained_elsewhere(blobs):
 def test_fewer_rows_are_scored_if_memory_would_not_hold_all(estimator, blobs, monkeypatch):
     X, y = blobs
     every = fit(X, y, estimator).composition_.out_of_fold
-    monkeypatch.setattr(out_of_fold, "_MOST_SCORES", 6 * 20)
+    monkeypatch.setattr(out_of_fold, "MOST_SCORES", 6 * 20)
     classifier = fit(X, y, estimator, keep_out_of_fold=True)
     some = classifier.composition_.out_of_fold
     assert some.scores.shape == (20, 6)

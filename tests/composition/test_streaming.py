@@ -214,7 +214,9 @@ def test_a_new_fit_forgets_the_stream(samples):
     classifier = train(samples)
     classifier.fit(X[:500], y[:500])
     assert not hasattr(classifier, "reservoir_")
-    expected = PolytomyClassifier(SGDClassifier(average=True, random_state=0), "one-vs-rest", random_state=0)
+    expected = PolytomyClassifier(
+        SGDClassifier(average=True, random_state=0), "one-vs-rest", random_state=0
+    )
     np.testing.assert_array_equal(
         classifier.predict_proba(X), expected.fit(X[:500], y[:500]).predict_proba(X)
     )

@@ -8,7 +8,7 @@ came from says nothing about the class of its row.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -21,7 +21,7 @@ from polytomy.calibration.hold_out import HoldOut
 from polytomy.errors import Argument, ArgumentError
 from polytomy.inputs.rows import count_rows
 
-__all__ = ["FoldPart", "SharedFolds", "deal_rows", "make_shared_folds"]
+__all__ = ["FoldPart", "SharedFolds", "deal_classes", "deal_rows", "make_shared_folds"]
 
 
 class FoldPart(NamedTuple):
@@ -197,15 +197,33 @@ def deal_rows(class_indices: NDArray[np.intp], n_folds: int, seed: int | None) -
     [1 4]
     [0 5]
     """
-    generator = check_random_state(seed)
     order = np.argsort(class_indices, kind="stable")
     starts = np.flatnonzero(np.diff(class_indices[order], prepend=-1))
-    dealt = np.arange(len(order)) % n_folds
-    for part in np.split(dealt, starts[1:]):
-        generator.shuffle(part)
+    sizes = np.diff(starts, append=len(order))
     fold_of = np.empty(len(order), dtype=np.intp)
-    fold_of[order] = dealt
+    fold_of[order] = np.concatenate([starts[:0], *deal_classes(sizes, n_folds, seed)])
     return fold_of
+
+
+def deal_classes(
+    sizes: Sequence[int] | NDArray[np.intp], n_folds: int, seed: int | None
+) -> Iterator[NDArray[np.intp]]:
+    """Yield the folds of the rows of each class, given how many rows each class has.
+
+    `deal_rows` gives the same folds to rows in any order.
+
+    Examples
+    --------
+    >>> list(deal_classes([3, 2], 3, seed=0))
+    [array([2, 1, 0]), array([0, 1])]
+    """
+    generator = check_random_state(seed)
+    start = 0
+    for size in sizes:
+        dealt = np.arange(start, start + size, dtype=np.intp) % n_folds
+        generator.shuffle(dealt)
+        yield dealt
+        start += int(size)
 
 
 def _splits(

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AsJson",
+    "Dask",
     "DataFile",
     "Features",
     "Format",
@@ -33,6 +34,7 @@ __all__ = [
     "Trusted",
     "ZeroBased",
     "check_choice",
+    "check_class_labels",
     "join_choices",
     "make_scaler",
     "open_data",
@@ -107,6 +109,15 @@ Trusted = Annotated[
     list[str] | None,
     typer.Option("--trust", metavar="TYPE", help="Type to trust when loading (repeatable)."),
 ]
+Dask = Annotated[
+    str | None,
+    typer.Option(
+        "--dask",
+        metavar="ADDRESS|local",
+        help="Work on a Dask cluster, or on one of this machine's cores; DATA is a folder of "
+        "Parquet, CSV or TSV files.",
+    ),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
@@ -171,17 +182,23 @@ def read_samples(
     )
     labels = data.y
     assert labels is not None, "a label column was requested"
-    if labels.dtype.kind == "f":
-        fractions = labels[labels % 1 != 0].tolist()
-        if fractions:
-            place = repr(column) if data.label_name is None else f'"{data.label_name}"'
-            raise DataError(
-                f"{os.fspath(source)}, column {place}: labels must be classes; {fractions[0]:g} "
-                "is neither a word nor an integer. Set ",
-                Argument("target"),
-                " to the label column.",
-            )
+    check_class_labels(labels, os.fspath(source), column, data.label_name)
     return data, labels
+
+
+def check_class_labels(
+    labels: NDArray[Any], source: str, column: str | int, label_name: str | None
+) -> None:
+    """Raise DataError if labels are fractions, which are not classes."""
+    fractions = labels[labels % 1 != 0].tolist() if labels.dtype.kind == "f" else []
+    if fractions:
+        place = repr(column) if label_name is None else f'"{label_name}"'
+        raise DataError(
+            f"{source}, column {place}: labels must be classes; {fractions[0]:g} is neither a word "
+            "nor an integer. Set ",
+            Argument("target"),
+            " to the label column.",
+        )
 
 
 def read_scaled(

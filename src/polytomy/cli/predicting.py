@@ -13,10 +13,12 @@ import typer
 from polytomy.cli.class_orders import parse_class_order
 from polytomy.cli.data_options import (
     AsJson,
+    Dask,
     DataFile,
     Features,
     Format,
     Header,
+    Jobs,
     ModelFile,
     Trusted,
     ZeroBased,
@@ -65,8 +67,15 @@ def predict(
     trusted: Trusted = None,
     output: Annotated[
         Path | None,
-        typer.Option("-o", "--output", metavar="FILE", help="Write the CSV to a file."),
+        typer.Option(
+            "-o",
+            "--output",
+            metavar="FILE",
+            help="Write the CSV to a file; with --dask, a folder of Parquet files.",
+        ),
     ] = None,
+    dask: Dask = None,
+    jobs: Jobs = None,
     escape: Annotated[
         bool,
         typer.Option(
@@ -79,7 +88,8 @@ def predict(
 
     Example: `polytomy train iris.csv -o iris.polytomy && polytomy predict iris.polytomy iris.csv`
     """
-    check_output(output, model, data)
+    if dask is None:
+        check_output(output, model, data)
     loaded = LoadedModel(model, trusted, features)
     if proba and not loaded.has_probabilities:
         raise ArgumentError("the model's solver gives no probabilities; leave out --proba")
@@ -87,6 +97,12 @@ def predict(
         _check_top(top, proba, loaded)
     column = None if target is None else parse_column(target)
     loaded.set_zero_based(parse_zero_based(zero_based))
+    if dask is not None:
+        if top is not None:
+            raise ArgumentError("--top and --dask cannot be used together; use --proba")
+        options = {"target": column, "format": format, "header": header, "proba": proba}
+        _predict_on_cluster(dask, jobs, data, loaded, output, **options)
+        return
     blocks = loaded.unlabelled_blocks(open_data(data), column, format, header)
     # Written with the first rows, so that a failure before them leaves no output at all.
     head = ["prediction", *([f"P({label})" for label in loaded.classes.tolist()] if proba else [])]
@@ -138,6 +154,8 @@ def evaluate(
             help="Also print scores for a hierarchy of the classes, the scheme of a control file.",
         ),
     ] = None,
+    dask: Dask = None,
+    jobs: Jobs = None,
     as_json: AsJson = False,
 ) -> None:
     """Evaluate a model on labelled data: accuracy, probability scores, confusion matrix.
@@ -154,10 +172,42 @@ def evaluate(
     order = _find_order(loaded, parse_class_order(class_order), ordered)
     scheme = None if hierarchy is None else parse_scheme(*read_control(hierarchy))
     scores = RunningScores(loaded.classes, order, scheme)
+    if dask is not None:
+        from polytomy.cli.cluster_jobs import connect, evaluate_folder
+
+        options: dict[str, Any] = {"target": column, "format": format, "header": header}
+        with connect(dask, jobs) as client:
+            _print_evaluation(
+                evaluate_folder(client, data, loaded, scores, **options), loaded, as_json
+            )
+        return
     with _count_samples("evaluated") as advance:
         for block in loaded.labelled_blocks(open_data(data), column, format, header):
             scores.add(block.y, *loaded.predict(block.X))
             advance(block.n_samples)
+    _print_evaluation(scores, loaded, as_json)
+
+
+def _predict_on_cluster(
+    address: str,
+    jobs: int | None,
+    data: str,
+    loaded: LoadedModel,
+    output: Path | None,
+    **options: Any,
+) -> None:
+    from polytomy.cli.cluster_jobs import connect, predict_folder
+    from polytomy.files import check_output_folder
+
+    if output is None:
+        raise ArgumentError("--dask writes a folder of Parquet files. Name it with --output.")
+    check_output_folder(output)
+    with connect(address, jobs) as client:
+        n_samples = predict_folder(client, data, loaded, output, **options)
+    print_text(f"{output}: predictions for {n_samples} samples")
+
+
+def _print_evaluation(scores: RunningScores, loaded: LoadedModel, as_json: bool) -> None:
     measured, table, classes = scores.measure(), scores.table, loaded.classes
     if as_json:
         confusion = {"classes": classes, "counts": table}

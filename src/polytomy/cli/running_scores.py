@@ -64,6 +64,14 @@ class RunningScores:
             ranked = metrics.ranked_probability_score(y, P, classes, class_order=order)
             self._sums["ranked_probability_score"] += n_samples * ranked
 
+    def merge(self, other: RunningScores) -> None:
+        """Add the scores of other samples, for the same classes, order and hierarchy."""
+        self.table += other.table
+        self._reliability += other._reliability
+        self._has_probabilities |= other._has_probabilities
+        for name, total in other._sums.items():
+            self._sums[name] += total
+
     def measure(self) -> dict[str, float]:
         """Return the scores of all samples so far."""
         import numpy as np

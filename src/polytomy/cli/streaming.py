@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from polytomy.datasets import Data, Source
     from polytomy.datasets.scanning import Scan
 
-__all__ = ["StreamSource", "StreamedModel", "describe_data", "train_stream"]
+__all__ = ["StreamSource", "TrainedModel", "describe_data", "train_stream"]
 
 # A block of this many rows should have rows of most classes.
 _LARGE_BLOCK = 500
@@ -57,7 +57,7 @@ class StreamSource:
         return None if listed is None else np.unique(typed_labels([str(each) for each in listed]))
 
 
-class StreamedModel(NamedTuple):
+class TrainedModel(NamedTuple):
     """A trained model, and what it was trained on.
 
     Attributes
@@ -73,9 +73,7 @@ class StreamedModel(NamedTuple):
     n_features: int
 
 
-def train_stream(
-    classifier: Any, source: StreamSource, *, scale: str, passes: int
-) -> StreamedModel:
+def train_stream(classifier: Any, source: StreamSource, *, scale: str, passes: int) -> TrainedModel:
     """Train a classifier on data in blocks, and return it with its scaler.
 
     A first pass over a file finds the classes, unless they are given, and fits the scaler. A pipe
@@ -126,7 +124,7 @@ def train_stream(
                 advance(block.n_samples)
     assert last is not None, "data without rows is an error before"
     model = classifier if scaler is None else make_pipeline(scaler, classifier)
-    return StreamedModel(model, describe_data(last, source.target), n_samples, last.n_features)
+    return TrainedModel(model, describe_data(last, source.target), n_samples, last.n_features)
 
 
 def _read_blocks(

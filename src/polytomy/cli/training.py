@@ -12,6 +12,7 @@ import typer
 from polytomy.cli.class_orders import ClassOrder, parse_class_order
 from polytomy.cli.data_options import (
     AsJson,
+    Dask,
     DataFile,
     Format,
     Header,
@@ -24,6 +25,7 @@ from polytomy.cli.data_options import (
     check_choice,
     join_choices,
     make_scaler,
+    parse_column,
     read_samples,
     to_json,
 )
@@ -33,7 +35,7 @@ from polytomy.cli.final_calibrations import (
     parse_final_calibration,
     score_to_text,
 )
-from polytomy.cli.streaming import StreamedModel, StreamSource, describe_data, train_stream
+from polytomy.cli.streaming import StreamSource, TrainedModel, describe_data, train_stream
 from polytomy.cli.text_files import check_output, print_text
 from polytomy.errors import ArgumentError, PolytomyWarning
 from polytomy.inputs.choices import CALIBRATIONS, CLASS_WEIGHTS
@@ -136,9 +138,10 @@ def train(
     ] = 5000,
     jobs: Jobs = None,
     seed: Seed = 0,
+    dask: Dask = None,
     as_json: AsJson = False,
 ) -> None:
-    """Train a classifier on a data file and save it.
+    """Train a classifier on a data file and save it; with --dask, on a folder of files.
 
     Example: `polytomy train iris.csv --scheme one-vs-rest --estimator "svc C=10" -o iris.polytomy`
     """
@@ -177,7 +180,12 @@ def train(
         "zero_based": zero_based,
         "features": features,
     }
-    if stream:
+    if dask is not None:
+        if stream:
+            raise ArgumentError("--stream and --dask cannot be used together; leave one out")
+        trained = _train_on_cluster(dask, jobs, classifier, data, reading, scale)
+        classifier = trained.model
+    elif stream:
         source = StreamSource(data, classes=classes, **reading)
         trained = train_stream(classifier, source, scale=scale, passes=passes)
     else:
@@ -214,7 +222,35 @@ def train(
         print_text(f"expected on new samples, judging by held-out {judges}: {text}")
 
 
-def _train_whole(classifier: Any, data: str, reading: dict[str, Any], scale: str) -> StreamedModel:
+def _train_on_cluster(
+    address: str,
+    jobs: int | None,
+    classifier: Any,
+    data: str,
+    reading: dict[str, Any],
+    scale: str,
+) -> TrainedModel:
+    """Return a classifier trained on a folder of files, by the workers of a cluster."""
+    from polytomy.cli.cluster_jobs import connect, train_on_folder
+
+    target = parse_column(reading["target"])
+    options = {name: reading[name] for name in ("format", "header", "one_hot")}
+    with connect(address, jobs) as client:
+        model, survey = train_on_folder(
+            client, data, classifier.set_params(n_jobs=None), target=target, scale=scale, **options
+        )
+    description = {
+        "columns": None if survey.columns is None else list(survey.columns),
+        "n_columns": survey.n_columns,
+        "categories": {name: list(values) for name, values in survey.categories.items()},
+        "target": target,
+        "is_sparse": False,
+        "zero_based": None,
+    }
+    return TrainedModel(model, description, survey.n_rows, model.n_features_in_)
+
+
+def _train_whole(classifier: Any, data: str, reading: dict[str, Any], scale: str) -> TrainedModel:
     """Return a classifier trained on the data of a file, all at once, with its scaler."""
     from sklearn.pipeline import make_pipeline
 
@@ -223,7 +259,7 @@ def _train_whole(classifier: Any, data: str, reading: dict[str, Any], scale: str
     model = classifier if scaler is None else make_pipeline(scaler, classifier)
     model.fit(samples.X, labels)
     description = describe_data(samples, reading["target"])
-    return StreamedModel(model, description, samples.n_samples, samples.n_features)
+    return TrainedModel(model, description, samples.n_samples, samples.n_features)
 
 
 def _check_kernel(is_precomputed: bool, format: str | None, scale: str) -> None:

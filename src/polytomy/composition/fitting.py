@@ -2,34 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from time import perf_counter
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.parallel import Parallel, delayed
 
 from polytomy.binary import TrainedBinary, binary_problem, update_binary
-from polytomy.binary.answers import HeldOutScores
 from polytomy.binary.options import TrainingListener, TrainingOptions
 from polytomy.binary.sides import side_binaries, sides_problem
-from polytomy.binary.sides_training import train_sides
-from polytomy.binary.training import train_and_hold_out
 from polytomy.binary.updating import update_sides
 from polytomy.composition.dichotomies import Dichotomy
+from polytomy.composition.dichotomy_training import group_sides, train_dichotomies
+from polytomy.composition.joblib_cluster import find_cluster, train_on_cluster
 from polytomy.composition.out_of_fold import OutOfFold, plan_out_of_fold, share_held_out_part
-from polytomy.composition.shared_kernel import train_together
-from polytomy.composition.shared_linear import train_linear_together
 from polytomy.composition.shared_preprocessing import share_preprocessing
 from polytomy.errors import ArgumentError, CalibrationWarning, warn_caller
 from polytomy.inputs.class_indices import group_rows
 from polytomy.inputs.seeds import partition_seeds
 from polytomy.svm.common_gamma import fix_gamma
 
-__all__ = ["TrainedBinaries", "fit_binaries", "update_binaries"]
+__all__ = [
+    "TrainedBinaries",
+    "fit_binaries",
+    "update_binaries",
+    "warn_of_shortcomings",
+]
 
 _MOST_SHORTCOMINGS = 3
 
@@ -88,8 +87,9 @@ def fit_binaries(
     Logistic regressions and linear support vector classifiers are trained together. So are support
     vector machines, in threads, if their kernel matrix fits in the memory budget. All others are
     divided among the jobs of joblib, so any of its backends can be chosen with
-    ``joblib.parallel_config``; worker processes see the data as a memory map. The result depends
-    neither on the backend nor on the number of jobs: each dichotomy has its own seed.
+    ``joblib.parallel_config``; worker processes see the data as a memory map. With joblib's backend
+    "dask", all of them are trained on the cluster. The result depends neither on the backend nor on
+    the number of jobs: each dichotomy has its own seed.
 
     Parameters
     ----------
@@ -121,95 +121,23 @@ def fit_binaries(
     else:
         part = share_held_out_part(X, class_indices, dichotomies, options)
         options = replace(options, folds=part)
-    binaries: list[TrainedBinary | None] = [each.trained for each in dichotomies]
-    held_out: list[HeldOutScores | None] = [None] * len(dichotomies)
-    left = [i for i, binary in enumerate(binaries) if binary is None]
-    for train in (train_linear_together, train_together):
-        alike = [i for i in left if _can_be_shared(dichotomies[i], options)]
-        if not alike:
-            break
-        together = train(
-            [dichotomies[i] for i in alike],
-            rows_of_class,
-            X,
-            options,
-            [seeds[i] for i in alike],
-            listener,
+    cluster = find_cluster(options)
+    if cluster is not None:
+        binaries, held_out = train_on_cluster(
+            cluster, dichotomies, rows_of_class, X, options, seeds, listener
         )
-        for i, binary, scores in zip(alike, together.binaries, together.held_out, strict=True):
-            binaries[i], held_out[i] = binary, scores
-        left = [i for i in left if binaries[i] is None]
-    together_with = _group_sides(dichotomies, left)
-    tasks = (
-        delayed(_train)(
-            [dichotomies[i] for i in group],
-            rows_of_class,
-            X,
-            options.for_partition(seeds[group[0]], dichotomies[group[0]].model),
+    else:
+        binaries, held_out = train_dichotomies(
+            dichotomies, rows_of_class, X, options, seeds, listener
         )
-        for group in together_with
-    )
-    # joblib would prepare its workers even without a task.
-    results = _run_parallel(tasks, options.n_jobs) if left else ()
-    for group, trained_group in zip(together_with, results, strict=True):
-        for i, (binary, scores) in zip(group, trained_group, strict=True):
-            binaries[i], held_out[i] = binary, scores
-            listener.trained(dichotomies[i].name)
-    trained = [binary for binary in binaries if binary is not None]
-    _warn_of_shortcomings([binary.shortcoming for binary in trained if binary.shortcoming])
-    out_of_fold = None if plan is None else plan.collect(trained, held_out, X)
-    return TrainedBinaries(trained, out_of_fold, shared.pipeline, shared.seconds)
+    warn_of_shortcomings(binaries)
+    out_of_fold = None if plan is None else plan.collect(binaries, held_out, X)
+    return TrainedBinaries(binaries, out_of_fold, shared.pipeline, shared.seconds)
 
 
-_Trained = tuple[TrainedBinary, HeldOutScores | None]
-
-
-def _can_be_shared(dichotomy: Dichotomy, options: TrainingOptions) -> bool:
-    """Return whether a dichotomy has two sides, and no arguments of its own for `fit`."""
-    has_own = options.arguments_for(dichotomy.model) is not options.arguments
-    return dichotomy.whole is None and not has_own and not options.arguments.fit_params
-
-
-def _group_sides(dichotomies: Sequence[Dichotomy], positions: Sequence[int]) -> list[list[int]]:
-    """Return the positions, those of one partition's sides together: they share a model."""
-    groups: dict[Any, list[int]] = {}
-    for i in positions:
-        groups.setdefault(i if dichotomies[i].whole is None else dichotomies[i].whole, []).append(i)
-    return list(groups.values())
-
-
-def _run_parallel(tasks: Iterable[Any], n_jobs: int | None) -> Iterable[list[_Trained]]:
-    """Return the results of tasks in their order, one by one as they come if possible."""
-    parallel = Parallel(n_jobs=n_jobs)
-    # A backend that cannot stream its results, such as dask's, raises a ValueError.
-    with suppress(ValueError):
-        parallel = Parallel(n_jobs=n_jobs, return_as="generator")
-    results: Iterable[list[_Trained]] = parallel(tasks)
-    return results
-
-
-def _train(
-    dichotomies: Sequence[Dichotomy],
-    rows_of_class: Sequence[NDArray[np.intp]],
-    X: Any,
-    options: TrainingOptions,
-) -> list[_Trained]:
-    """Return the binary of a dichotomy, or the binaries of all sides of a partition."""
-    dichotomy, started = dichotomies[0], perf_counter()
-    # Warnings would be lost in a worker; the binary carries its shortcoming back instead.
-    if dichotomy.whole is not None:
-        whole = sides_problem(rows_of_class, dichotomy.whole.sides, name=dichotomy.whole.name)
-        binaries, scores = train_sides(dichotomy.estimator, X, whole, options)
-        binaries[0] = replace(binaries[0], seconds=perf_counter() - started)
-        return [(binaries[each.side], scores[each.side]) for each in dichotomies]
-    problem = binary_problem(
-        rows_of_class, dichotomy.negative, dichotomy.positive, name=dichotomy.name
-    )
-    binary, held_out = train_and_hold_out(dichotomy.estimator, X, problem, options)
-    return [(replace(binary, seconds=perf_counter() - started), held_out)]
-
-
-def _warn_of_shortcomings(shortcomings: list[str]) -> None:
+def warn_of_shortcomings(binaries: Sequence[TrainedBinary]) -> None:
+    """Warn of binaries that could not be calibrated; name the first few."""
+    shortcomings = [binary.shortcoming for binary in binaries if binary.shortcoming]
     if not shortcomings:
         return
     shown = " ".join(shortcomings[:_MOST_SHORTCOMINGS])
@@ -234,7 +162,7 @@ def update_binaries(
     rows_of_class = group_rows(class_indices, n_classes)
     seeds = partition_seeds(options.random_state, len(dichotomies))
     updated: list[TrainedBinary | None] = [each.trained for each in dichotomies]
-    for group in _group_sides(dichotomies, [i for i, each in enumerate(updated) if each is None]):
+    for group in group_sides(dichotomies, [i for i, each in enumerate(updated) if each is None]):
         each, earlier = dichotomies[group[0]], None if binaries is None else binaries[group[0]]
         weight = options.arguments_for(each.model).sample_weight
         given: dict[str, Any] = {"random_state": seeds[group[0]], "sample_weight": weight}

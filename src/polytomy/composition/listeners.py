@@ -43,8 +43,8 @@ class _ProgressBar(TrainingListener):
 
 
 @contextmanager
-def progress_bar(n_partitions: int) -> Iterator[TrainingListener]:
-    """Show a progress bar on standard error, with notes above it.
+def progress_bar(n_partitions: int, verb: str = "training") -> Iterator[TrainingListener]:
+    """Show a progress bar with the time left on standard error, and notes above it.
 
     Yields the listener that moves it on.
     """
@@ -58,7 +58,7 @@ def progress_bar(n_partitions: int) -> Iterator[TrainingListener]:
     )
 
     columns = (
-        TextColumn("training"),
+        TextColumn(verb),
         BarColumn(),
         MofNCompleteColumn(),
         TimeRemainingColumn(),

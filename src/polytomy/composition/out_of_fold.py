@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +27,17 @@ from polytomy.inputs.rows import take_rows
 from polytomy.inputs.seeds import partition_seeds
 from polytomy.inputs.weights import check_weights, class_weights
 
-__all__ = ["OutOfFold", "OutOfFoldPlan", "plan_out_of_fold", "share_held_out_part"]
+__all__ = [
+    "MOST_SCORES",
+    "FoldRule",
+    "OutOfFold",
+    "OutOfFoldPlan",
+    "find_fold_rule",
+    "plan_out_of_fold",
+    "score_samples",
+    "share_held_out_part",
+    "warn_of_no_rows",
+]
 
 Floats = NDArray[np.float64]
 
@@ -37,7 +47,7 @@ _ENOUGH_ROWS = 600
 
 # A final calibration learns from a random choice of rows if there would be more scores than these.
 # As double precision they take an eighth of a gigabyte, and there are several arrays of that size.
-_MOST_SCORES = 2**24
+MOST_SCORES = 2**24
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -119,15 +129,11 @@ class OutOfFoldPlan:
             for each, binary in zip(held_out, binaries, strict=True)
         )
         if not len(rows):
-            warn_caller(
-                "There is no final calibration: no fold has both samples of a class to train on "
-                "and samples of the same class to hold out.",
-                CalibrationWarning,
-            )
+            warn_of_no_rows()
         if has_failed or not len(rows):
             return None
         return OutOfFold(
-            _score_samples(binaries, held_out, X, self.folds),
+            score_samples(binaries, held_out, X, self.folds),
             rows,
             len(self.class_indices),
             self.class_indices[rows],
@@ -156,6 +162,15 @@ def share_held_out_part(
     return folds if _takes_weights(options) else replace(folds, weight=None)
 
 
+def warn_of_no_rows() -> None:
+    """Warn that there is no row that a final calibration could learn from."""
+    warn_caller(
+        "There is no final calibration: no fold has both samples of a class to train on and "
+        "samples of the same class to hold out.",
+        CalibrationWarning,
+    )
+
+
 def plan_out_of_fold(
     dichotomies: Sequence[Dichotomy],
     X: Any,
@@ -170,6 +185,44 @@ def plan_out_of_fold(
 
     The parameters are those of `polytomy.composition.fitting.fit_binaries`.
     """
+    rule = find_fold_rule(dichotomies, n_classes, options)
+    if rule is None:
+        return None
+    seed = rule.seed
+    folds = make_shared_folds(X, class_indices, options.cv, seed)
+    if rule.enough_rows is not None:
+        folds = folds.first(rule.enough_rows)
+    weight = _calibration_weights(options, class_indices, n_classes)
+    if not _takes_weights(options):
+        folds = replace(folds, weight=None)
+    weight = weight if folds.weight is None else weight * folds.weight
+    most_rows = max(_ENOUGH_ROWS, MOST_SCORES // max(1, len(dichotomies), n_classes))
+    is_kept = (weight > 0) & _is_class_known(folds, class_indices, weight > 0)
+    folds = folds.keep_scored(is_kept, most_rows, seed)
+    return OutOfFoldPlan(
+        folds, class_indices, weight, rule.final_calibration, seed, options.keep_out_of_fold
+    )
+
+
+class FoldRule(NamedTuple):
+    """Which final calibration there is to be, and how many rows it needs.
+
+    Attributes
+    ----------
+    final_calibration : "bias", "decoder" or an object
+    enough_rows : number of held-out rows that suffice; None if all rows are to be held out
+    seed : int, optional, the seed of the folds
+    """
+
+    final_calibration: Any
+    enough_rows: int | None
+    seed: int | None
+
+
+def find_fold_rule(
+    dichotomies: Sequence[Dichotomy], n_classes: int, options: TrainingOptions
+) -> FoldRule | None:
+    """Return which final calibration the options ask for, or None if there is to be none."""
     final_calibration = options.final_calibration
     if final_calibration is None or n_classes < 2:
         return None
@@ -180,21 +233,9 @@ def plan_out_of_fold(
     if is_automatic and not (has_folds or options.wants_probabilities):
         return None
     (seed,) = partition_seeds(options.random_state, 1)
-    folds = make_shared_folds(X, class_indices, options.cv, seed)
-    if is_automatic:
-        final_calibration = "bias"
-        if not has_folds:
-            folds = folds.first(_ENOUGH_ROWS)
-    weight = _calibration_weights(options, class_indices, n_classes)
-    if not _takes_weights(options):
-        folds = replace(folds, weight=None)
-    weight = weight if folds.weight is None else weight * folds.weight
-    most_rows = max(_ENOUGH_ROWS, _MOST_SCORES // max(1, len(dichotomies), n_classes))
-    is_kept = (weight > 0) & _is_class_known(folds, class_indices, weight > 0)
-    folds = folds.keep_scored(is_kept, most_rows, seed)
-    return OutOfFoldPlan(
-        folds, class_indices, weight, final_calibration, seed, options.keep_out_of_fold
-    )
+    if not is_automatic:
+        return FoldRule(final_calibration, None, seed)
+    return FoldRule("bias", None if has_folds else _ENOUGH_ROWS, seed)
 
 
 def _is_class_known(
@@ -247,7 +288,7 @@ def _calibration_weights(
     return weight
 
 
-def _score_samples(
+def score_samples(
     binaries: Sequence[TrainedBinary],
     held_out: Sequence[HeldOutScores | None],
     X: Any,

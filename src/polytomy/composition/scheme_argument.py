@@ -29,7 +29,14 @@ from polytomy.inputs.suggestions import did_you_mean
 from polytomy.scheme import Scheme, parse, read
 from polytomy.scheme.ensemble import SchemeEnsemble
 
-__all__ = ["ORDERED", "SchemeArgument", "choose_final_calibration", "members_of", "scheme_from"]
+__all__ = [
+    "ORDERED",
+    "SchemeArgument",
+    "choose_final_calibration",
+    "members_of",
+    "needs_data",
+    "scheme_from",
+]
 
 SchemeArgument: TypeAlias = (
     str
@@ -145,6 +152,26 @@ def _from_text(
         f" is neither a file nor a design; the designs are {', '.join(known)}."
         f"{did_you_mean(text, known)}",
     )
+
+
+def needs_data(
+    argument: SchemeArgument, classes: Iterable[Any], class_order: Iterable[Any] | None = None
+) -> bool:
+    """Return whether a value of the option ``scheme`` is made from the training data.
+
+    Examples
+    --------
+    >>> needs_data("one-vs-rest", [0, 1, 2]), needs_data("auto", [0, 1, 2])
+    (False, True)
+    """
+    if not isinstance(argument, str):
+        is_scheme = isinstance(argument, Scheme | SchemeEnsemble | CodingMatrix)
+        return callable(argument) and not is_scheme
+    if argument == ORDERED:
+        return class_order is None and not has_natural_order(list(classes))
+    if argument in DESIGNS or argument in DATA_DESIGNS:
+        return find_design(argument).needs_data
+    return argument == "auto" or argument in ENSEMBLES
 
 
 def _needs_data(argument: Any) -> ArgumentError:

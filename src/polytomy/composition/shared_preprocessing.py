@@ -23,7 +23,14 @@ from polytomy.inputs.seeds import partition_seeds, seed_all
 from polytomy.inputs.sparse import check_sparse
 from polytomy.inputs.weights import check_weights
 
-__all__ = ["SharedPreprocessing", "preprocess", "share_preprocessing"]
+__all__ = [
+    "SharedPreprocessing",
+    "check_shareable",
+    "cut_pipelines",
+    "find_lead",
+    "preprocess",
+    "share_preprocessing",
+]
 
 _ASKED = Argument("shared_preprocessing", True)
 _TRAIN_ALONE = (". Use ", Argument("shared_preprocessing", False), ".")
@@ -86,18 +93,18 @@ def share_preprocessing(
     >>> shared.dichotomies[0].estimator, shared.X.ravel().tolist()
     (SVC(), [0.25, 1.0])
     """
-    lead = _find_lead(dichotomies) if options.shares_preprocessing else None
+    lead = find_lead(dichotomies) if options.shares_preprocessing else None
     if lead is None:
         return SharedPreprocessing(dichotomies, X, options)
     started = perf_counter()
-    _check_dichotomies(lead, dichotomies)
+    check_shareable(lead, dichotomies)
     arguments = options.arguments_for(lead.model)
     pipeline, given = _transformers(lead.estimator, arguments)
     (seed,) = partition_seeds(options.random_state, 1)
     seed_all(pipeline, seed)
     output = _fit_transform(pipeline, X, arguments.sample_weight, given)
     return SharedPreprocessing(
-        _cut_pipelines(dichotomies),
+        cut_pipelines(dichotomies),
         output,
         _cut_arguments(dichotomies, options),
         pipeline,
@@ -113,7 +120,7 @@ def preprocess(pipeline: Any, X: Any) -> Any:
 # -- which steps are shared --------------------------------------------------------------------
 
 
-def _find_lead(dichotomies: Sequence[Dichotomy]) -> Dichotomy | None:
+def find_lead(dichotomies: Sequence[Dichotomy]) -> Dichotomy | None:
     """Return the first dichotomy to train whose estimator has steps before the last."""
     to_train = [each for each in dichotomies if each.trained is None]
     return next((each for each in to_train if _steps_before(each.estimator)), None)
@@ -126,7 +133,7 @@ def _steps_before(estimator: Any) -> list[Any]:
     return [step for _, step in estimator.steps[:-1] if not (step is None or step == "passthrough")]
 
 
-def _check_dichotomies(lead: Dichotomy, dichotomies: Sequence[Dichotomy]) -> None:
+def check_shareable(lead: Dichotomy, dichotomies: Sequence[Dichotomy]) -> None:
     """Raise an ArgumentError if the dichotomies cannot share the first steps of one of them."""
     steps = _steps_before(lead.estimator)
     for step in steps:
@@ -244,7 +251,7 @@ def _fit_transform(pipeline: Pipeline, X: Any, weight: Any, given: dict[str, Any
 # -- what is left for the binaries ---------------------------------------------------------------
 
 
-def _cut_pipelines(dichotomies: Sequence[Dichotomy]) -> list[Dichotomy]:
+def cut_pipelines(dichotomies: Sequence[Dichotomy]) -> list[Dichotomy]:
     """Return the dichotomies with the last steps of their pipelines.
 
     Dichotomies with the same estimator still have the same object.

@@ -1,13 +1,16 @@
 """Files of any kind: atomic writing, CSV text, and arrays read from untrusted files."""
 
+from polytomy.files.atomic_folders import check_output_folder, open_folder_atomically
 from polytomy.files.atomic_writing import open_atomically
 from polytomy.files.csv_text import escape_formula, to_csv
 from polytomy.files.npy import ArrayHeader, read_array, read_array_header, write_array
 
 __all__ = [
     "ArrayHeader",
+    "check_output_folder",
     "escape_formula",
     "open_atomically",
+    "open_folder_atomically",
     "read_array",
     "read_array_header",
     "to_csv",

@@ -3,10 +3,10 @@
 import numpy as np
 import pandas as pd
 import pytest
-from persistence.own.round_trips import Y, X, assert_same, reload
 from scipy.sparse import csr_matrix
 from sklearn.linear_model import SGDClassifier
 
+from persistence.own.round_trips import X, Y, assert_same, reload
 from polytomy import PolytomyClassifier
 from polytomy.errors import ArgumentError
 from polytomy.persistence import save

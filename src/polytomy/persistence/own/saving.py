@@ -73,7 +73,8 @@ def save(
 
     Parameters
     ----------
-    classifier : fitted PolytomyClassifier, or a pipeline of transformers that ends in one
+    classifier : fitted PolytomyClassifier or DaskPolytomyClassifier, or a pipeline of transformers
+        that ends in a PolytomyClassifier
     path : file; by convention its name ends in .polytomy
     metadata : dict of text and numbers, optional
         Stored in the file and returned by `read_info`.
@@ -103,6 +104,8 @@ def save(
     >>> round(again.out_of_fold_score_["accuracy"], 2)
     0.97
     """
+    if hasattr(classifier, "to_local"):  # it was trained on a cluster
+        classifier = classifier.to_local()
     core = _checked_core(classifier)
     if not hasattr(core, "composition_"):
         raise ArgumentError("the classifier is not fitted, so there is nothing to save. Fit it.")

@@ -1,0 +1,117 @@
+"""How much faster is training on two workers of a Dask cluster than on one?
+
+Gaussian clouds with 20 features and 26 classes, in 16 parts; each worker is a process with one
+thread. Each fit is repeated on one worker, on two, and on two while one of them is killed, in turn;
+the table has the medians. The answers of all fits are compared.
+
+    python -m benchmarks cluster [repeats]
+
+Writes docs/results/cluster.csv.
+"""
+
+from __future__ import annotations
+
+import csv
+import os
+import signal
+import threading
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.linear_model import LogisticRegression
+from sklearn.svm import SVC
+
+from benchmarks.growth import make_clouds
+
+RESULTS = Path(__file__).parents[1] / "docs" / "results" / "cluster.csv"
+N_CLASSES, N_PARTS = 26, 16
+CASES = (
+    ("one-vs-one", SVC(gamma=0.05), 20_000),
+    ("one-vs-rest", SVC(gamma=0.05), 10_000),
+    ("one-vs-one", LogisticRegression(), 200_000),
+)
+
+
+def time_fit(classifier: Any, X: Any, y: Any, client: Any) -> float:
+    started = time.perf_counter()
+    classifier.set_params(client=client).fit(X, y)
+    return time.perf_counter() - started
+
+
+def kill_a_worker_after(client: Any, seconds: float) -> threading.Timer:
+    """Kill one of the workers as kill -9 does, after some seconds."""
+    (process, *_) = client.run(os.getpid).values()
+    timer = threading.Timer(seconds, os.kill, [process, signal.SIGKILL])
+    timer.start()
+    return timer
+
+
+def measure(
+    scheme: str, estimator: Any, n_samples: int, one: Any, two: Any, repeats: int
+) -> dict[str, Any]:
+    import dask.array as da
+
+    from polytomy.dask import DaskPolytomyClassifier
+
+    X, y = make_clouds(n_samples, N_CLASSES, seed=0)
+    X_new, _ = make_clouds(1_000, N_CLASSES, seed=1)
+    size = -(-n_samples // N_PARTS)
+    data = da.from_array(X, (size, X.shape[1])), da.from_array(y, size)
+    classifier = DaskPolytomyClassifier(estimator, scheme, random_state=0)
+    seconds: dict[str, list[float]] = {"one_worker": [], "two_workers": [], "one_killed": []}
+    answers = []
+    for repeat in range(-1, repeats):
+        for name, client in (("one_worker", one), ("two_workers", two), ("one_killed", two)):
+            timer = None
+            if name == "one_killed":
+                timer = kill_a_worker_after(client, seconds["two_workers"][-1] / 2)
+            taken = time_fit(classifier, *data, client)
+            answers.append(classifier.predict_proba(X_new))
+            seconds[name].append(taken)
+            if timer is not None:
+                timer.join()
+                client.wait_for_workers(2)
+                client.run(_import_polytomy)
+        if repeat < 0:  # the first fits import packages
+            seconds = {name: values[-1:] for name, values in seconds.items()}
+    medians = {name: float(np.median(values[1:])) for name, values in seconds.items()}
+    row = {
+        "scheme": scheme,
+        "estimator": type(estimator).__name__,
+        "samples": n_samples,
+        "binaries": len(classifier.binaries_),
+        **{f"{name}_seconds": round(value, 2) for name, value in medians.items()},
+        "speed_up": round(medians["one_worker"] / medians["two_workers"], 2),
+        "largest_difference": float(max(np.abs(each - answers[0]).max() for each in answers)),
+    }
+    print(row, flush=True)
+    return row
+
+
+def _import_polytomy() -> None:
+    import polytomy.classifier  # noqa: F401
+
+
+def main(arguments: Sequence[str] = ()) -> None:
+    from distributed import Client, LocalCluster
+
+    repeats = int(arguments[0]) if arguments else 3
+    options = {"threads_per_worker": 1, "dashboard_address": ":0", "silence_logs": 50}
+    with (
+        LocalCluster(n_workers=1, **options) as alone,
+        LocalCluster(n_workers=2, **options) as pair,
+        Client(alone, set_as_default=False) as one,
+        Client(pair, set_as_default=False) as two,
+    ):
+        rows = [measure(*case, one, two, repeats) for case in CASES]
+    with RESULTS.open("w", newline="") as file:
+        writer = csv.DictWriter(file, rows[0])
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,295 @@
+"""The commands train, predict and evaluate on a Dask cluster, for folders of files."""
+
+from __future__ import annotations
+
+import copy
+import logging
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from polytomy.cli.loaded_models import LoadedModel
+from polytomy.cli.running_scores import RunningScores
+from polytomy.errors import ArgumentError, ClusterError, DataError
+
+if TYPE_CHECKING:
+    from polytomy.datasets.folders import FolderSurvey
+
+__all__ = ["connect", "evaluate_folder", "predict_folder", "run_on_files", "train_on_folder"]
+
+_LOCAL = "local"
+_SECONDS_TO_CONNECT = 10
+# How often a file is read again if that fails, as it may on a busy network.
+_RETRIES = 2
+
+
+@contextmanager
+def connect(address: str, jobs: int | None = None) -> Iterator[Any]:
+    """Yield a client of the cluster at an address, or of one on this machine for "local".
+
+    Parameters
+    ----------
+    address : address of a scheduler, or "local"
+    jobs : number of processes of a local cluster; one for each core by default
+    """
+    try:
+        from distributed import Client, LocalCluster
+    except ImportError as error:
+        raise ArgumentError(
+            "--dask needs Dask. Install it with: pip install polytomy[dask]"
+        ) from error
+    from polytomy.composition.cluster import explaining_faults
+
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)
+    if address == _LOCAL:
+        n_workers = None if jobs is None or jobs < 0 else jobs
+        with (
+            LocalCluster(
+                n_workers=n_workers,
+                threads_per_worker=1,
+                dashboard_address=":0",
+                silence_logs=logging.CRITICAL,
+            ) as cluster,
+            Client(cluster) as client,
+            explaining_faults(client),
+        ):
+            yield client
+        return
+    try:
+        client = Client(address, timeout=_SECONDS_TO_CONNECT)
+    except (OSError, TimeoutError, ValueError) as error:
+        raise ClusterError(
+            f'there is no Dask scheduler at {address}. Start one with "dask scheduler" and its '
+            'workers with "dask worker", or use --dask local.'
+        ) from error
+    with client, explaining_faults(client):
+        yield client
+
+
+def run_on_files(
+    client: Any, verb: str, files: Sequence[Path], function: Callable[..., Any], *arguments: Any
+) -> list[Any]:
+    """Return ``function(file, *arguments)`` of each file; progress is shown on a terminal.
+
+    Arguments are sent to the cluster once.
+    """
+    from dask import delayed
+    from polytomy.composition.cluster import gather_in_order, name_task, sending_data
+    from polytomy.composition.listeners import progress_bar
+
+    with sending_data():
+        shared = [delayed(argument, traverse=False) for argument in arguments]
+        work = delayed(function)
+        tasks = [work(file, *shared, dask_key_name=name_task(verb)) for file in files]
+        futures = client.compute(tasks, retries=_RETRIES)
+    results: list[Any] = [None] * len(files)
+    is_terminal = sys.stderr is not None and sys.stderr.isatty()
+    if not is_terminal:
+        for number, result in gather_in_order(client, futures):
+            results[number] = result
+        return results
+    with progress_bar(len(files), verb) as bar:
+        for number, result in gather_in_order(client, futures):
+            results[number] = result
+            bar.trained(files[number].name)
+    return results
+
+
+# -- train ---------------------------------------------------------------------------------------
+
+
+def train_on_folder(
+    client: Any,
+    folder: str,
+    classifier: Any,
+    *,
+    target: str | int,
+    format: str | None,
+    header: bool | None,
+    one_hot: bool,
+    scale: str,
+) -> tuple[Any, FolderSurvey]:
+    """Return a classifier trained on the files of a folder, and what the folder has.
+
+    Parameters
+    ----------
+    client : distributed.Client
+    folder : folder of files, or a file
+    classifier : PolytomyClassifier, unfitted
+    target, format, header, one_hot : see `polytomy.datasets.read_data`
+    scale : value of the option --scale
+    """
+    import numpy as np
+    from sklearn.pipeline import make_pipeline
+
+    from dask import delayed
+    from polytomy.binary.preparation import resolve_estimator
+    from polytomy.cli.data_options import check_class_labels, make_scaler
+    from polytomy.dask import DaskPolytomyClassifier
+    from polytomy.datasets.folders import list_parts, merge_surveys, read_part, survey_file
+
+    files = list_parts(folder, format)
+    options = target, format, header
+    surveys = run_on_files(client, "reading", files, survey_file, *options, one_hot)
+    survey = merge_surveys(files, surveys)
+    check_class_labels(survey.classes, folder, target, survey.label_name)
+    shared = delayed(survey, traverse=False)
+    parts = [delayed(read_part, nout=2)(file, shared, *options) for file in files]
+    scaler = make_scaler(scale, np.empty((1, 1)))
+    parameters = classifier.get_params(deep=False)
+    if scaler is not None:
+        estimator = resolve_estimator(parameters["estimator"])
+        parameters |= {
+            "estimator": make_pipeline(scaler, estimator),
+            "shared_preprocessing": True,
+        }
+    trained = DaskPolytomyClassifier(**parameters, client=client)
+    trained.fit([X for X, _ in parts], [y for _, y in parts])
+    return trained.to_local(), survey
+
+
+# -- predict -------------------------------------------------------------------------------------
+
+
+def predict_folder(
+    client: Any,
+    folder: str,
+    loaded: LoadedModel,
+    output: Path,
+    *,
+    target: str | int | None,
+    format: str | None,
+    header: bool | None,
+    proba: bool,
+) -> int:
+    """Write the predictions for the files of a folder to a folder of Parquet files.
+
+    Each file of the output has the predictions for one file of the input, in the same order. The
+    folder is written completely or not at all. Return the number of samples.
+    """
+    from polytomy.datasets.folders import list_parts
+    from polytomy.files import open_folder_atomically
+
+    files = list_parts(folder, format)
+    with open_folder_atomically(output) as temporary:
+        numbers = {file: number for number, file in enumerate(files)}
+        counts = run_on_files(
+            client,
+            "predicting",
+            files,
+            _predict_file,
+            loaded,
+            temporary,
+            numbers,
+            target,
+            format,
+            header,
+            proba,
+        )
+        missing = [each for each in numbers.values() if not _part_file(temporary, each).exists()]
+        if missing:
+            raise ClusterError(
+                f"{_part_file(output, missing[0])} was not written. The workers need the same file "
+                "system as this machine."
+            )
+        written = {_part_file(temporary, each) for each in numbers.values()}
+        for leftover in set(temporary.iterdir()) - written:
+            leftover.unlink()  # of a worker that was killed
+    return sum(counts)
+
+
+def _part_file(folder: Path, number: int) -> Path:
+    return folder / f"part-{number:05}.parquet"
+
+
+def _predict_file(
+    file: Path,
+    loaded: LoadedModel,
+    folder: Path,
+    numbers: dict[Path, int],
+    target: str | int | None,
+    format: str | None,
+    header: bool | None,
+    proba: bool,
+) -> int:
+    """Write the predictions for one file, block by block, and return their number."""
+    from uuid import uuid4
+
+    from polytomy.datasets.folders import is_empty_part
+    from polytomy.datasets.parquet import import_pyarrow
+
+    arrow = import_pyarrow()
+    schema = _make_schema(arrow, loaded, proba)
+    path = _part_file(folder, numbers[file])
+    # A worker that is killed leaves its own file, and not half of the part.
+    own = folder / f"{path.stem}-{uuid4().hex}"
+    n_samples = 0
+    with arrow.parquet.ParquetWriter(own, schema) as writer:
+        blocks = (
+            iter(())
+            if is_empty_part(file, format)
+            else loaded.unlabelled_blocks(file, target, format, header)
+        )
+        for block in blocks:
+            labels, P = loaded.predict(block.X)
+            columns = [arrow.array(labels.tolist(), schema.field(0).type)]
+            if proba and P is not None:
+                columns += [arrow.array(column) for column in P.T]
+            writer.write_table(arrow.table(columns, schema=schema))
+            n_samples += block.n_samples
+    own.replace(path)
+    return n_samples
+
+
+def _make_schema(arrow: Any, loaded: LoadedModel, proba: bool) -> Any:
+    labels = loaded.classes.tolist()
+    fields = [("prediction", arrow.array(labels).type)]
+    fields += [(f"P({label})", arrow.float64()) for label in labels] if proba else []
+    return arrow.schema(fields)
+
+
+# -- evaluate ------------------------------------------------------------------------------------
+
+
+def evaluate_folder(
+    client: Any,
+    folder: str,
+    loaded: LoadedModel,
+    scores: RunningScores,
+    *,
+    target: str | int | None,
+    format: str | None,
+    header: bool | None,
+) -> RunningScores:
+    """Return the scores of the predictions for the files of a folder; `scores` has none yet."""
+    from polytomy.datasets.folders import list_parts
+
+    files = list_parts(folder, format)
+    parts = run_on_files(
+        client, "evaluating", files, _score_file, loaded, scores, target, format, header
+    )
+    for part in parts:
+        scores.merge(part)
+    if not scores.n_samples:
+        raise DataError(f"{folder}: the files have no rows")
+    return scores
+
+
+def _score_file(
+    file: Path,
+    loaded: LoadedModel,
+    scores: RunningScores,
+    target: str | int | None,
+    format: str | None,
+    header: bool | None,
+) -> RunningScores:
+    from polytomy.datasets.folders import is_empty_part
+
+    # A task may run again on the same worker, with the same object.
+    own = copy.deepcopy(scores)
+    if not is_empty_part(file, format):
+        for block in loaded.labelled_blocks(file, target, format, header):
+            own.add(block.y, *loaded.predict(block.X))
+    return own

@@ -1,0 +1,131 @@
+"""Running group tasks on a Dask cluster, whose workers may die at any moment.
+
+Nothing is scattered: every block of rows is the result of a task, so that the scheduler can compute
+it again if its worker is lost. This module imports Dask when it is used, and not before.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import CancelledError
+from contextlib import contextmanager
+from typing import Any
+from uuid import uuid4
+
+from polytomy.binary.options import TrainingListener
+from polytomy.composition.group_tasks import GroupResult, GroupTask, train_group
+from polytomy.errors import ClusterError
+
+__all__ = ["explaining_faults", "gather_in_order", "name_task", "run_groups", "sending_data"]
+
+
+def run_groups(
+    client: Any,
+    tasks: Sequence[GroupTask],
+    blocks: Mapping[int, Any],
+    sample: Any,
+    listener: TrainingListener,
+) -> list[GroupResult]:
+    """Train groups of dichotomies on the workers of a cluster.
+
+    Parameters
+    ----------
+    client : distributed.Client
+    tasks : GroupTasks
+    blocks : future of the RowBlock of each class
+    sample : future of the rows that every binary scores, or None
+    listener : TrainingListener, called in this process
+    """
+    futures = []
+    with sending_data():
+        for task in tasks:
+            has_all = len(task.classes) == len(blocks)
+            futures.append(
+                client.submit(
+                    train_group,
+                    task,
+                    [blocks[k] for k in task.classes],
+                    None if has_all else sample,
+                    key=name_task(f"train {task.names[0]}"),
+                )
+            )
+    results: list[GroupResult] = [None] * len(tasks)  # type: ignore[list-item]
+    for number, result in gather_in_order(client, futures):
+        results[number] = result
+        for name in tasks[number].names:
+            listener.trained(name)
+    for note in dict.fromkeys(note for result in results for note in result.notes):
+        listener.note(note)
+    return results
+
+
+def gather_in_order(client: Any, futures: Sequence[Any]) -> Iterator[tuple[int, Any]]:
+    """Yield the numbers and results of futures as they finish; if one fails, cancel the others."""
+    from distributed import as_completed
+
+    number_of = {future.key: number for number, future in enumerate(futures)}
+    try:
+        for future in as_completed(list(futures), loop=client.loop):
+            yield number_of[future.key], future.result()
+    except BaseException:
+        _cancel(client, futures)
+        raise
+
+
+def _cancel(client: Any, futures: Sequence[Any]) -> None:
+    if client.status == "running":
+        client.cancel(list(futures), force=True)
+
+
+def name_task(words: str) -> str:
+    """Return a key that no other task has; a dashboard shows the words."""
+    return f"{words}-{uuid4().hex}"
+
+
+@contextmanager
+def sending_data() -> Iterator[None]:
+    """Silence Dask's warning about data within tasks.
+
+    It advises to scatter the data, which is then lost if its worker dies.
+    """
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Sending large graph", UserWarning)
+        yield
+
+
+@contextmanager
+def explaining_faults(client: Any) -> Iterator[None]:
+    """Raise a ClusterError in place of what Dask raises if a cluster fails."""
+    from distributed import KilledWorker
+    from distributed.comm import CommClosedError
+
+    address = getattr(getattr(client, "scheduler", None), "address", None) or "its address"
+    try:
+        yield
+    except KilledWorker as error:
+        raise ClusterError(
+            f'the task "{_words_of(error.task)}" was given up: the worker that ran it died '
+            f"{error.allowed_failures + 1} times. It probably ran out of memory. Give the workers "
+            "more memory, or use a scheme with smaller problems, such as one-vs-one."
+        ) from error
+    except (CommClosedError, CancelledError, TimeoutError) as error:
+        if client.status == "running" and getattr(error, "reason", "") == "lost dependencies":
+            raise ClusterError(
+                "data that was scattered to a worker was lost with it, and cannot be computed "
+                "again. Pass collections that Dask can compute again, such as those of "
+                "dask.array.from_array or dask.dataframe.read_parquet."
+            ) from error
+        if client.status == "running" and not isinstance(error, CommClosedError):
+            is_lost = getattr(error, "reason", "scheduler").startswith("scheduler")
+            if not is_lost:
+                raise ClusterError(f"the work was cancelled on the cluster: {error}") from error
+        raise ClusterError(
+            f"the connection to the Dask scheduler at {address} was lost. Start the cluster again, "
+            "make a new Client, and repeat the call."
+        ) from error
+
+
+def _words_of(key: Any) -> str:
+    name = key[0] if isinstance(key, tuple) else key
+    return str(name).rpartition("-")[0] or str(name)

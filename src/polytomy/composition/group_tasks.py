@@ -1,0 +1,250 @@
+"""Groups of dichotomies that one task trains, on a worker that has only the rows they need."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn import config_context
+
+from polytomy.banks import Bank
+from polytomy.banks.vector_union import pool_by_bytes
+from polytomy.binary import TrainedBinary
+from polytomy.binary.options import FitArguments, TrainingListener, TrainingOptions
+from polytomy.calibration.shared_folds import SharedFolds
+from polytomy.composition.dichotomies import Dichotomy
+from polytomy.composition.dichotomy_training import group_sides, train_dichotomies
+from polytomy.composition.out_of_fold import score_samples
+from polytomy.composition.row_blocks import RowBlock, join_blocks
+from polytomy.inputs.class_indices import group_rows
+from polytomy.inputs.sparse import is_sparse
+from polytomy.inputs.weights import class_weights
+from polytomy.svm.machines import KernelMachine, VectorPool
+from polytomy.svm.suitability import UnsuitableError, check_suitable
+
+__all__ = [
+    "GroupResult",
+    "GroupTask",
+    "divide_into_groups",
+    "score_given",
+    "share_vectors",
+    "train_group",
+    "weight_rows",
+]
+
+# Small problems are put together until they have this many samples, so that training them takes
+# longer than starting a task. Small support vector machines are trained particularly fast.
+_ENOUGH_SAMPLES = {"small": 2**11, "small machine": 2**13}
+
+# Machines that have most rows in common share a kernel matrix: this many, so that there is work
+# for several workers, if the matrix has at most this many bytes.
+_MOST_TOGETHER = 4
+_LARGEST_MATRIX = 2**30
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GroupTask:
+    """Dichotomies that are trained together.
+
+    Attributes
+    ----------
+    dichotomies : tuple of Dichotomy, with sides as class indices and none trained
+    seeds : tuple, one seed for each of them
+    class_labels : array of all labels
+    options : TrainingOptions, without arguments and folds
+    n_folds : number of folds that all binaries share; None if there are none
+    is_only_part : bool, whether the one fold is a part that is held out for good
+    class_weight : dict of labels and weights, optional
+    routes_metadata : bool, whether scikit-learn's metadata routing is on
+    """
+
+    dichotomies: tuple[Dichotomy, ...]
+    seeds: tuple[int | None, ...]
+    class_labels: NDArray[Any]
+    options: TrainingOptions
+    n_folds: int | None = None
+    class_weight: Mapping[Any, float] | None = None
+    routes_metadata: bool = False
+    is_only_part: bool = False
+
+    @property
+    def classes(self) -> tuple[int, ...]:
+        """The indices of the classes that the dichotomies separate, ascending."""
+        return classes_of(self.dichotomies)
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the partitions."""
+        return [each.name for each in self.dichotomies]
+
+
+class GroupResult(NamedTuple):
+    """What a task has trained.
+
+    Attributes
+    ----------
+    binaries : list of TrainedBinary
+    scores : float32 array of shape (n_scored, n_binaries)
+        Out-of-fold scores; None without folds, or if a fold could not be trained.
+    notes : sentences about how the binaries were trained
+    """
+
+    binaries: list[TrainedBinary]
+    scores: NDArray[np.float32] | None
+    notes: list[str]
+
+
+def classes_of(dichotomies: Sequence[Dichotomy]) -> tuple[int, ...]:
+    """Return the indices of the classes that dichotomies separate, ascending."""
+    return tuple(sorted({k for each in dichotomies for k in (*each.negative, *each.positive)}))
+
+
+def divide_into_groups(
+    dichotomies: Sequence[Dichotomy], positions: Sequence[int], class_sizes: Sequence[int]
+) -> list[list[int]]:
+    """Return which dichotomies to train in the same task.
+
+    That depends on the data and on the scheme, but not on the workers; so results do not either.
+
+    Parameters
+    ----------
+    dichotomies : dichotomies with sides as class indices
+    positions : which of them to train
+    class_sizes : number of rows of each class
+
+    Returns
+    -------
+    list of groups of positions
+    """
+    sizes = np.asarray(class_sizes)
+    n_rows = int(sizes.sum())
+    groups: list[list[int]] = []
+    kind_of_last, load_of_last = "", 0
+    for unit in group_sides(dichotomies, positions):
+        members = [dichotomies[i] for i in unit]
+        n_samples = int(sizes[list(classes_of(members))].sum())
+        is_machine = members[0].whole is None and _is_machine(members[0].estimator)
+        load = n_samples * len(unit)
+        kind = "small machine" if is_machine else "small"
+        limit = _ENOUGH_SAMPLES[kind]
+        if load > limit:
+            # Machines that have most rows in common share their kernel values.
+            shares = is_machine and 2 * n_samples > n_rows and 8 * n_rows**2 <= _LARGEST_MATRIX
+            kind, load, limit = "large", 1, _MOST_TOGETHER if shares else 1
+            kind += " machine" * shares
+        if groups and kind == kind_of_last and load_of_last + load <= limit:
+            groups[-1] += unit
+            load_of_last += load
+        else:
+            groups.append(unit)
+            kind_of_last, load_of_last = kind, load
+    return groups
+
+
+def _is_machine(estimator: Any) -> bool:
+    try:
+        check_suitable(estimator)
+    except UnsuitableError:
+        return False
+    return True
+
+
+class _Notes(TrainingListener):
+    def __init__(self) -> None:
+        self.sentences: list[str] = []
+
+    def note(self, text: str) -> None:
+        self.sentences.append(text)
+
+
+def train_group(
+    task: GroupTask, blocks: Sequence[RowBlock], sample: RowBlock | None = None
+) -> GroupResult:
+    """Train the dichotomies of a task.
+
+    Parameters
+    ----------
+    task : GroupTask
+    blocks : the rows of the task's classes
+    sample : RowBlock, optional
+        Rows of all classes that every binary scores; those that are in `blocks` too count once.
+    """
+    block = join_blocks([*blocks, *([] if sample is None else [sample])])
+    block = weight_rows(block, task.class_labels, task.class_weight)
+    arguments = FitArguments(block.weight if len(block.rows) else None)
+    folds = None if task.n_folds is None else _folds_of(block, task.n_folds, task.is_only_part)
+    options = replace(task.options, arguments=arguments, folds=folds)
+    notes = _Notes()
+    with config_context(enable_metadata_routing=task.routes_metadata):
+        binaries, held_out = train_dichotomies(
+            task.dichotomies,
+            group_rows(block.class_indices, len(task.class_labels)),
+            block.X,
+            options,
+            task.seeds,
+            notes,
+        )
+        scores = None
+        pairs = zip(held_out, binaries, strict=True)
+        if folds is not None and not any(each is None and one.shortcoming for each, one in pairs):
+            scores = score_samples(binaries, held_out, block.X, folds)
+    return GroupResult(binaries, scores, notes.sentences)
+
+
+def weight_rows(
+    block: RowBlock, class_labels: NDArray[Any], class_weight: Mapping[Any, float] | None
+) -> RowBlock:
+    """Return rows with their weights times those of their classes, without rows of weight zero.
+
+    Such rows are in no problem, and no binary scores them.
+    """
+    if block.weight is not None:
+        block = block.keep(block.weight > 0)
+    if class_weight is None or not len(block.rows):
+        return block
+    weight = class_weights(class_weight, class_labels, block.class_indices, block.weight)
+    assert weight is not None
+    return replace(block, weight=weight).keep(weight > 0)
+
+
+def _folds_of(block: RowBlock, n_folds: int, is_only_part: bool) -> SharedFolds:
+    assert block.fold_of is not None
+    assert block.is_scored is not None
+    fold_of = block.fold_of.astype(np.intp)
+    is_trained_on = np.arange(n_folds)[:, np.newaxis] != fold_of
+    scored = np.flatnonzero(block.is_scored)
+    return SharedFolds(fold_of, is_trained_on, scored, is_only_part, block.fold_weight)
+
+
+def score_given(binaries: Sequence[TrainedBinary], sample: RowBlock) -> NDArray[np.float32]:
+    """Return what binaries that were trained elsewhere say about rows that every binary scores."""
+    return Bank(binaries).scores(sample.X).astype(np.float32)
+
+
+def share_vectors(binaries: Sequence[TrainedBinary]) -> list[TrainedBinary]:
+    """Return the binaries with one pool of vectors for all machines of all tasks.
+
+    Each vector is there once, so that prediction computes its kernel values once.
+    """
+    shared = list(binaries)
+    for sparse in (False, True):
+        chosen = [
+            (i, each.estimator)
+            for i, each in enumerate(binaries)
+            if isinstance(each.estimator, KernelMachine)
+            and is_sparse(each.estimator.pool.vectors) == sparse
+        ]
+        pools = {id(machine.pool): machine.pool for _, machine in chosen}
+        if len(pools) < 2:
+            continue
+        union = pool_by_bytes([pool.vectors for pool in pools.values()])
+        together = VectorPool(union.vectors)
+        places = dict(zip(pools, union.places, strict=True))
+        for i, machine in chosen:
+            support = places[id(machine.pool)][machine.support_]
+            machine = replace(machine, pool=together, support_=support)
+            shared[i] = replace(binaries[i], estimator=machine)
+    return shared

@@ -1,0 +1,144 @@
+"""joblib's backend "dask": the binaries of data in memory are trained on the cluster.
+
+joblib itself would scatter the data to workers and lose it with them, and support vector machines
+would be trained by threads of this process. Here the rows of each class are sent once, as tasks
+that can be run again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, TypeVar
+
+import numpy as np
+from joblib.parallel import get_active_backend
+from numpy.typing import NDArray
+from sklearn import get_config
+
+from polytomy.binary import TrainedBinary
+from polytomy.binary.answers import HeldOutScores
+from polytomy.binary.options import FitArguments, TrainingListener, TrainingOptions
+from polytomy.binary.preparation import takes_pairwise_values
+from polytomy.composition.dichotomies import Dichotomy
+from polytomy.composition.dichotomy_training import train_dichotomies
+from polytomy.composition.group_tasks import GroupTask, divide_into_groups, share_vectors
+from polytomy.composition.row_blocks import RowBlock, join_scored
+from polytomy.inputs.rows import count_rows, take_rows
+from polytomy.inputs.weights import check_weights
+
+__all__ = ["find_cluster", "train_on_cluster"]
+
+_Value = TypeVar("_Value")
+
+
+def find_cluster(options: TrainingOptions) -> Any:
+    """Return joblib's active backend if it is Dask's, and if the options can be sent to it.
+
+    Arguments of `fit` other than weights, and folds that are not a number, are left to joblib. As
+    in joblib, this backend uses all workers whatever ``n_jobs`` says.
+    """
+    backend, _ = get_active_backend()
+    if type(backend).__name__ != "DaskDistributedBackend":
+        return None
+    if options.arguments.fit_params or options.arguments_by_model:
+        return None
+    if options.folds is None:
+        return backend if isinstance(options.cv, int | np.integer) else None
+    numbers = np.arange(options.folds.n_folds)[:, np.newaxis]
+    is_plain = np.array_equal(options.folds.is_trained_on, numbers != options.folds.fold_of)
+    return backend if is_plain else None
+
+
+def train_on_cluster(
+    backend: Any,
+    dichotomies: Sequence[Dichotomy],
+    rows_of_class: Sequence[NDArray[np.intp]],
+    X: Any,
+    options: TrainingOptions,
+    seeds: Sequence[int | None],
+    listener: TrainingListener,
+) -> tuple[list[TrainedBinary], list[HeldOutScores | None]]:
+    """Return what `train_dichotomies` does, trained on the cluster of joblib's backend.
+
+    The parameters after the first are those of `train_dichotomies`.
+    """
+    left = [i for i, each in enumerate(dichotomies) if each.trained is None]
+    if not left or any(takes_pairwise_values(dichotomies[i].estimator) for i in left):
+        return train_dichotomies(dichotomies, rows_of_class, X, options, seeds, listener)
+    from polytomy.composition.cluster import explaining_faults, name_task, run_groups, sending_data
+
+    client = backend.client
+    n_folds = None if options.folds is None else options.folds.n_folds
+    sent = replace(options, arguments=FitArguments(), folds=None, n_jobs=1, cv=_number_of(options))
+    sizes = [len(rows) for rows in rows_of_class]
+    groups = divide_into_groups(dichotomies, left, sizes)
+    tasks = [
+        GroupTask(
+            tuple(dichotomies[i] for i in group),
+            tuple(seeds[i] for i in group),
+            np.arange(len(rows_of_class)),
+            sent,
+            n_folds,
+            routes_metadata=get_config()["enable_metadata_routing"],
+            is_only_part=options.folds is not None and options.folds.is_only_part,
+        )
+        for group in groups
+    ]
+    with explaining_faults(client), backend.retrieval_context():
+        with sending_data():
+            blocks = {
+                k: client.submit(_pass_on, block, key=name_task("rows of a class"))
+                for k, block in enumerate(_blocks_of(rows_of_class, X, options))
+            }
+            needs_sample = n_folds is not None and any(
+                len(task.classes) < len(blocks) for task in tasks
+            )
+            sample = None
+            if needs_sample:
+                sample = client.submit(
+                    join_scored, list(blocks.values()), key=name_task("rows to score")
+                )
+        results = run_groups(client, tasks, blocks, sample, listener)
+    binaries = [each.trained for each in dichotomies]
+    held_out: list[HeldOutScores | None] = [None] * len(dichotomies)
+    for group, result in zip(groups, results, strict=True):
+        for column, i in enumerate(group):
+            binaries[i] = result.binaries[column]
+            if result.scores is not None:
+                held_out[i] = HeldOutScores(result.scores[:, column])
+    return share_vectors([each for each in binaries if each is not None]), held_out
+
+
+def _number_of(options: TrainingOptions) -> int:
+    """Return the number of folds that each binary makes for itself, if they are not shared."""
+    return int(options.cv) if isinstance(options.cv, int | np.integer) else 2
+
+
+def _blocks_of(
+    rows_of_class: Sequence[NDArray[np.intp]], X: Any, options: TrainingOptions
+) -> list[RowBlock]:
+    """Return the rows of each class."""
+    weight = options.arguments.sample_weight
+    if weight is not None:
+        weight = check_weights(weight, count_rows(X))
+    folds = options.folds
+    is_scored = np.zeros(count_rows(X), dtype=np.bool_)
+    if folds is not None:
+        is_scored[folds.scored] = True
+    return [
+        RowBlock(
+            take_rows(X, rows),
+            rows.astype(np.int64),
+            np.full(len(rows), k, dtype=np.intp),
+            None if weight is None else weight[rows],
+            None if folds is None else folds.fold_of[rows].astype(np.int16),
+            None if folds is None else is_scored[rows],
+            None if folds is None or folds.weight is None else folds.weight[rows],
+        )
+        for k, rows in enumerate(rows_of_class)
+    ]
+
+
+def _pass_on(value: _Value) -> _Value:
+    return value

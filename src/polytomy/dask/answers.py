@@ -1,0 +1,195 @@
+"""The answers of a classifier: lazy for collections of Dask, at once for data in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import validate_data
+
+import dask
+from dask import delayed
+from polytomy.classifier import PolytomyClassifier
+from polytomy.composition import Composition, gives_probabilities
+from polytomy.dask.lazy import Answer, answer_lazily, index_labels, pack_top_k, take_columns_of
+from polytomy.dask.parts import is_collection, is_frame, make_parts
+from polytomy.errors import Argument, ArgumentError
+from polytomy.inputs.availability import available_unless
+
+__all__ = ["LazyAnswersMixin"]
+
+
+def _why_no_probabilities(classifier: Any) -> str:
+    fitted: Composition | None = getattr(classifier, "composition_", None)
+    solver = classifier.solver if fitted is None else fitted.solver
+    if gives_probabilities(solver):
+        return ""
+    return f'solver="{solver}" gives scores, not probabilities. Use decision_function.'
+
+
+class LazyAnswersMixin:
+    """Methods of a fitted classifier that take collections of Dask.
+
+    Samples in a dask array give a dask array; in a dask dataframe, a dask dataframe or series with
+    the same index; in a list of delayed parts, a list of delayed arrays. Nothing is computed until
+    that is asked for, and then one part at a time, so memory is bounded by a part. Samples in
+    memory are answered at once.
+    """
+
+    to_local: Callable[[], PolytomyClassifier]
+    _fitted: Callable[[], Composition]
+
+    def predict(self, X: Any) -> Any:
+        """Return the class with the largest probability or score; ties go to the first class."""
+        return self._answer(X, "predict", self._fitted().classes.dtype)
+
+    @available_unless(_why_no_probabilities)
+    def predict_proba(self, X: Any) -> Any:
+        """Return the probabilities of the classes, in the order of ``classes_``."""
+        return self._answer(X, "predict_proba", np.float64, self._labels)
+
+    @available_unless(_why_no_probabilities)
+    def predict_log_proba(self, X: Any) -> Any:
+        """Return the logarithms of the probabilities."""
+        return self._answer(X, "predict_log_proba", np.float64, self._labels)
+
+    def decision_function(self, X: Any) -> Any:
+        """Return a value for each class; the class with the largest is the one `predict` returns.
+
+        For two classes there is one value, positive for the second class.
+        """
+        columns = self._labels if len(self._labels) != 2 else None
+        return self._answer(X, "decision_function", np.float64, columns)
+
+    def decisions(self, X: Any) -> Any:
+        """Return the answers of the binaries, P(+1) − P(−1), in the order of the partitions."""
+        return self._answer(X, "decisions", np.float64, _names_of_rows(self._fitted()))
+
+    @available_unless(_why_no_probabilities)
+    def predict_top_k(self, X: Any, k: int) -> tuple[Any, Any]:
+        """Return the labels and the probabilities of the k likeliest classes, likeliest first.
+
+        Parameters
+        ----------
+        X : samples
+        k : int, number of classes
+
+        Returns
+        -------
+        labels, probabilities : each of shape (n_samples, k)
+        """
+        composition = self._fitted()
+        if not is_collection(X):
+            found: tuple[Any, Any] = self.to_local().predict_top_k(X, k)
+            return found
+        n_classes = len(composition.classes)
+        is_count = isinstance(k, int | np.integer) and not isinstance(k, bool)
+        if not is_count or not 1 <= k <= n_classes:
+            raise ArgumentError(Argument("k", k), f" must be a whole number from 1 to {n_classes}.")
+        k = int(k)
+        answer = Answer(partial(pack_top_k, k), np.float64, list(range(2 * k)))
+        packed = answer_lazily(self._model_for(X), X, answer)
+        indices = take_columns_of(packed, 0, k)
+        chances = take_columns_of(packed, k, 2 * k)
+        turn = partial(index_labels, composition.classes)
+        if isinstance(packed, list):
+            return [delayed(turn)(part) for part in indices], chances
+        if not is_frame(packed):
+            empty = np.empty((0, 0), dtype=composition.classes.dtype)
+            return indices.map_blocks(turn, dtype=empty.dtype, meta=empty), chances
+        labels = indices.map_partitions(turn, meta=turn(indices._meta), enforce_metadata=False)
+        return labels, chances.rename(columns=dict(zip(range(k, 2 * k), range(k), strict=True)))
+
+    @available_unless(_why_no_probabilities)
+    def node_probabilities(self, X: Any) -> Any:
+        """Return the probability of each node of the scheme: the sum over the classes below it."""
+        names = [str(name) for name in self.scheme_.node_names]  # type: ignore[attr-defined]
+        return self._answer(X, "node_probabilities", np.float64, names)
+
+    @available_unless(_why_no_probabilities)
+    def predict_nodes(
+        self, X: Any, *, max_depth: int | None = None, min_probability: float = 0.0
+    ) -> Any:
+        """Return how far down the scheme each sample can be told: a class, or the name of a node.
+
+        The parameters are those of `PolytomyClassifier.predict_nodes`.
+        """
+        options: dict[str, Any] = {"max_depth": max_depth, "min_probability": min_probability}
+        return self._answer(X, "predict_nodes", object, **options)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the mean accuracy on samples and labels, computed part by part.
+
+        Parameters
+        ----------
+        X, y, sample_weight : as in `fit`
+        """
+        if not is_collection(X):
+            accuracy: float = self.to_local().score(X, y, sample_weight)
+            return accuracy
+        parts = make_parts(X, y, sample_weight)
+        model = delayed(self._model_for(X), traverse=False)
+        counts = dask.compute(*[delayed(_count_right)(model, *part) for part in parts])
+        right, total = np.sum(counts, axis=0).tolist()
+        return float(right / total)
+
+    # -- parts of the above ---------------------------------------------------------------------
+
+    @property
+    def _labels(self) -> list[Any]:
+        labels: list[Any] = self._fitted().classes.tolist()
+        return labels
+
+    def _answer(
+        self, X: Any, method: str, dtype: Any, columns: list[Any] | None = None, **options: Any
+    ) -> Any:
+        self._fitted()
+        if not is_collection(X):
+            return getattr(self.to_local(), method)(X, **options)
+        answer = Answer(partial(_call, method, options), dtype, columns)
+        return answer_lazily(self._model_for(X), X, answer)
+
+    def _model_for(self, X: Any) -> PolytomyClassifier:
+        """Return the model that is sent to the workers, after a first look at the samples.
+
+        It has no out-of-fold scores, which are as large as the training data.
+        """
+        local = self.to_local()
+        if is_frame(X):
+            validate_data(local, X._meta, reset=False, skip_check_array=True)
+        elif hasattr(X, "ndim"):
+            if X.ndim != 2:
+                raise ArgumentError(f"X must have two dimensions; it has shape {X.shape}.")
+            if X.shape[1] == X.shape[1]:  # it is known
+                validate_data(local, np.zeros((1, X.shape[1])), reset=False)
+        composition = local.composition_
+        final = composition.final
+        if final is not None:
+            final = replace(final, probabilities=None)
+        local.composition_ = replace(composition, out_of_fold=None, final=final)
+        local.set_params(verbose=0)
+        return local
+
+
+def _call(method: str, options: dict[str, Any], model: Any, X: Any) -> Any:
+    return getattr(model, method)(X, **options)
+
+
+def _count_right(model: Any, X: Any, y: Any, weight: Any) -> tuple[float, float]:
+    """Return the weight of the samples that are predicted correctly, and that of all."""
+    if not len(y):
+        return 0.0, 0.0
+    is_right = model.predict(X) == np.asarray(y)
+    weight = np.ones(len(is_right)) if weight is None else np.asarray(weight)
+    return float(weight[is_right].sum()), float(weight.sum())
+
+
+def _names_of_rows(composition: Composition) -> list[str]:
+    """Return the names of the columns of `decisions`."""
+    names = [binary.name for binary in composition.binaries]
+    if len(composition.arrangements) > 1:
+        return names
+    return [names[column] for column in composition.arrangements[0].columns.tolist()]

@@ -1,0 +1,296 @@
+"""The estimator for data that is divided among the workers of a Dask cluster."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
+
+from polytomy.binary.options import TrainingListener, TrainingOptions
+from polytomy.binary.preparation import resolve_estimator, takes_pairwise_values
+from polytomy.classifier import PolytomyClassifier
+from polytomy.composition import (
+    SchemeArgument,
+    Solver,
+    check_solver,
+    members_of,
+    plan_training,
+    scheme_from,
+    training_source,
+)
+from polytomy.composition.answering import AnsweringMixin
+from polytomy.composition.cluster import explaining_faults
+from polytomy.composition.inner_estimator import FollowsEstimatorMixin
+from polytomy.composition.interrupts import undone_if_interrupted
+from polytomy.composition.listeners import progress_bar
+from polytomy.composition.parameter_checks import CLASSIFIER_CHECKS
+from polytomy.composition.scheme_argument import needs_data
+from polytomy.dask.answers import LazyAnswersMixin
+from polytomy.dask.clients import find_client
+from polytomy.dask.layout import Layout
+from polytomy.dask.parts import make_parts
+from polytomy.dask.sampling import Sample
+from polytomy.dask.training import GroupedData, group_rows_by_class, train_binaries
+from polytomy.errors import Argument, ArgumentError
+from polytomy.inputs.parameters import Parameter, check_parameters, is_count
+from polytomy.inputs.seeds import partition_seeds
+from polytomy.scheme import Scheme
+from polytomy.scheme.ensemble import SchemeEnsemble
+from polytomy.selection.automatic import choose_scheme
+
+__all__ = ["DaskPolytomyClassifier"]
+
+
+def _is_fold_count(value: Any) -> bool:
+    return isinstance(value, int | np.integer) and not isinstance(value, bool) and bool(value >= 2)
+
+
+_CHECKS = {
+    **CLASSIFIER_CHECKS,
+    "cv": Parameter("cv", "a number of folds, two or more", _is_fold_count).check,
+    "design_rows": Parameter(
+        "design_rows", "a positive integer", lambda value: is_count(value) and value > 0
+    ).check,
+}
+
+
+class DaskPolytomyClassifier(
+    LazyAnswersMixin,
+    AnsweringMixin,
+    FollowsEstimatorMixin,
+    ClassifierMixin,  # type: ignore[misc]
+    MetaEstimatorMixin,  # type: ignore[misc]
+    BaseEstimator,  # type: ignore[misc]
+):
+    """A `PolytomyClassifier` that is trained on a Dask cluster, on data divided among its workers.
+
+    The rows are grouped by class once, on the workers. Each task trains one binary, or a group of
+    small ones or of machines that share a kernel matrix, and receives the rows of its classes
+    alone. For the final calibration, it also receives a sample of all rows, of 64 megabytes at
+    most. The result depends neither on the workers nor on how the rows are divided, but on their
+    order; it is that of `PolytomyClassifier`, but for rounding.
+
+    Parameters
+    ----------
+    estimator, scheme, solver, calibration, final_calibration, models, random_state, verbose, \
+class_weight, memory_budget, prediction_dtype, keep_out_of_fold, class_order
+        As in `PolytomyClassifier`.
+    cv : int, default=5
+        Number of folds for both calibrations.
+    n_jobs : int, optional
+        Threads of each task on its worker; one by default.
+    shared_preprocessing : bool, default=False
+        Whether the steps before the last of a pipeline are fitted once. Those with
+        ``partial_fit``, such as scalers, learn from all rows; others from `design_rows` rows.
+    design_rows : int, default=10000
+        Size of the stratified sample from which designs are made that need data.
+    client : distributed.Client, optional
+        The cluster; by default that of the client that was made last.
+
+    Attributes
+    ----------
+    classes_, composition_, scheme_, binaries_, estimators_, out_of_fold_score_, n_features_in_, …
+        As in `PolytomyClassifier`.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> from distributed import Client
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> with Client(processes=False, n_workers=1, dashboard_address=None):
+    ...     classifier = DaskPolytomyClassifier("svc C=10", "one-vs-rest", random_state=0)
+    ...     classifier.fit(da.from_array(X[::2], (30, 4)), da.from_array(y[::2], 30))
+    ...     classifier.predict_proba(da.from_array(X[[1, 77, 133]])).compute().round(2)
+    DaskPolytomyClassifier(estimator='svc C=10', random_state=0, scheme='one-vs-rest')
+    array([[1.  , 0.  , 0.  ],
+           [0.  , 0.54, 0.46],
+           [0.  , 0.36, 0.64]])
+    """
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        scheme: SchemeArgument = "one-vs-one",
+        *,
+        solver: Solver = "auto",
+        calibration: Any = "auto",
+        final_calibration: Any = "auto",
+        cv: int = 5,
+        models: Mapping[str, Any] | None = None,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+        class_weight: Mapping[Any, float] | str | None = None,
+        memory_budget: float | None = None,
+        prediction_dtype: Any = "float64",
+        keep_out_of_fold: bool = False,
+        class_order: Sequence[Any] | None = None,
+        shared_preprocessing: bool = False,
+        design_rows: int = 10_000,
+        client: Any = None,
+    ) -> None:
+        self.estimator = estimator
+        self.scheme = scheme
+        self.solver = solver
+        self.calibration = calibration
+        self.final_calibration = final_calibration
+        self.cv = cv
+        self.models = models
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+        self.class_weight = class_weight
+        self.memory_budget = memory_budget
+        self.prediction_dtype = prediction_dtype
+        self.keep_out_of_fold = keep_out_of_fold
+        self.class_order = class_order
+        self.shared_preprocessing = shared_preprocessing
+        self.design_rows = design_rows
+        self.client = client
+
+    @undone_if_interrupted
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Train the binaries of the scheme on the cluster.
+
+        If a worker is lost, its tasks are run again elsewhere. ClusterError says so if the
+        scheduler is lost.
+
+        Parameters
+        ----------
+        X : dask array or dataframe of shape (n_samples, n_features), or a list of delayed parts
+            Chunks of unknown size and empty partitions are allowed.
+        y : dask array or series of labels, or a list of delayed parts, divided as X is
+        sample_weight : dask array or series, or a list of delayed parts, optional
+        """
+        self.__dict__.pop("composition_", None)
+        check_parameters(self, _CHECKS)
+        estimator = resolve_estimator(self.estimator)
+        if takes_pairwise_values(estimator):
+            raise ArgumentError(
+                Argument("estimator", estimator),
+                " needs kernel values of all pairs of samples, which are not divided among workers."
+                " Use PolytomyClassifier.",
+            )
+        client = find_client(self.client)
+        parts = make_parts(X, y, sample_weight)
+        with explaining_faults(client):
+            with self._progress(len(parts), "grouping rows") as bar:
+                data = group_rows_by_class(client, parts, bar.trained)
+            self._note_features(data.layout)
+            sampler = _Sampler(data, self.design_rows, self.random_state)
+            scheme = self._make_scheme(estimator, sampler)
+            for member in members_of(scheme):
+                check_solver(member, self.solver)
+            plan = plan_training([scheme], self.classes_, estimator, self.models)
+            n_to_train = sum(each.trained is None for each in plan.dichotomies)
+            with self._progress(n_to_train, "training") as bar:
+                trained = train_binaries(
+                    data,
+                    plan.dichotomies,
+                    self._options(has_weights=sample_weight is not None),
+                    self.class_weight,
+                    sampler.take,
+                    bar,
+                )
+        self.composition_ = plan.compose(trained, self.solver, self.prediction_dtype)
+        return self
+
+    def to_local(self) -> PolytomyClassifier:
+        """Return a `PolytomyClassifier` with the same parameters and, if fitted, the same model."""
+        parameters = self.get_params(deep=False)
+        local = PolytomyClassifier(
+            **{name: parameters[name] for name in PolytomyClassifier().get_params(deep=False)}
+        )
+        for name, value in vars(self).items():
+            if name.endswith("_") and not name.startswith("_"):
+                setattr(local, name, value)
+        return local
+
+    # -- parts of the above ---------------------------------------------------------------------
+
+    def _note_features(self, layout: Layout) -> None:
+        self.classes_ = layout.classes
+        self.n_features_in_ = layout.n_features
+        self.__dict__.pop("feature_names_in_", None)
+        if layout.feature_names is not None:
+            self.feature_names_in_ = layout.feature_names
+
+    def _make_scheme(self, estimator: Any, sampler: _Sampler) -> Scheme | SchemeEnsemble:
+        scheme, samples, labels = self.scheme, None, None
+        if needs_data(scheme, self.classes_.tolist(), self.class_order):
+            samples, labels, weight = sampler.take()
+            if isinstance(scheme, str) and scheme == "auto":
+                class_indices = np.searchsorted(self.classes_, labels)
+                scheme = choose_scheme(
+                    samples,
+                    labels,
+                    estimator,
+                    self.solver,
+                    training_source(self, "fit", weight, {}, self.classes_, class_indices),
+                    models=self.models,
+                    progress=progress_bar if self.verbose else None,
+                    class_order=self.class_order,
+                )
+        return scheme_from(
+            scheme,
+            self.classes_,
+            X=samples,
+            y=labels,
+            random_state=self.random_state,
+            class_order=self.class_order,
+        )
+
+    def _options(self, *, has_weights: bool) -> TrainingOptions:
+        """Return the options of training, without what belongs to rows."""
+        nothing = np.empty(0, dtype=np.intp)
+        # Any value stands for the weights, to see who requests them.
+        marker = nothing if has_weights else None
+        source = training_source(self, "fit", marker, {}, self.classes_, nothing)
+        requests = [source.routed.estimator, *source.routed.by_model.values()]
+        if has_weights and any(each.sample_weight is None for each in requests):
+            raise ArgumentError(
+                "sample_weight must be requested by all estimators, or by none: see "
+                "set_fit_request of scikit-learn's metadata routing."
+            )
+        return source.parameters
+
+    def _progress(self, n_steps: int, verb: str) -> AbstractContextManager[TrainingListener]:
+        return progress_bar(n_steps, verb) if self.verbose else nullcontext(TrainingListener())
+
+    # -- copies, which keep the client, and pickles, which cannot --------------------------------
+
+    def __copy__(self) -> Self:
+        other = type(self).__new__(type(self))
+        other.__dict__.update(self.__dict__)
+        return other
+
+    def __sklearn_clone__(self) -> Self:
+        other = copy.copy(self)
+        other.client = None
+        other = super(DaskPolytomyClassifier, other).__sklearn_clone__()
+        other.client = self.client
+        return other
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**super().__getstate__(), "client": None}
+
+
+class _Sampler:
+    """Takes a sample of the rows when it is first needed, and remembers it."""
+
+    def __init__(self, data: GroupedData, n_rows: int, random_state: Any) -> None:
+        self._data, self._n_rows, self._random_state = data, n_rows, random_state
+        self._sample: Sample | None = None
+
+    def take(self) -> Sample:
+        """Return the sample."""
+        if self._sample is None:
+            (seed,) = partition_seeds(self._random_state, 1)
+            seed = int(np.random.default_rng().integers(2**31)) if seed is None else seed
+            self._sample = self._data.sample(self._n_rows, seed)
+        return self._sample

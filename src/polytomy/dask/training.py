@@ -1,0 +1,232 @@
+"""Training the binaries of a scheme on a cluster: the steps of a fit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from sklearn import get_config
+
+from dask import delayed
+from polytomy.binary import TrainedBinary
+from polytomy.binary.options import TrainingListener, TrainingOptions
+from polytomy.composition.cluster import gather_in_order, name_task, run_groups, sending_data
+from polytomy.composition.dichotomies import Dichotomy
+from polytomy.composition.fitting import TrainedBinaries, warn_of_shortcomings
+from polytomy.composition.group_tasks import (
+    GroupTask,
+    divide_into_groups,
+    score_given,
+    share_vectors,
+    weight_rows,
+)
+from polytomy.composition.out_of_fold import find_fold_rule
+from polytomy.composition.row_blocks import RowBlock, join_scored
+from polytomy.composition.shared_preprocessing import check_shareable, cut_pipelines, find_lead
+from polytomy.dask.class_weights import weights_by_class
+from polytomy.dask.folds import FoldPlan, calibration_weights
+from polytomy.dask.grouping import (
+    cut_piece,
+    deal_folds,
+    group_part,
+    join_class,
+    summarise_part,
+)
+from polytomy.dask.layout import Layout
+from polytomy.dask.memory import check_memory
+from polytomy.dask.moments import Moments
+from polytomy.dask.parts import Part
+from polytomy.dask.preprocessing import fit_transformers
+from polytomy.dask.sampling import Sample, choose_rows, join_samples, pick_rows
+from polytomy.inputs.choices import BALANCED_PER_PARTITION
+from polytomy.inputs.seeds import partition_seeds
+from polytomy.svm.common_gamma import fix_gamma_by_variance, has_gamma_of_data
+
+__all__ = ["GroupedData", "group_rows_by_class", "train_binaries"]
+
+# How often a part is read again if that fails, as it may on a busy network.
+_RETRIES = 2
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GroupedData:
+    """Training data whose parts are sorted by class, in the memory of the workers.
+
+    Attributes
+    ----------
+    client : distributed.Client
+    parts : list of futures of GroupedPart; emptied when the rows of the classes are joined
+    layout : Layout
+    """
+
+    client: Any
+    parts: list[Any]
+    layout: Layout
+
+    def sample(self, most_rows: int, seed: int) -> Sample:
+        """Return a stratified sample of the rows, or all if there are no more, in their order."""
+        chosen = choose_rows(self.layout, most_rows, seed)
+        futures = [
+            self.client.submit(pick_rows, self.parts[part], rows, key=name_task("sample rows"))
+            for part, rows in chosen.items()
+        ]
+        return join_samples(self.client.gather(futures))
+
+
+def group_rows_by_class(
+    client: Any, parts: Sequence[Part], advance: Callable[[str], None]
+) -> GroupedData:
+    """Sort the parts of the data by class, each on the worker that has it.
+
+    Parameters
+    ----------
+    client : distributed.Client
+    parts : parts of the data
+    advance : called for each part that is done
+    """
+    with sending_data():
+        grouped = client.compute(
+            [
+                delayed(group_part)(*part, number, dask_key_name=name_task("group rows"))
+                for number, part in enumerate(parts)
+            ],
+            retries=_RETRIES,
+        )
+        futures = [
+            client.submit(summarise_part, part, key=name_task("count rows")) for part in grouped
+        ]
+    summaries: list[Any] = [None] * len(futures)
+    for number, summary in gather_in_order(client, futures):
+        summaries[number] = summary
+        advance(f"part {number}")
+    return GroupedData(client, list(grouped), Layout.of(summaries))
+
+
+def train_binaries(
+    data: GroupedData,
+    dichotomies: Sequence[Dichotomy],
+    options: TrainingOptions,
+    class_weight: Mapping[Any, float] | str | None,
+    make_sample: Callable[[], Sample],
+    listener: TrainingListener,
+) -> TrainedBinaries:
+    """Return a trained binary for each dichotomy, in their order: what `fit_binaries` returns.
+
+    Parameters
+    ----------
+    data : GroupedData
+    dichotomies : dichotomies with sides as class indices; those with a trained model keep it
+    options : TrainingOptions, without arguments and folds; `cv` is a number
+    class_weight : dict, "balanced", "balanced-per-partition" or None
+    make_sample : returns the rows that transformers without ``partial_fit`` are fitted to
+    listener : TrainingListener
+    """
+    client, layout = data.client, data.layout
+    options = replace(options, balances_sides=class_weight == BALANCED_PER_PARTITION)
+    by_class = weights_by_class(class_weight, layout)
+    seeds = partition_seeds(options.random_state, len(dichotomies))
+    rule = find_fold_rule(dichotomies, len(layout.classes), options)
+    folds = None if rule is None else FoldPlan.of(rule, layout, options.cv, len(dichotomies))
+    preprocessing = None
+    lead = find_lead(dichotomies) if options.shares_preprocessing else None
+    trainable = list(dichotomies)
+    if lead is not None:
+        check_shareable(lead, dichotomies)
+        (seed,) = partition_seeds(options.random_state, 1)
+        steps = lead.estimator.steps[:-1]
+        preprocessing = fit_transformers(client, steps, data.parts, make_sample(), seed)
+        trainable = cut_pipelines(dichotomies)
+    blocks = _join_classes(data, folds, preprocessing)
+    trainable = _fix_gamma(client, trainable, blocks)
+    left = [i for i, each in enumerate(trainable) if each.trained is None]
+    groups = divide_into_groups(trainable, left, layout.class_sizes)
+    sent = replace(options, n_jobs=1 if options.n_jobs is None else options.n_jobs)
+    tasks = [
+        GroupTask(
+            tuple(trainable[i] for i in group),
+            tuple(seeds[i] for i in group),
+            layout.classes,
+            sent,
+            None if folds is None else folds.n_folds,
+            by_class,
+            get_config()["enable_metadata_routing"],
+        )
+        for group in groups
+    ]
+    check_memory(client, tasks, layout)
+    sample = None
+    if folds is not None:
+        sample = client.submit(join_scored, list(blocks.values()), key=name_task("rows to score"))
+    results = run_groups(client, tasks, blocks, sample, listener)
+    binaries: list[TrainedBinary | None] = [each.trained for each in dichotomies]
+    scores: list[Any] = [None] * len(dichotomies)
+    for group, result in zip(groups, results, strict=True):
+        for column, i in enumerate(group):
+            binaries[i] = result.binaries[column]
+            scores[i] = None if result.scores is None else result.scores[:, column]
+    trained = share_vectors([each for each in binaries if each is not None])
+    warn_of_shortcomings(trained)
+    out_of_fold = None
+    if folds is not None:
+        given = [i for i, each in enumerate(dichotomies) if each.trained is not None]
+        if given:
+            task = client.submit(score_given, [trained[i] for i in given], sample, pure=False)
+            for i, column in zip(given, task.result().T, strict=True):
+                scores[i] = column
+        weighted = client.submit(weight_rows, sample, layout.classes, by_class, pure=False)
+        rows = client.submit(RowBlock.without_samples, weighted, pure=False).result()
+        weights = calibration_weights(rows, layout, balances_sides=options.balances_sides)
+        out_of_fold = folds.collect(rows, weights, scores, options.keep_out_of_fold)
+    return TrainedBinaries(trained, out_of_fold, preprocessing)
+
+
+def _join_classes(data: GroupedData, folds: FoldPlan | None, preprocessing: Any) -> dict[int, Any]:
+    """Return the future of the RowBlock of each class."""
+    layout = data.layout
+    sizes = layout.class_sizes
+    dealt: Any = [None] * len(sizes)
+    if folds is not None:
+        dealt = delayed(deal_folds, nout=len(sizes))(sizes, folds.n_dealt, folds.seed)
+    transformers = None if preprocessing is None else delayed(preprocessing)
+    joined = []
+    for k in range(len(sizes)):
+        parts = layout.parts_of(k)
+        pieces = [
+            delayed(cut_piece)(
+                data.parts[part], int(layout.places[part, k]), dask_key_name=name_task("cut rows")
+            )
+            for part in parts
+        ]
+        joined.append(
+            delayed(join_class)(
+                pieces,
+                layout.first_rows[parts].tolist(),
+                k,
+                dealt[k],
+                None if folds is None else folds.choices[k],
+                transformers,
+                dask_key_name=name_task("join rows of a class"),
+            )
+        )
+    futures = data.client.compute(joined)
+    # The workers may forget the parts as soon as their rows are joined.
+    data.parts.clear()
+    return dict(enumerate(futures))
+
+
+def _fix_gamma(
+    client: Any, dichotomies: Sequence[Dichotomy], blocks: Mapping[int, Any]
+) -> list[Dichotomy]:
+    """Return the dichotomies with a number for every gamma, worked out on all rows."""
+    estimators = [each.estimator for each in dichotomies]
+    if not has_gamma_of_data(estimators):
+        return list(dichotomies)
+    futures = [client.submit(Moments.of_block, block, pure=False) for block in blocks.values()]
+    moments = Moments.merge(client.gather(futures))
+    if moments is not None:
+        estimators = fix_gamma_by_variance(estimators, moments.n_features, moments.variance)
+    return [
+        each._replace(estimator=estimator)
+        for each, estimator in zip(dichotomies, estimators, strict=True)
+    ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -24,6 +25,21 @@ from polytomy.cli.data_options import (
     parse_column,
     parse_zero_based,
     to_json,
+)
+from polytomy.cli.deciding import (
+    Cost,
+    Explain,
+    Levels,
+    PerClass,
+    Prior,
+    RejectCost,
+    RejectLabel,
+    SetScore,
+    TrainingPrior,
+    check_set_score,
+    name_sets,
+    sets_to_text,
+    take_decisions,
 )
 from polytomy.cli.loaded_models import LoadedModel
 from polytomy.cli.text_files import check_output, print_text, read_control
@@ -66,25 +82,53 @@ def predict(
             help="Whether labels that a spreadsheet would run as formulas get an apostrophe.",
         ),
     ] = True,
+    level: Levels = None,
+    set_score: SetScore = "lac",
+    per_class: PerClass = False,
+    prior: Prior = None,
+    training_prior: TrainingPrior = None,
+    cost: Cost = None,
+    reject_cost: RejectCost = None,
+    reject_label: RejectLabel = None,
+    explain: Explain = False,
 ) -> None:
     """Predict the class of each sample of a data file and print CSV, in bounded memory.
 
     Example: `polytomy train iris.csv -o iris.polytomy && polytomy predict iris.polytomy iris.csv`
     """
     check_output(output, model, data)
+    check_set_score(set_score)
+    if explain and (proba or level):
+        raise ArgumentError("--explain prints text; leave out --proba and --set")
     loaded = LoadedModel(model, trusted, features)
     if proba and not loaded.has_probabilities:
         raise ArgumentError("the model's solver gives no probabilities; leave out --proba")
     column = None if target is None else parse_column(target)
     loaded.set_zero_based(parse_zero_based(zero_based))
     blocks = loaded.unlabelled_blocks(open_data(data), column, format, header)
+    blocks = take_decisions(loaded, blocks, prior, training_prior, cost, reject_cost, reject_label)
+    if explain:
+        _print_explanations(loaded, blocks, output)
+        return
     # Written with the first rows, so that a failure before them leaves no output at all.
-    head = ["prediction", *([f"P({label})" for label in loaded.classes.tolist()] if proba else [])]
-    waiting = [head]
+    labels = loaded.classes.tolist()
+    head = ["prediction", *([f"P({label})" for label in labels] if proba else [])]
+    waiting = [[*head, *name_sets(level or [])]]
+
+    def add_sets(rows: list[list[Any]], X: Any) -> list[list[Any]]:
+        if not level:
+            return rows
+        sets = loaded.ask(X, lambda core, samples: core.predict_set(
+            samples, level, set_score, per_class=per_class
+        ))  # fmt: skip
+        texts = sets_to_text(sets, labels)
+        return [[*row, *own] for row, own in zip(rows, texts, strict=True)]
+
     with _open_csv(output, escape) as write, _count_samples("predicted") as advance:
         for block in blocks:
-            labels, P = loaded.predict(block.X)
-            write([*waiting, *_make_rows(labels, P if proba else None)])
+            predicted, P = loaded.predict(block.X)
+            rows = add_sets(_make_rows(predicted, P if proba else None), block.X)
+            write([*waiting, *rows])
             waiting = []
             advance(block.n_samples)
 
@@ -167,6 +211,25 @@ def evaluate(
     lines = [f"{len(y)} samples"]
     lines += [_score_line(name, value, expected.get(name)) for name, value in measured.items()]
     print_text("\n".join([*lines, "", *_confusion_lines(table, classes.tolist())]))
+
+
+def _print_explanations(loaded: LoadedModel, blocks: Any, output: Path | None) -> None:
+    from polytomy.files import open_atomically
+
+    def texts() -> Iterator[str]:
+        done = 0
+        for block in blocks:
+            explained = loaded.ask(block.X, lambda core, samples: core.explain(samples))
+            yield "\n\n".join(str(replace(each, sample=each.sample + done)) for each in explained)
+            done += block.n_samples
+
+    if output is None:
+        for text in texts():
+            print_text(f"{text}\n")
+        return
+    with open_atomically(output) as file:
+        for text in texts():
+            file.write(f"{text}\n\n".encode())
 
 
 def _score_line(name: str, value: float, expected: float | None) -> str:

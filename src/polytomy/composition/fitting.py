@@ -20,7 +20,12 @@ from polytomy.binary.sides_training import train_sides
 from polytomy.binary.training import train_and_hold_out
 from polytomy.calibration import UncalibratedMap
 from polytomy.composition.dichotomies import Dichotomy
-from polytomy.composition.out_of_fold import OutOfFold, plan_out_of_fold
+from polytomy.composition.out_of_fold import (
+    OutOfFold,
+    calibration_weights,
+    plan_out_of_fold,
+)
+from polytomy.composition.priors import ClassFrequencies
 from polytomy.composition.shared_kernel import train_together
 from polytomy.composition.shared_preprocessing import share_preprocessing
 from polytomy.errors import ArgumentError, CalibrationWarning, warn_caller
@@ -43,12 +48,14 @@ class TrainedBinaries:
     out_of_fold : OutOfFold, or None without a final calibration
     preprocessing : fitted transformers that all binaries share, or None
     preprocessing_seconds : float, the time that fitting them took
+    frequencies : ClassFrequencies of the training data, if it is known
     """
 
     binaries: list[TrainedBinary]
     out_of_fold: OutOfFold | None = None
     preprocessing: Any = None
     preprocessing_seconds: float = 0.0
+    frequencies: ClassFrequencies | None = None
 
     @property
     def seconds(self) -> float:
@@ -158,7 +165,11 @@ def fit_binaries(
     trained = [binary for binary in binaries if binary is not None]
     _warn_of_shortcomings([binary.shortcoming for binary in trained if binary.shortcoming])
     out_of_fold = None if plan is None else plan.collect(trained, held_out, X)
-    return TrainedBinaries(trained, out_of_fold, shared.pipeline, shared.seconds)
+    model_weight = calibration_weights(options, class_indices, n_classes)
+    frequencies = ClassFrequencies.from_weights(
+        class_indices, n_classes, options.data_weight, model_weight
+    )
+    return TrainedBinaries(trained, out_of_fold, shared.pipeline, shared.seconds, frequencies)
 
 
 _Trained = tuple[TrainedBinary, HeldOutScores | None]

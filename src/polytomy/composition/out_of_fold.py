@@ -26,7 +26,7 @@ from polytomy.inputs.rows import take_rows
 from polytomy.inputs.seeds import partition_seeds
 from polytomy.inputs.weights import check_weights, class_weights
 
-__all__ = ["OutOfFold", "OutOfFoldPlan", "plan_out_of_fold"]
+__all__ = ["OutOfFold", "OutOfFoldPlan", "calibration_weights", "plan_out_of_fold"]
 
 Floats = NDArray[np.float64]
 
@@ -167,7 +167,7 @@ def plan_out_of_fold(
         final_calibration = "bias"
         if not has_folds:
             folds = folds.first(_ENOUGH_ROWS)
-    weight = _calibration_weights(options, class_indices, n_classes)
+    weight = calibration_weights(options, class_indices, n_classes)
     most_rows = _MOST_SCORES // max(1, len(dichotomies))
     is_kept = (weight > 0) & _is_class_known(folds, class_indices, weight > 0)
     folds = folds.keep_scored(is_kept, most_rows, seed)
@@ -203,7 +203,7 @@ def _have_folds_anyway(options: TrainingOptions, dichotomies: Sequence[Dichotomy
     return any(choose_output(each, "auto") is Output.MARGIN for each in estimators.values())
 
 
-def _calibration_weights(
+def calibration_weights(
     options: TrainingOptions, class_indices: NDArray[np.intp], n_classes: int
 ) -> Floats:
     """Return the weights with which the final calibration learns: those of training.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -108,13 +108,13 @@ def check_set_score(score: str) -> str:
 
 def take_decisions(
     loaded: LoadedModel,
-    blocks: Iterable[Any],
+    blocks: Iterator[Any],
     prior: str | None,
     training_prior: str | None,
     cost: Path | None,
     reject_cost: float | None,
     reject_label: str | None,
-) -> Iterable[Any]:
+) -> Iterator[Any]:
     """Give a model the prior and the costs that options ask for, and return the data to predict.
 
     Parameters
@@ -133,8 +133,9 @@ def take_decisions(
     if training_prior is not None:
         assumed = parse_prior(training_prior, labels, "--training-prior")
     if prior == ESTIMATE:
-        blocks = list(blocks)
-        target = _estimate_prior(loaded, blocks, assumed)
+        every = list(blocks)
+        blocks = iter(every)
+        target = _estimate_prior(loaded, every, assumed)
         loaded.change(lambda core: core.with_prior(target, training_prior=assumed))
     elif prior is not None:
         given = parse_prior(prior, labels)

@@ -248,7 +248,8 @@ def _compare(
     above = np.append(np.cumsum(weight[order][::-1])[::-1], 0.0)
     tail = above[np.searchsorted(known[order], scores, side="left")]
     total = above[0] + alone
-    return np.divide(tail + alone, total, out=np.ones(scores.shape), where=total > 0)
+    shares = np.divide(tail + alone, total, out=np.ones(scores.shape), where=total > 0)
+    return np.asarray(shares)
 
 
 def _choose_evenly(class_indices: NDArray[np.intp], n_classes: int, most: int) -> NDArray[np.intp]:

@@ -114,16 +114,18 @@ class DecidingMixin:
                 Argument("final_calibration", "bias"),
                 "; models saved by an earlier version have to be fitted again.",
             )
-        frequencies = np.bincount(rows.class_indices, rows.weight, len(composition.classes))
-        if composition.frequencies is not None:
-            frequencies = composition.frequencies.data
         shift = composition.prior
         if shift is not None:
             frequencies = shift.prior
+        elif composition.frequencies is not None:
+            frequencies = composition.frequencies.data
+        else:
+            totals = np.bincount(rows.class_indices, rows.weight, len(composition.classes))
+            frequencies = np.asarray(totals / totals.sum())
         p_values = rows.p_values(
             probabilities,
             score,
-            frequencies / frequencies.sum(),
+            frequencies,
             None if shift is None else shift.ratio,
             per_class=per_class,
         )

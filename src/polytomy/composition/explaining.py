@@ -236,7 +236,7 @@ def _linear_terms(
 ) -> Floats:
     """Return h_i (r_i − n_i) T_i for each sample and row of the code."""
     matrix = csr_matrix(code.matrix.astype(np.float64))
-    weighted = matrix.multiply(code.row_weights[:, None]).tocsr()
+    weighted: Any = csr_matrix(code.matrix * code.row_weights[:, None])
     centre = np.eye(code.n_classes) - 1.0 / code.n_classes
     gram = np.asarray((matrix.T @ weighted).todense())
     inverse = np.linalg.pinv(centre @ gram @ centre, hermitian=True)
@@ -251,7 +251,8 @@ def _logarithmic_mean(first: Floats, second: Floats) -> Floats:
     """Return (a − b) / (log a − log b), the number by which a − b becomes log a − log b."""
     logarithms = np.log(first) - np.log(second)
     is_different = np.abs(logarithms) > 1e-8
-    return np.divide(first - second, logarithms, out=(first + second) / 2, where=is_different)
+    means = np.divide(first - second, logarithms, out=(first + second) / 2, where=is_different)
+    return np.asarray(means)
 
 
 # -- trees -----------------------------------------------------------------------------------------

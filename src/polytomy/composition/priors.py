@@ -193,7 +193,7 @@ def check_prior(prior: Any, classes: NDArray[Any], name: str) -> Floats:
         raise ArgumentError(
             Argument(name), f" sums to {array.sum():g}, not to one. Divide it by its sum."
         )
-    return array / array.sum()
+    return np.asarray(array / array.sum())
 
 
 def _match_classes(prior: Mapping[Any, Any], labels: list[Any], name: str) -> list[Any]:

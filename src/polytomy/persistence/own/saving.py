@@ -155,8 +155,9 @@ def save(
     }
     if scores is not None:
         members[OUT_OF_FOLD] = array_bytes(scores.scores)
-    if "conformity" in description:
-        members[CONFORMITY] = array_bytes(core.composition_.final.conformity.log_proba)
+    final = core.composition_.final
+    if final is not None and final.conformity is not None:
+        members[CONFORMITY] = array_bytes(final.conformity.log_proba)
     if writer.skops_objects:
         members[SKOPS_OBJECTS] = dump_skops_objects(writer.skops_objects)
     write_archive(path, description, members)

@@ -16,6 +16,7 @@ from polytomy.calibration.final import clip_decisions
 from polytomy.codes import CodingMatrix
 from polytomy.composition.arrangement import Arrangement, arrange_trained, first_rows
 from polytomy.composition.costs import Costs
+from polytomy.composition.cross_calibration import cross_decisions
 from polytomy.composition.dichotomies import Dichotomy
 from polytomy.composition.final_calibration import FinalCalibration, learn_final_calibration
 from polytomy.composition.out_of_fold import OutOfFold
@@ -337,7 +338,7 @@ class Composition:
         plain = replace(self, final=None, out_of_fold=out_of_fold)
         if out_of_fold is None or not self.gives_probabilities:
             return plain
-        decisions = out_of_fold.decisions(self.binaries)
+        decisions = cross_decisions(out_of_fold, self.binaries, self.dichotomies)
         final = learn_final_calibration(out_of_fold, plain.couple(decisions), decisions)
         return replace(plain, final=final)
 

@@ -5,10 +5,10 @@ than those of training samples, judged by models that have not seen them (cross-
 prediction, Vovk 2015). Three scores are known, all zero for a sure and correct answer:
 
 - "lac": 1 − p (Sadinle, Lei and Wasserman 2019); the smallest sets on average.
-- "aps": the probability of all likelier classes and half of the class's own (Romano, Sesia and
-  Candès 2020, with their random fraction of the class's own probability fixed to one half); sets
-  that adapt to how hard a sample is.
-- "raps": the same with a penalty for each class of rank three or more (Angelopoulos et al. 2021).
+- "aps": the probability of all likelier classes (Romano, Sesia and Candès 2020, without their
+  random fraction of the class's own); sets that adapt to how hard a sample is, and never empty.
+- "raps": the same with a penalty for each likelier class (Angelopoulos et al. 2021), which avoids
+  large sets.
 
 The p-value of a class is the weighted share of training samples whose score is at least as large,
 the sample itself included. A set has the classes whose p-value is above 1 − level. If the mixture
@@ -42,8 +42,8 @@ Floats = NDArray[np.float64]
 # The rows that are kept take at most a megabyte, or that of a thousand rows.
 _MOST_ENTRIES, _FEWEST_ROWS, _MOST_ROWS = 2**19, 1000, 2**15
 
-# Of "raps": the ranks without a penalty, and the penalty of each further one.
-_FREE_RANKS, _PENALTY = 2, 0.05
+# Of "raps", for each likelier class.
+_PENALTY = 0.02
 
 # P-values are ratios of sums, so they have rounding errors.
 _TOLERANCE = 1e-10
@@ -204,15 +204,15 @@ def _score_aps(probabilities: Floats) -> NDArray[np.float32]:
 
 def _score_raps(probabilities: Floats) -> NDArray[np.float32]:
     sums, ranks = _sum_likelier(probabilities)
-    return (sums + _PENALTY * np.maximum(ranks - (_FREE_RANKS - 1), 0)).astype(np.float32)
+    return (sums + _PENALTY * ranks).astype(np.float32)
 
 
 def _sum_likelier(probabilities: Floats) -> tuple[Floats, NDArray[np.intp]]:
-    """Return the mass of likelier classes and half of the class's own, and its rank, from 0."""
+    """Return the probability of all likelier classes, and their number."""
     order = np.argsort(-probabilities, axis=1, kind="stable")
     descending = np.take_along_axis(probabilities, order, axis=1)
     sums, ranks = np.empty_like(probabilities), np.empty_like(order)
-    np.put_along_axis(sums, order, np.cumsum(descending, axis=1) - descending / 2, axis=1)
+    np.put_along_axis(sums, order, np.cumsum(descending, axis=1) - descending, axis=1)
     np.put_along_axis(ranks, order, np.arange(probabilities.shape[1])[None], axis=1)
     return sums, ranks
 

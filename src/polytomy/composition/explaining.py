@@ -280,10 +280,9 @@ def _follow_paths(
 
 def _side_chances(group: _Group, answers: Floats) -> Floats:
     """Return the probability of each side of a partition, of shape (n_samples, n_sides)."""
-    own = np.nan_to_num(clip_decisions(answers[:, group.columns] * np.array(group.signs)))
-    if own.shape[1] == 1:
-        return np.column_stack([1 - own, 1 + own]) / 2
-    return np.asarray((1 + own) / (1 + own).sum(axis=1, keepdims=True))
+    own = np.nan_to_num(answers[:, group.columns] * np.array(group.signs))
+    shares = 1 + own if own.shape[1] > 1 else np.column_stack([1 - own, 1 + own])
+    return np.maximum(shares / shares.sum(axis=1, keepdims=True), _SMALLEST)
 
 
 class _Paths:

@@ -204,7 +204,9 @@ def test_many_rows_are_kept_in_bounded_memory_and_rare_classes_whole():
     kept = collect_conformity(proba, classes, weight)
     assert kept.log_proba.dtype == np.float16
     assert kept.log_proba.size <= 2**19
-    counts, whole = (np.bincount(each, minlength=n_classes) for each in (kept.class_indices, classes))
+    counts, whole = (
+        np.bincount(each, minlength=n_classes) for each in (kept.class_indices, classes)
+    )
     assert counts[7] == whole[7]
     assert np.ptp(counts[8:]) == 0
     assert counts.sum() > 2**19 // n_classes - n_classes
@@ -257,5 +259,5 @@ def test_a_level_is_a_number_between_zero_and_one(level, words):
 
 
 def test_an_unknown_score_is_named_with_those_that_exist():
-    with pytest.raises(ArgumentError, match='score="las" is not known. Use one of "lac", "aps"'):
+    with pytest.raises(ArgumentError, match=r'score="las" is not known. Use one of "lac", "aps"'):
         check_score("las")

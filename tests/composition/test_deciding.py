@@ -249,9 +249,7 @@ def test_predictions_have_the_least_expected_cost(classifier):
     careful = classifier.with_cost(COSTS)
     proba = classifier.predict_proba(X)
     np.testing.assert_array_equal(careful.predict_proba(X), proba)
-    np.testing.assert_array_equal(
-        careful.decision_function(X), classifier.decision_function(X)
-    )
+    np.testing.assert_array_equal(careful.decision_function(X), classifier.decision_function(X))
     np.testing.assert_allclose(careful.predict_cost(X), proba @ np.array(COSTS))
     chosen = careful.predict_cost(X).argmin(axis=1)
     np.testing.assert_array_equal(careful.predict(X), careful.classes_[chosen])
@@ -260,7 +258,9 @@ def test_predictions_have_the_least_expected_cost(classifier):
 def test_a_costly_error_is_made_less_often(classifier):
     plain, careful = classifier.predict(X), classifier.with_cost(COSTS).predict(X)
     is_virginica = LABELS == "virginica"
-    assert (careful[is_virginica] != "virginica").sum() <= (plain[is_virginica] != "virginica").sum()
+    assert (careful[is_virginica] != "virginica").sum() <= (
+        plain[is_virginica] != "virginica"
+    ).sum()
     assert (careful == "virginica").sum() > (plain == "virginica").sum()
     assert pt.metrics.mean_cost(LABELS, careful, COSTS) < pt.metrics.mean_cost(LABELS, plain, COSTS)
 

@@ -185,7 +185,9 @@ def test_a_path_has_the_logarithms_of_its_sides():
         for term in each.terms:
             chances = dict(zip(term.sides, term.answers, strict=True))
             of_class = [
-                next((np.log(max(p, 2.22e-16)) for side, p in chances.items() if label in side), 0.0)
+                next(
+                    (np.log(max(p, 2.22e-16)) for side, p in chances.items() if label in side), 0.0
+                )
                 for label in (each.winner, each.runner_up)
             ]
             assert term.adds == pytest.approx(of_class[0] - of_class[1], abs=1e-3)

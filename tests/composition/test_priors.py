@@ -115,7 +115,11 @@ def test_frequencies_are_those_of_the_weights():
 
 def test_a_prior_is_a_dict_or_an_array_in_the_order_of_the_classes():
     expected = [0.2, 0.3, 0.5]
-    for given_prior in (expected, np.array(expected), dict(zip("cab", [0.5, 0.2, 0.3], strict=True))):
+    for given_prior in (
+        expected,
+        np.array(expected),
+        dict(zip("cab", [0.5, 0.2, 0.3], strict=True)),
+    ):
         np.testing.assert_allclose(check_prior(given_prior, CLASSES, "prior"), expected)
     numbers = {np.int64(2): 0.25, 1: 0.75}
     np.testing.assert_allclose(check_prior(numbers, np.array([1, 2]), "prior"), [0.75, 0.25])
@@ -149,6 +153,6 @@ def test_a_prior_needs_that_of_training():
 
 def test_a_class_that_training_gave_no_weight_cannot_get_a_prior():
     frequencies = ClassFrequencies(np.array([0.5, 0.5, 0.0]), np.array([0.5, 0.5, 0.0]))
-    with pytest.raises(ArgumentError, match="gives 'c' a probability of 0.5, but in training"):
+    with pytest.raises(ArgumentError, match=r"gives 'c' a probability of 0.5, but in training"):
         shift_prior([0.5, 0.0, 0.5], CLASSES, frequencies)
     assert shift_prior([0.5, 0.5, 0.0], CLASSES, frequencies).ratio[2] == 0

@@ -30,7 +30,9 @@ def test_scores_of_several_levels_are_those_of_each_by_definition(seed, n_levels
         assert together[0][level] == pytest.approx(np.mean(inside))
         assert together[1][level] == pytest.approx(own.sum() / len(own))
         for k in range(3):
-            expected = np.mean([hit for hit, true in zip(inside, y[copies], strict=True) if true == k])
+            expected = np.mean(
+                [hit for hit, true in zip(inside, y[copies], strict=True) if true == k]
+            )
             assert together[2][k, level] == pytest.approx(expected)
         assert set_coverage(y[copies], own) == pytest.approx(together[0][level])
 

@@ -24,7 +24,9 @@ __all__ = [
     "SetScore",
     "TrainingPrior",
     "check_set_score",
+    "measure_sets",
     "name_sets",
+    "predict_sets",
     "sets_to_text",
     "take_decisions",
 ]
@@ -175,6 +177,29 @@ def name_sets(levels: Sequence[float]) -> list[str]:
     return [f"set {level:g}" for level in levels]
 
 
+def predict_sets(
+    loaded: LoadedModel, X: Any, levels: Sequence[float], score: str, per_class: bool
+) -> Any:
+    """Return the prediction sets of samples, of shape (n_samples, n_classes, n_levels)."""
+    if not loaded.has_probabilities:
+        raise ArgumentError("the model's solver gives no probabilities; leave out --set")
+    return loaded.ask(
+        X, lambda core, samples: core.predict_set(samples, levels, score, per_class=per_class)
+    )
+
+
+def measure_sets(y: Any, sets: Any, classes: Any, levels: Sequence[float]) -> dict[str, float]:
+    """Return the coverage and the mean size of the sets of each level."""
+    from polytomy import metrics
+
+    coverage, size = metrics.set_coverage(y, sets, classes), metrics.mean_set_size(sets)
+    measured = {}
+    for k, level in enumerate(levels):
+        measured[f"coverage_of_sets_{level:g}"] = float(coverage[k])
+        measured[f"mean_size_of_sets_{level:g}"] = float(size[k])
+    return measured
+
+
 def sets_to_text(sets: Any, labels: Sequence[Any]) -> list[list[str]]:
     """Return the labels in each set, joined by semicolons.
 
@@ -215,8 +240,9 @@ def parse_prior(text: str, labels: Sequence[Any], option: str = "--prior") -> di
         if value is None:
             if number == 0 and _is_file(text) and len(pair) == 2:
                 continue  # a header
+            shown = "=".join(filter(None, pair))
             raise ArgumentError(
-                f"{source}: cannot read {','.join(pair)!r}. Write labels and probabilities, such "
+                f"{source}: cannot read {shown!r}. Write labels and probabilities, such "
                 'as "a=0.2,b=0.8".'
             )
         label = _find_label(pair[0], labels, source)

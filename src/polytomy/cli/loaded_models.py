@@ -75,6 +75,17 @@ class LoadedModel:
         return labels
 
     @property
+    def predicted_labels(self) -> NDArray[Any]:
+        """The labels that can be predicted: the classes and, last, the one for no prediction."""
+        from polytomy.inputs.pipelines import split_pipeline
+
+        costs = split_pipeline(self._classifier)[1].composition_.costs
+        if costs is None or costs.reject_cost is None:
+            return self.classes
+        labels: NDArray[Any] = costs.labels_with_reject(self.classes)
+        return labels
+
+    @property
     def class_order(self) -> Any:
         """The labels from first to last, if the model was trained with an order."""
         from polytomy.inputs.pipelines import split_pipeline

@@ -37,7 +37,9 @@ from polytomy.cli.deciding import (
     SetScore,
     TrainingPrior,
     check_set_score,
+    measure_sets,
     name_sets,
+    predict_sets,
     sets_to_text,
     take_decisions,
 )
@@ -118,9 +120,7 @@ def predict(
     def add_sets(rows: list[list[Any]], X: Any) -> list[list[Any]]:
         if not level:
             return rows
-        sets = loaded.ask(X, lambda core, samples: core.predict_set(
-            samples, level, set_score, per_class=per_class
-        ))  # fmt: skip
+        sets = predict_sets(loaded, X, level, set_score, per_class)
         texts = sets_to_text(sets, labels)
         return [[*row, *own] for row, own in zip(rows, texts, strict=True)]
 
@@ -168,6 +168,9 @@ def evaluate(
             help="Also print scores for a hierarchy of the classes, the scheme of a control file.",
         ),
     ] = None,
+    level: Levels = None,
+    set_score: SetScore = "lac",
+    per_class: PerClass = False,
     as_json: AsJson = False,
 ) -> None:
     """Evaluate a model on labelled data: accuracy, probability scores, confusion matrix.
@@ -178,6 +181,7 @@ def evaluate(
     """
     import numpy as np
 
+    check_set_score(set_score)
     loaded = LoadedModel(model, trusted, features)
     loaded.set_zero_based(parse_zero_based(zero_based))
     column = None if target is None else parse_column(target)
@@ -186,12 +190,15 @@ def evaluate(
     truth: list[Any] = []
     labels: list[Any] = []
     probabilities: list[Any] = []
+    sets: list[Any] = []
     with _count_samples("evaluated") as advance:
         for block in loaded.labelled_blocks(open_data(data), column, format, header):
             block_labels, P = loaded.predict(block.X)
             truth.append(block.y)
             labels.append(block_labels)
             probabilities.append(P)
+            if level:
+                sets.append(predict_sets(loaded, block.X, level, set_score, per_class))
             advance(block.n_samples)
     y, predicted = np.concatenate(truth), np.concatenate(labels)
     P_all = np.concatenate(probabilities) if loaded.has_probabilities else None
@@ -201,16 +208,22 @@ def evaluate(
         measured |= _measure_ordered(y, P_all, predicted, classes, order)
     if scheme is not None:
         measured |= _measure_hierarchical(y, predicted, classes, scheme)
-    table = _confusion_matrix(y, predicted, classes)
+    if level:
+        measured |= measure_sets(y, np.concatenate(sets), classes, level)
+    columns = loaded.predicted_labels
+    table = _confusion_matrix(y, predicted, classes, columns)
     if as_json:
         confusion = {"classes": classes, "counts": table}
+        if len(columns) > len(classes):
+            confusion["predicted"] = columns
         judged = {"samples": len(y), **measured, "out_of_fold_score": loaded.expected_score}
         print_text(to_json({**judged, "confusion": confusion}))
         return
     expected = loaded.expected_score or {}
     lines = [f"{len(y)} samples"]
     lines += [_score_line(name, value, expected.get(name)) for name, value in measured.items()]
-    print_text("\n".join([*lines, "", *_confusion_lines(table, classes.tolist())]))
+    names = classes.tolist(), columns.tolist()
+    print_text("\n".join([*lines, "", *_confusion_lines(table, *names)]))
 
 
 def _print_explanations(loaded: LoadedModel, blocks: Any, output: Path | None) -> None:
@@ -298,18 +311,22 @@ def _measure_hierarchical(y: Any, predicted: Any, classes: Any, scheme: Scheme) 
     return {f"hierarchical_{name}": value for name, value in score._asdict().items()}
 
 
-def _confusion_matrix(y: Any, predicted: Any, classes: Any) -> Any:
+def _confusion_matrix(y: Any, predicted: Any, classes: Any, columns: Any) -> Any:
+    """Return how often each true class was predicted as each of `columns`."""
     import numpy as np
 
-    table = np.zeros((len(classes), len(classes)), dtype=np.int64)
-    np.add.at(table, (np.searchsorted(classes, y), np.searchsorted(classes, predicted)), 1)
+    places = {label: k for k, label in enumerate(columns.tolist())}
+    found = [places.get(label, len(places) - 1) for label in predicted.tolist()]
+    table = np.zeros((len(classes), len(columns)), dtype=np.int64)
+    np.add.at(table, (np.searchsorted(classes, y), found), 1)
     return table
 
 
-def _confusion_lines(table: Any, labels: list[Any]) -> list[str]:
-    names = [str(label) for label in labels]
-    rows = [["true \\ predicted", *names]]
-    rows += [[name, *map(str, row)] for name, row in zip(names, table.tolist(), strict=True)]
+def _confusion_lines(table: Any, labels: list[Any], columns: list[Any]) -> list[str]:
+    rows = [["true \\ predicted", *map(str, columns)]]
+    rows += [
+        [str(label), *map(str, row)] for label, row in zip(labels, table.tolist(), strict=True)
+    ]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return ["  ".join(map(str.rjust, row, widths)) for row in rows]
 

@@ -282,7 +282,7 @@ def _side_chances(group: _Group, answers: Floats) -> Floats:
     """Return the probability of each side of a partition, of shape (n_samples, n_sides)."""
     own = np.nan_to_num(answers[:, group.columns] * np.array(group.signs))
     shares = 1 + own if own.shape[1] > 1 else np.column_stack([1 - own, 1 + own])
-    return np.maximum(shares / shares.sum(axis=1, keepdims=True), _SMALLEST)
+    return np.asarray(np.maximum(shares / shares.sum(axis=1, keepdims=True), _SMALLEST))
 
 
 class _Paths:

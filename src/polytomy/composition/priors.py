@@ -187,7 +187,8 @@ def check_prior(prior: Any, classes: NDArray[Any], name: str) -> Floats:
     if is_wrong.any():
         label = classes[is_wrong].tolist()[0]
         raise ArgumentError(
-            Argument(name), f" has {array[is_wrong][0]:g} for {label!r}, which is not a probability."
+            Argument(name),
+            f" has {array[is_wrong][0]:g} for {label!r}, which is not a probability.",
         )
     if not abs(array.sum() - 1) <= _SUM_TOLERANCE:
         raise ArgumentError(

@@ -80,7 +80,7 @@ def test_models_without_conformity_say_what_to_do(classifier, tmp_path):
     np.testing.assert_array_equal(old.predict_proba(X), classifier.predict_proba(X))
     with pytest.raises(ArgumentError, match="models saved by an earlier version have to be fitted"):
         old.predict_set(X)
-    with pytest.raises(ArgumentError, match="or saved by an earlier version. Pass them as train"):
+    with pytest.raises(ArgumentError, match=r"or saved by an earlier version. Pass them as train"):
         old.with_prior(PRIOR)
     shifted = old.with_prior(PRIOR, training_prior=classifier.prior_)
     expected = classifier.with_prior(PRIOR)
@@ -109,9 +109,17 @@ def test_a_million_rows_would_take_a_megabyte(tmp_path):
         (("costs", "reject_label"), None, "reject_label of costs of the model is not a label"),
         (("costs", "reject_cost"), "x", "reject_cost of costs of the model is not a finite number"),
         (("prior", "prior", "start"), 0, "prior of prior of the model is not probabilities"),
-        (("prior", "training", "shape"), [2], "training of prior of the model is not probabilities"),
+        (
+            ("prior", "training", "shape"),
+            [2],
+            "training of prior of the model is not probabilities",
+        ),
         (("frequencies", "data", "shape"), [1], "data of frequencies of the model is not prob"),
-        (("conformity", "weight", "shape"), [7], "weight of conformity of the model is not a number"),
+        (
+            ("conformity", "weight", "shape"),
+            [7],
+            "weight of conformity of the model is not a number",
+        ),
         (("conformity", "class_indices", "shape"), [7], "class_indices of conformity of the model"),
     ],
 )

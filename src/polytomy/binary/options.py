@@ -43,6 +43,8 @@ class TrainingOptions:
     arguments : FitArguments
     arguments_by_model : dict of str to FitArguments
         Arguments of estimators that were given under a name and need their own.
+    data_weight : array of shape (n_rows,), optional
+        The sample weights without the class weights that `arguments` have.
     balances_sides : bool
         Whether both sides of each binary problem get the same total weight.
     n_jobs : int, optional
@@ -74,6 +76,7 @@ class TrainingOptions:
     keep_out_of_fold: bool = False
     shares_preprocessing: bool = False
     folds: SharedFolds | None = None
+    data_weight: ArrayLike | None = None
 
     def arguments_for(self, model: str | None) -> FitArguments:
         """Return the arguments of the estimator given under a name, or of the default one."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from polytomy.errors import ArgumentError, DataError
@@ -37,6 +37,7 @@ class LoadedModel:
         from polytomy.persistence import FileKind, open_model, read_info
 
         self._opened = open_model(path, trusted=tuple(trusted or ()))
+        self._changes: list[Callable[[Any], Any]] = []
         self._classifier = self._opened.make(n_features)
         is_own = self._opened.kind is FileKind.OWN
         self._may_widen = not is_own and n_features is None
@@ -74,6 +75,17 @@ class LoadedModel:
         return labels
 
     @property
+    def predicted_labels(self) -> NDArray[Any]:
+        """The labels that can be predicted: the classes and, last, the one for no prediction."""
+        from polytomy.inputs.pipelines import split_pipeline
+
+        costs = split_pipeline(self._classifier)[1].composition_.costs
+        if costs is None or costs.reject_cost is None:
+            return self.classes
+        labels: NDArray[Any] = costs.labels_with_reject(self.classes)
+        return labels
+
+    @property
     def class_order(self) -> Any:
         """The labels from first to last, if the model was trained with an order."""
         from polytomy.inputs.pipelines import split_pipeline
@@ -99,31 +111,44 @@ class LoadedModel:
 
     def predict_top_k(self, X: Any, k: int) -> tuple[NDArray[Any], NDArray[Any]]:
         """Return the k likeliest labels of samples, and their probabilities."""
-        from polytomy.inputs.pipelines import split_pipeline
-
-        X = self._fitting(X)
-        core = split_pipeline(self._classifier)[1]
-        if core is not self._classifier:
-            X = self._classifier[:-1].transform(X)
-        best: tuple[NDArray[Any], NDArray[Any]] = core.predict_top_k(X, k)
+        best: tuple[NDArray[Any], NDArray[Any]] = self.ask(
+            X, lambda core, samples: core.predict_top_k(samples, k)
+        )
         return best
 
-    def _fitting(self, X: Any) -> Any:
+    def change(self, change: Callable[[Any], Any]) -> None:
+        """Replace the classifier by what a function makes of it, such as `with_prior`."""
+        self._changes.append(change)
+        self._classifier = _change_last(self._classifier, change)
+
+    def ask(self, X: Any, question: Callable[[Any, Any], Any]) -> Any:
+        """Return the answer to a question: a function of the classifier itself and its samples."""
+        from polytomy.inputs.pipelines import split_pipeline
+
+        X = self._prepare(X)
+        before, core = split_pipeline(self._classifier)
+        for step in before:
+            X = step.transform(X)
+        return question(core, X)
+
+    def _prepare(self, X: Any) -> Any:
         """Return samples as the model takes them, which is made for more features if need be."""
         if self._may_widen and X.shape[1] != self._classifier.n_features_in_:
             self._classifier = self._opened.make(X.shape[1])
+            for change in self._changes:
+                self._classifier = _change_last(self._classifier, change)
         return X.toarray() if self._needs_dense and hasattr(X, "toarray") else X
 
     def predict(self, X: Any) -> tuple[NDArray[Any], NDArray[Any] | None]:
         """Return the predicted labels of samples, and their probabilities if the solver has any."""
         from polytomy.inputs.pipelines import split_pipeline
 
-        X = self._fitting(X)
+        X = self._prepare(X)
         if not self.has_probabilities:
             return self._classifier.predict(X), None
         probabilities = self._classifier.predict_proba(X)
         composition = split_pipeline(self._classifier)[1].composition_
-        return self.classes[composition.winners(probabilities)], probabilities
+        return composition.labels(probabilities), probabilities
 
     def unlabelled_blocks(
         self, data: Source, target: str | int | None, format: str | None, header: bool | None
@@ -169,6 +194,14 @@ class LoadedModel:
         return open_blocks(
             data, target=target, format=format, header=header, classes=classes, **self._options
         )
+
+
+def _change_last(classifier: Any, change: Callable[[Any], Any]) -> Any:
+    """Return a classifier, or a pipeline that ends in one, with the classifier changed."""
+    if not hasattr(classifier, "steps"):
+        return change(classifier)
+    *before, (name, core) = classifier.steps
+    return type(classifier)([*before, (name, change(core))])
 
 
 def _has_borders(classifier: Any) -> bool:

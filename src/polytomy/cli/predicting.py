@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -26,6 +27,22 @@ from polytomy.cli.data_options import (
     parse_column,
     parse_zero_based,
     to_json,
+)
+from polytomy.cli.deciding import (
+    Cost,
+    Explain,
+    Levels,
+    PerClass,
+    Prior,
+    RejectCost,
+    RejectLabel,
+    SetScore,
+    TrainingPrior,
+    check_set_score,
+    name_sets,
+    predict_sets,
+    sets_to_text,
+    take_decisions,
 )
 from polytomy.cli.loaded_models import LoadedModel
 from polytomy.cli.running_scores import RunningScores
@@ -83,6 +100,15 @@ def predict(
             help="Whether labels that a spreadsheet would run as formulas get an apostrophe.",
         ),
     ] = True,
+    level: Levels = None,
+    set_score: SetScore = "lac",
+    per_class: PerClass = False,
+    prior: Prior = None,
+    training_prior: TrainingPrior = None,
+    cost: Cost = None,
+    reject_cost: RejectCost = None,
+    reject_label: RejectLabel = None,
+    explain: Explain = False,
 ) -> None:
     """Predict the class of each sample of a data file and print CSV, in bounded memory.
 
@@ -90,6 +116,11 @@ def predict(
     """
     if dask is None:
         check_output(output, model, data)
+    check_set_score(set_score)
+    if explain and (proba or level or top is not None):
+        raise ArgumentError("--explain prints text; leave out --proba, --set and --top")
+    if top is not None and level:
+        raise ArgumentError("--top and --set cannot be used together; leave one out")
     loaded = LoadedModel(model, trusted, features)
     if proba and not loaded.has_probabilities:
         raise ArgumentError("the model's solver gives no probabilities; leave out --proba")
@@ -98,22 +129,34 @@ def predict(
     column = None if target is None else parse_column(target)
     loaded.set_zero_based(parse_zero_based(zero_based))
     if dask is not None:
-        if top is not None:
-            raise ArgumentError("--top and --dask cannot be used together; use --proba")
+        if top is not None or level or explain or prior or cost or reject_cost is not None:
+            raise ArgumentError("with --dask, predict has labels and --proba only")
         options = {"target": column, "format": format, "header": header, "proba": proba}
         _predict_on_cluster(dask, jobs, data, loaded, output, **options)
         return
     blocks = loaded.unlabelled_blocks(open_data(data), column, format, header)
+    blocks = take_decisions(loaded, blocks, prior, training_prior, cost, reject_cost, reject_label)
+    if explain:
+        _print_explanations(loaded, blocks, output)
+        return
     # Written with the first rows, so that a failure before them leaves no output at all.
-    head = ["prediction", *([f"P({label})" for label in loaded.classes.tolist()] if proba else [])]
-    waiting = [head if top is None else _name_top_columns(top)]
+    labels = loaded.classes.tolist()
+    head = ["prediction", *([f"P({label})" for label in labels] if proba else [])]
+    waiting = [[*head, *name_sets(level or [])] if top is None else _name_top_columns(top)]
+
+    def make_rows(X: Any) -> list[list[Any]]:
+        if top is not None:
+            return _interleave(*loaded.predict_top_k(X, top))
+        predicted, P = loaded.predict(X)
+        rows = _make_rows(predicted, P if proba else None)
+        if not level:
+            return rows
+        texts = sets_to_text(predict_sets(loaded, X, level, set_score, per_class), labels)
+        return [[*row, *own] for row, own in zip(rows, texts, strict=True)]
+
     with _open_csv(output, escape) as write, _count_samples("predicted") as advance:
         for block in blocks:
-            if top is None:
-                labels, P = loaded.predict(block.X)
-                rows = _make_rows(labels, P if proba else None)
-            else:
-                rows = _interleave(*loaded.predict_top_k(block.X, top))
+            rows = make_rows(block.X)
             write([*waiting, *rows])
             waiting = []
             advance(block.n_samples)
@@ -154,6 +197,9 @@ def evaluate(
             help="Also print scores for a hierarchy of the classes, the scheme of a control file.",
         ),
     ] = None,
+    level: Levels = None,
+    set_score: SetScore = "lac",
+    per_class: PerClass = False,
     dask: Dask = None,
     jobs: Jobs = None,
     as_json: AsJson = False,
@@ -166,24 +212,28 @@ def evaluate(
 
     Example: `polytomy train iris.csv -o m.polytomy && polytomy evaluate m.polytomy iris.csv`
     """
+    check_set_score(set_score)
     loaded = LoadedModel(model, trusted, features)
     loaded.set_zero_based(parse_zero_based(zero_based))
     column = None if target is None else parse_column(target)
     order = _find_order(loaded, parse_class_order(class_order), ordered)
     scheme = None if hierarchy is None else parse_scheme(*read_control(hierarchy))
-    scores = RunningScores(loaded.classes, order, scheme)
+    columns = loaded.predicted_labels
+    scores = RunningScores(loaded.classes, order, scheme, predicted=columns, levels=level or ())
     if dask is not None:
         from polytomy.cli.cluster_jobs import connect, evaluate_folder
 
         options: dict[str, Any] = {"target": column, "format": format, "header": header}
         with connect(dask, jobs) as client:
-            _print_evaluation(
-                evaluate_folder(client, data, loaded, scores, **options), loaded, as_json
-            )
+            scores = evaluate_folder(client, data, loaded, scores, **options)
+        _print_evaluation(scores, loaded, as_json)
         return
     with _count_samples("evaluated") as advance:
         for block in loaded.labelled_blocks(open_data(data), column, format, header):
             scores.add(block.y, *loaded.predict(block.X))
+            if level:
+                sets = predict_sets(loaded, block.X, level, set_score, per_class)
+                scores.add_sets(block.y, sets)
             advance(block.n_samples)
     _print_evaluation(scores, loaded, as_json)
 
@@ -209,8 +259,11 @@ def _predict_on_cluster(
 
 def _print_evaluation(scores: RunningScores, loaded: LoadedModel, as_json: bool) -> None:
     measured, table, classes = scores.measure(), scores.table, loaded.classes
+    columns = loaded.predicted_labels
     if as_json:
         confusion = {"classes": classes, "counts": table}
+        if len(columns) > len(classes):
+            confusion["predicted"] = columns
         judged = {
             "samples": scores.n_samples,
             **measured,
@@ -221,7 +274,27 @@ def _print_evaluation(scores: RunningScores, loaded: LoadedModel, as_json: bool)
     expected = loaded.expected_score or {}
     lines = [f"{scores.n_samples} samples"]
     lines += [_score_line(name, value, expected.get(name)) for name, value in measured.items()]
-    print_text("\n".join([*lines, "", *_confusion_lines(table, classes.tolist())]))
+    names = classes.tolist(), columns.tolist()
+    print_text("\n".join([*lines, "", *_confusion_lines(table, *names)]))
+
+
+def _print_explanations(loaded: LoadedModel, blocks: Any, output: Path | None) -> None:
+    from polytomy.files import open_atomically
+
+    def texts() -> Iterator[str]:
+        done = 0
+        for block in blocks:
+            explained = loaded.ask(block.X, lambda core, samples: core.explain(samples))
+            yield "\n\n".join(str(replace(each, sample=each.sample + done)) for each in explained)
+            done += block.n_samples
+
+    if output is None:
+        for text in texts():
+            print_text(f"{text}\n")
+        return
+    with open_atomically(output) as file:
+        for text in texts():
+            file.write(f"{text}\n\n".encode())
 
 
 def _score_line(name: str, value: float, expected: float | None) -> str:
@@ -270,10 +343,11 @@ def _find_order(loaded: LoadedModel, class_order: Any, is_ordered: bool) -> list
     return order_labels(labels, ["--ordered"]) if is_ordered else None
 
 
-def _confusion_lines(table: Any, labels: list[Any]) -> list[str]:
-    names = [str(label) for label in labels]
-    rows = [["true \\ predicted", *names]]
-    rows += [[name, *map(str, row)] for name, row in zip(names, table.tolist(), strict=True)]
+def _confusion_lines(table: Any, labels: list[Any], columns: list[Any]) -> list[str]:
+    rows = [["true \\ predicted", *map(str, columns)]]
+    rows += [
+        [str(label), *map(str, row)] for label, row in zip(labels, table.tolist(), strict=True)
+    ]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return ["  ".join(map(str.rjust, row, widths)) for row in rows]
 

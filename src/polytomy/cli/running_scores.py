@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Sequence
 from typing import Any
 
 from polytomy.scheme import Scheme
@@ -20,15 +21,27 @@ class RunningScores:
     classes : array of the labels, in the order of the probabilities
     class_order : labels from first to last, to score ordered classes; optional
     hierarchy : Scheme whose nodes are the hierarchy to score; optional
+    predicted : array of the labels that can be predicted; optional
+        The classes and, last, the one for no prediction; by default the classes.
+    levels : confidence levels of prediction sets; optional
     """
 
     def __init__(
-        self, classes: Any, class_order: list[Any] | None = None, hierarchy: Scheme | None = None
+        self,
+        classes: Any,
+        class_order: list[Any] | None = None,
+        hierarchy: Scheme | None = None,
+        *,
+        predicted: Any = None,
+        levels: Sequence[float] = (),
     ) -> None:
         import numpy as np
 
         self._classes, self._order, self._hierarchy = classes, class_order, hierarchy
-        self.table = np.zeros((len(classes), len(classes)), dtype=np.int64)
+        columns = (classes if predicted is None else predicted).tolist()
+        self._columns = {label: k for k, label in enumerate(columns)}
+        self._levels = tuple(levels)
+        self.table = np.zeros((len(classes), len(columns)), dtype=np.int64)
         self._sums: dict[str, float] = defaultdict(float)
         self._reliability = np.zeros((3, len(classes), _BINS))
         self._has_probabilities = False
@@ -45,8 +58,8 @@ class RunningScores:
         from polytomy import metrics
 
         n_samples, classes, order = len(y), self._classes, self._order
-        places = np.searchsorted(classes, y), np.searchsorted(classes, predicted)
-        np.add.at(self.table, places, 1)
+        columns = [self._columns[label] for label in predicted.tolist()]
+        np.add.at(self.table, (np.searchsorted(classes, y), columns), 1)
         if order is not None:
             error = metrics.mean_absolute_rank_error(y, predicted, order)
             self._sums["mean_absolute_rank_error"] += n_samples * error
@@ -63,6 +76,16 @@ class RunningScores:
         if order is not None:
             ranked = metrics.ranked_probability_score(y, P, classes, class_order=order)
             self._sums["ranked_probability_score"] += n_samples * ranked
+
+    def add_sets(self, y: Any, sets: Any) -> None:
+        """Add the prediction sets of a block, of shape (n_samples, n_classes, n_levels)."""
+        from polytomy import metrics
+
+        coverage = metrics.set_coverage(y, sets, self._classes)
+        size = metrics.mean_set_size(sets)
+        for k, level in enumerate(self._levels):
+            self._sums[f"coverage_of_sets_{level:g}"] += len(y) * float(coverage[k])
+            self._sums[f"mean_size_of_sets_{level:g}"] += len(y) * float(size[k])
 
     def merge(self, other: RunningScores) -> None:
         """Add the scores of other samples, for the same classes, order and hierarchy."""
@@ -97,6 +120,9 @@ class RunningScores:
                 measured[name] = means[name]
         if self._hierarchy is not None:
             measured |= self._measure_hierarchy(rows, columns, counts)
+        for name, mean in means.items():
+            if "_of_sets_" in name:
+                measured[name] = mean
         return measured
 
     def _calibration_error(self) -> float:
@@ -115,6 +141,8 @@ class RunningScores:
         assert scheme is not None, "the caller has checked it"
         positions = bind_classes(scheme, self._classes).tolist()
         names = [scheme.classes[position] for position in positions]
+        is_answered = columns < len(names)  # the last label may be that for no prediction
+        rows, columns, counts = rows[is_answered], columns[is_answered], counts[is_answered]
         true, found = ([names[k] for k in places.tolist()] for places in (rows, columns))
         score = metrics.hierarchical_score(true, found, scheme, sample_weight=counts)
         return {f"hierarchical_{name}": value for name, value in score._asdict().items()}

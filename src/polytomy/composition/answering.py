@@ -11,11 +11,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from polytomy.binary import TrainedBinary
 from polytomy.composition.composition import Composition
+from polytomy.composition.deciding import DecidingMixin, why_no_probabilities
 from polytomy.composition.final_calibration import FinalCalibration
 from polytomy.composition.hierarchical_answers import descend_nodes, sum_below_nodes
 from polytomy.composition.scheme_argument import SchemeArgument, scheme_from
 from polytomy.composition.scheme_diagram import scheme_as_html
-from polytomy.composition.solver_option import Solver, gives_probabilities
+from polytomy.composition.solver_option import Solver
 from polytomy.errors import SchemeError
 from polytomy.inputs.availability import available_unless
 from polytomy.inputs.training_data import check_features
@@ -25,18 +26,7 @@ from polytomy.scheme.ensemble import SchemeEnsemble
 __all__ = ["AnsweringMixin"]
 
 
-def _why_no_probabilities(classifier: AnsweringMixin) -> str:
-    fitted: Composition | None = getattr(classifier, "composition_", None)
-    solver = classifier.solver if fitted is None else fitted.solver
-    if gives_probabilities(solver):
-        return ""
-    return (
-        f'solver="{solver}" gives scores, not probabilities. Use decision_function, or '
-        'with_solver("least-squares").'
-    )
-
-
-class AnsweringMixin:
+class AnsweringMixin(DecidingMixin):
     """Predictions and fitted attributes, taken from the Composition in ``composition_``.
 
     For classifiers with the parameters ``scheme``, ``solver``, ``n_jobs``, ``random_state`` and
@@ -51,21 +41,24 @@ class AnsweringMixin:
     class_order: Any
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Return the class with the largest probability or score; ties go to the first class."""
+        """Return the class with the largest probability or score; ties go to the first class.
+
+        After `with_cost`, it is the class of least expected cost instead.
+        """
         return self._fitted().predict(check_features(self, X), self.n_jobs)
 
-    @available_unless(_why_no_probabilities)
+    @available_unless(why_no_probabilities)
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Return the probabilities of the classes, in the order of ``classes_``."""
         return self._fitted().scores(check_features(self, X), self.n_jobs)
 
-    @available_unless(_why_no_probabilities)
+    @available_unless(why_no_probabilities)
     def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
         """Return the logarithms of the probabilities."""
         with np.errstate(divide="ignore"):
             return np.asarray(np.log(self.predict_proba(X)))
 
-    @available_unless(_why_no_probabilities)
+    @available_unless(why_no_probabilities)
     def predict_top_k(
         self, X: Any, k: int, *, beam: int | None = None
     ) -> tuple[NDArray[Any], NDArray[np.float64]]:
@@ -123,7 +116,7 @@ class AnsweringMixin:
 
     # -- hierarchies -------------------------------------------------------------------------------
 
-    @available_unless(_why_no_probabilities)
+    @available_unless(why_no_probabilities)
     def node_probabilities(self, X: Any) -> NDArray[np.float64]:
         """Return the probability of each node of the scheme: the sum over the classes below it.
 
@@ -134,7 +127,7 @@ class AnsweringMixin:
         """
         return sum_below_nodes(*self._hierarchy(), self.predict_proba(X))
 
-    @available_unless(_why_no_probabilities)
+    @available_unless(why_no_probabilities)
     def predict_nodes(
         self, X: Any, *, max_depth: int | None = None, min_probability: float = 0.0
     ) -> NDArray[Any]:

@@ -15,10 +15,13 @@ from polytomy.binary import TrainedBinary
 from polytomy.calibration.final import clip_decisions
 from polytomy.codes import CodingMatrix
 from polytomy.composition.arrangement import Arrangement, arrange_trained, first_rows
+from polytomy.composition.costs import Costs
+from polytomy.composition.cross_calibration import cross_decisions
 from polytomy.composition.dichotomies import Dichotomy
 from polytomy.composition.final_calibration import FinalCalibration, learn_final_calibration
 from polytomy.composition.out_of_fold import OutOfFold
 from polytomy.composition.prediction_blocks import blocks_of_rows
+from polytomy.composition.priors import ClassFrequencies, PriorShift
 from polytomy.composition.scheme_argument import members_of
 from polytomy.composition.shared_preprocessing import preprocess
 from polytomy.composition.solver_option import (
@@ -80,6 +83,12 @@ class Composition:
         `restricted_to` learn the final calibration again.
     preprocessing : fitted Pipeline of transformers, optional
         Applied to samples before any binary sees them.
+    frequencies : ClassFrequencies, optional
+        How frequent the classes were in training, if that is known.
+    prior : PriorShift, optional
+        Applied to the probabilities, after the final calibration.
+    costs : Costs, optional
+        `predict` returns the class of least expected cost.
 
     Examples
     --------
@@ -103,6 +112,9 @@ class Composition:
     final: FinalCalibration | None = None
     out_of_fold: OutOfFold | None = None
     preprocessing: Any = None
+    frequencies: ClassFrequencies | None = None
+    prior: PriorShift | None = None
+    costs: Costs | None = None
 
     def __post_init__(self) -> None:
         classes = np.asarray(self.classes).view()
@@ -129,6 +141,13 @@ class Composition:
             check_solver(member, self.solver)
         if not callable(self.solver):
             find_method(self.solver, "solver")  # "auto" is not a solver, it stands for one
+        if not self.gives_probabilities and (self.prior is not None or self.costs is not None):
+            part, undo = ("prior", "with_prior") if self.costs is None else ("costs", "with_cost")
+            raise ArgumentError(
+                Argument("solver", self.solver),
+                f" gives scores, and the {part} of the classifier need probabilities. Use {undo}"
+                "(None) first.",
+            )
         if self.tie_order is not None and sorted(self.tie_order) != [*range(len(self.classes))]:
             raise SchemeError(f"the tie order {self.tie_order} does not have each class once.")
         if self.final is not None:
@@ -194,22 +213,31 @@ class Composition:
         ----------
         answers : array of shape (n_samples, n_binaries), in [−1, 1]
         """
-        if self.final is None:
-            return self._solve(answers)
-        answers = clip_decisions(answers)
-        return self.final.map.apply(self._solve(answers), answers)
+        if self.final is not None:
+            answers = clip_decisions(answers)
+        scores = self.couple(answers)
+        if self.final is not None:
+            scores = self.final.map.apply(scores, answers)
+        return scores if self.prior is None else self.prior.apply(scores)
 
-    def _solve(self, answers: Floats) -> Floats:
+    def couple(self, answers: Floats) -> Floats:
+        """Return what the solver makes of the answers of all binaries: `solve` corrects that."""
         return _mean(each.solve(answers, self.solver) for each in self.arrangements)
 
     def predict(self, X: Any, n_jobs: int | None = None) -> NDArray[Any]:
-        """Return the label of the winning class for each sample, in bounded memory."""
+        """Return the label of each sample, in bounded memory; see `labels`."""
         X = check_sparse(X)
-        winners = np.empty(count_rows(X), dtype=np.intp)
-        for block in blocks_of_rows(len(winners), len(self.binaries)):
+        found = []
+        for block in blocks_of_rows(count_rows(X), len(self.binaries)):
             samples = preprocess(self.preprocessing, take_block(X, block))
-            winners[block] = self.winners(self._score_block(samples, n_jobs))
-        labels: NDArray[Any] = self.classes[winners]
+            found.append(self.labels(self._score_block(samples, n_jobs)))
+        return found[0] if len(found) == 1 else np.concatenate(found or [self.classes[:0]])
+
+    def labels(self, scores: Floats) -> NDArray[Any]:
+        """Return the label for each row of scores: of the winner, or of least expected cost."""
+        if self.costs is not None:
+            return self.costs.labels(scores, self.classes)
+        labels: NDArray[Any] = self.classes[self.winners(scores)]
         return labels
 
     def top_classes(
@@ -232,7 +260,7 @@ class Composition:
         X = check_sparse(X)
         final = None if self.final is None else self.final.map
         found = None
-        if len(self.arrangements) == 1 and not callable(self.solver):
+        if len(self.arrangements) == 1 and not callable(self.solver) and self.prior is None:
             found = find_tree_search(self.arrangements[0], self.bank, final)
         if found is not None and (final is None or beam is not None):
             samples = found[1].prepare(preprocess(self.preprocessing, X))
@@ -311,9 +339,10 @@ class Composition:
     def with_binaries(self, binaries: Sequence[TrainedBinary]) -> Composition:
         """Return the same scheme and solver with other binaries for the same dichotomies.
 
-        It has no final calibration.
+        It has no final calibration, and its class frequencies are not known.
         """
-        return replace(self, bank=Bank(binaries, self.bank.dtype), final=None, out_of_fold=None)
+        bank = Bank(binaries, self.bank.dtype)
+        return replace(self, bank=bank, final=None, out_of_fold=None, frequencies=None)
 
     def with_copied_binaries(self) -> Composition:
         """Return the same composition with copies of its binaries, to be trained separately."""
@@ -322,6 +351,17 @@ class Composition:
     def with_solver(self, solver: Solver) -> Composition:
         """Return the same binaries and scheme with another solver."""
         return self._changed(solver=self._resolve(solver, self.scheme))
+
+    def with_prior(self, prior: PriorShift | None) -> Composition:
+        """Return the same composition for another prior of the classes; None for that of training.
+
+        It replaces an earlier one.
+        """
+        return replace(self, prior=prior)
+
+    def with_costs(self, costs: Costs | None) -> Composition:
+        """Return the same composition with other costs of decisions; None for none."""
+        return replace(self, costs=costs)
 
     def _resolve(self, solver: Solver, scheme: Scheme | SchemeEnsemble) -> Solver:
         is_calibrated = self.final is not None or self.out_of_fold is not None
@@ -350,8 +390,8 @@ class Composition:
         plain = replace(self, final=None, out_of_fold=out_of_fold)
         if out_of_fold is None or not self.gives_probabilities:
             return plain
-        decisions = out_of_fold.decisions(self.binaries)
-        final = learn_final_calibration(out_of_fold, plain._solve(decisions), decisions)
+        decisions = cross_decisions(out_of_fold, self.binaries, self.dichotomies)
+        final = learn_final_calibration(out_of_fold, plain.couple(decisions), decisions)
         return replace(plain, final=final)
 
     def _changed(self, **changes: Any) -> Composition:

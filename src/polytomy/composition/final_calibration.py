@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polytomy.calibration.final import DecoderMap, FinalMap, OutOfFoldAnswers, fit_final
+from polytomy.composition.conformal import ConformityRows, collect_conformity
 from polytomy.composition.out_of_fold import OutOfFold
 from polytomy.errors import SchemeError
 from polytomy.inputs.judged_samples import JudgedSamples
@@ -35,11 +36,15 @@ class FinalCalibration:
     probabilities : array of shape (n_samples, n_classes), optional
         Out-of-fold probabilities of the samples of `OutOfFold`, if they are kept. Both the binaries
         and the map behind them were learnt without the sample's fold.
+    conformity : ConformityRows, optional
+        The same in compact form, from which prediction sets are made. Files of earlier versions
+        have none.
     """
 
     map: FinalMap
     score: dict[str, float]
     probabilities: Floats | None = None
+    conformity: ConformityRows | None = None
 
     def check(self, n_classes: int, n_binaries: int) -> None:
         """Raise a SchemeError unless the map has the right shape."""
@@ -65,7 +70,8 @@ def learn_final_calibration(
     with one_blas_thread():
         fit = fit_final(out_of_fold.final_calibration, answers, out_of_fold.seed)
     kept = fit.probabilities if out_of_fold.keeps_probabilities else None
-    return FinalCalibration(fit.map, _judge(fit.probabilities, classes, weight), kept)
+    conformity = collect_conformity(fit.probabilities, classes, weight)
+    return FinalCalibration(fit.map, _judge(fit.probabilities, classes, weight), kept, conformity)
 
 
 def _judge(

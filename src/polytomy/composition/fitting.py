@@ -16,7 +16,13 @@ from polytomy.binary.updating import update_sides
 from polytomy.composition.dichotomies import Dichotomy
 from polytomy.composition.dichotomy_training import group_sides, train_dichotomies
 from polytomy.composition.joblib_cluster import find_cluster, train_on_cluster
-from polytomy.composition.out_of_fold import OutOfFold, plan_out_of_fold, share_held_out_part
+from polytomy.composition.out_of_fold import (
+    OutOfFold,
+    calibration_weights,
+    plan_out_of_fold,
+    share_held_out_part,
+)
+from polytomy.composition.priors import ClassFrequencies
 from polytomy.composition.shared_preprocessing import share_preprocessing
 from polytomy.errors import ArgumentError, CalibrationWarning, warn_caller
 from polytomy.inputs.class_indices import group_rows
@@ -43,12 +49,14 @@ class TrainedBinaries:
     out_of_fold : OutOfFold, or None without a final calibration
     preprocessing : fitted transformers that all binaries share, or None
     preprocessing_seconds : float, the time that fitting them took
+    frequencies : ClassFrequencies of the training data, if it is known
     """
 
     binaries: list[TrainedBinary]
     out_of_fold: OutOfFold | None = None
     preprocessing: Any = None
     preprocessing_seconds: float = 0.0
+    frequencies: ClassFrequencies | None = None
 
     @property
     def seconds(self) -> float:
@@ -132,7 +140,11 @@ def fit_binaries(
         )
     warn_of_shortcomings(binaries)
     out_of_fold = None if plan is None else plan.collect(binaries, held_out, X)
-    return TrainedBinaries(binaries, out_of_fold, shared.pipeline, shared.seconds)
+    model_weight = calibration_weights(options, class_indices, n_classes)
+    frequencies = ClassFrequencies.from_weights(
+        class_indices, n_classes, options.data_weight, model_weight
+    )
+    return TrainedBinaries(binaries, out_of_fold, shared.pipeline, shared.seconds, frequencies)
 
 
 def warn_of_shortcomings(binaries: Sequence[TrainedBinary]) -> None:

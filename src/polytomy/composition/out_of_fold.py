@@ -32,6 +32,7 @@ __all__ = [
     "FoldRule",
     "OutOfFold",
     "OutOfFoldPlan",
+    "calibration_weights",
     "find_fold_rule",
     "plan_out_of_fold",
     "score_samples",
@@ -192,7 +193,7 @@ def plan_out_of_fold(
     folds = make_shared_folds(X, class_indices, options.cv, seed)
     if rule.enough_rows is not None:
         folds = folds.first(rule.enough_rows)
-    weight = _calibration_weights(options, class_indices, n_classes)
+    weight = calibration_weights(options, class_indices, n_classes)
     if not _takes_weights(options):
         folds = replace(folds, weight=None)
     weight = weight if folds.weight is None else weight * folds.weight
@@ -273,7 +274,7 @@ def _have_folds_anyway(options: TrainingOptions, dichotomies: Sequence[Dichotomy
     return any(choose_output(each, "auto") is Output.MARGIN for each in estimators.values())
 
 
-def _calibration_weights(
+def calibration_weights(
     options: TrainingOptions, class_indices: NDArray[np.intp], n_classes: int
 ) -> Floats:
     """Return the weights with which the final calibration learns: those of training.

@@ -85,6 +85,7 @@ class TrainingPlan:
             bank,
             solver,
             preprocessing=trained.preprocessing,
+            frequencies=trained.frequencies,
         )
         return composition.calibrated_on(trained.out_of_fold)
 

@@ -67,6 +67,7 @@ class TrainingSource:
             cv=RoutedSplitter(cv, routed.splitter) if routed.splitter else cv,
             arguments=weighted(routed.estimator),
             arguments_by_model={name: weighted(each) for name, each in routed.by_model.items()},
+            data_weight=routed.estimator.sample_weight,
             balances_sides=isinstance(self.class_weight, str)
             and self.class_weight == BALANCED_PER_PARTITION,
         )

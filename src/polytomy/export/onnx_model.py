@@ -15,6 +15,7 @@ from polytomy.classifier import PolytomyClassifier
 from polytomy.composition import Composition
 from polytomy.errors import ArgumentError
 from polytomy.export.binary_graphs import answer_binaries, scale_samples
+from polytomy.export.decision_graph import choose_cheapest, shift_prior
 from polytomy.export.final_graph import apply_final, check_exportable_map, clip_answers
 from polytomy.export.graph import Graph, Value, import_onnx
 from polytomy.export.solver_graph import check_exportable_solver, score_classes
@@ -33,7 +34,8 @@ def to_onnx(classifier: Any, *, dtype: str = "float32") -> Any:
     Binaries can be support vector machines and linear classifiers, alone or in a pipeline after
     scalers. The solver can be "voting" or "hamming" for any scheme, and "least-squares" for trees,
     for one-vs-one, equiangular and adjacent codes, and for schemes nested of these. The final
-    calibration can be "bias", "decoder" or None.
+    calibration can be "bias", "decoder" or None. The model has the prior and the costs of the
+    classifier.
 
     The model has one input, `X` of shape (n_samples, n_features), and two outputs, `label` and
     `probabilities` of shape (n_samples, n_classes) in the order of ``classes_``. If the solver does
@@ -93,14 +95,19 @@ def to_onnx(classifier: Any, *, dtype: str = "float32") -> Any:
     scores = each[0] if len(each) == 1 else graph.add("Sum", *each) / float(len(each))
     if final is not None:
         scores = apply_final(graph, scores, answers, final)
-    labels, ranked = classes, scores
+    if composition.prior is not None:
+        scores = shift_prior(graph, scores, composition.prior)
+    labels, ranked, costs = classes, scores, composition.costs
     if composition.tie_order is not None and not composition.gives_probabilities:
         order = np.array(composition.tie_order)
         labels, ranked = classes[order], scores.take(graph.constant(order), axis=1)
-    winners = graph.add("ArgMax", ranked, axis=1, keepdims=0)
-    graph.output(
-        "label", graph.constant(labels).take(winners, axis=0), classes.dtype, ["n_samples"]
-    )
+    if costs is None:
+        winners = graph.add("ArgMax", ranked, axis=1, keepdims=0)
+    else:
+        winners = choose_cheapest(graph, scores, costs)
+        if costs.reject_cost is not None:
+            labels = _exported_labels(costs.labels_with_reject(composition.classes))
+    graph.output("label", graph.constant(labels).take(winners, axis=0), labels.dtype, ["n_samples"])
     graph.output(
         "probabilities" if composition.gives_probabilities else "scores",
         _cast(graph, scores, "float64", dtype),

@@ -1,4 +1,4 @@
-"""Metrics of predicted classes and class probabilities.
+"""Metrics of predicted classes, class probabilities and prediction sets.
 
 Each function takes the true labels, the predictions and optional sample weights. A weight counts as
 that many copies of its sample. The columns of ``proba`` are in the order of ``classes``, by default
@@ -18,17 +18,22 @@ from polytomy.metrics.scores import (
     uncertainty_coefficient,
     winner_brier_score,
 )
+from polytomy.metrics.sets import class_coverage, mean_cost, mean_set_size, set_coverage
 
 __all__ = [
     "HierarchicalScore",
     "brier_score",
+    "class_coverage",
     "classwise_calibration_error",
     "confidence_calibration_error",
     "hierarchical_score",
     "log_loss",
     "mean_absolute_rank_error",
+    "mean_cost",
+    "mean_set_size",
     "ranked_probability_score",
     "reliability_table",
+    "set_coverage",
     "uncertainty_coefficient",
     "winner_brier_score",
 ]

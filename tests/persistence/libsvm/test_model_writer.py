@@ -147,3 +147,12 @@ def test_scalers_that_cannot_be_written_are_refused(before, options, words, tmp_
     with pytest.raises(ArgumentError, match=words):
         write_libsvm(pipeline, "m.model", **options)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_prior_or_costs_cannot_be_written(tmp_path):
+    X, y = load_iris(return_X_y=True)
+    classifier = PolytomyClassifier(SVC(), final_calibration=None, random_state=0).fit(X, y)
+    for changed in (classifier.with_prior([0.2, 0.3, 0.5]), classifier.with_cost(reject_cost=0.1)):
+        with pytest.raises(ArgumentError, match=r"can hold neither a prior nor costs. To write it"):
+            write_libsvm(changed, tmp_path / "m.model")
+        assert not (tmp_path / "m.model").exists()

@@ -101,10 +101,10 @@ def test_a_pipeline_that_ends_in_a_classifier(before, tmp_path):
     ("changes", "words"),
     [
         (
-            {"format_version": 4, "versions": {"polytomy": "9.9"}},
-            "the file was written by polytomy 9.9 in format 4; this version reads formats up to 3",
+            {"format_version": 5, "versions": {"polytomy": "9.9"}},
+            "the file was written by polytomy 9.9 in format 5; this version reads formats up to 4",
         ),
-        ({"format_version": 4, "versions": 3}, "the file was written by polytomy None in format 4"),
+        ({"format_version": 5, "versions": 3}, "the file was written by polytomy None in format 5"),
         ({"format_version": "1"}, "the format version is missing"),
         ({"format": "zip"}, "this is not a model saved by polytomy"),
     ],

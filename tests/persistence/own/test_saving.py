@@ -20,11 +20,12 @@ from polytomy.persistence import load, own, read_info, save
 from polytomy.persistence.own.saving import scheme_member
 
 
-def test_a_plain_model_has_four_members(tmp_path):
+def test_a_plain_model_has_five_members(tmp_path):
     save(PolytomyClassifier(scheme=TREE, random_state=0).fit(X, LABELS), tmp_path / "m.polytomy")
     with zipfile.ZipFile(tmp_path / "m.polytomy") as archive:
         names = set(archive.namelist())
-    assert names == {"model.json", "scheme.control", "floats.npy", "integers.npy"}
+    plain = {"model.json", "scheme.control", "floats.npy", "integers.npy"}
+    assert names == {*plain, "conformity.npy"}
 
 
 # Their fields are named by the user, by packages or by estimators.

@@ -63,6 +63,12 @@ def write_libsvm(
             " is for the scaler of a pipeline, but there is no scaler. Leave it out.",
         )
     text = print_libsvm(_libsvm_model(core))
+    composition = core.composition_
+    if composition.prior is not None or composition.costs is not None:
+        raise ArgumentError(
+            "a LIBSVM model can hold neither a prior nor costs. To write it without them, use "
+            "with_prior(None).with_cost() of the classifier."
+        )
     if scaler is not None and range_file is not None:
         ranges = print_range(scaler)
         with open_atomically(range_file) as file:

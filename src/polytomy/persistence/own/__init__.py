@@ -9,6 +9,7 @@ scheme.control        the control text of the scheme; scheme-1.control, … of a
 floats.npy            all floating-point numbers of the model, in one array
 integers.npy          all integers, in one array
 out_of_fold.npy       out-of-fold scores in single precision, samples by binaries, if asked for
+conformity.npy        logarithms of out-of-fold probabilities in half precision, rows by classes
 others.skops          list of the objects that are not plain arrays, saved with skops; often missing
 ====================  ==============================================================================
 
@@ -35,8 +36,13 @@ pools                 matrices of support vectors, each vector once (`vector_poo
 binaries              list, see below
 sided_models          only if a partition has more than two sides: its models, see below
 final                 the final calibration, see below
+conformity            what belongs to conformity.npy, for prediction sets, see below
 out_of_fold           only if asked for: what belongs to the out-of-fold scores, see below
 reservoir             only if asked for: the rows that partial_fit holds out, see below
+frequencies           of the classes in the training data: weighted by samples (data), and also by
+                      class weights (model)
+prior                 only if it was changed: the prior, and that of training
+costs                 only if there are any: the matrix, reject_cost and reject_label
 preprocessing         only with shared pre-processing: the names and types of the transformers that
                       all binaries share, and the steps, as estimators
 pipeline              only if saved inside a pipeline: the names of all steps, and the steps before
@@ -114,8 +120,11 @@ weight, keys (random numbers) and positions in the stream; n_rows, the length of
 next_position, less than that while the stream is repeated; and starts_late, whether the binaries
 were trained before the stream.
 
-Files with a sided model have format_version 3, others with a final calibration or shared
-pre-processing 2, and all others 1.
+**conformity** (`decision_fields.py`): the class_indices and the weight of each row. There are at
+most 32768 rows, a random choice if the training data has more.
+
+Files with a prior or costs have format_version 4, others with a sided model 3, others with a final
+calibration or shared pre-processing 2, and all others 1.
 
 `loading.py` trusts none of this: every size, type and index is checked before it is used. Fields
 that are null may be missing.

@@ -26,6 +26,7 @@ from polytomy.persistence.own.archive import Archive
 from polytomy.persistence.own.binaries import read_binary
 from polytomy.persistence.own.classifier_parameters import read_parameters
 from polytomy.persistence.own.composition_fields import read_composition
+from polytomy.persistence.own.decision_fields import read_conformity, read_decisions
 from polytomy.persistence.own.estimator_kinds import SCALERS
 from polytomy.persistence.own.estimator_reader import EstimatorReader, features_of
 from polytomy.persistence.own.fields import Fields
@@ -39,6 +40,7 @@ from polytomy.persistence.own.preprocessing_fields import (
 )
 from polytomy.persistence.own.reservoir_fields import read_reservoir
 from polytomy.persistence.own.saving import (
+    CONFORMITY,
     FLOATS,
     FORMAT,
     FORMAT_VERSION,
@@ -118,6 +120,7 @@ def _read_model(archive: Archive, fields: Fields, trusted: Sequence[str]) -> Any
         parameters["solver"] = AUTO
     composition = _read_final_calibration(archive, fields, numbers, reader, composition)
     composition = _read_preprocessing(fields, reader, composition)
+    composition = read_decisions(fields, numbers, composition)
     # Binaries behind transformers other than scalers may have other features.
     shared = composition.preprocessing
     checked = binaries if shared is None or keeps_features(shared) else []
@@ -150,6 +153,10 @@ def _read_final_calibration(
         if not composition.gives_probabilities:
             raise fields.fault("final", f'for the solver "{composition.solver}"')
         final = read_final(fields.fields("final"), numbers, reader, n_classes, n_binaries)
+    if final is not None and "conformity" in fields:
+        log_proba = archive.array(CONFORMITY)
+        conformity = read_conformity(fields.fields("conformity"), log_proba, numbers, n_classes)
+        final = replace(final, conformity=conformity)
     if "out_of_fold" in fields:
         written = fields.fields("out_of_fold")
         scores = archive.array(OUT_OF_FOLD)

@@ -18,6 +18,7 @@ from polytomy.persistence.own.archive import array_bytes, write_archive
 from polytomy.persistence.own.binaries import write_binary
 from polytomy.persistence.own.classifier_parameters import write_parameters
 from polytomy.persistence.own.composition_fields import write_composition
+from polytomy.persistence.own.decision_fields import write_conformity, write_decisions
 from polytomy.persistence.own.estimator_writer import EstimatorWriter, machines_in
 from polytomy.persistence.own.final_fields import write_final
 from polytomy.persistence.own.number_arrays import NumberWriter
@@ -33,6 +34,7 @@ from polytomy.scheme.ensemble import SchemeEnsemble
 from polytomy.scheme.expand import find_short_form
 
 __all__ = [
+    "CONFORMITY",
     "FLOATS",
     "FORMAT",
     "FORMAT_VERSION",
@@ -47,12 +49,13 @@ __all__ = [
 
 FORMAT = "polytomy model"
 #: Increased when older versions of polytomy cannot read the file any more.
-FORMAT_VERSION = 3
-#: The version of files with a final calibration or shared pre-processing but no sided model, and
-#: that of files with neither, which the first versions of polytomy can read.
-_CALIBRATED_VERSION, _OLDEST_VERSION = 2, 1
+FORMAT_VERSION = 4
+#: The version of files without prior and costs but with a sided model, that of files with a final
+#: calibration or shared pre-processing but no sided model, and that of files with none of these,
+#: which the first versions of polytomy can read.
+_SIDED_VERSION, _CALIBRATED_VERSION, _OLDEST_VERSION = 3, 2, 1
 FLOATS, INTEGERS, SKOPS_OBJECTS = "floats.npy", "integers.npy", "others.skops"
-OUT_OF_FOLD = "out_of_fold.npy"
+OUT_OF_FOLD, CONFORMITY = "out_of_fold.npy", "conformity.npy"
 #: The only design that a saved scheme may have, and from how many classes it does.
 SAVED_DESIGN, MOST_CLASSES_WRITTEN_OUT = "one-vs-rest", 1000
 
@@ -152,9 +155,14 @@ def save(
         description |= {"preprocessing": preprocessing, "format_version": _CALIBRATED_VERSION}
     if sided:
         description["sided_models"] = [write_sided_model(each, writer, numbers) for each in sided]
-        description["format_version"] = FORMAT_VERSION
+        description["format_version"] = _SIDED_VERSION
     if held_out is not None:
         description["reservoir"] = write_reservoir(held_out, numbers)
+    decisions = write_decisions(core.composition_, numbers)
+    if "prior" in decisions or "costs" in decisions:
+        # Older versions would give other probabilities or labels.
+        decisions["format_version"] = FORMAT_VERSION
+    description |= decisions
     if core is not classifier:
         description["pipeline"] = {
             "names": [name for name, _ in classifier.steps],
@@ -170,6 +178,9 @@ def save(
     }
     if scores is not None:
         members[OUT_OF_FOLD] = array_bytes(scores.scores)
+    final = core.composition_.final
+    if final is not None and final.conformity is not None:
+        members[CONFORMITY] = array_bytes(final.conformity.log_proba)
     if writer.skops_objects:
         members[SKOPS_OBJECTS] = dump_skops_objects(writer.skops_objects)
     write_archive(path, description, members)
@@ -208,6 +219,8 @@ def _write_final_calibration(
     written: dict[str, Any] = {}
     if final is not None:
         written["final"] = write_final(final, writer, numbers)
+        if final.conformity is not None:
+            written["conformity"] = write_conformity(final.conformity, numbers)
     if scores is not None:
         written["out_of_fold"] = write_out_of_fold(scores, writer, numbers)
         if final is not None and final.probabilities is not None:

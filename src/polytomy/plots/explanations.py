@@ -1,0 +1,65 @@
+"""What adds to the winner of a sample over the runner-up, as bars."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from polytomy.errors import Argument, ArgumentError
+from polytomy.plots.canvas import FAINT, INK, NEGATIVE, PLAIN_TEXT, POSITIVE, axes_or_new
+
+__all__ = ["explanation"]
+
+
+def explanation(explained: Any, *, most: int = 12, ax: Any = None) -> Any:
+    """Draw an explanation: a bar for each partition, for what else adds, and for the sum.
+
+    Bars to the right, blue, speak for the winner; bars to the left, orange, for the runner-up.
+
+    Parameters
+    ----------
+    explained : Explanation, one of those that ``classifier.explain(X)`` returns
+    most : int, default=12
+        How many partitions get a bar of their own; the others share one.
+    ax : axes of matplotlib, optional
+
+    Returns
+    -------
+    axes
+    """
+    if not hasattr(explained, "terms"):
+        raise ArgumentError(
+            Argument("explained"), " must be one explanation, such as classifier.explain(X)[0]."
+        )
+    terms, others = explained.terms[:most], explained.terms[most:]
+    bars = [(f"{term.name}   {term.describe()}", term.adds) for term in terms]
+    if others:
+        bars.append((f"{len(others)} more partitions", sum(term.adds for term in others)))
+    bars += explained.rest.items()
+    ax = axes_or_new(ax, 7.4, 0.9 + 0.28 * (len(bars) + 1))
+    values = [adds for _, adds in bars] + [explained.difference]
+    colours = [NEGATIVE if value >= 0 else POSITIVE for value in values]
+    colours[-1] = INK
+    places = range(len(values))
+    ax.barh(places, values, color=colours, height=0.7)
+    ax.axvline(0.0, color=FAINT, linewidth=0.8)
+    ax.set_yticks(places, [name for name, _ in bars] + ["sum"], fontsize=8, **PLAIN_TEXT)
+    ax.invert_yaxis()
+    for place, value in zip(places, values, strict=True):
+        ax.annotate(
+            f"{value:+.2f}", (value, place), (4 if value >= 0 else -4, 0),
+            textcoords="offset points", va="center", ha="left" if value >= 0 else "right",
+            fontsize=8, color=INK,
+        )  # fmt: skip
+    ax.margins(x=0.15)
+    ax.set_title(f"{explained.winner} over {explained.runner_up}", fontsize=10, **PLAIN_TEXT)
+    ax.set_xlabel(_TITLES[explained.scale], fontsize=9)
+    ax.spines[["top", "right", "left"]].set_visible(False)
+    ax.tick_params(axis="y", length=0)
+    return ax
+
+
+_TITLES = {
+    "log-odds": "log P(winner) − log P(runner-up)",
+    "probability": "P(winner) − P(runner-up)",
+    "score": "score of the winner − score of the runner-up",
+}

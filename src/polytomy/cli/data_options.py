@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from polytomy.cli.regression import as_numbers
 from polytomy.cli.text_files import STANDARD_INPUT, STANDARD_INPUT_NAME, standard_input
 from polytomy.errors import Argument, ArgumentError, DataError
 from polytomy.inputs.suggestions import did_you_mean
@@ -154,8 +155,12 @@ def read_samples(
     one_hot: bool,
     zero_based: str,
     features: int | None = None,
+    is_number: bool = False,
 ) -> tuple[Data, NDArray[Any]]:
-    """Return the samples of a file and their labels; DataError if they are not classes."""
+    """Return the samples of a file and their labels; DataError if they are not classes.
+
+    With `is_number`, the labels are the numbers that a regressor learns.
+    """
     from polytomy.datasets import read_data
 
     source = open_data(path)
@@ -171,6 +176,8 @@ def read_samples(
     )
     labels = data.y
     assert labels is not None, "a label column was requested"
+    if is_number:
+        return data, as_numbers(data, os.fspath(source))
     if labels.dtype.kind == "f":
         fractions = labels[labels % 1 != 0].tolist()
         if fractions:
@@ -179,7 +186,7 @@ def read_samples(
                 f"{os.fspath(source)}, column {place}: labels must be classes; {fractions[0]:g} "
                 "is neither a word nor an integer. Set ",
                 Argument("target"),
-                " to the label column.",
+                " to the label column. For numbers, use train --regress.",
             )
     return data, labels
 

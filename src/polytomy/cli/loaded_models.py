@@ -68,6 +68,15 @@ class LoadedModel:
         self._target: str | int = metadata.get("target", -1)
 
     @property
+    def regressor(self) -> Any:
+        """The regressor, or None if the model is a classifier."""
+        from polytomy.inputs.pipelines import split_pipeline
+        from polytomy.regression import PolytomyRegressor
+
+        last = split_pipeline(self._classifier)[1]
+        return last if isinstance(last, PolytomyRegressor) else None
+
+    @property
     def classes(self) -> NDArray[Any]:
         """The labels, in the order of the probabilities."""
         labels: NDArray[Any] = self._classifier.classes_
@@ -96,6 +105,16 @@ class LoadedModel:
         """Set whether LIBSVM data numbers its features from 0; "auto" means as in training."""
         is_known = zero_based == "auto" and self._was_zero_based is not None
         self._options["zero_based"] = self._was_zero_based if is_known else zero_based
+
+    def transform(self, X: Any) -> Any:
+        """Return samples as the last step of the model takes them."""
+        from polytomy.inputs.pipelines import split_pipeline
+
+        if self._needs_dense and hasattr(X, "toarray"):
+            X = X.toarray()
+        for step in split_pipeline(self._classifier)[0]:
+            X = step.transform(X)
+        return X
 
     def predict(self, X: Any) -> tuple[NDArray[Any], NDArray[Any] | None]:
         """Return the predicted labels of samples, and their probabilities if the solver has any."""
@@ -131,7 +150,8 @@ class LoadedModel:
     ) -> Iterator[Data]:
         """Return the samples and labels of a file in blocks."""
         column = self._target if target is None else target
-        return self._blocks(data, column, format, header, classes=self.classes)
+        classes = None if self.regressor is not None else self.classes
+        return self._blocks(data, column, format, header, classes=classes)
 
     def _blocks(
         self,

@@ -26,6 +26,14 @@ from polytomy.cli.data_options import (
     to_json,
 )
 from polytomy.cli.loaded_models import LoadedModel
+from polytomy.cli.regression import (
+    Interval,
+    Median,
+    NumberPredictor,
+    Quantiles,
+    evaluate_numbers,
+    refuse_options,
+)
 from polytomy.cli.text_files import check_output, print_text, read_control
 from polytomy.errors import ArgumentError
 from polytomy.scheme import Scheme
@@ -46,6 +54,9 @@ def predict(
     proba: Annotated[
         bool, typer.Option("--proba", help="Also print the probability of each class.")
     ] = False,
+    quantiles: Quantiles = None,
+    interval: Interval = None,
+    median: Median = False,
     target: Annotated[
         str | None,
         typer.Option(metavar="COLUMN", help="Label column to ignore; detected by default."),
@@ -67,24 +78,36 @@ def predict(
         ),
     ] = True,
 ) -> None:
-    """Predict the class of each sample of a data file and print CSV, in bounded memory.
+    """Predict the class or the number of each sample of a data file and print CSV.
 
     Example: `polytomy train iris.csv -o iris.polytomy && polytomy predict iris.polytomy iris.csv`
     """
     check_output(output, model, data)
     loaded = LoadedModel(model, trusted, features)
+    numbers = None
+    if loaded.regressor is not None:
+        refuse_options({"--proba": proba}, "is only for classifiers; use --quantiles or --interval")
+        numbers = NumberPredictor(loaded, quantiles, interval, median)
+    else:
+        own = {"--quantiles": quantiles, "--interval": interval, "--median": median}
+        refuse_options(own, "is only for regressors, which train --regress makes")
     if proba and not loaded.has_probabilities:
         raise ArgumentError("the model's solver gives no probabilities; leave out --proba")
     column = None if target is None else parse_column(target)
     loaded.set_zero_based(parse_zero_based(zero_based))
     blocks = loaded.unlabelled_blocks(open_data(data), column, format, header)
     # Written with the first rows, so that a failure before them leaves no output at all.
-    head = ["prediction", *([f"P({label})" for label in loaded.classes.tolist()] if proba else [])]
-    waiting = [head]
+    labels = loaded.classes.tolist() if proba else []
+    head = ["prediction", *[f"P({label})" for label in labels]] if numbers is None else numbers.head
+    waiting: list[list[Any]] = [head]
     with _open_csv(output, escape) as write, _count_samples("predicted") as advance:
         for block in blocks:
-            labels, P = loaded.predict(block.X)
-            write([*waiting, *_make_rows(labels, P if proba else None)])
+            if numbers is None:
+                predicted, P = loaded.predict(block.X)
+                rows = _make_rows(predicted, P if proba else None)
+            else:
+                rows = numbers.predict(block.X)
+            write([*waiting, *rows])
             waiting = []
             advance(block.n_samples)
 
@@ -128,6 +151,8 @@ def evaluate(
 ) -> None:
     """Evaluate a model on labelled data: accuracy, probability scores, confusion matrix.
 
+    A regressor has its errors, the score of its distributions (CRPS) and the coverage of intervals.
+
     Scores that training expected, from its held-out folds, are shown beside those of the data.
 
     Example: `polytomy train iris.csv -o m.polytomy && polytomy evaluate m.polytomy iris.csv`
@@ -137,6 +162,14 @@ def evaluate(
     loaded = LoadedModel(model, trusted, features)
     loaded.set_zero_based(parse_zero_based(zero_based))
     column = None if target is None else parse_column(target)
+    if loaded.regressor is not None:
+        own = {"--ordered": ordered, "--class-order": class_order, "--hierarchy": hierarchy}
+        refuse_options(own, "is only for classifiers")
+        with _count_samples("evaluated") as advance:
+            blocks = loaded.labelled_blocks(open_data(data), column, format, header)
+            scores = evaluate_numbers(loaded, blocks, data, advance)
+        _print_number_scores(scores, loaded.expected_score, as_json)
+        return
     order = _find_order(loaded, parse_class_order(class_order), ordered)
     scheme = None if hierarchy is None else parse_scheme(*read_control(hierarchy))
     truth: list[Any] = []
@@ -167,6 +200,20 @@ def evaluate(
     lines = [f"{len(y)} samples"]
     lines += [_score_line(name, value, expected.get(name)) for name, value in measured.items()]
     print_text("\n".join([*lines, "", *_confusion_lines(table, classes.tolist())]))
+
+
+def _print_number_scores(
+    measured: dict[str, Any], expected: dict[str, float] | None, as_json: bool
+) -> None:
+    if as_json:
+        print_text(to_json({**measured, "out_of_fold_score": expected}))
+        return
+    lines = [f"{measured.pop('samples')} samples"]
+    for name, value in measured.items():
+        line = f"{name.replace('_', ' '):30}{value:12.5g}"
+        known = (expected or {}).get(name)
+        lines.append(line if known is None else f"{line}   expected from training: {known:.5g}")
+    print_text("\n".join(lines))
 
 
 def _score_line(name: str, value: float, expected: float | None) -> str:

@@ -34,6 +34,7 @@ from polytomy.cli.final_calibrations import (
     parse_final_calibration,
     score_to_text,
 )
+from polytomy.cli.regression import Bins, Regress, check_regression_options, parse_bins
 from polytomy.cli.text_files import check_output, print_text
 from polytomy.errors import ArgumentError, PolytomyWarning
 from polytomy.inputs.choices import CALIBRATIONS, CLASS_WEIGHTS
@@ -58,8 +59,13 @@ def train(
         ),
     ],
     scheme: Annotated[
-        str, typer.Option(metavar="SCHEME", help='Design, "auto", control file or control text.')
-    ] = "one-vs-one",
+        str | None,
+        typer.Option(
+            metavar="SCHEME",
+            help='Design, "auto", control file or control text; one-vs-one by default, ordered with '
+            "--regress.",
+        ),
+    ] = None,
     estimator: Annotated[
         str,
         typer.Option(
@@ -93,6 +99,8 @@ def train(
         typer.Option(metavar="NAME", help=f"Class weights: {join_choices(CLASS_WEIGHTS)}."),
     ] = None,
     class_order: ClassOrder = None,
+    regress: Regress = False,
+    bins: Bins = "auto",
     scale: Scale = "standard",
     target: Target = "-1",
     format: Format = None,
@@ -109,7 +117,7 @@ def train(
     seed: Seed = 0,
     as_json: AsJson = False,
 ) -> None:
-    """Train a classifier on a data file and save it.
+    """Train a classifier, or with --regress a regressor, on a data file and save it.
 
     Example: `polytomy train iris.csv --scheme one-vs-rest --estimator "svc C=10" -o iris.polytomy`
     """
@@ -118,24 +126,31 @@ def train(
     from polytomy.binary.preparation import resolve_estimator, takes_pairwise_values
     from polytomy.classifier import PolytomyClassifier
     from polytomy.persistence import save
+    from polytomy.regression import PolytomyRegressor
 
     check_output(output, data)
+    own = {"--class-weight": class_weight, "--class-order": class_order}
+    check_regression_options(regress, bins, own)
     check_choice("--calibration", calibration, _CALIBRATIONS)
     if class_weight is not None:
         check_choice("--class-weight", class_weight, CLASS_WEIGHTS)
-    classifier: Any = PolytomyClassifier(
-        resolve_estimator(estimator),
-        scheme,
-        solver=solver,
-        calibration=None if calibration == "none" else calibration,
-        final_calibration=parse_final_calibration(final_calibration),
-        cv=folds,
-        n_jobs=jobs,
-        random_state=seed,
-        verbose=int(sys.stderr is not None and sys.stderr.isatty()),
-        class_weight=class_weight,
-        class_order=parse_class_order(class_order),
-    )
+    options: dict[str, Any] = {
+        "estimator": resolve_estimator(estimator),
+        "solver": solver,
+        "calibration": None if calibration == "none" else calibration,
+        "final_calibration": parse_final_calibration(final_calibration),
+        "cv": folds,
+        "n_jobs": jobs,
+        "random_state": seed,
+        "verbose": int(sys.stderr is not None and sys.stderr.isatty()),
+    }
+    classifier: Any
+    if regress:
+        options |= {"scheme": scheme or "ordered", "n_bins": parse_bins(bins)}
+        classifier = PolytomyRegressor(**options)
+    else:
+        options |= {"scheme": scheme or "one-vs-one", "class_weight": class_weight}
+        classifier = PolytomyClassifier(**options, class_order=parse_class_order(class_order))
     _check_kernel(takes_pairwise_values(classifier), format, scale)
     samples, labels = read_samples(
         data,
@@ -145,12 +160,14 @@ def train(
         one_hot=one_hot,
         zero_based=zero_based,
         features=features,
+        is_number=regress,
     )
     scaler = make_scaler(scale, samples.X)
     model = classifier if scaler is None else make_pipeline(scaler, classifier)
     model.fit(samples.X, labels)
-    if len(classifier.classes_) == 1:
-        label = classifier.classes_[0]
+    n_classes = classifier.n_bins_ if regress else len(classifier.classes_)
+    if n_classes == 1:
+        label = labels[0]
         warnings.warn(
             f"{data}: all samples have the label {label}; the model will always predict it",
             PolytomyWarning,
@@ -172,8 +189,8 @@ def train(
         "model": str(output),
         "samples": samples.n_samples,
         "features": samples.n_features,
-        "classes": len(classifier.classes_),
-        "binaries": len(classifier.binaries_),
+        "bins" if regress else "classes": n_classes,
+        "binaries": len((classifier.classifier_ if regress else classifier).binaries_),
         "bytes": output.stat().st_size,
         "out_of_fold_score": score,
     }
@@ -181,7 +198,8 @@ def train(
         print_text(to_json(summary))
         return
     print_text(
-        f"{output}: {summary['classes']} classes, {summary['binaries']} binaries, trained on "
+        f"{output}: {n_classes} {'bins' if regress else 'classes'}, {summary['binaries']} binaries, "
+        "trained on "
         f"{summary['samples']} samples of {summary['features']} features; {summary['bytes']} bytes"
     )
     if score is not None:

@@ -34,6 +34,7 @@ pools                 matrices of support vectors, each vector once (`vector_poo
 binaries              list, see below
 sided_models          only if a partition has more than two sides: its models, see below
 final                 the final calibration, see below
+regression            only of a regressor: its bins and its intervals, see below
 out_of_fold           only if asked for: what belongs to the out-of-fold scores, see below
 preprocessing         only with shared pre-processing: the names and types of the transformers that
                       all binaries share, and the steps, as estimators
@@ -104,7 +105,12 @@ The score holds the out-of-fold log_loss, brier_score, accuracy and uncertainty_
 data, their class_indices, fold_of and weight; final_calibration, the option; the seed; and
 keeps_probabilities, whether probabilities are kept, in which case they follow.
 
-Files with a sided model have format_version 3, others with a final calibration or shared
+**regression** (`regression_fields.py`): the parameters n_bins and statistic; lower and upper, the
+range of the target; last_values, edges, bin_of and shares, the attributes of `TargetBins`;
+intervals, if they can be corrected: distances, reached and n_effective, the attributes of
+`IntervalCorrection`; and the out-of-fold score. All other fields are those of its classifier, whose classes are the numbers of the bins.
+
+Files with a sided model or a regressor have format_version 3, others with a final calibration or shared
 pre-processing 2, and all others 1.
 
 `loading.py` trusts none of this: every size, type and index is checked before it is used. Fields

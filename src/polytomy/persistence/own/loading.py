@@ -1,4 +1,4 @@
-"""Loading a classifier from a .polytomy file that is not trusted.
+"""Loading a classifier or a regressor from a .polytomy file that is not trusted.
 
 Every value is checked where it is read, and a wrong one is a ModelFileError. Other exceptions are
 not caught: they would be mistakes of this package.
@@ -36,6 +36,7 @@ from polytomy.persistence.own.preprocessing_fields import (
     read_preprocessing,
     read_steps,
 )
+from polytomy.persistence.own.regression_fields import read_regression
 from polytomy.persistence.own.saving import (
     FLOATS,
     FORMAT,
@@ -124,9 +125,12 @@ def _read_model(archive: Archive, fields: Fields, trusted: Sequence[str]) -> Any
         feature_names=_read_feature_names(fields, binaries if shared is None else []),
         **{**parameters, "scheme": option},
     )
+    model: Any = classifier
+    if "regression" in fields:
+        model = read_regression(fields.fields("regression"), numbers, classifier)
     if "pipeline" not in fields:
-        return classifier
-    return _read_pipeline(fields.fields("pipeline"), reader, classifier)
+        return model
+    return _read_pipeline(fields.fields("pipeline"), reader, model)
 
 
 def _read_final_calibration(

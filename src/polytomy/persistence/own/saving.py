@@ -23,10 +23,12 @@ from polytomy.persistence.own.final_fields import write_final
 from polytomy.persistence.own.number_arrays import NumberWriter
 from polytomy.persistence.own.out_of_fold_fields import write_out_of_fold, write_probabilities
 from polytomy.persistence.own.preprocessing_fields import write_preprocessing
+from polytomy.persistence.own.regression_fields import write_regression
 from polytomy.persistence.own.sided_models import list_sided_models, write_sided_model
 from polytomy.persistence.own.skops_objects import dump_skops_objects
 from polytomy.persistence.own.values import NotPlainError, labels_to_json, value_to_json
 from polytomy.persistence.own.vector_pools import SupportPools
+from polytomy.regression import PolytomyRegressor
 from polytomy.scheme.ensemble import SchemeEnsemble
 
 __all__ = [
@@ -43,8 +45,8 @@ __all__ = [
 FORMAT = "polytomy model"
 #: Increased when older versions of polytomy cannot read the file any more.
 FORMAT_VERSION = 3
-#: The version of files with a final calibration or shared pre-processing but no sided model, and
-#: that of files with neither, which the first versions of polytomy can read.
+#: The version of files with a final calibration or shared pre-processing, but neither a sided model
+#: nor a regressor; and that of files with none of these, which the first versions can read.
 _CALIBRATED_VERSION, _OLDEST_VERSION = 2, 1
 FLOATS, INTEGERS, SKOPS_OBJECTS = "floats.npy", "integers.npy", "others.skops"
 OUT_OF_FOLD = "out_of_fold.npy"
@@ -65,7 +67,8 @@ def save(
 
     Parameters
     ----------
-    classifier : fitted PolytomyClassifier, or a pipeline of transformers that ends in one
+    classifier : fitted PolytomyClassifier or PolytomyRegressor, or a pipeline of transformers that
+        ends in one
     path : file; by convention its name ends in .polytomy
     metadata : dict of text and numbers, optional
         Stored in the file and returned by `read_info`.
@@ -91,7 +94,9 @@ def save(
     >>> round(again.out_of_fold_score_["accuracy"], 2)
     0.97
     """
-    core = _checked_core(classifier)
+    last = split_pipeline(classifier)[1]
+    regressor = last if type(last) is PolytomyRegressor else None
+    core = _checked_core(classifier, getattr(regressor, "classifier_", last))
     if not hasattr(core, "composition_"):
         raise ArgumentError("the classifier is not fitted, so there is nothing to save. Fit it.")
     scores = core.composition_.out_of_fold if out_of_fold else None
@@ -132,7 +137,10 @@ def save(
     if sided:
         description["sided_models"] = [write_sided_model(each, writer, numbers) for each in sided]
         description["format_version"] = FORMAT_VERSION
-    if core is not classifier:
+    if regressor is not None:
+        description["regression"] = write_regression(regressor, numbers)
+        description["format_version"] = FORMAT_VERSION
+    if last is not classifier:
         description["pipeline"] = {
             "names": [name for name, _ in classifier.steps],
             "steps": [_write_step(step, writer) for _, step in classifier.steps[:-1]],
@@ -157,13 +165,14 @@ def scheme_member(number: int) -> str:
     return "scheme.control" if number == 0 else f"scheme-{number}.control"
 
 
-def _checked_core(classifier: Any) -> PolytomyClassifier:
-    """Return the classifier itself, or the one that a pipeline ends in."""
-    core = split_pipeline(classifier)[1]
+def _checked_core(classifier: Any, core: Any) -> PolytomyClassifier:
+    """Return the classifier itself, or the one that a pipeline or a regressor ends in."""
+    if type(core) is PolytomyRegressor:
+        raise ArgumentError("the regressor is not fitted, so there is nothing to save. Fit it.")
     if type(core) is not PolytomyClassifier:
         raise ArgumentError(
-            f"{type(classifier).__name__} cannot be saved. Pass a PolytomyClassifier, or a "
-            "pipeline that ends in one."
+            f"{type(classifier).__name__} cannot be saved. Pass a PolytomyClassifier or a "
+            "PolytomyRegressor, or a pipeline that ends in one."
         )
     return core
 

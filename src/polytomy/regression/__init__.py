@@ -1,0 +1,8 @@
+"""Regression: a continuous target in ordered bins, and its predicted distribution."""
+
+from polytomy.regression.bins import TargetBins
+from polytomy.regression.distribution import BinnedDistribution
+from polytomy.regression.intervals import IntervalCorrection
+from polytomy.regression.regressor import PolytomyRegressor
+
+__all__ = ["BinnedDistribution", "IntervalCorrection", "PolytomyRegressor", "TargetBins"]

@@ -84,7 +84,9 @@ def test_an_evaluation_has_the_scores_of_the_library(polytomy, regressor, rain):
     assert lines[0] == "120 samples"
     (rmse,) = [line for line in lines if line.startswith("rmse")]
     expected = loaded[-1].out_of_fold_score_["rmse"]
-    assert rmse.split() == f"rmse {answer['rmse']:.5g} expected from training: {expected:.5g}".split()
+    assert (
+        rmse.split() == f"rmse {answer['rmse']:.5g} expected from training: {expected:.5g}".split()
+    )
 
 
 def test_targets_may_be_integers_and_blocks_of_them(polytomy, here):
@@ -135,7 +137,7 @@ def test_options_of_training_that_do_not_go_together_are_refused(polytomy, rain,
     ("options", "message"),
     [
         (["--proba"], "--proba is only for classifiers; use --quantiles or --interval"),
-        (["--quantiles", "low"], '--quantiles must be numbers with commas between them'),
+        (["--quantiles", "low"], "--quantiles must be numbers with commas between them"),
         (["--quantiles", "0.5,2"], "--quantiles 2.0 is not a probability"),
         (["--interval", "90"], "--interval 90.0 is not between 0 and 1"),
     ],
@@ -166,7 +168,9 @@ def test_info_and_convert_know_regressors(polytomy, regressor, rain):
     assert f"bins               {loaded.n_bins_}, from {y.min():g} to {y.max():g}" in shown
     assert f"rmse {loaded.out_of_fold_score_['rmse']:.5g}" in shown
     assert polytomy("convert", regressor, "-o", "copy.polytomy").code == 0
-    one, other = (polytomy("predict", each, "rain.csv").out for each in (regressor, "copy.polytomy"))
+    one, other = (
+        polytomy("predict", each, "rain.csv").out for each in (regressor, "copy.polytomy")
+    )
     assert one == other
     outcome = polytomy("convert", regressor, "-o", "m.model")
     assert outcome.code == 2

@@ -1,5 +1,7 @@
 """Scores of distributions of a number, against numerical integration and closed forms."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -39,7 +41,7 @@ def integrate_crps(edges, masses, y):
         integrate.fixed_quad(  # exact for polynomials of degree 3
             np.vectorize(lambda z: (distribution_function(z) - (z >= y)) ** 2), low, high, n=2
         )[0]
-        for low, high in zip(knots[:-1], knots[1:], strict=True)
+        for low, high in pairwise(knots)
     )
 
 

@@ -89,7 +89,7 @@ def test_bins_of_continuous_values_have_equal_numbers():
 
 def test_the_frequencies_of_the_bins_give_back_the_distribution_of_the_training_values():
     y = np.sort(np.random.default_rng(0).lognormal(size=2000))
-    bins = make_bins(y, np.ones(2000), 12)
+    bins = make_bins(y, np.ones(2000), 30)
     shares = np.bincount(bins.assign(y)) / 2000
     distribution = BinnedDistribution(bins.edges, bins.spread(shares[np.newaxis]))
     empirical = (np.arange(2000) + 0.5) / 2000

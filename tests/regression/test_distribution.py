@@ -115,7 +115,7 @@ def test_arguments_are_a_number_or_one_for_each_sample_or_a_table():
     assert distribution.ppf(np.full((1, 5), 0.5)).shape == (2, 5)
     with pytest.raises(ArgumentError, match=r"y has shape \(3,\); pass a number, 2 numbers, or"):
         distribution.cdf([1.0, 2.0, 3.0])
-    with pytest.raises(ArgumentError, match="level=1.5 is not a probability"):
+    with pytest.raises(ArgumentError, match=r"level=1\.5 is not a probability"):
         distribution.ppf(1.5)
     with pytest.raises(ArgumentError, match="y has NaN"):
         distribution.pdf(np.nan)

@@ -87,7 +87,7 @@ def check_regression_options(
     class_options : values of the options that only classifiers have
     """
     if is_regression:
-        refuse_options(class_options, "is only for classifiers; leave it out, or leave out --regress")
+        refuse_options(class_options, "is only for classifiers; leave it out with --regress")
     elif bins != "auto":
         raise ArgumentError("--bins is only for regressors; use it with --regress")
 

@@ -62,8 +62,8 @@ def train(
         str | None,
         typer.Option(
             metavar="SCHEME",
-            help='Design, "auto", control file or control text; one-vs-one by default, ordered with '
-            "--regress.",
+            help='Design, "auto", control file or control text; default: one-vs-one, or ordered '
+            "with --regress.",
         ),
     ] = None,
     estimator: Annotated[
@@ -198,8 +198,8 @@ def train(
         print_text(to_json(summary))
         return
     print_text(
-        f"{output}: {n_classes} {'bins' if regress else 'classes'}, {summary['binaries']} binaries, "
-        "trained on "
+        f"{output}: {n_classes} {'bins' if regress else 'classes'}, "
+        f"{summary['binaries']} binaries, trained on "
         f"{summary['samples']} samples of {summary['features']} features; {summary['bytes']} bytes"
     )
     if score is not None:

@@ -11,7 +11,13 @@ from polytomy.errors import Argument, ArgumentError
 from polytomy.inputs.dates import refuse_dates
 from polytomy.inputs.masked import refuse_masked
 
-__all__ = ["check_confidence_levels", "check_levels", "check_range", "check_targets", "refuse_labels"]
+__all__ = [
+    "check_confidence_levels",
+    "check_levels",
+    "check_range",
+    "check_targets",
+    "refuse_labels",
+]
 
 Floats = NDArray[np.float64]
 
@@ -32,12 +38,14 @@ def check_targets(y: ArrayLike, name: str) -> Floats:
     except (TypeError, ValueError) as error:
         raise ArgumentError(f"{name} cannot be read as an array of numbers: {error}.") from None
     if values.ndim != 1:
-        raise ArgumentError(f"{name} has shape {values.shape}; it needs one number for each sample.")
+        raise ArgumentError(
+            f"{name} has shape {values.shape}; it needs one number for each sample."
+        )
     if not len(values):
         raise ArgumentError(f"{name} is empty; at least one number is needed.")
     if np.any(bad := ~np.isfinite(values)):
         raise ArgumentError(
-            f"{name}[{np.argmax(bad)}] is {values[bad][0]}, which is not a finite number. Remove it."
+            f"{name}[{np.argmax(bad)}] is {values[bad][0]}, not a finite number. Remove it."
         )
     return values
 
@@ -47,7 +55,7 @@ def refuse_labels(y: Any) -> None:
     refuse_masked(y, "y")
     array = y if hasattr(y, "dtype") or hasattr(y, "dtypes") else np.asarray(y)
     refuse_dates(array, "y")
-    shape = getattr(array, "shape", ())
+    shape: tuple[int, ...] = getattr(array, "shape", ())
     if len(shape) > 1 and shape[1] > 1:
         raise ArgumentError(
             f"y has {shape[1]} columns; a regressor predicts one number. Fit one for each column, "

@@ -1,8 +1,8 @@
 """Metrics of predicted classes, class probabilities and distributions of a number.
 
 Each function takes the true labels or values, the predictions and optional sample weights. A weight
-counts as that many copies of its sample. The columns of ``proba`` are in the order of ``classes``, by default
-the sorted labels of ``y``.
+counts as that many copies of its sample. The columns of ``proba`` are in the order of ``classes``,
+by default the sorted labels of ``y``.
 """
 
 from polytomy.metrics.continuous import (

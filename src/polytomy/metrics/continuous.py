@@ -28,7 +28,7 @@ def crps(
 
     The score of a sample is ∫ (F(z) − [z ≥ y])² dz, where F is its predicted distribution function.
     It is in the unit of `y`. A certain prediction scores its absolute error. The score is proper:
-    on average, the true distribution scores best. F is linear inside bins, so the integral is exact.
+    on average, the true distribution scores best. The integral is exact, for F linear inside bins.
 
     Parameters
     ----------
@@ -56,8 +56,9 @@ def crps(
     if masses is None:
         if not hasattr(distribution, "edges"):
             raise ArgumentError(
-                Argument("masses"), " is missing. Pass the probability of each bin, or a "
-                "distribution that predict_distribution returned."
+                Argument("masses"),
+                " is missing. Pass the probability of each bin, or a "
+                "distribution that predict_distribution returned.",
             )
         distribution, masses = distribution.edges, distribution.masses
     edges, probabilities = _check_bins(distribution, masses, len(values))

@@ -13,9 +13,10 @@ __all__ = ["TargetBins", "choose_n_bins", "make_bins"]
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
-# Pieces of a bin, on each of which the distribution function is linear, if it has values enough.
-_PIECES = 4
-_VALUES_PER_PIECE = 4
+# The number of bins grows with the square root of the number of samples. On data that no other
+# figure comes from, these were the fewest bins with about the best scores.
+_BINS_PER_ROOT = 1.2
+_MOST_BINS = 30
 # A value is an atom if it has this share of its bin, and as much weight as this many samples.
 _ATOM_SHARE = 0.25
 _ATOM_SAMPLES = 5.0
@@ -28,8 +29,9 @@ _FEWEST_SAMPLES = 5.0
 class TargetBins:
     """Bins of a number, and how the training values are spread inside each of them.
 
-    A bin consists of pieces, on each of which the distribution function is linear. A piece without
-    width is an atom: many training values are the same.
+    A bin consists of pieces, on each of which the distribution function is linear. Most bins are
+    one piece. The first and the last bin, which reach to the extremes, have finer pieces towards
+    these. A piece without width is an atom: many training values are the same.
 
     Attributes
     ----------
@@ -71,16 +73,16 @@ def choose_n_bins(n_values: float) -> int:
     Examples
     --------
     >>> [choose_n_bins(n) for n in (2, 10, 100, 1000, 10_000, 100_000)]
-    [2, 3, 7, 15, 32, 40]
+    [2, 4, 12, 30, 30, 30]
     """
-    return int(np.clip(np.round(1.5 * n_values ** (1 / 3)), 2, 40))
+    return int(np.clip(np.round(_BINS_PER_ROOT * np.sqrt(n_values)), 2, _MOST_BINS))
 
 
 def make_bins(y: Floats, weight: Floats, n_bins: int | None) -> TargetBins:
     """Return bins of about the same weight; none is empty.
 
-    A value with the weight of several bins is one bin. With no more different values than bins, each
-    value is a bin.
+    A value with the weight of several bins is one bin. With no more different values than bins,
+    each value is a bin.
 
     Parameters
     ----------
@@ -97,10 +99,10 @@ def make_bins(y: Floats, weight: Floats, n_bins: int | None) -> TargetBins:
     """
     is_counted = weight > 0
     values, inverse = np.unique(y[is_counted], return_inverse=True)
-    mass = np.bincount(inverse, weight[is_counted])
+    mass: Floats = np.bincount(inverse, weight[is_counted]).astype(np.float64)
     # Weights that sum to one say nothing about the number of samples.
     n_samples = max(float(mass.sum()), float(len(values)))
-    mass /= mass.sum()
+    mass = np.asarray(mass / mass.sum())
     if n_bins is None:
         n_bins = choose_n_bins(n_samples)
     bin_of = _join_values(mass, n_bins, n_samples)
@@ -169,8 +171,8 @@ def _divide_bins(values: Floats, mass: Floats, bin_of: Indices, n_samples: float
 def _number_pieces(middles: Floats, is_first: bool, is_last: bool) -> Floats:
     """Return a number for each value of a bin; values of the same piece have the same.
 
-    The pieces have the same mass, except in the first and the last bin: there each has half the
-    mass of the one before, towards the extreme.
+    In the first and the last bin each piece has half the mass of the one before, towards the
+    extreme, so that a tail or an outlier takes no more mass than it has.
 
     Parameters
     ----------
@@ -178,14 +180,15 @@ def _number_pieces(middles: Floats, is_first: bool, is_last: bool) -> Floats:
         value
     is_first, is_last : bool, whether it is the first and whether it is the last bin
     """
-    most = max(1, len(middles) // _VALUES_PER_PIECE)
     if not (is_first or is_last):
-        return np.floor(middles * min(_PIECES, most))
-    outside = middles if is_first and not is_last else 1.0 - middles
-    if is_first and is_last:
-        outside = 2.0 * np.minimum(middles, 1.0 - middles)
+        return np.zeros(len(middles))
+    outside = np.where(middles < 0.5, middles, 1.0 - middles) * 2.0
+    if not is_last:
+        outside = middles
+    elif not is_first:
+        outside = 1.0 - middles
     pieces = np.floor(-np.log2(np.maximum(outside, np.finfo(np.float64).tiny)))
-    return np.where(middles < 0.5, -pieces, pieces) if is_first and is_last else pieces
+    return np.asarray(np.where(is_first & is_last & (middles < 0.5), -1.0 - pieces, pieces))
 
 
 def _lay_out(groups: _Groups, last_values: Floats) -> TargetBins:
@@ -208,4 +211,6 @@ def _lay_out(groups: _Groups, last_values: Floats) -> TargetBins:
         edges.append(upper)
         bin_of.append(own)
         shares.append(float(groups.shares[k]))
-    return TargetBins(last_values, np.array(edges), np.array(bin_of, dtype=np.intp), np.array(shares))
+    return TargetBins(
+        last_values, np.array(edges), np.array(bin_of, dtype=np.intp), np.array(shares)
+    )

@@ -69,7 +69,7 @@ class BinnedDistribution:
             f"{low:.4g} to {high:.4g}>"
         )
 
-    # -- functions ---------------------------------------------------------------------------------
+    # -- functions -------------------------------------------------------------------------------
 
     def cdf(self, y: ArrayLike) -> Floats:
         """Return the probability of values up to `y`, included.
@@ -146,7 +146,7 @@ class BinnedDistribution:
         tail = 0.5 * (1.0 - float(check_levels("confidence", confidence)))
         return self.ppf(tail), self.ppf(1.0 - tail)
 
-    # -- numbers ------------------------------------------------------------------------------------
+    # -- numbers ---------------------------------------------------------------------------------
 
     def mean(self) -> Floats:
         """Return the mean of each distribution."""
@@ -189,7 +189,7 @@ class BinnedDistribution:
             raise ArgumentError(f"y has shape {values.shape}; pass {len(self)} values.")
         return crps_of_bins(values, self.edges, self.masses)
 
-    # -- parts of the above --------------------------------------------------------------------------
+    # -- parts of the above ----------------------------------------------------------------------
 
     def _centre(self) -> float:
         return float(0.5 * self.edges[0] + 0.5 * self.edges[-1])
@@ -211,7 +211,7 @@ class BinnedDistribution:
         return self._result(answer, is_flat)
 
     def _points(self, values: ArrayLike, name: str) -> tuple[Floats, bool]:
-        """Return points as a table with a row for all samples or for each, and whether it was not."""
+        """Return points as a table of one row, or one for each sample; and whether to undo it."""
         points = np.asarray(values, dtype=np.float64)
         if np.isnan(points).any():
             raise ArgumentError(f"{name} has NaN.")

@@ -22,7 +22,7 @@ from polytomy.inputs.parameters import Parameter, check_parameters
 from polytomy.inputs.targets import check_confidence_levels, check_levels
 from polytomy.inputs.training_data import check_features, check_regression_data
 from polytomy.inputs.weights import check_weights
-from polytomy.regression.bins import TargetBins, make_bins
+from polytomy.regression.bins import make_bins
 from polytomy.regression.distribution import BinnedDistribution
 from polytomy.regression.intervals import IntervalCorrection
 
@@ -69,7 +69,9 @@ def _check_solver(solver: Any) -> None:
 
 _STATISTIC = Parameter("statistic", choices=STATISTICS)
 _CHECKS = {
-    **{name: CLASSIFIER_CHECKS[name] for name in CLASSIFIER_PARAMETERS if name in CLASSIFIER_CHECKS},
+    **{
+        name: CLASSIFIER_CHECKS[name] for name in CLASSIFIER_PARAMETERS if name in CLASSIFIER_CHECKS
+    },
     "solver": _check_solver,
     "n_bins": Parameter("n_bins", "an integer of 2 or more", _is_bin_count, ("auto",)).check,
     "statistic": _STATISTIC.check,

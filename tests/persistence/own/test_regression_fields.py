@@ -60,9 +60,7 @@ def test_a_regressor_in_a_pipeline_is_kept(tmp_path):
     pipeline = make_pipeline(StandardScaler(), PolytomyRegressor(SVC(), random_state=0))
     again = reload(pipeline.fit(X, Y), tmp_path)
     np.testing.assert_array_equal(again.predict(X), pipeline.predict(X))
-    np.testing.assert_array_equal(
-        again[-1].predict_interval(X), pipeline[-1].predict_interval(X)
-    )
+    np.testing.assert_array_equal(again[-1].predict_interval(X), pipeline[-1].predict_interval(X))
 
 
 def test_feature_names_are_kept(tmp_path):
@@ -116,10 +114,9 @@ def test_other_formats_refuse_a_regressor(tmp_path):
     regressor = PolytomyRegressor(SVC(), random_state=0).fit(X, Y)
     with pytest.raises(ArgumentError, match="PolytomyRegressor cannot be written as a LIBSVM"):
         write_libsvm(regressor, tmp_path / "m.model")
-    onnx = pytest.importorskip("onnx")
-    assert onnx
+    pytest.importorskip("onnx")
     with pytest.raises(ArgumentError, match="PolytomyRegressor cannot be exported"):
-        pt.to_onnx(regressor, tmp_path / "m.onnx")
+        pt.to_onnx(regressor)
 
 
 @pytest.fixture(scope="module")

@@ -108,10 +108,11 @@ keeps_probabilities, whether probabilities are kept, in which case they follow.
 **regression** (`regression_fields.py`): the parameters n_bins and statistic; lower and upper, the
 range of the target; last_values, edges, bin_of and shares, the attributes of `TargetBins`;
 intervals, if they can be corrected: distances, reached and n_effective, the attributes of
-`IntervalCorrection`; and the out-of-fold score. All other fields are those of its classifier, whose classes are the numbers of the bins.
+`IntervalCorrection`; and the out-of-fold score. All other fields are those of its classifier, whose
+classes are the numbers of the bins.
 
-Files with a sided model or a regressor have format_version 3, others with a final calibration or shared
-pre-processing 2, and all others 1.
+Files with a sided model or a regressor have format_version 3, others with a final calibration or
+shared pre-processing 2, and all others 1.
 
 `loading.py` trusts none of this: every size, type and index is checked before it is used. Fields
 that are null may be missing.

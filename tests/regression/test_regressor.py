@@ -49,7 +49,7 @@ class TestAnswers:
 
     def test_masses_are_the_probabilities_of_the_bins(self, fitted):
         distribution = fitted.predict_distribution(X_NEW)
-        proba = fitted.classifier_.predict_proba(X_NEW)
+        proba = fitted.cumulative_scaling_.apply(fitted.classifier_.predict_proba(X_NEW))
         for each in range(fitted.n_bins_):
             own = distribution.masses[:, fitted.bins_.bin_of == each].sum(axis=1)
             np.testing.assert_allclose(own, proba[:, each], atol=1e-12)
@@ -227,6 +227,7 @@ class TestParameters:
     def test_intervals_without_out_of_fold_predictions_are_refused(self):
         regressor = PolytomyRegressor(LINEAR, final_calibration=None).fit(*make_line(60))
         assert regressor.out_of_fold_score_ is None
+        assert regressor.cumulative_scaling_.slope == 1.0
         with pytest.raises(ArgumentError, match='Fit it with final_calibration="auto", or use'):
             regressor.predict_interval(X_NEW)
         assert (np.diff(regressor.predict_quantiles(X_NEW), axis=1) >= 0).all()

@@ -23,6 +23,7 @@ from polytomy.inputs.targets import check_confidence_levels, check_levels
 from polytomy.inputs.training_data import check_features, check_regression_data
 from polytomy.inputs.weights import check_weights
 from polytomy.regression.bins import make_bins
+from polytomy.regression.cumulative_scaling import CumulativeScaling, fit_cumulative_scaling
 from polytomy.regression.distribution import BinnedDistribution
 from polytomy.regression.intervals import IntervalCorrection
 
@@ -92,8 +93,8 @@ class PolytomyRegressor(
     """A regressor that predicts a whole distribution, composed of two-class classifiers.
 
     The target is divided into bins with about the same number of samples, and a
-    `PolytomyClassifier` learns the probabilities of the bins. From these come the mean, the median,
-    quantiles, intervals and the distribution itself.
+    `PolytomyClassifier` learns the probabilities of the bins, which are then calibrated together as
+    one distribution. It gives the mean, the median, quantiles and intervals.
 
     Parameters
     ----------
@@ -120,6 +121,7 @@ memory_budget, prediction_dtype, shared_preprocessing
     out_of_fold_score_ : dict, or None without a final calibration
         CRPS, root mean squared error and mean absolute error of `predict` on training samples,
         judged by models that were trained without them.
+    cumulative_scaling_ : CumulativeScaling, the calibration of the distributions
     interval_correction_ : IntervalCorrection, or None without a final calibration
     n_features_in_ : int
     feature_names_in_ : array of str, if X has feature names
@@ -195,7 +197,7 @@ memory_budget, prediction_dtype, shared_preprocessing
         )
         classifier.fit(X, bins.assign(y), sample_weight, **fit_params)
         self.bins_, self.n_bins_ = bins, bins.n_bins
-        self._judge(_out_of_fold(classifier, len(y)), y, weight)
+        self._learn_from(_out_of_fold(classifier, len(y)), y, weight)
         self.classifier_ = _forget_probabilities(classifier)
         return self
 
@@ -218,8 +220,7 @@ memory_budget, prediction_dtype, shared_preprocessing
         """
         check_is_fitted(self, "classifier_")
         composition = self.classifier_.composition_
-        proba = composition.scores(check_features(self, X), self.n_jobs)
-        return BinnedDistribution(self.bins_.edges, self.bins_.spread(proba))
+        return self._distribution(composition.scores(check_features(self, X), self.n_jobs))
 
     def predict_quantiles(self, X: Any, levels: ArrayLike = (0.1, 0.5, 0.9)) -> Floats:
         """Return quantiles, which never cross.
@@ -271,15 +272,21 @@ memory_budget, prediction_dtype, shared_preprocessing
 
     # -- parts of the above ---------------------------------------------------------------------
 
-    def _judge(self, proba: Floats | None, y: Floats, weight: Floats) -> None:
-        """Learn from out-of-fold probabilities how good the predictions and the intervals are."""
+    def _distribution(self, proba: Floats) -> BinnedDistribution:
+        masses = self.bins_.spread(self.cumulative_scaling_.apply(proba))
+        return BinnedDistribution(self.bins_.edges, masses)
+
+    def _learn_from(self, proba: Floats | None, y: Floats, weight: Floats) -> None:
+        """Calibrate distributions and intervals on out-of-fold probabilities, and judge them."""
+        self.cumulative_scaling_ = CumulativeScaling()
         self.out_of_fold_score_: dict[str, float] | None = None
         self.interval_correction_ = None
         if proba is None:
             return
         is_known = ~np.isnan(proba[:, 0]) & (weight > 0)
-        predicted = BinnedDistribution(self.bins_.edges, self.bins_.spread(proba[is_known]))
-        y, weight = y[is_known], weight[is_known]
+        proba, y, weight = proba[is_known], y[is_known], weight[is_known]
+        self.cumulative_scaling_ = fit_cumulative_scaling(proba, self.bins_.assign(y), weight)
+        predicted = self._distribution(proba)
         self.interval_correction_ = IntervalCorrection.learn(predicted, y, weight)
         errors = y - _point(predicted, self.statistic)
         scale = float(np.abs(errors).max(initial=0.0)) or 1.0  # squares must not overflow

@@ -106,10 +106,10 @@ data, their class_indices, fold_of and weight; final_calibration, the option; th
 keeps_probabilities, whether probabilities are kept, in which case they follow.
 
 **regression** (`regression_fields.py`): the parameters n_bins and statistic; lower and upper, the
-range of the target; last_values, edges, bin_of and shares, the attributes of `TargetBins`;
-intervals, if they can be corrected: distances, reached and n_effective, the attributes of
-`IntervalCorrection`; and the out-of-fold score. All other fields are those of its classifier, whose
-classes are the numbers of the bins.
+range of the target; last_values, edges, bin_of and shares, the attributes of `TargetBins`; slope
+and shift of the `CumulativeScaling`; intervals, if they can be corrected: distances, reached and
+n_effective, the attributes of `IntervalCorrection`; and the out-of-fold score. All other fields are
+those of its classifier, whose classes are the numbers of the bins.
 
 Files with a sided model or a regressor have format_version 3, others with a final calibration or
 shared pre-processing 2, and all others 1.

@@ -10,10 +10,18 @@ from polytomy.classifier import PolytomyClassifier
 from polytomy.errors import ArgumentError, ModelFileError
 from polytomy.persistence.own.fields import Fields
 from polytomy.persistence.own.number_arrays import NumberReader, NumberWriter
-from polytomy.regression import IntervalCorrection, PolytomyRegressor, TargetBins
+from polytomy.regression import (
+    CumulativeScaling,
+    IntervalCorrection,
+    PolytomyRegressor,
+    TargetBins,
+)
 from polytomy.regression.regressor import CLASSIFIER_PARAMETERS, check_regressor
 
 __all__ = ["read_regression", "read_regression_score", "read_target_range", "write_regression"]
+
+# Log-odds times a larger number could overflow.
+_LARGEST = 1e100
 
 
 def write_regression(regressor: PolytomyRegressor, numbers: NumberWriter) -> dict[str, Any]:
@@ -24,6 +32,8 @@ def write_regression(regressor: PolytomyRegressor, numbers: NumberWriter) -> dic
         "statistic": regressor.statistic,
         "lower": float(bins.edges[0]),
         "upper": float(bins.edges[-1]),
+        "slope": float(regressor.cumulative_scaling_.slope),
+        "shift": float(regressor.cumulative_scaling_.shift),
         "last_values": numbers.floats(bins.last_values),
         "edges": numbers.floats(bins.edges),
         "bin_of": numbers.integers(bins.bin_of),
@@ -63,6 +73,7 @@ def read_regression(
         raise ModelFileError(f"{fields.where}: {error}") from error
     regressor.bins_ = _read_bins(fields, numbers, classifier)
     regressor.n_bins_ = regressor.bins_.n_bins
+    regressor.cumulative_scaling_ = _read_scaling(fields)
     regressor.interval_correction_ = None
     if "intervals" in fields:
         regressor.interval_correction_ = _read_intervals(fields.fields("intervals"), numbers)
@@ -108,6 +119,13 @@ def _read_bins(fields: Fields, numbers: NumberReader, classifier: PolytomyClassi
     if np.any(np.abs(np.bincount(bin_of, shares, n_bins) - 1) > 1e-6):
         raise fields.fault("shares", "a list of shares that sum to one in each bin")
     return TargetBins(last_values, edges, bin_of.astype(np.intp), shares)
+
+
+def _read_scaling(fields: Fields) -> CumulativeScaling:
+    slope, shift = fields.number("slope"), fields.number("shift")
+    if not 0 < slope <= _LARGEST or abs(shift) > _LARGEST:
+        raise fields.fault("slope", "a moderate, positive number, or shift is too large")
+    return CumulativeScaling(slope, shift)
 
 
 def _read_intervals(fields: Fields, numbers: NumberReader) -> IntervalCorrection:

@@ -10,7 +10,7 @@ from sklearn.svm import SVC, LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from polytomy import PolytomyClassifier
+from polytomy import PolytomyClassifier, PolytomyRegressor
 
 
 class OnlyPredicts(ClassifierMixin, BaseEstimator):
@@ -78,4 +78,20 @@ def expected_failures(classifier):
 @pytest.mark.filterwarnings("ignore:Can't check dok sparse matrix:UserWarning")
 @parametrize_with_checks(CONFIGURATIONS, expected_failed_checks=expected_failures)
 def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+REGRESSORS = [
+    PolytomyRegressor(),
+    PolytomyRegressor(LogisticRegression(tol=1e-10), final_calibration="bias"),
+    PolytomyRegressor(MACHINE, 5, "one-vs-one", statistic="median"),
+    PolytomyRegressor(TREE, 4, final_calibration=None),
+    PolytomyRegressor(make_pipeline(StandardScaler(), SVC()), shared_preprocessing=True),
+]
+
+
+@pytest.mark.filterwarnings("ignore::polytomy.errors.CalibrationWarning")
+@pytest.mark.filterwarnings("ignore:Can't check dok sparse matrix:UserWarning")
+@parametrize_with_checks(REGRESSORS, expected_failed_checks=expected_failures)
+def test_scikit_learn_checks_of_regressors(estimator, check):
     check(estimator)

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from polytomy.composition import Composition
     from polytomy.export import to_onnx
     from polytomy.persistence import load, read_libsvm, save
+    from polytomy.regression import PolytomyRegressor
     from polytomy.routines.warming import warm_up
     from polytomy.search import SchemeSearchCV
 
@@ -54,6 +55,7 @@ __all__ = [
     "ModelFileError",
     "PolytomyClassifier",
     "PolytomyError",
+    "PolytomyRegressor",
     "PolytomyWarning",
     "RoutineWarning",
     "Scheme",
@@ -85,6 +87,7 @@ __all__ = [
 _AT_FIRST_USE = {
     "Composition": "polytomy.composition",
     "PolytomyClassifier": "polytomy.classifier",
+    "PolytomyRegressor": "polytomy.regression",
     "SchemeSearchCV": "polytomy.search",
     "datasets": "polytomy.datasets",
     "distances": "polytomy.distances",

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from polytomy.cli.regression import as_numbers
 from polytomy.cli.text_files import STANDARD_INPUT, STANDARD_INPUT_NAME, standard_input
 from polytomy.errors import Argument, ArgumentError, DataError
 from polytomy.inputs.suggestions import did_you_mean
@@ -165,8 +166,12 @@ def read_samples(
     one_hot: bool,
     zero_based: str,
     features: int | None = None,
+    is_number: bool = False,
 ) -> tuple[Data, NDArray[Any]]:
-    """Return the samples of a file and their labels; DataError if they are not classes."""
+    """Return the samples of a file and their labels; DataError if they are not classes.
+
+    With `is_number`, the labels are the numbers that a regressor learns.
+    """
     from polytomy.datasets import read_data
 
     source = open_data(path)
@@ -182,6 +187,8 @@ def read_samples(
     )
     labels = data.y
     assert labels is not None, "a label column was requested"
+    if is_number:
+        return data, as_numbers(data, os.fspath(source))
     check_class_labels(labels, os.fspath(source), column, data.label_name)
     return data, labels
 
@@ -197,7 +204,7 @@ def check_class_labels(
             f"{source}, column {place}: labels must be classes; {fractions[0]:g} is neither a word "
             "nor an integer. Set ",
             Argument("target"),
-            " to the label column.",
+            " to the label column. For numbers, use train --regress.",
         )
 
 

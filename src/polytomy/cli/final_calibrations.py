@@ -18,7 +18,12 @@ _TITLES = {
     "brier_score": "Brier score",
     "accuracy": "accuracy",
     "uncertainty_coefficient": "uncertainty coefficient",
+    "crps": "CRPS",
+    "rmse": "RMSE",
+    "mae": "MAE",
 }
+# Scores in the unit of the target, which may be of any size.
+_IN_UNITS = ("crps", "rmse", "mae")
 
 FinalCalibration = Annotated[
     str,
@@ -60,5 +65,10 @@ def score_to_text(score: Mapping[str, float]) -> str:
     --------
     >>> score_to_text({"log_loss": 0.25, "accuracy": 0.875})
     'log-loss 0.2500, accuracy 0.8750'
+    >>> score_to_text({"rmse": 12345.678})  # in the unit of the target
+    'RMSE 12346'
     """
-    return ", ".join(f"{_TITLES[name]} {value:.4f}" for name, value in score.items())
+    return ", ".join(
+        f"{_TITLES[name]} {value:{'.5g' if name in _IN_UNITS else '.4f'}}"
+        for name, value in score.items()
+    )

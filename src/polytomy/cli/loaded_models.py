@@ -69,6 +69,15 @@ class LoadedModel:
         self._target: str | int = metadata.get("target", -1)
 
     @property
+    def regressor(self) -> Any:
+        """The regressor, or None if the model is a classifier."""
+        from polytomy.inputs.pipelines import split_pipeline
+        from polytomy.regression import PolytomyRegressor
+
+        last = split_pipeline(self._classifier)[1]
+        return last if isinstance(last, PolytomyRegressor) else None
+
+    @property
     def classes(self) -> NDArray[Any]:
         """The labels, in the order of the probabilities."""
         labels: NDArray[Any] = self._classifier.classes_
@@ -122,14 +131,20 @@ class LoadedModel:
         self._classifier = _change_last(self._classifier, change)
 
     def ask(self, X: Any, question: Callable[[Any, Any], Any]) -> Any:
-        """Return the answer to a question: a function of the classifier itself and its samples."""
+        """Return the answer to a question: a function of the last step and its samples."""
+        from polytomy.inputs.pipelines import split_pipeline
+
+        X = self.transform(X)
+        return question(split_pipeline(self._classifier)[1], X)
+
+    def transform(self, X: Any) -> Any:
+        """Return samples as the last step of the model takes them."""
         from polytomy.inputs.pipelines import split_pipeline
 
         X = self._prepare(X)
-        before, core = split_pipeline(self._classifier)
-        for step in before:
+        for step in split_pipeline(self._classifier)[0]:
             X = step.transform(X)
-        return question(core, X)
+        return X
 
     def _prepare(self, X: Any) -> Any:
         """Return samples as the model takes them, which is made for more features if need be."""
@@ -170,7 +185,8 @@ class LoadedModel:
     ) -> Iterator[Data]:
         """Return the samples and labels of a file in blocks."""
         column = self._target if target is None else target
-        return self._blocks(data, column, format, header, classes=self.classes)
+        classes = None if self.regressor is not None else self.classes
+        return self._blocks(data, column, format, header, classes=classes)
 
     def _blocks(
         self,

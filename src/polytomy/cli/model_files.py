@@ -36,6 +36,7 @@ def info(model: ModelFile, as_json: AsJson = False) -> None:
         "format": found.format_version,
         "versions": dict(found.versions),
         "classes": found.classes.tolist(),
+        "target range": found.target_range,
         "features": found.n_features,
         "feature names": found.feature_names,
         "solver": found.solver,
@@ -57,14 +58,17 @@ def info(model: ModelFile, as_json: AsJson = False) -> None:
     lines = {
         "written by": versions,
         "classes": f"{len(found.classes)}: {_shortened(labels)}",
+        "bins": _describe_bins(found),
         "features": "" if found.n_features is None else str(found.n_features),
         "solver": found.solver,
         "pre-processing": ", ".join(found.preprocessing),
         "binaries": kinds,
         "support vectors": str(found.n_support_vectors),
         "final calibration": _describe_final(found.final_calibration, found.has_out_of_fold),
-        "out-of-fold score": _describe_score(found.out_of_fold_score),
+        "out-of-fold score": _describe_score(found),
     }
+    if found.target_range is not None:
+        del lines["classes"]
     version = "" if found.format_version is None else f", format {found.format_version}"
     head = f"{model}: {found.kind}, {found.n_bytes} bytes{version}"
     table = [f"{name:19}{text}" for name, text in lines.items() if text]
@@ -117,13 +121,18 @@ def convert(
             loaded,
             output,
             metadata=read_info(model).metadata if is_own else None,
-            out_of_fold=split_pipeline(loaded)[1].composition_.out_of_fold is not None,
+            out_of_fold=_has_out_of_fold(split_pipeline(loaded)[1]),
         )
     written = {str(file): file.stat().st_size for file in (output, ranges) if file is not None}
     if as_json:
         print_text(to_json([{"file": file, "bytes": size} for file, size in written.items()]))
         return
     print_text("\n".join(f"{file}: {size} bytes" for file, size in written.items()))
+
+
+def _has_out_of_fold(model: Any) -> bool:
+    classifier = getattr(model, "classifier_", model)  # of a regressor
+    return classifier.composition_.out_of_fold is not None
 
 
 def _describe_final(final: Mapping[str, Any] | None, has_out_of_fold: bool) -> str:
@@ -134,10 +143,17 @@ def _describe_final(final: Mapping[str, Any] | None, has_out_of_fold: bool) -> s
     return ", ".join([final["kind"], *numbers, *stored])
 
 
-def _describe_score(score: Mapping[str, float] | None) -> str:
-    return ", ".join(
-        f"{name.replace('_', ' ')} {value:.4f}" for name, value in (score or {}).items()
-    )
+def _describe_bins(found: Any) -> str:
+    if found.target_range is None:
+        return ""
+    low, high = found.target_range["lower"], found.target_range["upper"]
+    return f"{len(found.classes)}, from {low:g} to {high:g}"
+
+
+def _describe_score(found: Any) -> str:
+    digits = ".4f" if found.target_range is None else ".5g"  # errors are in the unit of the target
+    score = found.out_of_fold_score or {}
+    return ", ".join(f"{name.replace('_', ' ')} {value:{digits}}" for name, value in score.items())
 
 
 def _shortened(text: str, lines: int = 1, width: int = 300) -> str:

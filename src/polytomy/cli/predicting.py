@@ -45,6 +45,14 @@ from polytomy.cli.deciding import (
     take_decisions,
 )
 from polytomy.cli.loaded_models import LoadedModel
+from polytomy.cli.regression import (
+    Interval,
+    Median,
+    NumberPredictor,
+    Quantiles,
+    evaluate_numbers,
+    refuse_options,
+)
 from polytomy.cli.running_scores import RunningScores
 from polytomy.cli.text_files import check_output, print_text, read_control
 from polytomy.errors import ArgumentError
@@ -73,6 +81,9 @@ def predict(
             help="Print the K likeliest classes of each sample, with their probabilities.",
         ),
     ] = None,
+    quantiles: Quantiles = None,
+    interval: Interval = None,
+    median: Median = False,
     target: Annotated[
         str | None,
         typer.Option(metavar="COLUMN", help="Label column to ignore; detected by default."),
@@ -110,7 +121,7 @@ def predict(
     reject_label: RejectLabel = None,
     explain: Explain = False,
 ) -> None:
-    """Predict the class of each sample of a data file and print CSV, in bounded memory.
+    """Predict the class or the number of each sample of a data file and print CSV.
 
     Example: `polytomy train iris.csv -o iris.polytomy && polytomy predict iris.polytomy iris.csv`
     """
@@ -122,6 +133,13 @@ def predict(
     if top is not None and level:
         raise ArgumentError("--top and --set cannot be used together; leave one out")
     loaded = LoadedModel(model, trusted, features)
+    numbers = None
+    if loaded.regressor is not None:
+        refuse_options({"--proba": proba}, "is only for classifiers; use --quantiles or --interval")
+        numbers = NumberPredictor(loaded, quantiles, interval, median)
+    else:
+        own = {"--quantiles": quantiles, "--interval": interval, "--median": median}
+        refuse_options(own, "is only for regressors, which train --regress makes")
     if proba and not loaded.has_probabilities:
         raise ArgumentError("the model's solver gives no probabilities; leave out --proba")
     if top is not None:
@@ -142,9 +160,15 @@ def predict(
     # Written with the first rows, so that a failure before them leaves no output at all.
     labels = loaded.classes.tolist()
     head = ["prediction", *([f"P({label})" for label in labels] if proba else [])]
-    waiting = [[*head, *name_sets(level or [])] if top is None else _name_top_columns(top)]
+    waiting: list[list[Any]] = [[*head, *name_sets(level or [])]]
+    if top is not None:
+        waiting = [_name_top_columns(top)]
+    if numbers is not None:
+        waiting = [numbers.head]
 
     def make_rows(X: Any) -> list[list[Any]]:
+        if numbers is not None:
+            return numbers.predict(X)
         if top is not None:
             return _interleave(*loaded.predict_top_k(X, top))
         predicted, P = loaded.predict(X)
@@ -206,7 +230,8 @@ def evaluate(
 ) -> None:
     """Evaluate a model on labelled data: accuracy, probability scores, confusion matrix.
 
-    The data is read in blocks, in bounded memory.
+    The data is read in blocks, in bounded memory. A regressor has its errors, the score of its
+    distributions (CRPS) and the coverage of intervals.
 
     Scores that training expected, from its held-out folds, are shown beside those of the data.
 
@@ -216,6 +241,14 @@ def evaluate(
     loaded = LoadedModel(model, trusted, features)
     loaded.set_zero_based(parse_zero_based(zero_based))
     column = None if target is None else parse_column(target)
+    if loaded.regressor is not None:
+        own = {"--ordered": ordered, "--class-order": class_order, "--hierarchy": hierarchy}
+        refuse_options(own, "is only for classifiers")
+        with _count_samples("evaluated") as advance:
+            blocks = loaded.labelled_blocks(open_data(data), column, format, header)
+            scores = evaluate_numbers(loaded, blocks, data, advance)
+        _print_number_scores(scores, loaded.expected_score, as_json)
+        return
     order = _find_order(loaded, parse_class_order(class_order), ordered)
     scheme = None if hierarchy is None else parse_scheme(*read_control(hierarchy))
     columns = loaded.predicted_labels
@@ -295,6 +328,20 @@ def _print_explanations(loaded: LoadedModel, blocks: Any, output: Path | None) -
     with open_atomically(output) as file:
         for text in texts():
             file.write(f"{text}\n\n".encode())
+
+
+def _print_number_scores(
+    measured: dict[str, Any], expected: dict[str, float] | None, as_json: bool
+) -> None:
+    if as_json:
+        print_text(to_json({**measured, "out_of_fold_score": expected}))
+        return
+    lines = [f"{measured.pop('samples')} samples"]
+    for name, value in measured.items():
+        line = f"{name.replace('_', ' '):30}{value:12.5g}"
+        known = (expected or {}).get(name)
+        lines.append(line if known is None else f"{line}   expected from training: {known:.5g}")
+    print_text("\n".join(lines))
 
 
 def _score_line(name: str, value: float, expected: float | None) -> str:

@@ -35,6 +35,7 @@ from polytomy.cli.final_calibrations import (
     parse_final_calibration,
     score_to_text,
 )
+from polytomy.cli.regression import Bins, Regress, check_regression_options, parse_bins
 from polytomy.cli.streaming import StreamSource, TrainedModel, describe_data, train_stream
 from polytomy.cli.text_files import check_output, print_text
 from polytomy.errors import ArgumentError, PolytomyWarning
@@ -60,8 +61,13 @@ def train(
         ),
     ],
     scheme: Annotated[
-        str, typer.Option(metavar="SCHEME", help='Design, "auto", control file or control text.')
-    ] = "one-vs-one",
+        str | None,
+        typer.Option(
+            metavar="SCHEME",
+            help='Design, "auto", control file or control text; default: one-vs-one, or ordered '
+            "with --regress.",
+        ),
+    ] = None,
     estimator: Annotated[
         str | None,
         typer.Option(
@@ -99,6 +105,8 @@ def train(
         typer.Option(metavar="NAME", help=f"Class weights: {join_choices(CLASS_WEIGHTS)}."),
     ] = None,
     class_order: ClassOrder = None,
+    regress: Regress = False,
+    bins: Bins = "auto",
     scale: Scale = "standard",
     target: Target = "-1",
     format: Format = None,
@@ -141,36 +149,52 @@ def train(
     dask: Dask = None,
     as_json: AsJson = False,
 ) -> None:
-    """Train a classifier on a data file and save it; with --dask, on a folder of files.
+    """Train a classifier, or with --regress a regressor, on a data file and save it.
+
+    With --dask, train it on a folder of files.
 
     Example: `polytomy train iris.csv --scheme one-vs-rest --estimator "svc C=10" -o iris.polytomy`
     """
     from polytomy.binary.preparation import resolve_estimator, takes_pairwise_values
     from polytomy.classifier import PolytomyClassifier
     from polytomy.persistence import save
+    from polytomy.regression import PolytomyRegressor
 
     check_output(output, data)
     if not stream and (passes > 1 or classes is not None):
         raise ArgumentError("--passes and --classes are for --stream. Leave them out, or add it.")
     if stream and folds is not None:
         raise ArgumentError("--folds has no meaning with --stream. Use --reservoir.")
+    if regress and (stream or dask is not None):
+        raise ArgumentError("--regress needs all data in memory; leave out --stream and --dask")
+    own = {"--class-weight": class_weight, "--class-order": class_order}
+    check_regression_options(regress, bins, own)
     check_choice("--calibration", calibration, _CALIBRATIONS)
     if class_weight is not None:
         check_choice("--class-weight", class_weight, CLASS_WEIGHTS)
-    classifier: Any = PolytomyClassifier(
-        resolve_estimator(estimator or ("sgd" if stream else "svc")),
-        scheme,
-        solver=solver,
-        calibration=None if calibration == "none" else calibration,
-        final_calibration=parse_final_calibration(final_calibration),
-        cv="auto" if folds is None else folds,
-        reservoir_size=reservoir,
-        n_jobs=jobs,
-        random_state=seed,
-        verbose=int(sys.stderr is not None and sys.stderr.isatty()),
-        class_weight=class_weight,
-        class_order=parse_class_order(class_order),
-    )
+    options: dict[str, Any] = {
+        "estimator": resolve_estimator(estimator or ("sgd" if stream else "svc")),
+        "solver": solver,
+        "calibration": None if calibration == "none" else calibration,
+        "final_calibration": parse_final_calibration(final_calibration),
+        "n_jobs": jobs,
+        "random_state": seed,
+        "verbose": int(sys.stderr is not None and sys.stderr.isatty()),
+    }
+    if folds is not None:
+        options["cv"] = folds
+    classifier: Any
+    if regress:
+        options |= {"scheme": scheme or "ordered", "n_bins": parse_bins(bins)}
+        classifier = PolytomyRegressor(**options)
+    else:
+        options |= {
+            "scheme": scheme or "one-vs-one",
+            "class_weight": class_weight,
+            "class_order": parse_class_order(class_order),
+            "reservoir_size": reservoir,
+        }
+        classifier = PolytomyClassifier(**options)
     _check_kernel(takes_pairwise_values(classifier), format, scale)
     reading: dict[str, Any] = {
         "target": target,
@@ -189,9 +213,11 @@ def train(
         source = StreamSource(data, classes=classes, **reading)
         trained = train_stream(classifier, source, scale=scale, passes=passes)
     else:
-        trained = _train_whole(classifier, data, reading, scale)
-    if len(classifier.classes_) == 1:
-        label = classifier.classes_[0]
+        trained = _train_whole(classifier, data, reading, scale, is_number=regress)
+    core = classifier.classifier_ if regress else classifier
+    n_classes = classifier.n_bins_ if regress else len(classifier.classes_)
+    if n_classes == 1:
+        label = classifier.bins_.last_values[0] if regress else classifier.classes_[0]
         warnings.warn(
             f"{data}: all samples have the label {label}; the model will always predict it",
             PolytomyWarning,
@@ -204,8 +230,8 @@ def train(
         "model": str(output),
         "samples": trained.n_samples,
         "features": trained.n_features,
-        "classes": len(classifier.classes_),
-        "binaries": len(classifier.binaries_),
+        "bins" if regress else "classes": n_classes,
+        "binaries": len(core.binaries_),
         "bytes": output.stat().st_size,
         "out_of_fold_score": score,
     }
@@ -213,7 +239,8 @@ def train(
         print_text(to_json(summary))
         return
     print_text(
-        f"{output}: {summary['classes']} classes, {summary['binaries']} binaries, trained on "
+        f"{output}: {n_classes} {'bins' if regress else 'classes'}, "
+        f"{summary['binaries']} binaries, trained on "
         f"{summary['samples']} samples of {summary['features']} features; {summary['bytes']} bytes"
     )
     if score is not None:
@@ -250,11 +277,13 @@ def _train_on_cluster(
     return TrainedModel(model, description, survey.n_rows, model.n_features_in_)
 
 
-def _train_whole(classifier: Any, data: str, reading: dict[str, Any], scale: str) -> TrainedModel:
+def _train_whole(
+    classifier: Any, data: str, reading: dict[str, Any], scale: str, *, is_number: bool
+) -> TrainedModel:
     """Return a classifier trained on the data of a file, all at once, with its scaler."""
     from sklearn.pipeline import make_pipeline
 
-    samples, labels = read_samples(data, **reading)
+    samples, labels = read_samples(data, **reading, is_number=is_number)
     scaler = make_scaler(scale, samples.X)
     model = classifier if scaler is None else make_pipeline(scaler, classifier)
     model.fit(samples.X, labels)

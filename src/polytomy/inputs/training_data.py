@@ -20,8 +20,14 @@ from polytomy.inputs.dates import refuse_dates
 from polytomy.inputs.masked import refuse_masked
 from polytomy.inputs.plain_arrays import are_plain_labels, is_plain_array
 from polytomy.inputs.sparse import check_sparse
+from polytomy.inputs.targets import check_range, refuse_labels
 
-__all__ = ["check_batch_labels", "check_features", "check_training_data"]
+__all__ = [
+    "check_batch_labels",
+    "check_features",
+    "check_regression_data",
+    "check_training_data",
+]
 
 # So few rows are trained on so quickly that scikit-learn's checks would take a tenth of the time.
 _FEW_ROWS = 1000
@@ -33,17 +39,35 @@ def check_training_data(
     """Return X in a form that all binaries take, and y as an array of labels."""
     if is_plain_array(X) and len(X) <= _FEW_ROWS and are_plain_labels(y) and len(X) == len(y):
         return validate_data(classifier, X, reset=reset, skip_check_array=True), y
-    X = _check_memory(X)
     refuse_masked(y, "y")
-    if _is_left_to_estimator(X):
-        X = validate_data(classifier, X, y, reset=reset, skip_check_array=True)[0]
-        y = _check_y(y)
-        check_consistent_length(X, y)
-        if _num_samples(X) < 1:
-            raise ArgumentError("X has no rows. Give at least one sample.")
-    else:
-        X, y = validate_data(classifier, X, y, reset=reset, **_OPTIONS)
+    X, y = _check_rows(classifier, X, y, reset=reset)
     check_classification_targets(y)
+    return X, y
+
+
+def check_regression_data(regressor: Any, X: Any, y: Any) -> tuple[Any, NDArray[np.float64]]:
+    """Return X in a form that all binaries take, and y as an array of finite numbers."""
+    if y is not None:
+        refuse_labels(y)
+    X, y = _check_rows(regressor, X, y, y_numeric=True)
+    values = np.asarray(y, dtype=np.float64)
+    check_range(values)
+    return X, values
+
+
+def _check_rows(
+    estimator: Any, X: Any, y: Any, *, reset: bool = True, y_numeric: bool = False
+) -> tuple[Any, NDArray[Any]]:
+    X = _check_memory(X)
+    if not _is_left_to_estimator(X):
+        return validate_data(  # type: ignore[no-any-return]
+            estimator, X, y, reset=reset, y_numeric=y_numeric, **_OPTIONS
+        )
+    X = validate_data(estimator, X, y, reset=reset, skip_check_array=True)[0]
+    y = _check_y(y, y_numeric=y_numeric)
+    check_consistent_length(X, y)
+    if _num_samples(X) < 1:
+        raise ArgumentError("X has no rows. Give at least one sample.")
     return X, y
 
 

@@ -1,10 +1,16 @@
-"""Metrics of predicted classes, class probabilities and prediction sets.
+"""Metrics of predicted classes, class probabilities, prediction sets and distributions of a number.
 
-Each function takes the true labels, the predictions and optional sample weights. A weight counts as
-that many copies of its sample. The columns of ``proba`` are in the order of ``classes``, by default
-the sorted labels of ``y``.
+Each function takes the true labels or values, the predictions and optional sample weights. A weight
+counts as that many copies of its sample. The columns of ``proba`` are in the order of ``classes``,
+by default the sorted labels of ``y``.
 """
 
+from polytomy.metrics.continuous import (
+    crps,
+    crps_of_samples,
+    interval_coverage,
+    quantile_loss,
+)
 from polytomy.metrics.hierarchical import HierarchicalScore, hierarchical_score
 from polytomy.metrics.ordered import mean_absolute_rank_error, ranked_probability_score
 from polytomy.metrics.reliability import (
@@ -26,11 +32,15 @@ __all__ = [
     "class_coverage",
     "classwise_calibration_error",
     "confidence_calibration_error",
+    "crps",
+    "crps_of_samples",
     "hierarchical_score",
+    "interval_coverage",
     "log_loss",
     "mean_absolute_rank_error",
     "mean_cost",
     "mean_set_size",
+    "quantile_loss",
     "ranked_probability_score",
     "reliability_table",
     "set_coverage",

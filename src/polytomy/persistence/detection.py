@@ -94,7 +94,7 @@ def open_model(path: str | os.PathLike[str], *, trusted: Sequence[str] = ()) -> 
 def load(
     path: str | os.PathLike[str], *, trusted: Sequence[str] = (), n_features: int | None = None
 ) -> Any:
-    """Load a classifier from a file. Nothing in the file is ever executed.
+    """Load a classifier or a regressor from a file. Nothing in the file is ever executed.
 
     Parameters
     ----------
@@ -109,7 +109,7 @@ def load(
 
     Returns
     -------
-    PolytomyClassifier, or a pipeline that ends in one
+    PolytomyClassifier or PolytomyRegressor, or a pipeline that ends in one
 
     Raises
     ------

@@ -21,6 +21,7 @@ from polytomy.persistence.own.fields import Fields
 from polytomy.persistence.own.final_fields import read_final_summary, read_score
 from polytomy.persistence.own.loading import open_archive, read_n_features
 from polytomy.persistence.own.number_arrays import checked_shape
+from polytomy.persistence.own.regression_fields import read_regression_score, read_target_range
 from polytomy.persistence.own.saving import scheme_member
 from polytomy.persistence.own.values import read_labels, read_value
 from polytomy.svm.machines import KernelMachine
@@ -52,11 +53,14 @@ class ModelInfo:
         The ``kind`` of the final calibration, "bias", "decoder" or "provided", with its ``scale``
         (the inverse of a temperature) and ``floor``.
     out_of_fold_score : dict, or None
-        ``out_of_fold_score_`` of the classifier.
+        ``out_of_fold_score_`` of the classifier or regressor.
     has_out_of_fold : bool
         Whether the file has out-of-fold scores, to learn a final calibration again.
     preprocessing : tuple of str
         Types of the transformers that all binaries share; empty if there are none.
+    target_range : dict, or None
+        Of a regressor, whose classes are the numbers of its bins: the ``lower`` and the ``upper``
+        end of all bins.
     """
 
     kind: str
@@ -75,6 +79,7 @@ class ModelInfo:
     out_of_fold_score: Mapping[str, float] | None = None
     has_out_of_fold: bool = False
     preprocessing: tuple[str, ...] = ()
+    target_range: Mapping[str, float] | None = None
 
     @property
     def scheme(self) -> str:
@@ -103,6 +108,7 @@ def read_info(path: str | os.PathLike[str]) -> ModelInfo:
         versions = fields.fields("versions")
         metadata = read_value(fields.raw("metadata"))
         final = fields.fields("final") if "final" in fields else None
+        regression = fields.fields("regression") if "regression" in fields else None
         return ModelInfo(
             kind,
             fields.integer("format_version", least=1),
@@ -117,11 +123,12 @@ def read_info(path: str | os.PathLike[str]) -> ModelInfo:
             Path(path).stat().st_size,
             metadata if isinstance(metadata, dict) else {},
             None if final is None else read_final_summary(final),
-            None if final is None else read_score(final),
+            _score(final, regression),
             "out_of_fold" in fields,
             tuple(fields.fields("preprocessing").texts("types"))
             if "preprocessing" in fields
             else (),
+            None if regression is None else read_target_range(regression),
         )
     except ModelFileError as error:
         raise archive.locate(error) from error
@@ -151,6 +158,12 @@ def _loaded_info(opened: OpenedModel, n_bytes: int) -> ModelInfo:
         n_bytes,
         {},
     )
+
+
+def _score(final: Fields | None, regression: Fields | None) -> dict[str, float] | None:
+    if regression is not None:
+        return read_regression_score(regression)
+    return None if final is None else read_score(final)
 
 
 def _schemes(archive: Archive) -> tuple[str, ...]:

@@ -91,6 +91,10 @@ def write_libsvm(
 def _split_scaler(classifier: Any) -> tuple[Any, PolytomyClassifier]:
     """Return the scaler before the classifier, or None, and the classifier."""
     before, core = split_pipeline(classifier)
+    if not isinstance(core, PolytomyClassifier):
+        raise ArgumentError(
+            f"{type(core).__name__} cannot be written as a LIBSVM model. Pass a PolytomyClassifier."
+        )
     before += list_steps(getattr(core, "preprocessing_", None))
     if len(before) > 1:
         raise ArgumentError(

@@ -37,6 +37,7 @@ binaries              list, see below
 sided_models          only if a partition has more than two sides: its models, see below
 final                 the final calibration, see below
 conformity            what belongs to conformity.npy, for prediction sets, see below
+regression            only of a regressor: its bins and its intervals, see below
 out_of_fold           only if asked for: what belongs to the out-of-fold scores, see below
 reservoir             only if asked for: the rows that partial_fit holds out, see below
 frequencies           of the classes in the training data: weighted by samples (data), and also by
@@ -123,8 +124,14 @@ were trained before the stream.
 **conformity** (`decision_fields.py`): the class_indices and the weight of each row. There are at
 most 32768 rows, a random choice if the training data has more.
 
-Files with a prior or costs have format_version 4, others with a sided model 3, others with a final
-calibration or shared pre-processing 2, and all others 1.
+**regression** (`regression_fields.py`): the parameters n_bins and statistic; lower and upper, the
+range of the target; last_values, edges, bin_of and shares, the attributes of `TargetBins`; slope
+and shift of the `CumulativeScaling`; intervals, if they can be corrected: distances, reached and
+n_effective, the attributes of `IntervalCorrection`; and the out-of-fold score. All other fields are
+those of its classifier, whose classes are the numbers of the bins.
+
+Files with a regressor, a prior or costs have format_version 4, others with a sided model 3, others
+with a final calibration or shared pre-processing 2, and all others 1.
 
 `loading.py` trusts none of this: every size, type and index is checked before it is used. Fields
 that are null may be missing.

@@ -1,4 +1,4 @@
-"""Loading a classifier from a .polytomy file that is not trusted.
+"""Loading a classifier or a regressor from a .polytomy file that is not trusted.
 
 Every value is checked where it is read, and a wrong one is a ModelFileError. Other exceptions are
 not caught: they would be mistakes of this package.
@@ -38,6 +38,7 @@ from polytomy.persistence.own.preprocessing_fields import (
     read_preprocessing,
     read_steps,
 )
+from polytomy.persistence.own.regression_fields import read_regression
 from polytomy.persistence.own.reservoir_fields import read_reservoir
 from polytomy.persistence.own.saving import (
     CONFORMITY,
@@ -134,9 +135,12 @@ def _read_model(archive: Archive, fields: Fields, trusted: Sequence[str]) -> Any
         written = fields.fields("reservoir")
         n_features = getattr(classifier, "n_features_in_", None)
         classifier.reservoir_ = read_reservoir(written, numbers, len(classes), n_features)
+    model: Any = classifier
+    if "regression" in fields:
+        model = read_regression(fields.fields("regression"), numbers, classifier)
     if "pipeline" not in fields:
-        return classifier
-    return _read_pipeline(fields.fields("pipeline"), reader, classifier)
+        return model
+    return _read_pipeline(fields.fields("pipeline"), reader, model)
 
 
 def _read_final_calibration(

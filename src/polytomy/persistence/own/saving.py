@@ -24,11 +24,13 @@ from polytomy.persistence.own.final_fields import write_final
 from polytomy.persistence.own.number_arrays import NumberWriter
 from polytomy.persistence.own.out_of_fold_fields import write_out_of_fold, write_probabilities
 from polytomy.persistence.own.preprocessing_fields import write_preprocessing
+from polytomy.persistence.own.regression_fields import write_regression
 from polytomy.persistence.own.reservoir_fields import write_reservoir
 from polytomy.persistence.own.sided_models import list_sided_models, write_sided_model
 from polytomy.persistence.own.skops_objects import dump_skops_objects
 from polytomy.persistence.own.values import NotPlainError, labels_to_json, value_to_json
 from polytomy.persistence.own.vector_pools import SupportPools
+from polytomy.regression import PolytomyRegressor
 from polytomy.scheme import Scheme
 from polytomy.scheme.ensemble import SchemeEnsemble
 from polytomy.scheme.expand import find_short_form
@@ -50,9 +52,9 @@ __all__ = [
 FORMAT = "polytomy model"
 #: Increased when older versions of polytomy cannot read the file any more.
 FORMAT_VERSION = 4
-#: The version of files without prior and costs but with a sided model, that of files with a final
-#: calibration or shared pre-processing but no sided model, and that of files with none of these,
-#: which the first versions of polytomy can read.
+#: The version of files without regressor, prior and costs but with a sided model, that of files
+#: with a final calibration or shared pre-processing but no sided model, and that of files with none
+#: of these, which the first versions of polytomy can read.
 _SIDED_VERSION, _CALIBRATED_VERSION, _OLDEST_VERSION = 3, 2, 1
 FLOATS, INTEGERS, SKOPS_OBJECTS = "floats.npy", "integers.npy", "others.skops"
 OUT_OF_FOLD, CONFORMITY = "out_of_fold.npy", "conformity.npy"
@@ -76,8 +78,8 @@ def save(
 
     Parameters
     ----------
-    classifier : fitted PolytomyClassifier or DaskPolytomyClassifier, or a pipeline of transformers
-        that ends in a PolytomyClassifier
+    classifier : fitted PolytomyClassifier, PolytomyRegressor or DaskPolytomyClassifier, or a
+        pipeline of transformers that ends in one of the first two
     path : file; by convention its name ends in .polytomy
     metadata : dict of text and numbers, optional
         Stored in the file and returned by `read_info`.
@@ -109,7 +111,9 @@ def save(
     """
     if hasattr(classifier, "to_local"):  # it was trained on a cluster
         classifier = classifier.to_local()
-    core = _checked_core(classifier)
+    last = split_pipeline(classifier)[1]
+    regressor = last if type(last) is PolytomyRegressor else None
+    core = _checked_core(classifier, getattr(regressor, "classifier_", last))
     if not hasattr(core, "composition_"):
         raise ArgumentError("the classifier is not fitted, so there is nothing to save. Fit it.")
     scores = core.composition_.out_of_fold if out_of_fold else None
@@ -158,12 +162,13 @@ def save(
         description["format_version"] = _SIDED_VERSION
     if held_out is not None:
         description["reservoir"] = write_reservoir(held_out, numbers)
-    decisions = write_decisions(core.composition_, numbers)
-    if "prior" in decisions or "costs" in decisions:
+    description |= write_decisions(core.composition_, numbers)
+    if regressor is not None:
+        description["regression"] = write_regression(regressor, numbers)
+    if {"prior", "costs", "regression"} & description.keys():
         # Older versions would give other probabilities or labels.
-        decisions["format_version"] = FORMAT_VERSION
-    description |= decisions
-    if core is not classifier:
+        description["format_version"] = FORMAT_VERSION
+    if last is not classifier:
         description["pipeline"] = {
             "names": [name for name, _ in classifier.steps],
             "steps": [_write_step(step, writer) for _, step in classifier.steps[:-1]],
@@ -198,13 +203,14 @@ def _scheme_text(scheme: Scheme) -> str:
     return scheme.compact() if is_design else str(scheme)
 
 
-def _checked_core(classifier: Any) -> PolytomyClassifier:
-    """Return the classifier itself, or the one that a pipeline ends in."""
-    core = split_pipeline(classifier)[1]
+def _checked_core(classifier: Any, core: Any) -> PolytomyClassifier:
+    """Return the classifier itself, or the one that a pipeline or a regressor ends in."""
+    if type(core) is PolytomyRegressor:
+        raise ArgumentError("the regressor is not fitted, so there is nothing to save. Fit it.")
     if type(core) is not PolytomyClassifier:
         raise ArgumentError(
-            f"{type(classifier).__name__} cannot be saved. Pass a PolytomyClassifier, or a "
-            "pipeline that ends in one."
+            f"{type(classifier).__name__} cannot be saved. Pass a PolytomyClassifier or a "
+            "PolytomyRegressor, or a pipeline that ends in one."
         )
     return core
 

@@ -1,0 +1,216 @@
+"""Bins of a continuous target: the classes of the classifier behind a regressor."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["TargetBins", "choose_n_bins", "make_bins"]
+
+Floats = NDArray[np.float64]
+Indices = NDArray[np.intp]
+
+# The number of bins grows with the square root of the number of samples. On data that no other
+# figure comes from, these were the fewest bins with about the best scores.
+_BINS_PER_ROOT = 1.2
+_MOST_BINS = 30
+# A value is an atom if it has this share of its bin, and as much weight as this many samples.
+_ATOM_SHARE = 0.25
+_ATOM_SAMPLES = 5.0
+# Bins with less than these two, half a bin and a few samples, are joined to a neighbour.
+_FEWEST_SHARE = 0.5
+_FEWEST_SAMPLES = 5.0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TargetBins:
+    """Bins of a number, and how the training values are spread inside each of them.
+
+    A bin consists of pieces, on each of which the distribution function is linear. Most bins are
+    one piece. The first and the last bin, which reach to the extremes, have finer pieces towards
+    these. A piece without width is an atom: many training values are the same.
+
+    Attributes
+    ----------
+    last_values : array of shape (n_bins,), the largest training value of each bin
+    edges : array of shape (n_pieces + 1,), not decreasing, from the smallest training value to the
+        largest
+    bin_of : array of shape (n_pieces,), the bin of each piece, ascending
+    shares : array of shape (n_pieces,)
+        The part of its bin's probability that each piece gets; they sum to one in each bin.
+    """
+
+    last_values: Floats
+    edges: Floats
+    bin_of: Indices
+    shares: Floats
+
+    @property
+    def n_bins(self) -> int:
+        """Number of bins."""
+        return len(self.last_values)
+
+    def assign(self, y: Floats) -> Indices:
+        """Return the bin of each training value."""
+        return np.searchsorted(self.last_values[:-1], y, side="left")
+
+    def spread(self, probabilities: Floats) -> Floats:
+        """Return the masses of the pieces, given the probabilities of the bins.
+
+        Parameters
+        ----------
+        probabilities : array of shape (n_samples, n_bins)
+        """
+        return np.asarray(probabilities[:, self.bin_of] * self.shares)
+
+
+def choose_n_bins(n_values: float) -> int:
+    """Return the number of bins for a number of training values.
+
+    Examples
+    --------
+    >>> [choose_n_bins(n) for n in (2, 10, 100, 1000, 10_000, 100_000)]
+    [2, 4, 12, 30, 30, 30]
+    """
+    return int(np.clip(np.round(_BINS_PER_ROOT * np.sqrt(n_values)), 2, _MOST_BINS))
+
+
+def make_bins(y: Floats, weight: Floats, n_bins: int | None) -> TargetBins:
+    """Return bins of about the same weight; none is empty.
+
+    A value with the weight of several bins is one bin. With no more different values than bins,
+    each value is a bin.
+
+    Parameters
+    ----------
+    y : array of shape (n_samples,), finite
+    weight : array of shape (n_samples,), not all zero
+        A weight of two counts as two samples; samples without weight are ignored.
+    n_bins : int, the largest number of bins; None leaves the choice to `choose_n_bins`
+
+    Examples
+    --------
+    >>> bins = make_bins(np.array([0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 2.0, 3.0, 4.0]), np.ones(9), 3)
+    >>> bins.last_values, bins.edges
+    (array([0., 2., 4.]), array([0. , 0. , 2.5, 3.5, 4. ]))
+    """
+    is_counted = weight > 0
+    values, inverse = np.unique(y[is_counted], return_inverse=True)
+    mass: Floats = np.bincount(inverse, weight[is_counted]).astype(np.float64)
+    # Weights that sum to one say nothing about the number of samples.
+    n_samples = max(float(mass.sum()), float(len(values)))
+    mass = np.asarray(mass / mass.sum())
+    if n_bins is None:
+        n_bins = choose_n_bins(n_samples)
+    bin_of = _join_values(mass, n_bins, n_samples)
+    groups = _divide_bins(values, mass, bin_of, n_samples)
+    is_last = np.append(bin_of[1:] != bin_of[:-1], True)
+    return _lay_out(groups, values[is_last])
+
+
+def _join_values(mass: Floats, n_bins: int, n_samples: float) -> Indices:
+    """Return the bin of each value; bins have about the same mass.
+
+    A value with the mass of a bin or more takes one bin, and the other values share the rest.
+    """
+    if len(mass) <= n_bins:
+        return np.arange(len(mass))
+    is_heavy = mass >= 1.0 / n_bins
+    n_light = n_bins - np.count_nonzero(is_heavy)
+    sizes = np.where(is_heavy, 1.0, mass * (n_light / mass[~is_heavy].sum()))  # in bins
+    slot = np.floor(np.cumsum(sizes) - 0.5 * sizes)
+    is_start = np.append(True, np.diff(slot) > 0) | is_heavy | np.append(False, is_heavy[:-1])
+    bin_of = np.cumsum(is_start) - 1
+    fewest = min(_FEWEST_SAMPLES / n_samples, _FEWEST_SHARE / n_bins)
+    while bin_of[-1] > 0:
+        masses = np.bincount(bin_of, mass)
+        lightest = int(np.argmin(masses))
+        if len(masses) <= n_bins and masses[lightest] >= fewest:
+            break
+        sides = [k for k in (lightest - 1, lightest + 1) if 0 <= k < len(masses)]
+        neighbour = min(sides, key=lambda k: masses[k])
+        bin_of = np.where(bin_of >= max(lightest, neighbour), bin_of - 1, bin_of)
+    return bin_of
+
+
+class _Groups(NamedTuple):
+    """Neighbouring values that make one piece of a bin: what `_lay_out` needs of each group."""
+
+    first: Floats
+    last: Floats
+    is_atom: NDArray[np.bool_]
+    bin_of: Indices
+    shares: Floats
+
+
+def _divide_bins(values: Floats, mass: Floats, bin_of: Indices, n_samples: float) -> _Groups:
+    total = np.bincount(bin_of, mass)
+    share = mass / total[bin_of]
+    n_values = np.bincount(bin_of)
+    is_heavy = (share >= _ATOM_SHARE) & (mass * n_samples >= _ATOM_SAMPLES)
+    is_heavy |= n_values[bin_of] == 1
+    group = np.empty(len(values))
+    for each in range(len(total)):
+        own = bin_of == each
+        is_first, is_last = each == 0, each == len(total) - 1
+        group[own] = _number_pieces(np.cumsum(share[own]) - 0.5 * share[own], is_first, is_last)
+    starts = np.flatnonzero(
+        np.append(True, np.diff(bin_of) > 0)
+        | np.append(True, np.diff(group) != 0)
+        | is_heavy
+        | np.append(False, is_heavy[:-1])
+    )
+    ends = np.append(starts[1:], len(values)) - 1
+    shares = np.add.reduceat(share, starts)
+    return _Groups(values[starts], values[ends], is_heavy[starts], bin_of[starts], shares)
+
+
+def _number_pieces(middles: Floats, is_first: bool, is_last: bool) -> Floats:
+    """Return a number for each value of a bin; values of the same piece have the same.
+
+    In the first and the last bin each piece has half the mass of the one before, towards the
+    extreme, so that a tail or an outlier takes no more mass than it has.
+
+    Parameters
+    ----------
+    middles : array of shape (n_values,), ascending, the mass of the bin up to the middle of each
+        value
+    is_first, is_last : bool, whether it is the first and whether it is the last bin
+    """
+    if not (is_first or is_last):
+        return np.zeros(len(middles))
+    outside = np.where(middles < 0.5, middles, 1.0 - middles) * 2.0
+    if not is_last:
+        outside = middles
+    elif not is_first:
+        outside = 1.0 - middles
+    pieces = np.floor(-np.log2(np.maximum(outside, np.finfo(np.float64).tiny)))
+    return np.asarray(np.where(is_first & is_last & (middles < 0.5), -1.0 - pieces, pieces))
+
+
+def _lay_out(groups: _Groups, last_values: Floats) -> TargetBins:
+    """Return bins whose pieces meet half-way between values, or at an atom."""
+    edges: list[float] = [float(groups.first[0])]
+    bin_of: list[int] = []
+    shares: list[float] = []
+    n_groups = len(groups.first)
+    for k in range(n_groups):
+        own = int(groups.bin_of[k])
+        if groups.is_atom[k] and groups.first[k] > edges[-1]:
+            # Nothing lies between two neighbouring atoms.
+            edges.append(float(groups.first[k]))
+            bin_of.append(own)
+            shares.append(0.0)
+        upper = float(groups.last[k])
+        if not groups.is_atom[k] and k < n_groups - 1:
+            after = float(groups.first[k + 1])
+            upper = after if groups.is_atom[k + 1] else 0.5 * upper + 0.5 * after
+        edges.append(upper)
+        bin_of.append(own)
+        shares.append(float(groups.shares[k]))
+    return TargetBins(
+        last_values, np.array(edges), np.array(bin_of, dtype=np.intp), np.array(shares)
+    )

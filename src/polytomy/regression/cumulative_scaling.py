@@ -1,0 +1,135 @@
+"""Calibration of the probabilities of ordered bins: one slope and one shift of all log-odds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize
+from scipy.special import expit, log_expit
+
+__all__ = ["CumulativeScaling", "fit_cumulative_scaling"]
+
+Floats = NDArray[np.float64]
+
+# A slope of zero would put all mass into the outermost bins.
+_SMALLEST_SLOPE = 0.05
+# Two parameters need no more rows than these.
+_MOST_ROWS = 2**15
+_TINY = np.finfo(np.float64).tiny
+
+
+@dataclass(frozen=True, slots=True)
+class CumulativeScaling:
+    """F → σ(slope · logit F + shift), for the probabilities F of all values up to a border.
+
+    Bins are calibrated as classes, which have no order: a row of bins can be right on average and
+    too wide or too low as a whole. This corrects it.
+
+    Attributes
+    ----------
+    slope : float, positive; more than one makes distributions narrower
+    shift : float; more than zero makes values smaller
+    """
+
+    slope: float = 1.0
+    shift: float = 0.0
+
+    def apply(self, probabilities: Floats) -> Floats:
+        """Return calibrated probabilities of the bins.
+
+        Parameters
+        ----------
+        probabilities : array of shape (n_samples, n_bins)
+
+        Examples
+        --------
+        >>> CumulativeScaling(slope=2.0).apply(np.array([[0.2, 0.6, 0.2]])).round(3)
+        array([[0.059, 0.882, 0.059]])
+        """
+        if self.slope == 1.0 and self.shift == 0.0:
+            return probabilities
+        log_odds = self.slope * _log_odds(probabilities) + self.shift
+        below, above = expit(log_odds), expit(-log_odds)
+        # Differences of the smaller of both keep their digits.
+        first, last = np.zeros((len(below), 1)), np.ones((len(below), 1))
+        from_below = np.diff(np.hstack([first, below, last]), axis=1)
+        from_above = -np.diff(np.hstack([last, above, first]), axis=1)
+        is_low = np.hstack([below, last]) < 0.5
+        scaled = np.maximum(np.where(is_low, from_below, from_above), 0.0)
+        return np.asarray(scaled / scaled.sum(axis=1, keepdims=True))
+
+
+def fit_cumulative_scaling(
+    probabilities: Floats, bin_indices: NDArray[np.intp], weight: Floats
+) -> CumulativeScaling:
+    """Return the likeliest scaling, given probabilities by models that have not seen the samples.
+
+    The likelihood is that of an ordered logit model, which is log-concave; a prior keeps the slope
+    near one and the shift near zero if there are few samples.
+
+    Parameters
+    ----------
+    probabilities : array of shape (n_samples, n_bins)
+    bin_indices : array of shape (n_samples,), the bin of each sample
+    weight : array of shape (n_samples,); a weight of two counts as two samples
+    """
+    if probabilities.shape[1] < 3:
+        return CumulativeScaling()  # nothing is left to calibrate
+    step = -(-len(weight) // _MOST_ROWS)
+    rows = np.arange(0, len(weight), step)
+    problem = _Problem.of(probabilities[rows], bin_indices[rows], step * weight[rows])
+    found = minimize(
+        problem.loss_and_gradient,
+        np.array([1.0, 0.0]),
+        jac=True,
+        method="L-BFGS-B",
+        bounds=[(_SMALLEST_SLOPE, None), (None, None)],
+        options={"ftol": 1e-15, "gtol": 1e-10},
+    )
+    return CumulativeScaling(float(found.x[0]), float(found.x[1]))
+
+
+class _Problem(NamedTuple):
+    """Log-odds of the lower and the upper border of each sample's bin; infinite at the ends."""
+
+    lower: Floats
+    upper: Floats
+    weight: Floats
+
+    @classmethod
+    def of(cls, probabilities: Floats, bin_indices: NDArray[np.intp], weight: Floats) -> _Problem:
+        infinite = np.full((len(weight), 1), np.inf)
+        borders = np.hstack([-infinite, _log_odds(probabilities), infinite])
+        rows = np.arange(len(weight))
+        return cls(borders[rows, bin_indices], borders[rows, bin_indices + 1], weight)
+
+    def loss_and_gradient(self, parameters: Floats) -> tuple[float, Floats]:
+        """Return the penalised mean of −log P(bin), and its gradient."""
+        slope, shift = parameters
+        lower, upper = slope * self.lower + shift, slope * self.upper + shift
+        # σ(u) − σ(l) = σ(u) σ(−l) (1 − exp(l − u))
+        distance = np.maximum(upper - lower, _TINY)
+        logarithm = log_expit(upper) + log_expit(-lower) + np.log(-np.expm1(-distance))
+        near = 1.0 / np.expm1(np.minimum(distance, 700.0))
+        by_upper, by_lower = expit(-upper) + near, -expit(lower) - near
+        total = self.weight.sum()
+        loss = (-self.weight @ logarithm + 0.5 * ((slope - 1.0) ** 2 + shift**2)) / total
+        by_slope = by_upper * _finite(self.upper) + by_lower * _finite(self.lower)
+        by_shift = by_upper * np.isfinite(self.upper) + by_lower * np.isfinite(self.lower)
+        gradient = np.array([slope - 1.0 - self.weight @ by_slope, shift - self.weight @ by_shift])
+        return float(loss), gradient / total
+
+
+def _finite(log_odds: Floats) -> Floats:
+    """Return log-odds with zero for the ends, which no parameter moves."""
+    return np.where(np.isfinite(log_odds), log_odds, 0.0)
+
+
+def _log_odds(probabilities: Floats) -> Floats:
+    """Return the log-odds of lying below each border between bins, of shape (n, n_bins − 1)."""
+    below = np.cumsum(probabilities, axis=1)[:, :-1]
+    above = np.cumsum(probabilities[:, ::-1], axis=1)[:, -2::-1]
+    return np.asarray(np.log(np.maximum(below, _TINY)) - np.log(np.maximum(above, _TINY)))

@@ -1,0 +1,322 @@
+"""The regressor: a classifier of ordered bins, whose probabilities are a distribution."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, RegressorMixin
+from sklearn.utils.validation import check_is_fitted
+
+from polytomy.classifier import PolytomyClassifier
+from polytomy.composition import SchemeArgument, Solver
+from polytomy.composition.inner_estimator import FollowsEstimatorMixin
+from polytomy.composition.interrupts import undone_if_interrupted
+from polytomy.composition.parameter_checks import CLASSIFIER_CHECKS
+from polytomy.composition.solver_option import gives_probabilities
+from polytomy.errors import Argument, ArgumentError
+from polytomy.inputs.parameters import Parameter, check_parameters
+from polytomy.inputs.targets import check_confidence_levels, check_levels
+from polytomy.inputs.training_data import check_features, check_regression_data
+from polytomy.inputs.weights import check_weights
+from polytomy.regression.bins import make_bins
+from polytomy.regression.cumulative_scaling import CumulativeScaling, fit_cumulative_scaling
+from polytomy.regression.distribution import BinnedDistribution
+from polytomy.regression.intervals import IntervalCorrection
+
+__all__ = ["CLASSIFIER_PARAMETERS", "STATISTICS", "PolytomyRegressor", "check_regressor"]
+
+Floats = NDArray[np.float64]
+
+CLASSIFIER_PARAMETERS = (
+    "estimator",
+    "scheme",
+    "solver",
+    "calibration",
+    "final_calibration",
+    "cv",
+    "models",
+    "n_jobs",
+    "random_state",
+    "verbose",
+    "memory_budget",
+    "prediction_dtype",
+    "shared_preprocessing",
+)
+"""Parameters that a regressor passes on to its classifier."""
+
+STATISTICS = ("mean", "median")
+"""What `predict` may return."""
+
+
+def _is_bin_count(value: Any) -> bool:
+    is_integer = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    return is_integer and value >= 2
+
+
+def _check_solver(solver: Any) -> None:
+    CLASSIFIER_CHECKS["solver"](solver)
+    if not gives_probabilities(solver):
+        raise ArgumentError(
+            Argument("solver", solver),
+            " gives scores, not probabilities, which a regressor needs. Use ",
+            Argument("solver", "least-squares"),
+            ".",
+        )
+
+
+_STATISTIC = Parameter("statistic", choices=STATISTICS)
+_CHECKS = {
+    **{
+        name: CLASSIFIER_CHECKS[name] for name in CLASSIFIER_PARAMETERS if name in CLASSIFIER_CHECKS
+    },
+    "solver": _check_solver,
+    "n_bins": Parameter("n_bins", "an integer of 2 or more", _is_bin_count, ("auto",)).check,
+    "statistic": _STATISTIC.check,
+}
+
+
+def check_regressor(regressor: PolytomyRegressor) -> None:
+    """Raise an ArgumentError unless all parameters are valid."""
+    check_parameters(regressor, _CHECKS)
+
+
+class PolytomyRegressor(
+    FollowsEstimatorMixin,
+    RegressorMixin,  # type: ignore[misc]
+    MetaEstimatorMixin,  # type: ignore[misc]
+    BaseEstimator,  # type: ignore[misc]
+):
+    """A regressor that predicts a whole distribution, composed of two-class classifiers.
+
+    The target is divided into bins with about the same number of samples, and a
+    `PolytomyClassifier` learns the probabilities of the bins, which are then calibrated together as
+    one distribution. It gives the mean, the median, quantiles and intervals.
+
+    Parameters
+    ----------
+    estimator : classifier or str, default=SVC()
+        The two-class classifier, as of `PolytomyClassifier`.
+    n_bins : int or "auto", default="auto"
+        Largest number of bins. "auto" chooses it by the number of samples. Values that repeat often
+        have bins of their own, so discrete and zero-inflated targets are fine.
+    scheme : str, path, Scheme, array or callable, default="ordered"
+        How the bins, whose labels are 0, 1, 2, …, are divided into two-class problems. "ordered"
+        asks whether the target is above each border between bins, and calibrates the answers
+        together.
+    statistic : {"mean", "median"}, default="mean"
+        What `predict` returns.
+    solver, calibration, final_calibration, cv, models, n_jobs, random_state, verbose, \
+memory_budget, prediction_dtype, shared_preprocessing
+        As of `PolytomyClassifier`. The solver must give probabilities.
+
+    Attributes
+    ----------
+    classifier_ : PolytomyClassifier, fitted; its classes are the bins
+    bins_ : TargetBins, with edges
+    n_bins_ : int
+    out_of_fold_score_ : dict, or None without a final calibration
+        CRPS, root mean squared error and mean absolute error of `predict` on training samples,
+        judged by models that were trained without them.
+    cumulative_scaling_ : CumulativeScaling, the calibration of the distributions
+    interval_correction_ : IntervalCorrection, or None without a final calibration
+    n_features_in_ : int
+    feature_names_in_ : array of str, if X has feature names
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> regressor = PolytomyRegressor("svc C=1", random_state=0).fit(X[::2], y[::2])
+    >>> regressor.predict(X[1:4]).round()
+    >>> regressor.predict_quantiles(X[1:4], [0.1, 0.5, 0.9]).round()
+    >>> regressor.predict_interval(X[1:4], 0.8).round()
+    >>> regressor.predict_distribution(X[1:4]).cdf(100.0).round(2)
+    """
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        n_bins: int | str = "auto",
+        scheme: SchemeArgument = "ordered",
+        *,
+        statistic: str = "mean",
+        solver: Solver = "auto",
+        calibration: Any = "auto",
+        final_calibration: Any = "auto",
+        cv: Any = 5,
+        models: Mapping[str, Any] | None = None,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+        memory_budget: float | None = None,
+        prediction_dtype: Any = "float64",
+        shared_preprocessing: bool = False,
+    ) -> None:
+        self.estimator = estimator
+        self.n_bins = n_bins
+        self.scheme = scheme
+        self.statistic = statistic
+        self.solver = solver
+        self.calibration = calibration
+        self.final_calibration = final_calibration
+        self.cv = cv
+        self.models = models
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+        self.memory_budget = memory_budget
+        self.prediction_dtype = prediction_dtype
+        self.shared_preprocessing = shared_preprocessing
+
+    @undone_if_interrupted
+    def fit(
+        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None, **fit_params: Any
+    ) -> Self:
+        """Divide the target into bins, and train a classifier of the bins.
+
+        Parameters
+        ----------
+        X : array, sparse matrix, frame or list of shape (n_samples, n_features)
+        y : array of shape (n_samples,), finite numbers
+        sample_weight : array of shape (n_samples,), optional
+        **fit_params : further arguments of the estimator's fit
+        """
+        # If this fit fails, an earlier one must not answer in its place.
+        self.__dict__.pop("classifier_", None)
+        check_regressor(self)
+        X, y = check_regression_data(self, X, y)
+        weight = check_weights(sample_weight, len(y))
+        n_bins = None if isinstance(self.n_bins, str) else int(self.n_bins)
+        bins = make_bins(y, weight, n_bins)
+        classifier = PolytomyClassifier(
+            **{name: getattr(self, name) for name in CLASSIFIER_PARAMETERS}, keep_out_of_fold=True
+        )
+        classifier.fit(X, bins.assign(y), sample_weight, **fit_params)
+        self.bins_, self.n_bins_ = bins, bins.n_bins
+        self._learn_from(_out_of_fold(classifier, len(y)), y, weight)
+        self.classifier_ = _forget_probabilities(classifier)
+        return self
+
+    def predict(self, X: Any, statistic: str | None = None) -> Floats:
+        """Return the mean of each predicted distribution, or its median.
+
+        Parameters
+        ----------
+        X : samples
+        statistic : {"mean", "median"}, optional; by default that of the regressor
+        """
+        name = self.statistic if statistic is None else statistic
+        _STATISTIC.check(name)
+        return _point(self.predict_distribution(X), name)
+
+    def predict_distribution(self, X: Any) -> BinnedDistribution:
+        """Return the predicted distributions: bin edges and masses, cdf, pdf, ppf, mean, std, ….
+
+        There is no mass outside the range of the training values.
+        """
+        check_is_fitted(self, "classifier_")
+        composition = self.classifier_.composition_
+        return self._distribution(composition.scores(check_features(self, X), self.n_jobs))
+
+    def predict_quantiles(self, X: Any, levels: ArrayLike = (0.1, 0.5, 0.9)) -> Floats:
+        """Return quantiles, which never cross.
+
+        Parameters
+        ----------
+        X : samples
+        levels : number or array of shape (n_levels,), from 0 to 1
+
+        Returns
+        -------
+        array of shape (n_samples, n_levels), or (n_samples,) if `levels` is a number
+        """
+        wanted = check_levels("levels", levels)
+        if wanted.ndim > 1:
+            raise ArgumentError(Argument("levels"), " must be a number, or a list of numbers.")
+        distribution = self.predict_distribution(X)
+        return distribution.ppf(wanted if wanted.ndim == 0 else wanted[np.newaxis])
+
+    def predict_interval(self, X: Any, confidence_level: ArrayLike = 0.9) -> Floats:
+        """Return intervals that contain the true value with a confidence.
+
+        They reach from one predicted quantile to another. Which ones, training has learnt from its
+        out-of-fold predictions (conformal prediction), so that on average over new samples the
+        coverage is the confidence level, even if the probabilities are off.
+
+        Parameters
+        ----------
+        X : samples
+        confidence_level : number or list of numbers between 0 and 1
+
+        Returns
+        -------
+        array of shape (n_samples, 2), lower and upper ends; (n_samples, 2, n_levels) for a list
+        """
+        wanted = check_confidence_levels("confidence_level", confidence_level)
+        check_is_fitted(self, "classifier_")
+        correction: IntervalCorrection | None = self.interval_correction_
+        if correction is None:
+            raise ArgumentError(
+                "intervals need out-of-fold predictions, and the regressor has none. Fit it with ",
+                Argument("final_calibration", "auto"),
+                ", or use predict_quantiles.",
+            )
+        halves = np.array([correction.half_width(level) for level in np.atleast_1d(wanted)])
+        levels = np.concatenate([0.5 - halves, 0.5 + halves])[np.newaxis]
+        ends = self.predict_distribution(X).ppf(levels).reshape(-1, 2, len(halves))
+        return ends[:, :, 0] if wanted.ndim == 0 else ends
+
+    # -- parts of the above ---------------------------------------------------------------------
+
+    def _distribution(self, proba: Floats) -> BinnedDistribution:
+        masses = self.bins_.spread(self.cumulative_scaling_.apply(proba))
+        return BinnedDistribution(self.bins_.edges, masses)
+
+    def _learn_from(self, proba: Floats | None, y: Floats, weight: Floats) -> None:
+        """Calibrate distributions and intervals on out-of-fold probabilities, and judge them."""
+        self.cumulative_scaling_ = CumulativeScaling()
+        self.out_of_fold_score_: dict[str, float] | None = None
+        self.interval_correction_ = None
+        if proba is None:
+            return
+        is_known = ~np.isnan(proba[:, 0]) & (weight > 0)
+        proba, y, weight = proba[is_known], y[is_known], weight[is_known]
+        self.cumulative_scaling_ = fit_cumulative_scaling(proba, self.bins_.assign(y), weight)
+        predicted = self._distribution(proba)
+        self.interval_correction_ = IntervalCorrection.learn(predicted, y, weight)
+        errors = y - _point(predicted, self.statistic)
+        scale = float(np.abs(errors).max(initial=0.0)) or 1.0  # squares must not overflow
+        self.out_of_fold_score_ = {
+            "crps": float(np.average(predicted.crps(y), weights=weight)),
+            "rmse": scale * float(np.sqrt(np.average((errors / scale) ** 2, weights=weight))),
+            "mae": float(np.average(np.abs(errors), weights=weight)),
+        }
+
+
+def _out_of_fold(classifier: PolytomyClassifier, n_rows: int) -> Floats | None:
+    """Return out-of-fold probabilities of the bins; None if there are none."""
+    if classifier.n_classes_ == 1:
+        return np.ones((n_rows, 1))
+    proba: Floats | None = getattr(classifier, "out_of_fold_proba_", None)
+    return proba
+
+
+def _forget_probabilities(classifier: PolytomyClassifier) -> PolytomyClassifier:
+    """Return the classifier without its out-of-fold probabilities, which have served."""
+    composition = classifier.composition_
+    final, scores = composition.final, composition.out_of_fold
+    classifier.keep_out_of_fold = False
+    classifier.composition_ = replace(
+        composition,
+        final=None if final is None else replace(final, probabilities=None),
+        out_of_fold=None if scores is None else replace(scores, keeps_probabilities=False),
+    )
+    return classifier
+
+
+def _point(distribution: BinnedDistribution, statistic: str) -> Floats:
+    return distribution.mean() if statistic == "mean" else distribution.median()

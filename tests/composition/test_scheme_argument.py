@@ -25,6 +25,13 @@ def test_a_name_is_a_design_of_the_classes(name):
     assert scheme == scheme_from(name, CLASSES, random_state=3)
 
 
+def test_labels_that_are_paths_make_a_hierarchy():
+    paths = np.array(["comp/mac", "comp/pc", "comp/sys/x", "comp/sys/y", "sci"])
+    assert scheme_from("paths", paths) == designs.from_paths(paths)
+    with pytest.raises(ArgumentError, match='"paths" needs labels with "/" between their parts'):
+        scheme_from("paths", CLASSES)
+
+
 def test_text_path_scheme_matrix_and_callable_give_the_same_scheme(tmp_path):
     scheme = parse(TEXT)
     file = tmp_path / "land.control"

@@ -16,6 +16,7 @@ from polytomy.designs import (
     DATA_DESIGNS,
     DESIGNS,
     ENSEMBLES,
+    LABEL_DESIGNS,
     SCHEME_NAMES,
     design,
     find_design,
@@ -122,7 +123,7 @@ def scheme_from(
 def _from_text(
     text: str, classes: Iterable[Any], X: Any, y: Any, random_state: RandomState
 ) -> Scheme | SchemeEnsemble:
-    if text in DESIGNS or text in DATA_DESIGNS:
+    if text in DESIGNS or text in LABEL_DESIGNS or text in DATA_DESIGNS:
         found = find_design(text)
         seed = random_state if "random_state" in found.options else None
         if not found.needs_data:

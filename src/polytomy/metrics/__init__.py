@@ -5,7 +5,12 @@ that many copies of its sample. The columns of ``proba`` are in the order of ``c
 the sorted labels of ``y``.
 """
 
-from polytomy.metrics.hierarchical import HierarchicalScore, hierarchical_score
+from polytomy.metrics.hierarchical import (
+    HierarchicalScore,
+    NodeScores,
+    hierarchical_score,
+    node_scores,
+)
 from polytomy.metrics.ordered import mean_absolute_rank_error, ranked_probability_score
 from polytomy.metrics.reliability import (
     classwise_calibration_error,
@@ -21,12 +26,14 @@ from polytomy.metrics.scores import (
 
 __all__ = [
     "HierarchicalScore",
+    "NodeScores",
     "brier_score",
     "classwise_calibration_error",
     "confidence_calibration_error",
     "hierarchical_score",
     "log_loss",
     "mean_absolute_rank_error",
+    "node_scores",
     "ranked_probability_score",
     "reliability_table",
     "uncertainty_coefficient",

@@ -97,10 +97,10 @@ def test_error_rates_are_written_at_nodes_and_classes():
     classifier = fitted_on_line()
     X, y = [[0.0], [5.0], [4.0], [5.0]], ["a", "b", "b", "c"]
     axes = plots.tree(classifier, X=X, y=y)
-    assert texts(axes) == ["0", "0.333", "a  0", "b  0.5", "c  0"]
+    assert texts(axes) == ["0.000", "0.333", "a (0.000)", "b (0.500)", "c (0.000)"]
     assert axes.get_title() == "error rate"
     axes = plots.tree(classifier, X=X[:2], y=y[:2], score="recall", names=True, labels={"a": "one"})
-    assert texts(axes) == ["m 1", "n 1", "one  1", "b  0", "c"]  # there is no c
+    assert texts(axes) == ["m 1.000", "n 1.000", "one (1.000)", "b (0.000)", "c"]  # there is no c
     assert axes.get_title() == "recall"
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polytomy.inputs.parameters import Parameter
+from polytomy.inputs.parameters import Parameter, is_boolean, is_count
 from polytomy.scheme import ClassRef, NodeRef, Scheme
 
 __all__ = ["descend_nodes", "sum_below_nodes"]
@@ -17,9 +17,7 @@ Floats = NDArray[np.float64]
 _MAX_DEPTH = Parameter(
     "max_depth",
     "a whole number of zero or more",
-    lambda value: (
-        isinstance(value, int | np.integer) and not isinstance(value, bool) and value >= 0
-    ),
+    lambda value: is_count(value) and not is_boolean(value),
     allows_none=True,
 )
 _MIN_PROBABILITY = Parameter(

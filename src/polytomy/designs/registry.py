@@ -226,7 +226,7 @@ def design(
     if name is not None:
         given["name"] = name
     given = {_OWN_NAMES.get((design, option), option): value for option, value in given.items()}
-    if design == hierarchies.PATHS:
+    if design == hierarchies.PATHS and classes is not None:
         classes = hierarchies.check_labels_are_paths(class_labels(classes), separator)
     if not found.needs_data:
         order = given.pop("class_order", None)

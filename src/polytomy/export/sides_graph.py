@@ -107,7 +107,8 @@ def _values_of_classes(graph: Graph, values: Value, n_classes: int) -> Value:
     of_class[np.arange(len(pairs)), pairs[:, 0]] = 1.0
     of_class[np.arange(len(pairs)), pairs[:, 1]] = -1.0
     is_second = graph.add("Where", graph.add("Less", values, 0.0), 1.0, 0.0)
-    votes = is_second @ -of_class + np.maximum(of_class, 0.0).sum(axis=0)
+    n_first: Floats = np.maximum(of_class, 0.0).sum(axis=0)
+    votes = is_second @ (-of_class) + n_first
     sums = values @ of_class
     return votes + sums / (graph.add("Abs", sums) * 3.0 + 3.0)
 

@@ -94,4 +94,6 @@ def _score_classes(
         "recall": (n_right, n_true),
         "f_score": (2.0 * n_right, n_true + n_found),
     }[score]
-    return np.divide(part, whole, out=np.full(n_classes, np.nan), where=whole > 0)
+    shares: NDArray[np.float64] = np.full(n_classes, np.nan)
+    np.divide(part, whole, out=shares, where=whole > 0)
+    return shares

@@ -70,7 +70,10 @@ def tree(
     scheme = getattr(scheme, "scheme_", scheme)
     if not isinstance(scheme, Scheme):
         raise ArgumentError(Argument("scheme"), f" must be a Scheme; got {type(scheme).__name__}.")
-    values = _node_values(scheme, separability) if scores is None else scores.of_nodes.tolist()
+    if scores is None:
+        values = _node_values(scheme, separability)
+    else:
+        values = [value if np.isfinite(value) else None for value in scores.of_nodes.tolist()]
     depths, heights = _place_nodes(scheme)
     n_classes, deepest = len(scheme.classes), max(depths, default=0) + 1
     ax = axes_or_new(
@@ -80,16 +83,19 @@ def tree(
         + _NARROW_COLUMN * max(0, deepest - _MANY_LEVELS),
         0.6 + _ROW * min(n_classes, _MANY_CLASSES) + _LOW_ROW * max(0, n_classes - _MANY_CLASSES),
     )
-    largest = max((abs(value) for value in values if _is_shown(value)), default=0.0) or 1.0
+    largest = max((abs(value) for value in values if value is not None), default=0.0) or 1.0
     for position, node in enumerate(scheme.nodes):
         _draw_branches(ax, node, position, depths, heights, deepest)
-        value = values[position] if _is_shown(values[position]) else None
-        name = scheme.node_names[position] if names else ""
-        _annotate_node(ax, (depths[position], heights[position]), node, name, value, largest)
+        value = values[position]
+        words = [scheme.node_names[position]] if names else []
+        if value is not None:
+            words.append(f"{value:.3g}" if scores is None else f"{value:.3f}")
+        size = 30 if value is None else 15 + 85 * abs(value) / largest
+        _draw_node(ax, (depths[position], heights[position]), node, " ".join(words), size)
     for index, label in enumerate(scheme.classes):
         shown = str(label) if labels is None else labels.get(label, str(label))
-        if scores is not None and _is_shown(scores.of_classes[index]):
-            shown = f"{shown}  {scores.of_classes[index]:.3g}"
+        if scores is not None and np.isfinite(scores.of_classes[index]):
+            shown = f"{shown} ({scores.of_classes[index]:.3f})"
         ax.annotate(
             shown, (deepest, _class_height(index)), (6, 0), textcoords="offset points",
             va="center", fontsize=9, **PLAIN_TEXT,
@@ -100,10 +106,6 @@ def tree(
     ax.set_ylim(-n_classes + 0.4, 0.6)
     ax.set_axis_off()
     return ax
-
-
-def _is_shown(value: float | None) -> bool:
-    return value is not None and bool(np.isfinite(value))
 
 
 def _draw_branches(
@@ -122,22 +124,13 @@ def _draw_branches(
         ax.plot([x, x, end[0]], [y, end[1], end[1]], color=colour, linewidth=1.4, zorder=1)
 
 
-def _annotate_node(
-    ax: Any,
-    place: tuple[float, float],
-    node: Node,
-    name: str,
-    value: float | None,
-    largest: float,
-) -> None:
-    """Draw the dot of one model, or the box of a code, with its name and value."""
+def _draw_node(ax: Any, place: tuple[float, float], node: Node, text: str, size: float) -> None:
+    """Draw the dot of one model, or the box of a code, with a text."""
     is_one_model = node.code.n_partitions == 1
     if is_one_model:
-        size = 30 if value is None else 15 + 85 * abs(value) / largest
         ax.scatter([place[0]], [place[1]], s=size, color=INK, zorder=2)
-    parts = [name, "" if is_one_model else f"{node.code.n_partitions} rows"]
-    parts.append("" if value is None else f"{value:.3g}")
-    text = " ".join(filter(None, parts))
+    else:
+        text = f"{node.code.n_partitions} rows {text}".strip()
     if not text:
         return
     box = None if is_one_model else {"boxstyle": "round", "facecolor": "white"}

@@ -46,6 +46,16 @@ def predict(
     proba: Annotated[
         bool, typer.Option("--proba", help="Also print the probability of each class.")
     ] = False,
+    max_depth: Annotated[
+        int | None,
+        typer.Option(min=0, help="Stop after so many steps down the scheme, and print the node."),
+    ] = None,
+    min_probability: Annotated[
+        float,
+        typer.Option(
+            min=0, max=1, help="Stop before a branch of the scheme that has less, at its node."
+        ),
+    ] = 0.0,
     target: Annotated[
         str | None,
         typer.Option(metavar="COLUMN", help="Label column to ignore; detected by default."),
@@ -73,8 +83,10 @@ def predict(
     """
     check_output(output, model, data)
     loaded = LoadedModel(model, trusted, features)
-    if proba and not loaded.has_probabilities:
-        raise ArgumentError("the model's solver gives no probabilities; leave out --proba")
+    stops_at_nodes = max_depth is not None or min_probability > 0
+    if (proba or stops_at_nodes) and not loaded.has_probabilities:
+        needs = "--proba" if proba else "--max-depth and --min-probability"
+        raise ArgumentError(f"the model's solver gives no probabilities; leave out {needs}")
     column = None if target is None else parse_column(target)
     loaded.set_zero_based(parse_zero_based(zero_based))
     blocks = loaded.unlabelled_blocks(open_data(data), column, format, header)
@@ -84,6 +96,8 @@ def predict(
     with _open_csv(output, escape) as write, _count_samples("predicted") as advance:
         for block in blocks:
             labels, P = loaded.predict(block.X)
+            if stops_at_nodes:
+                labels = loaded.stop_at_nodes(P, max_depth, min_probability)
             write([*waiting, *_make_rows(labels, P if proba else None)])
             waiting = []
             advance(block.n_samples)

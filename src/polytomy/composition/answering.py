@@ -12,11 +12,14 @@ from sklearn.utils.validation import check_is_fitted
 from polytomy.binary import TrainedBinary
 from polytomy.composition.composition import Composition
 from polytomy.composition.final_calibration import FinalCalibration
-from polytomy.composition.hierarchical_answers import descend_nodes, sum_below_nodes
+from polytomy.composition.hierarchical_answers import (
+    descend_nodes,
+    find_hierarchy,
+    sum_below_nodes,
+)
 from polytomy.composition.scheme_argument import SchemeArgument, scheme_from
 from polytomy.composition.scheme_diagram import scheme_as_html
 from polytomy.composition.solver_option import Solver, gives_probabilities
-from polytomy.errors import SchemeError
 from polytomy.inputs.availability import available_unless
 from polytomy.inputs.training_data import check_features
 from polytomy.scheme import Scheme
@@ -103,7 +106,7 @@ class AnsweringMixin:
         array of shape (n_samples, n_nodes), in the order of ``scheme_.nodes``; the root has 1.
         ``scheme_.node_names`` has the names.
         """
-        return sum_below_nodes(*self._hierarchy(), self.predict_proba(X))
+        return sum_below_nodes(*find_hierarchy(self._fitted().arrangements), self.predict_proba(X))
 
     @available_unless(_why_no_probabilities)
     def predict_nodes(
@@ -127,14 +130,9 @@ class AnsweringMixin:
         array of objects of shape (n_samples,)
         """
         proba = self.predict_proba(X)
-        return descend_nodes(*self._hierarchy(), proba, max_depth, min_probability)
-
-    def _hierarchy(self) -> tuple[Scheme, NDArray[np.intp]]:
-        """Return the scheme, and the position in it of each class."""
-        arrangements = self._fitted().arrangements
-        if len(arrangements) > 1:
-            raise SchemeError("an ensemble has several schemes, and not one hierarchy of nodes")
-        return arrangements[0].scheme, arrangements[0].positions
+        return descend_nodes(
+            *find_hierarchy(self._fitted().arrangements), proba, max_depth, min_probability
+        )
 
     # -- the same binaries, composed differently --------------------------------------------------
 

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from polytomy.composition.arrangement import Arrangement
+from polytomy.errors import SchemeError
 from polytomy.inputs.parameters import Parameter, is_boolean, is_count
 from polytomy.scheme import ClassRef, NodeRef, Scheme
 
-__all__ = ["descend_nodes", "sum_below_nodes"]
+__all__ = ["descend_nodes", "find_hierarchy", "sum_below_nodes"]
 
 Floats = NDArray[np.float64]
 
@@ -25,6 +28,13 @@ _MIN_PROBABILITY = Parameter(
     "a number from 0 to 1",
     lambda value: isinstance(value, int | float | np.number) and bool(0 <= value <= 1),
 )
+
+
+def find_hierarchy(arrangements: Sequence[Arrangement]) -> tuple[Scheme, NDArray[np.intp]]:
+    """Return the scheme, and the position in it of each class; SchemeError for an ensemble."""
+    if len(arrangements) > 1:
+        raise SchemeError("an ensemble has several schemes, and not one hierarchy of nodes")
+    return arrangements[0].scheme, arrangements[0].positions
 
 
 def sum_below_nodes(scheme: Scheme, positions: NDArray[np.intp], proba: Floats) -> Floats:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -20,6 +20,7 @@ from polytomy.designs import (
     SCHEME_NAMES,
     design,
     find_design,
+    from_hierarchy,
     from_matrix,
 )
 from polytomy.designs.class_order import order_classes
@@ -37,6 +38,7 @@ SchemeArgument: TypeAlias = (
     | os.PathLike[str]
     | Scheme
     | SchemeEnsemble
+    | Mapping[Any, Any]
     | CodingMatrix
     | npt.ArrayLike
     | Callable[[Any, Any], Any]
@@ -64,8 +66,8 @@ def scheme_from(
     Parameters
     ----------
     argument : the name of a design or of an ensemble, control text, a path, a Scheme or
-        SchemeEnsemble, a coding matrix, or a callable of (X, y) that returns any of these;
-        "ordered" is "adjacent" if the order of the classes is given or they are numbers, else
+        SchemeEnsemble, a hierarchy of the classes as nested dicts, a coding matrix, or a callable of
+        (X, y) that returns any of these; "ordered" is "adjacent" if the order of the classes is given or they are numbers, else
         "ordered-adjacent"
     classes : the labels of the data, sorted; designs and matrices divide these
     X, y : the training data, for callables and for designs made from data
@@ -111,13 +113,35 @@ def scheme_from(
             designs = [argument] if warns_of_order else []
             classes = order_classes(classes, class_order, designs)
         return _from_text(argument, classes, X, y, random_state)
+    if isinstance(argument, Mapping):
+        return from_hierarchy(argument)
+    if _has_labels(argument):
+        raise ArgumentError(
+            Argument("scheme"),
+            f" is a list of labels, {_shorten(repr(argument))}. Use a dict that names its groups, or "
+            "designs.from_hierarchy.",
+        )
     if argument is None or np.ndim(argument) != 2:
         raise ArgumentError(
             Argument("scheme"),
-            " must be the name of a design, control text, a path, a Scheme, a two-dimensional "
-            f"coding matrix or a callable; got {argument!r}.",
+            " must be the name of a design, control text, a path, a Scheme, a dict, a "
+            f"two-dimensional coding matrix or a callable; got {argument!r}.",
         )
     return from_matrix(argument, classes if class_order is None else class_order)
+
+
+def _has_labels(argument: Any) -> bool:
+    """Return whether a list has texts in it, or lists of different lengths: it is no matrix."""
+    if not isinstance(argument, list | tuple):
+        return False
+    try:
+        return np.asarray(argument).dtype.kind in "USO"
+    except ValueError:  # lists of different lengths
+        return True
+
+
+def _shorten(text: str) -> str:
+    return text if len(text) <= 60 else f"{text[:59]}…"
 
 
 def _from_text(

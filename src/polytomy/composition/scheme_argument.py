@@ -66,9 +66,9 @@ def scheme_from(
     Parameters
     ----------
     argument : the name of a design or of an ensemble, control text, a path, a Scheme or
-        SchemeEnsemble, a hierarchy of the classes as nested dicts, a coding matrix, or a callable of
-        (X, y) that returns any of these; "ordered" is "adjacent" if the order of the classes is given or they are numbers, else
-        "ordered-adjacent"
+        SchemeEnsemble, a hierarchy of the classes as nested dicts, a coding matrix, or a callable
+        of (X, y) that returns any of these; "ordered" is "adjacent" if the order of the classes is
+        given or they are numbers, else "ordered-adjacent"
     classes : the labels of the data, sorted; designs and matrices divide these
     X, y : the training data, for callables and for designs made from data
     random_state : for random designs
@@ -118,8 +118,8 @@ def scheme_from(
     if _has_labels(argument):
         raise ArgumentError(
             Argument("scheme"),
-            f" is a list of labels, {_shorten(repr(argument))}. Use a dict that names its groups, or "
-            "designs.from_hierarchy.",
+            f" is a list of labels, {_shorten(repr(argument))}. Use a dict that names its groups, "
+            "or designs.from_hierarchy.",
         )
     if argument is None or np.ndim(argument) != 2:
         raise ArgumentError(

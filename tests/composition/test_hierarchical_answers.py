@@ -72,3 +72,17 @@ def test_depths_and_probabilities_that_make_no_sense_are_refused(max_depth, min_
     with pytest.raises(ArgumentError) as caught:
         descend_nodes(LAND, POSITIONS, PROBA, max_depth, min_probability)
     assert str(caught.value) == words
+
+
+def test_a_flat_classifier_can_answer_by_a_hierarchy_of_the_user():
+    X, y = make_blobs(120, centers=4, cluster_std=2.5, random_state=3)
+    labels = np.array(["corn", "oak", "pine", "wheat"])[y]
+    classifier = PolytomyClassifier(LogisticRegression(), "direct", random_state=0).fit(X, labels)
+    hierarchy = {"field": ["corn", "wheat"], "forest": ["pine", "oak"]}
+    proba = classifier.predict_proba(X)
+    nodes = classifier.node_probabilities(X, hierarchy=hierarchy)
+    np.testing.assert_allclose(nodes[:, 2], proba[:, [1, 2]].sum(axis=1))
+    found = classifier.predict_nodes(X, max_depth=1, hierarchy="land {f {corn wheat} g {pine oak}}")
+    np.testing.assert_array_equal(found, np.where(nodes[:, 1] >= 0.5, "f", "g"))
+    with pytest.raises(SchemeError, match="wheat"):
+        classifier.predict_nodes(X, hierarchy={"field": ["corn"], "forest": ["pine", "oak"]})

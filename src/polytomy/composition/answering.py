@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from polytomy.binary import TrainedBinary
+from polytomy.composition.binding import bind_classes
 from polytomy.composition.composition import Composition
 from polytomy.composition.final_calibration import FinalCalibration
 from polytomy.composition.hierarchical_answers import (
@@ -17,7 +18,7 @@ from polytomy.composition.hierarchical_answers import (
     find_hierarchy,
     sum_below_nodes,
 )
-from polytomy.composition.scheme_argument import SchemeArgument, scheme_from
+from polytomy.composition.scheme_argument import SchemeArgument, members_of, scheme_from
 from polytomy.composition.scheme_diagram import scheme_as_html
 from polytomy.composition.solver_option import Solver, gives_probabilities
 from polytomy.inputs.availability import available_unless
@@ -98,19 +99,30 @@ class AnsweringMixin:
     # -- hierarchies -------------------------------------------------------------------------------
 
     @available_unless(_why_no_probabilities)
-    def node_probabilities(self, X: Any) -> NDArray[np.float64]:
+    def node_probabilities(self, X: Any, *, hierarchy: Any = None) -> NDArray[np.float64]:
         """Return the probability of each node of the scheme: the sum over the classes below it.
+
+        Parameters
+        ----------
+        X : samples
+        hierarchy : Scheme, control text or nested dicts, optional
+            A hierarchy of the classes to take in place of the scheme.
 
         Returns
         -------
         array of shape (n_samples, n_nodes), in the order of ``scheme_.nodes``; the root has 1.
         ``scheme_.node_names`` has the names.
         """
-        return sum_below_nodes(*find_hierarchy(self._fitted().arrangements), self.predict_proba(X))
+        return sum_below_nodes(*self._hierarchy(hierarchy), self.predict_proba(X))
 
     @available_unless(_why_no_probabilities)
     def predict_nodes(
-        self, X: Any, *, max_depth: int | None = None, min_probability: float = 0.0
+        self,
+        X: Any,
+        *,
+        max_depth: int | None = None,
+        min_probability: float = 0.0,
+        hierarchy: Any = None,
     ) -> NDArray[Any]:
         """Return how far down the scheme each sample can be told: a class, or the name of a node.
 
@@ -124,15 +136,24 @@ class AnsweringMixin:
             Largest number of steps.
         min_probability : float, default=0
             Stop before a branch that has less.
+        hierarchy : Scheme, control text or nested dicts, optional
+            A hierarchy of the classes to take in place of the scheme.
 
         Returns
         -------
         array of objects of shape (n_samples,)
         """
         proba = self.predict_proba(X)
-        return descend_nodes(
-            *find_hierarchy(self._fitted().arrangements), proba, max_depth, min_probability
-        )
+        return descend_nodes(*self._hierarchy(hierarchy), proba, max_depth, min_probability)
+
+    def _hierarchy(self, hierarchy: Any) -> tuple[Scheme, NDArray[np.intp]]:
+        """Return a hierarchy of the classes, by default the scheme, and their positions in it."""
+        composition = self._fitted()
+        if hierarchy is None:
+            return find_hierarchy(composition.arrangements)
+        scheme = scheme_from(hierarchy, composition.classes)
+        (member,) = members_of(scheme)
+        return member, bind_classes(member, composition.classes)
 
     # -- the same binaries, composed differently --------------------------------------------------
 

@@ -11,7 +11,15 @@ from numpy.typing import NDArray
 
 from polytomy.distances import ClassDistances
 from polytomy.errors import Argument, ArgumentError
-from polytomy.plots.canvas import FAINT, INK, NEGATIVE, PLAIN_TEXT, POSITIVE, axes_or_new
+from polytomy.plots.canvas import (
+    FAINT,
+    INK,
+    NEGATIVE,
+    PLAIN_TEXT,
+    POSITIVE,
+    axes_or_new,
+    estimate_length,
+)
 from polytomy.plots.tree_scores import score_tree
 from polytomy.scheme import ClassRef, Node, Scheme
 
@@ -76,10 +84,12 @@ def tree(
         values = [value if np.isfinite(value) else None for value in scores.of_nodes.tolist()]
     depths, heights = _place_nodes(scheme)
     n_classes, deepest = len(scheme.classes), max(depths, default=0) + 1
+    shown = _class_texts(scheme, labels, None if scores is None else scores.of_classes)
+    column = max(_COLUMN, 0.7 + estimate_length(scheme.node_names) if names else 0.0)
     ax = axes_or_new(
         ax,
-        1.5
-        + _COLUMN * min(deepest, _MANY_LEVELS)
+        max(1.5, 0.7 + estimate_length(shown))
+        + column * min(deepest, _MANY_LEVELS)
         + _NARROW_COLUMN * max(0, deepest - _MANY_LEVELS),
         0.6 + _ROW * min(n_classes, _MANY_CLASSES) + _LOW_ROW * max(0, n_classes - _MANY_CLASSES),
     )
@@ -92,12 +102,9 @@ def tree(
             words.append(f"{value:.3g}" if scores is None else f"{value:.3f}")
         size = 30 if value is None else 15 + 85 * abs(value) / largest
         _draw_node(ax, (depths[position], heights[position]), node, " ".join(words), size)
-    for index, label in enumerate(scheme.classes):
-        shown = str(label) if labels is None else labels.get(label, str(label))
-        if scores is not None and np.isfinite(scores.of_classes[index]):
-            shown = f"{shown} ({scores.of_classes[index]:.3f})"
+    for index, text in enumerate(shown):
         ax.annotate(
-            shown, (deepest, _class_height(index)), (6, 0), textcoords="offset points",
+            text, (deepest, _class_height(index)), (6, 0), textcoords="offset points",
             va="center", fontsize=9, **PLAIN_TEXT,
         )  # fmt: skip
     if scores is not None:
@@ -106,6 +113,21 @@ def tree(
     ax.set_ylim(-n_classes + 0.4, 0.6)
     ax.set_axis_off()
     return ax
+
+
+def _class_texts(
+    scheme: Scheme, labels: Mapping[Any, str] | None, scores: NDArray[np.float64] | None
+) -> list[str]:
+    """Return what is written at the classes: their labels, and their scores if they have one."""
+    texts = [
+        str(label) if labels is None else labels.get(label, str(label)) for label in scheme.classes
+    ]
+    if scores is None:
+        return texts
+    return [
+        f"{text} ({score:.3f})" if np.isfinite(score) else text
+        for text, score in zip(texts, scores.tolist(), strict=True)
+    ]
 
 
 def _draw_branches(
@@ -133,7 +155,9 @@ def _draw_node(ax: Any, place: tuple[float, float], node: Node, text: str, size:
         text = f"{node.code.n_partitions} rows {text}".strip()
     if not text:
         return
-    box = None if is_one_model else {"boxstyle": "round", "facecolor": "white"}
+    box = {"boxstyle": "round", "facecolor": "white"}
+    if is_one_model:  # lines behind the text must not cross it
+        box = {"boxstyle": "square,pad=0", "facecolor": "white", "edgecolor": "none"}
     offset = (-5, 3) if is_one_model else (0, 0)
     ax.annotate(
         text, place, offset, textcoords="offset points", fontsize=8, bbox=box, zorder=3,

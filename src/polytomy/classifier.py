@@ -60,12 +60,12 @@ class PolytomyClassifier(
         as ``"svc C=10"``. Its answers come from ``predict_proba`` if it has one; else from its
         calibrated ``decision_function``; else from ``predict``, as if they were certain. For
         partitions with more than two sides, it must be able to separate that many classes.
-    scheme : str, path, Scheme, array or callable, default="one-vs-one"
+    scheme : str, path, Scheme, dict, array or callable, default="one-vs-one"
         The name of a design or of an ensemble, control text, a control file, a Scheme or
-        SchemeEnsemble, a coding matrix (partitions by classes), or a function of (X, y) that
-        returns any of these. "auto" compares designs on held-out folds; "ordered" is for ordered
-        classes: adjacent codes, with the order in `class_order` or one found in the data, and the
-        final calibration "decoder".
+        SchemeEnsemble, a hierarchy of the classes (nested dicts), a coding matrix (partitions by
+        classes), or a function of (X, y) that returns any of these. "auto" compares designs on
+        held-out folds; "ordered" is for ordered classes: adjacent codes, with the order in
+        `class_order` or one found in the data, and the final calibration "decoder".
     solver : str or callable, default="auto"
         A method of ``polytomy.solve`` or ``polytomy.decode``, or a function of (scheme, decisions)
         that returns probabilities. "auto" is "least-squares", or "divergence" for one-vs-rest with

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression, Perceptron, RidgeClassifier
+from sklearn.svm import SVC
 
 from polytomy.binary.answers import Output
 from polytomy.binary.sides import SidesModel, adopt_sides, side_binaries, sides_problem
@@ -77,3 +78,11 @@ def test_a_model_of_two_classes_cannot_answer_for_three_sides():
     words = "a partition with 3 sides needs a column for each. .* or @one-vs-one in place of"
     with pytest.raises(ArgumentError, match=words):
         _ = binary.estimator.values(X)
+
+
+def test_decision_values_of_pairs_are_not_taken_for_those_of_three_sides():
+    model = SVC(decision_function_shape="ovo").fit(X, Y)
+    sides = [("a",), ("b",), ("c",)]
+    with pytest.raises(SchemeError, match=r'set_params\(decision_function_shape="ovr"\); no refit'):
+        adopt_sides(model, sides, name="m")
+    assert len(adopt_sides(model.set_params(decision_function_shape="ovr"), sides, name="m")) == 3

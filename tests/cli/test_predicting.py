@@ -251,3 +251,24 @@ def test_predictions_are_judged_by_a_hierarchy(polytomy, here, model):
     outcome = polytomy("evaluate", model, "iris.csv", "--hierarchy", "elm.control")
     assert outcome.code != 0
     assert "the scheme does not name classes 'versicolor', 'virginica'" in outcome.err
+
+
+def test_predictions_can_stop_at_nodes(polytomy, here, model):
+    Path("flowers.control").write_text("flower {setosa other {versicolor virginica}}")
+    command = ("train", "iris.csv", "--scheme", "flowers.control", "-o", "flowers.polytomy")
+    assert polytomy(*command, "--estimator", "logistic-regression").code == 0
+    X, loaded = read_data("iris.csv").X, pt.load("flowers.polytomy")
+    before = loaded[:-1].transform(X) if hasattr(loaded, "steps") else X
+    core = loaded[-1] if hasattr(loaded, "steps") else loaded
+    for options, expected in [
+        (["--max-depth", 1], core.predict_nodes(before, max_depth=1)),
+        (["--min-probability", 0.9], core.predict_nodes(before, min_probability=0.9)),
+    ]:
+        outcome = polytomy("predict", "flowers.polytomy", "iris.csv", *options)
+        found = [row[0] for row in rows_of(outcome.out)[1:]]
+        assert found == expected.tolist()
+        assert {"other", "setosa"} <= set(found)
+    pt.save(core.with_solver("voting"), "votes.polytomy")
+    outcome = polytomy("predict", "votes.polytomy", "iris.csv", "--max-depth", 1)
+    words = "the model's solver gives no probabilities; leave out --max-depth and --min-probability"
+    assert words in outcome.err

@@ -8,7 +8,7 @@ import re
 import pytest
 
 from polytomy import designs, parse, read
-from polytomy.designs import DATA_DESIGNS, DESIGNS
+from polytomy.designs import DATA_DESIGNS, DESIGNS, LABEL_DESIGNS
 
 ESCAPE = "\x1b["
 OPEN = b"m 0/1; n 2/3; {a b c d}"
@@ -187,7 +187,7 @@ def test_help_names_every_command(polytomy, option):
 
 def test_help_on_designs_names_every_design(polytomy):
     words = " ".join(polytomy("design", "--help").out.replace("│", "").split())
-    assert all(name in words for name in (*DESIGNS, *DATA_DESIGNS))
+    assert all(name in words for name in (*DESIGNS, *LABEL_DESIGNS, *DATA_DESIGNS))
 
 
 @pytest.mark.parametrize(
@@ -253,3 +253,21 @@ def test_a_matrix_has_red_minus_and_green_plus(start, here):
 
 def test_control_text_has_no_colours_even_on_a_terminal(start, here):
     assert ESCAPE not in typed_on_terminal(start, "flatten", "land.control", NO_COLOR="")
+
+
+def test_n_ary_codes_have_sides_and_partitions(polytomy):
+    outcome = polytomy("design", "n-ary", "-n", 9, "--sides", 3, "--partitions", 5, "--seed", 1)
+    assert parse(outcome.out) == designs.n_ary_code(9, sides=3, rows=5, random_state=1)
+    outcome = polytomy("design", "n-ary", "-n", 9, "--sides", 3, "--partitions", 1)
+    words = "--partitions 1 is too few to separate 9 classes by 3 sides. Use 2 or more."
+    assert (outcome.code, words in outcome.err) == (2, True)
+    outcome = polytomy("design", "n-ary", "-n", 4, "--sides", 5)
+    assert "--sides 5 is too many for 4 classes. Use 4 or fewer." in outcome.err
+
+
+def test_labels_that_are_paths_make_a_hierarchy(polytomy):
+    outcome = polytomy("design", "paths", "-l", "comp.mac,comp.pc,sci", "--separator", ".")
+    assert outcome.out == "hierarchy {\n  comp {comp.mac comp.pc}\n  sci\n}\n"
+    outcome = polytomy("design", "paths", "-l", "comp.mac,comp.pc,sci")
+    words = "Another separator, such as --separator ., can be given to the design."
+    assert (outcome.code, words in outcome.err) == (2, True)

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from polytomy.codes import n_ary
+from polytomy.codes import count_n_ary, n_ary
 from polytomy.errors import ArgumentError
 
 
@@ -58,20 +58,25 @@ def test_the_best_of_many_draws_is_further_apart_than_a_typical_one():
 
 
 def test_one_partition_has_as_many_sides_as_classes():
-    assert n_ary(5, n_sides=5, random_state=0).n_partitions == 1
+    assert n_ary(5, sides=5, random_state=0).n_partitions == 1
     assert n_ary(1).n_partitions == 0
 
 
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ((4, 5), "n_sides=5 is too many for 4 classes. Use 4 or fewer."),
-        ((4, 1), "n_sides=1"),
-        ((17, 4, 2), "n_partitions=2 is too few to separate 17 classes by 4 sides. Use 3 or more"),
-        ((4, 3, 7), "n_partitions=7 is too many; 4 classes have only 6 partitions with 3 sides"),
+        ((4, 5), "sides=5 is too many for 4 classes. Use 4 or fewer."),
+        ((4, 1), "sides=1"),
+        ((17, 4, 2), "rows=2 is too few to separate 17 classes by 4 sides. Use 3 or more"),
+        ((4, 3, 7), "rows=7 is too many; 4 classes have only 6 partitions with 3 sides"),
     ],
 )
 def test_wrong_numbers_are_refused(arguments, words):
     with pytest.raises(ArgumentError) as caught:
         n_ary(*arguments)
     assert words in str(caught.value)
+
+
+@pytest.mark.parametrize("n_classes", [1, 2, 3, 4, 5, 16, 40])
+def test_the_number_of_partitions_is_known_before_a_code_is_drawn(n_classes):
+    assert count_n_ary(n_classes) == n_ary(n_classes, random_state=0).n_partitions

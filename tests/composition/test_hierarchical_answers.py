@@ -7,7 +7,7 @@ from sklearn.linear_model import LogisticRegression
 
 from polytomy import PolytomyClassifier, designs, parse
 from polytomy.composition.hierarchical_answers import descend_nodes, sum_below_nodes
-from polytomy.errors import SchemeError
+from polytomy.errors import ArgumentError, SchemeError
 
 LAND = parse("land {field {corn cereal {wheat rye}} forest {pine oak} lake}")
 # The columns are in the order of the labels: corn, lake, oak, pine, rye, wheat.
@@ -56,3 +56,33 @@ def test_an_ensemble_has_no_nodes_of_its_own():
     classifier = PolytomyClassifier(LogisticRegression(), "random-trees", random_state=0).fit(X, y)
     with pytest.raises(SchemeError, match="an ensemble has several schemes"):
         classifier.node_probabilities(X)
+
+
+@pytest.mark.parametrize(
+    ("max_depth", "min_probability", "words"),
+    [
+        (-1, 0.0, "max_depth must be a whole number of zero or more or None; got -1."),
+        (1.5, 0.0, "max_depth must be a whole number of zero or more or None; got 1.5."),
+        (None, 80, "min_probability must be a number from 0 to 1; got 80."),
+        (None, np.nan, "min_probability must be a number from 0 to 1; got nan."),
+        (None, None, "min_probability must be a number from 0 to 1; got None."),
+    ],
+)
+def test_depths_and_probabilities_that_make_no_sense_are_refused(max_depth, min_probability, words):
+    with pytest.raises(ArgumentError) as caught:
+        descend_nodes(LAND, POSITIONS, PROBA, max_depth, min_probability)
+    assert str(caught.value) == words
+
+
+def test_a_flat_classifier_can_answer_by_a_hierarchy_of_the_user():
+    X, y = make_blobs(120, centers=4, cluster_std=2.5, random_state=3)
+    labels = np.array(["corn", "oak", "pine", "wheat"])[y]
+    classifier = PolytomyClassifier(LogisticRegression(), "direct", random_state=0).fit(X, labels)
+    hierarchy = {"field": ["corn", "wheat"], "forest": ["pine", "oak"]}
+    proba = classifier.predict_proba(X)
+    nodes = classifier.node_probabilities(X, hierarchy=hierarchy)
+    np.testing.assert_allclose(nodes[:, 2], proba[:, [1, 2]].sum(axis=1))
+    found = classifier.predict_nodes(X, max_depth=1, hierarchy="land {f {corn wheat} g {pine oak}}")
+    np.testing.assert_array_equal(found, np.where(nodes[:, 1] >= 0.5, "f", "g"))
+    with pytest.raises(SchemeError, match="wheat"):
+        classifier.predict_nodes(X, hierarchy={"field": ["corn"], "forest": ["pine", "oak"]})

@@ -25,6 +25,18 @@ def test_a_name_is_a_design_of_the_classes(name):
     assert scheme == scheme_from(name, CLASSES, random_state=3)
 
 
+def test_a_dict_is_a_hierarchy_of_the_classes():
+    hierarchy = {"first": ["a", "b"], "c": None}
+    assert scheme_from(hierarchy, CLASSES) == designs.from_hierarchy(hierarchy)
+
+
+def test_labels_that_are_paths_make_a_hierarchy():
+    paths = np.array(["comp/mac", "comp/pc", "comp/sys/x", "comp/sys/y", "sci"])
+    assert scheme_from("paths", paths) == designs.from_paths(paths)
+    with pytest.raises(ArgumentError, match='"paths" needs labels with "/" between their parts'):
+        scheme_from("paths", CLASSES)
+
+
 def test_text_path_scheme_matrix_and_callable_give_the_same_scheme(tmp_path):
     scheme = parse(TEXT)
     file = tmp_path / "land.control"
@@ -54,6 +66,8 @@ def test_text_path_scheme_matrix_and_callable_give_the_same_scheme(tmp_path):
         ([1, -1], ArgumentError, "a two-dimensional coding matrix"),
         ([[1, 2, 3]], CodeError, "2"),
         ([[1, -1]], ArgumentError, "the matrix has 2 columns, but there are 3"),
+        ([["a", "b"], "c"], ArgumentError, "scheme is a list of labels, .* Use a dict that names"),
+        ([["a", "b"], ["c", "d"]], ArgumentError, "is a list of labels, .* or designs.from_hier"),
         (lambda X, y: None, ArgumentError, "coding matrix or a callable; got None"),
         (lambda X, y: len, ArgumentError, "which is not a scheme"),
     ],

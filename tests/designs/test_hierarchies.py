@@ -1,5 +1,6 @@
 """Schemes from hierarchies: dicts, lists and paths, as people write them."""
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -16,6 +17,7 @@ from polytomy.errors import ArgumentError, SchemeError
         {"field": ("corn", "wheat"), "forest": [{"pine": None}, "oak", "elm"]},
         [{"field": ["corn", "wheat"]}, {"forest": ["pine", "oak", "elm"]}],
         {"land": {"field": ["corn", "wheat"], "forest": ["pine", "oak", "elm"]}},
+        {"field": np.array(["corn", "wheat"]), "forest": {"pine": 0, "oak": 1, "elm": 2}.keys()},
     ],
 )
 def test_a_hierarchy_may_be_written_in_several_ways(hierarchy):
@@ -42,6 +44,8 @@ def test_pairs_make_the_same_tree_as_from_tree():
 
 def test_labels_may_be_numbers():
     assert designs.from_hierarchy({"even": [0, 2], "odd": [1, 3]}).classes == (0, 2, 1, 3)
+    ranges = {"even": range(0, 4, 2), "odd": np.arange(1, 4, 2)}
+    assert designs.from_hierarchy(ranges).classes == (0, 2, 1, 3)
 
 
 @pytest.mark.parametrize("nodes", ["one-vs-one", "one-vs-rest", "adjacent"])
@@ -62,6 +66,7 @@ def test_keys_that_cannot_be_names_are_changed():
         ([], r"hierarchy is empty\. Give it a class, or remove it"),
         ({"a": [[], "x"]}, r"a\.00 is empty\. Give it a class, or remove it"),
         ({"a": ["x", "y"], "b": ["x", "z"]}, "class 'x' is given twice"),
+        ({"a": {"x"}, "b": "y"}, r"hierarchy has the set \{'x'\}, which has no order. Use a list"),
     ],
 )
 def test_invalid_hierarchies_are_refused(hierarchy, words):

@@ -4,7 +4,7 @@ import pytest
 from polytomy import designs
 from polytomy.errors import ArgumentError
 
-ALL = designs.DESIGNS | designs.DATA_DESIGNS
+ALL = designs.DESIGNS | designs.LABEL_DESIGNS | designs.DATA_DESIGNS
 
 
 def made():
@@ -121,3 +121,41 @@ def test_the_old_names_of_arguments_still_work_and_warn():
         assert designs.design(name="adjacent", classes=3) == designs.adjacent(3)
     with pytest.warns(DeprecationWarning, match=r"Use n_partitions=\.\.\. instead"):
         assert designs.design("random", 6, rows=7).n_partitions == 7
+
+
+def test_sides_and_partitions_reach_the_n_ary_code():
+    scheme = designs.design("n-ary", 9, sides=3, n_partitions=5, random_state=1)
+    assert scheme == designs.n_ary_code(9, sides=3, rows=5, random_state=1)
+    assert scheme.code.n_sides.tolist() == [3] * 5
+    with pytest.raises(ArgumentError, match=r"sides=3 does not apply to 'random'; it is for n-ary"):
+        designs.design("random", 9, sides=3)
+
+
+def test_labels_that_are_paths_are_a_design():
+    paths = ["comp/mac", "comp/pc", "sci"]
+    assert designs.design("paths", paths) == designs.from_paths(paths)
+    dotted = ["comp.mac", "comp.pc", "sci"]
+    scheme = designs.design("paths", dotted, separator=".", name="groups")
+    assert scheme == designs.from_paths(dotted, separator=".", name="groups")
+    words = "separator=\".\" does not apply to 'tree'; it is for paths"
+    with pytest.raises(ArgumentError, match=words):
+        designs.design("tree", 3, separator=".")
+
+
+@pytest.mark.parametrize(
+    ("labels", "words"),
+    [
+        (3, '"paths" needs classes whose labels are texts, such as "comp/sys/mac"; got 0.'),
+        (["a/b", 1], 'whose labels are texts, such as "comp/sys/mac"; got 1.'),
+        (
+            ["comp.mac", "comp.pc"],
+            '"paths" needs labels with "/" between their parts; \'comp.mac\' and the other classes '
+            'have none. Another separator, such as separator=".", can be given to the design, '
+            "designs.from_paths.",
+        ),
+    ],
+)
+def test_labels_that_are_not_paths_are_refused(labels, words):
+    with pytest.raises(ArgumentError) as caught:
+        designs.design("paths", labels)
+    assert words in str(caught.value)

@@ -255,8 +255,36 @@ def test_labels_that_onnx_cannot_hold_are_refused(fitted):
     )
 
 
-def test_models_of_more_than_two_sides_are_refused():
-    X, y, _ = made_data(3)
-    classifier = pt.PolytomyClassifier(LogisticRegression(), "m {0 1 2}").fit(X, y)
-    with pytest.raises(ArgumentError, match='model of partition "m" has 3 sides and cannot be exp'):
-        to_onnx(classifier)
+SIDED = {
+    "direct": "@direct {0 1 2 3 4}",
+    "tree": "m {0 n {1 2 3} 4}",
+    "mixture": "m {0 @one-vs-one {1 2 3} n {4 5}}",
+    "unordered": "m 0 / 2 / 1; {3 n 1 / 0; {0 2} @one-vs-rest {1 4 5}}",
+    "flat tree": "m 0 / 1 2 3 / 4; n 1 / 2 / 3; {0 1 2 3 4}",
+}
+
+
+@pytest.mark.filterwarnings("ignore:class 5:UserWarning")
+@pytest.mark.parametrize("final_calibration", [None, "bias", "decoder"])
+@pytest.mark.parametrize("scheme", SIDED)
+@pytest.mark.parametrize("estimator", [SVC(), LogisticRegression(), LinearSVC()], ids=str)
+def test_models_of_more_than_two_sides_give_the_same_answers(
+    run, scheme, estimator, final_calibration
+):
+    X, y, new = made_data(6 if "5" in SIDED[scheme] else 5)
+    classifier = pt.PolytomyClassifier(
+        estimator, SIDED[scheme], final_calibration=final_calibration, random_state=0
+    ).fit(X, y)
+    assert_same(run, classifier, new)
+
+
+@pytest.mark.parametrize("solver", ["voting", "hamming"])
+def test_votes_of_codes_with_more_than_two_sides_are_counted(run, solver):
+    X, y, new = made_data()
+    scheme = pt.designs.n_ary_code(5, sides=3, rows=6, random_state=0)
+    classifier = pt.PolytomyClassifier(LogisticRegression(), scheme, solver=solver).fit(X, y)
+    found = run(to_onnx(classifier, dtype="float64"), new)
+    np.testing.assert_allclose(found["scores"], classifier.decision_function(new), atol=1e-9)
+    np.testing.assert_array_equal(found["label"], classifier.predict(new))
+    words = refusal(classifier.with_solver("least-squares"))
+    assert 'Fit another scheme, or use classifier.with_solver("voting").' in words

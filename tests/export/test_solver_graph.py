@@ -17,10 +17,10 @@ from strategies import schemes
 pytest.importorskip("onnx")
 pytest.importorskip("onnxruntime")
 
-# Two-way nodes, a one-vs-one node, a one-vs-rest node and a line of classes.
+# Two-way nodes, a three-way node, a one-vs-one node, a one-vs-rest node and a line of classes.
 MIXTURE = """
 top {
-  left {a b}
+  left {a b three {j k l}}
   right 0/1; right2 0/2; right3 1/2; {
     c
     n1 0/1 2; n2 1/0 2; n3 2/0 1; {d e f}
@@ -32,19 +32,25 @@ top {
 
 def whole(scheme):
     """Return the arrangement of a scheme with one binary for each partition."""
-    n = scheme.n_partitions
+    n = scheme.n_rows
     return Arrangement(scheme, np.arange(len(scheme.classes)), np.arange(n), np.ones(n))
 
 
 def draw_answers(scheme, seed, n_samples=6):
-    return np.random.default_rng(seed).uniform(-1, 1, (n_samples, scheme.n_partitions))
+    """Return answers of all rows; the sides of a partition with more than two have 2 q − 1."""
+    random = np.random.default_rng(seed)
+    answers = [np.empty((n_samples, 0))]
+    for partition in scheme.partitions:
+        chances = random.dirichlet(np.ones(partition.n_sides), n_samples)
+        answers.append(2 * chances[:, -partition.n_rows :] - 1)
+    return np.hstack(answers)
 
 
 def score(compute, arrangement, answers, solver="least-squares"):
     return compute(lambda graph, r: score_classes(graph, r, arrangement, solver), answers)
 
 
-@given(schemes(max_classes=10), st.integers(0, 2**32 - 1))
+@given(schemes(max_classes=10, max_sides=4), st.integers(0, 2**32 - 1))
 def test_every_scheme_is_solved_or_refused(compute, scheme, seed):
     answers = draw_answers(scheme, seed)
     has_search = any(algorithms_for(node.code)[0] == "active-set" for node in scheme.nodes)
@@ -56,10 +62,18 @@ def test_every_scheme_is_solved_or_refused(compute, scheme, seed):
         np.testing.assert_allclose(found, pt.solve(scheme, answers), atol=1e-12)
 
 
-@given(schemes(max_classes=10), st.integers(0, 2**32 - 1), st.sampled_from(["voting", "hamming"]))
+@given(
+    schemes(max_classes=10, max_sides=4),
+    st.integers(0, 2**32 - 1),
+    st.sampled_from(["voting", "hamming"]),
+)
 def test_votes_of_every_scheme_are_counted(compute, scheme, seed, solver):
     answers = draw_answers(scheme, seed)
-    answers[:1, :1] = 0.0  # takes no side
+    if scheme.n_partitions and scheme.partitions[0].n_rows == 1:
+        answers[0, 0] = 0.0  # takes no side
+    elif scheme.n_partitions:
+        count = scheme.partitions[0].n_rows
+        answers[0, :count] = 2 / count - 1  # all sides are equally probable
     found = score(compute, whole(scheme), answers, solver)
     # A single class has no votes; its score is what the classifier gives it, one.
     expected = pt.decode(scheme, answers, solver) if scheme.n_partitions else np.ones((6, 1))

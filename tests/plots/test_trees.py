@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from plots.axes import check_needs_matplotlib, texts
-from polytomy import designs, parse, plots
+from polytomy import PolytomyClassifier, designs, parse, plots
 from polytomy.distances import ClassDistances
 from polytomy.errors import ArgumentError
 from polytomy.plots.canvas import NEGATIVE, POSITIVE
@@ -69,6 +69,10 @@ def test_given_axes_are_used():
             lambda: plots.tree(parse("m {a b}"), separability=[1, 2]),
             "separability has 2 numbers for 1 nodes. Pass one per node.",
         ),
+        (
+            lambda: plots.tree(fitted_on_line(), X=[[0.0]]),
+            "Pass both X and y, or neither; with them, no separability.",
+        ),
     ],
 )
 def test_invalid_arguments_are_errors(draw, words):
@@ -79,3 +83,26 @@ def test_invalid_arguments_are_errors(draw, words):
 
 def test_without_matplotlib_the_error_names_the_extra(monkeypatch):
     check_needs_matplotlib(monkeypatch, lambda: plots.tree(parse("m {a b}")))
+
+
+def fitted_on_line():
+    """A classifier of three points of a line, which takes b for c."""
+    X, y = np.repeat([[0.0], [4.0], [5.0]], 10, axis=0), np.repeat(["a", "b", "c"], 10)
+    classifier = PolytomyClassifier("gaussian-nb", "m {a n {b c}}", final_calibration=None)
+    noise = np.random.default_rng(0).normal(0, 0.1, X.shape)
+    return classifier.fit(X + noise, y)
+
+
+def test_error_rates_are_written_at_nodes_and_classes():
+    classifier = fitted_on_line()
+    X, y = [[0.0], [5.0], [4.0], [5.0]], ["a", "b", "b", "c"]
+    axes = plots.tree(classifier, X=X, y=y)
+    assert texts(axes) == ["0.000", "0.333", "a (0.000)", "b (0.500)", "c (0.000)"]
+    assert axes.get_title() == "error rate"
+    axes = plots.tree(classifier, X=X[:2], y=y[:2], score="recall", names=True, labels={"a": "one"})
+    assert texts(axes) == ["m 1.000", "n 1.000", "one (1.000)", "b (0.000)", "c"]  # there is no c
+    assert axes.get_title() == "recall"
+
+
+def test_a_fitted_classifier_is_drawn_as_its_scheme():
+    assert texts(plots.tree(fitted_on_line(), names=True)) == ["m", "n", "a", "b", "c"]

@@ -1,3 +1,4 @@
+from polytomy import designs, parse
 from polytomy.scheme import BinaryName
 from polytomy.scheme.naming import branch_base, number_binaries, own_base, partition_name
 
@@ -30,3 +31,19 @@ def test_nodes_below_other_binaries_inherit_the_base_of_the_node():
     assert own_base((BinaryName("a"), BinaryName("b")), "inherited") == "inherited"
     assert own_base(number_binaries("land", 3)[::-1], "inherited") == "inherited"
     assert own_base(number_binaries("", 2), "inherited") == "inherited"
+
+
+def test_nodes_are_named_by_their_models_or_numbers():
+    scheme = parse('land {@one-vs-one crops {a b c} "svc C=1" {d e} x 0/1; y 1/2; z 0/2; {f g h}}')
+    assert scheme.node_names == ("land", "crops", "node 2", "node 3")
+
+
+def test_nodes_of_the_same_name_are_told_apart_by_the_nodes_above():
+    hierarchy = {
+        "field": {"corn": None, "other": ["a", "b"]},
+        "forest": {"other": ["c", "d"], "x": 0},
+    }
+    scheme = designs.from_hierarchy(hierarchy, name="land")
+    assert scheme.node_names == ("land", "field", "field/other", "forest", "forest/other")
+    twice = parse("m {m {a b} m {c d}}")
+    assert twice.node_names == ("m", "m/m (node 1)", "m/m (node 2)")

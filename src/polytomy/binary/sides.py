@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from polytomy.binary.answers import Output, TrainedBinary
 from polytomy.calibration.vector_scaling import VectorScaling
 from polytomy.errors import ArgumentError, SchemeError
+from polytomy.inputs.pipelines import split_pipeline
 from polytomy.inputs.rows import count_rows
 
 __all__ = [
@@ -185,6 +186,12 @@ def adopt_sides(
     if all(len(classes) == 1 for classes in side_classes):
         wanted.insert(0, [classes[0] for classes in side_classes])
         wanted.insert(1, [str(classes[0]) for classes in side_classes])
+    shape = getattr(split_pipeline(model)[1], "decision_function_shape", None)
+    if shape == "ovo" and not hasattr(model, "predict_proba"):
+        raise SchemeError(
+            f'Model "{name}" has a decision value for each pair of classes, not for each side. Use '
+            'model.set_params(decision_function_shape="ovr"); no refit is needed.'
+        )
     for names in wanted:
         if len(labels) == n_sides and set(labels) == set(names):
             known = tuple(list(names).index(label) for label in labels)

@@ -13,20 +13,15 @@ from sklearn.svm import SVC, NuSVC
 
 from polytomy.binary.answers import HeldOutScores, TrainedBinary
 from polytomy.binary.options import TrainingOptions
-from polytomy.binary.preparation import (
-    prepare_estimator,
-    request_weights,
-    tags_of,
-    takes_pairwise_values,
-    weight_parameter,
-)
+from polytomy.binary.preparation import prepare_estimator, tags_of, takes_pairwise_values
+from polytomy.binary.row_fits import fit_rows, parameters_with_weights
 from polytomy.binary.sides import SidesModel, SidesProblem, choose_sides_output, side_binaries
 from polytomy.calibration.folds import check_folds
 from polytomy.calibration.shared_folds import SharedFolds, make_shared_folds
 from polytomy.calibration.vector_scaling import VectorScaling, fit_vector_scaling
 from polytomy.errors import Argument, ArgumentError, PolytomyError
 from polytomy.inputs.pipelines import split_pipeline
-from polytomy.inputs.rows import count_rows, take_columns, take_rows, take_values
+from polytomy.inputs.rows import count_rows, take_columns, take_rows
 from polytomy.inputs.weights import check_weights
 
 __all__ = ["check_sides_calibration", "train_sides"]
@@ -60,10 +55,8 @@ def train_sides(
     prepared = prepare_estimator(estimator, options.random_state)
     _check_multi_class(prepared, problem)
     weight = _weights_of_sides(problem, options, count_rows(X))
-    fit_params = dict(options.arguments.fit_params)
+    fit_params = parameters_with_weights(prepared, options.arguments.fit_params, weight)
     if weight is not None:
-        fit_params[weight_parameter(prepared)] = weight
-        request_weights(prepared)
         problem = problem.keep(weight[problem.rows] > 0)
     trainer = _SidesTrainer(prepared, X, fit_params, takes_pairwise_values(prepared))
     is_kept = None if folds is None else folds.trained_on(problem.rows)
@@ -186,19 +179,15 @@ class _SidesTrainer:
         if len(sides) < 2:
             return SidesModel(problem.name, problem.n_sides, None, sides)
         model = clone(self.estimator)
-        part = take_rows(self.X, problem.rows)
-        if self.takes_pairwise_values:
-            part = take_columns(part, problem.rows)
-        parameters = {
-            name: take_values(value, problem.rows, count_rows(self.X))
-            for name, value in self.fit_params.items()
-        }
-        try:
-            # The sides that have samples, counted from 0: some classifiers refuse gaps.
-            model.fit(part, labels, **parameters)
-        except Exception as error:
-            error.add_note(f'while training the model of partition "{problem.name}"')
-            raise
+        fit_rows(
+            model,
+            self.X,
+            problem.rows,
+            labels,  # the sides that have samples, counted from 0: some classifiers refuse gaps
+            self.fit_params,
+            takes_pairwise_values=self.takes_pairwise_values,
+            place=f'model of partition "{problem.name}"',
+        )
         output, scaling = choose_sides_output(model, calibration, problem.n_sides)
         own = tuple(range(len(sides)))
         return SidesModel(problem.name, problem.n_sides, model, sides, own, output, scaling)

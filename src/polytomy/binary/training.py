@@ -24,17 +24,16 @@ from polytomy.binary.preparation import (
     copy_unfitted,
     drops_rows_by_weight,
     prepare_estimator,
-    request_weights,
     side_labels,
     takes_pairwise_values,
-    weight_parameter,
 )
 from polytomy.binary.problems import BinaryProblem, balance_sides
+from polytomy.binary.row_fits import fit_rows, parameters_with_weights
 from polytomy.calibration.folds import CannotCalibrateError, check_folds, fold_masks
 from polytomy.calibration.option import make_calibrator
 from polytomy.calibration.shared_folds import SharedFolds
 from polytomy.errors import ArgumentError, CalibrationWarning, PolytomyError, warn_caller
-from polytomy.inputs.rows import count_rows, take_columns, take_rows, take_values
+from polytomy.inputs.rows import count_rows, take_rows
 from polytomy.inputs.weights import check_weights
 
 __all__ = [
@@ -125,11 +124,9 @@ def train_and_hold_out(
     calibrator = make_calibrator(calibration, seed)
     check_folds(options.cv)
     prepared = prepare_estimator(estimator, seed)
-    fit_params = dict(options.arguments.fit_params)
     weight = weights_of_problem(problem, options, count_rows(X))
+    fit_params = parameters_with_weights(prepared, options.arguments.fit_params, weight)
     if weight is not None:
-        fit_params[weight_parameter(prepared)] = weight
-        request_weights(prepared)
         problem = problem.keep(weight[problem.rows] > 0)
     if problem.smaller_side == 0:
         constant = constant_binary(problem)
@@ -237,11 +234,7 @@ class _ProblemTrainer:
 
     def train(self, problem: BinaryProblem) -> TrainedBinary:
         """Fit a clone of the estimator to all samples of the problem."""
-        parameters = {
-            name: take_values(value, problem.rows, count_rows(self.X))
-            for name, value in self.fit_params.items()
-        }
-        return self._fit(problem, parameters)
+        return self._fit(problem, self.fit_params)
 
     def train_without(
         self, problem: BinaryProblem, is_kept: NDArray[np.bool_] | None
@@ -257,26 +250,21 @@ class _ProblemTrainer:
             return self.train(problem)  # all samples of a side that count are held out
         if not drops_rows_by_weight(self.estimator, self.X, problem.n_samples):
             return self.train(kept)
-        weight = is_kept if self.weight is None else self.weight[problem.rows] * is_kept
-        parameters = {
-            **{
-                name: take_values(value, problem.rows, count_rows(self.X))
-                for name, value in self.fit_params.items()
-            },
-            "sample_weight": weight.astype(np.float64),
-        }
-        return self._fit(problem, parameters)
+        weight = np.zeros(count_rows(self.X))
+        weight[kept.rows] = 1.0 if self.weight is None else self.weight[kept.rows]
+        return self._fit(problem, {**self.fit_params, "sample_weight": weight})
 
-    def _fit(self, problem: BinaryProblem, parameters: Mapping[str, Any]) -> TrainedBinary:
+    def _fit(self, problem: BinaryProblem, fit_params: Mapping[str, Any]) -> TrainedBinary:
         model = copy_unfitted(self.estimator)
-        part = take_rows(self.X, problem.rows)
-        if self.takes_pairwise_values:
-            part = take_columns(part, problem.rows)
-        try:
-            model.fit(part, problem.labelled(self.sides), **parameters)
-        except Exception as error:
-            error.add_note(f'while training the binary of partition "{problem.name}"')
-            raise
+        fit_rows(
+            model,
+            self.X,
+            problem.rows,
+            problem.labelled(self.sides),
+            fit_params,
+            takes_pairwise_values=self.takes_pairwise_values,
+            place=f'binary of partition "{problem.name}"',
+        )
         classes, positive_index = self.sides, 1
         if getattr(model, "classes_", None) is not None:
             negative, positive = self.sides

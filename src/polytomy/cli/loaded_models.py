@@ -165,6 +165,17 @@ class LoadedModel:
         composition = split_pipeline(self._classifier)[1].composition_
         return composition.labels(probabilities), probabilities
 
+    def stop_at_nodes(
+        self, probabilities: Any, max_depth: int | None, min_probability: float
+    ) -> NDArray[Any]:
+        """Return a class or the name of a node for each sample, as `predict_nodes` does."""
+        from polytomy.composition.hierarchical_answers import descend_nodes, find_hierarchy
+        from polytomy.inputs.pipelines import split_pipeline
+
+        composition = split_pipeline(self._classifier)[1].composition_
+        hierarchy = find_hierarchy(composition.arrangements)
+        return descend_nodes(*hierarchy, probabilities, max_depth, min_probability)
+
     def unlabelled_blocks(
         self, data: Source, target: str | int | None, format: str | None, header: bool | None
     ) -> Iterator[Data]:

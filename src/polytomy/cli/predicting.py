@@ -84,6 +84,16 @@ def predict(
     quantiles: Quantiles = None,
     interval: Interval = None,
     median: Median = False,
+    max_depth: Annotated[
+        int | None,
+        typer.Option(min=0, help="Stop after so many steps down the scheme, and print the node."),
+    ] = None,
+    min_probability: Annotated[
+        float,
+        typer.Option(
+            min=0, max=1, help="Stop before a branch of the scheme that has less, at its node."
+        ),
+    ] = 0.0,
     target: Annotated[
         str | None,
         typer.Option(metavar="COLUMN", help="Label column to ignore; detected by default."),
@@ -140,8 +150,10 @@ def predict(
     else:
         own = {"--quantiles": quantiles, "--interval": interval, "--median": median}
         refuse_options(own, "is only for regressors, which train --regress makes")
-    if proba and not loaded.has_probabilities:
-        raise ArgumentError("the model's solver gives no probabilities; leave out --proba")
+    stops_at_nodes = max_depth is not None or min_probability > 0
+    if (proba or stops_at_nodes) and not loaded.has_probabilities:
+        needs = "--proba" if proba else "--max-depth and --min-probability"
+        raise ArgumentError(f"the model's solver gives no probabilities; leave out {needs}")
     if top is not None:
         _check_top(top, proba, loaded)
     column = None if target is None else parse_column(target)
@@ -172,6 +184,8 @@ def predict(
         if top is not None:
             return _interleave(*loaded.predict_top_k(X, top))
         predicted, P = loaded.predict(X)
+        if stops_at_nodes:
+            predicted = loaded.stop_at_nodes(P, max_depth, min_probability)
         rows = _make_rows(predicted, P if proba else None)
         if not level:
             return rows
@@ -180,8 +194,7 @@ def predict(
 
     with _open_csv(output, escape) as write, _count_samples("predicted") as advance:
         for block in blocks:
-            rows = make_rows(block.X)
-            write([*waiting, *rows])
+            write([*waiting, *make_rows(block.X)])
             waiting = []
             advance(block.n_samples)
 
@@ -246,8 +259,8 @@ def evaluate(
         refuse_options(own, "is only for classifiers")
         with _count_samples("evaluated") as advance:
             blocks = loaded.labelled_blocks(open_data(data), column, format, header)
-            scores = evaluate_numbers(loaded, blocks, data, advance)
-        _print_number_scores(scores, loaded.expected_score, as_json)
+            measured = evaluate_numbers(loaded, blocks, data, advance)
+        _print_number_scores(measured, loaded.expected_score, as_json)
         return
     order = _find_order(loaded, parse_class_order(class_order), ordered)
     scheme = None if hierarchy is None else parse_scheme(*read_control(hierarchy))

@@ -29,7 +29,7 @@ from polytomy.cli.text_files import (
     read_control,
     write_text,
 )
-from polytomy.designs import DATA_DESIGNS, DESIGNS, find_design
+from polytomy.designs import DATA_DESIGNS, DESIGNS, LABEL_DESIGNS, find_design
 from polytomy.designs import design as make_design
 from polytomy.designs.class_order import order_classes
 from polytomy.errors import ArgumentError, ControlError, Problem
@@ -69,7 +69,8 @@ def design(
         str,
         typer.Argument(
             metavar="NAME",
-            help=f"One of {', '.join(DESIGNS)}; or, from data, {', '.join(DATA_DESIGNS)}.",
+            help=f"One of {', '.join([*DESIGNS, *LABEL_DESIGNS])}; or, from data, "
+            f"{', '.join(DATA_DESIGNS)}.",
         ),
     ],
     data: Annotated[
@@ -94,6 +95,13 @@ def design(
         typer.Option("--partitions", min=1, help="Number of partitions, for designs that vary it."),
     ] = None,
     rows: Annotated[int | None, typer.Option("--rows", min=1, hidden=True)] = None,
+    sides: Annotated[
+        int | None, typer.Option(min=2, help="Number of sides of each partition of n-ary.")
+    ] = None,
+    separator: Annotated[
+        str | None,
+        typer.Option(metavar="TEXT", help="Separator of labels such as a/b/c, for paths."),
+    ] = None,
     base: Annotated[str | None, typer.Option("--name", help="Base of the binaries' names.")] = None,
     class_order: ClassOrder = None,
     target: Target = "-1",
@@ -114,6 +122,8 @@ def design(
     options: dict[str, Any] = {
         "random_state": seed,
         "n_partitions": rows if n_partitions is None else n_partitions,
+        "sides": sides,
+        "separator": separator,
         "name": base,
         "class_order": parse_class_order(class_order),
     }

@@ -2,7 +2,7 @@
 
 from polytomy.codes.checks import MAX_ENTRIES, find_problems
 from polytomy.codes.coding_matrix import CodingMatrix
-from polytomy.codes.n_ary import n_ary
+from polytomy.codes.n_ary import count_n_ary, n_ary
 from polytomy.codes.orthogonal import hadamard, hadamard_order, orthogonal
 from polytomy.codes.random_codes import random_strict, random_ternary
 from polytomy.codes.standard import (
@@ -31,6 +31,7 @@ __all__ = [
     "as_count",
     "as_generator",
     "chain",
+    "count_n_ary",
     "direct",
     "exhaustive",
     "find_problems",

@@ -13,7 +13,7 @@ from polytomy.errors import Argument, ArgumentError
 from polytomy.inputs.numbers import as_count
 from polytomy.inputs.random_states import RandomState, as_generator
 
-__all__ = ["n_ary"]
+__all__ = ["count_n_ary", "n_ary"]
 
 _MOST_DRAWS = 50
 _MOST_WORK = 2**28
@@ -26,8 +26,8 @@ Sides = NDArray[np.intp]
 
 def n_ary(
     n_classes: int,
-    n_sides: int | None = None,
-    n_partitions: int | None = None,
+    sides: int | None = None,
+    rows: int | None = None,
     random_state: RandomState = None,
 ) -> CodingMatrix:
     """Return a random code whose partitions divide all classes into several sides (Zhou 2019).
@@ -39,11 +39,13 @@ def n_ary(
     Parameters
     ----------
     n_classes : int
-    n_sides : int, optional
-        From 2 to the number of classes; 4 by default, or the number of classes if that is less.
-    n_partitions : int, optional
-        At least ⌈log_s n⌉, the fewest that separate n classes by s sides. The default is
-        ⌈10 log_s n⌉, or more if the probabilities would not be determined, or all there are.
+    sides : int, optional
+        Number of sides of each partition, from 2 to the number of classes. The default is 4, or the
+        number of classes if that is less.
+    rows : int, optional
+        Number of partitions, at least ⌈log_s n⌉, the fewest that separate n classes by s sides. The
+        default is ⌈10 log_s n⌉, or more if the probabilities would not be determined, or all there
+        are.
     random_state : int, Generator, RandomState or None
         None gives a different code each time.
 
@@ -56,17 +58,17 @@ def n_ary(
     generator = as_generator(random_state)
     if n_classes == 1:
         return CodingMatrix(np.empty((0, 1), dtype=np.int8))
-    if n_sides is None:
+    if sides is None:
         n_sides = min(_DEFAULT_SIDES, n_classes)
     else:
-        n_sides = as_count("n_sides", n_sides, at_least=2)
+        n_sides = as_count("sides", sides, at_least=2)
         if n_sides > n_classes:
             raise ArgumentError(
-                Argument("n_sides", n_sides),
+                Argument("sides", n_sides),
                 f" is too many for {n_classes} classes. Use {n_classes} or fewer.",
             )
     fewest = _count_digits(n_classes, n_sides)
-    n_rows = _check_n_partitions(n_partitions, n_classes, n_sides, fewest)
+    n_rows = _check_rows(rows, n_classes, n_sides, fewest)
     check_entries("an n-ary code", n_rows * (1 if n_sides == 2 else n_sides), n_classes)
     n_draws = max(1, min(_MOST_DRAWS, _MOST_WORK // (n_rows * n_classes**2)))
     draws = (
@@ -86,21 +88,37 @@ def _count_digits(n_classes: int, n_sides: int) -> int:
     return n_digits
 
 
-def _check_n_partitions(n_partitions: int | None, n_classes: int, n_sides: int, fewest: int) -> int:
+def count_n_ary(n_classes: int) -> int:
+    """Return the number of partitions of an n-ary code with the default numbers of sides and rows.
+
+    Examples
+    --------
+    >>> count_n_ary(16)
+    20
+    """
+    return _default_rows(n_classes, min(_DEFAULT_SIDES, n_classes)) if n_classes > 1 else 0
+
+
+def _default_rows(n_classes: int, n_sides: int) -> int:
+    to_determine = math.ceil((n_classes - 1) / (n_sides - 1))
+    wanted = max(math.ceil(10 * math.log(n_classes, n_sides)), to_determine)
+    return min(wanted, _count_partitions(n_classes, n_sides))
+
+
+def _check_rows(rows: int | None, n_classes: int, n_sides: int, fewest: int) -> int:
+    if rows is None:
+        return _default_rows(n_classes, n_sides)
     most = _count_partitions(n_classes, n_sides)
-    if n_partitions is None:
-        to_determine = math.ceil((n_classes - 1) / (n_sides - 1))
-        return min(max(math.ceil(10 * math.log(n_classes, n_sides)), to_determine), most)
-    n_rows = as_count("n_partitions", n_partitions, at_least=0)
+    n_rows = as_count("rows", rows, at_least=0)
     if n_rows < fewest:
         raise ArgumentError(
-            Argument("n_partitions", n_rows),
+            Argument("rows", n_rows),
             f" is too few to separate {n_classes} classes by {n_sides} sides. Use {fewest} or "
             "more.",
         )
     if n_rows > most:
         raise ArgumentError(
-            Argument("n_partitions", n_rows),
+            Argument("rows", n_rows),
             f" is too many; {n_classes} classes have only {most} partitions with {n_sides} sides. "
             f"Use {most} or fewer.",
         )

@@ -10,14 +10,18 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from polytomy.binary import TrainedBinary
+from polytomy.composition.binding import bind_classes
 from polytomy.composition.composition import Composition
 from polytomy.composition.deciding import DecidingMixin, why_no_probabilities
 from polytomy.composition.final_calibration import FinalCalibration
-from polytomy.composition.hierarchical_answers import descend_nodes, sum_below_nodes
-from polytomy.composition.scheme_argument import SchemeArgument, scheme_from
+from polytomy.composition.hierarchical_answers import (
+    descend_nodes,
+    find_hierarchy,
+    sum_below_nodes,
+)
+from polytomy.composition.scheme_argument import SchemeArgument, members_of, scheme_from
 from polytomy.composition.scheme_diagram import scheme_as_html
 from polytomy.composition.solver_option import Solver
-from polytomy.errors import SchemeError
 from polytomy.inputs.availability import available_unless
 from polytomy.inputs.training_data import check_features
 from polytomy.scheme import Scheme
@@ -117,19 +121,30 @@ class AnsweringMixin(DecidingMixin):
     # -- hierarchies -------------------------------------------------------------------------------
 
     @available_unless(why_no_probabilities)
-    def node_probabilities(self, X: Any) -> NDArray[np.float64]:
+    def node_probabilities(self, X: Any, *, hierarchy: Any = None) -> NDArray[np.float64]:
         """Return the probability of each node of the scheme: the sum over the classes below it.
+
+        Parameters
+        ----------
+        X : samples
+        hierarchy : Scheme, control text or nested dicts, optional
+            A hierarchy of the classes to take in place of the scheme.
 
         Returns
         -------
         array of shape (n_samples, n_nodes), in the order of ``scheme_.nodes``; the root has 1.
         ``scheme_.node_names`` has the names.
         """
-        return sum_below_nodes(*self._hierarchy(), self.predict_proba(X))
+        return sum_below_nodes(*self._hierarchy(hierarchy), self.predict_proba(X))
 
     @available_unless(why_no_probabilities)
     def predict_nodes(
-        self, X: Any, *, max_depth: int | None = None, min_probability: float = 0.0
+        self,
+        X: Any,
+        *,
+        max_depth: int | None = None,
+        min_probability: float = 0.0,
+        hierarchy: Any = None,
     ) -> NDArray[Any]:
         """Return how far down the scheme each sample can be told: a class, or the name of a node.
 
@@ -143,20 +158,24 @@ class AnsweringMixin(DecidingMixin):
             Largest number of steps.
         min_probability : float, default=0
             Stop before a branch that has less.
+        hierarchy : Scheme, control text or nested dicts, optional
+            A hierarchy of the classes to take in place of the scheme.
 
         Returns
         -------
         array of objects of shape (n_samples,)
         """
         proba = self.predict_proba(X)
-        return descend_nodes(*self._hierarchy(), proba, max_depth, min_probability)
+        return descend_nodes(*self._hierarchy(hierarchy), proba, max_depth, min_probability)
 
-    def _hierarchy(self) -> tuple[Scheme, NDArray[np.intp]]:
-        """Return the scheme, and the position in it of each class."""
-        arrangements = self._fitted().arrangements
-        if len(arrangements) > 1:
-            raise SchemeError("an ensemble has several schemes, and not one hierarchy of nodes")
-        return arrangements[0].scheme, arrangements[0].positions
+    def _hierarchy(self, hierarchy: Any) -> tuple[Scheme, NDArray[np.intp]]:
+        """Return a hierarchy of the classes, by default the scheme, and their positions in it."""
+        composition = self._fitted()
+        if hierarchy is None:
+            return find_hierarchy(composition.arrangements)
+        scheme = scheme_from(hierarchy, composition.classes)
+        (member,) = members_of(scheme)
+        return member, bind_classes(member, composition.classes)
 
     # -- the same binaries, composed differently --------------------------------------------------
 

@@ -2,16 +2,39 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from polytomy.composition.arrangement import Arrangement
+from polytomy.errors import SchemeError
+from polytomy.inputs.parameters import Parameter, is_boolean, is_count
 from polytomy.scheme import ClassRef, NodeRef, Scheme
 
-__all__ = ["descend_nodes", "sum_below_nodes"]
+__all__ = ["descend_nodes", "find_hierarchy", "sum_below_nodes"]
 
 Floats = NDArray[np.float64]
+
+_MAX_DEPTH = Parameter(
+    "max_depth",
+    "a whole number of zero or more",
+    lambda value: is_count(value) and not is_boolean(value),
+    allows_none=True,
+)
+_MIN_PROBABILITY = Parameter(
+    "min_probability",
+    "a number from 0 to 1",
+    lambda value: isinstance(value, int | float | np.number) and bool(0 <= value <= 1),
+)
+
+
+def find_hierarchy(arrangements: Sequence[Arrangement]) -> tuple[Scheme, NDArray[np.intp]]:
+    """Return the scheme, and the position in it of each class; SchemeError for an ensemble."""
+    if len(arrangements) > 1:
+        raise SchemeError("an ensemble has several schemes, and not one hierarchy of nodes")
+    return arrangements[0].scheme, arrangements[0].positions
 
 
 def sum_below_nodes(scheme: Scheme, positions: NDArray[np.intp], proba: Floats) -> Floats:
@@ -46,6 +69,8 @@ def descend_nodes(
     Each step goes to the branch with the largest probability. The walk ends at a class, at the
     depth `max_depth`, and before a branch whose probability is below `min_probability`.
     """
+    _MAX_DEPTH.check(max_depth)
+    _MIN_PROBABILITY.check(min_probability)
     of_nodes = sum_below_nodes(scheme, positions, proba)
     of_classes = np.zeros((len(proba), len(scheme.classes)))
     of_classes[:, positions] = proba

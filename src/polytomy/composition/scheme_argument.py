@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -16,9 +16,11 @@ from polytomy.designs import (
     DATA_DESIGNS,
     DESIGNS,
     ENSEMBLES,
+    LABEL_DESIGNS,
     SCHEME_NAMES,
     design,
     find_design,
+    from_hierarchy,
     from_matrix,
 )
 from polytomy.designs.class_order import order_classes
@@ -43,6 +45,7 @@ SchemeArgument: TypeAlias = (
     | os.PathLike[str]
     | Scheme
     | SchemeEnsemble
+    | Mapping[Any, Any]
     | CodingMatrix
     | npt.ArrayLike
     | Callable[[Any, Any], Any]
@@ -70,9 +73,9 @@ def scheme_from(
     Parameters
     ----------
     argument : the name of a design or of an ensemble, control text, a path, a Scheme or
-        SchemeEnsemble, a coding matrix, or a callable of (X, y) that returns any of these;
-        "ordered" is "adjacent" if the order of the classes is given or they are numbers, else
-        "ordered-adjacent"
+        SchemeEnsemble, a hierarchy of the classes as nested dicts, a coding matrix, or a callable
+        of (X, y) that returns any of these; "ordered" is "adjacent" if the order of the classes is
+        given or they are numbers, else "ordered-adjacent"
     classes : the labels of the data, sorted; designs and matrices divide these
     X, y : the training data, for callables and for designs made from data
     random_state : for random designs
@@ -117,13 +120,35 @@ def scheme_from(
             designs = [argument] if warns_of_order else []
             classes = order_classes(classes, class_order, designs)
         return _from_text(argument, classes, X, y, random_state)
+    if isinstance(argument, Mapping):
+        return from_hierarchy(argument)
+    if _has_labels(argument):
+        raise ArgumentError(
+            Argument("scheme"),
+            f" is a list of labels, {_shorten(repr(argument))}. Use a dict that names its groups, "
+            "or designs.from_hierarchy.",
+        )
     if argument is None or np.ndim(argument) != 2:
         raise ArgumentError(
             Argument("scheme"),
-            " must be the name of a design, control text, a path, a Scheme, a two-dimensional "
-            f"coding matrix or a callable; got {argument!r}.",
+            " must be the name of a design, control text, a path, a Scheme, a dict, a "
+            f"two-dimensional coding matrix or a callable; got {argument!r}.",
         )
     return from_matrix(argument, classes if class_order is None else class_order)
+
+
+def _has_labels(argument: Any) -> bool:
+    """Return whether a list has texts in it, or lists of different lengths: it is no matrix."""
+    if not isinstance(argument, list | tuple):
+        return False
+    try:
+        return np.asarray(argument).dtype.kind in "USO"
+    except ValueError:  # lists of different lengths
+        return True
+
+
+def _shorten(text: str) -> str:
+    return text if len(text) <= 60 else f"{text[:59]}…"
 
 
 def _from_text(
@@ -131,7 +156,7 @@ def _from_text(
 ) -> Scheme | SchemeEnsemble:
     if text.removeprefix("@") in DATA_DESIGNS:
         text = text.removeprefix("@")
-    if text in DESIGNS or text in DATA_DESIGNS:
+    if text in DESIGNS or text in LABEL_DESIGNS or text in DATA_DESIGNS:
         found = find_design(text)
         seed = random_state if "random_state" in found.options else None
         if not found.needs_data:

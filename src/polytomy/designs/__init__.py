@@ -34,6 +34,7 @@ from polytomy.designs.registry import (
     DATA_DESIGNS,
     DESIGNS,
     ENSEMBLES,
+    LABEL_DESIGNS,
     SCHEME_NAMES,
     design,
     find_design,
@@ -41,9 +42,10 @@ from polytomy.designs.registry import (
 from polytomy.designs.searched_trees import best_random_tree, evolved_tree
 from polytomy.designs.trees import balanced_tree, from_tree, random_tree
 
-# These five functions are also known by the shorter names of their designs.
+# These six functions are also known by the shorter names of their designs.
 random = random_code
 n_ary = n_ary_code
+paths = from_paths
 tree = balanced_tree
 centroid_tree = furthest_centroid_tree
 data_driven = data_driven_code
@@ -52,6 +54,7 @@ __all__ = [
     "DATA_DESIGNS",
     "DESIGNS",
     "ENSEMBLES",
+    "LABEL_DESIGNS",
     "SCHEME_NAMES",
     "ClassOrder",
     "adjacent",
@@ -83,6 +86,7 @@ __all__ = [
     "one_vs_rest",
     "ordered_adjacent",
     "orthogonal",
+    "paths",
     "random",
     "random_code",
     "random_pair_tree",

@@ -266,12 +266,11 @@ def direct(classes: Iterable[Any] | int, *, name: str = "direct") -> Scheme:
     return _numbered(codes.direct(len(labels)), labels, name)
 
 
-@renamed_arguments(rows="n_partitions")
 def n_ary_code(
     classes: Iterable[Any] | int,
     *,
-    n_sides: int | None = None,
-    n_partitions: int | None = None,
+    sides: int | None = None,
+    rows: int | None = None,
     random_state: RandomState = None,
     name: str = "n-ary",
 ) -> Scheme:
@@ -280,8 +279,8 @@ def n_ary_code(
     Parameters
     ----------
     classes : labels, or a number of classes
-    n_sides : number of sides of each partition; 4 by default, or fewer for fewer classes
-    n_partitions : number of models; by default 10·log(n) with the base n_sides
+    sides : number of sides of each partition; 4 by default, or fewer for fewer classes
+    rows : number of partitions, each with a model; by default 10·log(n) to the base `sides`
     random_state : int, generator or None for a different code each time
     name : base of the models' names
 
@@ -291,9 +290,7 @@ def n_ary_code(
     <Scheme: code, 10 classes, 17 partitions>
     """
     labels = class_labels(classes)
-    code = codes.n_ary(
-        len(labels), n_sides=n_sides, n_partitions=n_partitions, random_state=random_state
-    )
+    code = codes.n_ary(len(labels), sides=sides, rows=rows, random_state=random_state)
     return _numbered(code, labels, name)
 
 

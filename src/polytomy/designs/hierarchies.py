@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, KeysView, Mapping, Sequence, Set, Sized
 from typing import Any
 
-from polytomy.errors import Argument, ArgumentError
+from polytomy.errors import Argument, ArgumentError, PythonOnly
 from polytomy.inputs.suggestions import did_you_mean
 from polytomy.language.lexer import is_name
 from polytomy.scheme import BinaryName, ClassRef, Node, NodeRef, Scheme
@@ -14,7 +14,14 @@ from polytomy.scheme.expand import DIRECT, SHORT_FORMS
 from polytomy.scheme.layout import BranchRef, one_model_code
 from polytomy.scheme.naming import branch_base, number_binaries
 
-__all__ = ["from_hierarchy", "from_paths"]
+__all__ = ["PATHS", "check_labels_are_paths", "from_hierarchy", "from_paths"]
+
+PATHS = "paths"
+"""The design of classes whose labels are paths."""
+
+_SEPARATOR = "/"
+# Other separators of paths that people use, to suggest one.
+_COMMON_SEPARATORS = ("/", ".", "::", ":", "\\", "|", ">", "_", "-")
 
 _NOT_IN_NAMES = re.compile(r'[\s{};"#\x00-\x1f\x7f-\x9f]+')
 
@@ -74,11 +81,13 @@ def from_hierarchy(hierarchy: Any, *, nodes: str = DIRECT, name: str = "hierarch
 def from_paths(
     paths: Iterable[str],
     *,
-    separator: str = "/",
+    separator: str = _SEPARATOR,
     nodes: str = DIRECT,
     name: str = "hierarchy",
 ) -> Scheme:
     """Return the scheme of classes whose labels are paths, such as "comp/sys/mac".
+
+    ``scheme="paths"`` of a classifier is this scheme of its classes, with the separator "/".
 
     Parameters
     ----------
@@ -125,6 +134,28 @@ def from_paths(
     return from_hierarchy(root, nodes=nodes, name=name)
 
 
+def check_labels_are_paths(labels: Sequence[Any], separator: str | None = None) -> Sequence[str]:
+    """Return the labels, or raise an ArgumentError unless they are texts, one with a separator."""
+    separator = _SEPARATOR if separator is None else separator
+    wrong = [label for label in labels if not isinstance(label, str)]
+    if wrong:
+        raise ArgumentError(
+            f'"{PATHS}" needs classes whose labels are texts, such as "comp/sys/mac"; got '
+            f"{wrong[0]!r}."
+        )
+    if len(labels) > 1 and not any(separator in label for label in labels):
+        other = next((each for each in _COMMON_SEPARATORS if each in labels[0]), ".")
+        raise ArgumentError(
+            f'"{PATHS}" needs labels with "{separator}" between their parts; {labels[0]!r} and the '
+            "other classes have none. Another separator, such as ",
+            Argument("separator", other),
+            ", can be given to the design",
+            PythonOnly(", designs.from_paths"),
+            ".",
+        )
+    return labels
+
+
 def _check_nodes(nodes: str) -> None:
     if nodes not in SHORT_FORMS:
         raise ArgumentError(
@@ -148,13 +179,22 @@ def _to_name(key: str) -> str:
 
 
 def _branches_of(item: Any) -> list[tuple[str, Any]] | None:
-    """Return the names and contents of the branches of a dict or list; None for a class."""
+    """Return the names and contents of the branches of a dict or list; None for a class.
+
+    Other iterables, such as ranges and arrays, are read like lists.
+    """
     if isinstance(item, Mapping):
         return [
             (str(key), key if value is None or _is_empty(value) else value)
             for key, value in item.items()
         ]
-    if not isinstance(item, list | tuple):
+    if isinstance(item, Set) and not isinstance(item, KeysView):
+        raise ArgumentError(
+            Argument("hierarchy"), f" has the set {item!r}, which has no order. Use a list."
+        )
+    if isinstance(item, str | bytes) or not isinstance(item, Iterable):
+        return None
+    if getattr(item, "shape", None) == ():  # NumPy calls a scalar array iterable
         return None
     branches: list[tuple[str, Any]] = []
     for each in item:
@@ -164,4 +204,4 @@ def _branches_of(item: Any) -> list[tuple[str, Any]] | None:
 
 
 def _is_empty(value: Any) -> bool:
-    return isinstance(value, Mapping | list | tuple) and not value
+    return isinstance(value, Sized) and not isinstance(value, str | bytes) and len(value) == 0

@@ -13,6 +13,7 @@ from polytomy.designs import (
     empirical,
     ensembles,
     flat,
+    hierarchies,
     nested_dichotomies,
     orders,
     searched_trees,
@@ -31,6 +32,7 @@ __all__ = [
     "DATA_DESIGNS",
     "DESIGNS",
     "ENSEMBLES",
+    "LABEL_DESIGNS",
     "SCHEME_NAMES",
     "Design",
     "design",
@@ -39,7 +41,9 @@ __all__ = [
 ]
 
 # Options of `design` that only some designs take.
-_OPTIONS = frozenset({"random_state", "n_partitions"})
+_OPTIONS = frozenset({"random_state", "n_partitions", "sides", "separator"})
+# What a design's own function calls an option, if that is another name.
+_OWN_NAMES = {("n-ary", "n_partitions"): "rows"}
 _DESIGNS_IN_ORDER = frozenset({"adjacent", "chain", "chain-backward", "tree"})
 
 
@@ -57,9 +61,11 @@ class Design(NamedTuple):
 
     @property
     def options(self) -> frozenset[str]:
-        """Options of `design` that apply: `random_state`, `n_partitions` and `class_order`."""
+        """Options of `design` that apply, such as `random_state` and `class_order`."""
         ordering = frozenset({"class_order"} if self.uses_order else ())
-        return ordering | (_OPTIONS & signature(self.make).parameters.keys())
+        own = signature(self.make).parameters.keys()
+        renamed = {option for (_, option), name in _OWN_NAMES.items() if name in own}
+        return ordering | (_OPTIONS & own) | renamed
 
 
 DESIGNS: dict[str, Design] = {
@@ -111,13 +117,18 @@ DATA_DESIGNS: dict[str, Design] = {
 }  # fmt: skip
 """Designs made from training data."""
 
+LABEL_DESIGNS: dict[str, Design] = {
+    hierarchies.PATHS: Design(hierarchies.from_paths, "the hierarchy in labels such as a/b/c"),
+}
+"""Designs made from what the labels say."""
+
 ENSEMBLES: dict[str, Callable[..., SchemeEnsemble]] = {
     "random-trees": ensembles.random_trees,
     "random-pair-trees": ensembles.random_pair_trees,
 }
 """Ensembles of schemes: functions of X, y and ``random_state=``."""
 
-SCHEME_NAMES = (*DESIGNS, *DATA_DESIGNS, *ENSEMBLES)
+SCHEME_NAMES = (*DESIGNS, *LABEL_DESIGNS, *DATA_DESIGNS, *ENSEMBLES)
 """All names that the option ``scheme`` accepts for a new scheme."""
 
 
@@ -129,7 +140,7 @@ def find_design(name: str) -> Design:
     >>> find_design("empirical-tree").summary
     'a dendrogram of Hausdorff distances'
     """
-    known = DESIGNS | DATA_DESIGNS
+    known = DESIGNS | LABEL_DESIGNS | DATA_DESIGNS
     if isinstance(name, str) and name in ENSEMBLES:
         raise ArgumentError(
             f"{name!r} is an ensemble of several schemes, which one control text cannot describe. "
@@ -162,6 +173,8 @@ def design(
     y: Any = None,
     random_state: RandomState = None,
     n_partitions: int | None = None,
+    sides: int | None = None,
+    separator: str | None = None,
     name: str | None = None,
     class_order: Iterable[Any] | None = None,
 ) -> Scheme:
@@ -172,10 +185,12 @@ def design(
 
     Parameters
     ----------
-    design : one of DESIGNS or of DATA_DESIGNS
-    classes : labels, or a number of classes; required for DESIGNS, ignored for DATA_DESIGNS
-    X, y : training data; required for DATA_DESIGNS, ignored for DESIGNS
+    design : one of DESIGNS, LABEL_DESIGNS or DATA_DESIGNS
+    classes : labels, or a number of classes; ignored for DATA_DESIGNS
+    X, y : training data; required for DATA_DESIGNS, ignored for the others
     random_state, n_partitions : for designs that take them; ArgumentError for the others
+    sides : number of sides of each partition of "n-ary"
+    separator : what separates the parts of the labels for "paths"; by default "/"
     name : base of the binaries' names; by default the design's own
     class_order : all classes in their order, for designs that use it: "adjacent", "chain",
         "chain-backward" and "tree"; by default as in `classes`
@@ -196,6 +211,8 @@ def design(
     options: dict[str, Any] = {
         "random_state": random_state,
         "n_partitions": n_partitions,
+        "sides": sides,
+        "separator": separator,
         "class_order": class_order,
     }
     given = {option: value for option, value in options.items() if value is not None}
@@ -203,13 +220,17 @@ def design(
         if option not in found.options:
             same_kind = DATA_DESIGNS if found.needs_data else DESIGNS
             takers = [other for other, entry in same_kind.items() if option in entry.options]
-            takers = takers or [name for name, entry in DESIGNS.items() if option in entry.options]
+            others = DESIGNS | LABEL_DESIGNS
+            takers = takers or [name for name, entry in others.items() if option in entry.options]
             raise ArgumentError(
                 Argument(option) if option == "class_order" else Argument(option, value),
                 f" does not apply to {design!r}; it is for {', '.join(takers)}.",
             )
     if name is not None:
         given["name"] = name
+    given = {_OWN_NAMES.get((design, option), option): value for option, value in given.items()}
+    if design == hierarchies.PATHS and classes is not None:
+        classes = hierarchies.check_labels_are_paths(class_labels(classes), separator)
     if not found.needs_data:
         order = given.pop("class_order", None)
         if order is not None and classes is not None:

@@ -1,4 +1,4 @@
-"""Trained binaries as an ONNX graph: kernel values, linear functions and calibration.
+"""Trained binaries as an ONNX graph: their decision values, and their calibration.
 
 As in a bank, support vector machines with the same kernel share their vectors, and linear models
 share one matrix product. The slope and intercept of a sigmoid are folded into the coefficients of
@@ -11,33 +11,17 @@ from collections.abc import Hashable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from polytomy.banks.kernel_machines import KernelMember, kernel_member, pool_vectors
 from polytomy.banks.linear_models import LinearMember, linear_member
-from polytomy.banks.scaling import Scaling
 from polytomy.binary import Output, TrainedBinary
 from polytomy.calibration.calibrators import IsotonicCalibrator, LogisticMap
 from polytomy.errors import Argument, ArgumentError
+from polytomy.export.decision_values import dense, kernel_values, linear_values, scale_samples
 from polytomy.export.graph import Graph, Value
-from polytomy.inputs.sparse import is_sparse
-from polytomy.svm.kernel_functions import KernelFunction, squared_lengths
+from polytomy.export.sides_graph import answer_sides
 
-__all__ = ["answer_binaries", "scale_samples"]
-
-Floats = NDArray[np.float64]
-
-# The largest γ|y|² of a vector y. Distances are computed from inner products, so kernel values have
-# errors of about 1e-16 times this, 1e-12.
-_LARGEST_EXPONENT = 1e4
-
-
-def scale_samples(X: Value, scaling: Scaling | None) -> Value:
-    """Return the scaled samples."""
-    if scaling is None:
-        return X
-    scaled = (X - scaling.centre) * scaling.factor
-    return scaled + scaling.offset if scaling.offset.any() else scaled
+__all__ = ["answer_binaries"]
 
 
 def answer_binaries(graph: Graph, X: Value, binaries: Sequence[TrainedBinary]) -> Value:
@@ -58,7 +42,11 @@ def answer_binaries(graph: Graph, X: Value, binaries: Sequence[TrainedBinary]) -
     maps: dict[int, _Map] = {}
     linears: list[tuple[int, LinearMember]] = []
     kernels: dict[Hashable, list[tuple[int, KernelMember]]] = {}
+    sided: dict[Any, list[int]] = {}
     for column, binary in enumerate(binaries):
+        if binary.output is Output.SIDE and binary.columns is None:
+            sided.setdefault(binary.estimator, []).append(column)
+            continue
         if binary.output is Output.CONSTANT:
             constants[column] = float(binary.decisions(np.zeros((1, 1)))[0])
             continue
@@ -82,6 +70,10 @@ def answer_binaries(graph: Graph, X: Value, binaries: Sequence[TrainedBinary]) -
     answers = []
     if scores:
         answers.append(_calibrated(graph, graph.join(scores), [maps[each] for each in columns]))
+    for model, numbers in sided.items():
+        columns += numbers
+        sides = np.array([binaries[number].positive_index for number in numbers])
+        answers.append(graph.pick(answer_sides(graph, X, model), sides, model.n_sides))
     if constants:
         columns += constants
         answers.append(graph.repeat(np.array(list(constants.values())), X))
@@ -134,28 +126,19 @@ def _describe_problem(binary: TrainedBinary) -> str:
 
 
 def _linear_scores(X: Value, members: Sequence[LinearMember], maps: Sequence[_Map]) -> Value:
-    """Return decision values by one matrix product, with scaling folded into the weights.
-
-    Weights w after the map factor·(x − centre) + offset become weights w·factor. They are applied
-    to x − c, where c is the mean of all centres, because x may be large compared to its spread.
-    """
-    scalings = [member.scaling for member in members if member.scaling is not None]
-    middle = np.mean([each.centre for each in scalings], axis=0) if scalings else np.zeros(1)
-    weights, intercepts = [], []
-    for member, each in zip(members, maps, strict=True):
-        row = _dense(member.weights).ravel() * each.slope
-        intercept = member.intercept * each.slope + each.intercept
-        if member.scaling is None:
-            intercept += float(np.sum(row * middle))
-        else:
-            scaling = member.scaling
-            moved = scaling.offset + scaling.factor * (middle - scaling.centre)
-            intercept += float(row @ moved)
-            row = row * scaling.factor
-        weights.append(row)
-        intercepts.append(intercept)
-    centred = X - middle if middle.any() else X
-    return centred @ np.array(weights).T + np.array(intercepts)
+    """Return mapped decision values of linear models."""
+    return linear_values(
+        X,
+        [
+            dense(member.weights).ravel() * each.slope
+            for member, each in zip(members, maps, strict=True)
+        ],
+        [
+            member.intercept * each.slope + each.intercept
+            for member, each in zip(members, maps, strict=True)
+        ],
+        [member.scaling for member in members],
+    )
 
 
 def _kernel_scores(
@@ -175,33 +158,10 @@ def _kernel_scores(
     for column, (member, places) in enumerate(zip(members, pool.places, strict=True)):
         # Add up, because a machine may have the same vector several times.
         np.add.at(coefficients[:, column], places, member.coefficients * maps[column].slope)
-    vectors = _dense(pool.vectors[pool.rows])
+    vectors = dense(pool.vectors[pool.rows])
     samples = scale_samples(X, members[0].scaling)
-    values = _kernel_values(graph, samples, members[0].kernel, vectors)
+    values = kernel_values(graph, samples, members[0].kernel, vectors)
     return values @ coefficients + intercepts
-
-
-def _kernel_values(graph: Graph, X: Value, function: KernelFunction, vectors: Floats) -> Value:
-    """Return the kernel of each sample with each vector."""
-    gamma = function.gamma
-    if function.kind != "rbf":
-        products = X @ (gamma * vectors.T) + function.coef0
-        if function.kind == "sigmoid":
-            return graph.add("Tanh", products)
-        return graph.add("Pow", products, float(function.degree))
-    # −γ|x − y|² from products, which is accurate for rows around the origin.
-    centre = vectors.mean(axis=0)
-    vectors = vectors - centre
-    squares = gamma * squared_lengths(vectors)
-    if squares.max() > _LARGEST_EXPONENT:
-        raise ArgumentError(
-            f"gamma·|x|² of the support vectors is {squares.max():.3g}, but must be at most "
-            f"{_LARGEST_EXPONENT:g} for exact kernel values in ONNX. Scale the features, or choose "
-            "a smaller gamma."
-        )
-    moved = X - centre
-    exponents = moved @ (2.0 * gamma * vectors.T) - squares - (moved * moved).sum(axis=1) * gamma
-    return graph.add("Exp", graph.add("Min", exponents, 0.0))
 
 
 def _calibrated(graph: Graph, scores: Value, maps: Sequence[_Map]) -> Value:
@@ -237,7 +197,3 @@ def _interpolated(graph: Graph, scores: Value, maps: Sequence[IsotonicCalibrator
     parts = graph.add("Clip", (scores.with_axis(2) - starts) / lengths, 0.0, 1.0)
     total = (parts * rises).sum(axis=2)
     return graph.add("Squeeze", total, np.array([2])) + first
-
-
-def _dense(matrix: Any) -> Floats:
-    return np.asarray(matrix.toarray() if is_sparse(matrix) else matrix, dtype=np.float64)

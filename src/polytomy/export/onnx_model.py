@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 from sklearn.pipeline import make_pipeline
 
 from polytomy.banks.scaling import Scaling, peel_scalers
-from polytomy.binary import Output
 from polytomy.classifier import PolytomyClassifier
 from polytomy.composition import Composition
 from polytomy.errors import ArgumentError
-from polytomy.export.binary_graphs import answer_binaries, scale_samples
+from polytomy.export.binary_graphs import answer_binaries
 from polytomy.export.decision_graph import choose_cheapest, shift_prior
+from polytomy.export.decision_values import scale_samples
 from polytomy.export.final_graph import apply_final, check_exportable_map, clip_answers
 from polytomy.export.graph import Graph, Value, import_onnx
 from polytomy.export.solver_graph import check_exportable_solver, score_classes
@@ -32,10 +32,10 @@ def to_onnx(classifier: Any, *, dtype: str = "float32") -> Any:
     """Return a fitted classifier as an ONNX model, which runs without Python.
 
     Binaries can be support vector machines and linear classifiers, alone or in a pipeline after
-    scalers. The solver can be "voting" or "hamming" for any scheme, and "least-squares" for trees,
-    for one-vs-one, equiangular and adjacent codes, and for schemes nested of these. The final
-    calibration can be "bias", "decoder" or None. The model has the prior and the costs of the
-    classifier.
+    scalers; so can models with more than two sides. The solver can be "voting" or "hamming" for any
+    scheme, and "least-squares" for trees, for one-vs-one, equiangular and adjacent codes, and for
+    schemes nested of these. The final calibration can be "bias", "decoder" or None. The model has
+    the prior and the costs of the classifier.
 
     The model has one input, `X` of shape (n_samples, n_features), and two outputs, `label` and
     `probabilities` of shape (n_samples, n_classes) in the order of ``classes_``. If the solver does
@@ -71,13 +71,6 @@ def to_onnx(classifier: Any, *, dtype: str = "float32") -> Any:
     scaling, core = _split_scaling(classifier)
     composition: Composition = core.composition_
     solver: Any = composition.solver
-    for binary in composition.binaries:
-        if binary.output is Output.SIDE:
-            raise ArgumentError(
-                f'the model of partition "{binary.estimator.name}" has {binary.estimator.n_sides} '
-                "sides and cannot be exported. Use binary partitions, such as @one-vs-one, in its "
-                "place."
-            )
     check_exportable_solver(composition)
     final = None if composition.final is None else composition.final.map
     if final is not None:

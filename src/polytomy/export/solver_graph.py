@@ -23,6 +23,7 @@ from polytomy.export.least_squares_graph import (
 from polytomy.scheme import ClassRef, Scheme
 from polytomy.solvers.least_squares import algorithms_for
 from polytomy.solvers.nested import flatten_code
+from polytomy.solvers.voting import own_sides
 
 __all__ = ["check_exportable_solver", "score_classes"]
 
@@ -74,8 +75,9 @@ def score_classes(graph: Graph, answers: Value, arrangement: Arrangement, solver
         decisions = decisions * signs
     n_classes = len(scheme.classes)
     if solver in ("voting", "hamming"):
-        votes = decisions if solver == "voting" else graph.add("Sign", decisions)
-        scores = votes @ flatten_code(scheme).matrix.astype(np.float64)
+        code = flatten_code(scheme)
+        count = _sum_margins if solver == "voting" else _count_answers
+        scores = count(graph, decisions, code) @ own_sides(code).astype(np.float64)
         return graph.pick(scores, positions, n_classes)
     if solver == "divergence":
         solved = export_one_vs_rest(graph, decisions, scheme.code)
@@ -91,16 +93,48 @@ def score_classes(graph: Graph, answers: Value, arrangement: Arrangement, solver
     return graph.add("Where", is_lost, 1.0 / len(positions), shares)
 
 
+def _sum_margins(graph: Graph, decisions: Value, code: CodingMatrix) -> Value:
+    """Return what each row adds to the votes: r, or (n q − 1)/(n − 1) for one of n > 2 sides."""
+    if code.is_binary:
+        return decisions
+    is_side, n_sides = code.row_weights < 1.0, code.n_sides[code.partition_of_row]
+    slopes = np.where(is_side, 0.5 * n_sides / (n_sides - 1), 1.0)
+    offsets = np.where(is_side, (0.5 * n_sides - 1.0) / (n_sides - 1), 0.0)
+    return decisions * slopes + offsets
+
+
+def _count_answers(graph: Graph, decisions: Value, code: CodingMatrix) -> Value:
+    """Return the sign of each row; of several sides, 1 for the most probable and −1 for others.
+
+    Sides that are equally probable, and more than any other, have zero.
+    """
+    if code.is_binary:
+        return graph.add("Sign", decisions)
+    votes, start = [], 0
+    for count in code.rows_per_partition.tolist():
+        own = decisions.take(np.arange(start, start + count), axis=1)
+        start += count
+        if count == 1:
+            votes.append(graph.add("Sign", own))
+            continue
+        is_best = graph.add("Equal", own, own.max(axis=1))
+        n_best = graph.add("Where", is_best, 1.0, 0.0).sum(axis=1)
+        vote_of_best = graph.add("Where", graph.add("Equal", n_best, 1.0), 1.0, 0.0)
+        votes.append(graph.add("Where", is_best, vote_of_best, -1.0))
+    return graph.join(votes)
+
+
 def _solve_scheme(graph: Graph, decisions: Value, scheme: Scheme) -> Value:
     """Return the probabilities of all classes of a scheme.
 
     Each branch of a node has a factor, its probability given the node. If the code of the node is a
-    tree, each side of each row has one instead. The probability of a class is the product of the
-    factors above it.
+    tree, each side of each partition has one instead. The probability of a class is the product of
+    the factors above it.
     """
     shares: list[Value] = []
     tree_rows: list[int] = []
-    n_sides = sum(2 * node.code.n_partitions for node in scheme.nodes if node.code.is_tree)
+    tree_slopes: list[float] = []
+    n_sides = sum(int(node.code.n_sides.sum()) for node in scheme.nodes if node.code.is_tree)
     above: list[int] = [-1] * (n_sides + sum(map(_n_alone, scheme.nodes)))
     above_node, at_class = [-1] * len(scheme.nodes), [-1] * len(scheme.classes)
     next_alone, start = n_sides, 0
@@ -108,19 +142,20 @@ def _solve_scheme(graph: Graph, decisions: Value, scheme: Scheme) -> Value:
         code = node.code
         ends = [0] * code.n_classes
         if code.tree is not None:
-            above_row = {int(code.tree.order[0]): above_node[number]}
-            for row in code.tree.order.tolist():
-                for child in code.tree.children[row].tolist():
+            above_partition = {int(code.tree.order[0]): above_node[number]}
+            for partition in code.tree.order.tolist():
+                rows, slopes = _rows_of_sides(code, partition)
+                for side, child in enumerate(code.tree.children_of(partition)):
                     factor = len(tree_rows)
-                    tree_rows.append(start + row)
-                    above[factor] = above_row[row]
+                    tree_rows.append(start + rows[side])
+                    tree_slopes.append(slopes[side])
+                    above[factor] = above_partition[partition]
                     if child >= 0:
-                        above_row[child] = factor
+                        above_partition[child] = factor
                     else:
                         ends[~child] = factor
         else:
-            rows = np.arange(start, start + code.n_partitions)
-            own = graph.pick(decisions, rows, scheme.n_partitions)
+            own = graph.pick(decisions, np.arange(start, start + code.n_rows), scheme.n_rows)
             shares.append(_solve_node(graph, own, code, number))
             ends = list(range(next_alone, next_alone + code.n_classes))
             for factor in ends:
@@ -129,11 +164,20 @@ def _solve_scheme(graph: Graph, decisions: Value, scheme: Scheme) -> Value:
         for branch, end in zip(node.branches, ends, strict=True):
             places = at_class if isinstance(branch, ClassRef) else above_node
             places[branch.index] = end
-        start += code.n_partitions
+        start += code.n_rows
     if tree_rows:
-        sides = np.tile([-0.5, 0.5], len(tree_rows) // 2)
-        shares.insert(0, decisions.take(np.array(tree_rows), axis=1) * sides + 0.5)
+        of_sides = decisions.take(np.array(tree_rows), axis=1) * np.array(tree_slopes) + 0.5
+        shares.insert(0, of_sides)
     return _multiply_factors_above(graph, graph.join(shares), np.array(above), np.array(at_class))
+
+
+def _rows_of_sides(code: CodingMatrix, partition: int) -> tuple[list[int], list[float]]:
+    """Return the row that answers for each side of a partition, and the slope of q = ±r/2 + ½."""
+    count = int(code.rows_per_partition[partition])
+    first = int(code.rows_per_partition[:partition].sum())
+    if count == 1:
+        return [first, first], [-0.5, 0.5]
+    return list(range(first, first + count)), [0.5] * count
 
 
 def _n_alone(node: Any) -> int:

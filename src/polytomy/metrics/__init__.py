@@ -11,7 +11,12 @@ from polytomy.metrics.continuous import (
     interval_coverage,
     quantile_loss,
 )
-from polytomy.metrics.hierarchical import HierarchicalScore, hierarchical_score
+from polytomy.metrics.hierarchical import (
+    HierarchicalScore,
+    NodeScores,
+    hierarchical_score,
+    node_scores,
+)
 from polytomy.metrics.ordered import mean_absolute_rank_error, ranked_probability_score
 from polytomy.metrics.reliability import (
     classwise_calibration_error,
@@ -28,6 +33,7 @@ from polytomy.metrics.sets import class_coverage, mean_cost, mean_set_size, set_
 
 __all__ = [
     "HierarchicalScore",
+    "NodeScores",
     "brier_score",
     "class_coverage",
     "classwise_calibration_error",
@@ -40,6 +46,7 @@ __all__ = [
     "mean_absolute_rank_error",
     "mean_cost",
     "mean_set_size",
+    "node_scores",
     "quantile_loss",
     "ranked_probability_score",
     "reliability_table",

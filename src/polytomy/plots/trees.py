@@ -1,4 +1,4 @@
-"""Tree diagram of a scheme, with the separability of each node."""
+"""Tree diagram of a scheme, with a score or the separability of each node."""
 
 from __future__ import annotations
 
@@ -11,8 +11,17 @@ from numpy.typing import NDArray
 
 from polytomy.distances import ClassDistances
 from polytomy.errors import Argument, ArgumentError
-from polytomy.plots.canvas import FAINT, INK, NEGATIVE, PLAIN_TEXT, POSITIVE, axes_or_new
-from polytomy.scheme import ClassRef, Scheme
+from polytomy.plots.canvas import (
+    FAINT,
+    INK,
+    NEGATIVE,
+    PLAIN_TEXT,
+    POSITIVE,
+    axes_or_new,
+    estimate_length,
+)
+from polytomy.plots.tree_scores import score_tree
+from polytomy.scheme import ClassRef, Node, Scheme
 
 __all__ = ["tree"]
 
@@ -22,82 +31,139 @@ _MANY_CLASSES, _MANY_LEVELS = 40, 16
 
 
 def tree(
-    scheme: Scheme,
+    scheme: Scheme | Any,
     *,
+    X: Any = None,
+    y: Any = None,
+    score: str = "error_rate",
     separability: ClassDistances | Mapping[int, float] | Sequence[float] | None = None,
     labels: Mapping[Any, str] | None = None,
+    names: bool = False,
     ax: Any = None,
 ) -> Any:
     """Draw a scheme as a tree from left to right, with the classes on the right.
 
-    Two-way nodes are dots; codes over more branches are boxes with their number of rows. The −1
-    branch is blue, the +1 branch orange.
+    Nodes of one model are dots; codes are boxes with their number of partitions. If a node has two
+    branches, the −1 branch is blue and the +1 branch orange.
 
     Parameters
     ----------
-    scheme : Scheme
+    scheme : Scheme, or a fitted PolytomyClassifier
+    X, y : labelled samples, optional
+        If they are given, `scheme` is a fitted classifier, and the nodes and classes show its
+        score on these samples.
+    score : {"error_rate", "precision", "recall", "f_score"}, default="error_rate"
+        What to show. The error rate of a node is the share of the samples below it whose most
+        probable branch is not their own, that of a class the share of its samples that are
+        predicted to be of another class. The others are those of "is below this node"; see
+        `metrics.node_scores`.
     separability : ClassDistances, or one number per node in the order of ``scheme.nodes``, optional
-        Written at the nodes, and shown by the size of the dots. From distances, a node gets the
-        mean distance between classes in different branches.
+        Written at the nodes in place of a score, and shown by the size of the dots. From distances,
+        a node gets the mean distance between classes in different branches.
     labels : dict, optional
         Text to show for classes in place of their labels.
+    names : bool, default=False
+        Whether to write the names of the nodes.
     ax : axes of matplotlib, optional
 
     Returns
     -------
     axes
     """
+    scores = None
+    if X is not None or y is not None:
+        if X is None or y is None or separability is not None:
+            raise ArgumentError("Pass both X and y, or neither; with them, no separability.")
+        scores = score_tree(scheme, X, y, score)
+    scheme = getattr(scheme, "scheme_", scheme)
     if not isinstance(scheme, Scheme):
         raise ArgumentError(Argument("scheme"), f" must be a Scheme; got {type(scheme).__name__}.")
-    values = _node_values(scheme, separability)
+    if scores is None:
+        values = _node_values(scheme, separability)
+    else:
+        values = [value if np.isfinite(value) else None for value in scores.of_nodes.tolist()]
     depths, heights = _place_nodes(scheme)
     n_classes, deepest = len(scheme.classes), max(depths, default=0) + 1
+    shown = _class_texts(scheme, labels, None if scores is None else scores.of_classes)
+    column = max(_COLUMN, 0.7 + estimate_length(scheme.node_names) if names else 0.0)
     ax = axes_or_new(
         ax,
-        1.5
-        + _COLUMN * min(deepest, _MANY_LEVELS)
+        max(1.5, 0.7 + estimate_length(shown))
+        + column * min(deepest, _MANY_LEVELS)
         + _NARROW_COLUMN * max(0, deepest - _MANY_LEVELS),
         0.6 + _ROW * min(n_classes, _MANY_CLASSES) + _LOW_ROW * max(0, n_classes - _MANY_CLASSES),
     )
     largest = max((abs(value) for value in values if value is not None), default=0.0) or 1.0
     for position, node in enumerate(scheme.nodes):
-        x, y = depths[position], heights[position]
-        is_one_model = node.code.n_partitions == 1
-        for number, branch in enumerate(node.branches):
-            colour = (
-                (NEGATIVE, POSITIVE)[number] if is_one_model and len(node.branches) == 2 else FAINT
-            )
-            is_class = isinstance(branch, ClassRef)
-            end = (
-                (deepest, _class_height(branch.index))
-                if is_class
-                else (depths[branch.index], heights[branch.index])
-            )
-            ax.plot([x, x, end[0]], [y, end[1], end[1]], color=colour, linewidth=1.4, zorder=1)
+        _draw_branches(ax, node, position, depths, heights, deepest)
         value = values[position]
-        if is_one_model:
-            size = 30 if value is None else 15 + 85 * abs(value) / largest
-            ax.scatter([x], [y], s=size, color=INK, zorder=2)
-        text = "" if is_one_model else f"{node.code.n_partitions} rows"
+        words = [scheme.node_names[position]] if names else []
         if value is not None:
-            text = f"{text} {value:.3g}".strip()
-        if text:
-            box = None if is_one_model else {"boxstyle": "round", "facecolor": "white"}
-            offset = (-5, 3) if is_one_model else (0, 0)
-            ax.annotate(
-                text, (x, y), offset, textcoords="offset points", fontsize=8, bbox=box, zorder=3,
-                ha="right" if is_one_model else "center", va="bottom" if is_one_model else "center",
-            )  # fmt: skip
-    for index, label in enumerate(scheme.classes):
-        shown = str(label) if labels is None else labels.get(label, str(label))
+            words.append(f"{value:.3g}" if scores is None else f"{value:.3f}")
+        size = 30 if value is None else 15 + 85 * abs(value) / largest
+        _draw_node(ax, (depths[position], heights[position]), node, " ".join(words), size)
+    for index, text in enumerate(shown):
         ax.annotate(
-            shown, (deepest, _class_height(index)), (6, 0), textcoords="offset points",
+            text, (deepest, _class_height(index)), (6, 0), textcoords="offset points",
             va="center", fontsize=9, **PLAIN_TEXT,
         )  # fmt: skip
+    if scores is not None:
+        ax.set_title(scores.title, fontsize=10)
     ax.set_xlim(-0.3, deepest + 0.6)
     ax.set_ylim(-n_classes + 0.4, 0.6)
     ax.set_axis_off()
     return ax
+
+
+def _class_texts(
+    scheme: Scheme, labels: Mapping[Any, str] | None, scores: NDArray[np.float64] | None
+) -> list[str]:
+    """Return what is written at the classes: their labels, and their scores if they have one."""
+    texts = [
+        str(label) if labels is None else labels.get(label, str(label)) for label in scheme.classes
+    ]
+    if scores is None:
+        return texts
+    return [
+        f"{text} ({score:.3f})" if np.isfinite(score) else text
+        for text, score in zip(texts, scores.tolist(), strict=True)
+    ]
+
+
+def _draw_branches(
+    ax: Any, node: Node, position: int, depths: list[int], heights: list[float], deepest: int
+) -> None:
+    """Draw lines from a node to its branches, in two colours if it decides between two."""
+    is_two_way = node.code.n_partitions == 1 and len(node.branches) == 2
+    x, y = depths[position], heights[position]
+    for number, branch in enumerate(node.branches):
+        colour = (NEGATIVE, POSITIVE)[number] if is_two_way else FAINT
+        end = (
+            (deepest, _class_height(branch.index))
+            if isinstance(branch, ClassRef)
+            else (depths[branch.index], heights[branch.index])
+        )
+        ax.plot([x, x, end[0]], [y, end[1], end[1]], color=colour, linewidth=1.4, zorder=1)
+
+
+def _draw_node(ax: Any, place: tuple[float, float], node: Node, text: str, size: float) -> None:
+    """Draw the dot of one model, or the box of a code, with a text."""
+    is_one_model = node.code.n_partitions == 1
+    if is_one_model:
+        ax.scatter([place[0]], [place[1]], s=size, color=INK, zorder=2)
+    else:
+        text = f"{node.code.n_partitions} rows {text}".strip()
+    if not text:
+        return
+    box = {"boxstyle": "round", "facecolor": "white"}
+    if is_one_model:  # lines behind the text must not cross it
+        box = {"boxstyle": "square,pad=0", "facecolor": "white", "edgecolor": "none"}
+    offset = (-5, 3) if is_one_model else (0, 0)
+    ax.annotate(
+        text, place, offset, textcoords="offset points", fontsize=8, bbox=box, zorder=3,
+        ha="right" if is_one_model else "center", va="bottom" if is_one_model else "center",
+        **PLAIN_TEXT,
+    )  # fmt: skip
 
 
 def _class_height(index: int) -> float:

@@ -15,9 +15,11 @@ from polytomy.codes import (
     CodingMatrix,
     adjacent,
     chain,
+    count_n_ary,
     direct,
     exhaustive,
     hadamard_order,
+    n_ary,
     one_vs_one,
     one_vs_rest,
     orthogonal,
@@ -77,6 +79,7 @@ SHORT_FORMS: dict[str, ShortForm] = {
         lambda n: min(ceil(15 * log2(n)), _count_ternary(n)),
     ),
     DIRECT: ShortForm(direct, lambda n: 1),
+    "n-ary": ShortForm(partial(n_ary, random_state=0), count_n_ary),
 }
 
 

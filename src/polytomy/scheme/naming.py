@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
-from polytomy.scheme.layout import BinaryName
+from collections import Counter
 
-__all__ = ["DEFAULT_BASE", "branch_base", "number_binaries", "own_base", "partition_name"]
+from polytomy.scheme.layout import BinaryName, Layout, NodeRef
+
+__all__ = [
+    "DEFAULT_BASE",
+    "branch_base",
+    "name_nodes",
+    "number_binaries",
+    "own_base",
+    "partition_name",
+]
 
 DEFAULT_BASE = "model"
 
@@ -55,3 +64,32 @@ def own_base(binaries: tuple[BinaryName, ...], inherited: str) -> str:
     if base and numbered and binaries == number_binaries(base, len(binaries)):
         return base
     return inherited
+
+
+def name_nodes(layout: Layout) -> tuple[str, ...]:
+    """Return a different name for each node.
+
+    It is the name of the node's only binary, the base of its numbered binaries, or its number. If
+    other nodes have the same name, that of the node above comes first, or the number follows.
+    """
+    names = [
+        own_base(node.binaries, "") or f"node {position}"
+        for position, node in enumerate(layout.nodes)
+    ]
+    parents = [0] * len(names)
+    for position, node in enumerate(layout.nodes):
+        for branch in node.branches:
+            if isinstance(branch, NodeRef):
+                parents[branch.index] = position
+    counts = Counter(names)
+    longer = [
+        f"{names[parents[position]]}/{name}" if counts[name] > 1 and position else name
+        for position, name in enumerate(names)
+    ]
+    counts = Counter(longer)
+    return tuple(
+        [
+            f"{name} (node {position})" if counts[name] > 1 else name
+            for position, name in enumerate(longer)
+        ]
+    )

@@ -183,7 +183,7 @@ class _Resolver:
         except ArgumentError as error:
             self.report.add(branch.span, str(error))
             return TWO_WAY
-        self._count_entries(code.n_partitions * code.n_classes, branch.span)
+        self._count_entries(code.n_rows * code.n_classes, branch.span)
         return code
 
     def _coded(self, branch: Coded) -> CodingMatrix:

@@ -17,7 +17,7 @@ from polytomy.scheme.drawing import draw_matrix, draw_tree
 from polytomy.scheme.flatten import flatten_layout, unfold_layout
 from polytomy.scheme.labels import Label, normalize_labels
 from polytomy.scheme.layout import BinaryName, ClassRef, Layout, Node, NodeRef
-from polytomy.scheme.naming import own_base
+from polytomy.scheme.naming import name_nodes
 from polytomy.scheme.partitions import Partition
 from polytomy.scheme.writing import layout_to_syntax
 
@@ -110,12 +110,11 @@ class Scheme:
 
     @cached_property
     def node_names(self) -> tuple[str, ...]:
-        """Name of each node: that of its only model, the base of its names, or its number."""
-        names = []
-        for position, node in enumerate(self.nodes):
-            own = own_base(node.binaries, "")
-            names.append(own or f"node {position}")
-        return tuple(names)
+        """Name of each node: that of its only model, the base of its names, or its number.
+
+        If nodes have the same name, the names of the nodes above them come first: ``field/other``.
+        """
+        return name_nodes(self._layout)
 
     @property
     def is_flat(self) -> bool:

@@ -11,7 +11,13 @@ from polytomy.language.span import Span
 from polytomy.scheme.expand import DIRECT, find_short_form
 from polytomy.scheme.labels import label_to_word
 from polytomy.scheme.layout import BinaryName, ClassRef, Layout, Node, NodeRef
-from polytomy.scheme.naming import DEFAULT_BASE, branch_base, own_base, partition_name
+from polytomy.scheme.naming import (
+    DEFAULT_BASE,
+    branch_base,
+    number_binaries,
+    own_base,
+    partition_name,
+)
 
 __all__ = ["layout_to_syntax"]
 
@@ -57,8 +63,10 @@ def _node_to_syntax(node: Node, branches: tuple[Branch, ...], base: str | None) 
         if name is not None:
             if len(set(node.binaries)) == 1 and node.binaries[0].is_specification:
                 return Designed(name, _binary_word(node.binaries[0]), branches, _NOWHERE)
-            own = own_base(node.binaries, "")
-            if own:
+            # A design numbers its partitions, also if there is only one.
+            base_of_one = node.binaries[0].text.removesuffix("-00")
+            own = own_base(node.binaries, "") if len(node.binaries) > 1 else base_of_one
+            if own and node.binaries == number_binaries(own, len(node.binaries)):
                 given = None if own == (base or name) else Word(own, False, 0, 0)
                 return Designed(name, given, branches, _NOWHERE)
     partitions = [

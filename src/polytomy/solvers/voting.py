@@ -26,6 +26,7 @@ from polytomy.solvers.weights import scale_weights
 __all__ = [
     "LOSSES",
     "Loss",
+    "own_sides",
     "score_losses",
     "score_matches",
     "score_votes",
@@ -69,7 +70,7 @@ def score_votes(code: CodingMatrix, decisions: ArrayLike) -> FloatArray:
     array([[ 0.75, -1.5 ,  0.75]])
     """
     margins = _margins(code, decisions)
-    return _sum_rows(np.nan_to_num(margins, nan=0.0), _own_sides(code))
+    return _sum_rows(np.nan_to_num(margins, nan=0.0), own_sides(code))
 
 
 def score_matches(code: CodingMatrix, decisions: ArrayLike) -> FloatArray:
@@ -102,7 +103,7 @@ def score_matches(code: CodingMatrix, decisions: ArrayLike) -> FloatArray:
         vote_of_best = np.where(is_best.sum(axis=1, keepdims=True) == 1, 1.0, 0.0)
         votes[:, columns] = np.where(is_best, vote_of_best, -1.0)
         votes[np.isnan(answers[:, columns.start]), columns] = 0.0
-    return _sum_rows(votes, _own_sides(code))
+    return _sum_rows(votes, own_sides(code))
 
 
 def score_losses(
@@ -129,9 +130,9 @@ def score_losses(
     array([[-1.125, -2.25 , -1.125]])
     """
     if_for, if_against, if_out = _losses_of_rows(_margins(code, decisions), loss)
-    own_sides = _own_sides(code)
-    scores = _sum_rows(if_for, own_sides == 1)
-    scores += _sum_rows(if_against, own_sides == -1)
+    entries = own_sides(code)
+    scores = _sum_rows(if_for, entries == 1)
+    scores += _sum_rows(if_against, entries == -1)
     # A partition that leaves out a class does so in all of its rows; it counts once.
     first_rows = np.cumsum(code.rows_per_partition) - code.rows_per_partition
     scores += _sum_rows(if_out[:, first_rows], code.matrix[first_rows] == 0)
@@ -172,7 +173,7 @@ def score_weighted_losses(
     if_for, if_against, _ = _losses_of_rows(margins, loss)
     is_answered = (~np.isnan(margins)).astype(np.float64)
     losses, total = np.zeros((2, len(margins), code.n_classes))
-    for place, block in row_blocks(_own_sides(code)):
+    for place, block in row_blocks(own_sides(code)):
         sides = weights_of_rows[place] * block
         losses += if_for[:, place] @ np.maximum(sides, 0.0)
         losses += if_against[:, place] @ np.maximum(-sides, 0.0)
@@ -202,7 +203,7 @@ def _margins(code: CodingMatrix, decisions: ArrayLike) -> FloatArray:
     return np.where(code.row_weights == 1.0, answers, of_sides)
 
 
-def _own_sides(code: CodingMatrix) -> NDArray[np.int8]:
+def own_sides(code: CodingMatrix) -> NDArray[np.int8]:
     """Return the code with a class in the row of its own side only, if there are several rows."""
     if code.is_binary:
         return code.matrix

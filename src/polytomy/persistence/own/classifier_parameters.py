@@ -10,7 +10,7 @@ from polytomy.calibration import make_calibrator
 from polytomy.classifier import PolytomyClassifier
 from polytomy.composition import Composition
 from polytomy.composition.solver_option import AUTO
-from polytomy.designs import DESIGNS
+from polytomy.designs import SCHEME_NAMES
 from polytomy.errors import Argument, ArgumentError, ModelFileError, PolytomyWarning, warn_caller
 from polytomy.inputs.choices import PRECISIONS
 from polytomy.persistence.own.binaries import CALIBRATOR_NAMES
@@ -134,7 +134,7 @@ def _read_estimator_text(fields: Fields) -> str:
 
 def _is_file(scheme: str) -> bool:
     """Return whether the text of the option names a file, which may be gone after loading."""
-    if scheme in DESIGNS or "\n" in scheme or "\0" in scheme:
+    if scheme in SCHEME_NAMES or "\n" in scheme or "\0" in scheme:
         return False
     try:
         return Path(scheme).is_file()

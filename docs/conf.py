@@ -36,6 +36,7 @@ suppress_warnings = ["misc.highlighting_failure"]
 # The reference: numpydoc sections, and a page for each public name.
 autosummary_generate = True
 autodoc_typehints = "none"
+toc_object_entries_show_parents = "hide"
 numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False
 

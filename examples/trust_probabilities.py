@@ -29,17 +29,17 @@ for axes, scheme in zip(all_axes, ["one-vs-rest", "orthogonal"], strict=True):
         probabilities = model.fit(X_train, y_train).predict_proba(X_test)
         loss = pt.metrics.log_loss(y_test, probabilities)
         print(f"{scheme:12} {label:7} log-loss {loss:.3f}")
-        # Every probability of every class, in ten groups of equal size.
-        is_class = np.equal.outer(y_test, model.classes_).ravel()
-        order = np.argsort(probabilities.ravel())
-        groups = np.array_split(order, 10)
-        said = [probabilities.ravel()[group].mean() for group in groups]
-        found = [is_class[group].mean() for group in groups]
+        # The probability of the predicted class, in ten groups of equal size.
+        confidence = probabilities.max(axis=1)
+        is_right = model.predict(X_test) == y_test
+        groups = np.array_split(np.argsort(confidence), 10)
+        said = [confidence[group].mean() for group in groups]
+        found = [is_right[group].mean() for group in groups]
         axes.plot(said, found, marker="o", label=f"{label}, log-loss {loss:.2f}")
-    axes.axline((0, 0), slope=1, color="gray", linewidth=1)
-    axes.set(title=scheme, xlabel="mean probability")
+    axes.axline((0.5, 0.5), slope=1, color="gray", linewidth=1)
+    axes.set(title=scheme, xlabel="probability of the predicted class")
     axes.legend()
-all_axes[0].set_ylabel("fraction of the class")
+all_axes[0].set_ylabel("fraction that is right")
 plt.show()
 
 # %%

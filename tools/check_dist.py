@@ -65,7 +65,7 @@ def try_out(archive: Path) -> None:
         environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
         for command in (
             ["-c", SMOKE_TEST],
-            ["-m", "polytomy", "show", "one-vs-rest", "--classes", "3"],
+            ["-m", "polytomy", "design", "one-vs-rest", "--labels", "a,b,c"],
         ):
             subprocess.run([python, *command], check=True, cwd=work, env=environment)
 

@@ -5,18 +5,19 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 # Two processes of tests use two cores; threads within matrix products would only get in their way.
 PYTEST := OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2
 
-.PHONY: demo test test-all lint format typecheck cover bench clean help
+.PHONY: demo test test-all test-oldest lint format bench docs docs-serve dist clean help
 
 help:            ## list the commands
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## +/\t/' | expand -t 14
 
 $(READY): pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt "pip>=25.1"
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --group dev --editable .
+	$(INSTALL) "pip>=25.1"
+	$(INSTALL) --group dev --editable .
 	touch $(READY)
 
 demo: $(READY)   ## the trials of the paper on scikit-learn's digits; a table, and a report to look at
@@ -41,5 +42,22 @@ format: $(READY) ## put the code into the house style
 bench: $(READY)  ## measure speed, with the answers compared
 	$(BIN)/python -m benchmarks
 
+docs: $(VENV)/.docs ## the site, in docs/_build/html; warnings are errors
+	$(BIN)/python -m sphinx --fail-on-warning --keep-going -b html docs docs/_build/html
+
+docs-serve: docs ## the site, at http://localhost:8000
+	$(BIN)/python -m http.server --directory docs/_build/html 8000
+
+$(VENV)/.docs: $(READY)
+	$(INSTALL) --group docs
+	touch $@
+
+dist: $(READY)   ## the sdist and the wheel, checked, and tried in fresh environments
+	$(INSTALL) --group release
+	rm -rf dist
+	$(BIN)/python -m build --outdir dist
+	$(BIN)/python -m twine check --strict dist/*
+	$(BIN)/python tools/check_dist.py dist
+
 clean:           ## remove all that the commands made
-	rm -rf $(VENV) build dist .coverage .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) build dist docs/_build docs/gallery docs/reference/generated .coverage .mypy_cache .pytest_cache .ruff_cache .hypothesis

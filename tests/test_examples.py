@@ -1,31 +1,48 @@
-"""The examples run, on small generated data."""
+"""The examples of the gallery run, and draw pictures; those with files run on generated data."""
 
-import os
-import subprocess
+import runpy
 import sys
 from pathlib import Path
 
 import pytest
 
-EXAMPLES = Path(__file__).parents[1] / "examples"
+EXAMPLES = sorted((Path(__file__).parents[1] / "examples").glob("[a-z]*.py"))
 
 
-def run_example(name, *arguments):
-    """Run an example without a screen, and return what it prints."""
-    done = subprocess.run(
-        [sys.executable, "-W", "error::DeprecationWarning:polytomy", EXAMPLES / name, *arguments],
-        capture_output=True,
-        text=True,
-        env={**os.environ, "MPLBACKEND": "agg"},
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+@pytest.fixture
+def run_example(tmp_path, monkeypatch):
+    """Runs an example in an empty folder, and returns the figures that it shows."""
+    matplotlib = pytest.importorskip("matplotlib")
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    monkeypatch.chdir(tmp_path)
+    shown = []
+    monkeypatch.setattr(pyplot, "show", lambda *_, **__: shown.extend(pyplot.get_fignums()))
+
+    def run(path):
+        monkeypatch.setattr(sys, "argv", [str(path), "generated"])
+        with matplotlib.rc_context({"backend": "agg"}):
+            runpy.run_path(str(path), run_name="__main__")
+        pyplot.close("all")
+        return shown
+
+    return run
 
 
-def test_newsgroups_are_classified_down_their_hierarchy():
-    pytest.importorskip("matplotlib")
-    printed = run_example("newsgroups_hierarchy.py", "generated")
+OTHERS = [path for path in EXAMPLES if path.stem != "newsgroups_hierarchy"]
+
+
+@pytest.mark.parametrize("path", OTHERS, ids=lambda path: path.stem)
+def test_examples_run_and_draw_a_picture(path, run_example):
+    assert run_example(path)
+
+
+def test_there_is_an_example_for_every_kind_of_user():
+    assert len(EXAMPLES) >= 8
+
+
+def test_newsgroups_are_classified_down_their_hierarchy(run_example, capsys):
+    assert run_example(EXAMPLES[0].with_name("newsgroups_hierarchy.py"))
+    printed = capsys.readouterr().out
     assert "comp.sys {comp.sys.ibm.pc.hardware comp.sys.mac.hardware}" in printed
     scores = [line.split() for line in printed.splitlines() if "models" in line]
     assert [int(words[0]) for words in scores] == [1, 8, 42]

@@ -26,8 +26,8 @@ def energy(
 ) -> ClassDistances:
     """Return the energy distances between the classes (Székely and Rizzo 2013).
 
-    The energy distance is the square root of 2 E|a − b| − E|a − a'| − E|b − b'|, with means over
-    all pairs of samples. It compares whole distributions, and is zero only if they are equal.
+    The energy distance is the square root of ``2 E|a − b| − E|a − a'| − E|b − b'|``, with means
+    over all pairs of samples. It compares whole distributions, and is zero only if they are equal.
 
     Parameters
     ----------

@@ -17,9 +17,9 @@ __all__ = ["centroid"]
 def centroid(X: Any, y: ArrayLike) -> ClassDistances:
     """Return the distances between class means, relative to the spreads of the classes.
 
-    It is |μ_i − μ_j| / sqrt(σ_i σ_j) with σ² = Σ|x − μ|² / (n − 1) (Mills 2019). A class without
-    spread, such as a single sample, gets the pooled spread of all classes. If no class has spread,
-    the distances are those between the means.
+    It is ``|μ_i − μ_j| / sqrt(σ_i σ_j)`` with ``σ² = Σ|x − μ|² / (n − 1)`` (Mills 2019). A class
+    without spread, such as a single sample, gets the pooled spread of all classes. If no class has
+    spread, the distances are those between the means.
 
     Parameters
     ----------

@@ -1,0 +1,75 @@
+"""A Sphinx extension that writes the reference of the command line from the commands themselves."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import typer.main
+
+from polytomy.cli.app import app
+
+__all__ = ["describe_command", "describe_commands", "setup"]
+
+PAGE = Path("reference", "command_line.md")
+
+_INTRODUCTION = """# Command line
+
+Every command and option, from the commands themselves. [Commands](../commands.md) shows them at
+work. `polytomy COMMAND --help` prints the same.
+"""
+
+
+def describe_commands(root: Any) -> str:
+    """Return the page: one section for each command, in the order of `polytomy --help`."""
+    context = typer.Context(root, info_name="polytomy")
+    parts = [_INTRODUCTION]
+    for name in root.list_commands(context):
+        command = root.get_command(context, name)
+        if command is not None and not command.hidden:
+            parts.append(describe_command(f"polytomy {name}", command))
+    return "\n".join(parts)
+
+
+def describe_command(title: str, command: Any) -> str:
+    """Return the section of a command: usage, description, arguments and options."""
+    context = typer.Context(command, info_name=title)
+    usage = " ".join(command.collect_usage_pieces(context))
+    lines = [f"## {title}", "", "```text", f"{title} {usage}", "```", "", _clean(command.help), ""]
+    rows = [row for each in command.get_params(context) if (row := _describe(each, context))]
+    if rows:
+        lines += ["| argument or option | meaning |", "|---|---|", *rows, ""]
+    return "\n".join(lines)
+
+
+def _describe(parameter: Any, context: Any) -> str:
+    record = parameter.get_help_record(context)
+    if record is None:  # hidden
+        return ""
+    names, meaning = record
+    return f"| `{_cell(names)}` | {_cell(meaning)} |"
+
+
+def _cell(text: str | None) -> str:
+    return " ".join(_clean(text).split()).replace("|", "\\|")
+
+
+def _clean(text: str | None) -> str:
+    """Return a help text without the marks of rich and click."""
+    return re.sub(r"\[/?[a-z ]+\]", "", (text or "").replace("\b", "").replace("\f", ""))
+
+
+def _write_page(sphinx: Any) -> None:
+    root = typer.main.get_command(app)
+    text = describe_commands(root)
+    path = Path(sphinx.srcdir, PAGE)
+    # Left alone if nothing has changed, so that Sphinx does not read it again.
+    if not path.exists() or path.read_text(encoding="utf-8") != text:
+        path.write_text(text, encoding="utf-8")
+
+
+def setup(sphinx: Any) -> dict[str, bool]:
+    """Register with Sphinx."""
+    sphinx.connect("builder-inited", _write_page)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

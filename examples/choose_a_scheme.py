@@ -1,0 +1,40 @@
+"""
+Choosing a scheme
+=================
+
+Which partitions suit the data? ``SchemeSearchCV`` compares candidates on the same folds, and trains
+a partition that several of them need only once.
+"""
+
+# %%
+import matplotlib.pyplot as plt
+from sklearn.datasets import load_digits
+from sklearn.model_selection import train_test_split
+from sklearn.svm import SVC
+
+import polytomy as pt
+
+X, y = load_digits(return_X_y=True)
+X_train, X_test, y_train, y_test = train_test_split(X, y, train_size=500, random_state=0)
+
+candidates = ["one-vs-one", "one-vs-rest", "empirical-tree", "orthogonal", "decoc"]
+search = pt.SchemeSearchCV(SVC(), candidates, scoring="log_loss", cv=3, random_state=0)
+search.fit(X_train, y_train)
+print("best:", search.best_candidate_.name)
+
+# %%
+# What the folds say, and what it costs. No other candidate is both better and faster than those
+# on the line.
+pt.plots.pareto(search)
+plt.show()
+
+# %%
+# The search is a classifier: the best candidate, trained on all rows.
+loss = pt.metrics.log_loss(y_test, search.predict_proba(X_test))
+print(f"log-loss on test samples {loss:.3f}, accuracy {search.score(X_test, y_test):.3f}")
+
+# %%
+# The tree that was made from the distances between the digits.
+tree = pt.designs.empirical_tree(X_train, y_train)
+pt.plots.tree(tree)
+plt.show()

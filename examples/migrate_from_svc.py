@@ -1,0 +1,59 @@
+"""
+From SVC(probability=True)
+==========================
+
+scikit-learn has deprecated ``SVC(probability=True)``. Here is the same model with polytomy: the
+same machines, better probabilities, and reproducible ones.
+"""
+
+# %%
+# The model as it was. scikit-learn warns that the parameter will be removed.
+import warnings
+
+import matplotlib.pyplot as plt
+import numpy as np
+from sklearn.datasets import load_digits
+from sklearn.model_selection import train_test_split
+from sklearn.svm import SVC
+
+import polytomy as pt
+
+X, y = load_digits(return_X_y=True)
+X_train, X_test, y_train, y_test = train_test_split(X, y, train_size=400, random_state=0)
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore", FutureWarning)
+    before = SVC(probability=True, random_state=0).fit(X_train, y_train)
+
+# %%
+# The model as it can be. One-vs-one is the default scheme.
+after = pt.PolytomyClassifier(SVC(), random_state=0).fit(X_train, y_train)
+
+# %%
+# The machines are the same: their decision values differ by rounding.
+pairs = SVC(decision_function_shape="ovo").fit(X_train, y_train)
+ours = np.column_stack([binary.scores(X_test) for binary in after.binaries_])
+difference = np.abs(ours + pairs.decision_function(X_test)).max()
+print(f"largest difference of a decision value: {difference:.0e}")
+
+# %%
+# The probabilities are not the same. A lower log-loss is better.
+for name, model in ("SVC(probability=True)", before), ("PolytomyClassifier(SVC())", after):
+    loss = pt.metrics.log_loss(y_test, model.predict_proba(X_test))
+    print(f"{name:28} log-loss {loss:.3f}   accuracy {model.score(X_test, y_test):.3f}")
+
+# %%
+# SVC predicts by votes, so ``predict`` can contradict ``predict_proba``. Here it never does.
+for name, model in ("SVC", before), ("polytomy", after):
+    winners = model.classes_[model.predict_proba(X_test).argmax(axis=1)]
+    print(f"{name:10} contradictions: {np.sum(winners != model.predict(X_test))}")
+
+# %%
+# How sure are the models of the class that they predict?
+figure, axes = plt.subplots(figsize=(6, 4), layout="constrained")
+for name, model in ("SVC(probability=True)", before), ("PolytomyClassifier(SVC())", after):
+    confidence = model.predict_proba(X_test).max(axis=1)
+    axes.hist(confidence, bins=np.linspace(0, 1, 21), histtype="step", linewidth=2, label=name)
+axes.set(xlabel="probability of the predicted class", ylabel="test samples")
+axes.legend(loc="upper left")
+plt.show()

@@ -1,0 +1,50 @@
+"""
+Probabilities to trust
+======================
+
+Of all samples with a probability of 0.8, four in five should belong to the class. A final
+calibration, on the folds that training makes anyway, brings every scheme close to that.
+"""
+
+# %%
+import matplotlib.pyplot as plt
+import numpy as np
+from sklearn.datasets import make_classification
+from sklearn.svm import SVC
+
+import polytomy as pt
+
+X, y = make_classification(
+    n_samples=4000, n_features=12, n_informative=8, n_classes=6, n_clusters_per_class=2,
+    class_sep=1.2, random_state=0,
+)  # fmt: skip
+X_train, X_test, y_train, y_test = X[:1000], X[1000:], y[:1000], y[1000:]
+
+# %%
+# Before and after, for two schemes.
+figure, all_axes = plt.subplots(1, 2, figsize=(8, 4), sharey=True, layout="constrained")
+for axes, scheme in zip(all_axes, ["one-vs-rest", "orthogonal"], strict=True):
+    for final, label in (None, "before"), ("bias", "after"):
+        model = pt.PolytomyClassifier(SVC(), scheme, final_calibration=final, random_state=0)
+        probabilities = model.fit(X_train, y_train).predict_proba(X_test)
+        loss = pt.metrics.log_loss(y_test, probabilities)
+        print(f"{scheme:12} {label:7} log-loss {loss:.3f}")
+        # The probability of the predicted class, in ten groups of equal size.
+        confidence = probabilities.max(axis=1)
+        is_right = model.predict(X_test) == y_test
+        groups = np.array_split(np.argsort(confidence), 10)
+        said = [confidence[group].mean() for group in groups]
+        found = [is_right[group].mean() for group in groups]
+        axes.plot(said, found, marker="o", label=f"{label}, log-loss {loss:.2f}")
+    axes.axline((0.5, 0.5), slope=1, color="gray", linewidth=1)
+    axes.set(title=scheme, xlabel="probability of the predicted class")
+    axes.legend()
+all_axes[0].set_ylabel("fraction that is right")
+plt.show()
+
+# %%
+# Every fit says what to expect on new samples, without cross-validation.
+model = pt.PolytomyClassifier(SVC(), "one-vs-rest", random_state=0).fit(X_train, y_train)
+expected = model.out_of_fold_score_
+print(f"log-loss expected {expected['log_loss']:.3f}, ", end="")
+print(f"found {pt.metrics.log_loss(y_test, model.predict_proba(X_test)):.3f}")

@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from polytomy.composition.priors import ClassFrequencies
 from polytomy.dask.layout import Layout
 from polytomy.inputs.choices import BALANCED_PER_PARTITION
 from polytomy.inputs.weights import class_weights
 
-__all__ = ["balance_classes", "weights_by_class"]
+__all__ = ["balance_classes", "find_frequencies", "weights_by_class"]
 
 
 def weights_by_class(
@@ -37,3 +38,19 @@ def balance_classes(layout: Layout) -> NDArray[np.float64]:
     weights = np.zeros_like(totals)
     np.divide(share, totals, out=weights, where=totals > 0)
     return weights
+
+
+def find_frequencies(
+    layout: Layout, by_class: Mapping[Any, float] | None, *, balances_sides: bool
+) -> ClassFrequencies:
+    """Return how frequent the classes are, with and without their weights.
+
+    If both sides of each problem were balanced, all classes count the same.
+    """
+    n_classes, of_data = len(layout.classes), layout.class_weights
+    of_model = of_data
+    if by_class is not None:
+        of_model = of_data * np.array(list(by_class.values()))
+    if balances_sides:
+        of_model = of_data * balance_classes(layout)
+    return ClassFrequencies.from_weights(np.arange(n_classes), n_classes, of_data, of_model)

@@ -24,7 +24,7 @@ from polytomy.composition.group_tasks import (
 from polytomy.composition.out_of_fold import find_fold_rule
 from polytomy.composition.row_blocks import RowBlock, join_scored
 from polytomy.composition.shared_preprocessing import check_shareable, cut_pipelines, find_lead
-from polytomy.dask.class_weights import weights_by_class
+from polytomy.dask.class_weights import find_frequencies, weights_by_class
 from polytomy.dask.folds import FoldPlan, calibration_weights
 from polytomy.dask.grouping import (
     cut_piece,
@@ -178,7 +178,8 @@ def train_binaries(
         rows = client.submit(RowBlock.without_samples, weighted, pure=False).result()
         weights = calibration_weights(rows, layout, balances_sides=options.balances_sides)
         out_of_fold = folds.collect(rows, weights, scores, options.keep_out_of_fold)
-    return TrainedBinaries(trained, out_of_fold, preprocessing)
+    frequencies = find_frequencies(layout, by_class, balances_sides=options.balances_sides)
+    return TrainedBinaries(trained, out_of_fold, preprocessing, frequencies=frequencies)
 
 
 def _join_classes(data: GroupedData, folds: FoldPlan | None, preprocessing: Any) -> dict[int, Any]:

@@ -70,10 +70,13 @@ def copy_unfitted(estimator: Any) -> Any:
     >>> copy_unfitted(SVC(C=10))
     SVC(C=10)
     """
-    parameters = getattr(estimator, "__dict__", None)
-    if parameters and all(type(value) in _PLAIN_TYPES for value in parameters.values()):
-        return copy.copy(estimator)
-    return clone(estimator)
+    return copy.copy(estimator) if _has_plain_attributes(estimator) else clone(estimator)
+
+
+def _has_plain_attributes(estimator: Any) -> bool:
+    """Return whether an estimator is unfitted, with parameters that need no look inside."""
+    attributes = getattr(estimator, "__dict__", None)
+    return bool(attributes) and all(type(each) in _PLAIN_TYPES for each in attributes.values())
 
 
 def side_labels(estimator: Any) -> tuple[int, int]:
@@ -88,6 +91,8 @@ def side_labels(estimator: Any) -> tuple[int, int]:
     >>> side_labels(SVC()), side_labels(SVC(class_weight={-1: 2.0}))
     ((0, 1), (-1, 1))
     """
+    if _has_plain_attributes(estimator):
+        return (0, 1)  # get_params takes a while, and would find no dict
     for name, value in estimator.get_params(deep=True).items():
         is_weight = name == "class_weight" or name.endswith("__class_weight")
         if is_weight and isinstance(value, Mapping):

@@ -212,7 +212,7 @@ def test_estimators_that_are_not_linear_are_left_out() -> None:
     estimators = [LinearSVC(), LinearSVC(loss="hinge"), LinearSVC()]
     training = train_linear_models(estimators, X, some_pairs(class_indices), NO_FOLDS)
     assert [binary is None for binary in training.binaries] == [False, True, False]
-    assert training.notes == ["2 binaries are trained together, by one linear solver."]
+    assert training.notes == ["2 binaries are trained together by the linear solver."]
 
 
 def test_too_few_steps_give_a_warning_that_names_a_partition() -> None:

@@ -168,7 +168,7 @@ def plan_out_of_fold(
         if not has_folds:
             folds = folds.first(_ENOUGH_ROWS)
     weight = _calibration_weights(options, class_indices, n_classes)
-    most_rows = max(_ENOUGH_ROWS, _MOST_SCORES // max(1, len(dichotomies), n_classes))
+    most_rows = _MOST_SCORES // max(1, len(dichotomies), n_classes)
     is_kept = (weight > 0) & _is_class_known(folds, class_indices, weight > 0)
     folds = folds.keep_scored(is_kept, most_rows, seed)
     return OutOfFoldPlan(

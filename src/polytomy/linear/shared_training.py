@@ -177,7 +177,7 @@ def _divide(
     n_rows = problems.n_rows
     whole = [k for k in members if problems.sizes[k] == n_rows]
     if can_stack and len(whole) >= _FEWEST_STACKED:
-        size = int(np.clip(_STACKED_VALUES // max(1, n_rows), 8, _LARGEST_STACK))
+        size = int(np.clip(_STACKED_VALUES // max(1, n_rows), 4, _LARGEST_STACK))
         for first in range(0, len(whole), size):
             yield whole[first : first + size], True
         stacked = set(whole)

@@ -163,7 +163,7 @@ def _as_array(rows: Any) -> Floats:
 
 def _row_squares(means: Any) -> Floats:
     if isinstance(means, np.ndarray):
-        return np.einsum("ij,ij->i", means, means)
+        return np.asarray(np.einsum("ij,ij->i", means, means))
     return np.asarray(means.multiply(means).sum(axis=1)).ravel()
 
 
@@ -171,7 +171,7 @@ def _distances(means: Any, squares: Floats, centres: Floats) -> Floats:
     """Return the squared distances of means and centres, of shape (n_means, n_centres)."""
     products = np.asarray(means @ centres.T)
     between = squares[:, np.newaxis] - 2.0 * products + np.einsum("ij,ij->i", centres, centres)
-    return np.maximum(between, 0.0)
+    return np.asarray(np.maximum(between, 0.0))
 
 
 def _centres_of(means: Any, cluster_of: NDArray[np.intp], n_clusters: int) -> Floats:

@@ -272,3 +272,31 @@ def test_predictions_can_stop_at_nodes(polytomy, here, model):
     outcome = polytomy("predict", "votes.polytomy", "iris.csv", "--max-depth", 1)
     words = "the model's solver gives no probabilities; leave out --max-depth and --min-probability"
     assert words in outcome.err
+
+
+def test_the_likeliest_classes_come_with_their_probabilities(polytomy, model):
+    data = read_data("iris.csv")
+    proba = pt.load(model).predict_proba(data.X)
+    rows = rows_of(polytomy("predict", model, "iris.csv", "--top", "2").out)
+    assert rows[0] == ["prediction", "probability", "prediction_2", "probability_2"]
+    order = np.argsort(-proba, axis=1, kind="stable")
+    names = np.array(["setosa", "versicolor", "virginica"])
+    for place in (0, 1):
+        labels = [row[2 * place] for row in rows[1:]]
+        np.testing.assert_array_equal(labels, names[order[:, place]])
+        found = np.array([row[2 * place + 1] for row in rows[1:]], float)
+        np.testing.assert_allclose(found, -np.sort(-proba, axis=1)[:, place], atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--top", "4"), "--top 4 must be a whole number from 1 to 3"),
+        (("--top", "0"), "--top 0 must be a whole number from 1 to 3"),
+        (("--top", "2", "--proba"), "--top and --proba cannot be used together"),
+    ],
+)
+def test_the_likeliest_classes_are_at_most_all(polytomy, model, options, words):
+    outcome = polytomy("predict", model, "iris.csv", *options)
+    assert (outcome.code, outcome.out) == (2, "")
+    assert words in outcome.err

@@ -257,7 +257,7 @@ def test_a_binary_without_a_calibrator_is_scored_as_it_answers(blobs):
     held_out = np.flatnonzero(y == 3)[:10]
     splits = [(np.setdiff1d(np.arange(N_ROWS), held_out), held_out)]
     with pytest.warns(CalibrationWarning, match="only samples of one side"):
-        classifier = fit(X, y, LogisticRegression(), cv=splits, calibration="sigmoid")
+        classifier = fit(X, y, LogisticRegression(tol=1e-10), cv=splits, calibration="sigmoid")
     found = classifier.composition_.out_of_fold
     # Its own probabilities are used instead, so these are the scores: none is beyond one.
     assert np.abs(found.scores).max() <= 1
@@ -265,7 +265,7 @@ def test_a_binary_without_a_calibrator_is_scored_as_it_answers(blobs):
         classifier,
         X,
         y,
-        LogisticRegression(),
+        LogisticRegression(tol=1e-10),
         differences,
         fold_of=np.where(np.isin(np.arange(N_ROWS), held_out), 0, -1),
     )

@@ -5,7 +5,7 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.linear_model import LogisticRegression
+from sklearn.naive_bayes import GaussianNB
 from sklearn.svm import SVC
 
 from polytomy import PolytomyClassifier
@@ -59,8 +59,8 @@ def test_frames_are_predicted_without_warnings(recwarn):
 
 def test_other_estimators_are_trained_alone():
     X, y = clouds(60)
-    classifier = fit(X, y, LogisticRegression())
-    assert all(type(model) is LogisticRegression for model in machines(classifier))
+    classifier = fit(X, y, GaussianNB())
+    assert all(type(model) is GaussianNB for model in machines(classifier))
 
 
 @pytest.mark.parametrize("n_samples", [6, 60])
@@ -109,12 +109,12 @@ def test_notes_on_one_binary_are_in_the_singular():
     (note,) = notes_of(SVC(), 2, memory_budget=0)
     assert note.startswith("1 binary is trained alone: ")
     # One of three binaries is not a support vector machine.
-    shared, alone = notes_of(SVC(), 3, {"pair-00": LogisticRegression()})
+    shared, alone = notes_of(SVC(), 3, {"pair-00": GaussianNB()})
     assert shared == "2 binaries are trained on one matrix of 60 rows, 14.4 kB."
     assert alone.startswith("1 binary is trained alone: ")
 
 
 def test_notes_on_many_binaries_are_in_the_plural():
     assert notes_of(SVC(), 3) == ["3 binaries are trained on one matrix of 60 rows, 14.4 kB."]
-    (note,) = notes_of(LogisticRegression(), 3)
+    (note,) = notes_of(GaussianNB(), 3)
     assert note.startswith("3 binaries are trained one by one: ")

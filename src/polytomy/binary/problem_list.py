@@ -74,8 +74,9 @@ class ProblemList:
         # Either side says which rows are on it; the smaller one is quicker.
         negative = self._negative[number]
         is_positive = np.zeros(self.n_rows, dtype=np.bool_)
-        for k in min((negative, positive), key=len):
+        is_swapped = len(negative) < len(positive)
+        for k in negative if is_swapped else positive:
             is_positive[self._rows_of_class[k]] = True
-        if len(negative) < len(positive):
+        if is_swapped:
             np.logical_not(is_positive, out=is_positive)
         return BinaryProblem(name, self._all_rows, is_positive)

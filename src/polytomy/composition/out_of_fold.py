@@ -197,7 +197,7 @@ def plan_out_of_fold(
     if not _takes_weights(options):
         folds = replace(folds, weight=None)
     weight = weight if folds.weight is None else weight * folds.weight
-    most_rows = max(_ENOUGH_ROWS, MOST_SCORES // max(1, len(dichotomies), n_classes))
+    most_rows = MOST_SCORES // max(1, len(dichotomies), n_classes)
     is_kept = (weight > 0) & _is_class_known(folds, class_indices, weight > 0)
     folds = folds.keep_scored(is_kept, most_rows, seed)
     return OutOfFoldPlan(

@@ -105,10 +105,10 @@ def _scaled_means(samples: ClassSamples) -> Any:
     averages = csr_array((shares, places, samples.starts), shape=(len(counts), len(shares)))
     means = averages @ samples.rows
     if samples.is_sparse:
-        squares = np.bincount(
+        sums = np.bincount(
             samples.rows.indices, samples.rows.data**2, minlength=samples.rows.shape[1]
         )
-        scale = np.sqrt(squares / len(shares))
+        scale = np.sqrt(sums / len(shares))
         means = csr_array(means.multiply(1.0 / np.where(scale > 0, scale, 1.0)))
         return means.toarray() if means.shape[0] * means.shape[1] <= _DENSE_ENTRIES else means
     centre = counts @ means / len(shares)
@@ -154,13 +154,16 @@ def _draw_centres(
 
 
 def _rows(means: Any, chosen: list[int]) -> Floats:
-    rows = means[chosen]
-    return rows if isinstance(rows, np.ndarray) else rows.toarray()
+    return _as_array(means[chosen])
+
+
+def _as_array(rows: Any) -> Floats:
+    return np.asarray(rows if isinstance(rows, np.ndarray) else rows.toarray())
 
 
 def _row_squares(means: Any) -> Floats:
     if isinstance(means, np.ndarray):
-        return np.einsum("ij,ij->i", means, means)
+        return np.asarray(np.einsum("ij,ij->i", means, means))
     return np.asarray(means.multiply(means).sum(axis=1)).ravel()
 
 
@@ -168,7 +171,7 @@ def _distances(means: Any, squares: Floats, centres: Floats) -> Floats:
     """Return the squared distances of means and centres, of shape (n_means, n_centres)."""
     products = np.asarray(means @ centres.T)
     between = squares[:, np.newaxis] - 2.0 * products + np.einsum("ij,ij->i", centres, centres)
-    return np.maximum(between, 0.0)
+    return np.asarray(np.maximum(between, 0.0))
 
 
 def _centres_of(means: Any, cluster_of: NDArray[np.intp], n_clusters: int) -> Floats:
@@ -177,8 +180,7 @@ def _centres_of(means: Any, cluster_of: NDArray[np.intp], n_clusters: int) -> Fl
     starts = np.concatenate([[0], np.cumsum(counts)])
     shares = np.repeat(1.0 / counts, counts)
     averages = csr_array((shares, order, starts), shape=(n_clusters, len(order)))
-    centres = averages @ means
-    return centres if isinstance(centres, np.ndarray) else centres.toarray()
+    return _as_array(averages @ means)
 
 
 def _assign_evenly(between: Floats) -> NDArray[np.intp]:

@@ -161,23 +161,65 @@ class _Forest:
 
 
 def _join_by_linkage(matrix: NDArray[np.float64], forest: _Forest, linkage: str) -> Nested:
+    """Join the two nearest groups until one is left, in about n² steps.
+
+    Each group remembers the nearest of the groups after it. After a join, only the groups whose
+    nearest one was joined look again; as a rule these are few.
+    """
+    n_groups = len(forest)
     between = matrix.copy()
-    np.fill_diagonal(between, np.inf)
-    for _ in range(len(forest) - 1):
-        one, other = sorted(divmod(int(np.argmin(between)), len(forest)))
-        height = float(between[one, other])
+    # Each pair is kept once, in the row of its first group.
+    between[np.tri(n_groups, dtype=np.bool_)] = np.inf
+    nearest = between.argmin(axis=1)
+    distances = between[np.arange(n_groups), nearest]
+    for _ in range(n_groups - 1):
+        one = int(np.argmin(distances))
+        other, height = int(nearest[one]), float(distances[one])
+        to_one, to_other = _distances_of(between, one), _distances_of(between, other)
         if linkage == "single":
-            joined = np.minimum(between[one], between[other])
+            joined = np.minimum(to_one, to_other)
         elif linkage == "complete":
-            joined = np.maximum(between[one], between[other])
+            joined = np.maximum(to_one, to_other)
         else:
             weights = forest.sizes[one], forest.sizes[other]
-            joined = np.average(between[[one, other]], axis=0, weights=weights)
-        between[one, :] = between[:, one] = joined
-        between[other, :] = between[:, other] = np.inf
-        between[one, one] = np.inf
+            joined = np.average([to_one, to_other], axis=0, weights=weights)
+        is_gone = ~np.isfinite(to_one)
+        is_gone[[one, other]] = True
+        joined[is_gone] = np.inf
+        between[:one, one], between[one, one + 1 :] = joined[:one], joined[one + 1 :]
+        between[:other, other] = between[other, other + 1 :] = np.inf
+        distances[other] = np.inf
+        _look_again(between, nearest, distances, joined, one, other)
         forest.join(one, other, height)
     return forest.trees[0]
+
+
+def _distances_of(between: NDArray[np.float64], group: int) -> NDArray[np.float64]:
+    """Return the distances of a group to all others; infinite to itself and to joined ones."""
+    return np.concatenate([between[:group, group], between[group, group:]])
+
+
+def _look_again(
+    between: NDArray[np.float64],
+    nearest: NDArray[np.intp],
+    distances: NDArray[np.float64],
+    joined: NDArray[np.float64],
+    one: int,
+    other: int,
+) -> None:
+    """Find the nearest group again where a join has changed it, in place."""
+    before = np.arange(one)
+    is_nearer = joined[:one] < distances[:one]
+    # Of groups at the same distance, the first counts.
+    is_nearer |= (joined[:one] == distances[:one]) & (one < nearest[:one])
+    is_nearer &= np.isfinite(joined[:one])
+    was_near = ((nearest == one) | (nearest == other)) & np.isfinite(distances)
+    was_near[before[is_nearer]] = False
+    was_near[one] = True
+    nearest[before[is_nearer]], distances[before[is_nearer]] = one, joined[:one][is_nearer]
+    for group in np.flatnonzero(was_near):
+        nearest[group] = between[group].argmin()
+        distances[group] = between[group, nearest[group]]
 
 
 def _join_samples(

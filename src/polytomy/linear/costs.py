@@ -70,7 +70,7 @@ def sample_costs(
         factors[~np.isfinite(factors)] = 0.0
         of_sample = factors[..., batch.problem_of]
         costs *= np.where(batch.is_positive, of_sample[1], of_sample[0])
-    elif objective.class_weight is not None:
+    elif isinstance(objective.class_weight, tuple):
         negative, positive = objective.class_weight
         costs *= np.where(batch.is_positive, positive, negative)
     costs *= objective.C

@@ -138,8 +138,9 @@ def train_linear_models(
                         if not model.is_converged:
                             stopped.append(model.binary.name)
                         listener.trained(model.binary.name)
-            count = "1 binary is" if len(members) == 1 else f"{len(members)} binaries are"
-            training.notes.append(f"{count} trained together, by one linear solver.")
+            together = f"{len(members)} binaries are trained together by the linear solver."
+            alone = "1 binary is trained by the linear solver."
+            training.notes.append(alone if len(members) == 1 else together)
     _warn_of_early_stops(stopped)
     return training
 
@@ -176,7 +177,7 @@ def _divide(
     n_rows = problems.n_rows
     whole = [k for k in members if problems.sizes[k] == n_rows]
     if can_stack and len(whole) >= _FEWEST_STACKED:
-        size = int(np.clip(_STACKED_VALUES // max(1, n_rows), 8, _LARGEST_STACK))
+        size = int(np.clip(_STACKED_VALUES // max(1, n_rows), 4, _LARGEST_STACK))
         for first in range(0, len(whole), size):
             yield whole[first : first + size], True
         stacked = set(whole)

@@ -16,9 +16,6 @@ from numpy.typing import NDArray
 from polytomy.inputs.samples import blocks_of
 from polytomy.inputs.sparse import is_sparse
 from polytomy.routines.linear.reference import (
-    FEWEST_FOLD_STEPS,
-    FOLD_REDUCTION,
-    FOLD_SAMPLES,
     LARGEST_FORCING,
     LEAST_DECREASE,
     MOST_HALVINGS,
@@ -27,6 +24,7 @@ from polytomy.routines.linear.reference import (
     LinearFits,
     LinearForm,
     first_bias,
+    limit_folds,
 )
 
 __all__ = ["SharedRows", "fit_stacked_models"]
@@ -116,14 +114,14 @@ def fit_stacked_models(
     )
     coefficients = np.repeat(whole[:, np.newaxis], 1 + n_folds, axis=1)
     found = values.copy()
-    fold_steps = max(FEWEST_FOLD_STEPS, FOLD_SAMPLES // signs.shape[1])
-    of_folds = form._replace(most_steps=min(form.most_steps, fold_steps))
+    fold_steps, reduction = limit_folds(signs.shape[1], form.most_steps)
+    of_folds = form._replace(most_steps=fold_steps)
     for fold in range(n_folds):
         (own,) = is_trained[:, fold].nonzero()
         if not len(own):
             continue
         start = whole[own]
-        reductions = np.full(len(own), FOLD_REDUCTION)
+        reductions = np.full(len(own), reduction)
         by_fold, *_ = _minimise(
             shared, signs[own], costs[1 + fold, own], of_folds, largest[own], reductions,
             small[own], start,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -186,7 +187,7 @@ def log_loss_of(judged: JudgedSamples) -> float:
     return float(np.average(losses, weights=judged.weight))
 
 
-def _entropy(distribution: NDArray[np.float64]) -> float:
+def _entropy(distribution: NDArray[Any]) -> float:
     positive = distribution[distribution > 0]
     return -float(np.sum(positive * np.log(positive)))
 

@@ -41,7 +41,7 @@ class ManyClasses(Sequence[int]):
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
         counts = np.diff(self._starts)
         shifts = self._firsts - self._starts[:-1]
-        values = np.arange(len(self)) + np.repeat(shifts, counts)
+        values: NDArray[Any] = np.arange(len(self)) + np.repeat(shifts, counts)
         return values if dtype is None else values.astype(dtype, copy=False)
 
     def __len__(self) -> int:

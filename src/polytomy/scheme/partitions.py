@@ -74,7 +74,7 @@ class Partition:
         starts = self._scheme.branch_starts[self.node]
         (branches,) = (self._scheme.nodes[self.node].code.matrix[self.row + row] == value).nonzero()
         if len(starts) == starts[-1] - starts[0] + 1:  # every branch is a class
-            return branches + starts[0]
+            return np.asarray(branches + starts[0], dtype=np.intp)
         if len(branches) == 1:
             return np.arange(starts[branches[0]], starts[branches[0] + 1])
         return np.concatenate([np.arange(starts[b], starts[b + 1]) for b in branches.tolist()])

@@ -35,16 +35,14 @@ def test_scipy_finds_no_smaller_objective(twin: ModuleType, case: LinearCase) ->
 
 @pytest.mark.parametrize("twin", TWINS)
 @given(case=linear_cases())
-def test_models_of_folds_gain_most_of_what_there_is_to_gain(
+def test_models_of_small_folds_have_the_least_objective(
     twin: ModuleType, case: LinearCase
 ) -> None:
     fits = twin.fit_linear_models(*case.arguments)
     for problem, fold in zip(*np.nonzero(case.is_trained), strict=True):
         part = 1 + fold
-        best = minimise_by_scipy(case, problem, part)
-        before, _ = evaluate(case, problem, fits.coefficients[problem, 0], part)
-        after, _ = evaluate(case, problem, fits.coefficients[problem, part], part)
-        assert after - best <= 0.5 * (before - best) + 1e-6 * (1 + best)
+        value, _ = evaluate(case, problem, fits.coefficients[problem, part], part)
+        assert value <= minimise_by_scipy(case, problem, part) * (1 + 1e-9) + 1e-12
 
 
 @pytest.mark.parametrize("twin", TWINS)

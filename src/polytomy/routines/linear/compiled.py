@@ -11,15 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polytomy.routines.linear.reference import (
-    FEWEST_FOLD_STEPS,
     FOLD_REDUCTION,
-    FOLD_SAMPLES,
     LARGEST_FORCING,
     LEAST_DECREASE,
     LEAST_FORCING,
+    MOST_FOLD_STEPS,
     MOST_HALVINGS,
     NEAR_ROOT,
     ROUNDING,
+    SMALL_PROBLEM,
     SMALLEST_CURVATURE,
     LinearFits,
     LinearForm,
@@ -112,7 +112,8 @@ def _fit_models(
     for problem in range(n_problems):
         first, last = starts[problem], starts[problem + 1]
         n = last - first
-        fold_steps = min(most_steps, max(FEWEST_FOLD_STEPS, FOLD_SAMPLES // n))
+        fold_steps = most_steps if n <= SMALL_PROBLEM else min(most_steps, MOST_FOLD_STEPS)
+        reduction = 0.0 if n <= SMALL_PROBLEM else FOLD_REDUCTION
         own_rows, y, cost = rows[first:last], signs[first:last], costs[0, first:last]
         whole = coefficients[problem, 0]
         above, below = 0.0, 0.0
@@ -146,7 +147,7 @@ def _fit_models(
                 z[t], way_of[t] = whole_z[t], whole_way_of[t]
             _minimise(
                 dense, data, indices, indptr, norms, own_rows, y, costs[1 + fold, first:last],
-                is_logistic, bias, bias_penalty, fold_steps, largest[problem], FOLD_REDUCTION,
+                is_logistic, bias, bias_penalty, fold_steps, largest[problem], reduction,
                 small, way, own, z, way_of, by_near, near, work, stop,
             )  # fmt: skip
             for t in range(n):

@@ -11,8 +11,9 @@ directions come from conjugate gradients, preconditioned by the diagonal of the 
 the more exact, the smaller the gradient is and the fewer samples have a curvature. (Lin, Weng and
 Keerthi 2008 solve the same problem in a trust region.)
 
-The models of folds leave out some samples. They start from the solution of all samples, and take a
-few steps only: what is left to gain is small beside the difference between the folds.
+The models of folds leave out some samples. They start from the solution of all samples. In large
+problems they take a few steps only: what is left to gain is small beside the difference between the
+folds.
 """
 
 from __future__ import annotations
@@ -24,32 +25,35 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 __all__ = [
-    "FEWEST_FOLD_STEPS",
     "FOLD_REDUCTION",
-    "FOLD_SAMPLES",
     "LARGEST_FORCING",
     "LEAST_DECREASE",
     "LEAST_FORCING",
+    "MOST_FOLD_STEPS",
     "MOST_HALVINGS",
     "NEAR_ROOT",
     "ROUNDING",
     "SMALLEST_CURVATURE",
+    "SMALL_PROBLEM",
     "LinearFits",
     "LinearForm",
     "LinearSamples",
     "choose_forcing",
     "first_bias",
     "fit_linear_models",
+    "limit_folds",
 ]
 
 Floats = NDArray[np.float64]
 
 FOLD_REDUCTION = 0.05
-"""A fold's model is good enough once its gradient is this part of the gradient at the start."""
+"""A fold's model of a large problem is good enough once its gradient is this part of the first."""
 
-FEWEST_FOLD_STEPS, FOLD_SAMPLES = 5, 50_000
-"""A fold's model is good enough in any case after these steps, or after this many samples times
-steps if that is later."""
+MOST_FOLD_STEPS = 5
+"""Steps after which it is good enough in any case."""
+
+SMALL_PROBLEM = 2000
+"""Up to this many samples, the models of folds are as exact as that of all samples."""
 
 LARGEST_FORCING, LEAST_FORCING = 0.25, 1e-3
 """Conjugate gradients stop at a part of the first residual between these, or earlier."""
@@ -160,8 +164,8 @@ def fit_linear_models(
         own = slice(starts[problem], starts[problem + 1])
         own_samples = _take(samples, rows[own], form.bias)
         y, held_out = signs[own], fold_of[own]
-        fold_steps = max(FEWEST_FOLD_STEPS, FOLD_SAMPLES // len(y))
-        of_folds = form._replace(most_steps=min(form.most_steps, fold_steps))
+        most_steps, reduction = limit_folds(len(y), form.most_steps)
+        of_folds = form._replace(most_steps=most_steps)
         whole = coefficients[problem, 0]
         whole[-1] = first_bias(y, costs[0, own], form)
         z, n_steps[problem], is_converged[problem], small = _minimise(
@@ -173,7 +177,7 @@ def fit_linear_models(
             if is_trained[problem, fold]:
                 by_fold, _, _, _ = _minimise(
                     own_samples, y, costs[1 + fold, own], of_folds, largest[problem],
-                    FOLD_REDUCTION, small, coefficients[problem, 1 + fold],
+                    reduction, small, coefficients[problem, 1 + fold],
                 )  # fmt: skip
             values[own][held_out == fold] = by_fold[held_out == fold]
         values[own][held_out < 0] = z[held_out < 0]
@@ -189,6 +193,13 @@ def choose_forcing(progress: float, share: float) -> float:
     share : part of the samples that have a curvature; if it is small, exact directions are cheap
     """
     return float(min(LARGEST_FORCING, np.sqrt(progress), max(share, LEAST_FORCING)))
+
+
+def limit_folds(n_samples: int, most_steps: int) -> tuple[int, float]:
+    """Return the largest number of steps of a fold's model, and the reduction that is enough."""
+    if n_samples <= SMALL_PROBLEM:
+        return most_steps, 0.0
+    return min(most_steps, MOST_FOLD_STEPS), FOLD_REDUCTION
 
 
 def first_bias(y: Floats, cost: Floats, form: LinearForm) -> float:

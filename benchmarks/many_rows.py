@@ -2,8 +2,9 @@
 
 One-vs-rest of ten classes and 50 features, with learners that can take a million rows: polytomy
 with its default calibration beside scikit-learn's `OneVsRestClassifier` of the same learner,
-without calibration and, up to 100,000 rows, with `CalibratedClassifierCV`. Each class is three Gaussian clouds, so that linear
-models are far from perfect and Nystroem features help. Test data are 50,000 other rows.
+without calibration and, up to 100,000 rows, with `CalibratedClassifierCV`. Each class is three
+Gaussian clouds, so that linear models are far from perfect and Nystroem features help. Test data
+are 50,000 other rows.
 
 Each measurement has a process of its own, with one thread. `memory` is the largest anonymous memory
 during the fit, less that before it, as a multiple of the data; "mapped" data is a memory map, which

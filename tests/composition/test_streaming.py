@@ -68,7 +68,6 @@ def test_binaries_are_trained_on_the_rows_that_are_not_held_out(samples):
 
 
 def test_rows_that_leave_the_reservoir_are_trained_on(samples):
-    X, y = samples
     classifier = train(samples, GaussianNB(), n_batches=20, reservoir_size=8)
     assert classifier.reservoir_.n_held == 8
     counts = classifier.estimators_[0].class_count_
@@ -214,7 +213,9 @@ def test_a_new_fit_forgets_the_stream(samples):
     classifier = train(samples)
     classifier.fit(X[:500], y[:500])
     assert not hasattr(classifier, "reservoir_")
-    expected = PolytomyClassifier(SGDClassifier(average=True, random_state=0), "one-vs-rest", random_state=0)
+    expected = PolytomyClassifier(
+        SGDClassifier(average=True, random_state=0), "one-vs-rest", random_state=0
+    )
     np.testing.assert_array_equal(
         classifier.predict_proba(X), expected.fit(X[:500], y[:500]).predict_proba(X)
     )

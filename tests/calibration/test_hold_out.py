@@ -1,9 +1,13 @@
 """Holding out one part of many rows."""
 
+import tracemalloc
+import warnings
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
@@ -123,6 +127,25 @@ def test_the_model_is_that_of_the_rows_that_are_not_held_out(blobs, scheme):
     found = classifier.estimators_[0]
     sign = np.sign(found.coef_[0] @ plain.coef_[0])
     np.testing.assert_allclose(sign * found.coef_, plain.coef_, atol=1e-4)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_a_linear_model_of_mapped_rows_needs_no_copy_of_them(tmp_path, dtype):
+    generator = np.random.default_rng(0)
+    y = np.arange(30_000) % 3
+    np.save(tmp_path / "X.npy", generator.normal(size=(30_000, 100)).astype(dtype))
+    mapped = np.load(tmp_path / "X.npy", mmap_mode="r")
+    classifier = PolytomyClassifier(LogisticRegression(max_iter=3), "one-vs-rest", cv=0.02)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        classifier.fit(np.array(mapped[:100]), y[:100])
+        tracemalloc.start()
+        try:
+            classifier.fit(mapped, y)
+            peak = tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+    assert peak < mapped.nbytes / 2
 
 
 def test_auto_holds_out_one_part_of_many_rows(blobs, monkeypatch):

@@ -106,8 +106,8 @@ def test_text_columns_and_balanced_classes_take_a_first_pass(polytomy, here):
     assert evaluate(polytomy, "m.polytomy", "plants.csv")["accuracy"] == 1
 
 
-def test_a_pipe_is_read_once(polytomy, rows):
-    X, _ = rows
+@pytest.mark.usefixtures("rows")
+def test_a_pipe_is_read_once(polytomy):
     line = ["train", "-", "--stream", "--classes", "corn,oak,pine", "-o", "m.polytomy", "--json"]
     outcome = polytomy(*line, typed=Path("rows.csv").read_bytes())
     assert (outcome.code, outcome.err) == (0, "")
@@ -195,7 +195,7 @@ def test_parquet_larger_than_the_memory_is_trained_on_predicted_and_evaluated(tm
     assert 8 * n_rows * n_features * n_parts > 1.1e9
 
     def run(*line):
-        command = [sys.executable, "-c", LIMITED, str(700 * 2**20), *map(str, line)]
+        command = [sys.executable, "-c", LIMITED, str(900 * 2**20), *map(str, line)]
         environment = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
         return subprocess.run(
             command, cwd=tmp_path, env=environment, capture_output=True, text=True

@@ -68,7 +68,6 @@ def test_binaries_are_trained_on_the_rows_that_are_not_held_out(samples):
 
 
 def test_rows_that_leave_the_reservoir_are_trained_on(samples):
-    X, y = samples
     classifier = train(samples, GaussianNB(), n_batches=20, reservoir_size=8)
     assert classifier.reservoir_.n_held == 8
     counts = classifier.estimators_[0].class_count_

@@ -10,9 +10,11 @@ from numpy.typing import NDArray
 
 from polytomy.binary import binary_problem
 from polytomy.binary.options import TrainingListener, TrainingOptions
+from polytomy.binary.problems import BinaryProblem
 from polytomy.composition.dichotomies import Dichotomy
 from polytomy.svm import train_on_shared_kernel
 from polytomy.svm.estimates import estimate_training
+from polytomy.svm.planning import group_by_matrix
 from polytomy.svm.shared_training import SharedTraining
 
 __all__ = ["train_together"]
@@ -41,22 +43,23 @@ def train_together(
     -------
     SharedTraining, with None for each binary that has to be trained alone
     """
+    estimators = [each.estimator for each in dichotomies]
+    groups, _ = group_by_matrix(estimators)
+    suitable = {k for group in groups for k in group}
+    # Many problems of many rows take memory, which other estimators need not wait for.
+    nothing = np.empty(0, dtype=np.intp), np.empty(0, dtype=np.bool_)
     problems = [
         binary_problem(rows_of_class, each.negative, each.positive, name=each.name)
-        for each in dichotomies
+        if k in suitable
+        else BinaryProblem(each.name, *nothing)
+        for k, each in enumerate(dichotomies)
     ]
     if listener.wants_estimates:
-        estimators = [each.estimator for each in dichotomies]
         estimate = estimate_training(estimators, X, problems, options)
         if estimate is not None:
             listener.note(str(estimate))
     training = train_on_shared_kernel(
-        [each.estimator for each in dichotomies],
-        X,
-        problems,
-        options,
-        seeds=seeds,
-        listener=listener,
+        estimators, X, problems, options, seeds=seeds, listener=listener
     )
     for note in training.notes:
         listener.note(note)

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from polytomy.binary.options import TrainingOptions
 from polytomy.binary.problems import BinaryProblem
 from polytomy.binary.training import train_binary
+from polytomy.inputs.rows import take_rows
 from polytomy.svm.memory import check_budget, size_in_words
 from polytomy.svm.planning import find_common_kernel, group_by_matrix, is_better_apart, measure
 from polytomy.svm.shared_training import train_on_shared_kernel
@@ -30,9 +31,13 @@ __all__ = ["TrainingEstimate", "estimate_training"]
 _WORTH_ESTIMATING = 10**9
 
 # Sizes of the samples; larger ones are tried while the last took less than this many seconds.
-_SIZES = (500, 1000, 2000, 4000, 8000)
-_LONGEST_TRIAL = 1.5
-_MOST_PROBLEMS = 3
+_SIZES = (250, 500, 1000, 2000, 4000)
+_LONGEST_TRIAL = 0.25
+_KERNEL_ROWS = 1000
+
+# The problems that are tried: those on which this part of all pairs of rows has gone, in the order
+# of their sizes. Small problems hardly count.
+_PARTS_OF_PAIRS = (1.0, 0.6, 0.25)
 _LOWEST_POWER, _HIGHEST_POWER = 1.5, 2.6
 
 # Beyond this many seconds, the text offers ways out.
@@ -115,14 +120,13 @@ def estimate_training(
         ).with_one_thread
     timer = _Timer(X, options, budget, whole.n_rows)
     kernel_pairs = float(sizes @ sizes) if is_apart else float(whole.n_rows) ** 2
-    positions = np.argsort(sizes)[np.linspace(len(sizes) - 1, 0, _MOST_PROBLEMS).astype(np.intp)]
-    curves = [timer.fit(svcs[k], own[k]) for k in dict.fromkeys(positions.tolist())]
-    factor = float(np.exp(np.mean([curve.log_factor for curve in curves])))
-    power = float(np.mean([curve.power for curve in curves]))
-    seconds = curves[0].of_pair * kernel_pairs + factor * float((sizes**power).sum())
+    of_pair = timer.seconds_of_pair(svcs[0], largest)
+    curves = [timer.fit(svcs[k], own[k], of_pair) for k in _choose_problems(sizes)]
+    logarithms = [curve.log_factor + curve.power * np.log(sizes) for curve in curves]
+    seconds = of_pair * kernel_pairs + float(np.exp(np.mean(logarithms, axis=0)).sum())
     if options.folds is not None and is_apart:
         # Rows outside a problem are scored as well, against the vectors of all machines.
-        seconds += curves[0].of_pair * float(whole.n_rows) ** 2
+        seconds += of_pair * float(whole.n_rows) ** 2
     n_threads = min(int(effective_n_jobs(options.n_jobs)), len(own))
     if is_apart:
         n_threads = max(1, min(n_threads, int(budget // max(1, need))))
@@ -135,12 +139,19 @@ def estimate_training(
     )
 
 
+def _choose_problems(sizes: NDArray[np.float64]) -> list[int]:
+    """Return problems whose times say most about the time of all."""
+    order = np.argsort(sizes, kind="stable")
+    parts = np.cumsum(sizes[order] ** 2) / float(sizes @ sizes)
+    found = np.searchsorted(parts, [part - 1e-9 for part in _PARTS_OF_PAIRS])
+    return list(dict.fromkeys(order[found].tolist()))
+
+
 class _Curve(NamedTuple):
     """The seconds that the steps of a problem of n rows take, exp(log_factor)·n^power."""
 
     log_factor: float
     power: float
-    of_pair: float
 
 
 class _Timer:
@@ -151,13 +162,12 @@ class _Timer:
         self._options = replace(options, folds=None, n_jobs=1)
         self._generator = np.random.default_rng(0)
 
-    def fit(self, svc: Any, problem: BinaryProblem) -> _Curve:
-        """Return how the time of a problem grows."""
-        sizes, seconds, of_pair = [], [], 0.0
+    def fit(self, svc: Any, problem: BinaryProblem, of_pair: float) -> _Curve:
+        """Return how the time of a problem grows; a kernel value takes `of_pair` seconds."""
+        sizes, seconds = [], []
         self._time(svc, self._sample(problem, _SIZES[0]))  # the first call may compile routines
         for size in _SIZES:
             part = self._sample(problem, size)
-            of_pair = self._seconds_of_pair(svc, part)
             found = self._time(svc, part)
             sizes.append(part.n_samples)
             seconds.append(max(found - of_pair * part.n_samples**2, 0.05 * found))
@@ -168,7 +178,7 @@ class _Timer:
         if len(sizes) > 1 and sizes[-1] > sizes[0]:
             slope = np.polyfit(np.log(sizes[last]), np.log(seconds[last]), 1)[0]
             power = float(np.clip(slope, _LOWEST_POWER, _HIGHEST_POWER))
-        return _Curve(float(np.log(seconds[-1]) - power * np.log(sizes[-1])), power, of_pair)
+        return _Curve(float(np.log(seconds[-1]) - power * np.log(sizes[-1])), power)
 
     def _time(self, svc: Any, part: BinaryProblem) -> float:
         # The same decisions about memory as for all rows.
@@ -180,11 +190,12 @@ class _Timer:
             train_binary(svc, self._X, part, options, warn=False)
         return perf_counter() - started
 
-    def _seconds_of_pair(self, svc: Any, part: BinaryProblem) -> float:
+    def seconds_of_pair(self, svc: Any, problem: BinaryProblem) -> float:
         """Return the time of a kernel value."""
         from sklearn.metrics.pairwise import pairwise_kernels
 
-        rows = as_numbers(self._X[part.rows])
+        part = self._sample(problem, _KERNEL_ROWS)
+        rows = as_numbers(take_rows(self._X, part.rows))
         kernel = svc.kernel if svc.kernel in ("rbf", "linear") else "linear"
         started = perf_counter()
         pairwise_kernels(rows, metric=kernel)

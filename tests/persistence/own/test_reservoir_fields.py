@@ -47,7 +47,7 @@ def test_without_its_reservoir_a_loaded_classifier_keeps_its_calibration(tmp_pat
 
 def test_rows_that_are_no_numbers_cannot_be_saved(tmp_path):
     classifier = trained(pd.DataFrame(X, columns=["a", "b", "c", "d"]))
-    with pytest.raises(ArgumentError, match="needs rows of floating-point numbers; .* DataFrame"):
+    with pytest.raises(ArgumentError, match=r"needs rows of floating-point numbers; .* DataFrame"):
         save(classifier, tmp_path / "m.polytomy", reservoir=True)
 
 

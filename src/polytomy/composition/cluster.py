@@ -100,7 +100,11 @@ def explaining_faults(client: Any) -> Iterator[None]:
     from distributed import KilledWorker
     from distributed.comm import CommClosedError
 
-    address = getattr(getattr(client, "scheduler", None), "address", None) or "its address"
+    address = client.scheduler.address
+    lost = (
+        f"the connection to the Dask scheduler at {address} was lost. Start the cluster again, "
+        "make a new Client, and repeat the call."
+    )
     try:
         yield
     except KilledWorker as error:
@@ -109,21 +113,29 @@ def explaining_faults(client: Any) -> Iterator[None]:
             f"{error.allowed_failures + 1} times. It probably ran out of memory. Give the workers "
             "more memory, or use a scheme with smaller problems, such as one-vs-one."
         ) from error
-    except (CommClosedError, CancelledError, TimeoutError) as error:
-        if client.status == "running" and getattr(error, "reason", "") == "lost dependencies":
+    except CancelledError as error:
+        reason = _reason_of(error)
+        if reason == "lost dependencies":
             raise ClusterError(
                 "data that was scattered to a worker was lost with it, and cannot be computed "
                 "again. Pass collections that Dask can compute again, such as those of "
                 "dask.array.from_array or dask.dataframe.read_parquet."
             ) from error
-        if client.status == "running" and not isinstance(error, CommClosedError):
-            is_lost = getattr(error, "reason", "scheduler").startswith("scheduler")
-            if not is_lost:
-                raise ClusterError(f"the work was cancelled on the cluster: {error}") from error
-        raise ClusterError(
-            f"the connection to the Dask scheduler at {address} was lost. Start the cluster again, "
-            "make a new Client, and repeat the call."
-        ) from error
+        if client.status == "running" and not reason.startswith("scheduler"):
+            raise ClusterError(f"the work was cancelled on the cluster: {error}") from error
+        raise ClusterError(lost) from error
+    except CommClosedError as error:
+        raise ClusterError(lost) from error
+    except (OSError, RuntimeError, TimeoutError) as error:
+        if client.status == "running" or isinstance(error, ClusterError):
+            raise  # it comes from a task
+        raise ClusterError(lost) from error
+
+
+def _reason_of(error: CancelledError) -> str:
+    """Return why futures were cancelled, in Dask's words."""
+    groups = getattr(error, "error_groups", ())
+    return str(groups[0].reason if groups else getattr(error, "reason", "unknown"))
 
 
 def _words_of(key: Any) -> str:

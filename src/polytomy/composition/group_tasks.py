@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
+from joblib import parallel_config
 from numpy.typing import NDArray
 from sklearn import config_context
 
@@ -176,7 +177,8 @@ def train_group(
     folds = None if task.n_folds is None else _folds_of(block, task.n_folds)
     options = replace(task.options, arguments=arguments, folds=folds)
     notes = _Notes()
-    with config_context(enable_metadata_routing=task.routes_metadata):
+    # Workers are daemons, which cannot start processes.
+    with config_context(enable_metadata_routing=task.routes_metadata), parallel_config("threading"):
         binaries, held_out = train_dichotomies(
             task.dichotomies,
             group_rows(block.class_indices, len(task.class_labels)),

@@ -10,14 +10,23 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeVar
 from uuid import uuid4
 
 from polytomy.binary.options import TrainingListener
 from polytomy.composition.group_tasks import GroupResult, GroupTask, train_group
 from polytomy.errors import ClusterError
 
-__all__ = ["explaining_faults", "gather_in_order", "name_task", "run_groups", "sending_data"]
+__all__ = [
+    "explaining_faults",
+    "gather_in_order",
+    "name_task",
+    "pass_on",
+    "run_groups",
+    "sending_data",
+]
+
+_Value = TypeVar("_Value")
 
 
 def run_groups(
@@ -76,6 +85,11 @@ def gather_in_order(client: Any, futures: Sequence[Any]) -> Iterator[tuple[int, 
 def _cancel(client: Any, futures: Sequence[Any]) -> None:
     if client.status == "running":
         client.cancel(list(futures), force=True)
+
+
+def pass_on(value: _Value) -> _Value:
+    """Return a value: the task that holds data which is sent to the cluster."""
+    return value
 
 
 def name_task(words: str) -> str:

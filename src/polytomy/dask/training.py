@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from operator import getitem
 from typing import Any
 
 from sklearn import get_config
@@ -11,7 +12,13 @@ from sklearn import get_config
 from dask import delayed
 from polytomy.binary import TrainedBinary
 from polytomy.binary.options import TrainingListener, TrainingOptions
-from polytomy.composition.cluster import gather_in_order, name_task, run_groups, sending_data
+from polytomy.composition.cluster import (
+    gather_in_order,
+    name_task,
+    pass_on,
+    run_groups,
+    sending_data,
+)
 from polytomy.composition.dichotomies import Dichotomy
 from polytomy.composition.fitting import TrainedBinaries, warn_of_shortcomings
 from polytomy.composition.group_tasks import (
@@ -183,36 +190,45 @@ def train_binaries(
 
 def _join_classes(data: GroupedData, folds: FoldPlan | None, preprocessing: Any) -> dict[int, Any]:
     """Return the future of the RowBlock of each class."""
-    layout = data.layout
+    client, layout = data.client, data.layout
     sizes = layout.class_sizes
-    dealt: Any = [None] * len(sizes)
+    owners = [(k, part) for k in range(len(sizes)) for part in layout.parts_of(k)]
+    # One call for all pieces, of which there may be very many.
+    cut = client.map(
+        cut_piece,
+        [data.parts[part] for _, part in owners],
+        [int(layout.places[part, k]) for k, part in owners],
+        key=[name_task("cut rows") for _ in owners],
+    )
+    pieces: dict[int, list[Any]] = {k: [] for k in range(len(sizes))}
+    for (k, _), piece in zip(owners, cut, strict=True):
+        pieces[k].append(piece)
+    dealt: list[Any] = [None] * len(sizes)
     if folds is not None:
-        dealt = delayed(deal_folds, nout=len(sizes))(sizes, folds.n_dealt, folds.seed)
-    transformers = None if preprocessing is None else delayed(preprocessing)
-    joined = []
-    for k in range(len(sizes)):
-        parts = layout.parts_of(k)
-        pieces = [
-            delayed(cut_piece)(
-                data.parts[part], int(layout.places[part, k]), dask_key_name=name_task("cut rows")
-            )
-            for part in parts
-        ]
-        joined.append(
-            delayed(join_class)(
-                pieces,
-                layout.first_rows[parts].tolist(),
-                k,
-                dealt[k],
-                None if folds is None else folds.choices[k],
-                transformers,
-                dask_key_name=name_task("join rows of a class"),
-            )
+        folds_of_all = client.submit(
+            deal_folds, sizes, folds.n_dealt, folds.seed, key=name_task("deal folds")
         )
-    futures = data.client.compute(joined)
+        key = [name_task("take folds") for _ in sizes]
+        dealt = client.map(getitem, [folds_of_all] * len(sizes), range(len(sizes)), key=key)
+    transformers = None
+    if preprocessing is not None:
+        transformers = client.submit(pass_on, preprocessing, key=name_task("transformers"))
+    blocks = {
+        k: client.submit(
+            join_class,
+            pieces[k],
+            layout.first_rows[layout.parts_of(k)].tolist(),
+            k,
+            dealt[k],
+            None if folds is None else folds.choices[k],
+            transformers,
+            key=name_task("join rows of a class"),
+        )
+        for k in range(len(sizes))
+    }
     # The workers may forget the parts as soon as their rows are joined.
     data.parts.clear()
-    return dict(enumerate(futures))
+    return blocks
 
 
 def _fix_gamma(

@@ -199,6 +199,7 @@ def test_trained_models_take_part(client):
     scheme = pt.parse("given 0 / 1 2; new 0 1 / 2; last 0 2 / 1; {0 1 2}")
     model = GaussianNB().fit(X, y > 0)
     options = {"models": {"given": model}, "final_calibration": "bias", "random_state": 0}
+    options["class_weight"] = {0: 2.0, 1: 0.0}
     far = DaskPolytomyClassifier(LogisticRegression(), scheme, **options).fit(*as_dask(X, y))
     near = pt.PolytomyClassifier(LogisticRegression(), scheme, **options).fit(X, y)
     np.testing.assert_allclose(far.predict_proba(X), near.predict_proba(X), rtol=0, atol=1e-9)

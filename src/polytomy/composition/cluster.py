@@ -15,11 +15,13 @@ from uuid import uuid4
 
 from polytomy.binary.options import TrainingListener
 from polytomy.composition.group_tasks import GroupResult, GroupTask, train_group
+from polytomy.composition.row_blocks import join_blocks, take_scored
 from polytomy.errors import ClusterError
 
 __all__ = [
     "explaining_faults",
     "gather_in_order",
+    "join_sample",
     "name_task",
     "pass_on",
     "run_groups",
@@ -67,6 +69,16 @@ def run_groups(
     for note in dict.fromkeys(note for result in results for note in result.notes):
         listener.note(note)
     return results
+
+
+def join_sample(client: Any, blocks: Mapping[int, Any]) -> Any:
+    """Return the future of the rows of all blocks that every binary scores.
+
+    They are taken where the blocks are, so that no worker has to hold all blocks.
+    """
+    key = [name_task("take rows to score") for _ in blocks]
+    taken = client.map(take_scored, list(blocks.values()), key=key)
+    return client.submit(join_blocks, taken, key=name_task("rows to score"))
 
 
 def gather_in_order(client: Any, futures: Sequence[Any]) -> Iterator[tuple[int, Any]]:

@@ -29,6 +29,7 @@ from polytomy.svm.suitability import UnsuitableError, check_suitable
 __all__ = [
     "GroupResult",
     "GroupTask",
+    "classes_of",
     "divide_into_groups",
     "score_given",
     "share_vectors",

@@ -23,7 +23,7 @@ from polytomy.binary.preparation import takes_pairwise_values
 from polytomy.composition.dichotomies import Dichotomy
 from polytomy.composition.dichotomy_training import train_dichotomies
 from polytomy.composition.group_tasks import GroupTask, divide_into_groups, share_vectors
-from polytomy.composition.row_blocks import RowBlock, join_scored
+from polytomy.composition.row_blocks import RowBlock
 from polytomy.inputs.rows import count_rows, take_rows
 from polytomy.inputs.weights import check_weights
 
@@ -66,6 +66,7 @@ def train_on_cluster(
         return train_dichotomies(dichotomies, rows_of_class, X, options, seeds, listener)
     from polytomy.composition.cluster import (
         explaining_faults,
+        join_sample,
         name_task,
         pass_on,
         run_groups,
@@ -99,9 +100,7 @@ def train_on_cluster(
             )
             sample = None
             if needs_sample:
-                sample = client.submit(
-                    join_scored, list(blocks.values()), key=name_task("rows to score")
-                )
+                sample = join_sample(client, blocks)
         results = run_groups(client, tasks, blocks, sample, listener)
     binaries = [each.trained for each in dichotomies]
     held_out: list[HeldOutScores | None] = [None] * len(dichotomies)

@@ -14,6 +14,7 @@ from polytomy.binary import TrainedBinary
 from polytomy.binary.options import TrainingListener, TrainingOptions
 from polytomy.composition.cluster import (
     gather_in_order,
+    join_sample,
     name_task,
     pass_on,
     run_groups,
@@ -29,7 +30,7 @@ from polytomy.composition.group_tasks import (
     weight_rows,
 )
 from polytomy.composition.out_of_fold import find_fold_rule
-from polytomy.composition.row_blocks import RowBlock, join_scored
+from polytomy.composition.row_blocks import RowBlock
 from polytomy.composition.shared_preprocessing import check_shareable, cut_pipelines, find_lead
 from polytomy.dask.class_weights import weights_by_class
 from polytomy.dask.folds import FoldPlan, calibration_weights
@@ -144,10 +145,11 @@ def train_binaries(
         steps = lead.estimator.steps[:-1]
         preprocessing = fit_transformers(client, steps, data.parts, make_sample(), seed)
         trainable = cut_pipelines(dichotomies)
-    blocks = _join_classes(data, folds, preprocessing)
-    trainable = _fix_gamma(client, trainable, blocks)
     left = [i for i, each in enumerate(trainable) if each.trained is None]
     groups = divide_into_groups(trainable, left, layout.class_sizes)
+    check_memory(client, [[trainable[i] for i in group] for group in groups], layout)
+    blocks = _join_classes(data, folds, preprocessing)
+    trainable = _fix_gamma(client, trainable, blocks)
     sent = replace(options, n_jobs=1 if options.n_jobs is None else options.n_jobs)
     tasks = [
         GroupTask(
@@ -161,10 +163,7 @@ def train_binaries(
         )
         for group in groups
     ]
-    check_memory(client, tasks, layout)
-    sample = None
-    if folds is not None:
-        sample = client.submit(join_scored, list(blocks.values()), key=name_task("rows to score"))
+    sample = None if folds is None else join_sample(client, blocks)
     results = run_groups(client, tasks, blocks, sample, listener)
     binaries: list[TrainedBinary | None] = [each.trained for each in dichotomies]
     scores: list[Any] = [None] * len(dichotomies)
@@ -176,12 +175,12 @@ def train_binaries(
     warn_of_shortcomings(trained)
     out_of_fold = None
     if folds is not None:
+        weighted = client.submit(weight_rows, sample, layout.classes, by_class, pure=False)
         given = [i for i, each in enumerate(dichotomies) if each.trained is not None]
         if given:
-            task = client.submit(score_given, [trained[i] for i in given], sample, pure=False)
+            task = client.submit(score_given, [trained[i] for i in given], weighted, pure=False)
             for i, column in zip(given, task.result().T, strict=True):
                 scores[i] = column
-        weighted = client.submit(weight_rows, sample, layout.classes, by_class, pure=False)
         rows = client.submit(RowBlock.without_samples, weighted, pure=False).result()
         weights = calibration_weights(rows, layout, balances_sides=options.balances_sides)
         out_of_fold = folds.collect(rows, weights, scores, options.keep_out_of_fold)

@@ -2,7 +2,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polytomy.composition.row_blocks import RowBlock, join_blocks, join_scored
+from polytomy.composition.row_blocks import RowBlock, join_blocks, take_scored
 
 
 @given(st.lists(st.integers(0, 3), min_size=1, max_size=30), st.randoms(use_true_random=False))
@@ -27,6 +27,6 @@ def test_blocks_of_any_rows_are_joined_in_the_order_of_the_data(owners, random):
 def test_only_scored_rows_are_joined_for_scoring():
     one = RowBlock(np.eye(2), np.array([0, 3]), np.zeros(2, int), is_scored=np.array([True, False]))
     two = RowBlock(np.ones((1, 2)), np.array([1]), np.ones(1, int), is_scored=np.array([True]))
-    found = join_scored([one, two])
+    found = join_blocks([take_scored(one), take_scored(two)])
     assert found.rows.tolist() == [0, 1]
     assert found.without_samples().X is None

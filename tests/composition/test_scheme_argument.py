@@ -9,7 +9,8 @@ import pytest
 from polytomy import designs
 from polytomy.codes import CodingMatrix
 from polytomy.composition import scheme_from
-from polytomy.designs import DESIGNS, design, from_matrix
+from polytomy.composition.scheme_argument import needs_data
+from polytomy.designs import DATA_DESIGNS, DESIGNS, ENSEMBLES, design, from_matrix
 from polytomy.errors import ArgumentError, ClassOrderWarning, CodeError, ControlError
 from polytomy.scheme import parse
 
@@ -113,3 +114,20 @@ def test_the_warning_can_be_left_to_the_caller():
         scheme_from("tree", LEVELS, warns_of_order=False)
         scheme_from("one-vs-one", LEVELS)
         scheme_from("tree", ["1", "2", "3"])
+
+
+ARGUMENTS = [*DESIGNS, *DATA_DESIGNS, *ENSEMBLES, "auto", "ordered", TEXT, parse(TEXT), MATRIX]
+
+
+@pytest.mark.parametrize("argument", [*ARGUMENTS, lambda X, y: TEXT])
+def test_schemes_that_need_data_are_known_before_they_are_made(argument):
+    if needs_data(argument, CLASSES):
+        with pytest.raises(ArgumentError, match="only fit has"):
+            scheme_from(argument, CLASSES)
+    else:
+        scheme_from(argument, CLASSES, random_state=0)
+
+
+def test_an_order_that_is_known_needs_no_data():
+    assert not needs_data("ordered", ["a", "b", "c"], class_order=["c", "a", "b"])
+    assert not needs_data("ordered", [0, 1, 2])

@@ -57,6 +57,19 @@ def test_a_fit_on_a_cluster_equals_a_fit_in_memory(client, estimator, scheme):
     assert far.out_of_fold_score_ == pytest.approx(near.out_of_fold_score_, abs=1e-9)
 
 
+def test_machines_in_several_tasks_equal_those_in_memory(client, monkeypatch):
+    from polytomy.composition import group_tasks
+
+    X, y = make_samples()
+    near = pt.PolytomyClassifier(SVC(gamma=0.5), random_state=3).fit(X, y)
+    monkeypatch.setattr(group_tasks, "_ENOUGH_FOR_MACHINES", 1)
+    monkeypatch.setattr(group_tasks, "_MOST_TOGETHER", 1)
+    far = DaskPolytomyClassifier(SVC(gamma=0.5), random_state=3).fit(*as_dask(X, y))
+    np.testing.assert_allclose(far.decisions(X), near.decisions(X), rtol=0, atol=1e-12)
+    # The final calibration learns from scores in single precision.
+    np.testing.assert_allclose(far.predict_proba(X), near.predict_proba(X), rtol=0, atol=1e-7)
+
+
 def test_gamma_is_that_of_all_rows(client):
     X, y = make_samples()
     far = DaskPolytomyClassifier(SVC(), random_state=0).fit(*as_dask(X, y))
@@ -186,6 +199,7 @@ def test_trained_models_take_part(client):
     scheme = pt.parse("given 0 / 1 2; new 0 1 / 2; last 0 2 / 1; {0 1 2}")
     model = GaussianNB().fit(X, y > 0)
     options = {"models": {"given": model}, "final_calibration": "bias", "random_state": 0}
+    options["class_weight"] = {0: 2.0, 1: 0.0}
     far = DaskPolytomyClassifier(LogisticRegression(), scheme, **options).fit(*as_dask(X, y))
     near = pt.PolytomyClassifier(LogisticRegression(), scheme, **options).fit(X, y)
     np.testing.assert_allclose(far.predict_proba(X), near.predict_proba(X), rtol=0, atol=1e-9)

@@ -10,7 +10,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, LinearSVC, NuSVC
 
 from polytomy import PolytomyClassifier
-from polytomy.svm.common_gamma import fix_gamma
+from polytomy.svm.common_gamma import fix_gamma, fix_gamma_by_variance, has_gamma_of_data
 
 
 @pytest.fixture(scope="module")
@@ -72,3 +72,20 @@ def test_training_and_not_this_refuses_bad_samples(X):
     assert fix_gamma([estimator], X) == [estimator]
     with pytest.raises(ValueError, match=r"could not convert|contains NaN"):
         PolytomyClassifier(estimator).fit(X, [0, 1] * (len(X) // 2))
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "poly", "sigmoid", "linear", "precomputed"])
+@pytest.mark.parametrize("gamma", ["scale", "auto", 0.3])
+def test_the_variance_is_enough_to_know_gamma(kernel, gamma, blobs):
+    X = blobs[0]
+    estimators = [SVC(kernel=kernel, gamma=gamma), NuSVC(kernel=kernel, gamma=gamma)]
+    found = fix_gamma_by_variance(estimators, X.shape[1], X.var())
+    for one, other in zip(found, fix_gamma(estimators, X), strict=True):
+        assert one.gamma == pytest.approx(other.gamma)
+    assert has_gamma_of_data(estimators) == (gamma != 0.3)
+
+
+def test_samples_that_are_all_equal_have_a_gamma_of_one():
+    X = np.ones((4, 2))
+    for fixed in (fix_gamma([SVC()], X), fix_gamma_by_variance([SVC()], 2, X.var())):
+        assert [each.gamma for each in fixed] == [1.0]

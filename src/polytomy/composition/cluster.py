@@ -10,14 +10,25 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeVar
 from uuid import uuid4
 
 from polytomy.binary.options import TrainingListener
 from polytomy.composition.group_tasks import GroupResult, GroupTask, train_group
+from polytomy.composition.row_blocks import join_blocks, take_scored
 from polytomy.errors import ClusterError
 
-__all__ = ["explaining_faults", "gather_in_order", "name_task", "run_groups", "sending_data"]
+__all__ = [
+    "explaining_faults",
+    "gather_in_order",
+    "join_sample",
+    "name_task",
+    "pass_on",
+    "run_groups",
+    "sending_data",
+]
+
+_Value = TypeVar("_Value")
 
 
 def run_groups(
@@ -60,6 +71,16 @@ def run_groups(
     return results
 
 
+def join_sample(client: Any, blocks: Mapping[int, Any]) -> Any:
+    """Return the future of the rows of all blocks that every binary scores.
+
+    They are taken where the blocks are, so that no worker has to hold all blocks.
+    """
+    key = [name_task("take rows to score") for _ in blocks]
+    taken = client.map(take_scored, list(blocks.values()), key=key)
+    return client.submit(join_blocks, taken, key=name_task("rows to score"))
+
+
 def gather_in_order(client: Any, futures: Sequence[Any]) -> Iterator[tuple[int, Any]]:
     """Yield the numbers and results of futures as they finish; if one fails, cancel the others."""
     from distributed import as_completed
@@ -76,6 +97,11 @@ def gather_in_order(client: Any, futures: Sequence[Any]) -> Iterator[tuple[int, 
 def _cancel(client: Any, futures: Sequence[Any]) -> None:
     if client.status == "running":
         client.cancel(list(futures), force=True)
+
+
+def pass_on(value: _Value) -> _Value:
+    """Return a value: the task that holds data which is sent to the cluster."""
+    return value
 
 
 def name_task(words: str) -> str:
@@ -100,7 +126,11 @@ def explaining_faults(client: Any) -> Iterator[None]:
     from distributed import KilledWorker
     from distributed.comm import CommClosedError
 
-    address = getattr(getattr(client, "scheduler", None), "address", None) or "its address"
+    address = client.scheduler.address
+    lost = (
+        f"the connection to the Dask scheduler at {address} was lost. Start the cluster again, "
+        "make a new Client, and repeat the call."
+    )
     try:
         yield
     except KilledWorker as error:
@@ -109,21 +139,29 @@ def explaining_faults(client: Any) -> Iterator[None]:
             f"{error.allowed_failures + 1} times. It probably ran out of memory. Give the workers "
             "more memory, or use a scheme with smaller problems, such as one-vs-one."
         ) from error
-    except (CommClosedError, CancelledError, TimeoutError) as error:
-        if client.status == "running" and getattr(error, "reason", "") == "lost dependencies":
+    except CancelledError as error:
+        reason = _reason_of(error)
+        if reason == "lost dependencies":
             raise ClusterError(
                 "data that was scattered to a worker was lost with it, and cannot be computed "
                 "again. Pass collections that Dask can compute again, such as those of "
                 "dask.array.from_array or dask.dataframe.read_parquet."
             ) from error
-        if client.status == "running" and not isinstance(error, CommClosedError):
-            is_lost = getattr(error, "reason", "scheduler").startswith("scheduler")
-            if not is_lost:
-                raise ClusterError(f"the work was cancelled on the cluster: {error}") from error
-        raise ClusterError(
-            f"the connection to the Dask scheduler at {address} was lost. Start the cluster again, "
-            "make a new Client, and repeat the call."
-        ) from error
+        if client.status == "running" and not reason.startswith("scheduler"):
+            raise ClusterError(f"the work was cancelled on the cluster: {error}") from error
+        raise ClusterError(lost) from error
+    except CommClosedError as error:
+        raise ClusterError(lost) from error
+    except (OSError, RuntimeError, TimeoutError) as error:
+        if client.status == "running" or isinstance(error, ClusterError):
+            raise  # it comes from a task
+        raise ClusterError(lost) from error
+
+
+def _reason_of(error: CancelledError) -> str:
+    """Return why futures were cancelled, in Dask's words."""
+    groups = getattr(error, "error_groups", ())
+    return str(groups[0].reason if groups else getattr(error, "reason", "unknown"))
 
 
 def _words_of(key: Any) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
+from joblib import parallel_config
 from numpy.typing import NDArray
 from sklearn import config_context
 
@@ -28,6 +29,7 @@ from polytomy.svm.suitability import UnsuitableError, check_suitable
 __all__ = [
     "GroupResult",
     "GroupTask",
+    "classes_of",
     "divide_into_groups",
     "score_given",
     "share_vectors",
@@ -37,7 +39,7 @@ __all__ = [
 
 # Small problems are put together until they have this many samples, so that training them takes
 # longer than starting a task. Small support vector machines are trained particularly fast.
-_ENOUGH_SAMPLES = {"small": 2**11, "small machine": 2**13}
+_ENOUGH, _ENOUGH_FOR_MACHINES = 2**11, 2**13
 
 # Machines that have most rows in common share a kernel matrix: this many, so that there is work
 # for several workers, if the matrix has at most this many bytes.
@@ -121,20 +123,21 @@ def divide_into_groups(
     """
     sizes = np.asarray(class_sizes)
     n_rows = int(sizes.sum())
+    machines: dict[int, bool] = {}
     groups: list[list[int]] = []
     kind_of_last, load_of_last = "", 0
     for unit in group_sides(dichotomies, positions):
         members = [dichotomies[i] for i in unit]
         n_samples = int(sizes[list(classes_of(members))].sum())
-        is_machine = members[0].whole is None and _is_machine(members[0].estimator)
+        estimator = members[0].estimator
+        if id(estimator) not in machines:
+            machines[id(estimator)] = _is_machine(estimator)
+        is_machine = machines[id(estimator)] and members[0].whole is None
+        kind, limit = ("machine", _ENOUGH_FOR_MACHINES) if is_machine else ("other", _ENOUGH)
+        if is_machine and 2 * n_samples > n_rows and 8 * n_rows**2 <= _LARGEST_MATRIX:
+            # Such machines have most rows in common, and share their kernel values.
+            limit = max(limit, _MOST_TOGETHER * n_samples)
         load = n_samples * len(unit)
-        kind = "small machine" if is_machine else "small"
-        limit = _ENOUGH_SAMPLES[kind]
-        if load > limit:
-            # Machines that have most rows in common share their kernel values.
-            shares = is_machine and 2 * n_samples > n_rows and 8 * n_rows**2 <= _LARGEST_MATRIX
-            kind, load, limit = "large", 1, _MOST_TOGETHER if shares else 1
-            kind += " machine" * shares
         if groups and kind == kind_of_last and load_of_last + load <= limit:
             groups[-1] += unit
             load_of_last += load
@@ -178,7 +181,8 @@ def train_group(
     folds = None if task.n_folds is None else _folds_of(block, task.n_folds, task.is_only_part)
     options = replace(task.options, arguments=arguments, folds=folds)
     notes = _Notes()
-    with config_context(enable_metadata_routing=task.routes_metadata):
+    # Workers are daemons, which cannot start processes.
+    with config_context(enable_metadata_routing=task.routes_metadata), parallel_config("threading"):
         binaries, held_out = train_dichotomies(
             task.dichotomies,
             group_rows(block.class_indices, len(task.class_labels)),

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from joblib.parallel import get_active_backend
@@ -23,13 +23,11 @@ from polytomy.binary.preparation import takes_pairwise_values
 from polytomy.composition.dichotomies import Dichotomy
 from polytomy.composition.dichotomy_training import train_dichotomies
 from polytomy.composition.group_tasks import GroupTask, divide_into_groups, share_vectors
-from polytomy.composition.row_blocks import RowBlock, join_scored
+from polytomy.composition.row_blocks import RowBlock
 from polytomy.inputs.rows import count_rows, take_rows
 from polytomy.inputs.weights import check_weights
 
 __all__ = ["find_cluster", "train_on_cluster"]
-
-_Value = TypeVar("_Value")
 
 
 def find_cluster(options: TrainingOptions) -> Any:
@@ -66,7 +64,14 @@ def train_on_cluster(
     left = [i for i, each in enumerate(dichotomies) if each.trained is None]
     if not left or any(takes_pairwise_values(dichotomies[i].estimator) for i in left):
         return train_dichotomies(dichotomies, rows_of_class, X, options, seeds, listener)
-    from polytomy.composition.cluster import explaining_faults, name_task, run_groups, sending_data
+    from polytomy.composition.cluster import (
+        explaining_faults,
+        join_sample,
+        name_task,
+        pass_on,
+        run_groups,
+        sending_data,
+    )
 
     client = backend.client
     n_folds = None if options.folds is None else options.folds.n_folds
@@ -88,7 +93,7 @@ def train_on_cluster(
     with explaining_faults(client), backend.retrieval_context():
         with sending_data():
             blocks = {
-                k: client.submit(_pass_on, block, key=name_task("rows of a class"))
+                k: client.submit(pass_on, block, key=name_task("rows of a class"))
                 for k, block in enumerate(_blocks_of(rows_of_class, X, options))
             }
             needs_sample = n_folds is not None and any(
@@ -96,9 +101,7 @@ def train_on_cluster(
             )
             sample = None
             if needs_sample:
-                sample = client.submit(
-                    join_scored, list(blocks.values()), key=name_task("rows to score")
-                )
+                sample = join_sample(client, blocks)
         results = run_groups(client, tasks, blocks, sample, listener)
     binaries = [each.trained for each in dichotomies]
     held_out: list[HeldOutScores | None] = [None] * len(dichotomies)
@@ -138,7 +141,3 @@ def _blocks_of(
         )
         for k, rows in enumerate(rows_of_class)
     ]
-
-
-def _pass_on(value: _Value) -> _Value:
-    return value

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from polytomy.inputs.rows import take_rows
 from polytomy.inputs.stacking import merge_rows
 
-__all__ = ["RowBlock", "join_blocks", "join_scored"]
+__all__ = ["RowBlock", "join_blocks", "take_scored"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -56,12 +56,6 @@ class RowBlock:
         """Return everything but the samples."""
         return replace(self, X=None)
 
-    @property
-    def scored(self) -> RowBlock:
-        """The rows that every binary scores."""
-        assert self.is_scored is not None
-        return self.keep(self.is_scored)
-
 
 _NAMES = ("class_indices", "weight", "fold_of", "is_scored", "fold_weight")
 
@@ -83,6 +77,7 @@ def join_blocks(blocks: Sequence[RowBlock]) -> RowBlock:
     return RowBlock(merge_rows([block.X for block in blocks], numbers), rows, **columns)
 
 
-def join_scored(blocks: Sequence[RowBlock]) -> RowBlock:
-    """Return the rows of several blocks that every binary scores."""
-    return join_blocks([block.scored for block in blocks])
+def take_scored(block: RowBlock) -> RowBlock:
+    """Return the rows of a block that every binary scores."""
+    assert block.is_scored is not None
+    return block.keep(block.is_scored)

@@ -33,4 +33,8 @@ def find_client(client: Any) -> Client:
         raise ArgumentError(
             Argument("client"), " is asynchronous. Use a client with asynchronous=False."
         )
+    if client.status != "running":
+        raise ArgumentError(
+            Argument("client"), f" is {client.status}. Make a new one, with distributed.Client()."
+        )
     return client

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from polytomy.composition.group_tasks import GroupTask
+from polytomy.composition.dichotomies import Dichotomy
+from polytomy.composition.group_tasks import classes_of
 from polytomy.dask.layout import Layout
 from polytomy.errors import ClusterError
 from polytomy.svm.memory import size_in_words
@@ -16,29 +17,29 @@ __all__ = ["check_memory"]
 _COPIES = 2
 
 
-def check_memory(client: Any, tasks: Sequence[GroupTask], layout: Layout) -> None:
+def check_memory(client: Any, groups: Sequence[Sequence[Dichotomy]], layout: Layout) -> None:
     """Raise a ClusterError if a task has more rows than any worker can hold.
 
     Without it, the workers would be killed one after the other.
+
+    Parameters
+    ----------
+    client : distributed.Client
+    groups : the dichotomies of each task
+    layout : Layout
     """
     workers = client.scheduler_info(n_workers=-1)["workers"]
     limits = [worker["memory_limit"] for worker in workers.values()]
     if not limits or not all(limits):
         return
-    largest = max(tasks, key=lambda task: _count_rows(task, layout), default=None)
-    if largest is None:
-        return
-    n_rows = _count_rows(largest, layout)
-    need = _COPIES * n_rows * layout.bytes_per_row
-    if need > max(limits):
-        raise ClusterError(
-            f'partition "{largest.names[0]}" needs {n_rows} rows on one worker, which takes '
-            f"{size_in_words(need)}; the workers have {size_in_words(max(limits))}. Give them more "
-            "memory, use a scheme with smaller problems, such as one-vs-one, or train on fewer "
-            "rows."
-        )
-
-
-def _count_rows(task: GroupTask, layout: Layout) -> int:
     sizes = layout.class_sizes
-    return sum(sizes[k] for k in task.classes)
+    for group in groups:
+        n_rows = sum(sizes[k] for k in classes_of(group))
+        need = _COPIES * n_rows * layout.bytes_per_row
+        if need > max(limits):
+            raise ClusterError(
+                f'partition "{group[0].name}" needs {n_rows} rows on one worker, which takes '
+                f"{size_in_words(need)}; the workers have {size_in_words(max(limits))}. Give them "
+                "more memory, use a scheme with smaller problems, such as one-vs-one, or train on "
+                "fewer rows."
+            )

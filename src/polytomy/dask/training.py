@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from operator import getitem
 from typing import Any
 
 from sklearn import get_config
@@ -11,7 +12,14 @@ from sklearn import get_config
 from dask import delayed
 from polytomy.binary import TrainedBinary
 from polytomy.binary.options import TrainingListener, TrainingOptions
-from polytomy.composition.cluster import gather_in_order, name_task, run_groups, sending_data
+from polytomy.composition.cluster import (
+    gather_in_order,
+    join_sample,
+    name_task,
+    pass_on,
+    run_groups,
+    sending_data,
+)
 from polytomy.composition.dichotomies import Dichotomy
 from polytomy.composition.fitting import TrainedBinaries, warn_of_shortcomings
 from polytomy.composition.group_tasks import (
@@ -22,7 +30,7 @@ from polytomy.composition.group_tasks import (
     weight_rows,
 )
 from polytomy.composition.out_of_fold import find_fold_rule
-from polytomy.composition.row_blocks import RowBlock, join_scored
+from polytomy.composition.row_blocks import RowBlock
 from polytomy.composition.shared_preprocessing import check_shareable, cut_pipelines, find_lead
 from polytomy.dask.class_weights import find_frequencies, weights_by_class
 from polytomy.dask.folds import FoldPlan, calibration_weights
@@ -137,10 +145,11 @@ def train_binaries(
         steps = lead.estimator.steps[:-1]
         preprocessing = fit_transformers(client, steps, data.parts, make_sample(), seed)
         trainable = cut_pipelines(dichotomies)
-    blocks = _join_classes(data, folds, preprocessing)
-    trainable = _fix_gamma(client, trainable, blocks)
     left = [i for i, each in enumerate(trainable) if each.trained is None]
     groups = divide_into_groups(trainable, left, layout.class_sizes)
+    check_memory(client, [[trainable[i] for i in group] for group in groups], layout)
+    blocks = _join_classes(data, folds, preprocessing)
+    trainable = _fix_gamma(client, trainable, blocks)
     sent = replace(options, n_jobs=1 if options.n_jobs is None else options.n_jobs)
     tasks = [
         GroupTask(
@@ -154,10 +163,7 @@ def train_binaries(
         )
         for group in groups
     ]
-    check_memory(client, tasks, layout)
-    sample = None
-    if folds is not None:
-        sample = client.submit(join_scored, list(blocks.values()), key=name_task("rows to score"))
+    sample = None if folds is None else join_sample(client, blocks)
     results = run_groups(client, tasks, blocks, sample, listener)
     binaries: list[TrainedBinary | None] = [each.trained for each in dichotomies]
     scores: list[Any] = [None] * len(dichotomies)
@@ -169,12 +175,12 @@ def train_binaries(
     warn_of_shortcomings(trained)
     out_of_fold = None
     if folds is not None:
+        weighted = client.submit(weight_rows, sample, layout.classes, by_class, pure=False)
         given = [i for i, each in enumerate(dichotomies) if each.trained is not None]
         if given:
-            task = client.submit(score_given, [trained[i] for i in given], sample, pure=False)
+            task = client.submit(score_given, [trained[i] for i in given], weighted, pure=False)
             for i, column in zip(given, task.result().T, strict=True):
                 scores[i] = column
-        weighted = client.submit(weight_rows, sample, layout.classes, by_class, pure=False)
         rows = client.submit(RowBlock.without_samples, weighted, pure=False).result()
         weights = calibration_weights(rows, layout, balances_sides=options.balances_sides)
         out_of_fold = folds.collect(rows, weights, scores, options.keep_out_of_fold)
@@ -184,36 +190,45 @@ def train_binaries(
 
 def _join_classes(data: GroupedData, folds: FoldPlan | None, preprocessing: Any) -> dict[int, Any]:
     """Return the future of the RowBlock of each class."""
-    layout = data.layout
+    client, layout = data.client, data.layout
     sizes = layout.class_sizes
-    dealt: Any = [None] * len(sizes)
+    owners = [(k, part) for k in range(len(sizes)) for part in layout.parts_of(k)]
+    # One call for all pieces, of which there may be very many.
+    cut = client.map(
+        cut_piece,
+        [data.parts[part] for _, part in owners],
+        [int(layout.places[part, k]) for k, part in owners],
+        key=[name_task("cut rows") for _ in owners],
+    )
+    pieces: dict[int, list[Any]] = {k: [] for k in range(len(sizes))}
+    for (k, _), piece in zip(owners, cut, strict=True):
+        pieces[k].append(piece)
+    dealt: list[Any] = [None] * len(sizes)
     if folds is not None:
-        dealt = delayed(deal_folds, nout=len(sizes))(sizes, folds.n_dealt, folds.seed)
-    transformers = None if preprocessing is None else delayed(preprocessing)
-    joined = []
-    for k in range(len(sizes)):
-        parts = layout.parts_of(k)
-        pieces = [
-            delayed(cut_piece)(
-                data.parts[part], int(layout.places[part, k]), dask_key_name=name_task("cut rows")
-            )
-            for part in parts
-        ]
-        joined.append(
-            delayed(join_class)(
-                pieces,
-                layout.first_rows[parts].tolist(),
-                k,
-                dealt[k],
-                None if folds is None else folds.choices[k],
-                transformers,
-                dask_key_name=name_task("join rows of a class"),
-            )
+        folds_of_all = client.submit(
+            deal_folds, sizes, folds.n_dealt, folds.seed, key=name_task("deal folds")
         )
-    futures = data.client.compute(joined)
+        key = [name_task("take folds") for _ in sizes]
+        dealt = client.map(getitem, [folds_of_all] * len(sizes), range(len(sizes)), key=key)
+    transformers = None
+    if preprocessing is not None:
+        transformers = client.submit(pass_on, preprocessing, key=name_task("transformers"))
+    blocks = {
+        k: client.submit(
+            join_class,
+            pieces[k],
+            layout.first_rows[layout.parts_of(k)].tolist(),
+            k,
+            dealt[k],
+            None if folds is None else folds.choices[k],
+            transformers,
+            key=name_task("join rows of a class"),
+        )
+        for k in range(len(sizes))
+    }
     # The workers may forget the parts as soon as their rows are joined.
     data.parts.clear()
-    return dict(enumerate(futures))
+    return blocks
 
 
 def _fix_gamma(

@@ -45,6 +45,9 @@ def info(model: ModelFile, as_json: AsJson = False) -> None:
         "final calibration": found.final_calibration,
         "out-of-fold score": found.out_of_fold_score,
         "has out-of-fold scores": found.has_out_of_fold,
+        "has prediction sets": found.has_sets,
+        "has prior": found.has_prior,
+        "has costs": found.has_costs,
         "metadata": dict(found.metadata),
         "scheme": found.scheme,
     }
@@ -64,6 +67,7 @@ def info(model: ModelFile, as_json: AsJson = False) -> None:
         "support vectors": str(found.n_support_vectors),
         "final calibration": _describe_final(found.final_calibration, found.has_out_of_fold),
         "out-of-fold score": _describe_score(found.out_of_fold_score),
+        "decisions": _describe_decisions(found),
     }
     version = "" if found.format_version is None else f", format {found.format_version}"
     head = f"{model}: {found.kind}, {found.n_bytes} bytes{version}"
@@ -132,6 +136,15 @@ def _describe_final(final: Mapping[str, Any] | None, has_out_of_fold: bool) -> s
     numbers = [f"{name} {value:.3g}" for name, value in final.items() if name != "kind"]
     stored = ["with out-of-fold scores"] if has_out_of_fold else []
     return ", ".join([final["kind"], *numbers, *stored])
+
+
+def _describe_decisions(found: Any) -> str:
+    parts = {
+        "prediction sets": found.has_sets,
+        "another prior than that of training": found.has_prior,
+        "costs": found.has_costs,
+    }
+    return ", ".join(name for name, is_there in parts.items() if is_there)
 
 
 def _describe_score(score: Mapping[str, float] | None) -> str:

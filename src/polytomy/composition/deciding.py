@@ -14,7 +14,7 @@ from polytomy.composition.explaining import explain_samples
 from polytomy.composition.explanation import Explanations
 from polytomy.composition.priors import find_training_prior, maximise_likelihood, shift_prior
 from polytomy.composition.solver_option import Solver, gives_probabilities
-from polytomy.errors import Argument, ArgumentError
+from polytomy.errors import Argument, ArgumentError, PythonOnly
 from polytomy.inputs.availability import available_unless
 from polytomy.inputs.training_data import check_features
 from polytomy.inputs.weights import check_weights
@@ -112,7 +112,12 @@ class DecidingMixin:
                 "prediction sets need out-of-fold probabilities, and this model has none. Fit it "
                 "with ",
                 Argument("final_calibration", "bias"),
-                "; models saved by an earlier version have to be fitted again.",
+                "; models saved by an earlier version have to be fitted again",
+                PythonOnly(
+                    ", and those that are given another solver or scheme after loading, saved with "
+                    "out_of_fold=True"
+                ),
+                ".",
             )
         shift = composition.prior
         if shift is not None:

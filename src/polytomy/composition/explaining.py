@@ -235,8 +235,9 @@ def _linear_terms(
     code: CodingMatrix, decisions: Floats, probabilities: Floats, winners: Indices, runners: Indices
 ) -> Floats:
     """Return h_i (r_i − n_i) T_i for each sample and row of the code."""
-    matrix = csr_matrix(code.matrix.astype(np.float64))
-    weighted: Any = csr_matrix(code.matrix * code.row_weights[:, None])
+    matrix: Any = csr_matrix(code.matrix).astype(np.float64)
+    weighted = matrix.copy()
+    weighted.data *= np.repeat(code.row_weights, np.diff(matrix.indptr))
     centre = np.eye(code.n_classes) - 1.0 / code.n_classes
     gram = np.asarray((matrix.T @ weighted).todense())
     inverse = np.linalg.pinv(centre @ gram @ centre, hermitian=True)

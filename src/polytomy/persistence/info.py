@@ -57,6 +57,10 @@ class ModelInfo:
         Whether the file has out-of-fold scores, to learn a final calibration again.
     preprocessing : tuple of str
         Types of the transformers that all binaries share; empty if there are none.
+    has_sets : bool
+        Whether the model can make prediction sets.
+    has_prior, has_costs : bool
+        Whether the model has a prior that is not that of training, and costs of decisions.
     """
 
     kind: str
@@ -75,6 +79,9 @@ class ModelInfo:
     out_of_fold_score: Mapping[str, float] | None = None
     has_out_of_fold: bool = False
     preprocessing: tuple[str, ...] = ()
+    has_sets: bool = False
+    has_prior: bool = False
+    has_costs: bool = False
 
     @property
     def scheme(self) -> str:
@@ -122,6 +129,9 @@ def read_info(path: str | os.PathLike[str]) -> ModelInfo:
             tuple(fields.fields("preprocessing").texts("types"))
             if "preprocessing" in fields
             else (),
+            "conformity" in fields,
+            "prior" in fields,
+            "costs" in fields,
         )
     except ModelFileError as error:
         raise archive.locate(error) from error

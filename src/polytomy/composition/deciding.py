@@ -166,7 +166,7 @@ class DecidingMixin:
 
         Parameters
         ----------
-        prior : dict of labels and probabilities, array in the order of ``classes_``, or None
+        prior : dict or series of labels and probabilities, array in the order of ``classes_``, None
             It sums to one. A class with the probability zero is never predicted. None returns to
             the prior of training.
         training_prior : as `prior`, optional

@@ -99,11 +99,8 @@ class _Duel(NamedTuple):
     runners: Indices
 
     def pick(self, values: Floats) -> tuple[Floats, Floats]:
-        """Return the winner's and the runner-up's value, of an array with a value for each class.
-
-        An array with one row has the same values for all samples.
-        """
-        rows = np.arange(len(self.winners)) if len(values) > 1 else 0
+        """Return the winner's and the runner-up's value, of values of all classes."""
+        rows = np.arange(len(self.winners))
         return values[rows, self.winners], values[rows, self.runners]
 
 
@@ -376,11 +373,13 @@ def _finish(
     """Return the shares on the scale of log-odds, with what the last steps change."""
     difference = _difference(duel, duel.scores, "log-odds")
     rest: dict[str, Floats] = {} if interaction is None else {"interaction": interaction}
+    before = difference
     if composition.prior is not None:
-        ratio = np.log(np.maximum(composition.prior.ratio, np.finfo(np.float64).tiny))
-        first, second = duel.pick(ratio[None])
-        rest["prior"] = first - second
-    missing = difference - adds.sum(axis=1) - sum(rest.values())
+        plain = composition.with_prior(None).solve(duel.answers)
+        before = _difference(duel, plain, "log-odds")
+    missing = before - adds.sum(axis=1) - sum(rest.values())
     last = "interaction" if composition.final is None else "final calibration"
     rest[last] = rest.get(last, 0.0) + missing
+    if composition.prior is not None:
+        rest["prior"] = difference - before
     return _Shares(method, "log-odds", difference, adds, is_shown, rest)

@@ -123,6 +123,7 @@ class PolytomyClassifier(
         models that were trained without them: an estimate of the quality on new samples.
     out_of_fold_proba_ : array of shape (n_samples, n_classes), with ``keep_out_of_fold=True``
         The probabilities behind that; NaN if no fold holds a sample out or knows its class.
+    prior_ : array of shape (n_classes,), the class frequencies that the probabilities assume
     scheme_ : Scheme or SchemeEnsemble
     estimators_ : list of fitted two-class estimators, in the order of the partitions
     binaries_ : list of TrainedBinary, one for each partition that was trained

@@ -221,6 +221,8 @@ def test_a_prior_adds_the_logarithm_of_its_ratio():
         expected = np.log(prior[each.winner] / prior[each.runner_up])
         assert each.rest["prior"] == pytest.approx(expected)
     check_sums(fitted(final_calibration=None).with_prior(prior), SOME)
+    for each in check_sums(classifier.with_prior([1.0, 0.0, 0.0]), SOME):
+        assert abs(each.rest["final calibration"]) < 5
     check_sums(fitted("tree", final_calibration=None).with_prior(prior), SOME)
 
 

@@ -127,6 +127,16 @@ def test_a_prior_is_a_dict_or_an_array_in_the_order_of_the_classes():
     np.testing.assert_allclose(thirds, [1 / 3] * 3)
 
 
+def test_a_series_is_matched_by_its_labels():
+    pandas = pytest.importorskip("pandas")
+    series = pandas.Series({"c": 0.5, "a": 0.2, "b": 0.3})
+    np.testing.assert_allclose(check_prior(series, CLASSES, "prior"), [0.2, 0.3, 0.5])
+    counted = pandas.Series(["a", "c", "b", "c"]).value_counts(normalize=True)
+    np.testing.assert_allclose(check_prior(counted, CLASSES, "prior"), [0.25, 0.25, 0.5])
+    plain = pandas.Series([0.2, 0.3, 0.5])
+    np.testing.assert_allclose(check_prior(plain, CLASSES, "prior"), [0.2, 0.3, 0.5])
+
+
 @pytest.mark.parametrize(
     ("prior", "words"),
     [

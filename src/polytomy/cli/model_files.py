@@ -46,6 +46,9 @@ def info(model: ModelFile, as_json: AsJson = False) -> None:
         "final calibration": found.final_calibration,
         "out-of-fold score": found.out_of_fold_score,
         "has out-of-fold scores": found.has_out_of_fold,
+        "has prediction sets": found.has_sets,
+        "has prior": found.has_prior,
+        "has costs": found.has_costs,
         "metadata": dict(found.metadata),
         "scheme": found.scheme,
     }
@@ -66,6 +69,7 @@ def info(model: ModelFile, as_json: AsJson = False) -> None:
         "support vectors": str(found.n_support_vectors),
         "final calibration": _describe_final(found.final_calibration, found.has_out_of_fold),
         "out-of-fold score": _describe_score(found),
+        "decisions": _describe_decisions(found),
     }
     if found.target_range is not None:
         del lines["classes"]
@@ -148,6 +152,15 @@ def _describe_bins(found: Any) -> str:
         return ""
     low, high = found.target_range["lower"], found.target_range["upper"]
     return f"{len(found.classes)}, from {low:g} to {high:g}"
+
+
+def _describe_decisions(found: Any) -> str:
+    parts = {
+        "prediction sets": found.has_sets,
+        "another prior than that of training": found.has_prior,
+        "costs": found.has_costs,
+    }
+    return ", ".join(name for name, is_there in parts.items() if is_there)
 
 
 def _describe_score(found: Any) -> str:

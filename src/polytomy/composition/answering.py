@@ -94,6 +94,8 @@ class AnsweringMixin(DecidingMixin):
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Return a value for each class; the class with the largest is the one `predict` returns.
 
+        Only `with_cost` changes `predict` alone.
+
         Probabilities give their logarithms, minus the mean of each row; the scores of other solvers
         are returned as they are. For two classes there is one value, positive for the second class:
         the log-odds, or the difference of the scores.

@@ -14,7 +14,7 @@ from polytomy.composition.explaining import explain_samples
 from polytomy.composition.explanation import Explanations
 from polytomy.composition.priors import find_training_prior, maximise_likelihood, shift_prior
 from polytomy.composition.solver_option import Solver, gives_probabilities
-from polytomy.errors import Argument, ArgumentError
+from polytomy.errors import Argument, ArgumentError, PythonOnly
 from polytomy.inputs.availability import available_unless
 from polytomy.inputs.training_data import check_features
 from polytomy.inputs.weights import check_weights
@@ -91,11 +91,11 @@ class DecidingMixin:
         >>> from sklearn.datasets import load_iris
         >>> from polytomy import PolytomyClassifier
         >>> X, y = load_iris(return_X_y=True)
-        >>> classifier = PolytomyClassifier(random_state=0).fit(X[::2], y[::2])
-        >>> classifier.predict_set(X[[1, 77, 133]], 0.95).astype(int)
+        >>> classifier = PolytomyClassifier(random_state=0).fit(X, y)
+        >>> classifier.predict_set(X[[0, 70, 77]], 0.97).astype(int)
         array([[1, 0, 0],
                [0, 1, 1],
-               [0, 1, 1]])
+               [0, 0, 1]])
         """
         levels, is_single = check_levels(confidence_level)
         score = check_score(score)
@@ -112,7 +112,12 @@ class DecidingMixin:
                 "prediction sets need out-of-fold probabilities, and this model has none. Fit it "
                 "with ",
                 Argument("final_calibration", "bias"),
-                "; models saved by an earlier version have to be fitted again.",
+                "; models saved by an earlier version have to be fitted again",
+                PythonOnly(
+                    ", and those that are given another solver or scheme after loading, saved with "
+                    "out_of_fold=True"
+                ),
+                ".",
             )
         shift = composition.prior
         if shift is not None:
@@ -161,7 +166,7 @@ class DecidingMixin:
 
         Parameters
         ----------
-        prior : dict of labels and probabilities, array in the order of ``classes_``, or None
+        prior : dict or series of labels and probabilities, array in the order of ``classes_``, None
             It sums to one. A class with the probability zero is never predicted. None returns to
             the prior of training.
         training_prior : as `prior`, optional
@@ -298,6 +303,13 @@ class DecidingMixin:
         >>> X, y = load_iris(return_X_y=True)
         >>> classifier = PolytomyClassifier(random_state=0).fit(X, y)
         >>> print(classifier.explain(X[[77]]))
+        sample 0: 2 (P = 0.727) over 1 (P = 0.273), log-odds 0.98
+             adds  partition
+           +0.705  one-vs-one-01  0: 0.02 / 2: 0.98
+           +0.587  one-vs-one-02  1: 0.37 / 2: 0.63
+           -0.437  one-vs-one-00  0: 0.01 / 1: 0.99
+           +0.024  interaction
+           +0.101  final calibration
         """
         return explain_samples(self._fitted_composition(), check_features(self, X), self.n_jobs)
 

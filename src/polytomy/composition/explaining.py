@@ -99,11 +99,8 @@ class _Duel(NamedTuple):
     runners: Indices
 
     def pick(self, values: Floats) -> tuple[Floats, Floats]:
-        """Return the winner's and the runner-up's value, of an array with a value for each class.
-
-        An array with one row has the same values for all samples.
-        """
-        rows = np.arange(len(self.winners)) if len(values) > 1 else 0
+        """Return the winner's and the runner-up's value, of values of all classes."""
+        rows = np.arange(len(self.winners))
         return values[rows, self.winners], values[rows, self.runners]
 
 
@@ -235,8 +232,9 @@ def _linear_terms(
     code: CodingMatrix, decisions: Floats, probabilities: Floats, winners: Indices, runners: Indices
 ) -> Floats:
     """Return h_i (r_i − n_i) T_i for each sample and row of the code."""
-    matrix = csr_matrix(code.matrix.astype(np.float64))
-    weighted: Any = csr_matrix(code.matrix * code.row_weights[:, None])
+    matrix: Any = csr_matrix(code.matrix).astype(np.float64)
+    weighted = matrix.copy()
+    weighted.data *= np.repeat(code.row_weights, np.diff(matrix.indptr))
     centre = np.eye(code.n_classes) - 1.0 / code.n_classes
     gram = np.asarray((matrix.T @ weighted).todense())
     inverse = np.linalg.pinv(centre @ gram @ centre, hermitian=True)
@@ -375,11 +373,13 @@ def _finish(
     """Return the shares on the scale of log-odds, with what the last steps change."""
     difference = _difference(duel, duel.scores, "log-odds")
     rest: dict[str, Floats] = {} if interaction is None else {"interaction": interaction}
+    before = difference
     if composition.prior is not None:
-        ratio = np.log(np.maximum(composition.prior.ratio, np.finfo(np.float64).tiny))
-        first, second = duel.pick(ratio[None])
-        rest["prior"] = first - second
-    missing = difference - adds.sum(axis=1) - sum(rest.values())
+        plain = composition.with_prior(None).solve(duel.answers)
+        before = _difference(duel, plain, "log-odds")
+    missing = before - adds.sum(axis=1) - sum(rest.values())
     last = "interaction" if composition.final is None else "final calibration"
     rest[last] = rest.get(last, 0.0) + missing
+    if composition.prior is not None:
+        rest["prior"] = difference - before
     return _Shares(method, "log-odds", difference, adds, is_shown, rest)

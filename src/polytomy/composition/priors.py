@@ -165,6 +165,9 @@ def check_prior(prior: Any, classes: NDArray[Any], name: str) -> Floats:
     >>> check_prior({"b": 0.75, "a": 0.25}, np.array(["a", "b"]), "prior")
     array([0.25, 0.75])
     """
+    index: Any = getattr(prior, "index", None)
+    if hasattr(index, "tolist") and type(index).__name__ != "RangeIndex":  # a series of pandas
+        prior = dict(zip(index.tolist(), np.asarray(prior).tolist(), strict=True))
     if isinstance(prior, Mapping):
         values: Any = _match_classes(prior, classes.tolist(), name)
     else:

@@ -61,6 +61,10 @@ class ModelInfo:
     target_range : dict, or None
         Of a regressor, whose classes are the numbers of its bins: the ``lower`` and the ``upper``
         end of all bins.
+    has_sets : bool
+        Whether the model can make prediction sets.
+    has_prior, has_costs : bool
+        Whether the model has a prior that is not that of training, and costs of decisions.
     """
 
     kind: str
@@ -80,6 +84,9 @@ class ModelInfo:
     has_out_of_fold: bool = False
     preprocessing: tuple[str, ...] = ()
     target_range: Mapping[str, float] | None = None
+    has_sets: bool = False
+    has_prior: bool = False
+    has_costs: bool = False
 
     @property
     def scheme(self) -> str:
@@ -129,6 +136,9 @@ def read_info(path: str | os.PathLike[str]) -> ModelInfo:
             if "preprocessing" in fields
             else (),
             None if regression is None else read_target_range(regression),
+            "conformity" in fields,
+            "prior" in fields,
+            "costs" in fields,
         )
     except ModelFileError as error:
         raise archive.locate(error) from error

@@ -66,7 +66,11 @@ def test_only_files_that_older_versions_would_misread_have_a_new_format(classifi
         (classifier.with_cost(COSTS), 4),
     ):
         save(model, path)
-        assert read_info(path).format_version == expected
+        info = read_info(path)
+        assert info.format_version == expected
+        assert info.has_sets
+        assert info.has_prior == (model.composition_.prior is not None)
+        assert info.has_costs == (model.composition_.costs is not None)
 
 
 def test_models_without_conformity_say_what_to_do(classifier, tmp_path):

@@ -132,9 +132,17 @@ memory_budget, prediction_dtype, shared_preprocessing
     >>> X, y = load_diabetes(return_X_y=True)
     >>> regressor = PolytomyRegressor("svc C=1", random_state=0).fit(X[::2], y[::2])
     >>> regressor.predict(X[1:4]).round()
+    array([ 90., 170., 177.])
     >>> regressor.predict_quantiles(X[1:4], [0.1, 0.5, 0.9]).round()
+    array([[ 48.,  77., 156.],
+           [ 83., 164., 263.],
+           [ 83., 172., 269.]])
     >>> regressor.predict_interval(X[1:4], 0.8).round()
+    array([[ 49., 147.],
+           [ 87., 260.],
+           [ 91., 265.]])
     >>> regressor.predict_distribution(X[1:4]).cdf(100.0).round(2)
+    array([0.75, 0.16, 0.14])
     """
 
     def __init__(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, Self
 
@@ -25,7 +25,7 @@ from polytomy.inputs.weights import check_weights
 from polytomy.regression.bins import make_bins
 from polytomy.regression.cumulative_scaling import CumulativeScaling, fit_cumulative_scaling
 from polytomy.regression.distribution import BinnedDistribution
-from polytomy.regression.intervals import IntervalCorrection
+from polytomy.regression.intervals import IntervalCorrection, distance_to_median
 
 __all__ = ["CLASSIFIER_PARAMETERS", "STATISTICS", "PolytomyRegressor", "check_regressor"]
 
@@ -47,6 +47,9 @@ CLASSIFIER_PARAMETERS = (
     "shared_preprocessing",
 )
 """Parameters that a regressor passes on to its classifier."""
+
+# Rows whose distributions are in memory at the same time.
+_BLOCK_ROWS = 2**14
 
 STATISTICS = ("mean", "median")
 """What `predict` may return."""
@@ -219,16 +222,14 @@ memory_budget, prediction_dtype, shared_preprocessing
         """
         name = self.statistic if statistic is None else statistic
         _STATISTIC.check(name)
-        return _point(self.predict_distribution(X), name)
+        return self._answer(self._probabilities(X), lambda each: _point(each, name))
 
     def predict_distribution(self, X: Any) -> BinnedDistribution:
         """Return the predicted distributions: bin edges and masses, cdf, pdf, ppf, mean, std, ….
 
         There is no mass outside the range of the training values.
         """
-        check_is_fitted(self, "classifier_")
-        composition = self.classifier_.composition_
-        return self._distribution(composition.scores(check_features(self, X), self.n_jobs))
+        return self._distribution(self._probabilities(X))
 
     def predict_quantiles(self, X: Any, levels: ArrayLike = (0.1, 0.5, 0.9)) -> Floats:
         """Return quantiles, which never cross.
@@ -245,8 +246,8 @@ memory_budget, prediction_dtype, shared_preprocessing
         wanted = check_levels("levels", levels)
         if wanted.ndim > 1:
             raise ArgumentError(Argument("levels"), " must be a number, or a list of numbers.")
-        distribution = self.predict_distribution(X)
-        return distribution.ppf(wanted if wanted.ndim == 0 else wanted[np.newaxis])
+        table = wanted if wanted.ndim == 0 else wanted[np.newaxis]
+        return self._answer(self._probabilities(X), lambda each: each.ppf(table))
 
     def predict_interval(self, X: Any, confidence_level: ArrayLike = 0.9) -> Floats:
         """Return intervals that contain the true value with a confidence.
@@ -275,10 +276,22 @@ memory_budget, prediction_dtype, shared_preprocessing
             )
         halves = np.array([correction.half_width(level) for level in np.atleast_1d(wanted)])
         levels = np.concatenate([0.5 - halves, 0.5 + halves])[np.newaxis]
-        ends = self.predict_distribution(X).ppf(levels).reshape(-1, 2, len(halves))
+        ends = self._answer(self._probabilities(X), lambda each: each.ppf(levels))
+        ends = ends.reshape(-1, 2, len(halves))
         return ends[:, :, 0] if wanted.ndim == 0 else ends
 
     # -- parts of the above ---------------------------------------------------------------------
+
+    def _probabilities(self, X: Any) -> Floats:
+        check_is_fitted(self, "classifier_")
+        composition = self.classifier_.composition_
+        return composition.scores(check_features(self, X), self.n_jobs)
+
+    def _answer(self, proba: Floats, function: Callable[[BinnedDistribution], Floats]) -> Floats:
+        """Return what a function of distributions gives for all rows, a block at a time."""
+        starts = range(0, len(proba), _BLOCK_ROWS)
+        blocks = [function(self._distribution(proba[k : k + _BLOCK_ROWS])) for k in starts]
+        return np.concatenate(blocks)
 
     def _distribution(self, proba: Floats) -> BinnedDistribution:
         masses = self.bins_.spread(self.cumulative_scaling_.apply(proba))
@@ -294,15 +307,29 @@ memory_budget, prediction_dtype, shared_preprocessing
         is_known = ~np.isnan(proba[:, 0]) & (weight > 0)
         proba, y, weight = proba[is_known], y[is_known], weight[is_known]
         self.cumulative_scaling_ = fit_cumulative_scaling(proba, self.bins_.assign(y), weight)
-        predicted = self._distribution(proba)
-        self.interval_correction_ = IntervalCorrection.learn(predicted, y, weight)
-        errors = y - _point(predicted, self.statistic)
+        judged = _JudgedRows(y, self.statistic)
+        distances, points, scores = self._answer(proba, judged.measure).T
+        self.interval_correction_ = IntervalCorrection.learn(distances, weight)
+        errors = y - points
         scale = float(np.abs(errors).max(initial=0.0)) or 1.0  # squares must not overflow
         self.out_of_fold_score_ = {
-            "crps": float(np.average(predicted.crps(y), weights=weight)),
+            "crps": float(np.average(scores, weights=weight)),
             "rmse": scale * float(np.sqrt(np.average((errors / scale) ** 2, weights=weight))),
             "mae": float(np.average(np.abs(errors), weights=weight)),
         }
+
+
+class _JudgedRows:
+    """Measures distributions of rows that come block by block, in order."""
+
+    def __init__(self, y: Floats, statistic: str) -> None:
+        self._rest, self._statistic = y, statistic
+
+    def measure(self, predicted: BinnedDistribution) -> Floats:
+        """Return the distance of `IntervalCorrection`, the prediction and the CRPS of each row."""
+        y, self._rest = np.split(self._rest, [len(predicted)])
+        points = _point(predicted, self._statistic)
+        return np.column_stack([distance_to_median(predicted, y), points, predicted.crps(y)])
 
 
 def _out_of_fold(classifier: PolytomyClassifier, n_rows: int) -> Floats | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -15,76 +14,28 @@ from polytomy.classifier import PolytomyClassifier
 from polytomy.composition import SchemeArgument, Solver
 from polytomy.composition.inner_estimator import FollowsEstimatorMixin
 from polytomy.composition.interrupts import undone_if_interrupted
-from polytomy.composition.parameter_checks import CLASSIFIER_CHECKS
-from polytomy.composition.solver_option import gives_probabilities
 from polytomy.errors import Argument, ArgumentError
-from polytomy.inputs.parameters import Parameter, check_parameters
 from polytomy.inputs.targets import check_confidence_levels, check_levels
 from polytomy.inputs.training_data import check_features, check_regression_data
 from polytomy.inputs.weights import check_weights
 from polytomy.regression.bins import make_bins
 from polytomy.regression.cumulative_scaling import CumulativeScaling, fit_cumulative_scaling
 from polytomy.regression.distribution import BinnedDistribution
-from polytomy.regression.intervals import IntervalCorrection, distance_to_median
+from polytomy.regression.intervals import IntervalCorrection
+from polytomy.regression.out_of_fold import (
+    JudgedRows,
+    find_probabilities,
+    forget_probabilities,
+    locate,
+)
+from polytomy.regression.parameters import CLASSIFIER_PARAMETERS, STATISTIC, check_regressor
 
-__all__ = ["CLASSIFIER_PARAMETERS", "STATISTICS", "PolytomyRegressor", "check_regressor"]
+__all__ = ["PolytomyRegressor"]
 
 Floats = NDArray[np.float64]
 
-CLASSIFIER_PARAMETERS = (
-    "estimator",
-    "scheme",
-    "solver",
-    "calibration",
-    "final_calibration",
-    "cv",
-    "models",
-    "n_jobs",
-    "random_state",
-    "verbose",
-    "memory_budget",
-    "prediction_dtype",
-    "shared_preprocessing",
-)
-"""Parameters that a regressor passes on to its classifier."""
-
 # Rows whose distributions are in memory at the same time.
 _BLOCK_ROWS = 2**14
-
-STATISTICS = ("mean", "median")
-"""What `predict` may return."""
-
-
-def _is_bin_count(value: Any) -> bool:
-    is_integer = isinstance(value, int | np.integer) and not isinstance(value, bool)
-    return is_integer and value >= 2
-
-
-def _check_solver(solver: Any) -> None:
-    CLASSIFIER_CHECKS["solver"](solver)
-    if not gives_probabilities(solver):
-        raise ArgumentError(
-            Argument("solver", solver),
-            " gives scores, not probabilities, which a regressor needs. Use ",
-            Argument("solver", "least-squares"),
-            ".",
-        )
-
-
-_STATISTIC = Parameter("statistic", choices=STATISTICS)
-_CHECKS = {
-    **{
-        name: CLASSIFIER_CHECKS[name] for name in CLASSIFIER_PARAMETERS if name in CLASSIFIER_CHECKS
-    },
-    "solver": _check_solver,
-    "n_bins": Parameter("n_bins", "an integer of 2 or more", _is_bin_count, ("auto",)).check,
-    "statistic": _STATISTIC.check,
-}
-
-
-def check_regressor(regressor: PolytomyRegressor) -> None:
-    """Raise an ArgumentError unless all parameters are valid."""
-    check_parameters(regressor, _CHECKS)
 
 
 class PolytomyRegressor(
@@ -208,8 +159,8 @@ memory_budget, prediction_dtype, shared_preprocessing
         )
         classifier.fit(X, bins.assign(y), sample_weight, **fit_params)
         self.bins_, self.n_bins_ = bins, bins.n_bins
-        self._learn_from(_out_of_fold(classifier, len(y)), y, weight)
-        self.classifier_ = _forget_probabilities(classifier)
+        self._learn_from(find_probabilities(classifier, len(y)), y, weight)
+        self.classifier_ = forget_probabilities(classifier)
         return self
 
     def predict(self, X: Any, statistic: str | None = None) -> Floats:
@@ -221,8 +172,8 @@ memory_budget, prediction_dtype, shared_preprocessing
         statistic : {"mean", "median"}, optional; by default that of the regressor
         """
         name = self.statistic if statistic is None else statistic
-        _STATISTIC.check(name)
-        return self._answer(self._probabilities(X), lambda each: _point(each, name))
+        STATISTIC.check(name)
+        return self._answer(self._probabilities(X), lambda each: locate(each, name))
 
     def predict_distribution(self, X: Any) -> BinnedDistribution:
         """Return the predicted distributions: bin edges and masses, cdf, pdf, ppf, mean, std, ….
@@ -307,7 +258,7 @@ memory_budget, prediction_dtype, shared_preprocessing
         is_known = ~np.isnan(proba[:, 0]) & (weight > 0)
         proba, y, weight = proba[is_known], y[is_known], weight[is_known]
         self.cumulative_scaling_ = fit_cumulative_scaling(proba, self.bins_.assign(y), weight)
-        judged = _JudgedRows(y, self.statistic)
+        judged = JudgedRows(y, self.statistic)
         distances, points, scores = self._answer(proba, judged.measure).T
         self.interval_correction_ = IntervalCorrection.learn(distances, weight)
         errors = y - points
@@ -317,41 +268,3 @@ memory_budget, prediction_dtype, shared_preprocessing
             "rmse": scale * float(np.sqrt(np.average((errors / scale) ** 2, weights=weight))),
             "mae": float(np.average(np.abs(errors), weights=weight)),
         }
-
-
-class _JudgedRows:
-    """Measures distributions of rows that come block by block, in order."""
-
-    def __init__(self, y: Floats, statistic: str) -> None:
-        self._rest, self._statistic = y, statistic
-
-    def measure(self, predicted: BinnedDistribution) -> Floats:
-        """Return the distance of `IntervalCorrection`, the prediction and the CRPS of each row."""
-        y, self._rest = np.split(self._rest, [len(predicted)])
-        points = _point(predicted, self._statistic)
-        return np.column_stack([distance_to_median(predicted, y), points, predicted.crps(y)])
-
-
-def _out_of_fold(classifier: PolytomyClassifier, n_rows: int) -> Floats | None:
-    """Return out-of-fold probabilities of the bins; None if there are none."""
-    if classifier.n_classes_ == 1:
-        return np.ones((n_rows, 1))
-    proba: Floats | None = getattr(classifier, "out_of_fold_proba_", None)
-    return proba
-
-
-def _forget_probabilities(classifier: PolytomyClassifier) -> PolytomyClassifier:
-    """Return the classifier without its out-of-fold probabilities, which have served."""
-    composition = classifier.composition_
-    final, scores = composition.final, composition.out_of_fold
-    classifier.keep_out_of_fold = False
-    classifier.composition_ = replace(
-        composition,
-        final=None if final is None else replace(final, probabilities=None),
-        out_of_fold=None if scores is None else replace(scores, keeps_probabilities=False),
-    )
-    return classifier
-
-
-def _point(distribution: BinnedDistribution, statistic: str) -> Floats:
-    return distribution.mean() if statistic == "mean" else distribution.median()

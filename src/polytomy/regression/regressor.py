@@ -14,7 +14,7 @@ from polytomy.classifier import PolytomyClassifier
 from polytomy.composition import SchemeArgument, Solver
 from polytomy.composition.inner_estimator import FollowsEstimatorMixin
 from polytomy.composition.interrupts import undone_if_interrupted
-from polytomy.errors import Argument, ArgumentError
+from polytomy.errors import Argument, ArgumentError, PythonOnly
 from polytomy.inputs.targets import check_confidence_levels, check_levels
 from polytomy.inputs.training_data import check_features, check_regression_data
 from polytomy.inputs.weights import check_weights
@@ -223,7 +223,8 @@ memory_budget, prediction_dtype, shared_preprocessing
             raise ArgumentError(
                 "intervals need out-of-fold predictions, and the regressor has none. Fit it with ",
                 Argument("final_calibration", "auto"),
-                ", or use predict_quantiles.",
+                PythonOnly(", or use predict_quantiles"),
+                ".",
             )
         halves = np.array([correction.half_width(level) for level in np.atleast_1d(wanted)])
         levels = np.concatenate([0.5 - halves, 0.5 + halves])[np.newaxis]

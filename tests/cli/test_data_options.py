@@ -76,7 +76,7 @@ def test_labels_that_are_not_classes_are_an_error(polytomy, here):
     assert "line 2, column 5" in outcome.err  # the species is text, and not the label
     assert outcome_one_hot.err == (
         'polytomy: iris.csv, column "sepal_width": labels must be classes; 3.5 is neither a word '
-        "nor an integer. Set --target to the label column.\n"
+        "nor an integer. Set --target to the label column. For numbers, use train --regress.\n"
     )
     Path("bare.csv").write_text("1,2,0.5\n3,4,1\n")
     assert (

@@ -13,6 +13,7 @@ from polytomy.errors import ArgumentError
 from polytomy.inputs.training_data import (
     check_batch_labels,
     check_features,
+    check_regression_data,
     check_training_data,
 )
 
@@ -162,3 +163,22 @@ def test_names_of_an_earlier_frame_are_forgotten_with_plain_arrays():
     assert check_training_data(owner, X, labels)[0] is X
     assert not hasattr(owner, "feature_names_in_")
     assert owner.n_features_in_ == 3
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame, np.asarray, sp.csr_array])
+def test_targets_of_a_regressor_become_floats(frame):
+    owner = Owner()
+    data, targets = check_regression_data(owner, frame(X), [1, 2.5, 3, True])
+    assert type(data) is type(frame(X))
+    assert targets.dtype == np.float64
+    np.testing.assert_array_equal(targets, [1, 2.5, 3, 1])
+    assert owner.n_features_in_ == 3
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame, np.asarray])
+def test_targets_of_a_regressor_must_be_finite_numbers(frame):
+    for bad in (np.nan, np.inf):
+        with pytest.raises(ValueError, match="Input y contains"):
+            check_regression_data(Owner(), frame(X), [0.0, 1.0, bad, 2.0])
+    with pytest.raises(ArgumentError, match="Use PolytomyClassifier for labels"):
+        check_regression_data(Owner(), frame(X), list("abcd"))
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        check_regression_data(Owner(), frame(X), [0.0, 1.0])

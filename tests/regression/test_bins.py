@@ -141,6 +141,15 @@ def test_an_outlier_hardly_moves_the_mean_of_its_bin():
     assert distribution.mean()[0] == pytest.approx(y[900:].mean(), rel=0.5)
 
 
+@given(targets(), bin_counts)
+@settings(deadline=None, max_examples=100)
+def test_a_bin_has_more_than_one_sample_if_there_are_more(case, n_bins):
+    y, weight = case
+    y = y.repeat(weight)
+    bins = make_bins(y, np.ones(len(y)), n_bins)
+    assert np.bincount(bins.assign(y)).min() >= min(2, len(y))
+
+
 def test_one_value_is_one_atom():
     bins = make_bins(np.full(5, 3.0), np.ones(5), None)
     assert bins.n_bins == 1

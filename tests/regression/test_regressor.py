@@ -54,6 +54,18 @@ class TestAnswers:
             own = distribution.masses[:, fitted.bins_.bin_of == each].sum(axis=1)
             np.testing.assert_allclose(own, proba[:, each], atol=1e-12)
 
+    def test_blocks_of_rows_do_not_change_the_answers(self, fitted, monkeypatch):
+        answers = (
+            lambda: fitted.predict(X_NEW),
+            lambda: fitted.predict_quantiles(X_NEW, [0.2, 0.7]),
+            lambda: fitted.predict_interval(X_NEW, [0.5, 0.9]),
+            lambda: list(clone(fitted).fit(*make_line(400)).out_of_fold_score_.values()),
+        )
+        whole = [answer() for answer in answers]
+        monkeypatch.setattr("polytomy.regression.regressor._BLOCK_ROWS", 70)
+        for answer, expected in zip(answers, whole, strict=True):
+            np.testing.assert_allclose(answer(), expected, rtol=1e-12)
+
     def test_quantiles_are_in_order_whatever_the_levels(self, fitted):
         levels = np.linspace(0, 1, 21)
         quantiles = fitted.predict_quantiles(X_NEW, levels)

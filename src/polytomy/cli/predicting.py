@@ -52,6 +52,7 @@ from polytomy.cli.regression import (
     Quantiles,
     evaluate_numbers,
     refuse_options,
+    show_number_scores,
 )
 from polytomy.cli.running_scores import RunningScores
 from polytomy.cli.text_files import check_output, print_text, read_control
@@ -260,7 +261,9 @@ def evaluate(
         with _count_samples("evaluated") as advance:
             blocks = loaded.labelled_blocks(open_data(data), column, format, header)
             measured = evaluate_numbers(loaded, blocks, data, advance)
-        _print_number_scores(measured, loaded.expected_score, as_json)
+        expected = loaded.expected_score
+        text = to_json({**measured, "out_of_fold_score": expected}) if as_json else None
+        print_text(text or show_number_scores(measured, expected))
         return
     order = _find_order(loaded, parse_class_order(class_order), ordered)
     scheme = None if hierarchy is None else parse_scheme(*read_control(hierarchy))
@@ -341,20 +344,6 @@ def _print_explanations(loaded: LoadedModel, blocks: Any, output: Path | None) -
     with open_atomically(output) as file:
         for text in texts():
             file.write(f"{text}\n\n".encode())
-
-
-def _print_number_scores(
-    measured: dict[str, Any], expected: dict[str, float] | None, as_json: bool
-) -> None:
-    if as_json:
-        print_text(to_json({**measured, "out_of_fold_score": expected}))
-        return
-    lines = [f"{measured.pop('samples')} samples"]
-    for name, value in measured.items():
-        line = f"{name.replace('_', ' '):30}{value:12.5g}"
-        known = (expected or {}).get(name)
-        lines.append(line if known is None else f"{line}   expected from training: {known:.5g}")
-    print_text("\n".join(lines))
 
 
 def _score_line(name: str, value: float, expected: float | None) -> str:

@@ -28,6 +28,7 @@ __all__ = [
     "evaluate_numbers",
     "parse_bins",
     "refuse_options",
+    "show_number_scores",
 ]
 
 Regress = Annotated[
@@ -203,6 +204,24 @@ def evaluate_numbers(
         measured["coverage_of_90%_intervals"] = interval_coverage(y, ends)
         measured["width_of_90%_intervals"] = float(np.mean(ends[:, 1] - ends[:, 0]))
     return measured
+
+
+def show_number_scores(measured: Mapping[str, Any], expected: Mapping[str, float] | None) -> str:
+    """Return scores as text, beside those that training expected.
+
+    Examples
+    --------
+    >>> print(show_number_scores({"samples": 9, "rmse": 1.25}, {"rmse": 1.5}))
+    9 samples
+    rmse                                  1.25   expected from training: 1.5
+    """
+    lines = [f"{measured['samples']} samples"]
+    for name, value in measured.items():
+        if name != "samples":
+            line = f"{name.replace('_', ' '):30}{value:12.5g}"
+            known = (expected or {}).get(name)
+            lines.append(line if known is None else f"{line}   expected from training: {known:.5g}")
+    return "\n".join(lines)
 
 
 def _parse_levels(text: str | None) -> list[float]:

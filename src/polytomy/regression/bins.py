@@ -20,9 +20,11 @@ _MOST_BINS = 30
 # A value is an atom if it has this share of its bin, and as much weight as this many samples.
 _ATOM_SHARE = 0.25
 _ATOM_SAMPLES = 5.0
-# Bins with less than these two, half a bin and a few samples, are joined to a neighbour.
+# Bins with less than these two, half a bin and a few samples, are joined to a neighbour. So are
+# bins of one sample, which a classifier cannot learn.
 _FEWEST_SHARE = 0.5
 _FEWEST_SAMPLES = 5.0
+_MORE_THAN_ONE = 1.5
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -82,7 +84,7 @@ def make_bins(y: Floats, weight: Floats, n_bins: int | None) -> TargetBins:
     """Return bins of about the same weight; none is empty.
 
     A value with the weight of several bins is one bin. With no more different values than bins,
-    each value is a bin.
+    each value that repeats is a bin.
 
     Parameters
     ----------
@@ -112,19 +114,12 @@ def make_bins(y: Floats, weight: Floats, n_bins: int | None) -> TargetBins:
 
 
 def _join_values(mass: Floats, n_bins: int, n_samples: float) -> Indices:
-    """Return the bin of each value; bins have about the same mass.
-
-    A value with the mass of a bin or more takes one bin, and the other values share the rest.
-    """
-    if len(mass) <= n_bins:
-        return np.arange(len(mass))
-    is_heavy = mass >= 1.0 / n_bins
-    n_light = n_bins - np.count_nonzero(is_heavy)
-    sizes = np.where(is_heavy, 1.0, mass * (n_light / mass[~is_heavy].sum()))  # in bins
-    slot = np.floor(np.cumsum(sizes) - 0.5 * sizes)
-    is_start = np.append(True, np.diff(slot) > 0) | is_heavy | np.append(False, is_heavy[:-1])
-    bin_of = np.cumsum(is_start) - 1
-    fewest = min(_FEWEST_SAMPLES / n_samples, _FEWEST_SHARE / n_bins)
+    """Return the bin of each value; bins have about the same mass, and none is too small."""
+    bin_of = np.arange(len(mass))
+    if len(mass) > n_bins:
+        bin_of = _share_bins(mass, n_bins)
+    few = min(_FEWEST_SAMPLES / n_samples, _FEWEST_SHARE / n_bins)
+    fewest = max(few, _MORE_THAN_ONE / n_samples)
     while bin_of[-1] > 0:
         masses = np.bincount(bin_of, mass)
         lightest = int(np.argmin(masses))
@@ -134,6 +129,19 @@ def _join_values(mass: Floats, n_bins: int, n_samples: float) -> Indices:
         neighbour = min(sides, key=lambda k: masses[k])
         bin_of = np.where(bin_of >= max(lightest, neighbour), bin_of - 1, bin_of)
     return bin_of
+
+
+def _share_bins(mass: Floats, n_bins: int) -> Indices:
+    """Return the bin of each value, with a few bins too many around heavy values.
+
+    A value with the mass of a bin or more takes one bin, and the other values share the rest.
+    """
+    is_heavy = mass >= 1.0 / n_bins
+    n_light = n_bins - np.count_nonzero(is_heavy)
+    sizes = np.where(is_heavy, 1.0, mass * (n_light / mass[~is_heavy].sum()))  # in bins
+    slot = np.floor(np.cumsum(sizes) - 0.5 * sizes)
+    is_start = np.append(True, np.diff(slot) > 0) | is_heavy | np.append(False, is_heavy[:-1])
+    return np.asarray(np.cumsum(is_start) - 1)
 
 
 class _Groups(NamedTuple):

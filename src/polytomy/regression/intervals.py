@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from polytomy.regression.distribution import BinnedDistribution
 
-__all__ = ["IntervalCorrection"]
+__all__ = ["IntervalCorrection", "distance_to_median"]
 
 Floats = NDArray[np.float64]
 
@@ -21,6 +21,21 @@ _ADDED_SAMPLES = 2.0
 _NUDGE = 1e-10
 # Distances that are kept. More would only change the fourth digit of a confidence level.
 _MOST_DISTANCES = 2**14
+
+
+def distance_to_median(predicted: BinnedDistribution, y: Floats) -> Floats:
+    """Return |F(y) − ½| for the distribution F of each sample.
+
+    If y is an atom, it is the least d such that any part of its probability is between ½ − d and
+    ½ + d; negative if ½ lies inside.
+
+    Examples
+    --------
+    >>> predicted = BinnedDistribution([0.0, 0.0, 1.0], [[0.6, 0.4], [0.6, 0.4], [0.2, 0.8]])
+    >>> distance_to_median(predicted, np.array([0.0, 1.0, 0.0])).round(2)
+    array([-0.1,  0.5,  0.3])
+    """
+    return np.asarray(np.maximum(0.5 - predicted.cdf(y), predicted.cdf_before(y) - 0.5))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -43,16 +58,14 @@ class IntervalCorrection:
     n_effective: float
 
     @classmethod
-    def learn(cls, predicted: BinnedDistribution, y: Floats, weight: Floats) -> IntervalCorrection:
-        """Return the correction that out-of-fold distributions of training values ask for.
+    def learn(cls, distances: Floats, weight: Floats) -> IntervalCorrection:
+        """Return the correction that out-of-fold predictions of training values ask for.
 
         Parameters
         ----------
-        predicted : BinnedDistribution of n_samples
-        y, weight : arrays of shape (n_samples,), true values and positive weights
+        distances : array of shape (n_samples,), from `distance_to_median`
+        weight : array of shape (n_samples,), positive
         """
-        # An atom at y is inside the interval if any part of its probability is.
-        distances = np.maximum(0.5 - predicted.cdf(y), predicted.cdf_before(y) - 0.5)
         order = np.argsort(distances, kind="stable")
         weight = weight[order] / weight.max()
         reached = np.cumsum(weight)

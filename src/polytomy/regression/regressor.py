@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Callable, Mapping
 from typing import Any, Self
 
 import numpy as np
@@ -15,10 +14,7 @@ from polytomy.classifier import PolytomyClassifier
 from polytomy.composition import SchemeArgument, Solver
 from polytomy.composition.inner_estimator import FollowsEstimatorMixin
 from polytomy.composition.interrupts import undone_if_interrupted
-from polytomy.composition.parameter_checks import CLASSIFIER_CHECKS
-from polytomy.composition.solver_option import gives_probabilities
-from polytomy.errors import Argument, ArgumentError
-from polytomy.inputs.parameters import Parameter, check_parameters
+from polytomy.errors import Argument, ArgumentError, PythonOnly
 from polytomy.inputs.targets import check_confidence_levels, check_levels
 from polytomy.inputs.training_data import check_features, check_regression_data
 from polytomy.inputs.weights import check_weights
@@ -26,62 +22,20 @@ from polytomy.regression.bins import make_bins
 from polytomy.regression.cumulative_scaling import CumulativeScaling, fit_cumulative_scaling
 from polytomy.regression.distribution import BinnedDistribution
 from polytomy.regression.intervals import IntervalCorrection
+from polytomy.regression.out_of_fold import (
+    JudgedRows,
+    find_probabilities,
+    forget_probabilities,
+    locate,
+)
+from polytomy.regression.parameters import CLASSIFIER_PARAMETERS, STATISTIC, check_regressor
 
-__all__ = ["CLASSIFIER_PARAMETERS", "STATISTICS", "PolytomyRegressor", "check_regressor"]
+__all__ = ["PolytomyRegressor"]
 
 Floats = NDArray[np.float64]
 
-CLASSIFIER_PARAMETERS = (
-    "estimator",
-    "scheme",
-    "solver",
-    "calibration",
-    "final_calibration",
-    "cv",
-    "models",
-    "n_jobs",
-    "random_state",
-    "verbose",
-    "memory_budget",
-    "prediction_dtype",
-    "shared_preprocessing",
-)
-"""Parameters that a regressor passes on to its classifier."""
-
-STATISTICS = ("mean", "median")
-"""What `predict` may return."""
-
-
-def _is_bin_count(value: Any) -> bool:
-    is_integer = isinstance(value, int | np.integer) and not isinstance(value, bool)
-    return is_integer and value >= 2
-
-
-def _check_solver(solver: Any) -> None:
-    CLASSIFIER_CHECKS["solver"](solver)
-    if not gives_probabilities(solver):
-        raise ArgumentError(
-            Argument("solver", solver),
-            " gives scores, not probabilities, which a regressor needs. Use ",
-            Argument("solver", "least-squares"),
-            ".",
-        )
-
-
-_STATISTIC = Parameter("statistic", choices=STATISTICS)
-_CHECKS = {
-    **{
-        name: CLASSIFIER_CHECKS[name] for name in CLASSIFIER_PARAMETERS if name in CLASSIFIER_CHECKS
-    },
-    "solver": _check_solver,
-    "n_bins": Parameter("n_bins", "an integer of 2 or more", _is_bin_count, ("auto",)).check,
-    "statistic": _STATISTIC.check,
-}
-
-
-def check_regressor(regressor: PolytomyRegressor) -> None:
-    """Raise an ArgumentError unless all parameters are valid."""
-    check_parameters(regressor, _CHECKS)
+# Rows whose distributions are in memory at the same time.
+_BLOCK_ROWS = 2**14
 
 
 class PolytomyRegressor(
@@ -132,9 +86,17 @@ memory_budget, prediction_dtype, shared_preprocessing
     >>> X, y = load_diabetes(return_X_y=True)
     >>> regressor = PolytomyRegressor("svc C=1", random_state=0).fit(X[::2], y[::2])
     >>> regressor.predict(X[1:4]).round()
+    array([ 90., 170., 177.])
     >>> regressor.predict_quantiles(X[1:4], [0.1, 0.5, 0.9]).round()
+    array([[ 48.,  77., 156.],
+           [ 83., 164., 263.],
+           [ 83., 172., 269.]])
     >>> regressor.predict_interval(X[1:4], 0.8).round()
+    array([[ 49., 147.],
+           [ 87., 260.],
+           [ 91., 265.]])
     >>> regressor.predict_distribution(X[1:4]).cdf(100.0).round(2)
+    array([0.75, 0.16, 0.14])
     """
 
     def __init__(
@@ -197,8 +159,8 @@ memory_budget, prediction_dtype, shared_preprocessing
         )
         classifier.fit(X, bins.assign(y), sample_weight, **fit_params)
         self.bins_, self.n_bins_ = bins, bins.n_bins
-        self._learn_from(_out_of_fold(classifier, len(y)), y, weight)
-        self.classifier_ = _forget_probabilities(classifier)
+        self._learn_from(find_probabilities(classifier, len(y)), y, weight)
+        self.classifier_ = forget_probabilities(classifier)
         return self
 
     def predict(self, X: Any, statistic: str | None = None) -> Floats:
@@ -210,17 +172,15 @@ memory_budget, prediction_dtype, shared_preprocessing
         statistic : {"mean", "median"}, optional; by default that of the regressor
         """
         name = self.statistic if statistic is None else statistic
-        _STATISTIC.check(name)
-        return _point(self.predict_distribution(X), name)
+        STATISTIC.check(name)
+        return self._answer(self._probabilities(X), lambda each: locate(each, name))
 
     def predict_distribution(self, X: Any) -> BinnedDistribution:
         """Return the predicted distributions: bin edges and masses, cdf, pdf, ppf, mean, std, ….
 
         There is no mass outside the range of the training values.
         """
-        check_is_fitted(self, "classifier_")
-        composition = self.classifier_.composition_
-        return self._distribution(composition.scores(check_features(self, X), self.n_jobs))
+        return self._distribution(self._probabilities(X))
 
     def predict_quantiles(self, X: Any, levels: ArrayLike = (0.1, 0.5, 0.9)) -> Floats:
         """Return quantiles, which never cross.
@@ -237,8 +197,8 @@ memory_budget, prediction_dtype, shared_preprocessing
         wanted = check_levels("levels", levels)
         if wanted.ndim > 1:
             raise ArgumentError(Argument("levels"), " must be a number, or a list of numbers.")
-        distribution = self.predict_distribution(X)
-        return distribution.ppf(wanted if wanted.ndim == 0 else wanted[np.newaxis])
+        table = wanted if wanted.ndim == 0 else wanted[np.newaxis]
+        return self._answer(self._probabilities(X), lambda each: each.ppf(table))
 
     def predict_interval(self, X: Any, confidence_level: ArrayLike = 0.9) -> Floats:
         """Return intervals that contain the true value with a confidence.
@@ -263,14 +223,27 @@ memory_budget, prediction_dtype, shared_preprocessing
             raise ArgumentError(
                 "intervals need out-of-fold predictions, and the regressor has none. Fit it with ",
                 Argument("final_calibration", "auto"),
-                ", or use predict_quantiles.",
+                PythonOnly(", or use predict_quantiles"),
+                ".",
             )
         halves = np.array([correction.half_width(level) for level in np.atleast_1d(wanted)])
         levels = np.concatenate([0.5 - halves, 0.5 + halves])[np.newaxis]
-        ends = self.predict_distribution(X).ppf(levels).reshape(-1, 2, len(halves))
+        ends = self._answer(self._probabilities(X), lambda each: each.ppf(levels))
+        ends = ends.reshape(-1, 2, len(halves))
         return ends[:, :, 0] if wanted.ndim == 0 else ends
 
     # -- parts of the above ---------------------------------------------------------------------
+
+    def _probabilities(self, X: Any) -> Floats:
+        check_is_fitted(self, "classifier_")
+        composition = self.classifier_.composition_
+        return composition.scores(check_features(self, X), self.n_jobs)
+
+    def _answer(self, proba: Floats, function: Callable[[BinnedDistribution], Floats]) -> Floats:
+        """Return what a function of distributions gives for all rows, a block at a time."""
+        starts = range(0, len(proba), _BLOCK_ROWS)
+        blocks = [function(self._distribution(proba[k : k + _BLOCK_ROWS])) for k in starts]
+        return np.concatenate(blocks)
 
     def _distribution(self, proba: Floats) -> BinnedDistribution:
         masses = self.bins_.spread(self.cumulative_scaling_.apply(proba))
@@ -286,37 +259,13 @@ memory_budget, prediction_dtype, shared_preprocessing
         is_known = ~np.isnan(proba[:, 0]) & (weight > 0)
         proba, y, weight = proba[is_known], y[is_known], weight[is_known]
         self.cumulative_scaling_ = fit_cumulative_scaling(proba, self.bins_.assign(y), weight)
-        predicted = self._distribution(proba)
-        self.interval_correction_ = IntervalCorrection.learn(predicted, y, weight)
-        errors = y - _point(predicted, self.statistic)
+        judged = JudgedRows(y, self.statistic)
+        distances, points, scores = self._answer(proba, judged.measure).T
+        self.interval_correction_ = IntervalCorrection.learn(distances, weight)
+        errors = y - points
         scale = float(np.abs(errors).max(initial=0.0)) or 1.0  # squares must not overflow
         self.out_of_fold_score_ = {
-            "crps": float(np.average(predicted.crps(y), weights=weight)),
+            "crps": float(np.average(scores, weights=weight)),
             "rmse": scale * float(np.sqrt(np.average((errors / scale) ** 2, weights=weight))),
             "mae": float(np.average(np.abs(errors), weights=weight)),
         }
-
-
-def _out_of_fold(classifier: PolytomyClassifier, n_rows: int) -> Floats | None:
-    """Return out-of-fold probabilities of the bins; None if there are none."""
-    if classifier.n_classes_ == 1:
-        return np.ones((n_rows, 1))
-    proba: Floats | None = getattr(classifier, "out_of_fold_proba_", None)
-    return proba
-
-
-def _forget_probabilities(classifier: PolytomyClassifier) -> PolytomyClassifier:
-    """Return the classifier without its out-of-fold probabilities, which have served."""
-    composition = classifier.composition_
-    final, scores = composition.final, composition.out_of_fold
-    classifier.keep_out_of_fold = False
-    classifier.composition_ = replace(
-        composition,
-        final=None if final is None else replace(final, probabilities=None),
-        out_of_fold=None if scores is None else replace(scores, keeps_probabilities=False),
-    )
-    return classifier
-
-
-def _point(distribution: BinnedDistribution, statistic: str) -> Floats:
-    return distribution.mean() if statistic == "mean" else distribution.median()

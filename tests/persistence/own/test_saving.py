@@ -125,7 +125,7 @@ def test_support_vectors_are_stored_once(tmp_path):
     ("classifier", "words"),
     [
         (PolytomyClassifier(), "the classifier is not fitted, so there is nothing to save"),
-        (SVC(), r"SVC cannot be saved\. Pass a PolytomyClassifier, or a pipeline that ends in one"),
+        (SVC(), r"SVC cannot be saved\. Pass a PolytomyClassifier or a PolytomyRegressor, or a"),
     ],
 )
 def test_only_fitted_classifiers_are_saved(classifier, words, tmp_path):

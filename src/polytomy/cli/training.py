@@ -173,7 +173,7 @@ def train(
         "samples": samples.n_samples,
         "features": samples.n_features,
         "classes": len(classifier.classes_),
-        "binaries": len(classifier.binaries_),
+        "binaries": sum(each.is_counted for each in classifier.composition_.dichotomies),
         "bytes": output.stat().st_size,
         "out_of_fold_score": score,
     }

@@ -3,9 +3,13 @@
 import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
-from polytomy.binary.row_fits import fit_rows, parameters_with_weights
+from polytomy.binary.row_fits import check_neighbours, fit_rows, parameters_with_weights
+from polytomy.errors import ArgumentError
 
 X = np.random.default_rng(0).normal(size=(30, 3))
 Y = np.arange(30) % 3
@@ -43,3 +47,10 @@ def test_an_error_says_what_was_trained():
     with pytest.raises(TypeError) as caught:
         fit(LogisticRegression(), X, {"colour": "red"})
     assert caught.value.__notes__ == ['while training the model of partition "m"']
+
+
+def test_more_neighbours_than_samples_are_an_error():
+    model = make_pipeline(StandardScaler(), KNeighborsClassifier(31)).fit(X, Y)
+    with pytest.raises(ArgumentError, match='Partition "m" has 30 samples, fewer than the n_neigh'):
+        check_neighbours(model, "m")
+    check_neighbours(KNeighborsClassifier(30).fit(X, Y), "m")

@@ -6,6 +6,7 @@ from scipy.special import softmax
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
+from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import SVC
 
 from polytomy.binary.options import FitArguments, TrainingOptions
@@ -160,3 +161,8 @@ def test_a_fold_that_cannot_be_fitted_leaves_the_answers_uncalibrated():
     binaries, held_out = train_sides(LinearDiscriminantAnalysis(), X, problem, options)
     assert binaries[0].shortcoming.startswith('Partition "m" cannot be calibrated: a fold cannot')
     assert held_out == [None] * 3
+
+
+def test_more_neighbours_than_samples_are_an_error_in_training():
+    with pytest.raises(ArgumentError, match="n_neighbors=121 of KNeighborsClassifier"):
+        train_sides(KNeighborsClassifier(121), X, PROBLEM)

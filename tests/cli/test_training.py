@@ -211,3 +211,9 @@ def test_ctrl_c_ends_training_and_leaves_the_old_model(start, here, model):
     assert (process.returncode, out, err) == (130, b"", b"polytomy: interrupted\n")
     assert Path(model).read_bytes() == before
     assert [path.name for path in here.iterdir() if path.name.startswith(".")] == []
+
+
+def test_a_model_of_several_sides_counts_once(polytomy, here):
+    command = ("train", "iris.csv", "--scheme", "direct", "--estimator", "logistic-regression")
+    outcome = polytomy(*command, "-o", "one.polytomy", "--json")
+    assert json.loads(outcome.out)["binaries"] == 1

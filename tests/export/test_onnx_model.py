@@ -288,3 +288,10 @@ def test_votes_of_codes_with_more_than_two_sides_are_counted(run, solver):
     np.testing.assert_array_equal(found["label"], classifier.predict(new))
     words = refusal(classifier.with_solver("least-squares"))
     assert 'Fit another scheme, or use classifier.with_solver("voting").' in words
+
+
+def test_a_model_of_several_sides_that_cannot_be_exported_is_named():
+    X, y, _ = made_data()
+    machine = pt.PolytomyClassifier(SVC(kernel="precomputed"), "@direct {0 1 2 3 4}")
+    words = 'the model of partition "direct-00" is a SVC for 5 sides, which cannot be exported.'
+    assert refusal(machine.fit(X @ X.T, y)).startswith(words)

@@ -163,6 +163,8 @@ def test_names_of_an_earlier_frame_are_forgotten_with_plain_arrays():
     assert check_training_data(owner, X, labels)[0] is X
     assert not hasattr(owner, "feature_names_in_")
     assert owner.n_features_in_ == 3
+
+
 @pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame, np.asarray, sp.csr_array])
 def test_targets_of_a_regressor_become_floats(frame):
     owner = Owner()

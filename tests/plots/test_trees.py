@@ -3,6 +3,8 @@
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
 
 from plots.axes import check_needs_matplotlib, texts
 from polytomy import PolytomyClassifier, designs, parse, plots
@@ -104,5 +106,10 @@ def test_error_rates_are_written_at_nodes_and_classes():
     assert axes.get_title() == "recall"
 
 
-def test_a_fitted_classifier_is_drawn_as_its_scheme():
-    assert texts(plots.tree(fitted_on_line(), names=True)) == ["m", "n", "a", "b", "c"]
+def test_a_fitted_classifier_or_pipeline_is_drawn_as_its_scheme():
+    classifier = fitted_on_line()
+    assert texts(plots.tree(classifier, names=True)) == ["m", "n", "a", "b", "c"]
+    doubled = make_pipeline(FunctionTransformer(lambda X: X / 2), classifier)
+    X, y = np.array([[0.0], [8.0], [10.0]]), ["a", "b", "b"]
+    assert texts(plots.tree(doubled)) == ["a", "b", "c"]
+    assert texts(plots.tree(doubled, X=X, y=y))[-2:] == ["b (0.500)", "c"]

@@ -9,9 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polytomy.binary.preparation import request_weights, weight_parameter
+from polytomy.errors import ArgumentError
+from polytomy.inputs.pipelines import split_pipeline
 from polytomy.inputs.rows import count_rows, take_columns, take_rows, take_values
 
-__all__ = ["fit_rows", "parameters_with_weights"]
+__all__ = ["check_neighbours", "fit_rows", "parameters_with_weights"]
 
 
 def parameters_with_weights(
@@ -64,3 +66,17 @@ def fit_rows(
     except Exception as error:
         error.add_note(f"while training the {place}")
         raise
+
+
+def check_neighbours(estimator: Any, name: str) -> None:
+    """Raise an ArgumentError if a problem has fewer samples than the neighbours to look for.
+
+    The estimator itself would only fail at prediction.
+    """
+    last = split_pipeline(estimator)[1]
+    wanted, known = (getattr(last, each, None) for each in ("n_neighbors", "n_samples_fit_"))
+    if isinstance(wanted, int) and isinstance(known, int) and wanted > known:
+        raise ArgumentError(
+            f'Partition "{name}" has {known} samples, fewer than the n_neighbors={wanted} of '
+            f"{type(last).__name__}. Use n_neighbors={known} or fewer."
+        )

@@ -14,7 +14,7 @@ from sklearn.svm import SVC, NuSVC
 from polytomy.binary.answers import HeldOutScores, TrainedBinary
 from polytomy.binary.options import TrainingOptions
 from polytomy.binary.preparation import prepare_estimator, tags_of, takes_pairwise_values
-from polytomy.binary.row_fits import fit_rows, parameters_with_weights
+from polytomy.binary.row_fits import check_neighbours, fit_rows, parameters_with_weights
 from polytomy.binary.sides import SidesModel, SidesProblem, choose_sides_output, side_binaries
 from polytomy.calibration.folds import check_folds
 from polytomy.calibration.shared_folds import SharedFolds, make_shared_folds
@@ -62,6 +62,7 @@ def train_sides(
     is_kept = None if folds is None else folds.trained_on(problem.rows)
     trained_on = problem if is_kept is None else problem.keep(is_kept)
     whole = trainer.train(trained_on, calibration)
+    check_neighbours(whole.estimator, problem.name)
     columns = trained_on.rows if trainer.takes_pairwise_values else None
     learns = whole.scaling is not None and calibration is not None
     if folds is None and not learns:

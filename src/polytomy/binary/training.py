@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn import config_context
-from sklearn.pipeline import Pipeline
 
 from polytomy.binary.answers import (
     HeldOutScores,
@@ -28,7 +27,7 @@ from polytomy.binary.preparation import (
     takes_pairwise_values,
 )
 from polytomy.binary.problems import BinaryProblem, balance_sides
-from polytomy.binary.row_fits import fit_rows, parameters_with_weights
+from polytomy.binary.row_fits import check_neighbours, fit_rows, parameters_with_weights
 from polytomy.calibration.folds import CannotCalibrateError, check_folds, fold_masks
 from polytomy.calibration.option import make_calibrator
 from polytomy.calibration.shared_folds import SharedFolds
@@ -141,7 +140,7 @@ def train_and_hold_out(
         _check_square(X, prepared, problem.name)
     is_kept = None if folds is None else folds.trained_on(problem.rows)
     binary = without_calibration(trainer.train_without(problem, is_kept))
-    _check_neighbours(binary.estimator, problem.name)
+    check_neighbours(binary.estimator, problem.name)
     output = choose_output(binary.estimator, calibration)
     is_automatic = isinstance(calibration, str) and calibration == "auto"
     uses_own = calibration is None or (is_automatic and output is not Output.MARGIN)
@@ -204,20 +203,6 @@ def _check_square(X: Any, estimator: Any, name: str) -> None:
             f'Partition "{name}" is trained by {estimator!r}, which needs the kernel values or '
             f"distances of all pairs of samples, a square matrix; X has shape {shape}. Pass such "
             "a matrix, or use a kernel that is not precomputed."
-        )
-
-
-def _check_neighbours(estimator: Any, name: str) -> None:
-    """Raise an ArgumentError if a problem has fewer samples than the neighbours to look for.
-
-    The estimator itself would only fail at prediction.
-    """
-    last = estimator.steps[-1][1] if isinstance(estimator, Pipeline) else estimator
-    wanted, known = (getattr(last, each, None) for each in ("n_neighbors", "n_samples_fit_"))
-    if isinstance(wanted, int) and isinstance(known, int) and wanted > known:
-        raise ArgumentError(
-            f'Partition "{name}" has {known} samples, fewer than the n_neighbors={wanted} of '
-            f"{type(last).__name__}. Use n_neighbors={known} or fewer."
         )
 
 

@@ -231,7 +231,7 @@ def train(
         "samples": trained.n_samples,
         "features": trained.n_features,
         "bins" if regress else "classes": n_classes,
-        "binaries": len(core.binaries_),
+        "binaries": sum(each.is_counted for each in core.composition_.dichotomies),
         "bytes": output.stat().st_size,
         "out_of_fold_score": score,
     }

@@ -44,7 +44,7 @@ def answer_binaries(graph: Graph, X: Value, binaries: Sequence[TrainedBinary]) -
     kernels: dict[Hashable, list[tuple[int, KernelMember]]] = {}
     sided: dict[Any, list[int]] = {}
     for column, binary in enumerate(binaries):
-        if binary.output is Output.SIDE and binary.columns is None:
+        if binary.output is Output.SIDE:
             sided.setdefault(binary.estimator, []).append(column)
             continue
         if binary.output is Output.CONSTANT:

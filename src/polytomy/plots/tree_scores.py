@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from polytomy.errors import Argument, ArgumentError
 from polytomy.inputs.parameters import Parameter
+from polytomy.inputs.pipelines import split_pipeline
 from polytomy.metrics import node_scores
 from polytomy.scheme import Scheme
 
@@ -42,11 +43,12 @@ def score_tree(classifier: Any, X: Any, y: Any, score: str) -> TreeScores:
     The error rate of a class is the share of its samples that are predicted to be of another class.
     """
     _SCORE.check(score)
-    composition: Composition | None = getattr(classifier, "composition_", None)
+    core = split_pipeline(classifier)[1]
+    composition: Composition | None = getattr(core, "composition_", None)
     if composition is None or not isinstance(composition.scheme, Scheme):
         raise ArgumentError(
             Argument("scheme"),
-            " must be a fitted PolytomyClassifier with one scheme if ",
+            " must be a fitted PolytomyClassifier with one scheme, or a pipeline of one, if ",
             Argument("X"),
             " and ",
             Argument("y"),

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from polytomy.distances import ClassDistances
 from polytomy.errors import Argument, ArgumentError
+from polytomy.inputs.pipelines import split_pipeline
 from polytomy.plots.canvas import (
     FAINT,
     INK,
@@ -48,7 +49,7 @@ def tree(
 
     Parameters
     ----------
-    scheme : Scheme, or a fitted PolytomyClassifier
+    scheme : Scheme, or a fitted PolytomyClassifier or pipeline of one
     X, y : labelled samples, optional
         If they are given, `scheme` is a fitted classifier, and the nodes and classes show its
         score on these samples.
@@ -75,7 +76,7 @@ def tree(
         if X is None or y is None or separability is not None:
             raise ArgumentError("Pass both X and y, or neither; with them, no separability.")
         scores = score_tree(scheme, X, y, score)
-    scheme = getattr(scheme, "scheme_", scheme)
+    scheme = getattr(split_pipeline(scheme)[1], "scheme_", scheme)
     if not isinstance(scheme, Scheme):
         raise ArgumentError(Argument("scheme"), f" must be a Scheme; got {type(scheme).__name__}.")
     if scores is None:

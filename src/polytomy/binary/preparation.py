@@ -75,7 +75,7 @@ def copy_unfitted(estimator: Any) -> Any:
 
 def _has_plain_attributes(estimator: Any) -> bool:
     """Return whether an estimator is unfitted, with parameters that need no look inside."""
-    attributes = getattr(estimator, "__dict__", None)
+    attributes = getattr(estimator, "__dict__", {})
     return bool(attributes) and all(type(each) in _PLAIN_TYPES for each in attributes.values())
 
 

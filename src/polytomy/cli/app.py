@@ -20,6 +20,7 @@ from typer.core import TyperGroup
 
 from polytomy.cli import (
     datasets,
+    evaluating,
     exporting,
     model_files,
     predicting,
@@ -76,6 +77,7 @@ app = typer.Typer(
 for commands in (
     training,
     predicting,
+    evaluating,
     model_files,
     exporting,
     splitting,

@@ -38,7 +38,7 @@ from polytomy import metrics
 
 RESULTS = Path(__file__).parents[1] / "docs" / "results" / "partitions.csv"
 DATASETS = ("segment", "sat", "pendigits", "urban", "krkopt", "letter")
-N_TRAIN, N_TEST, N_SPLITS = 1000, 2000, 3
+N_TRAIN, N_TEST, N_SPLITS = 1000, 2000, 2
 MERGE = 0.7
 MORE_TREES = "direct, more trees"
 SCHEMES = ("direct", "n-way tree", "binary tree", "n-ary", "one-vs-one", MORE_TREES)

@@ -15,7 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 from polytomy.binary.answers import HeldOutScores, TrainedBinary
 from polytomy.binary.options import TrainingListener, TrainingOptions
 from polytomy.binary.problem_list import ProblemList
-from polytomy.calibration.folds import check_folds
+from polytomy.calibration.folds import check_folds, count_folds
 from polytomy.calibration.option import make_calibrator
 from polytomy.inputs.sparse import is_sparse
 from polytomy.linear.batch_training import BatchTrainer, TrainedModel
@@ -36,6 +36,9 @@ _LARGEST_STACK = 256
 # Samples of a batch, of problems with different rows.
 _BATCH_SAMPLES = 2**16
 _BATCH_PROBLEMS = 256
+
+# Coefficients of all models of a batch, those of folds included.
+_BATCH_COEFFICIENTS = 2**24
 
 # Entries of samples, over all problems, that keep a thread busy for some hundredths of a second.
 _ENTRIES_PER_THREAD = 10**6
@@ -119,7 +122,9 @@ def train_linear_models(
             # routine for single problems looks at few samples, and is faster.
             shares_folds = options.folds is not None or not trainer.makes_folds
             can_stack = objective.is_logistic and shares_folds
-            tasks = list(_divide(members, problems, can_stack, shares_folds))
+            n_models = 1 + _count_folds(options, trainer.makes_folds)
+            most = max(1, _BATCH_COEFFICIENTS // (n_models * (1 + numbers.shape[1])))
+            tasks = list(_divide(members, problems, can_stack, most if shares_folds else 1))
             attempts: list[Callable[[], list[TrainedModel]]] = [
                 partial(
                     trainer.train,
@@ -171,20 +176,21 @@ def _prepare_models(
 
 
 def _divide(
-    members: Sequence[int], problems: ProblemList, can_stack: bool, shares_folds: bool
+    members: Sequence[int], problems: ProblemList, can_stack: bool, most: int
 ) -> Iterator[tuple[list[int], bool]]:
-    """Yield batches of problems, large ones first, and whether they are solved as a stack."""
+    """Yield batches of at most `most` problems, large ones first, and whether they are stacks."""
     n_rows = problems.n_rows
     whole = [k for k in members if problems.sizes[k] == n_rows]
     if can_stack and len(whole) >= _FEWEST_STACKED:
         size = int(np.clip(_STACKED_VALUES // max(1, n_rows), 4, _LARGEST_STACK))
+        size = min(size, most)
         for first in range(0, len(whole), size):
             yield whole[first : first + size], True
         stacked = set(whole)
         members = [k for k in members if k not in stacked]
     batch: list[int] = []
     n_samples = 0
-    most = _BATCH_PROBLEMS if shares_folds else 1
+    most = min(most, _BATCH_PROBLEMS)
     for k in sorted(members, key=lambda k: (-int(problems.sizes[k]), k)):
         if batch and (n_samples + problems.sizes[k] > _BATCH_SAMPLES or len(batch) >= most):
             yield batch, False
@@ -193,6 +199,12 @@ def _divide(
         n_samples += int(problems.sizes[k])
     if batch:
         yield batch, False
+
+
+def _count_folds(options: TrainingOptions, makes_folds: bool) -> int:
+    if options.folds is not None:
+        return options.folds.n_folds
+    return count_folds(options.cv, 10) if makes_folds else 0
 
 
 def _count_threads(n_jobs: int | None, numbers: Any, problems: ProblemList) -> int:

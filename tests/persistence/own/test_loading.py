@@ -123,7 +123,7 @@ def test_other_formats_are_refused(svm_model, changes, words, refusal):
         (b"a {0 1}", "is not a binary for each of 1 partitions"),
         (b"a {0 b {1 3}}", "the model is not consistent: the scheme does not name class 2"),
         (b"c 0 / 1 2; {0 1 2}", "the scheme cannot be read"),
-        (b"@tree {0 1 2}", "the scheme contains a design, which saved schemes never do"),
+        (b"@tree {0 1 2}", "the scheme contains a design that is not one-vs-rest"),
     ],
 )
 def test_schemes_that_do_not_fit_are_refused(svm_model, text, words, refusal):

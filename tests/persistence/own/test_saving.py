@@ -17,6 +17,7 @@ from persistence.own.saved_archives import unpack
 from polytomy import PolytomyClassifier
 from polytomy.errors import Argument, ArgumentError
 from polytomy.persistence import load, own, read_info, save
+from polytomy.persistence.own import composition_fields, saving
 from polytomy.persistence.own.saving import scheme_member
 
 
@@ -150,3 +151,20 @@ def test_metadata_that_is_not_plain_is_refused(tmp_path):
     assert list(tmp_path.iterdir()) == []
     with pytest.raises(FileNotFoundError):
         load(tmp_path / "m.polytomy")
+
+
+def test_one_vs_rest_of_many_classes_is_saved_in_few_bytes(tmp_path, monkeypatch):
+    monkeypatch.setattr(saving, "MOST_CLASSES_WRITTEN_OUT", 2)
+    monkeypatch.setattr(composition_fields, "_MOST_ENTRIES", 3)
+    classifier = PolytomyClassifier(LogisticRegression(), "one-vs-rest", random_state=0).fit(X, Y)
+    save(classifier, tmp_path / "m.polytomy")
+    description, members = unpack((tmp_path / "m.polytomy").read_bytes())
+    assert members["scheme.control"].startswith(b"@one-vs-rest")
+    assert "sides" not in description["composition"]
+    again = load(tmp_path / "m.polytomy")
+    assert again.scheme_ == classifier.scheme_
+    for one, other in zip(
+        again.composition_.dichotomies, classifier.composition_.dichotomies, strict=True
+    ):
+        assert one[:4] == other[:4]
+    np.testing.assert_array_equal(again.predict_proba(X), classifier.predict_proba(X))

@@ -132,6 +132,8 @@ def read_composition(
     binaries, classes, scheme : read from other fields of the file
     parameters : parameters of the classifier
     """
+    if len(fields.texts("names")) != len(binaries):
+        raise fields.fault("names", f"a name for each of {len(binaries)} binaries")
     if "sides" in fields:
         sides = _read_sides(fields, numbers, len(binaries), len(classes))
     else:
@@ -225,8 +227,6 @@ def _read_dichotomies(
     parameters: Mapping[str, Any],
 ) -> list[Dichotomy]:
     names = fields.texts("names")
-    if len(names) != len(binaries):
-        raise fields.fault("names", f"a name for each of {len(binaries)} binaries")
     specifications = set(fields.integers("specifications", least=0))
     models = fields.fields("models")
     wholes = _read_wholes(fields, numbers, n_classes)

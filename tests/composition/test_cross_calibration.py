@@ -7,8 +7,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
 from polytomy import PolytomyClassifier
-from polytomy.calibration.calibrators import IsotonicCalibrator
-from polytomy.composition.cross_calibration import cross_decisions
+from polytomy.calibration.calibrators import IsotonicCalibrator, SigmoidCalibrator
+from polytomy.composition.cross_calibration import cross_decisions, remember_samples
 
 X, Y = load_iris(return_X_y=True)
 
@@ -57,3 +57,31 @@ def test_a_map_that_is_given_noise_finds_none_of_it():
     classifier = PolytomyClassifier(LinearSVC(), calibration="isotonic", random_state=0)
     score = classifier.fit(noise, labels).out_of_fold_score_
     assert score["log_loss"] > np.log(3) - 0.02
+
+
+def test_sigmoids_are_learnt_again_for_sets():
+    composition = fitted("sigmoid")
+    scores = composition.out_of_fold
+    parts = scores, composition.binaries, composition.dichotomies
+    assert remember_samples(*parts)
+    found = cross_decisions(*parts, every=True)
+    (first, *_) = composition.dichotomies
+    is_inside = np.isin(scores.class_indices, (*first.negative, *first.positive))
+    others, own = is_inside & (scores.fold_of != 0), scores.fold_of == 0
+    values = scores.scores[:, 0].astype(float)
+    map_ = SigmoidCalibrator().fit(
+        values[others], np.isin(scores.class_indices[others], first.positive)
+    )
+    np.testing.assert_allclose(found[own, 0], 2 * map_.predict(values[own]) - 1)
+    assert composition.final.conformity is None
+    rows = composition.find_conformity()
+    assert composition.find_conformity() is rows
+
+
+def test_maps_that_have_learnt_nothing_or_much_are_not_learnt_again():
+    composition = fitted(None)
+    parts = composition.out_of_fold, composition.binaries, composition.dichotomies
+    assert not remember_samples(*parts)
+    assert composition.final.conformity is not None
+    found = cross_decisions(*parts, every=True)
+    np.testing.assert_array_equal(found, composition.out_of_fold.decisions(composition.binaries))

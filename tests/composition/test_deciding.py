@@ -158,7 +158,7 @@ def test_wrong_arguments_of_sets_are_refused(classifier, arguments, words):
 
 def test_another_solver_has_its_own_out_of_fold_probabilities(classifier):
     other = classifier.with_solver("divergence")
-    ours, theirs = (each.composition_.final.conformity for each in (classifier, other))
+    ours, theirs = (each.composition_.find_conformity() for each in (classifier, other))
     assert not np.array_equal(ours.log_proba, theirs.log_proba)
     fresh = PolytomyClassifier(solver="divergence", random_state=0).fit(X, LABELS)
     np.testing.assert_array_equal(

@@ -15,10 +15,15 @@ from polytomy.binary import TrainedBinary
 from polytomy.calibration.final import clip_decisions
 from polytomy.codes import CodingMatrix
 from polytomy.composition.arrangement import Arrangement, arrange_trained, first_rows
+from polytomy.composition.conformal import ConformityRows
 from polytomy.composition.costs import Costs
-from polytomy.composition.cross_calibration import cross_decisions
+from polytomy.composition.cross_calibration import cross_decisions, remember_samples
 from polytomy.composition.dichotomies import Dichotomy
-from polytomy.composition.final_calibration import FinalCalibration, learn_final_calibration
+from polytomy.composition.final_calibration import (
+    FinalCalibration,
+    learn_conformity,
+    learn_final_calibration,
+)
 from polytomy.composition.out_of_fold import OutOfFold
 from polytomy.composition.prediction_blocks import blocks_of_rows
 from polytomy.composition.priors import ClassFrequencies, PriorShift
@@ -391,8 +396,29 @@ class Composition:
         if out_of_fold is None or not self.gives_probabilities:
             return plain
         decisions = cross_decisions(out_of_fold, self.binaries, self.dichotomies)
-        final = learn_final_calibration(out_of_fold, plain.couple(decisions), decisions)
+        final = learn_final_calibration(
+            out_of_fold,
+            plain.couple(decisions),
+            decisions,
+            keeps_conformity=not remember_samples(out_of_fold, self.binaries, self.dichotomies),
+        )
         return replace(plain, final=final)
+
+    def find_conformity(self) -> ConformityRows | None:
+        """Return the out-of-fold probabilities from which prediction sets are made, if possible.
+
+        Calibrators of small problems remember their samples a little, so they are learnt again
+        without each fold. That takes as long as the final calibration itself, so it is done when
+        sets are asked for, or the model is saved.
+        """
+        final, out_of_fold = self.final, self.out_of_fold
+        if final is None or final.conformity is not None or out_of_fold is None:
+            return None if final is None else final.conformity
+        decisions = cross_decisions(out_of_fold, self.binaries, self.dichotomies, every=True)
+        rows = learn_conformity(out_of_fold, self.couple(decisions), decisions)
+        # It is the same every time, so it may be kept although the object is frozen.
+        object.__setattr__(final, "conformity", rows)
+        return rows
 
     def _changed(self, **changes: Any) -> Composition:
         """Return a changed composition, and learn its final calibration again."""

@@ -10,30 +10,38 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polytomy.binary import TrainedBinary
-from polytomy.calibration.calibrators import LogisticMap
+from polytomy.calibration.calibrators import LogisticMap, UncalibratedMap
 from polytomy.composition.dichotomies import Dichotomy
 from polytomy.composition.out_of_fold import OutOfFold
 
-__all__ = ["cross_decisions"]
+__all__ = ["cross_decisions", "remember_samples"]
 
 Floats = NDArray[np.float64]
 
+# Among so many samples, two numbers remember none.
+_MANY_SAMPLES = 20_000
+
 
 def cross_decisions(
-    out_of_fold: OutOfFold, binaries: Sequence[TrainedBinary], dichotomies: Sequence[Dichotomy]
+    out_of_fold: OutOfFold,
+    binaries: Sequence[TrainedBinary],
+    dichotomies: Sequence[Dichotomy],
+    *,
+    every: bool = False,
 ) -> Floats:
     """Return the calibrated answers to out-of-fold samples.
 
-    Calibrators have learnt from these very samples. Two numbers, as those of a sigmoid, do not
-    remember them, but an isotonic map follows them so closely that its answers are too sure: sets
-    of 90 % contained the true class in 88 % of all cases. So every map that is not logistic is
-    learnt again without each fold, and answers to that fold.
+    Calibrators have learnt from these very samples. The two numbers of a sigmoid hardly remember
+    them, but an isotonic map follows them so closely that its answers are too sure: sets of 90 %
+    contained the true class in 88 % of all cases. So every map that is not logistic is learnt again
+    without each fold, and answers to that fold.
 
     Parameters
     ----------
     out_of_fold : OutOfFold
     binaries : trained binaries, with their calibrators
     dichotomies : what each of them tells apart
+    every : whether logistic maps are learnt again as well
 
     Returns
     -------
@@ -43,7 +51,8 @@ def cross_decisions(
     columns = [
         k
         for k, binary in enumerate(binaries)
-        if dichotomies[k].trained is None and _learns_closely(binary)
+        if dichotomies[k].trained is None
+        and (_learns_closely(binary) or (every and _has_learnt(binary)))
     ]
     if not columns:
         return decisions
@@ -57,6 +66,22 @@ def cross_decisions(
         held_out = replace(part, scores=part.scores[is_held_out])
         decisions[np.ix_(is_held_out, columns)] = held_out.decisions(again)
     return decisions
+
+
+def remember_samples(
+    out_of_fold: OutOfFold, binaries: Sequence[TrainedBinary], dichotomies: Sequence[Dichotomy]
+) -> bool:
+    """Return whether logistic maps were learnt from so few samples that they remember them."""
+    if len(out_of_fold.rows) > _MANY_SAMPLES:
+        return False
+    return any(
+        each.trained is None and _has_learnt(binary) and not _learns_closely(binary)
+        for each, binary in zip(dichotomies, binaries, strict=True)
+    )
+
+
+def _has_learnt(binary: TrainedBinary) -> bool:
+    return binary.calibrator is not None and not isinstance(binary.calibrator, UncalibratedMap)
 
 
 def _learns_closely(binary: TrainedBinary) -> bool:

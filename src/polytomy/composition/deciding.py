@@ -106,7 +106,7 @@ class DecidingMixin:
         if len(composition.classes) == 1:
             sets = np.ones((len(probabilities), 1, len(levels)), dtype=np.bool_)
             return sets[:, :, 0] if is_single else sets
-        rows = None if composition.final is None else composition.final.conformity
+        rows = composition.find_conformity()
         if rows is None:
             raise ArgumentError(
                 "prediction sets need out-of-fold probabilities, and this model has none. Fit it "

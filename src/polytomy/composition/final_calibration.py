@@ -7,7 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from polytomy.calibration.final import DecoderMap, FinalMap, OutOfFoldAnswers, fit_final
+from polytomy.calibration.final import (
+    DecoderMap,
+    FinalFit,
+    FinalMap,
+    OutOfFoldAnswers,
+    fit_final,
+)
 from polytomy.composition.conformal import ConformityRows, collect_conformity
 from polytomy.composition.out_of_fold import OutOfFold
 from polytomy.errors import SchemeError
@@ -19,7 +25,7 @@ from polytomy.metrics.scores import (
 )
 from polytomy.routines.runtime.blas import one_blas_thread
 
-__all__ = ["FinalCalibration", "learn_final_calibration"]
+__all__ = ["FinalCalibration", "learn_conformity", "learn_final_calibration"]
 
 Floats = NDArray[np.float64]
 
@@ -37,8 +43,8 @@ class FinalCalibration:
         Out-of-fold probabilities of the samples of `OutOfFold`, if they are kept. Both the binaries
         and the map behind them were learnt without the sample's fold.
     conformity : ConformityRows, optional
-        The same in compact form, from which prediction sets are made. Files of earlier versions
-        have none.
+        The same in compact form, from which prediction sets are made. None if it is worked out when
+        it is needed, see `Composition.find_conformity`, and in files of earlier versions.
     """
 
     map: FinalMap
@@ -55,7 +61,11 @@ class FinalCalibration:
 
 
 def learn_final_calibration(
-    out_of_fold: OutOfFold, probabilities: Floats, decisions: Floats
+    out_of_fold: OutOfFold,
+    probabilities: Floats,
+    decisions: Floats,
+    *,
+    keeps_conformity: bool = True,
 ) -> FinalCalibration:
     """Return the final calibration that out-of-fold scores ask for.
 
@@ -64,14 +74,33 @@ def learn_final_calibration(
     out_of_fold : OutOfFold
     probabilities : array of shape (n_samples, n_classes), the solver's
     decisions : array of shape (n_samples, n_binaries), what it was given
+    keeps_conformity : whether its out-of-fold probabilities will do for prediction sets
     """
+    classes, weight = out_of_fold.class_indices, out_of_fold.weight
+    fit = _fit(out_of_fold, probabilities, decisions)
+    kept = fit.probabilities if out_of_fold.keeps_probabilities else None
+    conformity = None
+    if keeps_conformity:
+        conformity = collect_conformity(fit.probabilities, classes, weight)
+    return FinalCalibration(fit.map, _judge(fit.probabilities, classes, weight), kept, conformity)
+
+
+def learn_conformity(
+    out_of_fold: OutOfFold, probabilities: Floats, decisions: Floats
+) -> ConformityRows:
+    """Return out-of-fold probabilities for prediction sets.
+
+    The parameters are those of `learn_final_calibration`.
+    """
+    fit = _fit(out_of_fold, probabilities, decisions)
+    return collect_conformity(fit.probabilities, out_of_fold.class_indices, out_of_fold.weight)
+
+
+def _fit(out_of_fold: OutOfFold, probabilities: Floats, decisions: Floats) -> FinalFit:
     classes, weight = out_of_fold.class_indices, out_of_fold.weight
     answers = OutOfFoldAnswers(probabilities, decisions, classes, weight, out_of_fold.fold_of)
     with one_blas_thread():
-        fit = fit_final(out_of_fold.final_calibration, answers, out_of_fold.seed)
-    kept = fit.probabilities if out_of_fold.keeps_probabilities else None
-    conformity = collect_conformity(fit.probabilities, classes, weight)
-    return FinalCalibration(fit.map, _judge(fit.probabilities, classes, weight), kept, conformity)
+        return fit_final(out_of_fold.final_calibration, answers, out_of_fold.seed)
 
 
 def _judge(

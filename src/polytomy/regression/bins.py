@@ -160,14 +160,15 @@ def _divide_bins(values: Floats, mass: Floats, bin_of: Indices, n_samples: float
     n_values = np.bincount(bin_of)
     is_heavy = (share >= _ATOM_SHARE) & (mass * n_samples >= _ATOM_SAMPLES)
     is_heavy |= n_values[bin_of] == 1
-    group = np.empty(len(values))
-    for each in range(len(total)):
-        own = bin_of == each
-        is_first, is_last = each == 0, each == len(total) - 1
-        group[own] = _number_pieces(np.cumsum(share[own]) - 0.5 * share[own], is_first, is_last)
+    piece = np.zeros(len(values))
+    last = bin_of[-1]
+    for outer in {0, last}:  # inner bins are one piece
+        own = bin_of == outer
+        middles = np.cumsum(share[own]) - 0.5 * share[own]
+        piece[own] = _number_tail(middles, outer == 0, outer == last)
     starts = np.flatnonzero(
         np.append(True, np.diff(bin_of) > 0)
-        | np.append(True, np.diff(group) != 0)
+        | np.append(True, np.diff(piece) != 0)
         | is_heavy
         | np.append(False, is_heavy[:-1])
     )
@@ -176,27 +177,25 @@ def _divide_bins(values: Floats, mass: Floats, bin_of: Indices, n_samples: float
     return _Groups(values[starts], values[ends], is_heavy[starts], bin_of[starts], shares)
 
 
-def _number_pieces(middles: Floats, is_first: bool, is_last: bool) -> Floats:
-    """Return a number for each value of a bin; values of the same piece have the same.
+def _number_tail(middles: Floats, is_first: bool, is_last: bool) -> Floats:
+    """Return a number for each value of the first or the last bin, the same within a piece.
 
-    In the first and the last bin each piece has half the mass of the one before, towards the
-    extreme, so that a tail or an outlier takes no more mass than it has.
+    Each piece has half the mass of the one before, towards the extreme, so that a tail or an
+    outlier takes no more mass than it has.
 
     Parameters
     ----------
     middles : array of shape (n_values,), ascending, the mass of the bin up to the middle of each
         value
-    is_first, is_last : bool, whether it is the first and whether it is the last bin
+    is_first, is_last : bool, whether it is the first and whether it is the last bin; the only bin
+        has two tails
     """
-    if not (is_first or is_last):
-        return np.zeros(len(middles))
-    outside = np.where(middles < 0.5, middles, 1.0 - middles) * 2.0
-    if not is_last:
-        outside = middles
-    elif not is_first:
-        outside = 1.0 - middles
-    pieces = np.floor(-np.log2(np.maximum(outside, np.finfo(np.float64).tiny)))
-    return np.asarray(np.where(is_first & is_last & (middles < 0.5), -1.0 - pieces, pieces))
+    outside = middles if is_first else 1.0 - middles
+    if is_first and is_last:
+        outside = 2.0 * np.minimum(middles, 1.0 - middles)
+    piece = np.floor(-np.log2(np.maximum(outside, np.finfo(np.float64).tiny)))
+    is_lower = (middles < 0.5) & is_first & is_last
+    return np.asarray(np.where(is_lower, -1.0 - piece, piece))
 
 
 def _lay_out(groups: _Groups, last_values: Floats) -> TargetBins:

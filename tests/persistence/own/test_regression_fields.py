@@ -1,6 +1,8 @@
 """Regressors in saved models."""
 
 import io
+import random
+from contextlib import suppress
 
 import numpy as np
 import pytest
@@ -10,9 +12,10 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 import polytomy as pt
+from persistence.own.mutations import mutate
 from persistence.own.saved_archives import array_to_bytes, pack, replace_field, unpack
 from polytomy import PolytomyRegressor
-from polytomy.errors import ArgumentError, ModelFileError
+from polytomy.errors import ArgumentError, ModelFileError, PolytomyError
 from polytomy.persistence import load, read_info, save, write_libsvm
 
 RNG = np.random.default_rng(0)
@@ -176,3 +179,23 @@ def test_a_classifier_of_other_labels_is_no_regressor(saved, tmp_path):
     (tmp_path / "m.polytomy").write_bytes(pack(description, members))
     with pytest.raises(ModelFileError):
         load(tmp_path / "m.polytomy")
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_damaged_file_is_loaded_or_refused_and_nothing_else(saved, seed, tmp_path):
+    """Whatever is not a PolytomyError is a value that was used before it was checked."""
+    source = random.Random(seed)
+    path = tmp_path / "m.polytomy"
+    n_loaded = 0
+    for _ in range(50):
+        path.write_bytes(mutate(saved, source))
+        with suppress(PolytomyError):
+            read_info(path)
+        with suppress(PolytomyError):
+            model = load(path)
+            n_loaded += 1
+            if getattr(model, "n_features_in_", 3) == 3 and isinstance(model, PolytomyRegressor):
+                model.predict_interval(X[:2], 0.9)
+                model.predict_quantiles(X[:2])
+                model.predict_distribution(X[:2]).std()
+    assert 0 < n_loaded < 50

@@ -125,7 +125,7 @@ def test_values_so_low_that_no_side_is_left_are_shared_evenly(compute):
             "Pipeline of PolynomialFeatures, LinearSVC",
         ),
     ],
-    ids=str,
+    ids=lambda value: value if isinstance(value, str) else type(value).__name__,
 )
 def test_models_that_cannot_be_exported_are_refused_by_name(estimator, kind):
     graph = Graph()

@@ -11,7 +11,7 @@ from polytomy.regression.intervals import distance_to_median
 
 @st.composite
 def predictions(draw):
-    """Distributions with and without atoms, and true values of which some are at atoms."""
+    """Distributions with and without atoms, and true values, some of them at atoms."""
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     n = draw(st.integers(1, 60))
     edges = np.array([0.0, 0.0, 1.0, 1.0, 2.0, 5.0])
@@ -59,7 +59,7 @@ def test_a_higher_confidence_is_never_narrower(case):
 
 
 def test_the_level_covers_new_samples_on_average():
-    """The 27th of 28 uniform distances, on average 27/29, is no less than 0.9 of what is needed."""
+    """The 27th of 28 uniform distances, on average 27/29, is at least the level."""
     rng = np.random.default_rng(0)
     predicted = BinnedDistribution([0.0, 1.0], np.ones((28, 1)))
     widths = [

@@ -101,7 +101,7 @@ def refuse_options(options: Mapping[str, Any], why: str) -> None:
 
 
 def as_numbers(data: Data, source: str) -> NDArray[Any]:
-    """Return the target of samples as floats; DataError with the row of one that is no number."""
+    """Return the target of samples as floats; DataError with the row if one is not a number."""
     import numpy as np
 
     labels = data.y

@@ -31,7 +31,7 @@ _MORE_THAN_ONE = 1.5
 class TargetBins:
     """Bins of a number, and how the training values are spread inside each of them.
 
-    A bin consists of pieces, on each of which the distribution function is linear. Most bins are
+    A bin consists of pieces; the distribution function is linear on each of them. Most bins are
     one piece. The first and the last bin, which reach to the extremes, have finer pieces towards
     these. A piece without width is an atom: many training values are the same.
 

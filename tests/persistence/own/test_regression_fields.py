@@ -172,7 +172,7 @@ def test_damaged_numbers_are_refused(saved, tmp_path, name):
         load(tmp_path / "m.polytomy")
 
 
-def test_a_classifier_of_other_labels_is_no_regressor(saved, tmp_path):
+def test_a_classifier_of_other_labels_is_not_a_regressor(saved, tmp_path):
     description, members = unpack(saved)
     labels = description["classes"]["values"]
     description["classes"]["values"] = [label + 1 for label in labels]

@@ -13,7 +13,6 @@ from polytomy.designs.trees import Nested
 from polytomy.errors import Argument, ArgumentError
 from polytomy.inputs.class_samples import ClassSamples, group_samples
 from polytomy.inputs.random_states import RandomState, as_generator
-from polytomy.inputs.samples import blocks_of
 from polytomy.scheme import Scheme
 
 __all__ = ["cluster_tree"]
@@ -113,8 +112,9 @@ def _scaled_means(samples: ClassSamples) -> Any:
         return means.toarray() if means.shape[0] * means.shape[1] <= _DENSE_ENTRIES else means
     centre = counts @ means / len(shares)
     squares = np.zeros(len(centre))
-    for block in blocks_of(len(shares), 8 * len(centre), _BLOCK_BYTES):
-        squares += ((samples.rows[block] - centre) ** 2).sum(axis=0)
+    size = max(1, _BLOCK_BYTES // (8 * len(centre)))
+    for first in range(0, len(shares), size):
+        squares += ((samples.rows[first : first + size] - centre) ** 2).sum(axis=0)
     scale = np.sqrt(squares / len(shares))
     return (means - centre) / np.where(scale > 0, scale, 1.0)
 

@@ -22,7 +22,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_matrix
 
 from polytomy.calibration.final import (
     LARGEST_LOG_ODDS,
@@ -31,9 +30,9 @@ from polytomy.calibration.final import (
     ProvidedMap,
     clip_decisions,
 )
-from polytomy.codes import NO_CHILD, CodingMatrix
 from polytomy.composition.arrangement import Arrangement, ClassTranslation
 from polytomy.composition.composition import Composition
+from polytomy.composition.contributions import TreePaths, find_linear_terms, logarithmic_mean
 from polytomy.composition.explanation import Explanation, Explanations, Term
 from polytomy.composition.prediction_blocks import blocks_of_rows
 from polytomy.composition.shared_preprocessing import preprocess
@@ -41,8 +40,6 @@ from polytomy.composition.solver_option import solve_by
 from polytomy.errors import ArgumentError
 from polytomy.inputs.rows import count_rows, take_block
 from polytomy.inputs.sparse import check_sparse
-from polytomy.scheme import Scheme
-from polytomy.solvers.nested import join_trees
 
 __all__ = ["explain_samples"]
 
@@ -205,7 +202,7 @@ def _take_linear_terms(
     code = arrangement.scheme.code
     decisions = arrangement.decisions(duel.answers)
     whole = solve_by(composition.solver, arrangement.scheme, decisions)
-    linear = _linear_terms(code, decisions, whole, *_places(arrangement, duel))
+    linear = find_linear_terms(code, decisions, whole, *_places(arrangement, duel))
     # Classes without samples have no probability in the end.
     linear /= np.maximum(whole[:, arrangement.positions].sum(axis=1, keepdims=True), _SMALLEST)
     by_partition = np.add.reduceat(linear, np.cumsum(code.rows_per_partition) -
@@ -217,7 +214,7 @@ def _take_linear_terms(
         rest = {"interaction": missing}
         return _Shares("linear terms", "probability", first - second, by_partition, is_shown, rest)
     scale, floor = _scale_and_floor(composition)
-    factor = scale / _logarithmic_mean(first + floor, second + floor)
+    factor = scale / logarithmic_mean(first + floor, second + floor)
     adds = by_partition * factor[:, None]
     adds += _weigh_decoder(composition, duel, groups)
     return _finish(composition, duel, "linear terms", adds, is_shown, missing * factor)
@@ -228,31 +225,6 @@ def _places(arrangement: Arrangement, duel: _Duel) -> tuple[Indices, Indices]:
     return arrangement.positions[duel.winners], arrangement.positions[duel.runners]
 
 
-def _linear_terms(
-    code: CodingMatrix, decisions: Floats, probabilities: Floats, winners: Indices, runners: Indices
-) -> Floats:
-    """Return h_i (r_i − n_i) T_i for each sample and row of the code."""
-    matrix: Any = csr_matrix(code.matrix).astype(np.float64)
-    weighted = matrix.copy()
-    weighted.data *= np.repeat(code.row_weights, np.diff(matrix.indptr))
-    centre = np.eye(code.n_classes) - 1.0 / code.n_classes
-    gram = np.asarray((matrix.T @ weighted).todense())
-    inverse = np.linalg.pinv(centre @ gram @ centre, hermitian=True)
-    influence = (weighted @ (inverse[winners] - inverse[runners]).T).T
-    members = abs(matrix)
-    neutral = np.asarray(matrix.sum(axis=1)).ravel() / np.asarray(members.sum(axis=1)).ravel()
-    masses = (members @ probabilities.T).T
-    return np.asarray(np.nan_to_num(influence * (decisions - neutral) * masses))
-
-
-def _logarithmic_mean(first: Floats, second: Floats) -> Floats:
-    """Return (a − b) / (log a − log b), the number by which a − b becomes log a − log b."""
-    logarithms = np.log(first) - np.log(second)
-    is_different = np.abs(logarithms) > 1e-8
-    means = np.divide(first - second, logarithms, out=(first + second) / 2, where=is_different)
-    return np.asarray(means)
-
-
 # -- trees -----------------------------------------------------------------------------------------
 
 
@@ -260,7 +232,7 @@ def _follow_paths(
     composition: Composition, duel: _Duel, groups: list[_Group], arrangement: Arrangement
 ) -> _Shares:
     chances = [_side_chances(each, duel.answers) for each in groups]
-    paths = _Paths(arrangement.scheme)
+    paths = TreePaths(arrangement.scheme)
     shape = len(duel.winners), len(groups)
     adds, is_shown = np.zeros(shape), np.zeros(shape, dtype=np.bool_)
     for sign, classes in zip((1.0, -1.0), _places(arrangement, duel), strict=True):
@@ -281,23 +253,6 @@ def _side_chances(group: _Group, answers: Floats) -> Floats:
     own = np.nan_to_num(answers[:, group.columns] * np.array(group.signs))
     shares = 1 + own if own.shape[1] > 1 else np.column_stack([1 - own, 1 + own])
     return np.asarray(np.maximum(shares / shares.sum(axis=1, keepdims=True), _SMALLEST))
-
-
-class _Paths:
-    """The partitions and sides on the path to each class of a tree."""
-
-    def __init__(self, scheme: Scheme) -> None:
-        children = join_trees(scheme).children
-        self._above: dict[int, tuple[int, int]] = {}
-        for partition, side in zip(*np.nonzero(children != NO_CHILD), strict=True):
-            self._above[int(children[partition, side])] = int(partition), int(side)
-
-    def to_class(self, place: int) -> Iterator[tuple[int, int]]:
-        """Yield the partition and the side of each step, from the class up."""
-        step = self._above.get(~place)
-        while step is not None:
-            yield step
-            step = self._above.get(step[0])
 
 
 # -- other solvers ---------------------------------------------------------------------------------

@@ -194,7 +194,7 @@ def test_a_path_has_the_logarithms_of_its_sides():
 
 
 @pytest.mark.parametrize("solver", ["least-squares", "divergence", "voting"])
-def test_nested_schemes_that_are_no_trees_are_explained(solver):
+def test_nested_schemes_that_are_not_trees_are_explained(solver):
     digits, labels = load_digits(n_class=5, return_X_y=True)
     classifier = PolytomyClassifier(SVC(), NESTED, solver=solver, random_state=0)
     for each in check_sums(classifier.fit(digits[::3], labels[::3]), digits[:10]):

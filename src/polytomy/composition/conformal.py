@@ -253,7 +253,7 @@ def _compare(
 
 
 def _choose_evenly(class_indices: NDArray[np.intp], n_classes: int, most: int) -> NDArray[np.intp]:
-    """Return at most so many rows, ascending; the classes that lose any keep the same number."""
+    """Return at most `most` rows, ascending; classes that lose rows all keep the same number."""
     if len(class_indices) <= most:
         return np.arange(len(class_indices))
     counts = np.sort(np.bincount(class_indices, minlength=n_classes))

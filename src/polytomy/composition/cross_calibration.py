@@ -18,7 +18,7 @@ __all__ = ["cross_decisions", "remember_samples"]
 
 Floats = NDArray[np.float64]
 
-# Among so many samples, two numbers remember none.
+# With more samples than these, two numbers remember none.
 _MANY_SAMPLES = 20_000
 
 
@@ -71,7 +71,7 @@ def cross_decisions(
 def remember_samples(
     out_of_fold: OutOfFold, binaries: Sequence[TrainedBinary], dichotomies: Sequence[Dichotomy]
 ) -> bool:
-    """Return whether logistic maps were learnt from so few samples that they remember them."""
+    """Return whether logistic maps were learnt from few enough samples to remember them."""
     if len(out_of_fold.rows) > _MANY_SAMPLES:
         return False
     return any(

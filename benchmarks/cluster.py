@@ -29,6 +29,7 @@ from benchmarks.growth import make_clouds
 
 RESULTS = Path(__file__).parents[1] / "docs" / "results" / "cluster.csv"
 N_CLASSES, N_PARTS = 26, 16
+SECONDS_TO_NOTICE = 5  # until the scheduler knows that a worker is gone
 CASES = (
     ("one-vs-one", SVC(gamma=0.05), 10_000),
     ("one-vs-rest", SVC(gamma=0.05), 4_000),
@@ -80,6 +81,7 @@ def measure(
             busiest[name].append(processor_time)
             if timer is not None:
                 timer.join()
+                time.sleep(SECONDS_TO_NOTICE)
                 client.wait_for_workers(2)
                 client.run(_import_polytomy)
     # Without the first fits, which import packages.

@@ -21,6 +21,7 @@ from polytomy.calibration.vector_scaling import fit_vector_scaling
 from polytomy.composition.composition import Composition
 from polytomy.composition.dichotomies import Dichotomy
 from polytomy.composition.out_of_fold import OutOfFold
+from polytomy.composition.priors import ClassFrequencies
 from polytomy.composition.solver_option import Solver, resolve_solver
 from polytomy.inputs.seeds import partition_seeds
 
@@ -129,7 +130,16 @@ def calibrate_on_reservoir(
         options.keep_out_of_fold,
     )
     solver = resolve_solver(solver, composition.scheme, is_calibrated=True)
-    return replace(composition, solver=solver).calibrated_on(out_of_fold)
+    calibrated = replace(composition, solver=solver).calibrated_on(out_of_fold)
+    return replace(calibrated, frequencies=_find_frequencies(reservoir))
+
+
+def _find_frequencies(reservoir: Reservoir) -> ClassFrequencies | None:
+    """Return how frequent the classes of the stream are; None if part of it was not counted."""
+    counts, weights = reservoir.n_of_class, reservoir.weight_of_class
+    if reservoir.starts_late or not weights.any():
+        return None
+    return ClassFrequencies(counts / counts.sum(), weights / weights.sum())
 
 
 class _Learner:

@@ -204,7 +204,7 @@ class StreamingMixin:
             return
         self.reservoir_ = reservoir
         # The weights of the batch are not needed any more.
-        lean = replace(options, arguments=FitArguments(), arguments_by_model={})
+        lean = replace(options, arguments=FitArguments(), arguments_by_model={}, data_weight=None)
         self._pending = (composition, lean)
 
 

@@ -35,9 +35,7 @@ def test_scipy_finds_no_smaller_objective(twin: ModuleType, case: LinearCase) ->
 
 @pytest.mark.parametrize("twin", TWINS)
 @given(case=linear_cases())
-def test_models_of_small_folds_have_the_least_objective(
-    twin: ModuleType, case: LinearCase
-) -> None:
+def test_models_of_small_folds_have_the_least_objective(twin: ModuleType, case: LinearCase) -> None:
     fits = twin.fit_linear_models(*case.arguments)
     for problem, fold in zip(*np.nonzero(case.is_trained), strict=True):
         part = 1 + fold

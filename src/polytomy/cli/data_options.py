@@ -56,8 +56,8 @@ DataFile = Annotated[
     str,
     typer.Argument(
         metavar="DATA",
-        help="CSV, TSV, LIBSVM, Parquet, npz, LVQ or libAGF file, or a folder of Parquet files; text "
-        "formats may be gzipped; - reads standard input.",
+        help="CSV, TSV, LIBSVM, Parquet, npz, LVQ or libAGF file, or a folder of Parquet files; "
+        "text formats may be gzipped; - reads standard input.",
     ),
 ]
 Target = Annotated[

@@ -241,7 +241,7 @@ def plot() -> None:
     for axis, title in zip(axes, ("seconds of a processor to fit", "log-loss"), strict=True):
         axis.set(xscale="log", xlabel="rows", title=title)
     axes[0].set_yscale("log")
-    axes[0].legend(fontsize=6)
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside right center", fontsize=7)
     figure.savefig(FIGURE, dpi=150)
 
 

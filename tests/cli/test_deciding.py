@@ -135,7 +135,7 @@ def test_a_model_that_was_saved_with_costs_is_evaluated_with_them(polytomy, mode
         (["--reject-cost", "nan"], "--reject-cost nan must be a finite number"),
         (["--reject-label", "?"], "--reject-label '?' is of no use without --reject-cost"),
         (["--reject-cost", "0.1", "--reject-label", "setosa"], "must not be a class"),
-        (["--explain", "--proba"], "--explain prints text; leave out --proba and --set"),
+        (["--explain", "--proba"], "--explain prints text; leave out --proba, --set and --top"),
     ],
 )
 def test_wrong_options_are_one_message(polytomy, model, options, words):

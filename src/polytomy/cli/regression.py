@@ -142,7 +142,7 @@ class NumberPredictor:
         self._levels = _parse_levels(quantiles)
         check_levels("levels", self._levels)
         if interval is not None:
-            check_confidence_levels("confidence_level", interval)
+            check_confidence_levels("interval", interval)
 
     @property
     def head(self) -> list[str]:

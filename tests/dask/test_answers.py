@@ -103,14 +103,7 @@ def test_nodes_are_answered_lazily():
     )
 
 
-def test_the_likeliest_classes_are_found_lazily(monkeypatch):
-    def predict_top_k(self, X, k):
-        P = self.predict_proba(X)
-        order = np.argsort(-P, axis=1, kind="stable")[:, :k]
-        return self.classes_[order], np.take_along_axis(P, order, axis=1)
-
-    if not hasattr(pt.PolytomyClassifier, "predict_top_k"):
-        monkeypatch.setattr(pt.PolytomyClassifier, "predict_top_k", predict_top_k, raising=False)
+def test_the_likeliest_classes_are_found_lazily():
     far, near = as_fitted()
     expected = near.predict_top_k(X, 2)
     labels, chances = far.predict_top_k(da.from_array(X, (50, 4)), 2)
@@ -165,3 +158,29 @@ def test_workers_get_no_out_of_fold_scores():
 def test_there_are_probabilities_only_if_the_solver_gives_them():
     assert not hasattr(DaskPolytomyClassifier(solver="voting"), "predict_proba")
     assert hasattr(DaskPolytomyClassifier(LogisticRegression()), "predict_proba")
+
+
+def test_sets_and_costs_are_lazy_and_know_priors_and_costs():
+    far, near = as_fitted()
+    data = da.from_array(X, (50, 4))
+    far, near = (
+        each.with_prior([0.2, 0.3, 0.5]).with_cost(None, 0.1, "unknown") for each in (far, near)
+    )
+    for method in "predict", "predict_proba", "predict_cost", "predict_set":
+        lazy, expected = getattr(far, method)(data), getattr(near, method)(X)
+        assert isinstance(lazy, da.Array)
+        assert lazy.dtype == expected.dtype
+        np.testing.assert_array_equal(lazy.compute(), expected)
+    assert "unknown" in near.predict(X)
+    with pytest.raises(pt.ArgumentError, match="confidence_level must be one number"):
+        far.predict_set(data, [0.8, 0.9])
+
+
+def test_explanations_and_priors_need_samples_in_memory():
+    far, near = as_fitted()
+    data = da.from_array(X, (50, 4))
+    assert str(far.explain(X[:2])) == str(near.explain(X[:2]))
+    np.testing.assert_array_equal(far.estimate_prior(X), near.estimate_prior(X))
+    for method in far.explain, far.estimate_prior:
+        with pytest.raises(pt.ArgumentError, match="takes samples in memory"):
+            method(data)

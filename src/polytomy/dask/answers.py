@@ -44,7 +44,10 @@ class LazyAnswersMixin:
 
     def predict(self, X: Any) -> Any:
         """Return the class with the largest probability or score; ties go to the first class."""
-        return self._answer(X, "predict", self._fitted().classes.dtype)
+        composition = self._fitted()
+        # With costs, the label for no prediction may be of another type.
+        labels = composition.labels(np.empty((0, len(composition.classes))))
+        return self._answer(X, "predict", labels.dtype)
 
     @available_unless(_why_no_probabilities)
     def predict_proba(self, X: Any) -> Any:
@@ -120,6 +123,57 @@ class LazyAnswersMixin:
         options: dict[str, Any] = {"max_depth": max_depth, "min_probability": min_probability}
         return self._answer(X, "predict_nodes", object, **options)
 
+    @available_unless(_why_no_probabilities)
+    def predict_set(
+        self,
+        X: Any,
+        confidence_level: Any = 0.9,
+        score: str = "lac",
+        *,
+        per_class: bool = False,
+        allow_empty: bool = False,
+    ) -> Any:
+        """Return which classes each sample may belong to, such that the true one is rarely missing.
+
+        The parameters are those of `PolytomyClassifier.predict_set`; collections of Dask take one
+        level.
+        """
+        if is_collection(X) and np.ndim(confidence_level):
+            raise ArgumentError(
+                Argument("confidence_level"), " must be one number for collections of Dask."
+            )
+        self._fitted().find_conformity()  # workers have no out-of-fold scores
+        options: dict[str, Any] = {
+            "confidence_level": confidence_level,
+            "score": score,
+            "per_class": per_class,
+            "allow_empty": allow_empty,
+        }
+        return self._answer(X, "predict_set", np.bool_, self._labels, **options)
+
+    @available_unless(_why_no_probabilities)
+    def predict_cost(self, X: Any) -> Any:
+        """Return the expected cost of predicting each class; `predict` takes the least."""
+        composition, columns = self._fitted(), self._labels
+        if composition.costs is not None and composition.costs.reject_cost is not None:
+            columns = composition.costs.labels_with_reject(composition.classes).tolist()
+        return self._answer(X, "predict_cost", np.float64, columns)
+
+    @available_unless(_why_no_probabilities)
+    def explain(self, X: Any) -> Any:
+        """Return why each sample's likeliest class beats the second, for samples in memory."""
+        _refuse_collection(X, "explain")
+        return self._answer(X, "explain", object)
+
+    @available_unless(_why_no_probabilities)
+    def estimate_prior(self, X: Any, **options: Any) -> Any:
+        """Return how frequent the classes are in data without labels, for samples in memory.
+
+        The parameters are those of `PolytomyClassifier.estimate_prior`.
+        """
+        _refuse_collection(X, "estimate_prior")
+        return self._answer(X, "estimate_prior", np.float64, **options)
+
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the mean accuracy on samples and labels, computed part by part.
 
@@ -172,6 +226,14 @@ class LazyAnswersMixin:
         local.composition_ = replace(composition, out_of_fold=None, final=final)
         local.set_params(verbose=0)
         return local
+
+
+def _refuse_collection(X: Any, method: str) -> None:
+    if is_collection(X):
+        raise ArgumentError(
+            f"{method} takes samples in memory. Compute some of the rows first, such as "
+            "X[:1000].compute()."
+        )
 
 
 def _call(method: str, options: dict[str, Any], model: Any, X: Any) -> Any:

@@ -246,6 +246,8 @@ class BatchTrainer:
                 found.append(None)
                 continue
             own_weight = None if weight is None else weight[chosen]
+            if self._options.folds is not None:
+                own_weight = self._options.folds.weigh(own_weight, batch.rows[chosen])
             held_out = HeldOut(values[chosen], batch.is_positive[chosen], own_weight)
             if is_sigmoid:
                 held_out = thin_larger_side(held_out, self._most_values, seeds[i])

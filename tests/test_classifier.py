@@ -7,6 +7,7 @@ import pandas as pd
 import polars as pl
 import pytest
 import scipy.sparse as sp
+from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import make_column_transformer
 from sklearn.datasets import load_iris, make_blobs
@@ -704,10 +705,11 @@ def test_one_direct_model_is_the_estimator_itself(estimator, blobs):
 def test_a_hierarchy_multiplies_models_that_were_fitted_by_hand(blobs):
     X, y = blobs
     text = "plant {corn trees {oak pine} wheat}"
-    classifier = PolytomyClassifier(LogisticRegression(), text, final_calibration=None).fit(X, y)
-    top = LogisticRegression().fit(X, np.where(np.isin(y, ["oak", "pine"]), "tree", y))
+    exact = LogisticRegression(tol=1e-10, max_iter=1000)
+    classifier = PolytomyClassifier(exact, text, final_calibration=None).fit(X, y)
+    top = clone(exact).fit(X, np.where(np.isin(y, ["oak", "pine"]), "tree", y))
     is_tree = np.isin(y, ["oak", "pine"])
-    below = LogisticRegression().fit(X[is_tree], y[is_tree]).predict_proba(X)
+    below = clone(exact).fit(X[is_tree], y[is_tree]).predict_proba(X)
     corn, tree, wheat = top.predict_proba(X).T
     expected = np.column_stack([corn, tree * below[:, 0], tree * below[:, 1], wheat])
     np.testing.assert_allclose(classifier.predict_proba(X), expected, atol=1e-5)

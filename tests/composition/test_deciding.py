@@ -16,7 +16,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import polytomy as pt
 from polytomy import PolytomyClassifier
-from polytomy.errors import ArgumentError, PolytomyWarning
+from polytomy.errors import ArgumentError
 
 X, Y = load_iris(return_X_y=True)
 LABELS = np.array(["setosa", "versicolor", "virginica"])[Y]
@@ -352,14 +352,29 @@ def test_searches_can_score_sets_and_costs():
     assert search.best_estimator_.predict_set(X).shape == (150, 3)
 
 
-def test_partial_fit_keeps_prior_and_costs_but_has_no_sets():
+def test_partial_fit_keeps_prior_and_costs():
     first = PolytomyClassifier(SGDClassifier(random_state=0), calibration="sigmoid", random_state=0)
-    careful = first.fit(X, LABELS).with_cost(COSTS)
-    with pytest.warns(PolytomyWarning, match="no longer calibrated"):
-        careful.partial_fit(X, LABELS)
+    careful = first.fit(X, LABELS).with_cost(COSTS).with_prior(PRIOR)
+    careful.partial_fit(X, LABELS)
     assert careful.composition_.costs is not None
-    with pytest.raises(ArgumentError, match="prediction sets need out-of-fold probabilities"):
-        careful.predict_set(X)
+    np.testing.assert_allclose(careful.prior_, list(PRIOR.values()))
+
+
+def test_a_stream_has_sets_and_priors_if_it_holds_rows_out():
+    labels = np.unique(LABELS)
+    for reservoir_size in 0, 500:
+        stream = PolytomyClassifier(
+            SGDClassifier(random_state=0), random_state=0, reservoir_size=reservoir_size
+        )
+        for _ in range(20):
+            stream.partial_fit(X, LABELS, classes=labels)
+        if reservoir_size:
+            assert stream.predict_set(X).any(axis=1).all()
+            counts = np.unique(LABELS, return_counts=True)[1]
+            np.testing.assert_allclose(stream.prior_, counts / counts.sum())
+        else:
+            with pytest.raises(ArgumentError, match="prediction sets need out-of-fold"):
+                stream.predict_set(X)
 
 
 def test_an_unfitted_classifier_says_so():

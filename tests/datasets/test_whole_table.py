@@ -59,7 +59,8 @@ def test_samples_may_take_half_of_the_memory(small_machine):
         check_size("d.csv", 2**19 + 1)
     assert str(error.value) == (
         "d.csv: the samples take more than 0.0 GB, half of the machine's memory. Use fewer rows or "
-        "columns, or read it block by block with open_blocks."
+        "columns, or read it block by block with open_blocks. On the command line, train --stream "
+        "reads it block by block."
     )
 
 

@@ -50,7 +50,7 @@ def _is_fold_count(value: Any) -> bool:
 
 
 _CHECKS = {
-    **CLASSIFIER_CHECKS,
+    **{name: check for name, check in CLASSIFIER_CHECKS.items() if name != "reservoir_size"},
     "cv": Parameter("cv", "a number of folds, two or more", _is_fold_count).check,
     "design_rows": Parameter(
         "design_rows", "a positive integer", lambda value: is_count(value) and value > 0

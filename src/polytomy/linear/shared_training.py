@@ -103,6 +103,10 @@ def train_linear_models(
     check_folds(options.cv)
     seeds = [None] * len(problems) if seeds is None else seeds
     objectives = _find_objectives(estimators)
+    if options.folds is not None and options.folds.is_only_part:
+        # scikit-learn trains a logistic regression once, without the part that is held out for
+        # good, on all threads of BLAS and without a copy of the rows.
+        objectives = {key: each for key, each in objectives.items() if not each.is_logistic}
     training = LinearTraining([None] * len(problems), [None] * len(problems), [])
     makers = _prepare_models(estimators, objectives, X)
     groups: dict[LinearObjective, list[int]] = {}

@@ -109,7 +109,7 @@ memory_budget, prediction_dtype, shared_preprocessing
         solver: Solver = "auto",
         calibration: Any = "auto",
         final_calibration: Any = "auto",
-        cv: Any = 5,
+        cv: Any = "auto",
         models: Mapping[str, Any] | None = None,
         n_jobs: int | None = None,
         random_state: Any = None,

@@ -65,7 +65,7 @@ def test_parameters_that_cannot_be_saved_are_warned_of(tmp_path):
     classifier = PolytomyClassifier(cv=StratifiedKFold(3), random_state=0).fit(X, Y)
     with pytest.warns(PolytomyWarning, match=r"cv=StratifiedKFold.* cannot be saved\. A loaded"):
         again = reload(classifier, tmp_path)
-    assert again.cv == 5
+    assert again.cv == "auto"
     np.testing.assert_array_equal(again.decisions(X), classifier.decisions(X))
 
 
@@ -120,7 +120,7 @@ def test_a_scheme_in_a_file_is_saved_with_the_model(tmp_path):
         (("final_calibration",), "magic", 'final_calibration="magic" is not known'),
         (("final_calibration",), {"number": 0}, "number of final_calibration .* is not an integer"),
         (("keep_out_of_fold",), 1, "keep_out_of_fold of .* is not of type bool"),
-        (("cv",), "x", "cv of parameters of the model is not of type int or list or tuple"),
+        (("cv",), "x", 'cv of parameters of the model is not "auto", a number or a list'),
         (("cv",), {"list": []}, "has an unknown type"),
         (("n_jobs",), 2**20, "n_jobs of .* is not an integer from -32768 to 32768"),
         (("estimator",), {"specification": "os.system"}, "another version of scikit-learn"),

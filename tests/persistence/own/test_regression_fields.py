@@ -104,7 +104,7 @@ def test_the_description_has_the_range_and_the_score(tmp_path):
     assert info.target_range == {"lower": Y.min(), "upper": Y.max()}
     assert info.out_of_fold_score == regressor.out_of_fold_score_
     assert info.classes.tolist() == list(range(regressor.n_bins_))
-    assert info.format_version == 3
+    assert info.format_version == 4
     assert info.metadata == {"unit": "K"}
 
 

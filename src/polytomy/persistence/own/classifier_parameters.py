@@ -7,6 +7,7 @@ from typing import Any
 
 from polytomy.binary.preparation import resolve_estimator
 from polytomy.calibration import make_calibrator
+from polytomy.calibration.hold_out import AUTO_FOLDS
 from polytomy.classifier import PolytomyClassifier
 from polytomy.composition import Composition
 from polytomy.composition.solver_option import AUTO
@@ -96,6 +97,8 @@ def read_parameters(fields: Fields, reader: EstimatorReader, binaries: list[Any]
             parameters[name] = read_value(fields.raw(name))
             if not isinstance(parameters[name], kinds):
                 raise fields.fault(name, f"of type {' or '.join(kind.__name__ for kind in kinds)}")
+    if isinstance(parameters.get("cv"), str) and parameters["cv"] != AUTO_FOLDS:
+        raise fields.fault("cv", f'"{AUTO_FOLDS}", a number or a list')
     if abs(parameters.get("n_jobs", 0)) > _MOST_JOBS:
         raise fields.fault("n_jobs", f"an integer from {-_MOST_JOBS} to {_MOST_JOBS}")
     if "scheme" in fields:

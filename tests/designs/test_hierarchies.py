@@ -133,3 +133,13 @@ def test_every_path_is_a_class(paths):
 def test_paths_that_are_none_are_refused(paths, separator, words):
     with pytest.raises(ArgumentError, match=words):
         designs.from_paths(paths, separator=separator)
+
+
+def test_a_hierarchy_that_contains_itself_is_refused():
+    endless = ["corn"]
+    endless.append({"field": endless})
+    with pytest.raises(ArgumentError, match="hierarchy has a list that contains itself"):
+        designs.from_hierarchy(endless)
+    pair = ["a", "b"]  # twice, but not in itself
+    with pytest.raises(SchemeError, match="class 'a' is given twice"):
+        designs.from_hierarchy({"left": pair, "right": pair})

@@ -50,6 +50,7 @@ def from_hierarchy(hierarchy: Any, *, nodes: str = DIRECT, name: str = "hierarch
     }
     """
     _check_nodes(nodes)
+    _refuse_cycles(hierarchy)
     labels: list[Any] = []
     made: list[tuple[Node, list[BranchRef]]] = []
     top: list[BranchRef] = []
@@ -154,6 +155,28 @@ def check_labels_are_paths(labels: Sequence[Any], separator: str | None = None) 
             ".",
         )
     return labels
+
+
+def _refuse_cycles(hierarchy: Any) -> None:
+    """Raise an ArgumentError if a dict or list contains itself: it would have no end."""
+    around: set[int] = set()
+    # An item comes back, as done, after all that it contains.
+    waiting: list[tuple[Any, bool]] = [(hierarchy, False)]
+    while waiting:
+        item, is_done = waiting.pop()
+        if not isinstance(item, Mapping | list | tuple):
+            continue
+        if is_done:
+            around.remove(id(item))
+            continue
+        if id(item) in around:
+            raise ArgumentError(
+                Argument("hierarchy"), f" has a {type(item).__name__} that contains itself."
+            )
+        around.add(id(item))
+        waiting.append((item, True))
+        inside = item.values() if isinstance(item, Mapping) else item
+        waiting.extend((each, False) for each in inside)
 
 
 def _check_nodes(nodes: str) -> None:

@@ -160,6 +160,7 @@ def test_one_vs_rest_of_many_classes_is_saved_in_few_bytes(tmp_path, monkeypatch
     save(classifier, tmp_path / "m.polytomy")
     description, members = unpack((tmp_path / "m.polytomy").read_bytes())
     assert members["scheme.control"].startswith(b"@one-vs-rest")
+    assert description["format_version"] == saving.FORMAT_VERSION  # older versions cannot read it
     assert "sides" not in description["composition"]
     again = load(tmp_path / "m.polytomy")
     assert again.scheme_ == classifier.scheme_

@@ -130,8 +130,8 @@ and shift of the `CumulativeScaling`; intervals, if they can be corrected: dista
 n_effective, the attributes of `IntervalCorrection`; and the out-of-fold score. All other fields are
 those of its classifier, whose classes are the numbers of the bins.
 
-Files with a regressor, a prior or costs have format_version 4, others with a sided model 3, others
-with a final calibration or shared pre-processing 2, and all others 1.
+Files with a regressor, a prior, costs or more than 1000 classes have format_version 4, others with
+a sided model 3, others with a final calibration or shared pre-processing 2, and all others 1.
 
 `loading.py` trusts none of this: every size, type and index is checked before it is used. Fields
 that are null may be missing.

@@ -52,9 +52,9 @@ __all__ = [
 FORMAT = "polytomy model"
 #: Increased when older versions of polytomy cannot read the file any more.
 FORMAT_VERSION = 4
-#: The version of files without regressor, prior and costs but with a sided model, that of files
-#: with a final calibration or shared pre-processing but no sided model, and that of files with none
-#: of these, which the first versions of polytomy can read.
+#: The version of files without regressor, prior, costs and many classes but with a sided model,
+#: that of files with a final calibration or shared pre-processing but no sided model, and that of
+#: files with none of these, which the first versions of polytomy can read.
 _SIDED_VERSION, _CALIBRATED_VERSION, _OLDEST_VERSION = 3, 2, 1
 FLOATS, INTEGERS, SKOPS_OBJECTS = "floats.npy", "integers.npy", "others.skops"
 OUT_OF_FOLD, CONFORMITY = "out_of_fold.npy", "conformity.npy"
@@ -166,8 +166,9 @@ def save(
     description |= write_decisions(core.composition_, numbers)
     if regressor is not None:
         description["regression"] = write_regression(regressor, numbers)
-    if {"prior", "costs", "regression"} & description.keys():
-        # Older versions would give other probabilities or labels.
+    is_shortened = len(core.classes_) > MOST_CLASSES_WRITTEN_OUT
+    if is_shortened or {"prior", "costs", "regression"} & description.keys():
+        # Older versions would give other probabilities or labels, or not find the sides.
         description["format_version"] = FORMAT_VERSION
     if last is not classifier:
         description["pipeline"] = {

@@ -116,7 +116,7 @@ def crps_of_samples(
     """Return the mean continuous ranked probability score of samples of the predictions.
 
     F is the step function of the samples, as of an ensemble forecast: the score is
-    mean |x − y| − ½ mean |x − x′| over all samples x and pairs (x, x′).
+    ``mean |x − y| − ½ mean |x − x′|`` over all samples x and pairs (x, x′).
 
     Parameters
     ----------

@@ -467,3 +467,20 @@ def test_a_search_over_a_grid_can_be_pickled(iris):
     again = pickle.loads(pickle.dumps(search))
     assert again.best_params_ == search.best_params_
     assert (again.predict(X) == search.predict(X)).all()
+
+
+def test_a_search_answers_like_its_best_classifier():
+    X, y = load_iris(return_X_y=True)
+    search = SchemeSearchCV(GaussianNB(), ["one-vs-one", "one-vs-rest"], cv=2, random_state=0)
+    best = search.fit(X, y).best_estimator_
+    np.testing.assert_array_equal(search.predict_set(X, 0.8), best.predict_set(X, 0.8))
+    np.testing.assert_array_equal(
+        search.predict_set(X, score="aps"), best.predict_set(X, score="aps")
+    )
+    for found, expected in zip(search.predict_top_k(X, 2), best.predict_top_k(X, 2), strict=True):
+        np.testing.assert_array_equal(found, expected)
+    assert str(search.explain(X[:1])) == str(best.explain(X[:1]))
+    votes = SchemeSearchCV(
+        GaussianNB(), [("one-vs-one", "voting")], scoring="accuracy", cv=2, random_state=0
+    )
+    assert not hasattr(votes.fit(X, y), "predict_set")

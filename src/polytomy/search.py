@@ -359,6 +359,23 @@ class SchemeSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
         logarithms: NDArray[np.float64] = self._winner().predict_log_proba(X)
         return logarithms
 
+    @available_unless(_why_no_probabilities)
+    def predict_top_k(self, X: Any, k: int, **options: Any) -> tuple[NDArray[Any], Any]:
+        """Return what `PolytomyClassifier.predict_top_k` does, for the chosen classifier."""
+        best: tuple[NDArray[Any], Any] = self._winner().predict_top_k(X, k, **options)
+        return best
+
+    @available_unless(_why_no_probabilities)
+    def predict_set(self, X: Any, confidence_level: Any = 0.9, **options: Any) -> NDArray[np.bool_]:
+        """Return what `PolytomyClassifier.predict_set` does, for the chosen classifier."""
+        sets: NDArray[np.bool_] = self._winner().predict_set(X, confidence_level, **options)
+        return sets
+
+    @available_unless(_why_no_probabilities)
+    def explain(self, X: Any) -> Any:
+        """Return what `PolytomyClassifier.explain` does, for the chosen classifier."""
+        return self._winner().explain(X)
+
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Return the `decision_function` of the chosen classifier."""
         return self._winner().decision_function(X)

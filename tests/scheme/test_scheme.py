@@ -106,7 +106,7 @@ def test_from_code_needs_a_class_for_every_column():
 
 
 def test_a_chain_of_any_depth_can_be_compared_copied_and_printed():
-    depth = 50_000
+    depth = 25_000
     text = "".join(f"m{{a{i} " for i in range(depth)) + "end" + "}" * depth
     scheme = parse(text)
     assert scheme.depth == depth

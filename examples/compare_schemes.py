@@ -8,6 +8,8 @@ has the means with their spread.
 
 # %%
 # Any array of samples and labels is a dataset.
+import tempfile
+
 import matplotlib.pyplot as plt
 from sklearn.datasets import load_wine
 from sklearn.linear_model import LogisticRegression
@@ -26,6 +28,7 @@ results = pt.trials.run(
     schemes=["one-vs-one", "one-vs-rest", "tree"],
     estimator=make_pipeline(StandardScaler(), LogisticRegression()),
     repeats=5,
+    folder=tempfile.mkdtemp(),  # a run that is stopped goes on with what is in its folder
 )
 print(pt.trials.table_to_markdown(results.table("log_loss")))
 

@@ -53,7 +53,7 @@ def fit_rows(
     rows : rows to fit the model to
     targets : targets of these rows
     fit_params : parameters of ``fit``; those with a value for each row of X are cut to `rows`
-    takes_pairwise_values : whether X is a kernel matrix, of which columns are taken, too
+    takes_pairwise_values : whether X is a kernel matrix, so that columns are selected too
     place : what is trained, for a note on errors
     """
     part = take_rows(X, rows)

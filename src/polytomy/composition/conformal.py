@@ -1,8 +1,9 @@
 """Prediction sets that contain the true class with a given probability.
 
-A set has every class that the sample could plausibly belong to: classes whose score is no stranger
-than those of training samples, judged by models that have not seen them (cross-conformal
-prediction, Vovk 2015). Three scores are known, all zero for a sure and correct answer:
+A set has every class that the sample could plausibly belong to: classes whose score is not
+unusually high compared with the training samples, scored by models that have not seen them
+(cross-conformal prediction, Vovk 2015). There are three scores, all zero for a sure and correct
+answer:
 
 - "lac": 1 − p (Sadinle, Lei and Wasserman 2019); the smallest sets on average.
 - "aps": the probability of all likelier classes (Romano, Sesia and Candès 2020, without their

@@ -138,7 +138,7 @@ def scheme_from(
 
 
 def _has_labels(argument: Any) -> bool:
-    """Return whether a list has texts in it, or lists of different lengths: it is no matrix."""
+    """Return whether a list is not a matrix: it has text, or lists of different lengths."""
     if not isinstance(argument, list | tuple):
         return False
     try:

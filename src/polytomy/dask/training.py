@@ -193,7 +193,7 @@ def _join_classes(data: GroupedData, folds: FoldPlan | None, preprocessing: Any)
     client, layout = data.client, data.layout
     sizes = layout.class_sizes
     owners = [(k, part) for k in range(len(sizes)) for part in layout.parts_of(k)]
-    # One call for all pieces, of which there may be very many.
+    # One call for all pieces: there may be very many.
     cut = client.map(
         cut_piece,
         [data.parts[part] for _, part in owners],

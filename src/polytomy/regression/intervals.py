@@ -43,7 +43,7 @@ class IntervalCorrection:
     """How far from the median true values are, in probability, by models that have not seen them.
 
     The interval from the predicted quantile ½ − d to ½ + d has the confidence c if a share c of the
-    training values are no further than d from their predicted medians (distributional conformal
+    training values lie within d of their predicted medians (distributional conformal
     prediction; Chernozhukov, Wüthrich and Zhu 2021).
 
     Attributes

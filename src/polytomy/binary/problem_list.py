@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,18 +48,22 @@ class ProblemList:
     ) -> None:
         self._rows_of_class = rows_of_class
         self._names, self._negative, self._positive = names, negative, positive
-        counts = np.array([len(rows) for rows in rows_of_class], dtype=np.intp)
-        self.n_rows = int(counts.sum())
-        self.sizes = np.array(
+        self._counts = np.array([len(rows) for rows in rows_of_class], dtype=np.intp)
+        self.n_rows = int(self._counts.sum())
+        self._all_rows = np.arange(self.n_rows)
+        self._all_rows.flags.writeable = False
+
+    @cached_property
+    def sizes(self) -> NDArray[np.intp]:
+        """Number of samples of each problem."""
+        return np.array(
             [
-                counts[np.asarray(below, dtype=np.intp)].sum()
-                + counts[np.asarray(above, dtype=np.intp)].sum()
-                for below, above in zip(negative, positive, strict=True)
+                self._counts[np.asarray(below, dtype=np.intp)].sum()
+                + self._counts[np.asarray(above, dtype=np.intp)].sum()
+                for below, above in zip(self._negative, self._positive, strict=True)
             ],
             dtype=np.intp,
         )
-        self._all_rows = np.arange(self.n_rows)
-        self._all_rows.flags.writeable = False
 
     def __len__(self) -> int:
         return len(self._names)
@@ -68,11 +73,14 @@ class ProblemList:
         return self._names[number]
 
     def __getitem__(self, number: int) -> BinaryProblem:
-        name, positive = self._names[number], self._positive[number]
-        if self.sizes[number] < self.n_rows:
-            return binary_problem(self._rows_of_class, self._negative[number], positive, name=name)
+        name, negative, positive = (
+            self._names[number],
+            self._negative[number],
+            self._positive[number],
+        )
+        if len(negative) + len(positive) < len(self._counts):
+            return binary_problem(self._rows_of_class, negative, positive, name=name)
         # Either side says which rows are on it; the smaller one is quicker.
-        negative = self._negative[number]
         is_positive = np.zeros(self.n_rows, dtype=np.bool_)
         is_swapped = len(negative) < len(positive)
         for k in negative if is_swapped else positive:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 __all__ = ["BinaryProblem", "balance_sides", "binary_problem"]
 
 
+_FEW_ROWS = 200
 _FEW_ROWS_EACH = 16
 
 
@@ -57,6 +58,11 @@ class BinaryProblem:
         return self.n_samples - self.n_positive
 
     @property
+    def has_both_sides(self) -> bool:
+        """Whether both sides have samples."""
+        return 0 < self.n_positive < self.n_samples
+
+    @property
     def smaller_side(self) -> int:
         """Number of samples on the smaller side."""
         return min(self.n_negative, self.n_positive)
@@ -97,15 +103,14 @@ def binary_problem(
     below = [rows_of_class[k] for k in negative]
     above = [rows_of_class[k] for k in positive]
     rows = np.concatenate([*below, *above]) if below or above else np.empty(0, dtype=np.intp)
-    is_positive = np.arange(len(rows)) >= sum(map(len, below))
+    n_below = sum(map(len, below))
     # Keep the order of the data, so that the fit is the same as on a masked copy of the data.
-    n_rows = int(rows.max(initial=-1)) + 1
-    if n_rows > _FEW_ROWS_EACH * len(rows):
-        order = np.argsort(rows)
-        return BinaryProblem(name, rows[order], is_positive[order])
+    if len(rows) <= _FEW_ROWS or (n_rows := int(rows.max()) + 1) > _FEW_ROWS_EACH * len(rows):
+        order = rows.argsort()
+        return BinaryProblem(name, rows[order], order >= n_below)
     # Marking rows is several times faster than sorting them, unless there are few.
     sides = np.full(n_rows, -1, dtype=np.int8)
-    sides[rows] = is_positive
+    sides[rows] = np.arange(len(rows)) >= n_below
     ordered = np.flatnonzero(sides >= 0)
     return BinaryProblem(name, ordered, sides[ordered] == 1)
 

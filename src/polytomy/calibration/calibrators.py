@@ -111,7 +111,8 @@ class SigmoidCalibrator(LogisticMap):
         self, decision_values: ArrayLike, target: ArrayLike, sample_weight: ArrayLike | None = None
     ) -> Self:
         """Minimise the log-loss against Platt's targets."""
-        fit_sigmoids([self], [fitting_data(decision_values, target, sample_weight)])
+        values, is_positive, weight = fitting_data(decision_values, target, sample_weight)
+        fit_sigmoids([self], values, is_positive, weight, np.array([0, len(values)]))
         return self
 
 
@@ -204,20 +205,20 @@ class IsotonicCalibrator:
 
 def fit_sigmoids(
     calibrators: Sequence[SigmoidCalibrator],
-    samples: Sequence[tuple[NDArray[np.float64], NDArray[np.bool_], NDArray[np.float64]]],
+    values: NDArray[np.float64],
+    is_positive: NDArray[np.bool_],
+    weight: NDArray[np.float64],
+    starts: NDArray[np.intp],
 ) -> None:
     """Fit many sigmoids at once.
 
     Parameters
     ----------
     calibrators : calibrators to fit
-    samples : what `fitting_data` returns, for each of them
+    values, is_positive, weight : what `fitting_data` returns, for one calibrator after the other
+    starts : where the samples of each calibrator start, and those of the last one end
     """
-    if not calibrators:
-        return
-    values, sides, weights = (np.concatenate(parts) for parts in zip(*samples, strict=True))
-    starts = np.cumsum([0, *(len(part) for part, _, _ in samples)])
-    fitted = routine("fit_sigmoids", "calibration")(values, sides, weights, starts)
+    fitted = routine("fit_sigmoids", "calibration")(values, is_positive, weight, starts)
     for calibrator, slope, intercept in zip(
         calibrators, *map(np.ndarray.tolist, fitted), strict=True
     ):

@@ -183,17 +183,32 @@ def fit_calibrators(
         None if each is None else make_calibrator(calibration, seed)
         for each, seed in zip(held_out, seeds, strict=True)
     ]
-    sigmoids, samples = [], []
+    sigmoids: list[SigmoidCalibrator] = []
+    samples: list[HeldOut] = []
     for calibrator, each in zip(calibrators, held_out, strict=True):
         if calibrator is None or each is None:
             continue
         if isinstance(calibrator, SigmoidCalibrator):
             sigmoids.append(calibrator)
-            samples.append(fitting_data(*each))
+            samples.append(each)
         else:
             calibrator.fit(*each)
-    fit_sigmoids(sigmoids, samples)
+    if sigmoids:
+        _fit_sigmoids(sigmoids, samples)
     return calibrators
+
+
+def _fit_sigmoids(sigmoids: Sequence[SigmoidCalibrator], samples: Sequence[HeldOut]) -> None:
+    """Fit sigmoids with the samples of each."""
+    values = np.concatenate([each.values for each in samples])
+    weight = np.ones(len(values))
+    if any(each.weight is not None for each in samples) or not np.isfinite(values).all():
+        samples = [HeldOut(*fitting_data(*each)) for each in samples]
+        values = np.concatenate([each.values for each in samples])
+        weight = np.concatenate([each.weight for each in samples if each.weight is not None])
+    is_positive = np.concatenate([each.target for each in samples])
+    starts = np.cumsum([0, *(len(each.values) for each in samples)])
+    fit_sigmoids(sigmoids, values, is_positive, weight, starts)
 
 
 def calibrate(

@@ -16,6 +16,7 @@ from polytomy.composition.tree_walk import walk_down_tree
 from polytomy.errors import SchemeError
 from polytomy.scheme import BinaryName, Partition, Scheme
 from polytomy.scheme.class_sets import compact_classes, set_key
+from polytomy.scheme.partitions import iterate_sides
 
 __all__ = ["Arrangement", "ClassTranslation", "arrange_trained", "first_rows"]
 
@@ -137,8 +138,8 @@ def _rows_to_arrange(
     scheme: Scheme, translate: ClassTranslation
 ) -> Iterator[tuple[Partition, tuple[Hashable, Hashable]]]:
     """Yield the rows of a scheme: their partitions, and what `sides_key` gives for them."""
-    for partition in scheme.partitions:
-        sides = [set_key(translate(side)) for side in map(compact_classes, partition.side_arrays)]
+    for partition, own in zip(scheme.partitions, iterate_sides(scheme), strict=True):
+        sides = [set_key(translate(side)) for side in own]
         if len(sides) == 2:
             yield partition, (sides[0], sides[1])
         else:
@@ -151,8 +152,11 @@ class ClassTranslation:
     def __init__(self, positions: NDArray[np.intp], n_classes: int) -> None:
         self._class_at = np.full(n_classes, -1, dtype=np.intp)
         self._class_at[positions] = np.arange(len(positions))
+        self.is_identity = bool((self._class_at == np.arange(n_classes)).all())
 
     def __call__(self, positions: Sequence[int]) -> Sequence[int]:
         """Return the class indices at some positions of the scheme."""
+        if self.is_identity:
+            return positions
         found = self._class_at[np.asarray(positions, dtype=np.intp)]
         return compact_classes(found[found >= 0])

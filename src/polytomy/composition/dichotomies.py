@@ -11,7 +11,8 @@ from polytomy.binary.sides import adopt_sides
 from polytomy.errors import Argument, ArgumentError, SchemeError
 from polytomy.inputs.suggestions import did_you_mean
 from polytomy.scheme import BinaryName, Partition, Scheme
-from polytomy.scheme.class_sets import compact_classes, set_key
+from polytomy.scheme.class_sets import set_key
+from polytomy.scheme.partitions import iterate_sides
 
 __all__ = [
     "Dichotomy",
@@ -95,12 +96,16 @@ def make_dichotomies(
     estimators = {} if estimators is None else estimators
     adopted: dict[str, Partition] = {}
     wanted = []
-    for partition in scheme.partitions:
-        binary = partition.binary
-        sides = tuple(map(compact_classes, partition.side_arrays))
-        name = str(binary) if not binary.is_specification else _describe_partition(partition)
+    binaries = [binary for node in scheme.nodes for binary in node.binaries]
+    for number, (binary, sides) in enumerate(zip(binaries, iterate_sides(scheme), strict=True)):
+        name = (
+            _describe_partition(scheme.partitions[number])
+            if binary.is_specification
+            else binary.text
+        )
         model = None if binary.is_specification else models.get(binary.text)
         if model is not None and is_fitted(model):
+            partition = scheme.partitions[number]
             earlier = adopted.setdefault(binary.text, partition)
             if earlier.sides != partition.sides:
                 raise SchemeError(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -133,15 +132,16 @@ class _Collector:
         """Return the arrangement of a scheme, after adding the dichotomies that are new."""
         positions = bind_classes(scheme, self._classes)
         translate = ClassTranslation(positions, len(scheme.classes))
-        occurrences: Counter[tuple[frozenset[Hashable], int]] = Counter()
+        occurrences: dict[tuple[frozenset[Hashable], int], int] = {}
         wholes: dict[WholePartition, WholePartition] = {}
         columns, signs = [], []
         for each in make_dichotomies(scheme, self._estimator, self._models, self._specified):
             dichotomy = _translated(each, translate, wholes)
             sides = sides_key(dichotomy)
             source = id(dichotomy.estimator)
-            occurrence = occurrences[frozenset(sides), source]
-            occurrences[frozenset(sides), source] += 1
+            either_order = frozenset(sides), source
+            occurrence = occurrences.get(either_order, 0)
+            occurrences[either_order] = occurrence + 1
             column = self._known.get((*sides, source, occurrence))
             sign = 1.0
             if column is None and dichotomy.trained is None and dichotomy.whole is None:
@@ -161,6 +161,8 @@ def _translated(
     wholes: dict[WholePartition, WholePartition],
 ) -> Dichotomy:
     """Return a dichotomy with sides as class indices; `wholes` are the partitions seen so far."""
+    if translate.is_identity:
+        return dichotomy
     whole = dichotomy.whole
     if whole is not None:
         if whole not in wholes:

@@ -8,13 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polytomy.binary import binary_problem
 from polytomy.binary.options import TrainingListener, TrainingOptions
-from polytomy.binary.problems import BinaryProblem
+from polytomy.binary.problem_list import ProblemList
 from polytomy.composition.dichotomies import Dichotomy
 from polytomy.svm import train_on_shared_kernel
 from polytomy.svm.estimates import estimate_training
-from polytomy.svm.planning import group_by_matrix
 from polytomy.svm.shared_training import SharedTraining
 
 __all__ = ["train_together"]
@@ -44,16 +42,12 @@ def train_together(
     SharedTraining, with None for each binary that has to be trained alone
     """
     estimators = [each.estimator for each in dichotomies]
-    groups, _ = group_by_matrix(estimators)
-    suitable = {k for group in groups for k in group}
-    # Many problems of many rows take memory, which other estimators need not wait for.
-    nothing = np.empty(0, dtype=np.intp), np.empty(0, dtype=np.bool_)
-    problems = [
-        binary_problem(rows_of_class, each.negative, each.positive, name=each.name)
-        if k in suitable
-        else BinaryProblem(each.name, *nothing)
-        for k, each in enumerate(dichotomies)
-    ]
+    problems = ProblemList(
+        rows_of_class,
+        [each.name for each in dichotomies],
+        [each.negative for each in dichotomies],
+        [each.positive for each in dichotomies],
+    )
     if listener.wants_estimates:
         estimate = estimate_training(estimators, X, problems, options)
         if estimate is not None:

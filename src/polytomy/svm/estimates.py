@@ -17,6 +17,7 @@ from joblib import effective_n_jobs
 from numpy.typing import NDArray
 
 from polytomy.binary.options import TrainingOptions
+from polytomy.binary.problem_list import ProblemList
 from polytomy.binary.problems import BinaryProblem
 from polytomy.binary.training import train_binary
 from polytomy.inputs.rows import take_rows
@@ -87,7 +88,7 @@ class TrainingEstimate(NamedTuple):
 def estimate_training(
     estimators: Sequence[Any],
     X: Any,
-    problems: Sequence[BinaryProblem],
+    problems: Sequence[BinaryProblem] | ProblemList,
     options: TrainingOptions,
 ) -> TrainingEstimate | None:
     """Return what training SVCs will take; None if that is seconds, or there are none.
@@ -97,15 +98,16 @@ def estimate_training(
     estimators, X, problems, options : see `train_on_shared_kernel`
     """
     groups, _ = group_by_matrix(estimators)
-    chosen = [k for group in groups for k in group if problems[k].smaller_side > 0]
-    sizes = np.array([problems[k].n_samples for k in chosen], dtype=np.float64)
+    every = {k: problems[k] for group in groups for k in group}
+    chosen = [k for k, problem in every.items() if problem.has_both_sides]
+    sizes = np.array([every[k].n_samples for k in chosen], dtype=np.float64)
     if not len(sizes) or float(sizes @ sizes) < _WORTH_ESTIMATING:
         return None
     try:
         numbers = as_numbers(X)
     except UnsuitableError:
         return None
-    own = [problems[k] for k in chosen]
+    own = [every[k] for k in chosen]
     svcs = [estimators[k] for k in chosen]
     budget = check_budget(options.memory_budget)
     n_runs = 1 + (5 if options.folds is None else options.folds.n_folds)

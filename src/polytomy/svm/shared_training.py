@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import accumulate, pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,6 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from polytomy.binary.answers import HeldOutScores, Output, TrainedBinary
 from polytomy.binary.options import TrainingListener, TrainingOptions
+from polytomy.binary.problem_list import ProblemList
 from polytomy.binary.problems import BinaryProblem
 from polytomy.binary.training import constant_binary, describe_shortcoming
 from polytomy.calibration.calibrators import Calibrator, UncalibratedMap
@@ -47,7 +49,7 @@ class SharedTraining(NamedTuple):
 def train_on_shared_kernel(
     estimators: Sequence[Any],
     X: Any,
-    problems: Sequence[BinaryProblem],
+    problems: Sequence[BinaryProblem] | ProblemList,
     options: TrainingOptions | None = None,
     *,
     seeds: Sequence[int | None] | None = None,
@@ -98,23 +100,25 @@ def train_on_shared_kernel(
     make_calibrator(options.calibration)
     check_folds(options.cv)
     budget = check_budget(options.memory_budget)
-    if options.arguments.sample_weight is not None:
-        weight = check_weights(options.arguments.sample_weight, count_rows(X))
-        problems = [problem.keep(weight[problem.rows] > 0) for problem in problems]
-    seeds = [None] * len(problems) if seeds is None else seeds
+    seeds = [None] * len(estimators) if seeds is None else seeds
 
     groups, reasons = group_by_matrix(estimators)
+    # Those of other estimators are not needed, and may take much memory.
+    own = {k: problems[k] for group in groups for k in group}
+    if options.arguments.sample_weight is not None:
+        weight = check_weights(options.arguments.sample_weight, count_rows(X))
+        own = {k: problem.keep(weight[problem.rows] > 0) for k, problem in own.items()}
     trainer = GroupTrainer(X, options, budget)
-    binaries: list[TrainedBinary | None] = [None] * len(problems)
-    held_out: list[HeldOutScores | None] = [None] * len(problems)
+    binaries: list[TrainedBinary | None] = [None] * len(estimators)
+    held_out: list[HeldOutScores | None] = [None] * len(estimators)
     machines: dict[int, MachineData] = {}
     notes: list[str] = []
     for group in groups:
-        to_train = [k for k in group if problems[k].smaller_side > 0]
+        to_train = [k for k in group if own[k].has_both_sides]
         for k in sorted(set(group).difference(to_train)):
-            binaries[k] = constant_binary(problems[k])
-            listener.trained(problems[k].name)
-        tasks = [(estimators[k], problems[k], seeds[k]) for k in to_train]
+            binaries[k] = constant_binary(own[k])
+            listener.trained(own[k].name)
+        tasks = [(estimators[k], own[k], seeds[k]) for k in to_train]
         for k, outcome in zip(to_train, trainer.train(tasks, notes, listener), strict=True):
             if isinstance(outcome, UnsuitableError):
                 reasons[str(outcome)] += 1
@@ -127,11 +131,11 @@ def train_on_shared_kernel(
     )
     pooled = _share_vectors({k: data.machine for k, data in machines.items()}, X)
     for (k, machine), calibrator in zip(pooled.items(), calibrators, strict=True):
-        binaries[k] = _as_binary(machine, machines[k], calibrator, problems[k].name)
-    names = [problem.name for problem in problems]
+        binaries[k] = _as_binary(machine, machines[k], calibrator, own[k].name)
+    names = {k: problem.name for k, problem in own.items()}
     for k, scores in _held_out_scores(machines, X, names).items():
         held_out[k] = scores
-    _warn_of_early_stops(machines, estimators, problems)
+    _warn_of_early_stops(machines, estimators, names)
     for reason, count in reasons.items():
         how = (
             "1 binary is trained alone"
@@ -146,13 +150,14 @@ def _share_vectors(machines: Mapping[int, Machine], X: Any) -> dict[int, KernelM
     """Return the machines with one pool of all vectors that any of them supports."""
     if not machines:
         return {}
-    rows = np.unique(np.concatenate([machine.rows for machine in machines.values()]))
+    rows, places = np.unique(
+        np.concatenate([machine.rows for machine in machines.values()]), return_inverse=True
+    )
     pool = VectorPool(as_numbers(take_rows(X, rows)))
+    ends = accumulate([len(machine.rows) for machine in machines.values()], initial=0)
     return {
-        k: KernelMachine(
-            each.kernel, pool, np.searchsorted(rows, each.rows), each.coefficients, each.intercept
-        )
-        for k, each in machines.items()
+        k: KernelMachine(each.kernel, pool, places[a:b], each.coefficients, each.intercept)
+        for (k, each), (a, b) in zip(machines.items(), pairwise(ends), strict=True)
     }
 
 
@@ -168,7 +173,7 @@ def _as_binary(
 
 
 def _held_out_scores(
-    machines: Mapping[int, MachineData], X: Any, names: Sequence[str]
+    machines: Mapping[int, MachineData], X: Any, names: Mapping[int, str]
 ) -> dict[int, HeldOutScores]:
     """Return the scores of held-out rows, and models to score those that are left."""
     of_folds = {
@@ -193,12 +198,12 @@ def _held_out_scores(
 
 
 def _warn_of_early_stops(
-    machines: dict[int, MachineData], estimators: Sequence[Any], problems: Sequence[BinaryProblem]
+    machines: Mapping[int, MachineData], estimators: Sequence[Any], names: Mapping[int, str]
 ) -> None:
     for k, machine in machines.items():
         if machine.n_stopped:
             warnings.warn(
-                f'{machine.n_stopped} of the machines of partition "{problems[k].name}" stopped '
+                f'{machine.n_stopped} of the machines of partition "{names[k]}" stopped '
                 f"early, after max_iter={estimators[k].max_iter} steps. Scale the features, or "
                 "allow more steps.",
                 ConvergenceWarning,

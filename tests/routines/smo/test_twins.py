@@ -77,7 +77,7 @@ def dual(K, b, signs):
 class TestAgreement:
     @pytest.mark.parametrize(("form", "parameters"), [*KERNELS, (KERNEL_VALUES, (0.0, 0, 0.0))])
     @pytest.mark.parametrize("duplicates", [False, True])
-    @pytest.mark.parametrize("n", [8, 63, 64, 130])
+    @pytest.mark.parametrize("n", [8, 63, 128, 150])
     def test_twins_take_the_same_steps(self, form, parameters, duplicates, n):
         X, signs = samples(n, duplicates=duplicates, seed=n)
         rng = np.random.default_rng(n)

@@ -36,6 +36,7 @@ __all__ = [
     "has_own_rows",
     "keep_rows",
     "kernel_values",
+    "load_all_rows",
     "load_row",
     "row_in",
     "store_products",
@@ -249,6 +250,19 @@ def load_row(rows: KernelRows, sample: int, considered: Any, kept_slot: int) -> 
     rows.slot_of[sample] = slot
     fill_row(rows, sample, considered, n, row_in(rows, slot))
     return slot
+
+
+@helper
+def load_all_rows(rows: KernelRows, samples: Any) -> None:
+    """Fill the cache, which has room for it, with the rows of all samples in their order.
+
+    `samples` holds their numbers: 0, 1, 2, …
+    """
+    n = rows.state[0]
+    for sample in range(n):
+        rows.sample_in[sample] = sample
+        rows.slot_of[sample] = sample
+        fill_row(rows, sample, samples, n, row_in(rows, sample))
 
 
 @helper

@@ -38,6 +38,7 @@ __all__ = [
     "machine_code_folder",
     "read_only",
     "summing_helper",
+    "unfused_inlined_helper",
     "with_read_only_arguments",
 ]
 
@@ -77,6 +78,11 @@ def _note_entry(compiled: Any) -> Any:
 def helper(function: _Function) -> _Function:
     """Compile a function that entries call."""
     return cast(_Function, njit(**_HELPER_OPTIONS)(function))
+
+
+def unfused_inlined_helper(function: _Function) -> _Function:
+    """Compile an innermost loop like `inlined_helper`, with every operation rounded."""
+    return cast(_Function, njit(**_HELPER_OPTIONS, forceinline=True)(function))
 
 
 def fused_helper(function: _Function) -> _Function:

@@ -20,6 +20,7 @@ from polytomy.routines.kernel_rows.compiled import (
     forget_rows,
     has_own_rows,
     keep_rows,
+    load_all_rows,
     load_row,
     row_in,
 )
@@ -33,8 +34,10 @@ from polytomy.routines.smo.reference import (
     FROM_FIRST_RUN,
     FROM_PREVIOUS_RUN,
     NEAR_THE_END,
+    SMALL_PROBLEM,
     STEPS_BETWEEN_SHRINKS,
 )
+from polytomy.routines.smo.small_problems import new_workspace, solve_small
 from polytomy.routines.smo.working_set import (
     NEVER,
     Considered,
@@ -124,6 +127,9 @@ def _train_machines(
     offsets = np.empty((n_runs, len(ends)))
     steps = np.empty((n_runs, len(ends)), np.int64)
     kernel = parameters[0].copy()
+    workspace = new_workspace()
+    if len(cache) < SMALL_PROBLEM * SMALL_PROBLEM:
+        cache = np.empty(SMALL_PROBLEM * SMALL_PROBLEM, np.float32)
     first = 0
     for k in range(len(ends)):
         last = ends[k]
@@ -131,14 +137,18 @@ def _train_machines(
         sides = signs[first:last]
         lower, upper = np.empty(n_samples), np.empty(n_samples)
         considered = new_considered(n_samples)
+        is_small = n_samples <= SMALL_PROBLEM
         for p in range(len(kernel)):
             kernel[p] = parameters[0, p]
         rows = keep_rows(kernel_values, entries, maker, form, columns[first:last], kernel, cache)
         for run in range(n_runs):
-            if not _are_equal(kernel, parameters[run]):
+            is_new_kernel = not _are_equal(kernel, parameters[run])
+            if is_new_kernel:
                 for p in range(len(kernel)):
                     kernel[p] = parameters[run, p]
                 forget_rows(rows, n_samples)
+            if is_small and (run == 0 or is_new_kernel):
+                load_all_rows(rows, considered.samples)
             problem = Problem(
                 diagonals[run, first:last],
                 lower,
@@ -159,16 +169,28 @@ def _train_machines(
                 _make_feasible(problem, solved, slopes)
                 is_same_kernel = _are_equal(parameters[run], parameters[0])
                 _start_gradient(problem, rows, considered, solved, slopes, is_same_kernel, stop)
-            steps[run, k] = _solve(
-                problem,
-                rows,
-                considered,
-                tolerances[k],
-                most_steps[k],
-                shrinks[k],
-                most_work,
-                stop,
-            )
+            if is_small:
+                steps[run, k] = solve_small(
+                    problem,
+                    cache,
+                    workspace,
+                    tolerances[k],
+                    most_steps[k],
+                    shrinks[k],
+                    most_work,
+                    stop,
+                )
+            else:
+                steps[run, k] = _solve(
+                    problem,
+                    rows,
+                    considered,
+                    tolerances[k],
+                    most_steps[k],
+                    shrinks[k],
+                    most_work,
+                    stop,
+                )
             most_work -= steps[run, k] * n_samples
             if stop[0] != 0 or most_work < 0:
                 return (coefficients, values, offsets, steps), False

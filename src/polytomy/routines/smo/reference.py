@@ -37,6 +37,7 @@ __all__ = [
     "FROM_ZERO",
     "LEAST_CURVATURE",
     "NEAR_THE_END",
+    "SMALL_PROBLEM",
     "STANDSTILL",
     "STEPS_BETWEEN_SHRINKS",
     "train_machines",
@@ -58,7 +59,9 @@ STEPS_BETWEEN_SHRINKS = 1000, 250
 same as LIBSVM's."""
 
 COMPACTING_FRACTION = 0.8
-"""Arrays are compacted when less than this fraction of their samples is still considered."""
+SMALL_PROBLEM = 128
+"""Arrays are compacted when less than this fraction of their samples is still considered, but never
+with this many samples or fewer."""
 
 FROM_ZERO, FROM_FIRST_RUN, FROM_PREVIOUS_RUN = 0, 1, 2
 """Where a run starts. Folds start from the first run, the whole problem; the values of C from the
@@ -298,8 +301,8 @@ class _Samples:
     """Which samples the steps consider, and which have an up-to-date gradient ("present").
 
     More samples are present than considered, because the compiled twin compacts its arrays only
-    when that pays. The gradient of the absent samples is computed later, from the last time when
-    all of it was known.
+    when that pays; the samples of small problems are always present. The gradient of the absent
+    samples is computed later, from the last time when all of it was known.
     """
 
     is_considered: NDArray[np.bool_]
@@ -316,6 +319,8 @@ class _Samples:
 
     def leave_out(self, stays: NDArray[np.bool_]) -> None:
         self.is_considered &= ~stays
+        if len(stays) <= SMALL_PROBLEM:
+            return
         if np.count_nonzero(self.is_considered) < COMPACTING_FRACTION * np.count_nonzero(
             self.is_present
         ):

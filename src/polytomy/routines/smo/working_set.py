@@ -71,7 +71,7 @@ class Considered(NamedTuple):
 def new_considered(n_samples: int) -> Any:
     """Return empty arrays for the samples."""
     padded = (n_samples + _LANES - 1) // _LANES * _LANES
-    samples = np.zeros(padded, np.int64)
+    samples = np.arange(padded)
     gradient, diagonal = np.zeros(padded), np.zeros(padded)
     rise, fall = np.empty(padded), np.empty(padded)
     for k in range(padded):

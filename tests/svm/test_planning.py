@@ -120,7 +120,7 @@ class TestPlan:
         np.testing.assert_array_equal(plan.numbers, X[np.argsort(codes, kind="stable")][:60])
 
     def test_rows_on_the_same_sides_of_all_problems_are_adjacent(self):
-        X, codes = clouds(90)
+        X, codes = clouds(600)  # a matrix larger than the processor's cache
         plan = self.plan(SVC(), all_problems(codes), X)
         in_order = codes[np.argsort(plan.place)]
         assert np.count_nonzero(np.diff(in_order)) == 2

@@ -112,3 +112,9 @@ def test_a_gamma_too_large_for_single_precision_is_left_to_others():
     training = train_shared([SVC()], 1e-160 * X, [rest(codes, 1)])
     assert training.binaries == [None]
     assert "its kernel values are too large for single precision" in training.notes[-1]
+
+
+def test_values_that_are_equal_but_of_another_type_are_checked_again():
+    check_suitable(SVC(degree=1))
+    with pytest.raises(UnsuitableError, match="parameters are invalid"):
+        check_suitable(SVC(degree=1.0))

@@ -38,6 +38,9 @@ __all__ = [
 _LARGEST_PART = 0.5
 _MOST_PAIRS = 2.0
 
+# Rows of a matrix of one megabyte.
+_FEW_ROWS = 512
+
 # Smallest useful number of rows to keep if rows are computed on demand: a machine goes back and
 # forth between its support vectors.
 _FEWEST_KEPT_ROWS = 500
@@ -221,12 +224,17 @@ def plan_matrix(numbers: Any, svcs: Sequence[Any], problems: Sequence[BinaryProb
 def _order_rows(problems: Sequence[BinaryProblem], n_rows: int) -> NDArray[np.intp]:
     """Return the rows that occur in a problem, with rows that are always on the same side adjacent.
 
-    The entries of a matrix row that a problem needs are then in few runs.
+    The entries of a matrix row that a problem needs are then in few runs. A small matrix needs no
+    order: all of it is in the processor's cache.
     """
     if len(problems) == 1:
         # The −1 side first, as in LIBSVM.
         (problem,) = problems
         return problem.rows[np.argsort(problem.is_positive, kind="stable")]
+    if n_rows <= _FEW_ROWS:
+        is_used = np.zeros(n_rows, dtype=np.bool_)
+        is_used[np.concatenate([problem.rows for problem in problems])] = True
+        return np.flatnonzero(is_used)
     # Each side of each problem has a random number. Rows that are in the same problems, on the same
     # sides, have the same sum of these numbers.
     keys = np.zeros(n_rows, dtype=np.uint64)

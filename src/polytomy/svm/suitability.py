@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,8 @@ __all__ = [
     "check_suitable",
     "kernel_of",
 ]
+
+_PLAIN_TYPES = frozenset([bool, int, float, str, type(None)])
 
 _LARGEST = float(np.finfo(np.float32).max)
 
@@ -51,7 +54,7 @@ def check_suitable(estimator: Any) -> None:
         raise UnsuitableError("verbose=True asks for LIBSVM's own report")
     weights = np.ones(2)
     try:
-        estimator._validate_params()
+        _check_parameters(estimator)
         if estimator.class_weight is not None:
             sides = np.array(side_labels(estimator))
             weights = compute_class_weight(estimator.class_weight, classes=sides, y=sides)
@@ -62,6 +65,25 @@ def check_suitable(estimator: Any) -> None:
         raise UnsuitableError(f"its degree is above {LARGEST_DEGREE}")
     if not np.all(weights > 0):
         raise UnsuitableError("class_weight gives a side no weight")
+
+
+def _check_parameters(svc: SVC) -> None:
+    """Raise a ValueError if scikit-learn does not accept the parameters of an SVC.
+
+    Its check takes as long as training a small machine, so values that passed are remembered.
+    """
+    values = tuple([getattr(svc, name) for name in SVC._parameter_constraints])
+    types = tuple(map(type, values))
+    if _PLAIN_TYPES.issuperset(types):
+        _check_plain_parameters(values, types)
+    else:
+        svc._validate_params()
+
+
+@lru_cache(maxsize=256)
+def _check_plain_parameters(values: tuple[Any, ...], types: tuple[type, ...]) -> None:
+    """Check values; their types tell 1 from True, which are equal."""
+    SVC(**dict(zip(SVC._parameter_constraints, values, strict=True)))._validate_params()
 
 
 def kernel_of(svc: SVC, X: Any) -> KernelFunction:

@@ -235,11 +235,11 @@ def _list_binaries(composition: Composition) -> Iterator[_Binary]:
     """Yield what each column of `decisions` separates."""
     labels = composition.classes.tolist()
     columns: Sequence[int] = range(len(composition.dichotomies))
-    flips: Sequence[float] = np.ones(len(columns))
+    flips: Sequence[float] = [1.0] * len(columns)
     names = [each.name for each in composition.dichotomies]
     if len(composition.arrangements) == 1:
         (arrangement,) = composition.arrangements
-        columns, flips = arrangement.columns.tolist(), arrangement.signs
+        columns, flips = arrangement.columns.tolist(), arrangement.signs.tolist()
         names = [row for each in arrangement.scheme.partitions for row in each.row_names]
     for name, column, flip in zip(names, columns, flips, strict=True):
         dichotomy = composition.dichotomies[column]

@@ -236,7 +236,7 @@ class ConfusionMatrixDisplay(SklearnConfusionMatrixDisplay):  # type: ignore[mis
             style |= {"cmap": _error_colours(), "vmin": -1, "vmax": 1}
         self.im_ = ax.imshow(shades, **style | (im_kw or {}))
         width, height = size_in_inches(ax)
-        self.text_ = None
+        self.text_: NDArray[Any] | None = None
         if include_values or (include_values is None and n_classes <= _MOST_NUMBERS):
             room = min(width, height) / n_classes
             self._write_values(ax, matrix, values_format, room, text_kw or {})
@@ -272,13 +272,14 @@ class ConfusionMatrixDisplay(SklearnConfusionMatrixDisplay):  # type: ignore[mis
         longest = max(len(text) for row in written for text in row)
         size = max(4.0, min(_NUMBER_SIZE, 72 * room * 0.9 / (0.62 * longest)))
         colours = self.im_.cmap(self.im_.norm(self.im_.get_array()))
-        self.text_ = np.empty(matrix.shape, dtype=object)
+        drawn = np.empty(matrix.shape, dtype=object)
         for i, j in np.ndindex(matrix.shape):
             style = {"ha": "center", "va": "center", "fontsize": size,
                      "color": contrasting_ink(colours[i, j])}  # fmt: skip
             # Without zeros the errors are easier to see.
             text = written[i][j] if matrix[i, j] else ""
-            self.text_[i, j] = ax.text(j, i, text, **style | text_kw)
+            drawn[i, j] = ax.text(j, i, text, **style | text_kw)
+        self.text_ = drawn
 
     def _draw_blocks(self, ax: Any) -> None:
         from matplotlib.patches import Rectangle
@@ -352,7 +353,9 @@ def _order_by(
 
 def _shares_of_rows(matrix: NDArray[Any]) -> NDArray[np.float64]:
     totals = matrix.sum(axis=1, keepdims=True)
-    return np.divide(matrix, totals, out=np.zeros(matrix.shape), where=totals > 0)
+    shares = np.zeros(matrix.shape)
+    np.divide(matrix, totals, out=shares, where=totals > 0)
+    return shares
 
 
 def _normalize(matrix: NDArray[Any], normalize: str) -> NDArray[np.float64]:

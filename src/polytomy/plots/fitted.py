@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -62,23 +62,21 @@ def find_fitted(estimator: Any) -> FittedClassifier:
         # scikit-learn's searches and SchemeSearchCV keep what they have trained on all rows.
         found = getattr(inner, "best_estimator_", None) if last is inner else last
         if found is None:
-            raise _why_none(estimator, inner)
+            _refuse(estimator, inner)
         inner = found
     return FittedClassifier(before, inner)
 
 
-def _why_none(estimator: Any, inner: Any) -> Exception:
+def _refuse(estimator: Any, inner: Any) -> NoReturn:
+    """Raise the error for an estimator in which no fitted classifier was found."""
     if hasattr(inner, "cv_results_"):
-        return NotFittedError(
+        raise NotFittedError(
             f"this {type(inner).__name__} has not trained what it chose. Fit it with refit=True."
         )
     if hasattr(inner, "fit"):
-        try:
-            check_is_fitted(inner)
-        except NotFittedError as error:
-            return error
+        check_is_fitted(inner)
     what = type(inner).__name__ if inner is estimator else f"one of {type(inner).__name__}"
-    return ArgumentError(
+    raise ArgumentError(
         Argument("estimator"),
         f" must be a fitted PolytomyClassifier, or a pipeline or search of one; got {what}.",
     )

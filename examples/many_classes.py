@@ -20,6 +20,7 @@ import polytomy as pt
 rng = np.random.default_rng(0)
 families = np.repeat(rng.normal(scale=2.0, size=(12, 16)), 10, axis=0)
 products = families + rng.normal(scale=0.9, size=(120, 16))
+products = rng.permutation(products)  # their numbers say nothing about the families
 y = np.repeat(np.arange(120), 20)
 X = products[y] + rng.normal(size=(2400, 16))
 is_test = np.arange(2400) % 2 == 1

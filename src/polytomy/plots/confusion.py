@@ -288,7 +288,7 @@ class ConfusionMatrixDisplay(SklearnConfusionMatrixDisplay):  # type: ignore[mis
             corner, size = start - 0.5, end - start
             ax.add_patch(
                 Rectangle((corner, corner), size, size, fill=False, edgecolor="#666666",
-                          linewidth=0.8)
+                          linewidth=0.8, clip_on=False)
             )  # fmt: skip
 
     def _draw_colorbar(self, ax: Any, *, is_own: bool) -> None:

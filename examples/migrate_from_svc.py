@@ -1,6 +1,6 @@
 """
-From SVC(probability=True)
-==========================
+Migrating from SVC with probability=True
+========================================
 
 scikit-learn has deprecated ``SVC(probability=True)``. Here is the same model with polytomy: the
 same machines, better probabilities, and reproducible ones.

@@ -3,7 +3,7 @@
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.metrics import ConfusionMatrixDisplay as SklearnDisplay
 from sklearn.metrics import confusion_matrix
 from sklearn.pipeline import make_pipeline
@@ -121,6 +121,12 @@ def test_two_classes_and_given_axes():
     assert [text.get_text() for text in display.text_.ravel()] == ["1", "", "1", "1"]
 
 
+@pytest.mark.filterwarnings("error")
+def test_a_single_class_is_drawn():
+    display = ConfusionMatrixDisplay.from_predictions(["a", "a"], ["a", "a"])
+    assert display.confusion_matrix.tolist() == [[2]]
+
+
 def test_options_of_scikit_learn_work():
     display = ConfusionMatrixDisplay.from_predictions(
         TRUE, FOUND, cmap="viridis", colorbar=False, xticks_rotation="vertical",
@@ -160,6 +166,11 @@ def test_options_of_scikit_learn_work():
             ),
             ArgumentError,
             "Label 2 of y is not one of the classes (0, 1).",
+        ),
+        (
+            lambda: ConfusionMatrixDisplay.from_estimator(LinearRegression(), [[0.0]], [2]),
+            ArgumentError,
+            "estimator must be a classifier; got LinearRegression.",
         ),
     ],
 )

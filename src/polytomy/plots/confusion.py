@@ -8,8 +8,8 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.base import is_classifier
 from sklearn.metrics import ConfusionMatrixDisplay as SklearnConfusionMatrixDisplay
-from sklearn.metrics import confusion_matrix as count_confusions
 
 from polytomy.composition import bind_classes, members_of, scheme_from
 from polytomy.errors import Argument, ArgumentError, ControlWarning
@@ -113,6 +113,10 @@ class ConfusionMatrixDisplay(SklearnConfusionMatrixDisplay):  # type: ignore[mis
             code has no tree, and keeps its own order.
         labels, sample_weight, normalize, **options : as in `from_predictions`
         """
+        if not is_classifier(estimator):
+            raise ArgumentError(
+                Argument("estimator"), f" must be a classifier; got {type(estimator).__name__}."
+            )
         predicted = np.asarray(estimator.predict(X))
         if hierarchy is None:
             order, blocks = _order_of_estimator(estimator)
@@ -184,11 +188,11 @@ class ConfusionMatrixDisplay(SklearnConfusionMatrixDisplay):  # type: ignore[mis
         shown = np.flatnonzero([one in places and other in places for one, other in pairs])
         if not len(shown):
             raise ArgumentError(Argument("labels"), " has none of the labels of y.")
-        matrix = count_confusions(
-            [places[truth[k]] for k in shown], [places[predicted[k]] for k in shown],
-            labels=range(len(order)),
-            sample_weight=None if sample_weight is None else weight[shown],
-        )  # fmt: skip
+        matrix = np.zeros((len(order), len(order)))
+        rows = [places[truth[k]] for k in shown]
+        np.add.at(matrix, (rows, [places[predicted[k]] for k in shown]), weight[shown])
+        if sample_weight is None:
+            matrix = matrix.astype(np.intp)
         shares = _shares_of_rows(matrix)
         if normalize is not None:
             matrix = _normalize(matrix, normalize)

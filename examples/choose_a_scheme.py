@@ -37,6 +37,6 @@ print(f"log-loss on test samples {loss:.3f}, accuracy {search.score(X_test, y_te
 # The tree joins digits that are alike. Its candidate, trained on all rows, shows at which nodes the
 # mistakes are made.
 tree = pt.PolytomyClassifier(SVC(), "empirical-tree", random_state=0).fit(X_train, y_train)
-# sphinx_gallery_thumbnail_number = 2
 pt.plots.TreeDisplay.from_estimator(tree, X_test, y_test)
+# sphinx_gallery_thumbnail_number = 2
 plt.show()

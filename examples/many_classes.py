@@ -59,6 +59,6 @@ plt.show()
 # %%
 # The matrix of confusions has the order of the tree, so that alike products are neighbours. Frames
 # show the nodes. Nearly all errors stay inside of the small ones.
-# sphinx_gallery_thumbnail_number = 2
 pt.plots.ConfusionMatrixDisplay.from_estimator(models["12 branches"], X_test, y_test)
+# sphinx_gallery_thumbnail_number = 2
 plt.show()

@@ -168,6 +168,6 @@ plt.show()
 # Which newsgroups are taken for which? Neighbours in the hierarchy are neighbours in the matrix,
 # and frames show the groups.
 
-# sphinx_gallery_thumbnail_number = 2
 pt.plots.ConfusionMatrixDisplay.from_estimator(classifier, X_test, y_test)
+# sphinx_gallery_thumbnail_number = 2
 plt.show()

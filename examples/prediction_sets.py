@@ -44,8 +44,8 @@ plt.show()
 # %%
 # What is found stays close to what was promised, and is never below the accuracy. What a higher
 # level costs is the size of the sets.
-# sphinx_gallery_thumbnail_number = 2
 levels = np.linspace(0.8, 0.99, 20)
+# sphinx_gallery_thumbnail_number = 2
 several = classifier.predict_set(X_test, levels)
 figure, (left, right) = plt.subplots(1, 2, figsize=(8, 3.2), layout="constrained")
 left.plot(levels, pt.metrics.set_coverage(y_test, several), marker="o", label="found")

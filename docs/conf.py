@@ -52,6 +52,7 @@ sphinx_gallery_conf = {
     "download_all_examples": False,
     "show_signature": False,
     "abort_on_example_error": True,
+    "remove_config_comments": True,
     "min_reported_time": 60,
 }
 

@@ -25,7 +25,7 @@ print("best:", search.best_candidate_.name)
 # %%
 # What the folds say, and what it costs. No other candidate is both better and faster than those
 # on the line.
-pt.plots.pareto(search)
+pt.plots.ParetoDisplay.from_estimator(search)
 plt.show()
 
 # %%
@@ -34,7 +34,9 @@ loss = pt.metrics.log_loss(y_test, search.predict_proba(X_test))
 print(f"log-loss on test samples {loss:.3f}, accuracy {search.score(X_test, y_test):.3f}")
 
 # %%
-# The tree that was made from the distances between the digits.
-tree = pt.designs.empirical_tree(X_train, y_train)
-pt.plots.tree(tree)
+# The tree joins digits that are alike. Its candidate, trained on all rows, shows at which nodes the
+# mistakes are made.
+tree = pt.PolytomyClassifier(SVC(), "empirical-tree", random_state=0).fit(X_train, y_train)
+pt.plots.TreeDisplay.from_estimator(tree, X_test, y_test)
+# sphinx_gallery_thumbnail_number = 2
 plt.show()

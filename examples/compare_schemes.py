@@ -13,12 +13,12 @@ import tempfile
 import matplotlib.pyplot as plt
 from sklearn.datasets import load_wine
 from sklearn.linear_model import LogisticRegression
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import scale
 
 import polytomy as pt
 
 X, y = load_wine(return_X_y=True)
+X = scale(X)
 data = {"wine": (X, y), "two features": (X[:, [0, 6]], y)}
 
 # %%
@@ -26,7 +26,7 @@ data = {"wine": (X, y), "two features": (X[:, [0, 6]], y)}
 results = pt.trials.run(
     data,
     schemes=["one-vs-one", "one-vs-rest", "tree"],
-    estimator=make_pipeline(StandardScaler(), LogisticRegression()),
+    estimator=LogisticRegression(),
     repeats=5,
     folder=tempfile.mkdtemp(),  # a run that is stopped goes on with what is in its folder
 )

@@ -39,6 +39,8 @@ plt.show()
 # The two can be mixed: a code at the root whose branches are trees.
 mixed = pt.parse("a 0 / 1 2; b 1 / 0 2; c 2 / 0 1; {0 1 pair {2 3}}")
 print(mixed.draw())
+pt.plots.tree(mixed, names=True)
+plt.show()
 
 # %%
 # Errors show their place.

@@ -1,6 +1,6 @@
 """
-From SVC(probability=True)
-==========================
+Migrating from SVC with probability=True
+========================================
 
 scikit-learn has deprecated ``SVC(probability=True)``. Here is the same model with polytomy: the
 same machines, better probabilities, and reproducible ones.
@@ -49,11 +49,9 @@ for name, model in ("SVC", before), ("polytomy", after):
     print(f"{name:10} contradictions: {np.sum(winners != model.predict(X_test))}")
 
 # %%
-# How sure are the models of the class that they predict?
-figure, axes = plt.subplots(figsize=(6, 4), layout="constrained")
+# Of the samples with a probability of 0.8, are four in five right? Points above the diagonal are
+# not sure enough.
+figure, axes = plt.subplots(figsize=(6, 4.4), layout="constrained")
 for name, model in ("SVC(probability=True)", before), ("PolytomyClassifier(SVC())", after):
-    confidence = model.predict_proba(X_test).max(axis=1)
-    axes.hist(confidence, bins=np.linspace(0, 1, 21), histtype="step", linewidth=2, label=name)
-axes.set(xlabel="probability of the predicted class", ylabel="test samples")
-axes.legend(loc="upper left")
+    pt.plots.ReliabilityDisplay.from_estimator(model, X_test, y_test, name=name, ax=axes)
 plt.show()

@@ -12,9 +12,9 @@ in alphabetical order::
 
     python examples/newsgroups_hierarchy.py newsgroups20.svmlight.gz
 
-or set ``POLYTOMY_NEWSGROUPS`` to the file. Without one, scikit-learn fetches the texts. If there is
-no network either, or with the word ``generated``, the texts are made up, and the figures mean
-nothing.
+or set ``POLYTOMY_NEWSGROUPS`` to the file. With the word ``fetch`` in its place, scikit-learn
+downloads the texts. Without either, as on this page, the texts are made up: their words follow the
+names of the newsgroups, and the figures say nothing about the real ones.
 """
 
 from __future__ import annotations
@@ -77,19 +77,15 @@ def make_up_counts(n_texts: int = 1200) -> tuple[csr_matrix, np.ndarray]:
 
 
 def load_counts(source: str) -> tuple[csr_matrix, np.ndarray]:
-    """Return word counts and labels from a file, from scikit-learn, or made up."""
-    if source and source != "generated":
-        counts, numbers = load_svmlight_file(source)
-        return counts, np.array(NEWSGROUPS)[numbers.astype(int)]
-    if not source:
-        try:
-            texts = fetch_20newsgroups(subset="all", remove=("headers", "footers", "quotes"))
-        except OSError as error:
-            print(f"The texts cannot be fetched ({error}); made-up ones take their place.")
-        else:
-            counts = CountVectorizer(min_df=3, stop_words="english").fit_transform(texts.data)
-            return counts.astype(float), np.array(texts.target_names)[texts.target]
-    return make_up_counts()
+    """Return word counts and labels: made up, from scikit-learn, or from a file."""
+    if source in ("", "generated"):
+        return make_up_counts()
+    if source == "fetch":
+        texts = fetch_20newsgroups(subset="all", remove=("headers", "footers", "quotes"))
+        counts = CountVectorizer(min_df=3, stop_words="english").fit_transform(texts.data)
+        return counts.astype(float), np.array(texts.target_names)[texts.target]
+    counts, numbers = load_svmlight_file(source)
+    return counts, np.array(NEWSGROUPS)[numbers.astype(int)]
 
 
 given = [*sys.argv[1:], os.environ.get("POLYTOMY_NEWSGROUPS", "")]
@@ -165,6 +161,13 @@ for threshold in (0.0, 0.5, 0.7, 0.9):
 # At each node: the share of its texts that go down the wrong branch. At each newsgroup: the share
 # of its texts that end elsewhere.
 
-axes = pt.plots.tree(classifier, X=X_test, y=y_test, names=True)
-axes.set_title("Error rates down the hierarchy of the newsgroups")
+pt.plots.TreeDisplay.from_estimator(classifier, X_test, y_test, names=True)
+plt.show()
+
+# %%
+# Which newsgroups are taken for which? Neighbours in the hierarchy are neighbours in the matrix,
+# and frames show the groups.
+
+pt.plots.ConfusionMatrixDisplay.from_estimator(classifier, X_test, y_test)
+# sphinx_gallery_thumbnail_number = 2
 plt.show()

@@ -8,7 +8,6 @@ calibration, on the folds that training makes anyway, brings every scheme close 
 
 # %%
 import matplotlib.pyplot as plt
-import numpy as np
 from sklearn.datasets import make_classification
 from sklearn.svm import SVC
 
@@ -21,7 +20,8 @@ X, y = make_classification(
 X_train, X_test, y_train, y_test = X[:1000], X[1000:], y[:1000], y[1000:]
 
 # %%
-# Before and after, for two schemes.
+# Before and after, for two schemes. Points below the diagonal are too sure, points above it not
+# sure enough. Vertical lines show where the fraction may be, given the number of samples.
 figure, all_axes = plt.subplots(1, 2, figsize=(8, 4), sharey=True, layout="constrained")
 for axes, scheme in zip(all_axes, ["one-vs-rest", "orthogonal"], strict=True):
     for final, label in (None, "before"), ("bias", "after"):
@@ -29,17 +29,8 @@ for axes, scheme in zip(all_axes, ["one-vs-rest", "orthogonal"], strict=True):
         probabilities = model.fit(X_train, y_train).predict_proba(X_test)
         loss = pt.metrics.log_loss(y_test, probabilities)
         print(f"{scheme:12} {label:7} log-loss {loss:.3f}")
-        # The probability of the predicted class, in ten groups of equal size.
-        confidence = probabilities.max(axis=1)
-        is_right = model.predict(X_test) == y_test
-        groups = np.array_split(np.argsort(confidence), 10)
-        said = [confidence[group].mean() for group in groups]
-        found = [is_right[group].mean() for group in groups]
-        axes.plot(said, found, marker="o", label=f"{label}, log-loss {loss:.2f}")
-    axes.axline((0.5, 0.5), slope=1, color="gray", linewidth=1)
-    axes.set(title=scheme, xlabel="probability of the predicted class")
-    axes.legend()
-all_axes[0].set_ylabel("fraction that is right")
+        pt.plots.ReliabilityDisplay.from_predictions(y_test, probabilities, name=label, ax=axes)
+    axes.set_title(scheme)
 plt.show()
 
 # %%
@@ -48,3 +39,8 @@ model = pt.PolytomyClassifier(SVC(), "one-vs-rest", random_state=0).fit(X_train,
 expected = model.out_of_fold_score_
 print(f"log-loss expected {expected['log_loss']:.3f}, ", end="")
 print(f"found {pt.metrics.log_loss(y_test, model.predict_proba(X_test)):.3f}")
+
+# %%
+# The binaries have probabilities of their own. Here are all of them, the least reliable first.
+pt.plots.BinaryReliabilityDisplay.from_estimator(model, X_test, y_test)
+plt.show()

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from plots.axes import check_needs_matplotlib
-from polytomy import designs, parse, plots
+from polytomy import PolytomyClassifier, designs, parse, plots
 from polytomy.errors import ArgumentError
 
 
@@ -25,10 +25,26 @@ def test_labels_are_not_read_as_formulas():
     axes.figure.canvas.draw()  # an invalid formula would be an error here
 
 
-@pytest.mark.parametrize(("n_classes", "n_ticks"), [(60, 60), (61, 0)])
-def test_too_many_classes_have_no_ticks(n_classes, n_ticks):
-    axes = plots.code(designs.one_vs_rest(range(100, 100 + n_classes)))
-    assert len(axes.get_xticks()) == len(axes.get_yticks()) == n_ticks
+def test_some_of_many_classes_are_labelled():
+    axes = plots.code(designs.one_vs_rest(range(1000, 1300)))
+    labels = [tick.get_text() for tick in axes.get_xticklabels()]
+    assert 10 < len(labels) < 100
+    assert labels == [str(1000 + place) for place in axes.get_xticks().tolist()]
+
+
+def test_a_fitted_classifier_is_drawn_as_its_scheme():
+    X = np.arange(12.0)[:, np.newaxis]
+    classifier = PolytomyClassifier("gaussian-nb", "m {a n {b c}}", final_calibration=None)
+    axes = plots.code(classifier.fit(X, ["a", "b", "c"] * 4))
+    np.testing.assert_array_equal(axes.images[0].get_array(), [[-1, 1, 1], [0, -1, 1]])
+
+
+def test_the_legend_explains_empty_cells_if_there_are_some():
+    def legend(matrix):
+        return [text.get_text() for text in plots.code(matrix).get_legend().get_texts()]
+
+    assert legend([[-1, 1]]) == ["−1", "+1"]
+    assert legend([[-1, 1, 0], [0, -1, 1]]) == ["−1", "+1", "not used"]
 
 
 def test_given_axes_are_used():

@@ -1,14 +1,17 @@
 """Plots of score against cost."""
 
+from itertools import combinations
+
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from matplotlib.colors import to_rgba
+from matplotlib.text import Text
 
 from plots.axes import check_needs_matplotlib, texts
 from polytomy import plots
 from polytomy.errors import ArgumentError
-from polytomy.plots.canvas import FAINT, POSITIVE
+from polytomy.plots.canvas import FAINT, NEGATIVE, POSITIVE
 
 RESULTS = {
     "candidate": np.array(["cheap", "good", "bad", "unknown"]),
@@ -23,7 +26,7 @@ RESULTS = {
 
 def test_a_line_joins_the_pareto_front():
     axes = plots.pareto(RESULTS)
-    assert texts(axes) == ["cheap", "good", "bad"]
+    assert sorted(texts(axes)) == ["bad", "cheap", "good"]
     np.testing.assert_array_equal(axes.lines[0].get_xydata(), [[1, 0.5], [4, 0.1]])
     assert axes.get_ylabel() == "log loss"
     assert axes.get_xlabel() == "fit time (seconds)"
@@ -32,13 +35,38 @@ def test_a_line_joins_the_pareto_front():
     np.testing.assert_array_equal(axes.lines[0].get_xydata(), [[1, 0.8], [2, 0.9]])
 
 
-@pytest.mark.parametrize("upper", [0, 1])
-def test_names_of_close_candidates_do_not_overlap(upper):
-    loss = np.array([0.1, 0.1, 0.5, 0.9])
-    loss[upper] = 0.102
-    near = RESULTS | {"mean_log_loss": loss, "mean_fit_time": np.array([1.0, 1.01, 2.0, 3.0])}
-    heights = [text.xyann[1] for text in plots.pareto(near).texts[:2]]
-    assert heights[upper] > 0 > heights[1 - upper]
+def many_results(n_candidates):
+    """Candidates in three tight groups, with long names."""
+    rng = np.random.default_rng(0)
+    centres = rng.choice([0.2, 0.5, 0.55], n_candidates)
+    return {
+        "candidate": np.array([f"candidate {k}, C={k}" for k in range(n_candidates)]),
+        "mean_log_loss": centres + rng.normal(0, 0.02, n_candidates),
+        "mean_fit_time": centres + rng.normal(0, 0.02, n_candidates),
+        "is_chosen": np.arange(n_candidates) == 0,
+        "reason": np.array([""] * n_candidates),
+    }
+
+
+def test_names_of_close_candidates_overlap_neither_each_other_nor_points():
+    display = plots.ParetoDisplay.from_estimator(many_results(16))
+    display.figure_.canvas.draw()
+    boxes = [Text.get_window_extent(label) for label in display.labels_]
+    assert len(boxes) == 16
+    for one, other in combinations(boxes, 2):
+        assert not one.overlaps(other)
+    points = display.ax_.transData.transform(
+        np.column_stack([display.candidates.costs, display.candidates.scores])
+    )
+    assert not any(box.contains(*point) for box in boxes for point in points)
+
+
+def test_of_many_candidates_only_those_that_matter_have_names():
+    display = plots.ParetoDisplay.from_estimator(many_results(60))
+    wanted = {*display.candidates.front, 0}
+    assert {label.get_text() for label in display.labels_} == {
+        f"candidate {k}, C={k}" for k in wanted
+    }
 
 
 @pytest.mark.filterwarnings("error")
@@ -47,11 +75,17 @@ def test_candidates_without_results_are_omitted():
     assert texts(plots.pareto(nothing)) == []
 
 
-def test_the_chosen_candidate_is_orange_and_dropped_ones_are_grey():
-    colours = [tuple(each) for each in plots.pareto(RESULTS).collections[0].get_facecolors()]
-    assert colours[1] == to_rgba(POSITIVE)
-    assert colours[2] == to_rgba(FAINT)
-    assert colours[0] not in (to_rgba(POSITIVE), to_rgba(FAINT))
+def test_the_legend_explains_chosen_and_dropped_candidates():
+    axes = plots.pareto(RESULTS)
+    legend = [text.get_text() for text in axes.get_legend().get_texts()]
+    assert legend == ["Pareto front", "chosen", "candidate", "dropped early"]
+    chosen, plain, dropped = axes.collections
+    assert tuple(chosen.get_facecolors()[0]) == to_rgba(POSITIVE)
+    assert tuple(plain.get_facecolors()[0]) == to_rgba(NEGATIVE)
+    assert tuple(dropped.get_edgecolors()[0]) == to_rgba(FAINT)
+    np.testing.assert_array_equal(chosen.get_offsets(), [[4, 0.1]])
+    np.testing.assert_array_equal(plain.get_offsets(), [[1, 0.5]])
+    np.testing.assert_array_equal(dropped.get_offsets(), [[5, 0.6]])
 
 
 @pytest.mark.parametrize(("largest", "scale"), [(20.0, "linear"), (21.0, "log")])
@@ -64,7 +98,7 @@ def test_labels_are_not_read_as_formulas():
     names = ["a$b$", "c$\\frac$", "$", "$x$"]
     axes = plots.pareto(RESULTS | {"candidate": np.array(names)})
     axes.figure.canvas.draw()  # an invalid formula would be an error here
-    assert texts(axes) == names[:3]
+    assert sorted(texts(axes)) == sorted(names[:3])
     assert not any(text.get_parse_math() for text in axes.texts)
 
 
@@ -77,6 +111,10 @@ def test_given_axes_are_used():
     ("draw", "words"),
     [
         (lambda: plots.pareto(object()), "search has no results yet. Call fit first."),
+        (
+            lambda: plots.pareto({"mean_test_score": [1.0]}),
+            "search must be a fitted SchemeSearchCV, or its cv_results_; got dict.",
+        ),
         (
             lambda: plots.pareto(RESULTS, x="price"),
             'x="price" is not in the results. Use one of n_binaries, mean_log_loss, mean_accuracy, '
@@ -99,5 +137,5 @@ def test_dropped_candidates_are_drawn_by_their_difference_on_common_folds():
         "rank": np.array([2, 1, 3, 4]),
         "difference_log_loss": np.array([0.4, 0.0, 0.9, np.nan]),
     }
-    heights = plots.pareto(RESULTS | columns).collections[0].get_offsets()[:3, 1]
-    np.testing.assert_allclose(heights, [0.5, 0.1, 1.0])
+    display = plots.ParetoDisplay.from_estimator(RESULTS | columns)
+    np.testing.assert_allclose(display.candidates.scores[:3], [0.5, 0.1, 1.0])

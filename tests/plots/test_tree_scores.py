@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from polytomy import PolytomyClassifier, parse
+from polytomy import PolytomyClassifier, SchemeEnsemble, parse
 from polytomy.errors import ArgumentError
-from polytomy.plots.tree_scores import SCORES, score_tree
+from polytomy.plots.tree_scores import SCORES, score_classifier, score_predictions
 
 # Two features decide: which node, and which class below it.
 SCHEME = parse("land {field {corn rye} forest {oak pine elm}}")
@@ -45,7 +45,7 @@ Y = np.array(["corn", "corn", "oak", "oak"])
     ],
 )
 def test_scores_are_shares_of_the_samples(score, of_nodes, of_classes):
-    found = score_tree(Known(PROBA), np.zeros((4, 1)), Y, score)
+    found = score_classifier(Known(PROBA), np.zeros((4, 1)), Y, score)
     np.testing.assert_allclose(found.of_nodes, of_nodes)
     # In the order of the scheme: corn rye oak pine elm.
     np.testing.assert_allclose(found.of_classes, of_classes)
@@ -55,7 +55,10 @@ def test_scores_are_shares_of_the_samples(score, of_nodes, of_classes):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ((SCHEME, [[0.0]], ["corn"], "recall"), "scheme must be a fitted PolytomyClassifier with"),
+        (
+            (SCHEME, [[0.0]], ["corn"], "recall"),
+            "estimator must be a fitted PolytomyClassifier, or",
+        ),
         ((Known(PROBA), [[0.0]], Y, "recal"), 'Did you mean "recall"'),
         ((Known(PROBA), [[0.0]], ["corn", "fir"], "recall"), "y has the label 'fir', which the cl"),
         ((Known(PROBA), [[0.0]], ["corn"], "recall"), "y has 1 labels for 4 samples of X"),
@@ -63,4 +66,25 @@ def test_scores_are_shares_of_the_samples(score, of_nodes, of_classes):
 )
 def test_wrong_arguments_are_refused(arguments, words):
     with pytest.raises(ArgumentError, match=words):
-        score_tree(*arguments)
+        score_classifier(*arguments)
+
+
+def test_a_weight_counts_as_so_many_copies():
+    weighted = score_predictions(
+        Y, PROBA, SCHEME, "error_rate", classes=CLASSES, sample_weight=[1, 3, 2, 1]
+    )
+    rows = np.repeat(np.arange(4), [1, 3, 2, 1])
+    copied = score_predictions(
+        Y[rows], np.array(PROBA)[rows], SCHEME, "error_rate", classes=CLASSES
+    )
+    np.testing.assert_allclose(weighted.of_nodes, copied.of_nodes)
+    np.testing.assert_allclose(weighted.of_classes, copied.of_classes)
+
+
+def test_an_ensemble_has_no_single_tree():
+    members = SchemeEnsemble([parse("m {a n {b c}}"), parse("m {n {a b} c}")])
+    X = np.arange(12.0)[:, np.newaxis]
+    classifier = PolytomyClassifier("gaussian-nb", members, final_calibration=None)
+    classifier.fit(X, ["a", "b", "c"] * 4)
+    with pytest.raises(ArgumentError, match=r"estimator has an ensemble of 2 schemes\. Draw them"):
+        score_classifier(classifier, X, ["a", "b", "c"] * 4, "recall")

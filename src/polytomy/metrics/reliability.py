@@ -10,6 +10,15 @@ from numpy.typing import ArrayLike, NDArray
 from polytomy.errors import Argument, ArgumentError
 from polytomy.inputs.judged_samples import check_judged_samples
 
+__all__ = [
+    "check_bins",
+    "classwise_calibration_error",
+    "confidence_calibration_error",
+    "mean_gap",
+    "reliability_table",
+    "tabulate_reliability",
+]
+
 _RELIABILITY_BIN = np.dtype(
     [
         ("lower", np.float64),
@@ -54,7 +63,7 @@ def classwise_calibration_error(
     0.2
     """
     table = reliability_table(y, proba, classes, bins=bins, sample_weight=sample_weight)
-    return float(np.mean([_calibration_error(of_class) for of_class in table]))
+    return float(np.mean([mean_gap(of_class) for of_class in table]))
 
 
 def confidence_calibration_error(
@@ -88,7 +97,7 @@ def confidence_calibration_error(
     """
     judged = check_judged_samples(y, proba, classes, sample_weight)
     confidence, right = judged.confidence()
-    return _calibration_error(_reliability(confidence, right, judged.weight, _bin_edges(bins)))
+    return mean_gap(tabulate_reliability(confidence, right, judged.weight, check_bins(bins)))
 
 
 def reliability_table(
@@ -129,19 +138,20 @@ def reliability_table(
            [2., 1.]])
     """
     judged = check_judged_samples(y, proba, classes, sample_weight)
-    edges = _bin_edges(bins)
+    edges = check_bins(bins)
     columns = zip(judged.proba.T, judged.indicators.T, strict=True)
     return np.stack(
-        [_reliability(proba, is_class, judged.weight, edges) for proba, is_class in columns]
+        [tabulate_reliability(proba, is_class, judged.weight, edges) for proba, is_class in columns]
     )
 
 
-def _reliability(
+def tabulate_reliability(
     predicted: NDArray[np.float64],
     observed: NDArray[Any],
     weight: NDArray[np.float64],
     edges: NDArray[np.float64],
 ) -> NDArray[np.void]:
+    """Return a row of `reliability_table` for each bin, for probabilities of one event."""
     n_bins = len(edges) - 1
     place = np.clip(np.searchsorted(edges, predicted, side="right") - 1, 0, n_bins - 1)
     table = np.zeros(n_bins, dtype=_RELIABILITY_BIN)
@@ -154,13 +164,15 @@ def _reliability(
     return table
 
 
-def _calibration_error(table: NDArray[np.void]) -> float:
+def mean_gap(table: NDArray[np.void]) -> float:
+    """Return the mean difference between probability and frequency, over the weight of the bins."""
     filled = table[table["weight"] > 0]
     gaps = np.abs(filled["predicted"] - filled["observed"])
     return float(np.average(gaps, weights=filled["weight"]))
 
 
-def _bin_edges(bins: int) -> NDArray[np.float64]:
+def check_bins(bins: int) -> NDArray[np.float64]:
+    """Return the edges of so many bins of equal width; ArgumentError if there are none."""
     if isinstance(bins, bool) or not isinstance(bins, int | np.integer) or bins < 1:
         raise ArgumentError(Argument("bins", bins), " is not a whole number of 1 or more.")
     # Division makes the edge at 0.3 equal to the literal 0.3; repeated addition would not.

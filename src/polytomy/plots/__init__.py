@@ -1,13 +1,30 @@
-"""Plots of schemes, distances, explanations and searches, with matplotlib (the extra ``plots``).
+"""Plots of fitted classifiers, schemes, distances and searches, with matplotlib (extra ``plots``).
 
-Each function draws into the given axes or a new figure, and returns the axes.
+Displays are made by ``from_estimator`` or ``from_predictions``, as those of scikit-learn, and keep
+what they drew in ``ax_`` and ``figure_``. Functions return the axes. All of them draw into the
+given axes or a new figure.
 """
 
+from polytomy.plots.binary_reliability import BinaryReliabilityDisplay
 from polytomy.plots.coding import code
+from polytomy.plots.confusion import ConfusionMatrixDisplay
 from polytomy.plots.distances import distances
 from polytomy.plots.explanations import explanation
 from polytomy.plots.grid import grid
-from polytomy.plots.pareto import pareto
-from polytomy.plots.trees import tree
+from polytomy.plots.pareto import ParetoDisplay, pareto
+from polytomy.plots.reliability import ReliabilityDisplay
+from polytomy.plots.trees import TreeDisplay, tree
 
-__all__ = ["code", "distances", "explanation", "grid", "pareto", "tree"]
+__all__ = [
+    "BinaryReliabilityDisplay",
+    "ConfusionMatrixDisplay",
+    "ParetoDisplay",
+    "ReliabilityDisplay",
+    "TreeDisplay",
+    "code",
+    "distances",
+    "explanation",
+    "grid",
+    "pareto",
+    "tree",
+]

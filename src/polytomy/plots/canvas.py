@@ -1,20 +1,56 @@
-"""Axes, colours and sizes shared by the plots."""
+"""The look of all plots: colours, sizes of text, axes and their labels."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
+
+import numpy as np
 
 from polytomy.errors import ArgumentError
 
-__all__ = ["PLAIN_TEXT", "axes_or_new", "estimate_length", "import_pyplot"]
+__all__ = [
+    "CURVES",
+    "FAINT",
+    "MAGNITUDES",
+    "MARKERS",
+    "NEGATIVE",
+    "NORMAL",
+    "PAPER",
+    "PLAIN_TEXT",
+    "POSITIVE",
+    "SMALL",
+    "TITLE",
+    "axes_or_new",
+    "contrasting_ink",
+    "estimate_length",
+    "import_pyplot",
+    "ink",
+    "label_classes",
+    "paper_behind",
+    "size_in_inches",
+    "style_axes",
+]
 
 # Dollar signs in labels are not formulas.
 PLAIN_TEXT = {"parse_math": False}
 
-# Blue and orange, and their tints, are distinguishable with any colour vision.
+# Blue and orange, and their tints, are distinguishable with any colour vision. The −1 side of a
+# partition is blue, and so is what is right; the +1 side is orange, and so is what is wrong or
+# chosen.
 NEGATIVE, POSITIVE, PAPER = "#2166ac", "#b2501f", "#f7f7f7"
-INK, FAINT = "#222222", "#999999"
+FAINT = "#999999"
+# Curves differ in lightness and in their markers, too.
+CURVES = (NEGATIVE, POSITIVE, "#44aa99", "#882255", "#ddaa33", "#555555")
+MARKERS = ("o", "s", "^", "D", "v", "P")
+# The colour map of magnitudes, which grey printers keep in order.
+MAGNITUDES = "cividis"
+
+# Sizes of text in points.
+SMALL, NORMAL, TITLE = 8, 9, 10
+
+_LABEL_HEIGHT = 0.13  # inches of one label and the gap to the next
+_STEPS = [step * 10**power for power in range(7) for step in (1, 2, 5)]
 
 
 def import_pyplot() -> Any:
@@ -28,13 +64,72 @@ def import_pyplot() -> Any:
     return matplotlib.pyplot
 
 
+def axes_or_new(ax: Any, width: float, height: float, *, is_square: bool = False) -> Any:
+    """Return the given axes, or those of a new figure of this size in inches."""
+    if ax is not None:
+        return ax
+    layout = "compressed" if is_square else "constrained"
+    return import_pyplot().subplots(figsize=(width, height), layout=layout)[1]
+
+
+def size_in_inches(ax: Any) -> tuple[float, float]:
+    """Return the width and height of axes in inches."""
+    extent = ax.get_window_extent()
+    return extent.width / ax.figure.dpi, extent.height / ax.figure.dpi
+
+
+def ink() -> Any:
+    """Return the colour of text, black unless a style sheet says otherwise."""
+    return import_pyplot().rcParams["text.color"]
+
+
+def paper_behind(ax: Any) -> Any:
+    """Return the colour behind what is drawn in axes without a frame."""
+    colour = ax.figure.get_facecolor()
+    return colour if colour[3] else import_pyplot().rcParams["axes.facecolor"]
+
+
+def contrasting_ink(colour: Any) -> str:
+    """Return the colour of text on a background, "white" or "black"."""
+    red, green, blue = colour[:3]
+    return "black" if 0.299 * red + 0.587 * green + 0.114 * blue > 0.5 else "white"
+
+
+def style_axes(ax: Any, *, is_matrix: bool = False) -> None:
+    """Give axes the look of all plots: small text, no frame, and a grid behind curves."""
+    ax.xaxis.label.set_size(NORMAL)
+    ax.yaxis.label.set_size(NORMAL)
+    ax.title.set_size(TITLE)
+    if is_matrix:
+        ax.tick_params(length=0, labelsize=SMALL)
+        ax.spines[:].set_visible(False)
+        ax.grid(visible=False)
+        return
+    ax.tick_params(labelsize=SMALL)
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.grid(visible=True, color=FAINT, alpha=0.25, linewidth=0.6)
+    ax.set_axisbelow(True)
+
+
 def estimate_length(labels: Iterable[str]) -> float:
     """Estimate the length of the longest label at 8 points in inches, at most 3."""
     return min(0.075 * max(map(len, labels), default=0), 3.0)
 
 
-def axes_or_new(ax: Any, width: float, height: float) -> Any:
-    """Return the given axes, or those of a new figure of this size in inches."""
-    if ax is not None:
-        return ax
-    return import_pyplot().subplots(figsize=(width, height), layout="constrained")[1]
+def label_classes(axis: Any, labels: Sequence[str], inches: float) -> None:
+    """Label an axis with a name at each whole number, or at every second, fifth, tenth, …
+
+    Parameters
+    ----------
+    axis : ``ax.xaxis`` or ``ax.yaxis``
+    labels : the names at 0, 1, 2, …
+    inches : length of the axis; names that would overlap are left out
+    """
+    room = inches / max(1, len(labels))
+    is_level = axis.axis_name == "x"
+    is_turned = is_level and estimate_length(labels) + 0.05 > room and max(map(len, labels)) > 2
+    needed = estimate_length(labels) + 0.08 if is_level and not is_turned else _LABEL_HEIGHT
+    step = next(each for each in _STEPS if each * room >= needed or each >= len(labels))
+    shown = np.arange(0, len(labels), step)
+    rotation = {"rotation": 90} if is_turned else {}
+    axis.set_ticks(shown, [labels[k] for k in shown.tolist()], **rotation, **PLAIN_TEXT)

@@ -9,7 +9,16 @@ from numpy.typing import NDArray
 
 from polytomy.errors import Argument, ArgumentError
 from polytomy.inputs.suggestions import did_you_mean
-from polytomy.plots.canvas import PLAIN_TEXT, POSITIVE, axes_or_new, estimate_length, import_pyplot
+from polytomy.plots.canvas import (
+    MAGNITUDES,
+    PLAIN_TEXT,
+    POSITIVE,
+    SMALL,
+    axes_or_new,
+    estimate_length,
+    import_pyplot,
+    style_axes,
+)
 
 __all__ = ["grid"]
 
@@ -41,6 +50,18 @@ def grid(
     Returns
     -------
     axes
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> import polytomy as pt
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model, grid = LogisticRegression(), {"C": [0.1, 1, 10]}
+    >>> search = pt.SchemeSearchCV(model, ["one-vs-rest"], param_grid=grid, cv=3).fit(X, y)
+    >>> axes = pt.plots.grid(search)
+    >>> [label.get_text() for label in axes.get_xticklabels()]
+    ['0.1', '1', '10']
     """
     results = search if isinstance(search, dict) else getattr(search, "cv_results_", None)
     if results is None:
@@ -71,7 +92,7 @@ def grid(
     ax.set_yticks(np.arange(len(rows)), labels_y if y is not None else [""], **PLAIN_TEXT)
     ax.set_xlabel(x, **PLAIN_TEXT)
     ax.set_ylabel("" if y is None else y, **PLAIN_TEXT)
-    ax.tick_params(length=0, labelsize=8)
+    style_axes(ax, is_matrix=True)
     return ax
 
 
@@ -94,7 +115,7 @@ def _draw_cells(
     shown = np.sort([losses[k] for k in cell_of.values()])
     low, high = sorted(sign * np.quantile(shown, [0.0, 0.75])) if cell_of else (0.0, 1.0)
     image = ax.imshow(
-        values, cmap="cividis" if sign < 0 else "cividis_r", vmin=low, vmax=high,
+        values, cmap=MAGNITUDES if sign < 0 else f"{MAGNITUDES}_r", vmin=low, vmax=high,
         origin="lower", aspect="auto",
     )  # fmt: skip
     middle = (low + high) / 2
@@ -108,8 +129,8 @@ def _draw_cells(
             )  # fmt: skip
         if max(shape) <= _MOST_NUMBERS:
             ax.text(
-                column, row, f"{values[row, column]:.3g}", ha="center", va="center", fontsize=7,
-                color="white" if is_dark else "black",
+                column, row, f"{values[row, column]:.3g}", ha="center", va="center",
+                fontsize=SMALL - 1, color="white" if is_dark else "black",
             )  # fmt: skip
         if results["is_chosen"][k]:
             ax.add_patch(
@@ -118,7 +139,10 @@ def _draw_cells(
     title = _deciding(results).replace("_", " ")
     is_cut = len(shown) > 0 and not low <= sign * shown[-1] <= high
     extend = ("min" if sign < 0 else "max") if is_cut else "neither"
-    ax.figure.colorbar(image, ax=ax, label=title, extend=extend)
+    bar = ax.figure.colorbar(image, ax=ax, extend=extend)
+    bar.set_label(title, fontsize=SMALL)
+    bar.ax.tick_params(labelsize=SMALL)
+    bar.outline.set_visible(False)
 
 
 def _choose_axes(names: list[str], x: str | None, y: str | None) -> tuple[str, str | None]:

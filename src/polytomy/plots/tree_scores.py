@@ -1,22 +1,19 @@
-"""Scores at the nodes and classes of a fitted classifier's scheme, for tree diagrams."""
+"""Scores at the nodes and classes of a scheme, for tree diagrams."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from polytomy.errors import Argument, ArgumentError
+from polytomy.inputs.judged_samples import check_judged_samples
 from polytomy.inputs.parameters import Parameter
-from polytomy.inputs.pipelines import split_pipeline
 from polytomy.metrics import node_scores
+from polytomy.plots.fitted import ask_probabilities, find_class_indices, find_fitted, scheme_of
 from polytomy.scheme import Scheme
 
-if TYPE_CHECKING:
-    from polytomy.composition import Composition
-
-__all__ = ["SCORES", "TreeScores", "score_tree"]
+__all__ = ["SCORES", "TreeScores", "score_classifier", "score_predictions"]
 
 SCORES = {
     "error_rate": "error rate",
@@ -37,59 +34,59 @@ class TreeScores(NamedTuple):
     title: str
 
 
-def score_tree(classifier: Any, X: Any, y: Any, score: str) -> TreeScores:
-    """Return one of SCORES for the nodes and classes of a fitted classifier's scheme.
+def score_classifier(
+    estimator: Any, X: Any, y: ArrayLike, score: str, sample_weight: ArrayLike | None = None
+) -> TreeScores:
+    """Return one of SCORES for the nodes and classes of a fitted classifier's scheme."""
+    _SCORE.check(score)
+    scheme_of(estimator)  # refuses ensembles
+    composition = find_fitted(estimator).composition
+    (arrangement,) = composition.arrangements
+    proba = ask_probabilities(estimator, X)
+    # The scheme may write the labels differently, so all take those of the scheme.
+    known = [arrangement.scheme.classes[place] for place in arrangement.positions.tolist()]
+    indices = find_class_indices(y, composition.classes, len(proba))
+    labels = [known[index] for index in indices.tolist()]
+    return score_predictions(
+        labels, proba, arrangement.scheme, score, classes=known, sample_weight=sample_weight
+    )
+
+
+def score_predictions(
+    y: Any,
+    proba: ArrayLike,
+    scheme: Scheme,
+    score: str,
+    *,
+    classes: Any = None,
+    sample_weight: ArrayLike | None = None,
+) -> TreeScores:
+    """Return one of SCORES for the nodes and classes of a scheme, from probabilities.
 
     The error rate of a class is the share of its samples that are predicted to be of another class.
     """
     _SCORE.check(score)
-    core = split_pipeline(classifier)[1]
-    composition: Composition | None = getattr(core, "composition_", None)
-    if composition is None or not isinstance(composition.scheme, Scheme):
-        raise ArgumentError(
-            Argument("scheme"),
-            " must be a fitted PolytomyClassifier with one scheme, or a pipeline of one, if ",
-            Argument("X"),
-            " and ",
-            Argument("y"),
-            " are given.",
-        )
-    (arrangement,) = composition.arrangements
-    scheme = arrangement.scheme
-    # The scheme may write the labels differently, so both take those of the scheme.
-    known = [scheme.classes[position] for position in arrangement.positions.tolist()]
-    proba = classifier.predict_proba(X)
-    indices = _class_indices(y, composition.classes)
-    if len(indices) != len(proba):
-        raise ArgumentError(
-            Argument("y"), f" has {len(indices)} labels for {len(proba)} samples of X."
-        )
-    truth = arrangement.positions[indices]
-    predicted = arrangement.positions[np.argmax(proba, axis=1)]
-    labels = [scheme.classes[position] for position in truth.tolist()]
-    scores = node_scores(labels, proba, scheme, classes=known)
-    of_classes = _score_classes(truth, predicted, len(scheme.classes), score)
+    scores = node_scores(y, proba, scheme, classes=classes, sample_weight=sample_weight)
+    judged = check_judged_samples(y, proba, classes, sample_weight)
+    places = np.array([scheme.classes.index(label) for label in judged.classes])
+    predicted = places[np.argmax(judged.proba, axis=1)]
+    of_classes = _score_classes(
+        places[judged.truth], predicted, judged.weight, len(scheme.classes), score
+    )
     return TreeScores(getattr(scores, score), of_classes, SCORES[score])
 
 
-def _class_indices(y: Any, classes: NDArray[Any]) -> NDArray[np.intp]:
-    labels = np.asarray(y)
-    indices = {label: index for index, label in enumerate(classes.tolist())}
-    unknown = [label for label in labels.tolist() if label not in indices]
-    if unknown:
-        raise ArgumentError(
-            Argument("y"),
-            f" has the label {unknown[0]!r}, which the classifier was not trained with.",
-        )
-    return np.array([indices[label] for label in labels.tolist()], dtype=np.intp)
-
-
 def _score_classes(
-    truth: NDArray[np.intp], predicted: NDArray[np.intp], n_classes: int, score: str
+    truth: NDArray[np.intp],
+    predicted: NDArray[np.intp],
+    weight: NDArray[np.float64],
+    n_classes: int,
+    score: str,
 ) -> NDArray[np.float64]:
-    n_true = np.bincount(truth, minlength=n_classes).astype(np.float64)
-    n_found = np.bincount(predicted, minlength=n_classes).astype(np.float64)
-    n_right = np.bincount(truth[truth == predicted], minlength=n_classes).astype(np.float64)
+    is_right = truth == predicted
+    n_true = np.bincount(truth, weight, n_classes)
+    n_found = np.bincount(predicted, weight, n_classes)
+    n_right = np.bincount(truth[is_right], weight[is_right], n_classes)
     part, whole = {
         "error_rate": (n_true - n_right, n_true),
         "precision": (n_right, n_found),

@@ -4,31 +4,233 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import combinations
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from polytomy.distances import ClassDistances
 from polytomy.errors import Argument, ArgumentError
-from polytomy.inputs.pipelines import split_pipeline
 from polytomy.plots.canvas import (
     FAINT,
-    INK,
     NEGATIVE,
+    NORMAL,
     PLAIN_TEXT,
     POSITIVE,
+    SMALL,
+    TITLE,
     axes_or_new,
     estimate_length,
+    ink,
+    paper_behind,
+    size_in_inches,
 )
-from polytomy.plots.tree_scores import score_tree
+from polytomy.plots.coding import draw_cells
+from polytomy.plots.fitted import scheme_of
+from polytomy.plots.tree_layout import COLUMN, TreeLayout, class_height, place_nodes
+from polytomy.plots.tree_scores import TreeScores, score_classifier, score_predictions
 from polytomy.scheme import ClassRef, Node, Scheme
 
-__all__ = ["tree"]
+__all__ = ["TreeDisplay", "tree"]
 
-_ROW, _COLUMN = 0.32, 1.25  # inches per class and per level
+_ROW = 0.32  # inches per class
 _LOW_ROW, _NARROW_COLUMN = 0.16, 0.12  # for classes and levels beyond these numbers
 _MANY_CLASSES, _MANY_LEVELS = 40, 16
+_LABEL_HEIGHT = 0.14  # inches
+_MOST_EDGES = 60
+
+
+class TreeDisplay:
+    """A scheme as a tree from left to right, with scores at its nodes: where are the mistakes made?
+
+    A node of one model is a dot. If it has two branches, the −1 branch is blue and the +1 branch
+    orange. A node of several models is drawn as its coding matrix: a column for each partition,
+    with the classes in their rows, blue for −1 and orange for +1. Use `from_estimator`,
+    `from_predictions` or the function `tree` to make one.
+
+    Parameters
+    ----------
+    scheme : Scheme
+    node_values : list of numbers, optional
+        A number at each node, in the order of ``scheme.nodes``; None for no number. They are also
+        shown by the size of the dots.
+    class_values : array of numbers, optional
+        A number at each class, in the order of ``scheme.classes``; NaN for no number.
+    values_format : str, default=".3f"
+    title : str, optional
+
+    Attributes
+    ----------
+    ax_, figure_ : axes and figure of matplotlib
+
+    See Also
+    --------
+    polytomy.plots.tree : the same for a scheme without scores, or with distances.
+    polytomy.metrics.node_scores : the scores as arrays.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> import polytomy as pt
+    >>> X, y = load_iris(return_X_y=True)
+    >>> classifier = pt.PolytomyClassifier(scheme="first {0 second {1 2}}", random_state=0)
+    >>> classifier = classifier.fit(X[::2], y[::2])
+    >>> display = pt.plots.TreeDisplay.from_estimator(classifier, X[1::2], y[1::2])
+    >>> [f"{value:.2f}" for value in display.node_values]
+    ['0.00', '0.04']
+    """
+
+    def __init__(
+        self,
+        scheme: Scheme,
+        *,
+        node_values: Sequence[float | None] | None = None,
+        class_values: Sequence[float] | NDArray[np.float64] | None = None,
+        values_format: str = ".3f",
+        title: str | None = None,
+    ) -> None:
+        self.scheme = scheme
+        self.node_values = [None] * len(scheme.nodes) if node_values is None else list(node_values)
+        self.class_values = class_values
+        self.values_format = values_format
+        self.title = title
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Any,
+        y: ArrayLike,
+        *,
+        score: str = "error_rate",
+        sample_weight: ArrayLike | None = None,
+        **options: Any,
+    ) -> Self:
+        """Draw the scheme of a fitted classifier, with its scores on labelled samples.
+
+        Parameters
+        ----------
+        estimator : fitted PolytomyClassifier, or a pipeline or search of one
+        X, y : samples that the classifier was not trained on, and their labels
+        score, sample_weight, **options : as in `from_predictions`
+        """
+        scores = score_classifier(estimator, X, y, score, sample_weight)
+        return cls._of_scores(scheme_of(estimator), scores).plot(**options)
+
+    @classmethod
+    def from_predictions(
+        cls,
+        y: ArrayLike,
+        proba: ArrayLike,
+        scheme: Scheme,
+        *,
+        classes: ArrayLike | None = None,
+        score: str = "error_rate",
+        sample_weight: ArrayLike | None = None,
+        **options: Any,
+    ) -> Self:
+        """Draw a scheme with the scores of predicted probabilities.
+
+        Parameters
+        ----------
+        y : array of shape (n_samples,), true labels
+        proba : array of shape (n_samples, n_classes), probabilities of any classifier
+        scheme : Scheme whose classes are these labels
+        classes : array of shape (n_classes,), optional
+            The label of each column of `proba`; by default the labels in `y`, sorted.
+        score : {"error_rate", "precision", "recall", "f_score"}, default="error_rate"
+            What to show. The error rate of a node is the share of the samples below it whose most
+            probable branch is not their own, that of a class the share of its samples that are
+            predicted to be of another class. The others are those of "is below this node"; see
+            `metrics.node_scores`.
+        sample_weight : array of shape (n_samples,), optional
+        **options : arguments of `plot`
+        """
+        scheme = _check_scheme(scheme)
+        scores = score_predictions(
+            y, proba, scheme, score, classes=classes, sample_weight=sample_weight
+        )
+        return cls._of_scores(scheme, scores).plot(**options)
+
+    @classmethod
+    def _of_scores(cls, scheme: Scheme, scores: TreeScores) -> Self:
+        values = [value if np.isfinite(value) else None for value in scores.of_nodes.tolist()]
+        return cls(scheme, node_values=values, class_values=scores.of_classes, title=scores.title)
+
+    def plot(
+        self, *, labels: Mapping[Any, str] | None = None, names: bool = False, ax: Any = None
+    ) -> Self:
+        """Draw the tree.
+
+        Parameters
+        ----------
+        labels : dict, optional
+            Text to show for classes in place of their labels.
+        names : bool, default=False
+            Whether to write the names of the nodes.
+        ax : axes of matplotlib, optional
+        """
+        scheme, texts = self.scheme, self._class_texts(labels)
+        n_classes = len(scheme.classes)
+        places = place_nodes(scheme)
+        column = max(COLUMN, 0.7 + estimate_length(scheme.node_names) if names else 0.0)
+        ax = axes_or_new(
+            ax,
+            max(1.5, 0.7 + estimate_length(texts))
+            + column * min(places.n_levels, _MANY_LEVELS)
+            + _NARROW_COLUMN * max(0, places.n_levels - _MANY_LEVELS)
+            + COLUMN * (places.right - places.n_levels),
+            0.6
+            + _ROW * min(n_classes, _MANY_CLASSES)
+            + _LOW_ROW * max(0, n_classes - _MANY_CLASSES),
+        )
+        # In small axes, dots do not reach further than their classes.
+        largest_dot = max(4.0, (72 * size_in_inches(ax)[1] / n_classes) ** 2)
+        shown = [abs(value) for value in self.node_values if value is not None]
+        largest = max(shown, default=0.0) or 1.0
+        for position, node in enumerate(scheme.nodes):
+            _draw_branches(ax, node, position, places)
+            value = self.node_values[position]
+            words = [scheme.node_names[position]] if names else []
+            words += [] if value is None else [f"{value:{self.values_format}}"]
+            if node.code.n_partitions > 1:
+                _draw_code(ax, scheme, position, places)
+            else:
+                size = 30 if value is None else 15 + 85 * abs(value) / largest
+                place = places.lefts[position], places.heights[position]
+                ax.scatter(*place, s=min(size, largest_dot), color=ink(), zorder=2)
+            _write_at_node(ax, (places.lefts[position], places.heights[position]), " ".join(words))
+        self._write_classes(ax, texts, places.right)
+        if self.title is not None:
+            ax.set_title(self.title, fontsize=TITLE, **PLAIN_TEXT)
+        ax.set_xlim(-0.3, places.right + 0.6)
+        ax.set_ylim(-n_classes + 0.4, 0.6)
+        ax.set_axis_off()
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
+
+    def _class_texts(self, labels: Mapping[Any, str] | None) -> list[str]:
+        """Return what is written at the classes: their labels, and values if they have some."""
+        texts = [
+            str(label) if labels is None else labels.get(label, str(label))
+            for label in self.scheme.classes
+        ]
+        if self.class_values is None:
+            return texts
+        return [
+            f"{text} ({value:{self.values_format}})" if np.isfinite(value) else text
+            for text, value in zip(texts, self.class_values, strict=True)
+        ]
+
+    def _write_classes(self, ax: Any, texts: Sequence[str], right: float) -> None:
+        """Write the labels, or every second, third, … if there is no room for all of them."""
+        room = size_in_inches(ax)[1] / max(1, len(texts))
+        step = max(1, int(np.ceil(_LABEL_HEIGHT / room)))
+        for index in range(0, len(texts), step):
+            ax.annotate(
+                texts[index], (right, class_height(index)), (6, 0), textcoords="offset points",
+                va="center", fontsize=NORMAL, **PLAIN_TEXT,
+            )  # fmt: skip
 
 
 def tree(
@@ -44,20 +246,17 @@ def tree(
 ) -> Any:
     """Draw a scheme as a tree from left to right, with the classes on the right.
 
-    Nodes of one model are dots; codes are boxes with their number of partitions. If a node has two
-    branches, the −1 branch is blue and the +1 branch orange.
+    A node of one model is a dot; if it has two branches, the −1 branch is blue and the +1 branch
+    orange. A node of several models is drawn as its coding matrix, a column for each partition.
 
     Parameters
     ----------
-    scheme : Scheme, or a fitted PolytomyClassifier or pipeline of one
+    scheme : Scheme, or a fitted PolytomyClassifier, or a pipeline or search of one
     X, y : labelled samples, optional
         If they are given, `scheme` is a fitted classifier, and the nodes and classes show its
-        score on these samples.
+        score on these samples, as in `TreeDisplay.from_estimator`.
     score : {"error_rate", "precision", "recall", "f_score"}, default="error_rate"
-        What to show. The error rate of a node is the share of the samples below it whose most
-        probable branch is not their own, that of a class the share of its samples that are
-        predicted to be of another class. The others are those of "is below this node"; see
-        `metrics.node_scores`.
+        What to show, if there are samples; see `TreeDisplay.from_predictions`.
     separability : ClassDistances, or one number per node in the order of ``scheme.nodes``, optional
         Written at the nodes in place of a score, and shown by the size of the dots. From distances,
         a node gets the mean distance between classes in different branches.
@@ -70,123 +269,74 @@ def tree(
     Returns
     -------
     axes
+
+    Examples
+    --------
+    >>> import polytomy as pt
+    >>> axes = pt.plots.tree(pt.parse("m {a n {b c}}"), separability=[0.5, 1.0])
+    >>> [text.get_text() for text in axes.texts]
+    ['0.5', '1', 'a', 'b', 'c']
     """
-    scores = None
     if X is not None or y is not None:
         if X is None or y is None or separability is not None:
             raise ArgumentError("Pass both X and y, or neither; with them, no separability.")
-        scores = score_tree(scheme, X, y, score)
-    scheme = getattr(split_pipeline(scheme)[1], "scheme_", scheme)
+        return TreeDisplay.from_estimator(
+            scheme, X, y, score=score, labels=labels, names=names, ax=ax
+        ).ax_
+    own = _check_scheme(scheme_of(scheme) if hasattr(scheme, "fit") else scheme)
+    display = TreeDisplay(own, node_values=_node_values(own, separability), values_format=".3g")
+    return display.plot(labels=labels, names=names, ax=ax).ax_
+
+
+def _check_scheme(scheme: Any) -> Scheme:
     if not isinstance(scheme, Scheme):
         raise ArgumentError(Argument("scheme"), f" must be a Scheme; got {type(scheme).__name__}.")
-    if scores is None:
-        values = _node_values(scheme, separability)
-    else:
-        values = [value if np.isfinite(value) else None for value in scores.of_nodes.tolist()]
-    depths, heights = _place_nodes(scheme)
-    n_classes, deepest = len(scheme.classes), max(depths, default=0) + 1
-    shown = _class_texts(scheme, labels, None if scores is None else scores.of_classes)
-    column = max(_COLUMN, 0.7 + estimate_length(scheme.node_names) if names else 0.0)
-    ax = axes_or_new(
-        ax,
-        max(1.5, 0.7 + estimate_length(shown))
-        + column * min(deepest, _MANY_LEVELS)
-        + _NARROW_COLUMN * max(0, deepest - _MANY_LEVELS),
-        0.6 + _ROW * min(n_classes, _MANY_CLASSES) + _LOW_ROW * max(0, n_classes - _MANY_CLASSES),
-    )
-    largest = max((abs(value) for value in values if value is not None), default=0.0) or 1.0
-    for position, node in enumerate(scheme.nodes):
-        _draw_branches(ax, node, position, depths, heights, deepest)
-        value = values[position]
-        words = [scheme.node_names[position]] if names else []
-        if value is not None:
-            words.append(f"{value:.3g}" if scores is None else f"{value:.3f}")
-        size = 30 if value is None else 15 + 85 * abs(value) / largest
-        _draw_node(ax, (depths[position], heights[position]), node, " ".join(words), size)
-    for index, text in enumerate(shown):
-        ax.annotate(
-            text, (deepest, _class_height(index)), (6, 0), textcoords="offset points",
-            va="center", fontsize=9, **PLAIN_TEXT,
-        )  # fmt: skip
-    if scores is not None:
-        ax.set_title(scores.title, fontsize=10)
-    ax.set_xlim(-0.3, deepest + 0.6)
-    ax.set_ylim(-n_classes + 0.4, 0.6)
-    ax.set_axis_off()
-    return ax
+    return scheme
 
 
-def _class_texts(
-    scheme: Scheme, labels: Mapping[Any, str] | None, scores: NDArray[np.float64] | None
-) -> list[str]:
-    """Return what is written at the classes: their labels, and their scores if they have one."""
-    texts = [
-        str(label) if labels is None else labels.get(label, str(label)) for label in scheme.classes
-    ]
-    if scores is None:
-        return texts
-    return [
-        f"{text} ({score:.3f})" if np.isfinite(score) else text
-        for text, score in zip(texts, scores.tolist(), strict=True)
-    ]
-
-
-def _draw_branches(
-    ax: Any, node: Node, position: int, depths: list[int], heights: list[float], deepest: int
-) -> None:
+def _draw_branches(ax: Any, node: Node, position: int, places: TreeLayout) -> None:
     """Draw lines from a node to its branches, in two colours if it decides between two."""
-    is_two_way = node.code.n_partitions == 1 and len(node.branches) == 2
-    x, y = depths[position], heights[position]
+    is_code = node.code.n_partitions > 1
+    x, y = places.lefts[position] + places.widths[position], places.heights[position]
     for number, branch in enumerate(node.branches):
+        is_two_way = not is_code and len(node.branches) == 2
         colour = (NEGATIVE, POSITIVE)[number] if is_two_way else FAINT
         end = (
-            (deepest, _class_height(branch.index))
+            (places.right, class_height(branch.index))
             if isinstance(branch, ClassRef)
-            else (depths[branch.index], heights[branch.index])
+            else (places.lefts[branch.index], places.heights[branch.index])
         )
-        ax.plot([x, x, end[0]], [y, end[1], end[1]], color=colour, linewidth=1.4, zorder=1)
+        start = end[1] if is_code else y  # a line leaves the matrix at the rows of its branch
+        ax.plot([x, x, end[0]], [start, end[1], end[1]], color=colour, linewidth=1.4, zorder=1)
 
 
-def _draw_node(ax: Any, place: tuple[float, float], node: Node, text: str, size: float) -> None:
-    """Draw the dot of one model, or the box of a code, with a text."""
-    is_one_model = node.code.n_partitions == 1
-    if is_one_model:
-        ax.scatter([place[0]], [place[1]], s=size, color=INK, zorder=2)
-    else:
-        text = f"{node.code.n_partitions} rows {text}".strip()
+def _draw_code(ax: Any, scheme: Scheme, position: int, places: TreeLayout) -> None:
+    """Draw the coding matrix of a node: a column for each of its rows, next to its classes."""
+    starts = scheme.branch_starts[position]
+    sizes = np.diff(starts)
+    matrix = np.repeat(scheme.nodes[position].code.matrix.T, sizes, axis=0)
+    left, right = places.lefts[position], places.lefts[position] + places.widths[position]
+    top, bottom = class_height(starts[0]) + 0.5, class_height(starts[-1]) + 0.5
+    draw_cells(ax, matrix, (left, right, bottom, top)).set_zorder(2)
+    n_columns = matrix.shape[1]
+    edges = [class_height(start) + 0.5 for start in starts[1:-1]]
+    if len(edges) <= _MOST_EDGES:
+        ax.hlines(edges, left, right, color="white", linewidth=1, zorder=2.5)
+    if n_columns <= _MOST_EDGES:
+        between = np.linspace(left, right, n_columns + 1)[1:-1]
+        ax.vlines(between, bottom, top, color="white", linewidth=0.6, zorder=2.5)
+
+
+def _write_at_node(ax: Any, place: tuple[float, float], text: str) -> None:
+    """Write a text to the left of a node, above the line that leads to it."""
     if not text:
         return
-    box = {"boxstyle": "round", "facecolor": "white"}
-    if is_one_model:  # lines behind the text must not cross it
-        box = {"boxstyle": "square,pad=0", "facecolor": "white", "edgecolor": "none"}
-    offset = (-5, 3) if is_one_model else (0, 0)
+    # Lines behind the text must not cross it.
+    box = {"boxstyle": "square,pad=0", "facecolor": paper_behind(ax), "edgecolor": "none"}
     ax.annotate(
-        text, place, offset, textcoords="offset points", fontsize=8, bbox=box, zorder=3,
-        ha="right" if is_one_model else "center", va="bottom" if is_one_model else "center",
-        **PLAIN_TEXT,
+        text, place, (-5, 3), textcoords="offset points", fontsize=SMALL, bbox=box, zorder=3,
+        ha="right", va="bottom", **PLAIN_TEXT,
     )  # fmt: skip
-
-
-def _class_height(index: int) -> float:
-    return -float(index)
-
-
-def _place_nodes(scheme: Scheme) -> tuple[list[int], list[float]]:
-    """Return the depth of each node, and its height, halfway between its outer branches."""
-    depths = [0] * len(scheme.nodes)
-    heights = [0.0] * len(scheme.nodes)
-    for position, node in enumerate(scheme.nodes):
-        for branch in node.branches:
-            if not isinstance(branch, ClassRef):
-                depths[branch.index] = depths[position] + 1
-    # Nodes are in preorder, so going backwards places children before their parents.
-    for position in reversed(range(len(scheme.nodes))):
-        ends = [
-            _class_height(branch.index) if isinstance(branch, ClassRef) else heights[branch.index]
-            for branch in scheme.nodes[position].branches
-        ]
-        heights[position] = (min(ends) + max(ends)) / 2
-    return depths, heights
 
 
 def _node_values(

@@ -1,0 +1,287 @@
+"""Reliability of the probabilities of each binary."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from polytomy.composition import Composition
+from polytomy.errors import Argument, ArgumentError
+from polytomy.inputs.parameters import Parameter, is_boolean, is_count
+from polytomy.inputs.suggestions import did_you_mean
+from polytomy.inputs.weights import check_weights
+from polytomy.plots.canvas import (
+    NEGATIVE,
+    NORMAL,
+    PLAIN_TEXT,
+    SMALL,
+    import_pyplot,
+    size_in_inches,
+    style_axes,
+)
+from polytomy.plots.fitted import find_class_indices, find_fitted
+from polytomy.plots.reliability_bins import STRATEGY, ReliabilityBins, draw_diagonal, make_bins
+
+__all__ = ["BinaryReliabilityDisplay"]
+
+_PANEL = 1.75  # inches
+_MOST_COLUMNS = 4
+_LONGEST_SIDE, _LONGEST_NAME = 10, 21  # letters
+_MOST = Parameter(
+    "most",
+    "a whole number of 1 or more",
+    lambda value: is_count(value) and not is_boolean(value) and value > 0,
+)
+
+
+class BinaryReliabilityDisplay:
+    """Reliability of the probabilities of each binary: which of them cannot be trusted?
+
+    A panel for each binary has the probability that it gives its +1 side against the frequency of
+    that side, for samples of the classes that it separates. The title has its two sides: the −1
+    side first. A partition with more than two sides has a panel for each side against the others.
+    Use `from_estimator` to make one.
+
+    Parameters
+    ----------
+    bins : list of ReliabilityBins, one for each binary to draw
+    names : list of str, their names
+    sides : list of str, what each of them separates
+
+    Attributes
+    ----------
+    axes_ : array of the axes of the panels
+    figure_ : figure of matplotlib
+    lines_ : list of the curves
+
+    See Also
+    --------
+    polytomy.plots.ReliabilityDisplay : the same for the whole model.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> import polytomy as pt
+    >>> X, y = load_iris(return_X_y=True)
+    >>> classifier = pt.PolytomyClassifier(random_state=0).fit(X[::2], y[::2])
+    >>> display = pt.plots.BinaryReliabilityDisplay.from_estimator(classifier, X, y)
+    >>> display.names
+    ['one-vs-one-02', 'one-vs-one-00', 'one-vs-one-01']
+    >>> display.sides
+    ['1 / 2', '0 / 1', '0 / 2']
+    """
+
+    def __init__(
+        self, bins: Sequence[ReliabilityBins], names: Sequence[str], sides: Sequence[str]
+    ) -> None:
+        self.bins = list(bins)
+        self.names = list(names)
+        self.sides = list(sides)
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Any,
+        y: ArrayLike,
+        *,
+        partitions: Sequence[str | int] | None = None,
+        most: int = 12,
+        n_bins: int = 5,
+        strategy: str = "uniform",
+        sample_weight: ArrayLike | None = None,
+        ax: Any = None,
+    ) -> Self:
+        """Draw the reliability of the binaries of a fitted classifier on labelled samples.
+
+        Parameters
+        ----------
+        estimator : fitted PolytomyClassifier, or a pipeline or search of one
+        X, y : samples that the classifier was not trained on, and their labels
+        partitions : list of names or numbers of partitions, optional
+            The binaries to draw, in this order. By default those with the largest gap between
+            probability and frequency, the largest first.
+        most : int, default=12
+            How many binaries to draw at most, if `partitions` is not given.
+        n_bins : int, default=5
+        strategy : {"uniform", "quantile"}, default="uniform"
+            Bins of the same width, or with the same number of samples.
+        sample_weight : array of shape (n_samples,), optional
+        ax : axes or array of axes of matplotlib, optional
+            One axes is divided into panels; otherwise there must be one for each panel.
+        """
+        STRATEGY.check(strategy)
+        _MOST.check(most)
+        fitted = find_fitted(estimator)
+        binaries = list(_list_binaries(fitted.composition))
+        if not binaries:
+            raise ArgumentError("A classifier of a single class has no binaries to draw.")
+        chosen = range(len(binaries)) if partitions is None else _choose(binaries, partitions)
+        decisions = fitted.decisions(X)
+        truth = find_class_indices(y, fitted.composition.classes, len(decisions))
+        weight = check_weights(sample_weight, len(truth))
+        bins = {}
+        for column in chosen:
+            sign = binaries[column].signs[truth]
+            is_own = (sign != 0) & (weight > 0)
+            if is_own.any():
+                probability = (1 + decisions[is_own, column]) / 2
+                bins[column] = make_bins(
+                    probability, sign[is_own] > 0, weight[is_own], n_bins, strategy
+                )
+        missing = [binaries[column].name for column in chosen if column not in bins]
+        if missing and (partitions is not None or not bins):
+            raise ArgumentError(
+                Argument("y"), f" has no samples of the classes of partition {missing[0]}."
+            )
+        columns = list(bins)
+        if partitions is None:
+            columns = sorted(columns, key=lambda column: -bins[column].mean_gap)[:most]
+        display = cls(
+            [bins[column] for column in columns],
+            [binaries[column].name for column in columns],
+            [binaries[column].sides for column in columns],
+        )
+        return display.plot(ax=ax)
+
+    def plot(self, *, ax: Any = None, **line_options: Any) -> Self:
+        """Draw a panel for each binary.
+
+        Parameters
+        ----------
+        ax : axes or array of axes of matplotlib, optional
+            One axes is divided into panels; otherwise there must be one for each panel.
+        **line_options : arguments of matplotlib's ``plot`` for the curves
+        """
+        panels = self._make_panels(ax)
+        self.lines_ = []
+        style = {"color": NEGATIVE, "marker": "o", "markersize": 3.5, "linewidth": 1.4}
+        for k, panel in enumerate(panels):
+            bins = self.bins[k]
+            draw_diagonal(panel)
+            (line,) = panel.plot(bins.predicted, bins.observed, **style | line_options)
+            panel.vlines(
+                bins.predicted, bins.lower, bins.upper, color=line.get_color(), alpha=0.45,
+                linewidth=1, zorder=1.5,
+            )  # fmt: skip
+            panel.set(xlim=(-0.04, 1.04), ylim=(-0.04, 1.04), xticks=[0, 0.5, 1])
+            panel.set_yticks([0, 0.5, 1])
+            style_axes(panel)
+            panel.set_title(
+                f"{_shorten(self.names[k])}\n{self.sides[k]}", fontsize=SMALL, **PLAIN_TEXT
+            )
+            panel.annotate(
+                f"gap {bins.mean_gap:.3f}", (0.97, 0.05), xycoords="axes fraction", ha="right",
+                fontsize=SMALL - 1,
+            )  # fmt: skip
+            self.lines_.append(line)
+        self.axes_ = np.array(panels, dtype=object)
+        self.figure_ = panels[0].figure
+        if ax is None:
+            self.figure_.supxlabel("probability of the +1 side", fontsize=NORMAL)
+            self.figure_.supylabel("frequency of the +1 side", fontsize=NORMAL)
+        return self
+
+    def _make_panels(self, ax: Any) -> list[Any]:
+        n_panels = len(self.bins)
+        if np.ndim(ax):
+            given = list(np.ravel(ax))
+            if len(given) < n_panels:
+                raise ArgumentError(
+                    Argument("ax"), f" has {len(given)} axes for {n_panels} binaries."
+                )
+            return given[:n_panels]
+        room = _MOST_COLUMNS if ax is None else int(size_in_inches(ax)[0] / _PANEL)
+        n_columns = max(1, min(_MOST_COLUMNS, n_panels, room))
+        n_rows = math.ceil(n_panels / n_columns)
+        if ax is None:
+            _, grid = import_pyplot().subplots(
+                n_rows, n_columns, squeeze=False, sharex=True, sharey=True, layout="constrained",
+                figsize=(0.5 + _PANEL * n_columns, 0.4 + (_PANEL + 0.45) * n_rows),
+            )  # fmt: skip
+            for unused in grid.ravel()[n_panels:]:
+                unused.set_axis_off()
+            panels = list(grid.ravel()[:n_panels])
+        else:
+            ax.set_axis_off()
+            width, height = 1 / n_columns, 1 / n_rows
+            panels = [
+                ax.inset_axes(
+                    [(k % n_columns) * width, 1 - (k // n_columns + 1) * height,
+                     0.9 * width, 0.68 * height]
+                )
+                for k in range(n_panels)
+            ]  # fmt: skip
+        for k, panel in enumerate(panels):
+            # Numbers stand below the lowest panels and next to the first ones.
+            is_lowest, is_first = k + n_columns >= n_panels, k % n_columns == 0
+            panel.tick_params(labelbottom=is_lowest, labelleft=is_first)
+        return panels
+
+
+class _Binary(NamedTuple):
+    """A column of `decisions`: its name, its sides as text, and the side of each class."""
+
+    name: str
+    sides: str
+    signs: NDArray[np.int8]
+
+
+def _list_binaries(composition: Composition) -> Iterator[_Binary]:
+    """Yield what each column of `decisions` separates."""
+    labels = composition.classes.tolist()
+    columns: Sequence[int] = range(len(composition.dichotomies))
+    flips: Sequence[float] = [1.0] * len(columns)
+    names = [each.name for each in composition.dichotomies]
+    if len(composition.arrangements) == 1:
+        (arrangement,) = composition.arrangements
+        columns, flips = arrangement.columns.tolist(), arrangement.signs.tolist()
+        names = [row for each in arrangement.scheme.partitions for row in each.row_names]
+    for name, column, flip in zip(names, columns, flips, strict=True):
+        dichotomy = composition.dichotomies[column]
+        signs = np.zeros(len(labels), dtype=np.int8)
+        signs[list(dichotomy.negative)] = -int(flip)
+        signs[list(dichotomy.positive)] = int(flip)
+        sides = [[labels[k] for k in np.flatnonzero(signs == sign)] for sign in (-1, 1)]
+        yield _Binary(name, " / ".join(map(_describe_side, sides)), signs)
+
+
+def _describe_side(labels: Sequence[Any]) -> str:
+    text = " ".join(map(str, labels))
+    if len(text) <= _LONGEST_SIDE:
+        return text
+    return f"{len(labels)} classes" if len(labels) > 1 else f"{text[: _LONGEST_SIDE - 1]}…"
+
+
+def _shorten(name: str) -> str:
+    """Return a name without its middle if it is long: names of nodes differ at the end."""
+    if len(name) <= _LONGEST_NAME:
+        return name
+    start = (_LONGEST_NAME - 1) // 3
+    return f"{name[:start]}…{name[start + 1 - _LONGEST_NAME :]}"
+
+
+def _choose(binaries: Sequence[_Binary], partitions: Sequence[str | int]) -> list[int]:
+    """Return the columns of partitions that are given by name or number."""
+    names = [each.name for each in binaries]
+    columns = []
+    for wanted in [partitions] if isinstance(partitions, str) else partitions:
+        if isinstance(wanted, str):
+            found = [k for k, name in enumerate(names) if wanted in (name, name.rpartition("/")[0])]
+        else:
+            found = [int(wanted)] if 0 <= wanted < len(names) else []
+        if not found:
+            suggestion = did_you_mean(wanted, names) if isinstance(wanted, str) else ""
+            raise ArgumentError(
+                Argument("partitions"),
+                f" has {wanted!r}, which is not a partition of the scheme.{suggestion} It has "
+                f"{len(names)}, from {names[0]} to {names[-1]}.",
+            )
+        columns += found
+    if not columns:
+        raise ArgumentError(Argument("partitions"), " is empty. Name at least one.")
+    return columns

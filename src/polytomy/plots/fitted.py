@@ -1,0 +1,127 @@
+"""The fitted classifier inside pipelines and searches, and its answers."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, NoReturn
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.validation import check_is_fitted
+
+from polytomy.composition import Composition
+from polytomy.errors import Argument, ArgumentError
+from polytomy.inputs.pipelines import split_pipeline
+from polytomy.scheme import Scheme
+
+__all__ = [
+    "FittedClassifier",
+    "ask_probabilities",
+    "find_class_indices",
+    "find_fitted",
+    "name_estimator",
+    "scheme_of",
+]
+
+
+class FittedClassifier(NamedTuple):
+    """A classifier of polytomy, and what is done to samples before it sees them.
+
+    Attributes
+    ----------
+    before : list of fitted transformers
+    classifier : fitted PolytomyClassifier or DaskPolytomyClassifier
+    """
+
+    before: list[Any]
+    classifier: Any
+
+    @property
+    def composition(self) -> Composition:
+        """What the classifier predicts with."""
+        composition: Composition = self.classifier.composition_
+        return composition
+
+    def decisions(self, X: Any) -> NDArray[np.float64]:
+        """Return the answers of the binaries, in the order of the partitions."""
+        for step in self.before:
+            X = step.transform(X)
+        return np.asarray(self.classifier.decisions(X))
+
+
+def find_fitted(estimator: Any) -> FittedClassifier:
+    """Return the fitted classifier of polytomy in an estimator, a pipeline or a search.
+
+    Raises NotFittedError if it is not fitted, and ArgumentError if there is none.
+    """
+    before: list[Any] = []
+    inner = estimator
+    while not hasattr(inner, "composition_"):
+        steps, last = split_pipeline(inner)
+        before += steps
+        # scikit-learn's searches and SchemeSearchCV keep what they have trained on all rows.
+        found = getattr(inner, "best_estimator_", None) if last is inner else last
+        if found is None:
+            _refuse(estimator, inner)
+        inner = found
+    return FittedClassifier(before, inner)
+
+
+def _refuse(estimator: Any, inner: Any) -> NoReturn:
+    """Raise the error for an estimator in which no fitted classifier was found."""
+    if hasattr(inner, "cv_results_"):
+        raise NotFittedError(
+            f"this {type(inner).__name__} has not trained what it chose. Fit it with refit=True."
+        )
+    if hasattr(inner, "fit"):
+        check_is_fitted(inner)
+    what = type(inner).__name__ if inner is estimator else f"one of {type(inner).__name__}"
+    raise ArgumentError(
+        Argument("estimator"),
+        f" must be a fitted PolytomyClassifier, or a pipeline or search of one; got {what}.",
+    )
+
+
+def scheme_of(estimator: Any) -> Scheme:
+    """Return the scheme of a fitted classifier; ArgumentError if it has several."""
+    scheme = find_fitted(estimator).composition.scheme
+    if not isinstance(scheme, Scheme):
+        raise ArgumentError(
+            Argument("estimator"),
+            f" has an ensemble of {len(scheme)} schemes. Draw them one by one: "
+            "classifier.scheme_.schemes[0], say.",
+        )
+    return scheme
+
+
+def ask_probabilities(estimator: Any, X: Any) -> NDArray[np.float64]:
+    """Return the probabilities of any classifier; ArgumentError if it has none."""
+    try:
+        answer = estimator.predict_proba
+    except AttributeError as error:
+        raise ArgumentError(
+            Argument("estimator"), f" gives no probabilities: {str(error).rstrip('.')}."
+        ) from None
+    return np.asarray(answer(X))
+
+
+def find_class_indices(y: ArrayLike, classes: NDArray[Any], n_samples: int) -> NDArray[np.intp]:
+    """Return the class index of each label; ArgumentError for a label that is unknown."""
+    labels = np.asarray(y).tolist()
+    indices = {label: index for index, label in enumerate(classes.tolist())}
+    unknown = [label for label in labels if label not in indices]
+    if unknown:
+        raise ArgumentError(
+            Argument("y"),
+            f" has the label {unknown[0]!r}, which the classifier was not trained with.",
+        )
+    if len(labels) != n_samples:
+        raise ArgumentError(
+            Argument("y"), f" has {len(labels)} labels for {n_samples} samples of X."
+        )
+    return np.array([indices[label] for label in labels], dtype=np.intp)
+
+
+def name_estimator(estimator: Any) -> str:
+    """Return the name of an estimator for a legend: that of its class; of a pipeline, the last."""
+    return type(split_pipeline(estimator)[1]).__name__

@@ -9,7 +9,7 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --co
 # Two processes of tests use two cores; threads within matrix products would only get in their way.
 PYTEST := OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2
 
-.PHONY: demo test test-all lint format bench docs docs-serve dist clean help
+.PHONY: demo test test-all lint format bench docs docs-serve changelog dist clean help
 
 help:            ## list the commands
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## +/\t/' | expand -t 14
@@ -51,6 +51,9 @@ docs-serve: docs ## the site, at http://localhost:8000
 $(VENV)/.docs: $(READY)
 	$(INSTALL) --group docs
 	touch $@
+
+changelog: $(READY) ## what is not released yet, as CHANGELOG.md will show it
+	@$(BIN)/towncrier build --draft --version Unreleased --date "" 2>/dev/null
 
 dist: $(READY)   ## the sdist and the wheel, checked, and tried in fresh environments
 	$(INSTALL) --group release

@@ -5,11 +5,12 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+OLDEST := .venv-oldest
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 # Two processes of tests use two cores; threads within matrix products would only get in their way.
 PYTEST := OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2
 
-.PHONY: demo test test-all lint format bench docs docs-serve dist clean help
+.PHONY: demo test test-all test-oldest lint format bench docs docs-serve changelog dist clean help
 
 help:            ## list the commands
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## +/\t/' | expand -t 14
@@ -28,6 +29,17 @@ test: lint       ## everything that must hold before a change is taken
 
 test-all: lint   ## the long tests too, on new examples
 	HYPOTHESIS_PROFILE=nightly $(PYTEST) --cov --cov-report=term
+
+test-oldest: $(OLDEST)/.ready ## the tests with the oldest versions of all dependencies, on Python 3.11
+	OPENBLAS_NUM_THREADS=1 $(OLDEST)/bin/python -m pytest -n 2 -m "not slow"
+
+$(OLDEST)/.ready: pyproject.toml constraints.txt tools/oldest_versions.py
+	test -x $(OLDEST)/bin/python || $(PYTHON) -m venv $(OLDEST)
+	$(OLDEST)/bin/python tools/oldest_versions.py > $(OLDEST)/constraints.txt
+	$(OLDEST)/bin/python -m pip install --quiet --disable-pip-version-check "pip>=25.1"
+	$(OLDEST)/bin/python -m pip install --quiet --disable-pip-version-check \
+	  --constraint $(OLDEST)/constraints.txt --group test --editable .
+	touch $@
 
 lint: $(READY)   ## style, types and layers
 	$(BIN)/ruff check
@@ -52,6 +64,9 @@ $(VENV)/.docs: $(READY)
 	$(INSTALL) --group docs
 	touch $@
 
+changelog: $(READY) ## what is not released yet, as CHANGELOG.md will show it
+	@$(BIN)/towncrier build --draft --version Unreleased --date "" 2>/dev/null
+
 dist: $(READY)   ## the sdist and the wheel, checked, and tried in fresh environments
 	$(INSTALL) --group release
 	rm -rf dist
@@ -60,4 +75,4 @@ dist: $(READY)   ## the sdist and the wheel, checked, and tried in fresh environ
 	$(BIN)/python tools/check_dist.py dist
 
 clean:           ## remove all that the commands made
-	rm -rf $(VENV) build dist docs/_build docs/gallery docs/reference/generated .coverage .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(OLDEST) build dist docs/_build docs/gallery docs/reference/generated .coverage .mypy_cache .pytest_cache .ruff_cache .hypothesis

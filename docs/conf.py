@@ -21,6 +21,7 @@ extensions = [
     "sphinx_copybutton",
     "sphinx_gallery.gen_gallery",
     "command_reference",
+    "unreleased_changes",
 ]
 
 exclude_patterns = ["_build", "results", "gallery/README.*"]

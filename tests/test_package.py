@@ -14,9 +14,9 @@ HEAVY = ["numba", "sklearn", "matplotlib", "pandas", "polars", "dask", "skops", 
 
 
 def in_new_process(code):
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=True
-    )
+    # Older versions of Typer import what newer ones of click deprecate.
+    command = [sys.executable, "-W", "error", "-W", "ignore:'click.utils", "-c", code]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert done.stderr == ""
     return done.stdout
 

@@ -49,9 +49,7 @@ def assert_same(compute, model, new=NEW):
 
 MODELS = [
     LogisticRegression(max_iter=500),
-    LogisticRegressionCV(
-        Cs=2, cv=2, max_iter=500, use_legacy_attributes=False, scoring="accuracy", l1_ratios=(0,)
-    ),
+    LogisticRegressionCV(Cs=2, cv=2, max_iter=500, scoring="accuracy"),
     LinearDiscriminantAnalysis(),
     SGDClassifier(loss="log_loss", random_state=0),
     SGDClassifier(random_state=0),

@@ -30,8 +30,8 @@ def test_balanced_costs_are_scikit_learns_in_every_part(has_weights: bool) -> No
             own = slice(20 * number, 20 * (number + 1))
             kept, sides = mask[own], problem.is_positive.astype(int)
             given = np.ones(20) if weight is None else weight[own]
-            factors = compute_class_weight(
-                "balanced", classes=np.array([0, 1]), y=sides[kept], sample_weight=given[kept]
-            )
+            # Weights of a half and two, as samples that occur once and four times.
+            repeated = np.repeat(sides[kept], (2 * given[kept]).astype(int))
+            factors = compute_class_weight("balanced", classes=np.array([0, 1]), y=repeated)
             expected = np.where(kept, 3.0 * given * factors[sides], 0.0)
             np.testing.assert_allclose(part[own], expected)

@@ -120,8 +120,14 @@ def find_objective(estimator: Any) -> LinearObjective | None:
 def _is_plain_logistic(estimator: LogisticRegression) -> bool:
     is_known = estimator.solver in (*_UNPENALISED, "liblinear")
     is_dual = estimator.dual and estimator.solver != "liblinear"
-    # The other values are deprecated or raise warnings, which its own fit gives.
-    has_defaults = estimator.penalty == "deprecated" and estimator.l1_ratio == 0
+    # The other values are deprecated or raise warnings, which its own fit gives. The defaults mean
+    # an L2 penalty, but they differ between versions of scikit-learn.
+    default = LogisticRegression().get_params()
+    has_defaults = all(
+        getattr(estimator, name) == default[name]
+        for name in ("penalty", "l1_ratio", "multi_class")
+        if name in default
+    )
     is_plain = has_defaults and estimator.n_jobs is None and not estimator.warm_start
     return is_known and is_plain and not is_dual and bool(np.isfinite(estimator.C))
 

@@ -143,14 +143,7 @@ class EstimatorReader:
         model.t_ = fields.number("n_updates")
         if not model.t_:
             del model.t_
-        _set_labels(model, fields, n_features)
-        if isinstance(model, RidgeClassifier):
-            labels = tuple(model.classes_.tolist())
-            try:
-                model._label_binarizer = _binarizer_of(model.classes_.dtype.str, labels)
-            except ValueError as error:
-                raise fields.fault("classes", "labels of a RidgeClassifier") from error
-        return model
+        return _set_labels(model, fields, n_features)
 
     def _scaler(self, fields: Fields) -> Any:
         scaler = scaler_from_fields(fields, "type")
@@ -208,9 +201,17 @@ def _is_transformer(step: Any) -> bool:
 
 
 def _set_labels(estimator: Any, fields: Fields, n_features: int) -> Any:
-    estimator.classes_ = read_labels(fields.fields("classes"))
-    if len(estimator.classes_) != 2:
+    classes = read_labels(fields.fields("classes"))
+    if len(classes) != 2:
         raise fields.fault("classes", "two labels")
+    if isinstance(estimator, RidgeClassifier):
+        try:
+            estimator._label_binarizer = _binarizer_of(classes.dtype.str, tuple(classes.tolist()))
+        except ValueError as error:
+            raise fields.fault("classes", "labels of a RidgeClassifier") from error
+    # Before scikit-learn 1.8, the classes of a RidgeClassifier are those of its binarizer.
+    if not isinstance(getattr(type(estimator), "classes_", None), property):
+        estimator.classes_ = classes
     return _with_names(estimator, fields, n_features)
 
 

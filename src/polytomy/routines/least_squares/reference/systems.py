@@ -74,7 +74,7 @@ def couple_pairs(decisions: Floats, negative: Indices, positive: Indices, n_clas
         q[:, rows, negative] = -(1.0 + r)
         q[:, rows, positive] = 1.0 - r
         x[start : start + _BLOCK] = np.linalg.solve(
-            np.swapaxes(q, 1, 2) @ q + 1.0, np.ones((n_classes, 1))
+            np.swapaxes(q, 1, 2) @ q + 1.0, np.ones((1, n_classes, 1))
         )[..., 0]
     x = np.maximum(x, 0.0)
     return x / x.sum(axis=1, keepdims=True)

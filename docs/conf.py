@@ -23,7 +23,7 @@ extensions = [
     "command_reference",
 ]
 
-exclude_patterns = ["_build", "results", "gallery/README.*"]
+exclude_patterns = ["_build", "results", "gallery/README.*", "sg_execution_times.*"]
 root_doc = "index"
 templates_path = ["_templates"]
 
@@ -53,11 +53,13 @@ sphinx_gallery_conf = {
     "show_signature": False,
     "abort_on_example_error": True,
     "min_reported_time": 60,
+    "write_computation_times": False,
 }
 
 html_theme = "pydata_sphinx_theme"
 html_title = f"polytomy {release}"
-html_static_path: list[str] = []
+html_static_path = ["_static"]
+html_favicon = "_static/favicon.svg"
 html_show_sourcelink = False
 html_theme_options = {
     "navbar_align": "left",

@@ -25,6 +25,7 @@ extensions = [
 
 exclude_patterns = ["_build", "results", "gallery/README.*", "sg_execution_times.*"]
 root_doc = "index"
+smartquotes = False  # options keep their two dashes
 templates_path = ["_templates"]
 
 # Markdown: links to headings are those of GitHub.

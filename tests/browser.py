@@ -67,6 +67,10 @@ def _make_pipe() -> list[int]:
     return copies
 
 
+class ProtocolError(Exception):
+    """Chromium could not do what it was asked to."""
+
+
 class Browser:
     """One tab of Chromium.
 
@@ -105,7 +109,8 @@ class Browser:
         while True:
             answer = self._read(deadline, method)
             if answer.get("id") == number:
-                assert "error" not in answer, f"{method}: {answer['error']}"
+                if "error" in answer:
+                    raise ProtocolError(f"{method}: {answer['error']['message']}")
                 return answer["result"]
 
     def visit(self, address: str, width: int = 1280, *, is_dark: bool = False) -> None:
@@ -129,12 +134,15 @@ class Browser:
         return answer["result"].get("value")
 
     def wait_for(self, script: str) -> Any:
-        """Return the value of a JavaScript expression as soon as it is true."""
+        """Return the value of an expression as soon as it is true, on this page or the next."""
         deadline = time.monotonic() + _SECONDS
-        while not (value := self.evaluate(script)):
-            assert time.monotonic() < deadline, f"{script} was never true"
+        while time.monotonic() < deadline:
+            # While one page gives way to the next, there is none to ask.
+            with contextlib.suppress(ProtocolError):
+                if value := self.evaluate(script):
+                    return value
             time.sleep(0.05)
-        return value
+        raise AssertionError(f"{script} was never true")
 
     def type_text(self, text: str) -> None:
         """Type a text where the cursor is, and press Enter."""

@@ -91,6 +91,12 @@ def test_the_bar_at_the_top_has_the_parts_of_the_site(site):
     ]
 
 
+def test_options_keep_their_two_dashes(site):
+    text = (site / "reference" / "command_line.html").read_text(encoding="utf-8")
+    assert "--estimator" in text
+    assert not re.search("–[a-z]", text)
+
+
 def test_broken_links_are_found(tmp_path):
     """The check of links can fail: a missing page, a missing anchor, a missing image."""
     page, other = (tmp_path / name for name in ("page.html", "other.html"))

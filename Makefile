@@ -18,16 +18,16 @@ help:            ## list the commands
 $(READY): pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(INSTALL) "pip>=25.1"
-	$(INSTALL) --group dev --editable .
+	$(INSTALL) --group dev --group docs --editable .
 	touch $(READY)
 
 demo: $(READY)   ## the trials of the paper on scikit-learn's digits; a table, and a report to look at
 	$(BIN)/polytomy trials --datasets digits --repeats 3 --no-calibrated --output results
 
 test: lint       ## everything that must hold before a change is taken
-	$(PYTEST) -m "not slow" --cov --cov-report=term
+	$(PYTEST) -m "not slow and not data" --cov --cov-report=term
 
-test-all: lint   ## the long tests too, on new examples
+test-all: lint   ## the long tests and those of the datasets too, on new examples
 	HYPOTHESIS_PROFILE=nightly $(PYTEST) --cov --cov-report=term
 
 test-oldest: $(OLDEST)/.ready ## the tests with the oldest versions of all dependencies, on Python 3.11
@@ -54,15 +54,11 @@ format: $(READY) ## put the code into the house style
 bench: $(READY)  ## measure speed, with the answers compared
 	$(BIN)/python -m benchmarks
 
-docs: $(VENV)/.docs ## the site, in docs/_build/html; warnings are errors
+docs: $(READY)   ## the site, in docs/_build/html; warnings are errors
 	$(BIN)/python -m sphinx --fail-on-warning --keep-going -b html docs docs/_build/html
 
 docs-serve: docs ## the site, at http://localhost:8000
 	$(BIN)/python -m http.server --directory docs/_build/html 8000
-
-$(VENV)/.docs: $(READY)
-	$(INSTALL) --group docs
-	touch $@
 
 changelog: $(READY) ## what is not released yet, as CHANGELOG.md will show it
 	@$(BIN)/towncrier build --draft --version Unreleased --date "" 2>/dev/null

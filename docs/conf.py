@@ -24,8 +24,9 @@ extensions = [
     "unreleased_changes",
 ]
 
-exclude_patterns = ["_build", "results", "gallery/README.*"]
+exclude_patterns = ["_build", "results", "gallery/README.*", "sg_execution_times.*"]
 root_doc = "index"
+smartquotes = False  # options keep their two dashes
 templates_path = ["_templates"]
 
 # Markdown: links to headings are those of GitHub.
@@ -55,11 +56,13 @@ sphinx_gallery_conf = {
     "abort_on_example_error": True,
     "remove_config_comments": True,
     "min_reported_time": 60,
+    "write_computation_times": False,
 }
 
 html_theme = "pydata_sphinx_theme"
 html_title = f"polytomy {release}"
-html_static_path: list[str] = []
+html_static_path = ["_static"]
+html_favicon = "_static/favicon.svg"
 html_show_sourcelink = False
 html_theme_options = {
     "navbar_align": "left",

@@ -5,6 +5,8 @@ import os
 import pytest
 from hypothesis import HealthCheck, settings
 
+from untested import pytest_unconfigure  # noqa: F401, a hook of pytest
+
 # The same examples every time in `make test`; new ones, and more, in `make test-all`.
 settings.register_profile(
     "default",
@@ -28,6 +30,11 @@ def pytest_configure(config):
     config.addinivalue_line("filterwarnings", "error::polytomy.errors.PolytomyWarning")
     # Many tests use trees of classes that are text; tests of the order look for the warning.
     config.addinivalue_line("filterwarnings", "ignore::polytomy.errors.ClassOrderWarning")
+
+
+def pytest_collection_modifyitems(items):
+    # With several processes, the first tests all go to the same one: the site is built once.
+    items.sort(key=lambda item: item.path.parent.name != "documentation")
 
 
 @pytest.fixture(scope="session")

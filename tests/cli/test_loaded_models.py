@@ -1,15 +1,12 @@
 """Models and the data that they take."""
 
 import json
-import shutil
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-has_libsvm = pytest.mark.skipif(
-    shutil.which("svm-predict") is None, reason="needs the programs of LIBSVM"
-)
+from needs import needs_libsvm
 
 
 def test_data_to_predict_may_have_labels_or_none(polytomy, model):
@@ -63,7 +60,7 @@ def answers(outcome):
     return outcome.out.split()[1:]
 
 
-@has_libsvm
+@needs_libsvm
 @pytest.mark.parametrize("name", ["linear", "polynomial", "rbf", "sigmoid", "nu", "votes"])
 def test_more_features_than_the_support_vectors_count_as_in_svm_predict(
     finish, polytomy, flowers, name

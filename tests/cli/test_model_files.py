@@ -3,7 +3,6 @@
 import csv
 import json
 import os
-import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,11 +10,8 @@ import numpy as np
 import pytest
 
 import polytomy as pt
+from needs import needs_libsvm
 from polytomy.datasets import read_data
-
-has_libsvm = pytest.mark.skipif(
-    shutil.which("svm-predict") is None, reason="needs the programs of LIBSVM"
-)
 
 
 def rows_of(text):
@@ -118,7 +114,7 @@ def test_an_empty_model_file_is_an_error(polytomy, here, command):
     assert outcome.err.startswith("polytomy: m.model: the file is empty")
 
 
-@has_libsvm
+@needs_libsvm
 @pytest.mark.parametrize("scale", ["standard", "minmax"])
 def test_a_scaled_model_is_converted_with_its_scaling(finish, polytomy, flowers, scale):
     train = ["train", "flowers.csv", "--estimator", "svc gamma=0.3", "--scale", scale]

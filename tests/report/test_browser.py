@@ -7,22 +7,18 @@ what it sees; Chromium then prints the document.
 import html as html_texts
 import json
 import re
-import shutil
 import subprocess
 
 import pytest
 
+from browser import CHROMIUM, QUIET
+from needs import needs_chromium
 from polytomy.report import report_html
 from polytomy.trials import Results
 from report.cases import make_results
 from report.pages import parse_page
 
-CHROMIUM = shutil.which("chromium")
-FLAGS = [
-    *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
-    *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
-    *("--enable-logging=stderr", "--dump-dom"),
-]
+FLAGS = [*QUIET, "--enable-logging=stderr", "--dump-dom"]
 TRY = """
 const frame = document.querySelector("iframe"), seen = {};
 frame.addEventListener("load", () => {
@@ -78,7 +74,7 @@ frame.addEventListener("load", () => {
 });
 """
 
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed")
+pytestmark = needs_chromium
 
 
 def browse(html, folder, *flags, script=TRY):

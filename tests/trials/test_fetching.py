@@ -128,7 +128,7 @@ def test_the_spelling_of_labels_makes_no_difference():
 def test_the_benchmark_datasets_are_those_of_the_experiments():
     folder = os.environ.get("POLYTOMY_DATA")
     if not folder:
-        pytest.skip("POLYTOMY_DATA is not set")
+        pytest.skip("needs POLYTOMY_DATA")
     for name in ("segment", "urban", "humidity"):
         (dataset,) = load_datasets([name], folder)
         assert str(check_dataset(dataset, CATALOGUE[name])) == "the dataset of the experiments"

@@ -14,7 +14,7 @@ from sklearn.naive_bayes import GaussianNB
 
 from polytomy.errors import ArgumentError, DataError, PolytomyWarning
 from polytomy.trials import Dataset, Results, run, running, store
-from polytomy.trials.running import Progress
+from polytomy.trials.progress import Progress
 
 TIMES = ("fit_seconds", "predict_seconds")
 OPTIONS = {

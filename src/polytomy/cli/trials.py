@@ -9,8 +9,10 @@ from typing import Annotated, Any
 import typer
 
 from polytomy.cli.class_orders import parse_class_order
-from polytomy.cli.data_options import AsJson, Jobs, to_json
+from polytomy.cli.completing import complete_datasets, complete_list, complete_schemes
+from polytomy.cli.data_options import AsJson, Jobs, join_choices, to_json
 from polytomy.cli.text_files import print_text
+from polytomy.solvers.methods import METHODS
 
 __all__ = ["register"]
 
@@ -35,7 +37,10 @@ def trials(
     datasets: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="NAMES", help="Run only these datasets, comma-separated (repeatable)."
+            metavar="NAMES",
+            help="Run only these datasets, comma-separated (repeatable). Without --data: digits, "
+            "wine, iris and breast-cancer.",
+            autocompletion=complete_datasets,
         ),
     ] = None,
     paper: Annotated[
@@ -46,14 +51,17 @@ def trials(
         typer.Option(
             metavar="SCHEMES",
             help="Designs, control files or control texts, comma-separated (repeatable). "
-            "SCHEME:SOLVER sets the solver of one scheme.",
+            'SCHEME:SOLVER sets the solver of one scheme. "polytomy design --help" lists designs.',
+            autocompletion=complete_schemes(),
         ),
     ] = None,
     solvers: Annotated[
         list[str] | None,
         typer.Option(
             metavar="SOLVERS",
-            help="Solvers for schemes without their own, comma-separated (repeatable).",
+            help="Solvers for schemes without their own, comma-separated (repeatable): "
+            f"{join_choices(METHODS)}.",
+            autocompletion=complete_list(METHODS),
         ),
     ] = None,
     calibrated: Annotated[
@@ -72,9 +80,15 @@ def trials(
             help='Binary classifier, such as "svc C=10". Default: chosen by dataset.',
         ),
     ] = None,
-    repeats: Annotated[int, typer.Option(min=1, help="Number of trials per dataset.")] = 10,
-    test: Annotated[float, typer.Option(help="Fraction of each class to hold out.")] = 0.3,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the splits and random designs.")] = 0,
+    repeats: Annotated[
+        int, typer.Option(min=1, metavar="N", help="Number of trials per dataset.")
+    ] = 10,
+    test: Annotated[
+        float, typer.Option(metavar="FRACTION", help="Fraction of each class to hold out.")
+    ] = 0.3,
+    seed: Annotated[
+        int, typer.Option(min=0, metavar="N", help="Seed of the splits and random designs.")
+    ] = 0,
     class_order: Annotated[
         str | None,
         typer.Option(
@@ -157,8 +171,6 @@ def _split_commas(texts: list[str] | None) -> list[str] | None:
 
 
 def _parse_schemes(texts: list[str] | None) -> list[Any] | None:
-    from polytomy.solvers.methods import METHODS
-
     if texts is None:
         return None
     # A control text is one scheme, even if it contains commas.

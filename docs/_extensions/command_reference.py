@@ -28,8 +28,11 @@ def describe_commands(root: Any) -> str:
     parts = [_INTRODUCTION]
     for name in root.list_commands(context):
         command = root.get_command(context, name)
-        if command is not None and not command.hidden:
-            parts.append(describe_command(f"polytomy {name}", command))
+        if command is None or command.hidden:
+            continue
+        parts.append(describe_command(f"polytomy {name}", command))
+        for part, found in getattr(command, "commands", {}).items():
+            parts.append(describe_command(f"polytomy {name} {part}", found))
     return "\n".join(parts)
 
 
@@ -51,7 +54,7 @@ def describe_command(title: str, command: Any) -> str:
 
 
 def _cell(text: str | None) -> str:
-    return " ".join(_clean(text).split()).replace("|", "\\|")
+    return " ".join((text or "").split()).replace("|", "\\|")
 
 
 def _clean(text: str | None) -> str:

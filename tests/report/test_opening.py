@@ -39,7 +39,7 @@ def test_the_page_opens_with_the_result_and_then_its_table(page):
     assert sentence.text == summarise(make_results())
     heads, *rows = table_of(result, "Datasets and the best pairs on each")
     assert [head.text for head in heads] == [
-        "dataset", "most accurate", "accuracy", "ahead of the next scheme", "best log-loss",
+        "dataset", "most accurate", "accuracy", "lead", "best log-loss",
         "trials", "samples", "features", "classes", "binary classifier",
     ]  # fmt: skip
     best = {row[0].text: row[1].text for row in rows}

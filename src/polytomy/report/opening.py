@@ -151,7 +151,7 @@ def _datasets_table(results: Results, names: Mapping[PairName, Name]) -> list[Ch
     facts, counts = results.facts or {}, count_trials(results)
     has_estimators = len({each["estimator"] for each in facts.values()}) > 1
     heads = [heading(text, is_number=False) for text in ("dataset", "most accurate")]
-    heads += [heading(text, first="largest") for text in ("accuracy", "ahead of the next scheme")]
+    heads += [heading(text, first="largest") for text in ("accuracy", "lead")]
     heads += [heading("best log-loss")] if losses.rows else []
     sizes = ("trials", "samples", "features", "classes")
     heads += [heading(text, first="largest") for text in sizes]
@@ -170,7 +170,8 @@ def _datasets_table(results: Results, names: Mapping[PairName, Name]) -> list[Ch
         ]
         row += [tag("td", tag("code", own.get("estimator", "")))] if has_estimators else []
         rows.append(row)
-    note = f"Bold marks leads that are larger than noise. {_INTERVALS}{_CHANCE}"
+    lead_note = "The lead is over the next scheme, in bold if it is larger than noise. "
+    note = f"{lead_note}{_INTERVALS}{_CHANCE}"
     is_repeated = any(lead and lead.interval for lead in leads.values())
     return [
         data_table("Datasets and the best pairs on each", heads, rows),

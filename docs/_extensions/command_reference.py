@@ -9,6 +9,7 @@ from typing import Any
 import typer.main
 
 from polytomy.cli.app import app
+from polytomy.cli.help_pages import describe_panels
 
 __all__ = ["describe_command", "describe_commands", "setup"]
 
@@ -27,8 +28,11 @@ def describe_commands(root: Any) -> str:
     parts = [_INTRODUCTION]
     for name in root.list_commands(context):
         command = root.get_command(context, name)
-        if command is not None and not command.hidden:
-            parts.append(describe_command(f"polytomy {name}", command))
+        if command is None or command.hidden:
+            continue
+        parts.append(describe_command(f"polytomy {name}", command))
+        for part, found in getattr(command, "commands", {}).items():
+            parts.append(describe_command(f"polytomy {name} {part}", found))
     return "\n".join(parts)
 
 
@@ -37,22 +41,20 @@ def describe_command(title: str, command: Any) -> str:
     context = typer.Context(command, info_name=title)
     usage = " ".join(command.collect_usage_pieces(context))
     lines = [f"## {title}", "", "```text", f"{title} {usage}", "```", "", _clean(command.help), ""]
-    rows = [row for each in command.get_params(context) if (row := _describe(each, context))]
-    if rows:
-        lines += ["| argument or option | meaning |", "|---|---|", *rows, ""]
+    for panel in describe_panels(command, context):
+        kind = (
+            "option" if panel.title not in ("Arguments", "Commands") else panel.title[:-1].lower()
+        )
+        if panel.title not in ("Arguments", "Options", "Commands"):
+            lines += [f"{panel.title}:", ""]
+        lines += [f"| {kind} | meaning |", "|---|---|"]
+        lines += [f"| `{_cell(name)}` | {_cell(meaning)} |" for name, meaning in panel.rows]
+        lines.append("")
     return "\n".join(lines)
 
 
-def _describe(parameter: Any, context: Any) -> str:
-    record = parameter.get_help_record(context)
-    if record is None:  # hidden
-        return ""
-    names, meaning = record
-    return f"| `{_cell(names)}` | {_cell(meaning)} |"
-
-
 def _cell(text: str | None) -> str:
-    return " ".join(_clean(text).split()).replace("|", "\\|")
+    return " ".join((text or "").split()).replace("|", "\\|")
 
 
 def _clean(text: str | None) -> str:

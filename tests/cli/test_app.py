@@ -102,6 +102,8 @@ def test_a_failure_is_one_message_and_changes_no_file(polytomy, here, arguments,
     ("arguments", "words"),
     [
         (["nothing"], "No such command"),
+        (["trian"], "Did you mean 'train'"),
+        (["train", "a.csv", "--shceme", "tree"], "--scheme"),
         (["show"], "Missing argument"),
         (["show", "--colour", "a"], "No such option"),
         (["design", "tree", "-n", "many"], "Invalid value"),

@@ -18,10 +18,10 @@ def test_the_report_covers_all_trials_in_the_folder(polytomy, data, here):
     polytomy(*LINE.split(), "--data", data, "--datasets", "land")
     page = here / "out" / "report.html"
     assert page.read_text() == report_html(Results.read("out"))
-    assert "polytomy: land</title>" in page.read_text()
+    assert "<title>Trials on land (polytomy)</title>" in page.read_text()
     polytomy(*LINE.split(), "--data", data, "--datasets", "sea")
     assert page.read_text() == report_html(Results.read("out"))
-    assert "polytomy: land, sea</title>" in page.read_text()
+    assert "<title>Trials on land, sea (polytomy)</title>" in page.read_text()
 
 
 def test_a_report_can_be_written_again_even_of_an_unfinished_run(polytomy, data, here):

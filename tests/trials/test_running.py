@@ -13,8 +13,9 @@ import pytest
 from sklearn.naive_bayes import GaussianNB
 
 from polytomy.errors import ArgumentError, DataError, PolytomyWarning
+from polytomy.report import report_html
 from polytomy.trials import Dataset, Results, run, running, store
-from polytomy.trials.running import Progress
+from polytomy.trials.progress import Progress
 
 TIMES = ("fit_seconds", "predict_seconds")
 OPTIONS = {
@@ -355,3 +356,19 @@ def test_pairs_without_a_final_calibration_score_as_if_there_were_no_others(whol
     plain = [row for row in scores(both) if "+" not in row["method"]]
     assert len(plain) == len(whole.rows())
     assert plain == scores(whole)
+
+
+def test_run_shows_the_progress_and_writes_the_report_of_the_command(tmp_path, capsys):
+    told = []
+    options = OPTIONS | {"repeats": 1}
+    run(DATASETS, **options, folder=tmp_path, verbose=1, report=True, on_progress=told.append)
+    lines = [line.split(";")[0] for line in capsys.readouterr().err.splitlines()]
+    assert lines == [f"{k}/{len(DATASETS)} {name}, trial 1" for k, name in enumerate(DATASETS, 1)]
+    assert told[-1].n_done == len(DATASETS)
+    assert (tmp_path / "report.html").read_text() == report_html(Results.read(tmp_path))
+
+
+def test_run_is_silent_and_writes_no_report_by_default(tmp_path, capsys):
+    run(DATASETS, **OPTIONS | {"repeats": 1}, folder=tmp_path)
+    assert capsys.readouterr() == ("", "")
+    assert not (tmp_path / "report.html").exists()

@@ -2,14 +2,16 @@
 
 import csv
 import json
+import shutil
 import statistics
+import subprocess
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from polytomy.trials import Cell, Results, table_to_latex, table_to_markdown, write_tables
-from polytomy.trials.tables import format_cell
+from polytomy.trials.cells import format_cell
 from trials.results_cases import ACCURACY, make_results
 
 
@@ -62,12 +64,12 @@ def test_names_are_escaped_in_every_table(results):
     table = results.table("n_binaries")._replace(datasets=["<b>|*a*\n", "[x](y) `c` &lt; \\"])
     heads = table_to_markdown(table).splitlines()[0]
     assert heads == r"| configuration | \<b>\|\*a\*  | \[x](y) \`c\` \&lt; \\ |"
-    assert r"\textless{}b\textgreater{}|*a*" in table_to_latex(table)
+    assert r"\textless{}b\textgreater{}\textbar{}{*}a{*}  & {[}x](y)" in table_to_latex(table)
 
 
 def test_latex_has_the_best_in_bold_and_special_characters_escaped(results):
     text = table_to_latex(results.table("accuracy"))
-    assert r"config. & method & a & b\_c \\" in text
+    assert r"configuration & method & a & b\_c \\" in text
     assert r"pairs & lsq & $\mathbf{0.75 \pm 0.25}$ & $0.29 \pm 0.19$ \\" in text
     assert r"tree & rec & $0.50 \pm 0.25$ &  \\" in text
     assert text.count("{") == text.count("}")
@@ -116,3 +118,25 @@ def test_names_that_a_spreadsheet_would_run_have_an_apostrophe(tmp_path):
     assert float(rows[0]["mean_difference"]) == 0.25
     exact = json.loads((tmp_path / "results.json").read_text())
     assert exact["trials"][0]["configuration"] == "=1+1"
+
+
+@pytest.mark.skipif(
+    shutil.which("pdflatex") is None,
+    reason="needs pdflatex: apt-get install texlive-latex-base texlive-latex-recommended",
+)
+def test_latex_compiles_and_its_labels_are_known(results, tmp_path):
+    odd = '[1] *a* {b} \\ ~^ <c|d> "e" 50% $f$ #1 g_h & i--j é'
+    table = results.table("accuracy")._replace(datasets=[odd, "*\n"])
+    table = table._replace(rows=[(odd, "[x]"), ("*", "&"), ("%", "_")])
+    write_tables(results, tmp_path)
+    (tmp_path / "odd.tex").write_text(table_to_latex(table, "tab:odd"))
+    (tmp_path / "paper.tex").write_text(
+        r"\documentclass{article}\usepackage{booktabs}\begin{document}"
+        r"See \ref{tab:log-loss} and \ref{tab:odd}. \input{tables.tex} \input{odd.tex}"
+        r"\end{document}"
+    )
+    command = ["pdflatex", "-draftmode", "-interaction=nonstopmode", "-halt-on-error", "paper.tex"]
+    for _ in range(2):  # labels are known the second time
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, check=False)
+        assert done.returncode == 0, done.stdout.decode()[-2000:]
+    assert b"undefined" not in done.stdout

@@ -16,7 +16,6 @@ from functools import partial
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
 
 from polytomy.cli import (
     datasets,
@@ -32,6 +31,7 @@ from polytomy.cli import (
     trials,
     warming,
 )
+from polytomy.cli.help_pages import HelpfulCommand, HelpfulGroup
 from polytomy.cli.interrupts import interrupt_after_imports
 from polytomy.cli.option_names import find_command, show_option
 from polytomy.cli.text_files import explain_failure, print_text
@@ -46,7 +46,7 @@ class _Interrupted(BaseException):
     """Stands for a KeyboardInterrupt, which Typer would handle in its own way."""
 
 
-class _Commands(TyperGroup):
+class _Commands(HelpfulGroup):
     def make_context(self, *arguments: Any, **named: Any) -> Any:
         with _own_interrupts():
             return super().make_context(*arguments, **named)
@@ -69,7 +69,6 @@ app = typer.Typer(
     cls=_Commands,
     help="Multi-class classifiers composed of binary ones.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode="markdown",
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -89,6 +88,8 @@ for commands in (
     warming,
 ):
     commands.register(app)
+for command in app.registered_commands:
+    command.cls = HelpfulCommand
 
 
 def _print_version(is_given: bool) -> None:

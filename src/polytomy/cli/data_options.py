@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from polytomy.cli.completing import complete_names
 from polytomy.cli.regression import as_numbers
 from polytomy.cli.text_files import STANDARD_INPUT, STANDARD_INPUT_NAME, standard_input
 from polytomy.errors import Argument, ArgumentError, DataError
@@ -47,6 +48,9 @@ __all__ = [
 ]
 
 SCALES = ("standard", "minmax", "none")
+_FORMATS = ("csv", "tsv", "svmlight", "parquet", "npz", "lvq", "agf", "kernel")
+_DATA = "Data"
+_RUNNING = "Running"
 
 
 def join_choices(choices: Iterable[str]) -> str:
@@ -65,15 +69,20 @@ DataFile = Annotated[
 ]
 Target = Annotated[
     str,
-    typer.Option(help="Label column: its name or position; -1 is the last.", metavar="COLUMN"),
+    typer.Option(
+        metavar="COLUMN",
+        help="Label column: its name or position; -1 is the last.",
+        rich_help_panel=_DATA,
+    ),
 ]
 Format = Annotated[
     str | None,
     typer.Option(
         "--format",
         metavar="NAME",
-        help="File format: csv, tsv, svmlight, parquet, npz, lvq, agf or kernel; detected by "
-        "default.",
+        help=f"File format: {join_choices(_FORMATS)}; detected by default.",
+        autocompletion=complete_names(_FORMATS),
+        rich_help_panel=_DATA,
     ),
 ]
 Header = Annotated[
@@ -81,6 +90,7 @@ Header = Annotated[
     typer.Option(
         "--header/--no-header",
         help="Whether the first line names the columns; detected by default.",
+        rich_help_panel=_DATA,
     ),
 ]
 _ZERO_BASED: dict[str, Any] = {"auto": "auto", "yes": True, "no": False}
@@ -90,11 +100,22 @@ ZeroBased = Annotated[
         "--zero-based",
         metavar="auto|yes|no",
         help="Whether LIBSVM data numbers its features from 0; auto: if an index 0 occurs.",
+        autocompletion=complete_names(_ZERO_BASED),
+        rich_help_panel=_DATA,
     ),
 ]
-OneHot = Annotated[bool, typer.Option("--one-hot", help="One-hot encode text columns.")]
+OneHot = Annotated[
+    bool,
+    typer.Option("--one-hot", help="One-hot encode text columns.", rich_help_panel=_DATA),
+]
 Scale = Annotated[
-    str, typer.Option(help=f"Scaling of the features: {join_choices(SCALES)}.", metavar="NAME")
+    str,
+    typer.Option(
+        metavar="NAME",
+        help=f"Scaling of the features: {join_choices(SCALES)}.",
+        autocompletion=complete_names(SCALES),
+        rich_help_panel=_DATA,
+    ),
 ]
 ModelFile = Annotated[
     str,
@@ -104,7 +125,13 @@ ModelFile = Annotated[
     ),
 ]
 Features = Annotated[
-    int | None, typer.Option(min=1, metavar="N", help="Number of features, for LIBSVM models.")
+    int | None,
+    typer.Option(
+        min=1,
+        metavar="N",
+        help="Number of features, for LIBSVM models.",
+        rich_help_panel=_DATA,
+    ),
 ]
 Trusted = Annotated[
     list[str] | None,
@@ -117,6 +144,7 @@ Dask = Annotated[
         metavar="ADDRESS|local",
         help="Work on a Dask cluster, or on one of this machine's cores; DATA is a folder of "
         "Parquet, CSV or TSV files.",
+        rich_help_panel=_RUNNING,
     ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
@@ -143,9 +171,13 @@ Jobs = Annotated[
         callback=_check_jobs,
         metavar="N",
         help="Number of parallel jobs; -1 for all cores.",
+        rich_help_panel=_RUNNING,
     ),
 ]
-Seed = Annotated[int, typer.Option(callback=_check_seed, metavar="N", help="Random seed.")]
+Seed = Annotated[
+    int,
+    typer.Option(callback=_check_seed, metavar="N", help="Random seed.", rich_help_panel=_RUNNING),
+]
 
 
 def open_data(path: str) -> Source:

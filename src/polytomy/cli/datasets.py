@@ -7,7 +7,9 @@ from typing import Annotated
 
 import typer
 
+from polytomy.cli.completing import complete_datasets
 from polytomy.cli.data_options import AsJson, to_json
+from polytomy.cli.help_pages import HelpfulCommand, HelpfulGroup
 from polytomy.cli.text_files import print_text
 
 __all__ = ["register"]
@@ -16,14 +18,15 @@ __all__ = ["register"]
 def register(app: typer.Typer) -> None:
     """Add the commands of this module to the command line."""
     group = typer.Typer(
+        cls=HelpfulGroup,
         help="List and download datasets for trials.",
         no_args_is_help=True,
         add_completion=False,
         rich_markup_mode="markdown",
         context_settings={"help_option_names": ["-h", "--help"]},
     )
-    group.command("list")(list_datasets)
-    group.command("get")(get_datasets)
+    group.command("list", cls=HelpfulCommand)(list_datasets)
+    group.command("get", cls=HelpfulCommand)(get_datasets)
     app.add_typer(group, name="datasets")
 
 
@@ -90,7 +93,11 @@ def _check_file(name: str, folder: Path) -> str:
 def get_datasets(
     names: Annotated[
         list[str],
-        typer.Argument(metavar="NAME", help="Datasets, by the names that `list` shows."),
+        typer.Argument(
+            metavar="NAME",
+            help="Datasets, by the names that `polytomy datasets list` shows.",
+            autocompletion=complete_datasets,
+        ),
     ],
     data: Annotated[Path, typer.Option(metavar="DIR", help="Folder to write them into.")] = Path(
         "data"

@@ -9,7 +9,8 @@ from typing import Annotated, Any
 
 import typer
 
-from polytomy.cli.data_options import check_choice
+from polytomy.cli.completing import complete_names
+from polytomy.cli.data_options import check_choice, join_choices
 from polytomy.cli.loaded_models import LoadedModel
 from polytomy.errors import ArgumentError
 
@@ -37,6 +38,8 @@ SET_SCORES = ("lac", "aps", "raps")
 # A file of priors or costs is small; a longer one is some other file.
 _MOST_BYTES = 2**26
 
+_DECISIONS = "Decisions"
+
 Levels = Annotated[
     list[float] | None,
     typer.Option(
@@ -44,14 +47,26 @@ Levels = Annotated[
         metavar="LEVEL",
         help="Also print the set of classes that has the true one with this probability, such as "
         "0.9 (repeatable).",
+        rich_help_panel=_DECISIONS,
     ),
 ]
 SetScore = Annotated[
     str,
-    typer.Option("--set-score", metavar="NAME", help="Score of the sets: lac, aps or raps."),
+    typer.Option(
+        "--set-score",
+        metavar="NAME",
+        help=f"Score of the sets: {join_choices(SET_SCORES)}.",
+        autocompletion=complete_names(SET_SCORES),
+        rich_help_panel=_DECISIONS,
+    ),
 ]
 PerClass = Annotated[
-    bool, typer.Option("--per-class", help="Make the sets right for every class by itself.")
+    bool,
+    typer.Option(
+        "--per-class",
+        help="Make the sets right for every class by itself.",
+        rich_help_panel=_DECISIONS,
+    ),
 ]
 Prior = Annotated[
     str | None,
@@ -60,6 +75,7 @@ Prior = Annotated[
         metavar="PRIOR",
         help='Class frequencies of the data: "a=0.2,b=0.8", a CSV file of labels and '
         'probabilities, or "estimate" to estimate them, which reads all data into memory.',
+        rich_help_panel=_DECISIONS,
     ),
 ]
 TrainingPrior = Annotated[
@@ -68,6 +84,7 @@ TrainingPrior = Annotated[
         "--training-prior",
         metavar="PRIOR",
         help="Class frequencies of the training data, for models that do not know them.",
+        rich_help_panel=_DECISIONS,
     ),
 ]
 Cost = Annotated[
@@ -77,6 +94,7 @@ Cost = Annotated[
         metavar="FILE",
         help="CSV file of costs: a row for each true class, a column for each predicted one; with "
         "or without labels. The class of least expected cost is predicted.",
+        rich_help_panel=_DECISIONS,
     ),
 ]
 RejectCost = Annotated[
@@ -85,18 +103,24 @@ RejectCost = Annotated[
         "--reject-cost",
         metavar="COST",
         help="Cost of no prediction; without --cost, every error costs 1.",
+        rich_help_panel=_DECISIONS,
     ),
 ]
 RejectLabel = Annotated[
     str | None,
     typer.Option(
-        "--reject-label", metavar="LABEL", help='Label for no prediction; -1 or "unknown".'
+        "--reject-label",
+        metavar="LABEL",
+        help='Label for no prediction; -1 or "unknown".',
+        rich_help_panel=_DECISIONS,
     ),
 ]
 Explain = Annotated[
     bool,
     typer.Option(
-        "--explain", help="Print what each partition adds to the winner, as text instead of CSV."
+        "--explain",
+        help="Print what each partition adds to the winner, as text instead of CSV.",
+        rich_help_panel=_DECISIONS,
     ),
 ]
 

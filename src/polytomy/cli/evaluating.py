@@ -45,7 +45,11 @@ def evaluate(
     data: DataFile,
     target: Annotated[
         str | None,
-        typer.Option(metavar="COLUMN", help="Label column; as in training by default."),
+        typer.Option(
+            metavar="COLUMN",
+            help="Label column; as in training by default.",
+            rich_help_panel="Data",
+        ),
     ] = None,
     format: Format = None,
     header: Header = None,

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from polytomy.cli.completing import complete_names
 from polytomy.cli.data_options import AsJson, Features, ModelFile, Trusted, join_choices, to_json
 from polytomy.cli.text_files import check_output, print_text
 from polytomy.errors import ArgumentError
@@ -36,6 +37,7 @@ def export(
         typer.Option(
             metavar="NAME",
             help=f"Type of the samples and probabilities: {join_choices(PRECISIONS)}.",
+            autocompletion=complete_names(PRECISIONS),
         ),
     ] = "float32",
     features: Features = None,

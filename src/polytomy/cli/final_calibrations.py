@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from polytomy.cli.completing import complete_names
 from polytomy.cli.data_options import check_choice, join_choices
 
 __all__ = ["FinalCalibration", "find_score", "parse_final_calibration", "score_to_text"]
@@ -31,6 +32,7 @@ FinalCalibration = Annotated[
         "--final-calibration",
         metavar="NAME",
         help=f"Calibration of the class probabilities: {join_choices(_CHOICES)}.",
+        autocompletion=complete_names(_CHOICES),
     ),
 ]
 

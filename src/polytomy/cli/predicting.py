@@ -79,17 +79,30 @@ def predict(
     median: Median = False,
     max_depth: Annotated[
         int | None,
-        typer.Option(min=0, help="Stop after so many steps down the scheme, and print the node."),
+        typer.Option(
+            min=0,
+            metavar="N",
+            help="Stop after so many steps down the scheme, and print the node.",
+            rich_help_panel="Decisions",
+        ),
     ] = None,
     min_probability: Annotated[
         float,
         typer.Option(
-            min=0, max=1, help="Stop before a branch of the scheme that has less, at its node."
+            min=0,
+            max=1,
+            metavar="NUMBER",
+            help="Stop before a branch of the scheme that has less, at its node.",
+            rich_help_panel="Decisions",
         ),
     ] = 0.0,
     target: Annotated[
         str | None,
-        typer.Option(metavar="COLUMN", help="Label column to ignore; detected by default."),
+        typer.Option(
+            metavar="COLUMN",
+            help="Label column to ignore; detected by default.",
+            rich_help_panel="Data",
+        ),
     ] = None,
     format: Format = None,
     header: Header = None,

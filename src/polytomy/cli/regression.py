@@ -33,16 +33,28 @@ __all__ = [
 
 Regress = Annotated[
     bool,
-    typer.Option("--regress", help="Train a regressor: the target is a number, divided into bins."),
+    typer.Option(
+        "--regress",
+        help="Train a regressor: the target is a number, divided into bins.",
+        rich_help_panel="Regression",
+    ),
 ]
 Bins = Annotated[
     str,
-    typer.Option("--bins", metavar="N", help="Largest number of bins, for --regress."),
+    typer.Option(
+        "--bins",
+        metavar="N",
+        help="Largest number of bins, for --regress.",
+        rich_help_panel="Regression",
+    ),
 ]
 Quantiles = Annotated[
     str | None,
     typer.Option(
-        "--quantiles", metavar="LEVELS", help="Regressors: also print quantiles, 0.1,0.5,0.9."
+        "--quantiles",
+        metavar="LEVELS",
+        help="Also print these quantiles, such as 0.1,0.5,0.9.",
+        rich_help_panel="Regression",
     ),
 ]
 Interval = Annotated[
@@ -50,11 +62,15 @@ Interval = Annotated[
     typer.Option(
         "--interval",
         metavar="LEVEL",
-        help="Regressors: also print intervals with this confidence, such as 0.9.",
+        help="Also print intervals with this confidence, such as 0.9.",
+        rich_help_panel="Regression",
     ),
 ]
 Median = Annotated[
-    bool, typer.Option("--median", help="Regressors: predict the median, not the mean.")
+    bool,
+    typer.Option(
+        "--median", help="Predict the median, not the mean.", rich_help_panel="Regression"
+    ),
 ]
 
 # The confidence level of the intervals that `evaluate` judges.

@@ -11,6 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from polytomy.cli.class_orders import ClassOrder, parse_class_order
+from polytomy.cli.completing import complete_names
 from polytomy.cli.data_options import (
     AsJson,
     Format,
@@ -71,38 +72,52 @@ def design(
             metavar="NAME",
             help=f"One of {', '.join([*DESIGNS, *LABEL_DESIGNS])}; or, from data, "
             f"{', '.join(DATA_DESIGNS)}.",
+            autocompletion=complete_names([*DESIGNS, *LABEL_DESIGNS, *DATA_DESIGNS]),
         ),
     ],
     data: Annotated[
         str | None,
-        typer.Argument(metavar="[DATA]", help="Data file; required by designs made from data."),
+        typer.Argument(metavar="DATA", help="Data file; required by designs made from data."),
     ] = None,
     *,
     classes: Annotated[
         int | None,
         typer.Option(
-            "--classes", "-n", min=1, help="Number of classes, which are called 0, 1, 2, …"
+            "--classes",
+            "-n",
+            min=1,
+            metavar="N",
+            help="Number of classes, which are called 0, 1, 2, …",
         ),
     ] = None,
     labels: Annotated[
-        str | None, typer.Option("--labels", "-l", help="Class labels, separated by commas.")
+        str | None,
+        typer.Option("--labels", "-l", metavar="LABELS", help="Class labels, separated by commas."),
     ] = None,
     seed: Annotated[
-        int | None, typer.Option(min=0, help="Random seed, for designs that use one.")
+        int | None, typer.Option(min=0, metavar="N", help="Random seed, for designs that use one.")
     ] = None,
     n_partitions: Annotated[
         int | None,
-        typer.Option("--partitions", min=1, help="Number of partitions, for designs that vary it."),
+        typer.Option(
+            "--partitions",
+            min=1,
+            metavar="N",
+            help="Number of partitions, for designs that vary it.",
+        ),
     ] = None,
     rows: Annotated[int | None, typer.Option("--rows", min=1, hidden=True)] = None,
     sides: Annotated[
-        int | None, typer.Option(min=2, help="Number of sides of each partition of n-ary.")
+        int | None,
+        typer.Option(min=2, metavar="N", help="Number of sides of each partition of n-ary."),
     ] = None,
     separator: Annotated[
         str | None,
         typer.Option(metavar="TEXT", help="Separator of labels such as a/b/c, for paths."),
     ] = None,
-    base: Annotated[str | None, typer.Option("--name", help="Base of the binaries' names.")] = None,
+    base: Annotated[
+        str | None, typer.Option("--name", metavar="NAME", help="Base of the binaries' names.")
+    ] = None,
     class_order: ClassOrder = None,
     target: Target = "-1",
     scale: Scale = "standard",
@@ -163,7 +178,7 @@ def design(
 
 def check(
     files: Annotated[
-        list[str], typer.Argument(metavar="FILE...", help="Control files; - reads standard input.")
+        list[str], typer.Argument(metavar="FILE", help="Control files; - reads standard input.")
     ],
     strict: Annotated[bool, typer.Option("--strict", help="Treat warnings as problems.")] = False,
     as_json: AsJson = False,

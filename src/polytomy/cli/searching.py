@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from polytomy.cli.class_orders import ClassOrder, parse_class_order
+from polytomy.cli.completing import complete_names, complete_schemes
 from polytomy.cli.data_options import (
     AsJson,
     DataFile,
@@ -21,6 +22,7 @@ from polytomy.cli.data_options import (
     Seed,
     Target,
     ZeroBased,
+    join_choices,
     read_scaled,
     to_json,
 )
@@ -30,6 +32,18 @@ from polytomy.cli.text_files import check_output, print_text, write_text
 from polytomy.errors import ArgumentError
 
 __all__ = ["register"]
+
+# As in polytomy.distances and polytomy.selection, which are not imported for the help.
+_DISTANCES = ("hausdorff", "robust-hausdorff", "centroid", "energy", "separability")
+_SCORES = (
+    "log_loss",
+    "brier_score",
+    "winner_brier_score",
+    "classwise_calibration_error",
+    "uncertainty_coefficient",
+    "joint_log_loss",
+    "accuracy",
+)
 
 Estimator = Annotated[
     str,
@@ -51,7 +65,9 @@ def distances(
     distance: Annotated[
         str,
         typer.Option(
-            metavar="NAME", help="hausdorff, robust-hausdorff, centroid, energy or separability."
+            metavar="NAME",
+            help=f"Distance between classes: {join_choices(_DISTANCES)}.",
+            autocompletion=complete_names(_DISTANCES),
         ),
     ] = "hausdorff",
     measure: Annotated[str | None, typer.Option("--measure", hidden=True)] = None,
@@ -109,19 +125,28 @@ def search(
             "--candidate",
             "-c",
             metavar="SCHEME",
-            help="Design, control file or control text to compare, or SCHEME,SOLVER (repeatable).",
+            help="Design, control file or control text to compare, or SCHEME,SOLVER (repeatable). "
+            'Designs are listed by "polytomy design --help".',
+            autocompletion=complete_schemes(),
         ),
     ] = None,
     grid: Grid = None,
     score: Annotated[
         list[str] | None,
         typer.Option(
-            "--score", "-s", metavar="NAME", help="Score to report (repeatable); the first decides."
+            "--score",
+            "-s",
+            metavar="NAME",
+            help=f"Score to report (repeatable); the first decides: {join_choices(_SCORES)}.",
+            autocompletion=complete_names(_SCORES),
         ),
     ] = None,
-    folds: Annotated[int, typer.Option(min=2, help="Number of cross-validation folds.")] = 5,
+    folds: Annotated[
+        int, typer.Option(min=2, metavar="N", help="Number of cross-validation folds.")
+    ] = 5,
     budget: Annotated[
-        float | None, typer.Option(min=0, help="Start no new fold after this many seconds.")
+        float | None,
+        typer.Option(min=0, metavar="SECONDS", help="Start no new fold after this many seconds."),
     ] = None,
     final_calibration: FinalCalibration = "auto",
     class_order: ClassOrder = None,

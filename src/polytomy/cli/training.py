@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from polytomy.cli.class_orders import ClassOrder, parse_class_order
+from polytomy.cli.completing import complete_names, complete_schemes
 from polytomy.cli.data_options import (
     AsJson,
     Dask,
@@ -45,6 +46,7 @@ from polytomy.solvers import METHODS
 __all__ = ["register"]
 
 _CALIBRATIONS = (*CALIBRATIONS, "none")
+_STREAMS = "Data larger than memory"
 
 
 def register(app: typer.Typer) -> None:
@@ -64,8 +66,9 @@ def train(
         str | None,
         typer.Option(
             metavar="SCHEME",
-            help='Design, "auto", control file or control text; default: one-vs-one, or ordered '
-            "with --regress.",
+            help='Design (see "polytomy design --help"), "auto", control file or control text; '
+            "default: one-vs-one, or ordered with --regress.",
+            autocompletion=complete_schemes("auto"),
         ),
     ] = None,
     estimator: Annotated[
@@ -81,6 +84,7 @@ def train(
         typer.Option(
             metavar="NAME",
             help=f"Solver for the class probabilities: {join_choices(METHODS)}.",
+            autocompletion=complete_names(METHODS),
         ),
     ] = "least-squares",
     calibration: Annotated[
@@ -88,6 +92,7 @@ def train(
         typer.Option(
             metavar="NAME",
             help=f"Calibration of the binary classifiers: {join_choices(_CALIBRATIONS)}.",
+            autocompletion=complete_names(_CALIBRATIONS),
         ),
     ] = "auto",
     final_calibration: FinalCalibration = "auto",
@@ -102,7 +107,11 @@ def train(
     ] = None,
     class_weight: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help=f"Class weights: {join_choices(CLASS_WEIGHTS)}."),
+        typer.Option(
+            metavar="NAME",
+            help=f"Class weights: {join_choices(CLASS_WEIGHTS)}.",
+            autocompletion=complete_names(CLASS_WEIGHTS),
+        ),
     ] = None,
     class_order: ClassOrder = None,
     regress: Regress = False,
@@ -116,7 +125,10 @@ def train(
     features: Annotated[
         int | None,
         typer.Option(
-            min=1, metavar="N", help="Number of features, if LIBSVM data to predict may have more."
+            min=1,
+            metavar="N",
+            help="Number of features, if LIBSVM data to predict may have more.",
+            rich_help_panel="Data",
         ),
     ] = None,
     stream: Annotated[
@@ -125,10 +137,17 @@ def train(
             "--stream",
             help="Read the data in blocks, for files larger than the memory; needs an estimator "
             "that learns in batches.",
+            rich_help_panel=_STREAMS,
         ),
     ] = False,
     passes: Annotated[
-        int, typer.Option(min=1, metavar="N", help="Passes over the data, with --stream.")
+        int,
+        typer.Option(
+            min=1,
+            metavar="N",
+            help="Passes over the data, with --stream.",
+            rich_help_panel=_STREAMS,
+        ),
     ] = 1,
     classes: Annotated[
         str | None,
@@ -136,12 +155,16 @@ def train(
             metavar="LABELS",
             help="All labels, with --stream: a,b,c or a file of one label a line; needed for a "
             "pipe, and otherwise found in a first pass.",
+            rich_help_panel=_STREAMS,
         ),
     ] = None,
     reservoir: Annotated[
         int,
         typer.Option(
-            min=0, metavar="N", help="Most rows to hold out for calibration, with --stream."
+            min=0,
+            metavar="N",
+            help="Most rows to hold out for calibration, with --stream.",
+            rich_help_panel=_STREAMS,
         ),
     ] = 5000,
     jobs: Jobs = None,

@@ -14,14 +14,14 @@ from polytomy.report.datasets import datasets_section
 from polytomy.report.markup import Markup, join, tag
 from polytomy.report.measures import measures_section, times_section
 from polytomy.report.names import name_pairs
-from polytomy.report.overview import count_trials, overview_section, published_section
+from polytomy.report.opening import count_trials, result_section
+from polytomy.report.paper import published_section
 from polytomy.report.parts import section
-from polytomy.trials import Results, beside_published
+from polytomy.trials import Results, beside_published, summarise
 from polytomy.trials.store import lock_tables, write_content
+from polytomy.trials.summary import describe_data, describe_estimators
 
 __all__ = ["report_html", "write_report"]
-
-_TITLE = "Numerical trials"
 
 
 def write_report(
@@ -77,7 +77,7 @@ def report_html(results: Results) -> str:
         tag("meta", http_equiv="Content-Security-Policy", content=_policy(script)),
         tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
         tag("meta", name="color-scheme", content="light dark"),
-        tag("title", f"{_TITLE} of polytomy: {', '.join(results.datasets) or 'none yet'}"),
+        tag("title", f"Trials on {', '.join(results.datasets) or 'nothing yet'} (polytomy)"),
         tag("style", style),
     )
     body = tag("body", _content(results), tag("script", script))
@@ -100,7 +100,7 @@ def _policy(script: str) -> str:
 def _content(results: Results) -> Markup:
     names, beside = name_pairs(results), beside_published(results)
     sections = {
-        "Overview": overview_section(results, beside, names),
+        "Result": result_section(results, beside, names),
         "Measures": measures_section(results, beside, names),
         "Time": times_section(results, names),
         "Datasets": datasets_section(results, names),
@@ -110,9 +110,9 @@ def _content(results: Results) -> Markup:
         "Protocol": protocol_section(results),
     }
     if not results.records:
-        nothing = tag("p", "No trials have finished yet.", class_="warning")
+        nothing = tag("p", summarise(results), class_="warning")
         sections = {
-            "Overview": section("overview", "Overview", nothing),
+            "Result": section("result", "Result", nothing),
             "Protocol": sections["Protocol"],
         }
     shown = {name: content for name, content in sections.items() if content is not None}
@@ -120,22 +120,41 @@ def _content(results: Results) -> Markup:
 
 
 def _header(results: Results) -> Markup:
+    manifest = results.manifest or {}
     counts = set(count_trials(results).values())
     repeats = "–".join(map(str, sorted({min(counts), max(counts)}))) if counts else "0"
+    trials = f"{repeats} trial{'' if counts == {1} else 's'}"
     facts = [
-        count_things(len(results.pairs), "scheme–solver pair"),
-        count_things(len(results.datasets), "dataset"),
-        f"{repeats} trial{'' if counts == {1} else 's'} per dataset",
+        count_things(len(results.pairs), "pair", "pairs") + " of a scheme and a solver",
+        trials if len(results.datasets) == 1 else f"{trials} per dataset",
     ]
-    seed = (results.manifest or {}).get("protocol", {}).get("seed")
+    seed = manifest.get("protocol", {}).get("seed")
     if seed is not None:
         facts.append(f"seed {seed}")
+    estimator = describe_estimators(results)
+    lines = [["Binary classifier: ", tag("code", estimator)]] if estimator else []
+    lines += [[_describe_size(results)], [" · ".join(facts)]]
     return tag(
         "header",
         tag("div", _logo(), tag("span", "polytomy"), class_="brand"),
-        tag("h1", _TITLE),
-        tag("p", " · ".join(facts), class_="lead"),
+        tag("h1", f"Trials on {describe_data(results)}"),
+        [tag("p", line, class_="lead") for line in lines if any(line)],
     )
+
+
+def _describe_size(results: Results) -> str:
+    """Return the size of the only dataset, or the names of several."""
+    if len(results.datasets) != 1:
+        return f"Data: {', '.join(results.datasets)}" if results.datasets else ""
+    own = (results.facts or {}).get(results.datasets[0])
+    if own is None:
+        return ""
+    sizes = [
+        f"{own['n_samples']:,} samples",
+        count_things(own["n_features"], "feature"),
+        f"{len(own['classes'])} classes",
+    ]
+    return f"Data: {', '.join(sizes)}"
 
 
 def _logo() -> Markup:

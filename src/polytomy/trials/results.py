@@ -18,14 +18,14 @@ from polytomy.trials.sources import BUNDLED
 from polytomy.trials.statistics import Paired, Ranking, compare_pairs, rank_methods
 from polytomy.trials.store import read_facts, read_manifest, read_trials
 
-__all__ = ["Cell", "Comparison", "PairName", "Results", "Table"]
+__all__ = ["TIE", "Cell", "Comparison", "PairName", "Results", "Table"]
 
 Floats = NDArray[np.float64]
 PairName = tuple[str, str]
 """Names of a configuration and a method."""
 
-# Relative difference up to which two means are ties: rounding depends on the order of addition.
-_TIE = 1e-12
+TIE = 1e-12
+"""Relative difference up to which two means are ties: rounding depends on the order of addition."""
 
 
 class Cell(NamedTuple):
@@ -306,7 +306,7 @@ def _mark_best(rows: list[list[Cell | None]], *, largest: bool) -> None:
         best = max(means) if largest else min(means)
         for row in rows:
             cell = row[k]
-            if cell is not None and math.isclose(cell.mean, best, rel_tol=_TIE):
+            if cell is not None and math.isclose(cell.mean, best, rel_tol=TIE):
                 row[k] = cell._replace(is_best=True)
 
 

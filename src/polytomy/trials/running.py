@@ -6,9 +6,10 @@ import os
 import platform
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import nullcontext
 from functools import partial
 from importlib.metadata import version
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -21,13 +22,14 @@ from polytomy.errors import Argument, ArgumentError, ClassOrderWarning, DataErro
 from polytomy.trials.dataset import Dataset
 from polytomy.trials.measuring import measure_trial
 from polytomy.trials.pairs import Pair, pairs_from
+from polytomy.trials.progress import Progress, show_progress
 from polytomy.trials.protocol import Protocol, describe_estimator, standardise
 from polytomy.trials.results import Results
 from polytomy.trials.sources import load_datasets
 from polytomy.trials.store import Store, lock_tables, read_manifest
 from polytomy.trials.tables import write_tables
 
-__all__ = ["Progress", "run"]
+__all__ = ["run"]
 
 # Seconds between checks for trials finished by other runs.
 _POLL_SECONDS = 0.5
@@ -43,28 +45,6 @@ _THREAD_VARIABLES = (
 # Labels shown in a warning.
 _MOST_NAMED = 5
 _PACKAGES = ("polytomy", "numpy", "scipy", "scikit-learn", "numba", "joblib")
-
-
-class Progress(NamedTuple):
-    """Progress of a run.
-
-    Attributes
-    ----------
-    n_done, n_trials : number of finished trials, and of all
-    dataset, repeat : the trial that is running or was just finished
-    stage : "found" for trials finished earlier, "begun", the name of a configuration when it has
-        been trained, or "done"
-    seconds_left : estimate; None until every remaining dataset has had one trial
-    records : the finished trials
-    """
-
-    n_done: int
-    n_trials: int
-    dataset: str
-    repeat: int
-    stage: str
-    seconds_left: float | None
-    records: Sequence[Mapping[str, Any]]
 
 
 def run(
@@ -83,6 +63,8 @@ def run(
     on_progress: Callable[[Progress], None] | None = None,
     paper: bool = False,
     class_order: Mapping[str, Sequence[Any]] | Sequence[Any] | None = None,
+    verbose: int = 0,
+    report: bool = False,
 ) -> Results:
     """Compare schemes and solvers on datasets, in repeated trials.
 
@@ -110,11 +92,16 @@ def run(
     class_order : all labels from first to last, or a dict of these by dataset
         For schemes that use the order of the classes: "adjacent", "chain", "chain-backward" and
         "tree".
+    verbose : if 1, show progress as `polytomy trials` does, on standard error: on a terminal a
+        table of the results so far, elsewhere one line per trial
+    report : whether to write the report, ``report.html``, to the folder as well; see
+        `polytomy.report.write_report`
 
     Returns
     -------
     Results
-        Results of these datasets and repeats. The tables in the folder cover all trials in it.
+        Results of these datasets and repeats. The tables and the report in the folder cover all
+        trials in it. If a run is interrupted, they cover those that are finished.
 
     Examples
     --------
@@ -141,10 +128,29 @@ def run(
             _describe_dataset(each, texts[each.name]), partial(_describe_distances, each)
         )
     _warn_of_order(loaded, protocol)
-    _Run(store, protocol, loaded, repeats, n_jobs, on_progress).finish()
-    with lock_tables(folder):
-        write_tables(Results.read(folder), folder)
+    with show_progress() if verbose else nullcontext(None) as show:
+        listeners = [listener for listener in (show, on_progress) if listener is not None]
+        try:
+            _Run(store, protocol, loaded, repeats, n_jobs, listeners).finish()
+        except KeyboardInterrupt:
+            _write_results(folder, report=report)
+            raise
+    _write_results(folder, report=report)
     return Results.read(folder, [each.name for each in loaded], repeats)
+
+
+def _write_results(folder: str | os.PathLike[str], *, report: bool) -> None:
+    """Write the tables of the trials finished so far, and their report if it is wanted."""
+    with lock_tables(folder):
+        results = Results.read(folder)
+        if not results.records:
+            return
+        write_tables(results, folder)
+    if report:
+        # The only import of a higher layer: a run ends with its page.
+        from polytomy.report import write_report
+
+        write_report(folder)
 
 
 def _choose_pairs(
@@ -209,10 +215,10 @@ class _Run:
         datasets: Sequence[Dataset],
         repeats: int,
         n_jobs: int | None,
-        on_progress: Callable[[Progress], None] | None,
+        listeners: Sequence[Callable[[Progress], None]],
     ) -> None:
         self.store, self.protocol, self.n_jobs = store, protocol, n_jobs
-        self.on_progress = on_progress
+        self.listeners = listeners
         # Repeats in the outer loop: every dataset soon has a first result.
         self.left = [(dataset, repeat) for repeat in range(repeats) for dataset in datasets]
         self.n_trials = len(self.left)
@@ -264,12 +270,13 @@ class _Run:
             self._report(record["dataset"], record["repeat"], "done")
 
     def _report(self, name: str, repeat: int, stage: str) -> None:
-        if self.on_progress is not None:
+        if self.listeners:
             n_done = self.n_trials - len(self.left)
             left = _estimate_seconds([dataset.name for dataset, _ in self.left], self.records)
-            self.on_progress(
-                Progress(n_done, self.n_trials, name, repeat, stage, left, list(self.records))
-            )
+            records = list(self.records)
+            progress = Progress(n_done, self.n_trials, name, repeat, stage, left, records)
+            for listener in self.listeners:
+                listener(progress)
 
 
 def _estimate_seconds(left: Sequence[str], records: Sequence[Mapping[str, Any]]) -> float | None:

@@ -10,7 +10,7 @@ from scipy import stats
 
 from polytomy.errors import ArgumentError
 
-__all__ = ["Paired", "Ranking", "compare_pairs", "rank_methods"]
+__all__ = ["Interval", "Paired", "Ranking", "compare_pairs", "mean_interval", "rank_methods"]
 
 Floats = NDArray[np.float64]
 
@@ -66,6 +66,52 @@ def compare_pairs(one: ArrayLike, other: ArrayLike, *, largest_is_best: bool) ->
         p_value = float(stats.wilcoxon(differences[differences != 0]).pvalue)
     mean = float(np.mean(differences)) if len(differences) else float("nan")
     return Paired(len(differences), wins, ties, losses, mean, p_value)
+
+
+class Interval(NamedTuple):
+    """A mean and its confidence interval."""
+
+    mean: float
+    low: float
+    high: float
+
+    @property
+    def has_zero(self) -> bool:
+        """Whether the mean may be zero: the interval contains it."""
+        return self.low <= 0 <= self.high
+
+
+def mean_interval(differences: ArrayLike, *, test: float, level: float = 0.95) -> Interval | None:
+    """Return the mean of differences between two methods, and its confidence interval.
+
+    Training sets of repeated splits overlap, so the differences are not independent. The variance
+    of their mean is estimated as (1/n + n_test/n_train) times that of a single difference (Nadeau
+    and Bengio 2003); without the second term, intervals would be too narrow.
+
+    Parameters
+    ----------
+    differences : array of shape (n_splits,); NaN where not measured
+    test : fraction of the samples that each split holds out
+    level : confidence level
+
+    Returns
+    -------
+    Interval, or None for fewer than two splits
+
+    Examples
+    --------
+    >>> mean, low, high = mean_interval([0.02, 0.01, 0.03, 0.02], test=0.3)
+    >>> round(mean, 3), round(low, 3), round(high, 3)
+    (0.02, -0.001, 0.041)
+    """
+    values = np.asarray(differences, dtype=np.float64)
+    values = values[np.isfinite(values)]
+    if len(values) < 2:
+        return None
+    mean, variance = float(np.mean(values)), float(np.var(values, ddof=1))
+    error = np.sqrt((1 / len(values) + test / (1 - test)) * variance)
+    half = float(stats.t.ppf((1 + level) / 2, len(values) - 1) * error)
+    return Interval(mean, mean - half, mean + half)
 
 
 class Ranking(NamedTuple):

@@ -1,4 +1,4 @@
-"""Tables in Markdown, LaTeX, CSV and JSON."""
+"""Tables in Markdown and CSV, and the files of a results folder."""
 
 from __future__ import annotations
 
@@ -10,51 +10,17 @@ from pathlib import Path
 from typing import Any
 
 from polytomy.files import to_csv
+from polytomy.trials.cells import format_cell
+from polytomy.trials.latex_tables import table_to_latex
 from polytomy.trials.measures import MEASURES
 from polytomy.trials.results import Cell, Results, Table
 from polytomy.trials.store import write_content
+from polytomy.trials.summary import summarise
 
-__all__ = [
-    "format_cell",
-    "table_to_latex",
-    "table_to_markdown",
-    "write_tables",
-]
+__all__ = ["table_to_markdown", "write_tables"]
 
-_MOST_DECIMALS = 9
-_ROUNDING = 1e-13
 # Characters in names that would otherwise be markup.
 _MARKDOWN = str.maketrans({c: f"\\{c}" for c in "\\|`*<[&"} | {"\n": " ", "\r": " "})
-_LATEX = str.maketrans(
-    {c: f"\\{c}" for c in "&%$#_{}"}
-    | {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
-    | {"<": r"\textless{}", ">": r"\textgreater{}"}
-)
-
-
-def format_cell(cell: Cell, sign: str = " ± ") -> str:
-    """Format mean and standard deviation, with two significant digits of the latter.
-
-    Examples
-    --------
-    >>> format_cell(Cell(0.93184, 0.00923, 10)), format_cell(Cell(151.2, 13.1, 10))
-    ('0.9318 ± 0.0092', '151 ± 13')
-    >>> format_cell(Cell(0.9, float("nan"), 1)), format_cell(Cell(45.0, 0.0, 10))
-    ('0.9000', '45')
-    """
-    # Anything smaller is rounding error.
-    least = _ROUNDING * max(abs(cell.mean), 1)
-    if not math.isfinite(cell.std) or cell.std < least:
-        is_whole = abs(cell.mean - round(cell.mean)) < least
-        return f"{abs(cell.mean):.0f}" if is_whole else _four_digits(cell.mean)
-    decimals = min(max(1 - math.floor(math.log10(cell.std)), 0), _MOST_DECIMALS)
-    return f"{cell.mean:.{decimals}f}{sign}{cell.std:.{decimals}f}"
-
-
-def _four_digits(value: float) -> str:
-    decimals = 3 - math.floor(math.log10(abs(value)))
-    # 0.9000 rather than 0.9: the digits show the precision.
-    return f"{value:.{min(max(decimals, 0), _MOST_DECIMALS)}f}"
 
 
 def table_to_markdown(table: Table) -> str:
@@ -79,31 +45,6 @@ def _markdown_cell(cell: Cell | None) -> str:
     return f"**{format_cell(cell)}**" if cell.is_best else format_cell(cell)
 
 
-def table_to_latex(table: Table) -> str:
-    """Format a table in LaTeX, with the best values in bold."""
-    heads = ["config.", *(["method"] if _has_methods(table) else []), *table.datasets]
-    n_names = len(heads) - len(table.datasets)
-    lines = [
-        r"\begin{table}",
-        rf"\caption{{{table.measure.title.translate(_LATEX)}.}}",
-        rf"\begin{{tabular}}{{{'l' * n_names}{'r' * len(table.datasets)}}}",
-        r"\hline",
-        " & ".join(head.translate(_LATEX) for head in heads) + r" \\",
-        r"\hline",
-    ]
-    for name, cells in zip(table.rows, table.cells, strict=True):
-        names = [text.translate(_LATEX) for text in _row_names(table, name)]
-        lines.append(" & ".join([*names, *map(_latex_cell, cells)]) + r" \\")
-    return "\n".join([*lines, r"\hline", r"\end{tabular}", r"\end{table}"])
-
-
-def _latex_cell(cell: Cell | None) -> str:
-    if cell is None:
-        return ""
-    text = format_cell(cell, r" \pm ")
-    return rf"$\mathbf{{{text}}}$" if cell.is_best else f"${text}$"
-
-
 def _has_methods(table: Table) -> bool:
     return any(method for _, method in table.rows)
 
@@ -120,8 +61,8 @@ def write_tables(results: Results, folder: str | os.PathLike[str]) -> list[Path]
     summary.csv        mean and standard deviation of each measure, pair and dataset
     comparisons.csv    all pairs compared with each other on each dataset (Wilcoxon's test)
     ranks.csv          mean ranks over the datasets, with the critical difference
-    tables.md          one table per measure, with the best values in bold
-    tables.tex         the same in LaTeX
+    tables.md          the result in one sentence, and a table for each measure
+    tables.tex         the tables in LaTeX, for a document that uses the package booktabs
     results.json       everything above, and the manifest
     =================  ==========================================================================
 
@@ -139,16 +80,21 @@ def write_tables(results: Results, folder: str | os.PathLike[str]) -> list[Path]
         "ranks": ranks,
         "problems": results.problems(),
     }
+    sentence = " ".join(summarise(results).split())
     markdown = "\n\n".join(
-        f"## {table.measure.title}\n\n{table_to_markdown(table)}" for table in tables
+        [
+            sentence.translate(_MARKDOWN),
+            *(f"## {table.measure.title}\n\n{table_to_markdown(table)}" for table in tables),
+        ]
     )
+    latex = [f"% {sentence}\n% In the preamble: \\usepackage{{booktabs}}"]
     contents = {
         "trials.csv": _rows_to_csv(results.rows()),
         "summary.csv": _rows_to_csv(summary),
         "comparisons.csv": _rows_to_csv(comparisons),
         "ranks.csv": _rows_to_csv(ranks),
         "tables.md": f"{markdown}\n",
-        "tables.tex": "\n\n".join(map(table_to_latex, tables)) + "\n",
+        "tables.tex": "\n\n".join([*latex, *map(table_to_latex, tables)]) + "\n",
         "results.json": json.dumps(everything, indent=1, ensure_ascii=False, allow_nan=False)
         + "\n",
     }

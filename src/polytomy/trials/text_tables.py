@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from polytomy.trials.cells import format_cell
 from polytomy.trials.measures import MEASURES
 from polytomy.trials.results import Cell, PairName, Results, Table
-from polytomy.trials.tables import format_cell
+from polytomy.trials.summary import summarise
 
 __all__ = ["dataset_to_text", "results_to_text", "table_to_text"]
 
@@ -26,7 +27,7 @@ _SHORT_TITLES = {
 
 
 def results_to_text(results: Results) -> str:
-    """Format all measures for one dataset, or the main measures for several."""
+    """Format all measures for one dataset, or the main measures for several, and the result."""
     if len(results.datasets) == 1:
         body = dataset_to_text(results, results.datasets[0])
     else:
@@ -36,6 +37,7 @@ def results_to_text(results: Results) -> str:
     for problem, places in results.problems().items():
         shown = "; ".join(places[:2]) + (f"; and {len(places) - 2} more" * (len(places) > 2))
         lines.append(f"not run: {shown}: {problem}")
+    lines += ["", summarise(results)]
     return "\n".join(lines)
 
 

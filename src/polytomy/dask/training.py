@@ -13,13 +13,13 @@ from dask import delayed
 from polytomy.binary import TrainedBinary
 from polytomy.binary.options import TrainingListener, TrainingOptions
 from polytomy.composition.cluster import (
-    gather_in_order,
     join_sample,
     name_task,
     pass_on,
     run_groups,
     sending_data,
 )
+from polytomy.composition.cluster_results import gather, gather_in_order
 from polytomy.composition.dichotomies import Dichotomy
 from polytomy.composition.fitting import TrainedBinaries, warn_of_shortcomings
 from polytomy.composition.group_tasks import (
@@ -79,7 +79,7 @@ class GroupedData:
             self.client.submit(pick_rows, self.parts[part], rows, key=name_task("sample rows"))
             for part, rows in chosen.items()
         ]
-        return join_samples(self.client.gather(futures))
+        return join_samples(gather(self.client, futures))
 
 
 def group_rows_by_class(
@@ -179,9 +179,10 @@ def train_binaries(
         given = [i for i, each in enumerate(dichotomies) if each.trained is not None]
         if given:
             task = client.submit(score_given, [trained[i] for i in given], weighted, pure=False)
-            for i, column in zip(given, task.result().T, strict=True):
+            (columns,) = gather(client, [task])
+            for i, column in zip(given, columns.T, strict=True):
                 scores[i] = column
-        rows = client.submit(RowBlock.without_samples, weighted, pure=False).result()
+        (rows,) = gather(client, [client.submit(RowBlock.without_samples, weighted, pure=False)])
         weights = calibration_weights(rows, layout, balances_sides=options.balances_sides)
         out_of_fold = folds.collect(rows, weights, scores, options.keep_out_of_fold)
     frequencies = find_frequencies(layout, by_class, balances_sides=options.balances_sides)
@@ -239,7 +240,7 @@ def _fix_gamma(
     if not has_gamma_of_data(estimators):
         return list(dichotomies)
     futures = [client.submit(Moments.of_block, block, pure=False) for block in blocks.values()]
-    moments = Moments.merge(client.gather(futures))
+    moments = Moments.merge(gather(client, futures))
     if moments is not None:
         estimators = fix_gamma_by_variance(estimators, moments.n_features, moments.variance)
     return [

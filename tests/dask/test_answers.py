@@ -101,6 +101,14 @@ def test_nodes_are_answered_lazily():
     np.testing.assert_array_equal(
         far.predict_nodes(data, max_depth=1).compute(), near.predict_nodes(X, max_depth=1)
     )
+    pairs = {"long": ["versicolor", "virginica"], "short": ["setosa"]}
+    found = far.node_probabilities(data, hierarchy=pairs)
+    assert found.shape[1] == near.node_probabilities(X, hierarchy=pairs).shape[1]
+    np.testing.assert_allclose(found.compute(), near.node_probabilities(X, hierarchy=pairs))
+    options = {"hierarchy": pairs, "max_depth": 1}
+    np.testing.assert_array_equal(
+        far.predict_nodes(data, **options).compute(), near.predict_nodes(X, **options)
+    )
 
 
 def test_the_likeliest_classes_are_found_lazily():

@@ -10,7 +10,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from polytomy.calibration.hold_out import AUTO_FOLDS
 from polytomy.cli.loaded_models import LoadedModel
 from polytomy.cli.running_scores import RunningScores
 from polytomy.errors import ArgumentError, ClusterError, DataError
@@ -151,8 +150,6 @@ def train_on_folder(
     scaler = make_scaler(scale, np.empty((1, 1)))
     parameters = classifier.get_params(deep=False)
     del parameters["reservoir_size"]  # of streams
-    if parameters["cv"] == AUTO_FOLDS:
-        del parameters["cv"]  # a cluster has its own default
     if scaler is not None:
         estimator = resolve_estimator(parameters["estimator"])
         parameters |= {

@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils.validation import validate_data
 
 import dask
@@ -18,6 +19,7 @@ from polytomy.dask.lazy import Answer, answer_lazily, index_labels, pack_top_k, 
 from polytomy.dask.parts import is_collection, is_frame, make_parts
 from polytomy.errors import Argument, ArgumentError
 from polytomy.inputs.availability import available_unless
+from polytomy.scheme import Scheme
 
 __all__ = ["LazyAnswersMixin"]
 
@@ -41,6 +43,7 @@ class LazyAnswersMixin:
 
     to_local: Callable[[], PolytomyClassifier]
     _fitted: Callable[[], Composition]
+    _hierarchy: Callable[[Any], tuple[Scheme, NDArray[np.intp]]]
 
     def predict(self, X: Any) -> Any:
         """Return the class with the largest probability or score; ties go to the first class."""
@@ -107,20 +110,32 @@ class LazyAnswersMixin:
         return labels, chances.rename(columns=dict(zip(range(k, 2 * k), range(k), strict=True)))
 
     @available_unless(_why_no_probabilities)
-    def node_probabilities(self, X: Any) -> Any:
-        """Return the probability of each node of the scheme: the sum over the classes below it."""
-        names = [str(name) for name in self.scheme_.node_names]  # type: ignore[attr-defined]
-        return self._answer(X, "node_probabilities", np.float64, names)
+    def node_probabilities(self, X: Any, *, hierarchy: Any = None) -> Any:
+        """Return the probability of each node of the scheme: the sum over the classes below it.
+
+        The parameters are those of `PolytomyClassifier.node_probabilities`.
+        """
+        scheme, _ = self._hierarchy(hierarchy)
+        names = [str(name) for name in scheme.node_names]
+        options = {} if hierarchy is None else {"hierarchy": scheme}
+        return self._answer(X, "node_probabilities", np.float64, names, **options)
 
     @available_unless(_why_no_probabilities)
     def predict_nodes(
-        self, X: Any, *, max_depth: int | None = None, min_probability: float = 0.0
+        self,
+        X: Any,
+        *,
+        max_depth: int | None = None,
+        min_probability: float = 0.0,
+        hierarchy: Any = None,
     ) -> Any:
         """Return how far down the scheme each sample can be told: a class, or the name of a node.
 
         The parameters are those of `PolytomyClassifier.predict_nodes`.
         """
         options: dict[str, Any] = {"max_depth": max_depth, "min_probability": min_probability}
+        if hierarchy is not None:
+            options["hierarchy"], _ = self._hierarchy(hierarchy)
         return self._answer(X, "predict_nodes", object, **options)
 
     @available_unless(_why_no_probabilities)

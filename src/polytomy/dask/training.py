@@ -29,7 +29,6 @@ from polytomy.composition.group_tasks import (
     share_vectors,
     weight_rows,
 )
-from polytomy.composition.out_of_fold import find_fold_rule
 from polytomy.composition.row_blocks import RowBlock
 from polytomy.composition.shared_preprocessing import check_shareable, cut_pipelines, find_lead
 from polytomy.dask.class_weights import find_frequencies, weights_by_class
@@ -125,7 +124,7 @@ def train_binaries(
     ----------
     data : GroupedData
     dichotomies : dichotomies with sides as class indices; those with a trained model keep it
-    options : TrainingOptions, without arguments and folds; `cv` is a number
+    options : TrainingOptions, without arguments and folds; `cv` is a number or HoldOut
     class_weight : dict, "balanced", "balanced-per-partition" or None
     make_sample : returns the rows that transformers without ``partial_fit`` are fitted to
     listener : TrainingListener
@@ -134,8 +133,7 @@ def train_binaries(
     options = replace(options, balances_sides=class_weight == BALANCED_PER_PARTITION)
     by_class = weights_by_class(class_weight, layout)
     seeds = partition_seeds(options.random_state, len(dichotomies))
-    rule = find_fold_rule(dichotomies, len(layout.classes), options)
-    folds = None if rule is None else FoldPlan.of(rule, layout, options.cv, len(dichotomies))
+    folds = FoldPlan.find(dichotomies, layout, options)
     preprocessing = None
     lead = find_lead(dichotomies) if options.shares_preprocessing else None
     trainable = list(dichotomies)
@@ -160,6 +158,7 @@ def train_binaries(
             None if folds is None else folds.n_folds,
             by_class,
             get_config()["enable_metadata_routing"],
+            folds is not None and folds.is_only_part,
         )
         for group in groups
     ]
@@ -207,7 +206,7 @@ def _join_classes(data: GroupedData, folds: FoldPlan | None, preprocessing: Any)
     dealt: list[Any] = [None] * len(sizes)
     if folds is not None:
         folds_of_all = client.submit(
-            deal_folds, sizes, folds.n_dealt, folds.seed, key=name_task("deal folds")
+            deal_folds, sizes, folds.dealt, folds.seed, key=name_task("deal folds")
         )
         key = [name_task("take folds") for _ in sizes]
         dealt = client.map(getitem, [folds_of_all] * len(sizes), range(len(sizes)), key=key)

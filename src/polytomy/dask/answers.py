@@ -15,6 +15,7 @@ import dask
 from dask import delayed
 from polytomy.classifier import PolytomyClassifier
 from polytomy.composition import Composition, gives_probabilities
+from polytomy.composition.top_classes import check_beam, check_top_k
 from polytomy.dask.lazy import Answer, answer_lazily, index_labels, pack_top_k, take_columns_of
 from polytomy.dask.parts import is_collection, is_frame, make_parts
 from polytomy.errors import Argument, ArgumentError
@@ -75,13 +76,15 @@ class LazyAnswersMixin:
         return self._answer(X, "decisions", np.float64, _names_of_rows(self._fitted()))
 
     @available_unless(_why_no_probabilities)
-    def predict_top_k(self, X: Any, k: int) -> tuple[Any, Any]:
+    def predict_top_k(self, X: Any, k: int, *, beam: int | None = None) -> tuple[Any, Any]:
         """Return the labels and the probabilities of the k likeliest classes, likeliest first.
 
         Parameters
         ----------
         X : samples
         k : int, number of classes
+        beam : int, optional
+            As in `PolytomyClassifier.predict_top_k`.
 
         Returns
         -------
@@ -89,14 +92,10 @@ class LazyAnswersMixin:
         """
         composition = self._fitted()
         if not is_collection(X):
-            found: tuple[Any, Any] = self.to_local().predict_top_k(X, k)
+            found: tuple[Any, Any] = self.to_local().predict_top_k(X, k, beam=beam)
             return found
-        n_classes = len(composition.classes)
-        is_count = isinstance(k, int | np.integer) and not isinstance(k, bool)
-        if not is_count or not 1 <= k <= n_classes:
-            raise ArgumentError(Argument("k", k), f" must be a whole number from 1 to {n_classes}.")
-        k = int(k)
-        answer = Answer(partial(pack_top_k, k), np.float64, list(range(2 * k)))
+        k, beam = check_top_k(k, len(composition.classes)), check_beam(beam)
+        answer = Answer(partial(pack_top_k, k, beam), np.float64, list(range(2 * k)))
         packed = answer_lazily(self._model_for(X), X, answer)
         indices = take_columns_of(packed, 0, k)
         chances = take_columns_of(packed, k, 2 * k)

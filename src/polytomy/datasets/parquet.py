@@ -50,6 +50,21 @@ def count_parquet_rows(path: str | os.PathLike[str]) -> int:
         raise DataError(f"{os.fspath(path)}: this is not a Parquet file: {error}") from error
 
 
+def _without_index(schema: Any, target: Target, features: Features) -> list[str]:
+    """Return the names of the columns, without the index of a pandas frame.
+
+    An index is a column only if it is asked for by name: row numbers are not a feature, and they
+    give away the classes if the rows were sorted by class.
+    """
+    asked = {target} if isinstance(features, int | None) else {target, *features}
+    index = {
+        name
+        for name in (schema.pandas_metadata or {}).get("index_columns", ())
+        if isinstance(name, str) and name not in asked
+    }
+    return [name for name in schema.names if name not in index]
+
+
 class ParquetTable(ColumnTable):
     """A table in a Parquet file, which is read page by page.
 
@@ -90,7 +105,7 @@ class ParquetTable(ColumnTable):
         self.n_rows = sum(sizes[k] for k in self._row_groups)
         if self.n_rows < 1:
             raise NoRowsError(f"{self._source}: the file has no rows")
-        names = schema.names
+        names = _without_index(schema, target, features)
         self.columns: Columns = choose_columns(self._source, len(names), names, target, features)
         given = categories if isinstance(categories, Mapping) else {}
         self.categories: dict[int, CategoryIndex] = {}
@@ -106,7 +121,7 @@ class ParquetTable(ColumnTable):
                 raise error_at(self._source, *message, column=self.columns.features[k], names=names)
 
         label = self.columns.target
-        if label is not None and not self._is_label(kind := schema.field(label).type):
+        if label is not None and not self._is_label(kind := schema.field(names[label]).type):
             what = f"the column has type {kind}; labels must be numbers, text or booleans"
             raise error_at(self._source, what, column=label, names=names)
 

@@ -33,6 +33,7 @@ from sklearn.preprocessing import (
 from sklearn.svm import SVC, LinearSVC
 
 from polytomy import PolytomyClassifier, SchemeSearchCV
+from polytomy.composition import shared_preprocessing
 from polytomy.errors import ArgumentError
 from polytomy.metrics import log_loss
 
@@ -388,3 +389,15 @@ def test_a_pickled_classifier_gives_the_same_answers():
 def test_the_parameter_is_true_or_false(value):
     error = refusal(shared(StandardScaler(), SVC(), shared_preprocessing=value))
     assert str(error).startswith("shared_preprocessing must be True or False; got ")
+
+
+def test_many_rows_are_transformed_in_blocks(monkeypatch):
+    X, y = load_iris(return_X_y=True)
+    estimator = make_pipeline(
+        StandardScaler(), Nystroem(n_components=20, random_state=0), LogisticRegression()
+    )
+    classifier = PolytomyClassifier(estimator, shared_preprocessing=True, random_state=0)
+    expected = classifier.fit(X, y).predict_proba(X)
+    monkeypatch.setattr(shared_preprocessing, "_MANY_VALUES", 1)
+    monkeypatch.setattr(shared_preprocessing, "_BLOCK_BYTES", 8 * 4 * 7)  # seven rows at a time
+    np.testing.assert_allclose(classifier.fit(X, y).predict_proba(X), expected, atol=1e-9)

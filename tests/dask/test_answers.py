@@ -101,6 +101,14 @@ def test_nodes_are_answered_lazily():
     np.testing.assert_array_equal(
         far.predict_nodes(data, max_depth=1).compute(), near.predict_nodes(X, max_depth=1)
     )
+    pairs = {"long": ["versicolor", "virginica"], "short": ["setosa"]}
+    found = far.node_probabilities(data, hierarchy=pairs)
+    assert found.shape[1] == near.node_probabilities(X, hierarchy=pairs).shape[1]
+    np.testing.assert_allclose(found.compute(), near.node_probabilities(X, hierarchy=pairs))
+    options = {"hierarchy": pairs, "max_depth": 1}
+    np.testing.assert_array_equal(
+        far.predict_nodes(data, **options).compute(), near.predict_nodes(X, **options)
+    )
 
 
 def test_the_likeliest_classes_are_found_lazily():
@@ -120,6 +128,11 @@ def test_the_likeliest_classes_are_found_lazily():
         assert found.columns.tolist() == [0, 1]
         np.testing.assert_array_equal(found.index, frame.index)
         np.testing.assert_array_equal(found.to_numpy(), right)
+    labels, _ = far.predict_top_k(dd.from_pandas(frame, npartitions=3), 2, beam=3)
+    with pytest.raises(pt.ArgumentError, match="beam=3 needs a tree"):
+        labels.compute()
+    with pytest.raises(pt.ArgumentError, match="beam=0 must be a whole number, 1 or more"):
+        far.predict_top_k(dd.from_pandas(frame, npartitions=3), 2, beam=0)
     with pytest.raises(pt.ArgumentError, match="k=4 must be a whole number from 1 to 3"):
         far.predict_top_k(dd.from_pandas(frame, npartitions=3), 4)
 

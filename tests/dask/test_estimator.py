@@ -57,6 +57,32 @@ def test_a_fit_on_a_cluster_equals_a_fit_in_memory(client, estimator, scheme):
     assert far.out_of_fold_score_ == pytest.approx(near.out_of_fold_score_, abs=1e-9)
 
 
+@pytest.mark.parametrize("final_calibration", ["bias", None])
+@pytest.mark.parametrize("estimator", [SVC(gamma=0.5), GaussianNB(), LinearSVC()], ids=str)
+def test_a_held_out_part_is_that_of_a_fit_in_memory(client, estimator, final_calibration):
+    X, y = make_samples()
+    kept = np.flatnonzero((y != 3) | (np.arange(len(y)) % 5 == 0))  # the last class is rare
+    X, y = X[kept], y[kept]
+    options = {"cv": 0.1, "final_calibration": final_calibration, "random_state": 3}
+    far = DaskPolytomyClassifier(estimator, **options).fit(*as_dask(X, y))
+    near = pt.PolytomyClassifier(estimator, **options).fit(X, y)
+    np.testing.assert_allclose(far.predict_proba(X), near.predict_proba(X), rtol=0, atol=1e-7)
+    rows, expected = far.composition_.out_of_fold, near.composition_.out_of_fold
+    assert (rows is None) == (final_calibration is None)
+    if rows is not None:
+        np.testing.assert_array_equal(rows.rows, expected.rows)
+        np.testing.assert_array_equal(rows.weight, expected.weight)
+
+
+def test_many_rows_have_one_part_held_out(client, monkeypatch):
+    from polytomy.calibration import hold_out
+
+    X, y = make_samples()
+    monkeypatch.setattr(hold_out, "MANY_ROWS", 200)
+    far = DaskPolytomyClassifier(GaussianNB(), random_state=3).fit(*as_dask(X, y))
+    assert len(far.composition_.out_of_fold.rows) == pytest.approx(0.2 * len(y), abs=2)
+
+
 def test_machines_in_several_tasks_equal_those_in_memory(client, monkeypatch):
     from polytomy.composition import group_tasks
 
@@ -279,7 +305,12 @@ def test_a_problem_that_no_worker_can_hold_is_refused(client, monkeypatch):
 @pytest.mark.parametrize(
     ("parameters", "words"),
     [
-        ({"cv": [([0], [1])]}, "cv must be a number of folds, two or more"),
+        (
+            {"cv": [([0], [1])]},
+            "cv must be a number of folds, .*splitters need all rows in one place.; got",
+        ),
+        ({"cv": 1.5}, "cv must be a number of folds, two or more"),
+        ({"cv": True}, "cv must be a number of folds, two or more"),
         ({"design_rows": 0}, "design_rows must be a positive integer; got 0"),
         ({"estimator": SVC(kernel="precomputed")}, "Use PolytomyClassifier"),
         ({"client": "tcp://here"}, "client must be a distributed.Client; got str"),

@@ -29,7 +29,7 @@ def test_as_few_folds_are_held_out_as_in_one_place(sizes, cv, enough_rows):
     class_indices = np.repeat(np.arange(len(sizes)), sizes)
     every = SharedFolds.from_numbers(deal_rows(class_indices, min(cv, sum(sizes)), 3))
     assert plan.n_folds == every.first(enough_rows).n_folds
-    assert plan.n_dealt == every.n_folds
+    assert plan.dealt == every.n_folds
 
 
 def test_the_rows_to_score_are_limited_in_size_and_divided_among_the_classes(monkeypatch):

@@ -102,3 +102,16 @@ def test_a_damaged_page_is_an_error(write_table, read_error):
         with contextlib.suppress(pytest.fail.Exception):  # a value may still be valid
             messages.append(read_error(path))
     assert any("the Parquet file is damaged" in message for message in messages)
+
+
+def test_the_index_of_a_frame_is_not_a_feature(tmp_path):
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"x": [1.0, 2.0, 3.0], "kind": ["a", "b", "a"]}, index=[7, 5, 6])
+    frame.to_parquet(tmp_path / "plain.parquet")
+    data = read_data(tmp_path / "plain.parquet")
+    assert data.feature_names == ("x",)
+    assert data.y.tolist() == ["a", "b", "a"]
+    frame.rename_axis("number").to_parquet(tmp_path / "named.parquet")
+    assert read_data(tmp_path / "named.parquet", target="kind").feature_names == ("x",)
+    asked = read_data(tmp_path / "named.parquet", target="kind", features=["number"])
+    assert asked.X.tolist() == [[7], [5], [6]]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from polytomy.datasets import open_blocks, read_data
-from polytomy.datasets.parquet_folders import list_parts
+from polytomy.datasets.folder_files import list_files
 from polytomy.errors import DataError
 
 arrow = pytest.importorskip("pyarrow")
@@ -29,7 +29,7 @@ def folder(tmp_path):
 
 
 def test_the_files_of_a_folder_are_one_table(folder):
-    assert [path.name for path in list_parts(folder)] == [
+    assert [path.name for path in list_files(folder, (".parquet", ".pq"))] == [
         "part-0.parquet",
         "empty.parquet",
         "part-1.parquet",

@@ -7,6 +7,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
+from polytomy.linear import fitted_models
 from polytomy.linear.fitted_models import FittedModels
 
 
@@ -32,3 +33,10 @@ def test_making_models_changes_neither_the_estimator_nor_another_model() -> None
     assert not hasattr(estimator, "coef_")
     assert one.random_state != other.random_state
     assert (one.coef_ == 0).all()
+
+
+def test_a_large_array_in_single_precision_is_not_copied(monkeypatch):
+    X = np.ones((6, 2), dtype=np.float32)
+    assert FittedModels(LinearSVC(), X).numbers.dtype == np.float64
+    monkeypatch.setattr(fitted_models, "_MANY_VALUES", 12)
+    assert FittedModels(LinearSVC(), X).numbers is X

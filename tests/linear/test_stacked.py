@@ -7,6 +7,7 @@ from hypothesis import given
 from scipy.sparse import csr_array
 
 from linear_cases import LinearCase, evaluate, linear_cases, minimise_by_scipy
+from polytomy.linear import stacked
 from polytomy.linear.stacked import SharedRows, fit_stacked_models
 from polytomy.routines.linear import reference
 from polytomy.routines.linear.reference import LinearFits
@@ -77,3 +78,19 @@ def test_a_problem_that_is_solved_leaves_the_others_to_go_on() -> None:
     fits = fit_stacked_models(SharedRows(x), signs, costs, *nothing, form, *exact)
     assert fits.is_converged.all()
     assert fits.n_steps[0] < fits.n_steps[1]
+
+
+def test_rows_in_single_precision_have_the_models_of_double_precision(monkeypatch) -> None:
+    monkeypatch.setattr(stacked, "_BLOCK_BYTES", 8 * 5 * 7)  # seven rows at a time
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(200, 5)).astype(np.float32)
+    signs = np.where(x[:, :3].T + rng.normal(size=(3, 200)) > 0, 1.0, -1.0)
+    folds = np.broadcast_to(np.arange(200) % 2, (3, 200))
+    costs = np.stack([np.ones((3, 200)), folds != 0, folds != 1]).astype(np.float64)
+    form = reference.LinearForm(True, 1.0, 0.0, 100)
+    rest = signs, costs, folds, np.ones((3, 2), np.bool_), form, np.full(3, 1e-6), np.zeros(3)
+    found = fit_stacked_models(SharedRows(x), *rest)
+    expected = fit_stacked_models(SharedRows(x.astype(np.float64)), *rest)
+    assert found.is_converged.all()
+    np.testing.assert_allclose(found.coefficients, expected.coefficients, rtol=0, atol=1e-6)
+    np.testing.assert_allclose(found.values, expected.values, rtol=0, atol=1e-5)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -72,20 +72,43 @@ class HoldOut:
         labels : array of shape (n_rows,)
         seed : int, optional, if there is no `random_state`
         """
-        generator = check_random_state(seed if self.random_state is None else self.random_state)
         mask = np.zeros(len(labels), dtype=np.bool_)
         weight = np.ones(len(labels))
         classes, class_indices = np.unique(labels, return_inverse=True)
-        for rows in group_rows(class_indices, len(classes)):
-            n_usual = round(self.share * len(rows))
-            n_least = min(_ENOUGH_OF_CLASS, len(rows) // _LARGEST_SHARE_OF_CLASS)
-            # The first rows of a permutation, so that a choice is part of each larger one.
-            n_held_out = min(max(n_usual, n_least), len(rows) - 1)
-            chosen = generator.permutation(rows)[:n_held_out]
-            mask[chosen] = True
-            if n_held_out > n_usual:
-                weight[chosen] = self.share * len(rows) / n_held_out
+        rows_of_class = group_rows(class_indices, len(classes))
+        sizes = [len(rows) for rows in rows_of_class]
+        for rows, positions in zip(rows_of_class, self.choose_of_classes(sizes, seed), strict=True):
+            mask[rows[positions]] = True
+            weight[rows[positions]] = self.weight_of(len(rows))
         return HeldOutRows(mask, None if (weight == 1.0).all() else weight)
+
+    def choose_of_classes(
+        self, sizes: Sequence[int], seed: int | None = None
+    ) -> Iterator[NDArray[np.intp]]:
+        """Yield the positions of the rows to hold out among those of each class.
+
+        Parameters
+        ----------
+        sizes : number of rows of each class
+        seed : int, optional, if there is no `random_state`
+        """
+        generator = check_random_state(seed if self.random_state is None else self.random_state)
+        for size in sizes:
+            # The first rows of a permutation, so that a choice is part of each larger one.
+            yield generator.permutation(size)[: self.count_of(size)]
+
+    def count_of(self, size: int) -> int:
+        """Return how many rows to hold out of a class with this many."""
+        n_least = min(_ENOUGH_OF_CLASS, size // _LARGEST_SHARE_OF_CLASS)
+        return min(max(round(self.share * size), n_least), size - 1)
+
+    def weight_of(self, size: int) -> float:
+        """Return the weight of the rows that are held out of a class with this many.
+
+        It makes up for rare classes, of which more are held out.
+        """
+        n_held_out = self.count_of(size)
+        return self.share * size / n_held_out if n_held_out > round(self.share * size) else 1.0
 
     def split(
         self, X: Any, y: NDArray[Any], groups: Any = None

@@ -10,7 +10,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from polytomy.calibration.hold_out import AUTO_FOLDS
 from polytomy.cli.loaded_models import LoadedModel
 from polytomy.cli.running_scores import RunningScores
 from polytomy.errors import ArgumentError, ClusterError, DataError
@@ -77,7 +76,8 @@ def run_on_files(
     Arguments are sent to the cluster once.
     """
     from dask import delayed
-    from polytomy.composition.cluster import gather_in_order, name_task, sending_data
+    from polytomy.composition.cluster import name_task, sending_data
+    from polytomy.composition.cluster_results import gather_in_order
     from polytomy.composition.listeners import progress_bar
 
     with sending_data():
@@ -129,20 +129,27 @@ def train_on_folder(
     from polytomy.binary.preparation import resolve_estimator
     from polytomy.cli.data_options import check_class_labels, make_scaler
     from polytomy.dask import DaskPolytomyClassifier
-    from polytomy.datasets.folders import list_parts, merge_surveys, read_part, survey_file
+    from polytomy.datasets.folders import (
+        divide_files,
+        list_data_files,
+        merge_surveys,
+        read_part,
+        survey_file,
+    )
 
-    files = list_parts(folder, format)
+    files = list_data_files(folder, format)
     options = target, format, header
     surveys = run_on_files(client, "reading", files, survey_file, *options, one_hot)
     survey = merge_surveys(files, surveys)
     check_class_labels(survey.classes, folder, target, survey.label_name)
     shared = delayed(survey, traverse=False)
-    parts = [delayed(read_part, nout=2)(file, shared, *options) for file in files]
+    parts = [
+        delayed(read_part, nout=2)(part, shared, *options)
+        for part in divide_files(files, surveys, survey)
+    ]
     scaler = make_scaler(scale, np.empty((1, 1)))
     parameters = classifier.get_params(deep=False)
     del parameters["reservoir_size"]  # of streams
-    if parameters["cv"] == AUTO_FOLDS:
-        del parameters["cv"]  # a cluster has its own default
     if scaler is not None:
         estimator = resolve_estimator(parameters["estimator"])
         parameters |= {
@@ -173,10 +180,10 @@ def predict_folder(
     Each file of the output has the predictions for one file of the input, in the same order. The
     folder is written completely or not at all. Return the number of samples.
     """
-    from polytomy.datasets.folders import list_parts
+    from polytomy.datasets.folders import list_data_files
     from polytomy.files import open_folder_atomically
 
-    files = list_parts(folder, format)
+    files = list_data_files(folder, format)
     with open_folder_atomically(output) as temporary:
         numbers = {file: number for number, file in enumerate(files)}
         counts = run_on_files(
@@ -221,7 +228,7 @@ def _predict_file(
     """Write the predictions for one file, block by block, and return their number."""
     from uuid import uuid4
 
-    from polytomy.datasets.folders import is_empty_part
+    from polytomy.datasets.folders import is_empty_file
     from polytomy.datasets.parquet import import_pyarrow
 
     arrow = import_pyarrow()
@@ -233,7 +240,7 @@ def _predict_file(
     with arrow.parquet.ParquetWriter(own, schema) as writer:
         blocks = (
             iter(())
-            if is_empty_part(file, format)
+            if is_empty_file(file, format, header)
             else loaded.unlabelled_blocks(file, target, format, header)
         )
         for block in blocks:
@@ -268,9 +275,9 @@ def evaluate_folder(
     header: bool | None,
 ) -> RunningScores:
     """Return the scores of the predictions for the files of a folder; `scores` has none yet."""
-    from polytomy.datasets.folders import list_parts
+    from polytomy.datasets.folders import list_data_files
 
-    files = list_parts(folder, format)
+    files = list_data_files(folder, format)
     parts = run_on_files(
         client, "evaluating", files, _score_file, loaded, scores, target, format, header
     )
@@ -289,11 +296,11 @@ def _score_file(
     format: str | None,
     header: bool | None,
 ) -> RunningScores:
-    from polytomy.datasets.folders import is_empty_part
+    from polytomy.datasets.folders import is_empty_file
 
     # A task may run again on the same worker, with the same object.
     own = copy.deepcopy(scores)
-    if not is_empty_part(file, format):
+    if not is_empty_file(file, format, header):
         for block in loaded.labelled_blocks(file, target, format, header):
             own.add(block.y, *loaded.predict(block.X))
     return own

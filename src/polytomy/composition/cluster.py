@@ -14,13 +14,13 @@ from typing import Any, TypeVar
 from uuid import uuid4
 
 from polytomy.binary.options import TrainingListener
+from polytomy.composition.cluster_results import gather_in_order, no_workers_error
 from polytomy.composition.group_tasks import GroupResult, GroupTask, train_group
 from polytomy.composition.row_blocks import join_blocks, take_scored
 from polytomy.errors import ClusterError
 
 __all__ = [
     "explaining_faults",
-    "gather_in_order",
     "join_sample",
     "name_task",
     "pass_on",
@@ -81,24 +81,6 @@ def join_sample(client: Any, blocks: Mapping[int, Any]) -> Any:
     return client.submit(join_blocks, taken, key=name_task("rows to score"))
 
 
-def gather_in_order(client: Any, futures: Sequence[Any]) -> Iterator[tuple[int, Any]]:
-    """Yield the numbers and results of futures as they finish; if one fails, cancel the others."""
-    from distributed import as_completed
-
-    number_of = {future.key: number for number, future in enumerate(futures)}
-    try:
-        for future in as_completed(list(futures), loop=client.loop):
-            yield number_of[future.key], future.result()
-    except BaseException:
-        _cancel(client, futures)
-        raise
-
-
-def _cancel(client: Any, futures: Sequence[Any]) -> None:
-    if client.status == "running":
-        client.cancel(list(futures), force=True)
-
-
 def pass_on(value: _Value) -> _Value:
     """Return a value: the task that holds data which is sent to the cluster."""
     return value
@@ -125,6 +107,7 @@ def explaining_faults(client: Any) -> Iterator[None]:
     """Raise a ClusterError in place of what Dask raises if a cluster fails."""
     from distributed import KilledWorker
     from distributed.comm import CommClosedError
+    from distributed.scheduler import NoValidWorkerError
 
     address = client.scheduler.address
     lost = (
@@ -139,6 +122,8 @@ def explaining_faults(client: Any) -> Iterator[None]:
             f"{error.allowed_failures + 1} times. It probably ran out of memory. Give the workers "
             "more memory, or use a scheme with smaller problems, such as one-vs-one."
         ) from error
+    except NoValidWorkerError as error:
+        raise no_workers_error(error.timeout) from error
     except CancelledError as error:
         reason = _reason_of(error)
         if reason == "lost dependencies":

@@ -34,9 +34,11 @@ __all__ = [
     "OutOfFoldPlan",
     "calibration_weights",
     "find_fold_rule",
+    "have_folds_anyway",
     "plan_out_of_fold",
     "score_samples",
     "share_held_out_part",
+    "takes_weights",
     "warn_of_no_rows",
 ]
 
@@ -156,11 +158,11 @@ def share_held_out_part(
 
     With more than one fold, each binary makes its own.
     """
-    if not isinstance(options.cv, HoldOut) or not _have_folds_anyway(options, dichotomies):
+    if not isinstance(options.cv, HoldOut) or not have_folds_anyway(options, dichotomies):
         return None
     (seed,) = partition_seeds(options.random_state, 1)
     folds = make_shared_folds(X, class_indices, options.cv, seed)
-    return folds if _takes_weights(options) else replace(folds, weight=None)
+    return folds if takes_weights(options) else replace(folds, weight=None)
 
 
 def warn_of_no_rows() -> None:
@@ -194,7 +196,7 @@ def plan_out_of_fold(
     if rule.enough_rows is not None:
         folds = folds.first(rule.enough_rows)
     weight = calibration_weights(options, class_indices, n_classes)
-    if not _takes_weights(options):
+    if not takes_weights(options):
         folds = replace(folds, weight=None)
     weight = weight if folds.weight is None else weight * folds.weight
     most_rows = MOST_SCORES // max(1, len(dichotomies), n_classes)
@@ -228,7 +230,7 @@ def find_fold_rule(
     if final_calibration is None or n_classes < 2:
         return None
     is_automatic = isinstance(final_calibration, str) and final_calibration == "auto"
-    has_folds = _have_folds_anyway(options, dichotomies)
+    has_folds = have_folds_anyway(options, dichotomies)
     if is_automatic and all(each.trained is not None for each in dichotomies):
         return None
     if is_automatic and not (has_folds or options.wants_probabilities):
@@ -254,7 +256,7 @@ def _is_class_known(
     return np.asarray(is_held_out & is_known[folds.fold_of, class_indices])
 
 
-def _takes_weights(options: TrainingOptions) -> bool:
+def takes_weights(options: TrainingOptions) -> bool:
     """Return whether all calibrators take weights; those of users may not."""
     return all(
         each is None or isinstance(each, str)
@@ -262,7 +264,7 @@ def _takes_weights(options: TrainingOptions) -> bool:
     )
 
 
-def _have_folds_anyway(options: TrainingOptions, dichotomies: Sequence[Dichotomy]) -> bool:
+def have_folds_anyway(options: TrainingOptions, dichotomies: Sequence[Dichotomy]) -> bool:
     """Return whether a binary is trained on folds in any case, to calibrate its decision values."""
     if options.calibration is None:
         return False

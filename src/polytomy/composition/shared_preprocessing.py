@@ -8,10 +8,13 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn import get_config
 from sklearn.base import BaseEstimator, clone
 from sklearn.compose import ColumnTransformer
+from sklearn.kernel_approximation import Nystroem, RBFSampler
 from sklearn.pipeline import FeatureUnion, Pipeline
+from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler
 from sklearn.utils.metadata_routing import process_routing
 
 from polytomy.binary.options import FitArguments, TrainingOptions
@@ -19,6 +22,7 @@ from polytomy.binary.preparation import request_weights, tags_of
 from polytomy.composition.dichotomies import Dichotomy
 from polytomy.errors import Argument, ArgumentError
 from polytomy.inputs.rows import count_rows, take_rows, take_values, unchangeable
+from polytomy.inputs.samples import blocks_of
 from polytomy.inputs.seeds import partition_seeds, seed_all
 from polytomy.inputs.sparse import check_sparse
 from polytomy.inputs.weights import check_weights
@@ -34,6 +38,11 @@ __all__ = [
 
 _ASKED = Argument("shared_preprocessing", True)
 _TRAIN_ALONE = (". Use ", Argument("shared_preprocessing", False), ".")
+
+# Transformers that take rows in blocks, if there are this many values; bytes of a block.
+_ROW_BY_ROW = (Nystroem, RBFSampler, MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler)
+_MANY_VALUES = 2**22
+_BLOCK_BYTES = 2**22
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -128,9 +137,12 @@ def find_lead(dichotomies: Sequence[Dichotomy]) -> Dichotomy | None:
 
 def _steps_before(estimator: Any) -> list[Any]:
     """Return the steps before the last of a pipeline, without those that do nothing."""
-    if not isinstance(estimator, Pipeline):
-        return []
-    return [step for _, step in estimator.steps[:-1] if not (step is None or step == "passthrough")]
+    return _active(estimator.steps[:-1]) if isinstance(estimator, Pipeline) else []
+
+
+def _active(steps: Sequence[tuple[str, Any]]) -> list[Any]:
+    """Return the steps of a pipeline, without those that do nothing."""
+    return [step for _, step in steps if not (step is None or step == "passthrough")]
 
 
 def check_shareable(lead: Dichotomy, dichotomies: Sequence[Dichotomy]) -> None:
@@ -228,7 +240,9 @@ def _fit_transform(pipeline: Pipeline, X: Any, weight: Any, given: dict[str, Any
     rows = np.flatnonzero(check_weights(weight, n_rows) > 0)
     given = {name: take_values(value, rows, n_rows) for name, value in given.items()}
     try:
-        if len(rows) == n_rows:
+        if len(rows) == n_rows and _works_row_by_row(pipeline, X):
+            output = _transform_blocks(pipeline.fit(unchangeable(X), **given), X)
+        elif len(rows) == n_rows:
             output = pipeline.fit_transform(unchangeable(X), **given)
         else:
             output = pipeline.fit(take_rows(X, rows), **given).transform(unchangeable(X))
@@ -246,6 +260,24 @@ def _fit_transform(pipeline: Pipeline, X: Any, weight: Any, given: dict[str, Any
             *_TRAIN_ALONE,
         )
     return check_sparse(output)
+
+
+def _works_row_by_row(pipeline: Pipeline, X: Any) -> bool:
+    """Return whether many samples can be transformed in blocks, with the same result."""
+    is_large = type(X) is np.ndarray and X.ndim == 2 and X.size >= _MANY_VALUES
+    return is_large and all(type(step) in _ROW_BY_ROW for step in _active(pipeline.steps))
+
+
+def _transform_blocks(pipeline: Pipeline, X: NDArray[Any]) -> NDArray[Any]:
+    """Return the output of fitted transformers, without temporary arrays of its size."""
+    output: NDArray[Any] | None = None
+    for block in blocks_of(len(X), X.itemsize * X.shape[1], _BLOCK_BYTES):
+        own = pipeline.transform(unchangeable(X[block]))
+        if output is None:
+            output = np.empty((len(X), own.shape[1]), dtype=own.dtype)
+        output[block] = own
+    assert output is not None
+    return output
 
 
 # -- what is left for the binaries ---------------------------------------------------------------

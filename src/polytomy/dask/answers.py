@@ -8,16 +8,19 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils.validation import validate_data
 
 import dask
 from dask import delayed
 from polytomy.classifier import PolytomyClassifier
 from polytomy.composition import Composition, gives_probabilities
+from polytomy.composition.top_classes import check_beam, check_top_k
 from polytomy.dask.lazy import Answer, answer_lazily, index_labels, pack_top_k, take_columns_of
 from polytomy.dask.parts import is_collection, is_frame, make_parts
 from polytomy.errors import Argument, ArgumentError
 from polytomy.inputs.availability import available_unless
+from polytomy.scheme import Scheme
 
 __all__ = ["LazyAnswersMixin"]
 
@@ -41,6 +44,7 @@ class LazyAnswersMixin:
 
     to_local: Callable[[], PolytomyClassifier]
     _fitted: Callable[[], Composition]
+    _hierarchy: Callable[[Any], tuple[Scheme, NDArray[np.intp]]]
 
     def predict(self, X: Any) -> Any:
         """Return the class with the largest probability or score; ties go to the first class."""
@@ -72,13 +76,15 @@ class LazyAnswersMixin:
         return self._answer(X, "decisions", np.float64, _names_of_rows(self._fitted()))
 
     @available_unless(_why_no_probabilities)
-    def predict_top_k(self, X: Any, k: int) -> tuple[Any, Any]:
+    def predict_top_k(self, X: Any, k: int, *, beam: int | None = None) -> tuple[Any, Any]:
         """Return the labels and the probabilities of the k likeliest classes, likeliest first.
 
         Parameters
         ----------
         X : samples
         k : int, number of classes
+        beam : int, optional
+            As in `PolytomyClassifier.predict_top_k`.
 
         Returns
         -------
@@ -86,14 +92,10 @@ class LazyAnswersMixin:
         """
         composition = self._fitted()
         if not is_collection(X):
-            found: tuple[Any, Any] = self.to_local().predict_top_k(X, k)
+            found: tuple[Any, Any] = self.to_local().predict_top_k(X, k, beam=beam)
             return found
-        n_classes = len(composition.classes)
-        is_count = isinstance(k, int | np.integer) and not isinstance(k, bool)
-        if not is_count or not 1 <= k <= n_classes:
-            raise ArgumentError(Argument("k", k), f" must be a whole number from 1 to {n_classes}.")
-        k = int(k)
-        answer = Answer(partial(pack_top_k, k), np.float64, list(range(2 * k)))
+        k, beam = check_top_k(k, len(composition.classes)), check_beam(beam)
+        answer = Answer(partial(pack_top_k, k, beam), np.float64, list(range(2 * k)))
         packed = answer_lazily(self._model_for(X), X, answer)
         indices = take_columns_of(packed, 0, k)
         chances = take_columns_of(packed, k, 2 * k)
@@ -107,20 +109,32 @@ class LazyAnswersMixin:
         return labels, chances.rename(columns=dict(zip(range(k, 2 * k), range(k), strict=True)))
 
     @available_unless(_why_no_probabilities)
-    def node_probabilities(self, X: Any) -> Any:
-        """Return the probability of each node of the scheme: the sum over the classes below it."""
-        names = [str(name) for name in self.scheme_.node_names]  # type: ignore[attr-defined]
-        return self._answer(X, "node_probabilities", np.float64, names)
+    def node_probabilities(self, X: Any, *, hierarchy: Any = None) -> Any:
+        """Return the probability of each node of the scheme: the sum over the classes below it.
+
+        The parameters are those of `PolytomyClassifier.node_probabilities`.
+        """
+        scheme, _ = self._hierarchy(hierarchy)
+        names = [str(name) for name in scheme.node_names]
+        options = {} if hierarchy is None else {"hierarchy": scheme}
+        return self._answer(X, "node_probabilities", np.float64, names, **options)
 
     @available_unless(_why_no_probabilities)
     def predict_nodes(
-        self, X: Any, *, max_depth: int | None = None, min_probability: float = 0.0
+        self,
+        X: Any,
+        *,
+        max_depth: int | None = None,
+        min_probability: float = 0.0,
+        hierarchy: Any = None,
     ) -> Any:
         """Return how far down the scheme each sample can be told: a class, or the name of a node.
 
         The parameters are those of `PolytomyClassifier.predict_nodes`.
         """
         options: dict[str, Any] = {"max_depth": max_depth, "min_probability": min_probability}
+        if hierarchy is not None:
+            options["hierarchy"], _ = self._hierarchy(hierarchy)
         return self._answer(X, "predict_nodes", object, **options)
 
     @available_unless(_why_no_probabilities)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -12,6 +13,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
 
 from polytomy.binary.options import TrainingListener, TrainingOptions
 from polytomy.binary.preparation import resolve_estimator, takes_pairwise_values
+from polytomy.calibration.hold_out import AUTO_FOLDS, choose_folds
 from polytomy.classifier import PolytomyClassifier
 from polytomy.composition import (
     SchemeArgument,
@@ -45,13 +47,22 @@ from polytomy.selection.automatic import choose_scheme
 __all__ = ["DaskPolytomyClassifier"]
 
 
-def _is_fold_count(value: Any) -> bool:
-    return isinstance(value, int | np.integer) and not isinstance(value, bool) and bool(value >= 2)
+def _is_number_of_folds(value: Any) -> bool:
+    if isinstance(value, str):
+        return value == AUTO_FOLDS
+    if isinstance(value, float | np.floating):
+        return bool(0 < value < 1)
+    return is_count(value) and not isinstance(value, bool) and bool(value >= 2)
 
 
 _CHECKS = {
     **{name: check for name, check in CLASSIFIER_CHECKS.items() if name != "reservoir_size"},
-    "cv": Parameter("cv", "a number of folds, two or more", _is_fold_count).check,
+    "cv": Parameter(
+        "cv",
+        'a number of folds, two or more, a fraction of the rows to hold out, or "auto" '
+        "(splitters need all rows in one place)",
+        _is_number_of_folds,
+    ).check,
     "design_rows": Parameter(
         "design_rows", "a positive integer", lambda value: is_count(value) and value > 0
     ).check,
@@ -79,8 +90,9 @@ class DaskPolytomyClassifier(
     estimator, scheme, solver, calibration, final_calibration, models, random_state, verbose, \
 class_weight, memory_budget, prediction_dtype, keep_out_of_fold, class_order
         As in `PolytomyClassifier`.
-    cv : int, default=5
-        Number of folds for both calibrations.
+    cv : int, float or "auto", default="auto"
+        Number of folds, or fraction of the rows to hold out, for both calibrations. "auto": five
+        folds, or one held-out part from 100,000 rows.
     n_jobs : int, optional
         Threads of each task on its worker; one by default.
     shared_preprocessing : bool, default=False
@@ -120,7 +132,7 @@ class_weight, memory_budget, prediction_dtype, keep_out_of_fold, class_order
         solver: Solver = "auto",
         calibration: Any = "auto",
         final_calibration: Any = "auto",
-        cv: int = 5,
+        cv: int | float | str = "auto",
         models: Mapping[str, Any] | None = None,
         n_jobs: int | None = None,
         random_state: Any = None,
@@ -192,7 +204,7 @@ class_weight, memory_budget, prediction_dtype, keep_out_of_fold, class_order
                 trained = train_binaries(
                     data,
                     plan.dichotomies,
-                    self._options(has_weights=sample_weight is not None),
+                    self._options(data.layout.n_rows, has_weights=sample_weight is not None),
                     self.class_weight,
                     sampler.take,
                     bar,
@@ -245,7 +257,7 @@ class_weight, memory_budget, prediction_dtype, keep_out_of_fold, class_order
             class_order=self.class_order,
         )
 
-    def _options(self, *, has_weights: bool) -> TrainingOptions:
+    def _options(self, n_rows: int, *, has_weights: bool) -> TrainingOptions:
         """Return the options of training, without what belongs to rows."""
         nothing = np.empty(0, dtype=np.intp)
         # Any value stands for the weights, to see who requests them.
@@ -257,7 +269,7 @@ class_weight, memory_budget, prediction_dtype, keep_out_of_fold, class_order
                 "sample_weight must be requested by all estimators, or by none: see "
                 "set_fit_request of scikit-learn's metadata routing."
             )
-        return source.parameters
+        return replace(source.parameters, cv=choose_folds(self.cv, n_rows))
 
     def _progress(self, n_steps: int, verb: str) -> AbstractContextManager[TrainingListener]:
         return progress_bar(n_steps, verb) if self.verbose else nullcontext(TrainingListener())

@@ -13,10 +13,16 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from polytomy.binary.options import TrainingOptions
+from polytomy.calibration.hold_out import HoldOut
+from polytomy.composition.dichotomies import Dichotomy
 from polytomy.composition.out_of_fold import (
     MOST_SCORES,
     FoldRule,
     OutOfFold,
+    find_fold_rule,
+    have_folds_anyway,
+    takes_weights,
     warn_of_no_rows,
 )
 from polytomy.composition.row_blocks import RowBlock
@@ -24,6 +30,7 @@ from polytomy.dask.class_weights import balance_classes
 from polytomy.dask.grouping import ScoredChoice
 from polytomy.dask.layout import Layout
 from polytomy.dask.sampling import divide_quota
+from polytomy.inputs.seeds import partition_seeds
 
 __all__ = ["FoldPlan", "calibration_weights"]
 
@@ -38,16 +45,16 @@ class FoldPlan:
 
     Attributes
     ----------
-    n_dealt : number of folds among which the rows are dealt out
+    dealt : number of folds among which the rows are dealt out, or HoldOut for one part
     n_folds : number of folds that are held out; rows of the others are always trained on
     seed : int
     choices : list of ScoredChoice, one for each class
     n_rows : number of all rows
-    final_calibration : "bias", "decoder" or an object
+    final_calibration : "bias", "decoder" or an object; None if the folds serve the binaries alone
     given_seed : seed of the final calibration; None without a random_state
     """
 
-    n_dealt: int
+    dealt: int | HoldOut
     n_folds: int
     seed: int
     choices: list[ScoredChoice]
@@ -56,27 +63,73 @@ class FoldPlan:
     given_seed: int | None
 
     @classmethod
-    def of(cls, rule: FoldRule, layout: Layout, cv: int, n_dichotomies: int) -> Self:
-        """Return the folds that a rule asks for."""
+    def find(
+        cls, dichotomies: Sequence[Dichotomy], layout: Layout, options: TrainingOptions
+    ) -> Self | None:
+        """Return the folds that all binaries share; None if each makes its own, or needs none."""
+        rule = find_fold_rule(dichotomies, len(layout.classes), options)
+        is_part = isinstance(options.cv, HoldOut)
+        if rule is None and is_part and have_folds_anyway(options, dichotomies):
+            (seed,) = partition_seeds(options.random_state, 1)
+            rule = FoldRule(None, None, seed)
+        if rule is None:
+            return None
+        return cls.of(
+            rule, layout, options.cv, len(dichotomies), has_weights=takes_weights(options)
+        )
+
+    @classmethod
+    def of(
+        cls,
+        rule: FoldRule,
+        layout: Layout,
+        cv: int | HoldOut,
+        n_dichotomies: int,
+        *,
+        has_weights: bool = True,
+    ) -> Self:
+        """Return the folds that a rule asks for.
+
+        Parameters
+        ----------
+        rule : FoldRule
+        layout : Layout
+        cv : number of folds, or HoldOut
+        n_dichotomies : int
+        has_weights : whether calibrators take the weights of a part that is held out
+        """
         # Tasks that are run again must come to the same folds.
         seed = rule.seed
         if seed is None:
             seed = int(np.random.default_rng().integers(2**31))
-        n_dealt = min(int(cv), layout.n_rows)
-        n_folds = n_dealt
-        if rule.enough_rows is not None:
-            n_folds = _count_enough(layout.n_rows, n_dealt, rule.enough_rows)
+        sizes = layout.class_sizes
+        weights: list[float | None] = [None] * len(sizes)
+        dealt: int | HoldOut
+        if isinstance(cv, HoldOut):
+            dealt, n_folds = cv, 1
+            candidates = [cv.count_of(size) for size in sizes]
+            if has_weights and any(cv.weight_of(size) != 1.0 for size in sizes):
+                weights = [cv.weight_of(size) for size in sizes]
+        else:
+            dealt = n_folds = min(int(cv), layout.n_rows)
+            if rule.enough_rows is not None:
+                n_folds = _count_enough(layout.n_rows, dealt, rule.enough_rows)
+            candidates = [-(-size * n_folds // dealt) for size in sizes]
         most_rows = int(
             min(MOST_SCORES // max(1, n_dichotomies), _SAMPLE_BYTES // layout.bytes_per_row)
         )
-        candidates = [-(-size * n_folds // n_dealt) for size in layout.class_sizes]
         quotas: list[int | None] = [None] * len(candidates)
         if sum(candidates) > most_rows:
             quotas = list(divide_quota(candidates, most_rows))
-        choices = [ScoredChoice(n_folds, quota, [seed, k]) for k, quota in enumerate(quotas)]
-        return cls(
-            n_dealt, n_folds, seed, choices, layout.n_rows, rule.final_calibration, rule.seed
-        )
+        choices = [
+            ScoredChoice(n_folds, quota, [seed, k], weights[k]) for k, quota in enumerate(quotas)
+        ]
+        return cls(dealt, n_folds, seed, choices, layout.n_rows, rule.final_calibration, rule.seed)
+
+    @property
+    def is_only_part(self) -> bool:
+        """Whether the one fold is a part that is held out for good."""
+        return isinstance(self.dealt, HoldOut)
 
     def collect(
         self,
@@ -87,6 +140,8 @@ class FoldPlan:
     ) -> OutOfFold | None:
         """Return the out-of-fold scores of all binaries; None if a fold could not be trained.
 
+        None as well if there is no final calibration to learn from them.
+
         Parameters
         ----------
         rows : the rows that every binary has scored, without samples
@@ -94,6 +149,8 @@ class FoldPlan:
         scores : those of each binary, or None
         keeps_probabilities : whether the final calibration keeps its probabilities
         """
+        if self.final_calibration is None:
+            return None
         if not len(rows.rows):
             warn_of_no_rows()
             return None
@@ -106,7 +163,7 @@ class FoldPlan:
             rows.rows.astype(np.intp),
             self.n_rows,
             rows.class_indices,
-            weight,
+            weight if rows.fold_weight is None else weight * rows.fold_weight,
             rows.fold_of.astype(np.intp),
             self.final_calibration,
             self.given_seed,

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from polytomy.calibration.hold_out import HoldOut
 from polytomy.calibration.shared_folds import deal_classes
 from polytomy.classifier import PolytomyClassifier
 from polytomy.composition.row_blocks import RowBlock
@@ -152,9 +153,23 @@ def cut_piece(part: GroupedPart, label: int) -> Piece:
     return Piece(take_block(part.X, own), part.rows[own], weight)
 
 
-def deal_folds(sizes: Sequence[int], n_folds: int, seed: int | None) -> list[NDArray[np.int16]]:
-    """Return the fold of each row of each class: those that `PolytomyClassifier` makes."""
-    return [dealt.astype(np.int16) for dealt in deal_classes(sizes, n_folds, seed)]
+def deal_folds(
+    sizes: Sequence[int], cv: int | HoldOut, seed: int | None
+) -> list[NDArray[np.int16]]:
+    """Return the fold of each row of each class: those that `PolytomyClassifier` makes.
+
+    Parameters
+    ----------
+    sizes : number of rows of each class
+    cv : number of folds, or HoldOut for one part: fold 0, and −1 for all other rows
+    seed : int, optional
+    """
+    if not isinstance(cv, HoldOut):
+        return [dealt.astype(np.int16) for dealt in deal_classes(sizes, cv, seed)]
+    folds = [np.full(size, -1, dtype=np.int16) for size in sizes]
+    for fold_of, positions in zip(folds, cv.choose_of_classes(sizes, seed), strict=True):
+        fold_of[positions] = 0
+    return folds
 
 
 class ScoredChoice(NamedTuple):
@@ -165,11 +180,13 @@ class ScoredChoice(NamedTuple):
     n_kept_folds : rows of later folds are never held out
     most_rows : largest number of rows; None for all of them
     seed : list of int, for the choice
+    weight : float, optional, weight for calibration of the rows that are held out
     """
 
     n_kept_folds: int
     most_rows: int | None
     seed: list[int]
+    weight: float | None = None
 
 
 def join_class(
@@ -197,12 +214,14 @@ def join_class(
     )
     weights = [piece.weight for piece in pieces if piece.weight is not None]
     weight = np.concatenate(weights) if weights else None
-    is_scored = None
+    is_scored = fold_weight = None
     if fold_of is not None and choice is not None:
         fold_of = np.where(fold_of < choice.n_kept_folds, fold_of, -1).astype(np.int16)
         is_scored = _choose_scored(fold_of, weight, choice)
+        if choice.weight is not None:
+            fold_weight = np.where(fold_of >= 0, choice.weight, 1.0)
     class_indices = np.full(len(rows), class_index, dtype=np.intp)
-    return RowBlock(X, rows, class_indices, weight, fold_of, is_scored)
+    return RowBlock(X, rows, class_indices, weight, fold_of, is_scored, fold_weight)
 
 
 def _choose_scored(

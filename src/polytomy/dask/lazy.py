@@ -99,12 +99,12 @@ def answer_lazily(model: Any, X: Any, answer: Answer) -> Any:
 # -- the likeliest classes, labels and probabilities in one array ------------------------------
 
 
-def pack_top_k(k: int, model: Any, X: Any) -> NDArray[np.float64]:
+def pack_top_k(k: int, beam: int | None, model: Any, X: Any) -> NDArray[np.float64]:
     """Return the indices of the k likeliest classes of each sample, and their probabilities.
 
     Both are computed at once, and lie in one array of shape (n_samples, 2 k).
     """
-    labels, probabilities = model.predict_top_k(X, k)
+    labels, probabilities = model.predict_top_k(X, k, beam=beam)
     return np.hstack([np.searchsorted(model.classes_, labels), probabilities])
 
 

@@ -12,6 +12,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.utils import get_tags
 
 from polytomy.composition.cluster import name_task
+from polytomy.composition.cluster_results import gather
 from polytomy.dask.grouping import GroupedPart
 from polytomy.dask.sampling import Sample
 from polytomy.inputs.rows import take_rows, unchangeable
@@ -49,7 +50,8 @@ def fit_transformers(
                 state = client.submit(
                     _learn, state, part, tuple(fitted), key=name_task(f"fit {name}")
                 )
-            step = state.result() if state is not step else step
+            if state is not step:
+                (step,) = gather(client, [state])
         elif get_tags(step).requires_fit:
             step = step.fit(unchangeable(X))
         pipeline.steps[number] = name, step

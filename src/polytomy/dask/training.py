@@ -13,13 +13,13 @@ from dask import delayed
 from polytomy.binary import TrainedBinary
 from polytomy.binary.options import TrainingListener, TrainingOptions
 from polytomy.composition.cluster import (
-    gather_in_order,
     join_sample,
     name_task,
     pass_on,
     run_groups,
     sending_data,
 )
+from polytomy.composition.cluster_results import gather, gather_in_order
 from polytomy.composition.dichotomies import Dichotomy
 from polytomy.composition.fitting import TrainedBinaries, warn_of_shortcomings
 from polytomy.composition.group_tasks import (
@@ -29,7 +29,6 @@ from polytomy.composition.group_tasks import (
     share_vectors,
     weight_rows,
 )
-from polytomy.composition.out_of_fold import find_fold_rule
 from polytomy.composition.row_blocks import RowBlock
 from polytomy.composition.shared_preprocessing import check_shareable, cut_pipelines, find_lead
 from polytomy.dask.class_weights import find_frequencies, weights_by_class
@@ -79,7 +78,7 @@ class GroupedData:
             self.client.submit(pick_rows, self.parts[part], rows, key=name_task("sample rows"))
             for part, rows in chosen.items()
         ]
-        return join_samples(self.client.gather(futures))
+        return join_samples(gather(self.client, futures))
 
 
 def group_rows_by_class(
@@ -125,7 +124,7 @@ def train_binaries(
     ----------
     data : GroupedData
     dichotomies : dichotomies with sides as class indices; those with a trained model keep it
-    options : TrainingOptions, without arguments and folds; `cv` is a number
+    options : TrainingOptions, without arguments and folds; `cv` is a number or HoldOut
     class_weight : dict, "balanced", "balanced-per-partition" or None
     make_sample : returns the rows that transformers without ``partial_fit`` are fitted to
     listener : TrainingListener
@@ -134,8 +133,7 @@ def train_binaries(
     options = replace(options, balances_sides=class_weight == BALANCED_PER_PARTITION)
     by_class = weights_by_class(class_weight, layout)
     seeds = partition_seeds(options.random_state, len(dichotomies))
-    rule = find_fold_rule(dichotomies, len(layout.classes), options)
-    folds = None if rule is None else FoldPlan.of(rule, layout, options.cv, len(dichotomies))
+    folds = FoldPlan.find(dichotomies, layout, options)
     preprocessing = None
     lead = find_lead(dichotomies) if options.shares_preprocessing else None
     trainable = list(dichotomies)
@@ -160,6 +158,7 @@ def train_binaries(
             None if folds is None else folds.n_folds,
             by_class,
             get_config()["enable_metadata_routing"],
+            folds is not None and folds.is_only_part,
         )
         for group in groups
     ]
@@ -179,9 +178,10 @@ def train_binaries(
         given = [i for i, each in enumerate(dichotomies) if each.trained is not None]
         if given:
             task = client.submit(score_given, [trained[i] for i in given], weighted, pure=False)
-            for i, column in zip(given, task.result().T, strict=True):
+            (columns,) = gather(client, [task])
+            for i, column in zip(given, columns.T, strict=True):
                 scores[i] = column
-        rows = client.submit(RowBlock.without_samples, weighted, pure=False).result()
+        (rows,) = gather(client, [client.submit(RowBlock.without_samples, weighted, pure=False)])
         weights = calibration_weights(rows, layout, balances_sides=options.balances_sides)
         out_of_fold = folds.collect(rows, weights, scores, options.keep_out_of_fold)
     frequencies = find_frequencies(layout, by_class, balances_sides=options.balances_sides)
@@ -206,7 +206,7 @@ def _join_classes(data: GroupedData, folds: FoldPlan | None, preprocessing: Any)
     dealt: list[Any] = [None] * len(sizes)
     if folds is not None:
         folds_of_all = client.submit(
-            deal_folds, sizes, folds.n_dealt, folds.seed, key=name_task("deal folds")
+            deal_folds, sizes, folds.dealt, folds.seed, key=name_task("deal folds")
         )
         key = [name_task("take folds") for _ in sizes]
         dealt = client.map(getitem, [folds_of_all] * len(sizes), range(len(sizes)), key=key)
@@ -239,7 +239,7 @@ def _fix_gamma(
     if not has_gamma_of_data(estimators):
         return list(dichotomies)
     futures = [client.submit(Moments.of_block, block, pure=False) for block in blocks.values()]
-    moments = Moments.merge(client.gather(futures))
+    moments = Moments.merge(gather(client, futures))
     if moments is not None:
         estimators = fix_gamma_by_variance(estimators, moments.n_features, moments.variance)
     return [

@@ -10,7 +10,7 @@ from polytomy.errors import Argument, DataError, PythonOnly
 from polytomy.inputs.suggestions import did_you_mean
 from polytomy.inputs.wording import count_things
 
-__all__ = ["Columns", "Features", "Target", "choose_columns"]
+__all__ = ["ColumnTable", "Columns", "Features", "Target", "choose_columns"]
 
 Target = str | int | None
 Features = Sequence[str] | int | None
@@ -48,6 +48,32 @@ class Columns(NamedTuple):
     def name_of(self, position: int) -> str:
         """Return the name of a column; x1, x2, … if the columns have no names."""
         return f"x{position + 1}" if self.names is None else self.names[position]
+
+
+class ColumnTable:
+    """What all tables have whose features are some of their columns.
+
+    Attributes
+    ----------
+    columns : Columns
+    """
+
+    columns: Columns
+
+    @property
+    def feature_names(self) -> tuple[str, ...] | None:
+        """Names of the features; None if the columns have no names."""
+        return self.columns.feature_names
+
+    @property
+    def n_features(self) -> int:
+        """Number of features."""
+        return len(self.columns.features)
+
+    @property
+    def bytes_per_row(self) -> int:
+        """Size of a sample in memory."""
+        return 8 * self.n_features
 
 
 def choose_columns(

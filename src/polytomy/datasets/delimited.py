@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 
 from polytomy.datasets.arrow_text import parse_with_arrow
 from polytomy.datasets.categories import Categories, CategoryIndex
-from polytomy.datasets.columns import Columns, Features, Target, choose_columns
+from polytomy.datasets.columns import Columns, ColumnTable, Features, Target, choose_columns
 from polytomy.datasets.headers import is_header
 from polytomy.datasets.label_index import InvalidLabelError, LabelIndex, show_label
 from polytomy.datasets.located_errors import error_at
 from polytomy.datasets.number_fields import is_text, why_not_a_number
 from polytomy.datasets.streams import Source
-from polytomy.datasets.table_blocks import RawBlock
+from polytomy.datasets.table_blocks import NoRowsError, RawBlock
 from polytomy.datasets.text_lines import TextBlock, text_blocks
 from polytomy.errors import Argument, ArgumentError, DataError
 from polytomy.inputs.suggestions import did_you_mean
@@ -54,7 +54,7 @@ class Dialect(NamedTuple):
         return [field.strip() for field in next(csv.reader([line], delimiter=self.delimiter))]
 
 
-class DelimitedTable:
+class DelimitedTable(ColumnTable):
     """A table in a text file.
 
     Parameters
@@ -82,7 +82,7 @@ class DelimitedTable:
         self.label_index = label_index
         first = next(self._text_blocks(_N_SAMPLED), None)
         if first is None:
-            raise DataError(f"{self._source}: the file is empty")
+            raise NoRowsError(f"{self._source}: the file is empty")
         sample, numbers = self._decoded(first), first.numbers.tolist()
         # Only text columns need more than a header and a sample.
         n_parsed = len(sample) if categories == "one-hot" else 2
@@ -96,28 +96,13 @@ class DelimitedTable:
             )
         names = fields.pop(0) if self._has_header else None
         if not fields:
-            raise DataError(f"{self._source}: the file has a header but no data")
+            raise NoRowsError(f"{self._source}: the file has a header but no data")
         n_columns = len(fields[0] if names is None else names)
         self.columns: Columns = choose_columns(self._source, n_columns, names, target, features)
         self._feature_at = {column: k for k, column in enumerate(self.columns.features)}
         self.categories = self._open_categories(categories, fields)
         # Given features come from a trained model, which fixes what becomes of text columns.
         self._are_features_given = features is not None
-
-    @property
-    def feature_names(self) -> tuple[str, ...] | None:
-        """Names of the features; None without a header."""
-        return self.columns.feature_names
-
-    @property
-    def n_features(self) -> int:
-        """Number of features."""
-        return len(self.columns.features)
-
-    @property
-    def bytes_per_row(self) -> int:
-        """Size of a sample in memory."""
-        return 8 * self.n_features
 
     def blocks(self, n_rows: int) -> Iterator[RawBlock]:
         """Yield the samples, at most `n_rows` at a time; DataError gives the place of a bad one."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +27,7 @@ from polytomy.datasets.text_lines import peek_line
 from polytomy.datasets.whole_table import check_size, join_blocks
 from polytomy.errors import Argument, ArgumentError, DataError
 
-__all__ = ["open_blocks", "open_table", "read_data", "rows_per_block"]
+__all__ = ["open_blocks", "open_table", "read_data", "read_row_groups", "rows_per_block"]
 
 # Approximate size of the features of a block.
 _BLOCK_BYTES = 2**25
@@ -94,7 +94,35 @@ def read_data(
     table = open_table(
         path, format, target, header, features, categories, classes, zero_based=zero_based
     )
-    source, n_rows = os.fspath(path), table.n_rows
+    return _read_whole(table, os.fspath(path))
+
+
+def read_row_groups(
+    path: str | os.PathLike[str],
+    row_groups: Sequence[int],
+    *,
+    target: Target,
+    features: Features,
+    categories: Categories,
+    classes: ArrayLike,
+) -> Data:
+    """Return the samples and labels of consecutive row groups of a Parquet file.
+
+    The parameters besides `row_groups` are those of `read_data`.
+    """
+    table = ParquetTable(
+        path,
+        target=target,
+        features=features,
+        categories=categories,
+        label_index=LabelIndex(classes),
+        row_groups=row_groups,
+    )
+    return _read_whole(table, os.fspath(path))
+
+
+def _read_whole(table: SampleTable, source: str) -> Data:
+    n_rows = table.n_rows
     if n_rows is not None:
         check_size(source, n_rows * table.bytes_per_row)
     whole = join_blocks(source, table.blocks(rows_per_block(table, None)), n_rows)

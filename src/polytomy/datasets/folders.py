@@ -9,24 +9,33 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from polytomy.datasets.columns import Target
 from polytomy.datasets.dataset import Data
-from polytomy.datasets.file_reader import open_blocks, read_data
+from polytomy.datasets.file_reader import (
+    open_table,
+    read_data,
+    read_row_groups,
+    rows_per_block,
+)
+from polytomy.datasets.folder_files import list_files
 from polytomy.datasets.formats import FORMATS, find_format
 from polytomy.datasets.label_index import LabelIndex
-from polytomy.datasets.parquet import import_pyarrow
+from polytomy.datasets.parquet import count_parquet_rows
+from polytomy.datasets.table_blocks import NoRowsError
 from polytomy.errors import Argument, ArgumentError, DataError
 
 __all__ = [
+    "FilePart",
     "FileSurvey",
     "FolderSurvey",
-    "is_empty_part",
-    "list_parts",
+    "divide_files",
+    "is_empty_file",
+    "list_data_files",
     "merge_surveys",
     "read_part",
     "survey_file",
@@ -34,25 +43,19 @@ __all__ = [
 
 _KINDS = ("parquet", "csv", "tsv")
 
+# Size of the samples of a part of a Parquet file.
+_PART_BYTES = 2**27
 
-def list_parts(path: str | Path, format: str | None = None) -> list[Path]:
-    """Return the data files of a folder, sorted by name; or the file itself.
 
-    Files whose names start with a dot or an underscore are not data.
-    """
+def list_data_files(path: str | Path, format: str | None = None) -> list[Path]:
+    """Return the data files of a folder, sorted by name; or the file itself."""
     folder = Path(path)
     if not folder.exists():
         raise DataError(f"{folder}: there is no such folder")
     if not folder.is_dir():
         return [folder]
-    endings = [ending for kind in _KINDS for ending in FORMATS[kind]]
-    files = sorted(
-        file
-        for file in folder.rglob("*")
-        if file.is_file()
-        and not any(part.startswith((".", "_")) for part in file.relative_to(folder).parts)
-        and (format is not None or file.name.lower().removesuffix(".gz").endswith(tuple(endings)))
-    )
+    endings = tuple(ending for kind in _KINDS for ending in FORMATS[kind])
+    files = list_files(folder, endings if format is None else ())
     if not files:
         raise DataError(f"{folder}: the folder has no Parquet, CSV or TSV files")
     kinds = {find_format(file, format) for file in files}
@@ -70,15 +73,15 @@ def list_parts(path: str | Path, format: str | None = None) -> list[Path]:
     return files
 
 
-def is_empty_part(file: Path, format: str | None = None) -> bool:
-    """Return whether a Parquet file has no rows, as some of a cluster's files do."""
-    if find_format(file, format) != "parquet":
-        return False
-    arrow = import_pyarrow()
+def is_empty_file(file: Path, format: str | None = None, header: bool | None = None) -> bool:
+    """Return whether a file has no rows, as some of a cluster's files do."""
+    if find_format(file, format) == "parquet":
+        return count_parquet_rows(file) == 0
     try:
-        return bool(arrow.parquet.read_metadata(file).num_rows == 0)
-    except arrow.ArrowException as error:
-        raise DataError(f"{file}: this is not a Parquet file: {error}") from error
+        open_table(file, format, None, header, None, "refuse", None)
+    except NoRowsError:
+        return True
+    return False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -93,6 +96,7 @@ class FileSurvey:
     n_columns : number of these columns
     label_name : name of the label column, or None
     categories : dict of text columns and their values
+    row_groups : number of rows of each row group of a Parquet file; empty for other formats
     """
 
     n_rows: int = 0
@@ -101,41 +105,42 @@ class FileSurvey:
     n_columns: int = 0
     label_name: str | None = None
     categories: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    row_groups: tuple[int, ...] = ()
 
 
 def survey_file(
     file: Path, target: Target, format: str | None, header: bool | None, one_hot: bool
 ) -> FileSurvey:
-    """Return what one file has, read in blocks unless text columns are to be encoded.
+    """Return what one file has, read in blocks.
 
     Parameters
     ----------
     file, target, format, header : see `polytomy.datasets.read_data`
     one_hot : bool, whether to one-hot encode text columns
     """
-    if is_empty_part(file, format):
+    if is_empty_file(file, format, header):
         return FileSurvey()
-    options: dict[str, Any] = {"format": format, "target": target, "header": header}
-    if one_hot:
-        # Blocks cannot be encoded before all values are known.
-        whole = read_data(file, categories="one-hot", **options)
-        options["categories"] = whole.categories or "refuse"
-    labels: set[Any] = set()
-    n_rows, last = 0, None
-    for block in open_blocks(file, **options):
-        assert block.y is not None
-        labels.update(np.unique(block.y).tolist())
-        n_rows, last = n_rows + block.n_samples, block
-    if last is None:
-        raise DataError(f"{file}: the file has no rows")
-    n_added = sum(len(values) - 1 for values in last.categories.values())
+    categories = "one-hot" if one_hot else "refuse"
+    table = open_table(file, format, target, header, None, categories, None)
+    numbers: set[int] = set()
+    n_rows = 0
+    for block in table.blocks(rows_per_block(table)):
+        assert block.labels is not None, "labels were asked for"
+        numbers.update(np.unique(block.labels).tolist())
+        n_rows += len(block.row_numbers)
+    # Labels stay as they are written: those of other files decide on their type.
+    labels = table.label_index.labels(sorted(numbers), are_all=False)
+    names = table.feature_names
+    called = names or tuple(f"x{k + 1}" for k in range(table.n_features))
+    chosen = getattr(table, "columns", None)
     return FileSurvey(
         n_rows,
-        sorted(labels),
-        last.columns,
-        last.n_features - n_added,
-        last.label_name,
-        last.categories,
+        np.unique(labels).tolist(),
+        names,
+        table.n_features,
+        None if chosen is None else chosen.label_name,
+        {called[k]: index.values for k, index in table.categories.items()},
+        getattr(table, "rows_of_groups", ()),
     )
 
 
@@ -199,20 +204,59 @@ def merge_surveys(files: Sequence[Path], surveys: Sequence[FileSurvey]) -> Folde
     )
 
 
+class FilePart(NamedTuple):
+    """A file, or some row groups of a large Parquet file.
+
+    Attributes
+    ----------
+    file : Path
+    row_groups : numbers of consecutive row groups; None for all of the file
+    """
+
+    file: Path
+    row_groups: tuple[int, ...] | None = None
+
+
+def divide_files(
+    files: Sequence[Path], surveys: Sequence[FileSurvey], survey: FolderSurvey
+) -> list[FilePart]:
+    """Return the parts in which to read files: whole files, and large Parquet files in pieces.
+
+    A piece has as many row groups as take 128 MB, or one if it takes more. Files without rows have
+    no part.
+    """
+    parts: list[FilePart] = []
+    most_rows = max(1, _PART_BYTES // (8 * max(1, survey.n_features)))
+    for file, own in zip(files, surveys, strict=True):
+        if not own.n_rows:
+            continue
+        if own.n_rows <= most_rows or len(own.row_groups) < 2:
+            parts.append(FilePart(file))
+            continue
+        piece: list[int] = []
+        for number, n_rows in enumerate(own.row_groups):
+            if piece and sum(own.row_groups[k] for k in piece) + n_rows > most_rows:
+                parts.append(FilePart(file, tuple(piece)))
+                piece = []
+            piece.append(number)
+        parts.append(FilePart(file, tuple(piece)))
+    return parts
+
+
 def read_part(
-    file: Path, survey: FolderSurvey, target: Target, format: str | None, header: bool | None
+    part: FilePart, survey: FolderSurvey, target: Target, format: str | None, header: bool | None
 ) -> tuple[Any, NDArray[Any]]:
-    """Return the samples of one file and their labels, typed as those of all files."""
-    if is_empty_part(file, format):
-        return np.empty((0, survey.n_features)), survey.classes[:0]
-    data: Data = read_data(
-        file,
-        format=format,
-        target=target,
-        header=header,
-        features=survey.n_columns if survey.columns is None else survey.columns,
-        categories=survey.categories or "refuse",
-        classes=survey.classes,
-    )
+    """Return the samples of one part and their labels, typed as those of all files."""
+    options: dict[str, Any] = {
+        "target": target,
+        "features": survey.n_columns if survey.columns is None else survey.columns,
+        "categories": survey.categories or "refuse",
+        "classes": survey.classes,
+    }
+    data: Data
+    if part.row_groups is not None:
+        data = read_row_groups(part.file, part.row_groups, **options)
+    else:
+        data = read_data(part.file, format=format, header=header, **options)
     assert data.y is not None
     return data.X, data.y

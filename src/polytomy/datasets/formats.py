@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from polytomy.datasets.folder_files import PARQUET_ENDINGS
 from polytomy.datasets.streams import Source, Stream
 from polytomy.datasets.svmlight import looks_like_svmlight
 from polytomy.datasets.text_lines import peek_line
@@ -21,7 +22,7 @@ FORMATS: dict[str, tuple[str, ...]] = {
     "csv": (".csv",),
     "tsv": (".tsv", ".tab"),
     "svmlight": (".svm", ".svmlight", ".libsvm", ".scale"),
-    "parquet": (".parquet", ".pq"),
+    "parquet": PARQUET_ENDINGS,
     "npz": (".npz",),
     "lvq": (".lvq", ".dat"),
     "agf": (".vec", ".cls"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polytomy.datasets.categories import Categories, CategoryIndex
-from polytomy.datasets.columns import Columns, Features, Target, choose_columns
+from polytomy.datasets.columns import Columns, ColumnTable, Features, Target, choose_columns
 from polytomy.datasets.label_index import (
     InvalidLabelError,
     LabelIndex,
@@ -19,7 +19,7 @@ from polytomy.datasets.label_index import (
     show_label,
 )
 from polytomy.datasets.located_errors import error_at
-from polytomy.datasets.table_blocks import RawBlock
+from polytomy.datasets.table_blocks import NoRowsError, RawBlock
 from polytomy.errors import Argument, ArgumentError, DataError
 
 __all__ = ["ParquetTable", "count_parquet_rows", "import_pyarrow"]
@@ -50,7 +50,22 @@ def count_parquet_rows(path: str | os.PathLike[str]) -> int:
         raise DataError(f"{os.fspath(path)}: this is not a Parquet file: {error}") from error
 
 
-class ParquetTable:
+def _without_index(schema: Any, target: Target, features: Features) -> list[str]:
+    """Return the names of the columns, without the index of a pandas frame.
+
+    An index is a column only if it is asked for by name: row numbers are not a feature, and they
+    give away the classes if the rows were sorted by class.
+    """
+    asked = {target} if isinstance(features, int | None) else {target, *features}
+    index = {
+        name
+        for name in (schema.pandas_metadata or {}).get("index_columns", ())
+        if isinstance(name, str) and name not in asked
+    }
+    return [name for name in schema.names if name not in index]
+
+
+class ParquetTable(ColumnTable):
     """A table in a Parquet file, which is read page by page.
 
     Parameters
@@ -59,6 +74,11 @@ class ParquetTable:
     target, features : see `choose_columns`
     categories : see `polytomy.datasets.read_data`
     label_index : collects the labels
+    row_groups : numbers of consecutive row groups to read; all by default
+
+    Attributes
+    ----------
+    rows_of_groups : tuple of int, number of rows of each row group of the file
     """
 
     def __init__(
@@ -69,20 +89,27 @@ class ParquetTable:
         features: Features,
         categories: Categories,
         label_index: LabelIndex,
+        row_groups: Sequence[int] | None = None,
     ) -> None:
         self._arrow = import_pyarrow()
         self._source, self.label_index = os.fspath(path), label_index
         with self._reporting("this is not a Parquet file"):
             self._file = self._arrow.parquet.ParquetFile(path, buffer_size=_READ_AHEAD)
             schema = self._file.schema_arrow
-            self.n_rows = int(self._file.metadata.num_rows)
+            metadata = self._file.metadata
+            sizes = [metadata.row_group(k).num_rows for k in range(metadata.num_row_groups)]
+        self.rows_of_groups = tuple(sizes)
+        chosen = range(len(sizes)) if row_groups is None else row_groups
+        self._row_groups = list(chosen)
+        self._first_row = 1 + sum(sizes[: self._row_groups[0]] if self._row_groups else [])
+        self.n_rows = sum(sizes[k] for k in self._row_groups)
         if self.n_rows < 1:
-            raise DataError(f"{self._source}: the file has no rows")
-        names = schema.names
+            raise NoRowsError(f"{self._source}: the file has no rows")
+        names = _without_index(schema, target, features)
         self.columns: Columns = choose_columns(self._source, len(names), names, target, features)
         given = categories if isinstance(categories, Mapping) else {}
         self.categories: dict[int, CategoryIndex] = {}
-        for k, name in enumerate(self.feature_names):
+        for k, name in enumerate(self.feature_names or ()):
             kind = schema.field(name).type
             is_text = self._is_text(kind)
             if is_text and (categories == "one-hot" or name in categories):
@@ -94,7 +121,7 @@ class ParquetTable:
                 raise error_at(self._source, *message, column=self.columns.features[k], names=names)
 
         label = self.columns.target
-        if label is not None and not self._is_label(kind := schema.field(label).type):
+        if label is not None and not self._is_label(kind := schema.field(names[label]).type):
             what = f"the column has type {kind}; labels must be numbers, text or booleans"
             raise error_at(self._source, what, column=label, names=names)
 
@@ -108,30 +135,15 @@ class ParquetTable:
                 raise  # the file cannot be read at all
             raise DataError(f"{self._source}: {problem}: {error}") from error
 
-    @property
-    def feature_names(self) -> tuple[str, ...]:
-        """Names of the features."""
-        return self.columns.feature_names or ()
-
-    @property
-    def n_features(self) -> int:
-        """Number of features."""
-        return len(self.columns.features)
-
-    @property
-    def bytes_per_row(self) -> int:
-        """Size of a sample in memory."""
-        return 8 * self.n_features
-
     def blocks(self, n_rows: int) -> Iterator[RawBlock]:
         """Yield the samples, at most `n_rows` at a time; DataError gives the place of a bad one."""
         names = self.columns.names or ()
-        wanted = list(self.feature_names)
+        wanted = list(self.feature_names or ())
         target = None if self.columns.target is None else names[self.columns.target]
-        first = 1
+        first = self._first_row
         with self._reporting("the Parquet file is damaged"):
             batches = self._file.iter_batches(
-                n_rows, columns=wanted if target is None else [*wanted, target]
+                n_rows, self._row_groups, columns=wanted if target is None else [*wanted, target]
             )
             for batch in batches:
                 rows = np.arange(first, first + len(batch), dtype=np.int64)

@@ -8,31 +8,17 @@ from pathlib import Path
 from typing import Any
 
 from polytomy.datasets.categories import Categories, CategoryIndex
-from polytomy.datasets.columns import Columns, Features, Target
+from polytomy.datasets.columns import Columns, ColumnTable, Features, Target
+from polytomy.datasets.folder_files import PARQUET_ENDINGS, list_files
 from polytomy.datasets.label_index import LabelIndex
 from polytomy.datasets.parquet import ParquetTable, count_parquet_rows
 from polytomy.datasets.table_blocks import RawBlock
 from polytomy.errors import DataError
 
-__all__ = ["ParquetFolder", "list_parts"]
-
-_ENDINGS = (".parquet", ".pq")
-# Other programs write such files beside the data, or while they are at work.
-_HIDDEN = (".", "_")
+__all__ = ["ParquetFolder"]
 
 
-def list_parts(folder: str | os.PathLike[str]) -> list[Path]:
-    """Return the Parquet files of a folder and of the folders in it, sorted by name."""
-    return sorted(
-        path
-        for path in Path(folder).rglob("*")
-        if path.name.endswith(_ENDINGS)
-        and not any(part.startswith(_HIDDEN) for part in path.relative_to(folder).parts)
-        and path.is_file()
-    )
-
-
-class ParquetFolder:
+class ParquetFolder(ColumnTable):
     """A table whose rows are in several Parquet files; only one of them is open at a time.
 
     All files must have the columns of the first. Files without rows are skipped.
@@ -52,7 +38,7 @@ class ParquetFolder:
         categories: Categories,
         label_index: LabelIndex,
     ) -> None:
-        counts = {part: count_parquet_rows(part) for part in list_parts(path)}
+        counts = {part: count_parquet_rows(part) for part in list_files(path, PARQUET_ENDINGS)}
         self._parts = [part for part, n_rows in counts.items() if n_rows]
         if not self._parts:
             raise DataError(f"{os.fspath(path)}: the folder has no rows in files *.parquet")
@@ -72,21 +58,6 @@ class ParquetFolder:
         )
         table.categories = dict(self.categories)  # values are numbered through all files
         return table
-
-    @property
-    def feature_names(self) -> tuple[str, ...]:
-        """Names of the features."""
-        return self.columns.feature_names or ()
-
-    @property
-    def n_features(self) -> int:
-        """Number of features."""
-        return len(self.columns.features)
-
-    @property
-    def bytes_per_row(self) -> int:
-        """Size of a sample in memory."""
-        return 8 * self.n_features
 
     def blocks(self, n_rows: int) -> Iterator[RawBlock]:
         """Yield the samples, at most `n_rows` at a time; DataError gives the place of a bad one."""

@@ -9,6 +9,8 @@ import stat
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from polytomy.datasets.folder_files import PARQUET_ENDINGS, list_files
+
 __all__ = ["Source", "Stream", "open_source"]
 
 
@@ -61,7 +63,7 @@ def open_source(path: Source) -> Source:
             return path
         raise
     if stat.S_ISDIR(mode):
-        if any(Path(path).rglob("*.parquet")) or any(Path(path).rglob("*.pq")):
+        if list_files(path, PARQUET_ENDINGS):
             return path
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), os.fspath(path))
     return path if stat.S_ISREG(mode) else Stream(Path(path).open("rb"), os.fspath(path))

@@ -11,8 +11,13 @@ from numpy.typing import NDArray
 from polytomy.datasets.categories import CategoryIndex
 from polytomy.datasets.label_index import LabelIndex
 from polytomy.datasets.located_errors import error_at
+from polytomy.errors import DataError
 
-__all__ = ["RawBlock", "SampleTable", "check_finite"]
+__all__ = ["NoRowsError", "RawBlock", "SampleTable", "check_finite"]
+
+
+class NoRowsError(DataError):
+    """A file without rows, such as a part of a folder may be."""
 
 
 class RawBlock(NamedTuple):

@@ -62,7 +62,7 @@ class BatchTrainer:
     ----------
     objective : LinearObjective
     X : the training data as given, for splitters that look at it
-    numbers : the training data as a float64 array or CSR matrix
+    numbers : the training data as a float64 or float32 array, or as a CSR matrix
     options : TrainingOptions
     n_binaries : number of problems in all batches
     """
@@ -209,7 +209,7 @@ class BatchTrainer:
             norms = np.sqrt(np.bincount(rows, data**2, minlength=x.shape[0]))
             indices = x.indices.astype(np.int32, copy=False)
             return LinearSamples(np.empty((0, 0)), data, indices, indptr, norms, x.shape[1])
-        norms = np.sqrt(np.einsum("ij,ij->i", x, x))
+        norms = np.sqrt(np.einsum("ij,ij->i", x, x, dtype=np.float64))
         nothing = np.empty(0), np.empty(0, np.int32), np.empty(0, np.int64)
         return LinearSamples(x, *nothing, norms, x.shape[1])
 

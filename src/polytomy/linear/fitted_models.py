@@ -19,6 +19,15 @@ from polytomy.inputs.sparse import check_sparse
 __all__ = ["FittedModels"]
 
 
+# A float32 array of this many values is not copied: twice its memory would be a lot.
+_MANY_VALUES = 2**22
+
+
+def _is_large_single(X: Any) -> bool:
+    is_single = isinstance(X, np.ndarray) and X.dtype == np.float32
+    return is_single and X.size >= _MANY_VALUES
+
+
 class FittedModels:
     """Makes fitted copies of an estimator, all for the same features.
 
@@ -30,7 +39,7 @@ class FittedModels:
 
     Attributes
     ----------
-    numbers : X as a float64 array or CSR matrix
+    numbers : X as a float64 array or CSR matrix; a large float32 array stays as it is
     sides : labels of the −1 and of the +1 side
     """
 
@@ -46,7 +55,7 @@ class FittedModels:
                     self._template,
                     X,
                     accept_sparse="csr",
-                    dtype=np.float64,
+                    dtype=[np.float64, np.float32] if _is_large_single(X) else np.float64,
                     order="C",
                     accept_large_sparse=False,
                 )

@@ -8,6 +8,7 @@ the stack. The steps are those of :mod:`polytomy.routines.linear.reference`.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -31,8 +32,8 @@ __all__ = ["SharedRows", "fit_stacked_models"]
 
 Floats = NDArray[np.float64]
 
-# Bytes of squared samples that are made at a time.
-_SQUARES = 2**24
+# Bytes of samples that are squared or converted at a time; they stay in the processor's cache.
+_BLOCK_BYTES = 2**20
 
 # Problems that are done leave the stack when they are this part of it: leaving takes copies.
 _WORTH_LEAVING = 0.2
@@ -40,6 +41,9 @@ _WORTH_LEAVING = 0.2
 
 class SharedRows:
     """The rows that all problems of a stack have.
+
+    Rows in single precision stay so. Values and gradients are computed in double precision, block
+    by block; products with the Hessian, which are most of the work, in single precision.
 
     Parameters
     ----------
@@ -50,12 +54,22 @@ class SharedRows:
         self._x = x
         self._transposed = x.T
         self._squares = x.power(2).T if is_sparse(x) else None
+        self._is_single = not is_sparse(x) and x.dtype == np.float32
+
+    @property
+    def n_coefficients(self) -> int:
+        """Number of coefficients of a model, with that of the constant feature."""
+        return int(self._x.shape[1]) + 1
 
     def times(self, coefficients: Floats, bias: float) -> Floats:
         """Return the values of models, of shape (n_models, n_samples)."""
         weights, last = coefficients[:, :-1], coefficients[:, -1:]
         if is_sparse(self._x):
             values = np.ascontiguousarray((self._x @ np.ascontiguousarray(weights.T)).T)
+        elif self._is_single:
+            values = np.empty((len(weights), len(self._x)))
+            for block in self._blocks():
+                values[:, block] = weights @ self._x[block].T.astype(np.float64)
         else:
             values = weights @ self._transposed
         if bias:
@@ -67,6 +81,10 @@ class SharedRows:
         found = np.empty((len(factors), self._x.shape[1] + 1))
         if is_sparse(self._x):
             found[:, :-1] = (self._transposed @ np.ascontiguousarray(factors.T)).T
+        elif self._is_single:
+            found[:, :-1] = 0.0
+            for block in self._blocks():
+                found[:, :-1] += factors[:, block] @ self._x[block].astype(np.float64)
         else:
             found[:, :-1] = factors @ self._x
         found[:, -1] = bias * factors.sum(axis=1) if bias else 0.0
@@ -78,10 +96,31 @@ class SharedRows:
         if self._squares is not None:
             found[:, :-1] = (self._squares @ np.ascontiguousarray(factors.T)).T
         else:
-            for block in blocks_of(len(self._x), 8 * self._x.shape[1], _SQUARES):
+            for block in self._blocks():
                 found[:, :-1] += factors[:, block] @ self._x[block] ** 2
         found[:, -1] = bias**2 * factors.sum(axis=1)
         return found
+
+    def curvature_products(self, curvatures: Floats, directions: Floats, bias: float) -> Floats:
+        """Return the sums of rows times curvature times value, for a direction of each model."""
+        if not self._is_single:
+            products = self.times(directions, bias)
+            products *= curvatures
+            return self.sums(products, bias)
+        found = np.zeros((len(directions), self._x.shape[1] + 1))
+        weights = directions[:, :-1].astype(np.float32)
+        constants = (bias * directions[:, -1:]).astype(np.float32)
+        for block in self._blocks():
+            x = self._x[block]
+            products = weights @ x.T
+            products += constants
+            products *= curvatures[:, block]
+            found[:, :-1] += products @ x
+            found[:, -1] += bias * products.sum(axis=1)
+        return found
+
+    def _blocks(self) -> Iterator[slice]:
+        return blocks_of(len(self._x), 8 * self._x.shape[1], _BLOCK_BYTES)
 
 
 def fit_stacked_models(
@@ -107,7 +146,7 @@ def fit_stacked_models(
     is_trained, form, largest, relative : as for `fit_linear_models`
     """
     n_problems, n_folds = is_trained.shape
-    whole = np.zeros((n_problems, shared.sums(signs[:1], 0.0).shape[1]))
+    whole = np.zeros((n_problems, shared.n_coefficients))
     whole[:, -1] = [first_bias(y, cost, form) for y, cost in zip(signs, costs[0], strict=True)]
     values, n_steps, is_converged, small = _minimise(
         shared, signs, costs[0], form, largest, relative, np.zeros(n_problems), whole
@@ -258,9 +297,7 @@ def _find_directions(
             direction, residual, search = direction[kept], residual[kept], search[kept]
             size, enough, diagonal = size[kept], enough[kept], diagonal[kept]
             curvatures, is_done = curvatures[kept], is_done[kept]
-        products = shared.times(search, bias)
-        products *= curvatures
-        product = penalty * search + shared.sums(products, bias)
+        product = penalty * search + shared.curvature_products(curvatures, search, bias)
         curvature = np.einsum("ij,ij->i", search, product)
         is_done |= curvature <= 0.0
         length = np.divide(size, curvature, out=np.zeros_like(size), where=~is_done)

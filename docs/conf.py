@@ -21,6 +21,7 @@ extensions = [
     "sphinx_copybutton",
     "sphinx_gallery.gen_gallery",
     "command_reference",
+    "public_names",
     "unreleased_changes",
 ]
 
@@ -62,6 +63,9 @@ sphinx_gallery_conf = {
 html_theme = "pydata_sphinx_theme"
 html_title = f"polytomy {release}"
 html_static_path = ["_static"]
+html_css_files = ["site.css"]
+# Pages without neighbours have no column of them.
+html_sidebars = {"start": [], "changelog": []}
 html_favicon = "_static/favicon.svg"
 html_show_sourcelink = False
 html_theme_options = {

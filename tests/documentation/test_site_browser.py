@@ -22,14 +22,20 @@ MAIN_PAGES = [
     "background.html",
     "performance.html",
 ]
-# How far the page can be moved sideways, and pictures that are not drawn.
+# How far the page can be moved sideways, pictures that are not drawn, and what is cut off at the
+# right edge. Blocks of code and tables can be moved by themselves.
 SEE_PAGE = """(() => {
   const root = document.documentElement;
+  const canBeMoved = (node) => !node.matches("article")
+    && (getComputedStyle(node).overflowX !== "visible" || canBeMoved(node.parentElement));
+  const isCut = (node) => node.getBoundingClientRect().right > innerWidth + 1
+    && node.checkVisibility() && !canBeMoved(node);
   const images = [...document.images].filter((image) => image.loading !== "lazy");
   return {
     width: innerWidth,
     overflow: root.scrollWidth - root.clientWidth,
     missing: images.filter((image) => !image.naturalWidth).map((image) => image.src),
+    cut: [...document.querySelectorAll("article *")].filter(isCut).map((node) => node.outerHTML),
   };
 })()"""
 # The background and the text of what a reader looks at.
@@ -64,7 +70,7 @@ def test_a_page_fits_on_a_phone_and_shows_its_pictures(page, browser, address):
     browser.problems.clear()
     browser.visit(address + page, width=360)
     seen = browser.evaluate(SEE_PAGE)
-    assert seen == {"width": 360, "overflow": 0, "missing": []}
+    assert seen == {"width": 360, "overflow": 0, "missing": [], "cut": []}
     assert browser.problems == []
 
 
@@ -81,6 +87,18 @@ def test_typing_a_query_finds_a_page(width, browser, address):
         [...document.querySelectorAll("#search-results .search a")].map((link) => link.href)
     """)
     assert any("decisions.html" in link or "PolytomyClassifier" in link for link in found)
+
+
+@pytest.mark.parametrize("parameter", ["solver", "class_weight"])
+def test_the_name_of_a_parameter_finds_the_classifier_first(parameter, browser, address):
+    browser.visit(address + f"search.html?q={parameter}")
+    browser.wait_for(
+        "/found [0-9]+ page/.test(document.querySelector('#search-results').innerText)"
+    )
+    found = browser.evaluate("""
+        [...document.querySelectorAll("#search-results .search > li > a")].map((link) => link.href)
+    """)
+    assert any("polytomy.PolytomyClassifier.html" in link for link in found[:3])
 
 
 def test_a_query_of_no_page_finds_none(browser, address):
@@ -114,13 +132,15 @@ def test_problems_of_a_page_are_noticed(browser, address, site):
     """The checks above can fail: an error of a script, a missing picture, a page too wide."""
     (site / "wrong.html").write_text(
         '<meta name="viewport" content="width=device-width"><img src="no.png">'
-        '<script>throw new Error("seen")</script><div style="width:500px">wide</div>'
+        '<script>throw new Error("seen")</script>'
+        '<article><div style="width:500px">wide</div></article>'
     )
     browser.problems.clear()
     browser.visit(address + "wrong.html", width=360)
     seen = browser.evaluate(SEE_PAGE)
     assert seen["overflow"] > 100
     assert len(seen["missing"]) == 1
+    assert "wide" in seen["cut"][0]
     assert any("seen" in each for each in browser.problems)
     assert any("404" in each for each in browser.problems)
     browser.problems.clear()

@@ -109,3 +109,17 @@ def test_broken_links_are_found(tmp_path):
     broken = find_broken(read, {page, other})
     assert sorted(broken[str(page)]) == ["no.html", "no.png", "other.html#there"]
     assert list(broken) == [str(page)]
+
+
+@pytest.mark.parametrize("page", ["start.html", "reference/index.html", "plots.html"])
+def test_names_written_as_code_are_links_to_the_reference(page, site):
+    text = (site / page).read_text(encoding="utf-8")
+    assert re.search(
+        r'href="[./]*(reference/)?generated/polytomy[\w.]+\.html#polytomy[\w.]+"', text
+    )
+
+
+def test_the_start_leads_to_the_parameters_of_the_classifier(site, pages):
+    targets = pages[site / "start.html"].targets
+    name = "polytomy.PolytomyClassifier"
+    assert f"reference/generated/{name}.html#{name}" in targets

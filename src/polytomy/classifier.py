@@ -67,9 +67,11 @@ class PolytomyClassifier(
         held-out folds; "ordered" is for ordered classes: adjacent codes, with the order in
         `class_order` or one found in the data, and the final calibration "decoder".
     solver : str or callable, default="auto"
-        A method of ``polytomy.solve`` or ``polytomy.decode``, or a function of (scheme, decisions)
-        that returns probabilities. "auto" is "least-squares", or "divergence" for one-vs-rest with
-        a final calibration.
+        How the answers of the binaries become class probabilities: "least-squares", "divergence",
+        "hastie-tibshirani", "wu-lin-weng-1", "price" or "libsvm". "voting", "hamming",
+        "loss-based", "loss-weighted" and "greedy" only choose a class; see
+        "Solvers" in the documentation. "auto" is "least-squares", or "divergence" for one-vs-rest
+        with a final calibration. A function of (scheme, decisions) must return probabilities.
     calibration : {"auto", "sigmoid", "isotonic", "temperature"}, None or calibrator, default="auto"
         How decision values become probabilities. "auto" uses the estimator's own probabilities if
         it has them, else a sigmoid. Calibrators learn from held-out folds of each problem.

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from polytomy import PolytomyClassifier
 from polytomy.errors import ArgumentError
 from polytomy.solvers.methods import METHODS, find_method
 
@@ -43,3 +44,9 @@ def test_the_error_names_the_parameter_of_the_caller() -> None:
     with pytest.raises(ArgumentError, match=r'^solver="price-"') as error:
         find_method("price-", parameter="solver")
     assert error.value.parameter == "solver"
+
+
+def test_the_classifier_documents_every_method() -> None:
+    text = str(PolytomyClassifier.__doc__)
+    documented = text[text.index("    solver :") : text.index("    calibration :")]
+    assert all(f'"{name}"' in documented for name in METHODS)

@@ -26,7 +26,7 @@ TreeVsField {
 }
 """
 CARD, EDGE, INK, PALE = "#fcfbf8", "#d5d1c8", "#2b2b2b", "#77736b"
-SIDES = {-1: "#c2573a", 0: "#eceae4", 1: "#2d6f9e"}
+SIDES = {-1: "#2166ac", 0: "#eceae4", 1: "#b2501f"}  # the colours of pt.plots
 SIGNS = {-1: "−1", 0: "0", 1: "+1"}
 CENTRED = {"ha": "center", "va": "center"}
 

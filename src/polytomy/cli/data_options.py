@@ -142,8 +142,8 @@ Dask = Annotated[
     typer.Option(
         "--dask",
         metavar="ADDRESS|local",
-        help="Work on a Dask cluster, or on one of this machine's cores; DATA is a folder of "
-        "Parquet, CSV or TSV files.",
+        help="Work on the Dask cluster with this address, or on all cores of this machine; DATA is "
+        "a folder of Parquet, CSV or TSV files.",
         rich_help_panel=_RUNNING,
     ),
 ]

@@ -32,7 +32,7 @@ def register(app: typer.Typer) -> None:
 
 def list_datasets(
     data: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Folder of files NAME.csv.gz to check.")
+        Path | None, typer.Option(metavar="DIR", help="Folder of datasets, NAME.csv.gz, to check.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:

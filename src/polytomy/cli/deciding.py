@@ -45,8 +45,8 @@ Levels = Annotated[
     typer.Option(
         "--set",
         metavar="LEVEL",
-        help="Also print the set of classes that has the true one with this probability, such as "
-        "0.9 (repeatable).",
+        help="Also print a set of classes that contains the true one with this probability, such "
+        "as 0.9 (repeatable).",
         rich_help_panel=_DECISIONS,
     ),
 ]
@@ -64,7 +64,7 @@ PerClass = Annotated[
     bool,
     typer.Option(
         "--per-class",
-        help="Make the sets right for every class by itself.",
+        help="Reach the probability of --set in each class, not only on average.",
         rich_help_panel=_DECISIONS,
     ),
 ]

@@ -69,7 +69,7 @@ def evaluate(
             "--class-order",
             metavar="LABELS",
             help="Class labels from first to last, for the scores of ordered classes: a,b,c or a "
-            "file of one label a line; as in training by default.",
+            "file with one label per line; as in training by default.",
         ),
     ] = None,
     hierarchy: Annotated[
@@ -88,10 +88,10 @@ def evaluate(
 ) -> None:
     """Evaluate a model on labelled data: accuracy, probability scores, confusion matrix.
 
-    The data is read in blocks, in bounded memory. A regressor has its errors, the score of its
-    distributions (CRPS) and the coverage of intervals.
+    For a regressor: errors, the score of its distributions (CRPS) and the coverage of intervals.
+    The data is read in blocks, so it may be larger than memory.
 
-    Scores that training expected, from its held-out folds, are shown beside those of the data.
+    Beside these scores are those that training expected, from its held-out folds.
 
     Example: `polytomy train iris.csv -o m.polytomy && polytomy evaluate m.polytomy iris.csv`
     """

@@ -82,7 +82,7 @@ def predict(
         typer.Option(
             min=0,
             metavar="N",
-            help="Stop after so many steps down the scheme, and print the node.",
+            help="Stop after this many steps down the scheme, and print the node.",
             rich_help_panel="Decisions",
         ),
     ] = None,
@@ -92,7 +92,7 @@ def predict(
             min=0,
             max=1,
             metavar="NUMBER",
-            help="Stop before a branch of the scheme that has less, at its node.",
+            help="Stop before a branch that is less likely than this, and print the node.",
             rich_help_panel="Decisions",
         ),
     ] = 0.0,

@@ -153,8 +153,8 @@ def train(
         str | None,
         typer.Option(
             metavar="LABELS",
-            help="All labels, with --stream: a,b,c or a file of one label a line; needed for a "
-            "pipe, and otherwise found in a first pass.",
+            help="All labels, with --stream: a,b,c or a file with one label per line; "
+            "needed for a pipe, and otherwise found in a first pass.",
             rich_help_panel=_STREAMS,
         ),
     ] = None,

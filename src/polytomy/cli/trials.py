@@ -30,8 +30,8 @@ def trials(
         Path | None,
         typer.Option(
             metavar="DIR",
-            help="Folder of files NAME.csv.gz; all of them run. Default: the datasets of "
-            "scikit-learn.",
+            help="Folder of datasets, NAME.csv or NAME.csv.gz; all of them run. Default: the "
+            "datasets of scikit-learn.",
         ),
     ] = None,
     datasets: Annotated[

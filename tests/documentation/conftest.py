@@ -23,8 +23,9 @@ def site(tmp_path_factory):
     folder = tmp_path_factory.mktemp("site")
     shutil.copytree(ROOT / "docs", folder / "docs", ignore=GENERATED)
     shutil.copytree(ROOT / "examples", folder / "examples")
-    for page in ROOT.glob("*.md"):
-        shutil.copy(page, folder)
+    shutil.copytree(ROOT / "changelog.d", folder / "changelog.d")
+    for file in (*ROOT.glob("*.md"), ROOT / "pyproject.toml"):
+        shutil.copy(file, folder)
     options = ["--fail-on-warning", "--keep-going", "-q", "-D", "plot_gallery=0"]
     done = subprocess.run(
         [sys.executable, "-m", "sphinx", *options, "-b", "html", "docs", "html"],

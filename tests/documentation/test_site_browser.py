@@ -28,7 +28,7 @@ SEE_PAGE = """(() => {
   const root = document.documentElement;
   const canBeMoved = (node) => !node.matches("article")
     && (getComputedStyle(node).overflowX !== "visible" || canBeMoved(node.parentElement));
-  const isCut = (node) => node.getBoundingClientRect().right > innerWidth + 1
+  const isCut = (node) => node.getBoundingClientRect().right > root.clientWidth + 1
     && node.checkVisibility() && !canBeMoved(node);
   const images = [...document.images].filter((image) => image.loading !== "lazy");
   return {

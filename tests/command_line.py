@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import io
 import os
+import signal
 import sys
+import threading
 import warnings
 from pathlib import Path
 from typing import NamedTuple
@@ -27,6 +29,7 @@ def call_main(arguments: list[str], typed: bytes = b"", *, together: bool = Fals
     """Run `polytomy` with arguments and standard input; `together` merges stderr into `out`."""
     out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True) for _ in range(2))
     code = 0
+    on_termination = signal.getsignal(signal.SIGTERM)  # `main` sets a handler of its own
     with (
         warnings.catch_warnings(action="default"),
         mock.patch.multiple(
@@ -41,6 +44,9 @@ def call_main(arguments: list[str], typed: bytes = b"", *, together: bool = Fals
             main()
         except SystemExit as ended:
             code = int(ended.code or 0)
+        finally:
+            if threading.current_thread() is threading.main_thread():
+                signal.signal(signal.SIGTERM, on_termination)
     for stream in (out, err):
         stream.seek(0)
     return Outcome(code, out.read(), err.read())

@@ -114,11 +114,13 @@ def test_a_pipe_is_read_once(polytomy):
     assert json.loads(outcome.out)["samples"] == 3000
     os.mkfifo("pipe")
     content = Path("rows.csv").read_bytes()
-    writer = threading.Thread(target=lambda: Path("pipe").write_bytes(content))
+    # Opening a pipe waits for the other end, for ever if the command fails.
+    writer = threading.Thread(target=lambda: Path("pipe").write_bytes(content), daemon=True)
     writer.start()
     line[1] = "pipe"
     outcome = polytomy(*line, "--format", "csv")
-    writer.join()
+    assert outcome.code == 0
+    writer.join(timeout=30)
     assert json.loads(outcome.out)["samples"] == 3000
     assert evaluate(polytomy, "m.polytomy", "rows.csv")["accuracy"] > 0.7
 

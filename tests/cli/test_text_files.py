@@ -58,7 +58,8 @@ def test_a_file_keeps_its_mode_and_a_link_its_target(polytomy, here):
 def test_a_pipe_is_written_to_directly(polytomy, here):
     os.mkfifo("pipe")
     received = []
-    reader = threading.Thread(target=lambda: received.append(Path("pipe").read_text()))
+    # Opening a pipe waits for the other end, for ever if the command fails.
+    reader = threading.Thread(target=lambda: received.append(Path("pipe").read_text()), daemon=True)
     reader.start()
     assert polytomy("design", "tree", "-n", 2, "-o", "pipe").code == 0
     reader.join(timeout=30)

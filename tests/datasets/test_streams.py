@@ -67,7 +67,8 @@ def _dense(X):
 def test_a_named_pipe_is_opened_once(tmp_path):
     os.mkfifo(tmp_path / "pipe.csv")
     text = b"height,kind\n" + b"1.5,oak\n2.5,elm\n" * 3000
-    writer = threading.Thread(target=(tmp_path / "pipe.csv").write_bytes, args=(text,))
+    # Opening a pipe waits for the other end, for ever if reading fails.
+    writer = threading.Thread(target=(tmp_path / "pipe.csv").write_bytes, args=(text,), daemon=True)
     writer.start()
     data = read_data(tmp_path / "pipe.csv")
     writer.join(timeout=30)

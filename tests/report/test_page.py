@@ -114,12 +114,12 @@ def test_the_report_of_a_folder_equals_that_of_its_results(folder, tmp_path):
 def test_writing_a_report_waits_for_the_lock_on_tables(folder):
     (folder / ".claims").mkdir()
     with lock_tables(folder):
-        other = Thread(target=write_report, args=[folder])
+        other = Thread(target=write_report, args=[folder], daemon=True)
         other.start()
         other.join(0.5)
         assert not (folder / "report.html").exists()
         (folder / "trials" / "sat-000.json").unlink()
-    other.join()
+    other.join(timeout=30)
     assert (folder / "report.html").read_text(encoding="utf-8") == report_html(Results.read(folder))
 
 

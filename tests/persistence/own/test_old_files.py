@@ -33,9 +33,13 @@ def _read_answers(name):
 def test_a_file_of_version_0_1_gives_the_same_answers(name):
     if name in SAVED_WITH_SKOPS:
         pytest.importorskip("skops")
-        if sklearn.__version__.startswith(("1.6.", "1.7.", "1.8.")):
-            pytest.skip("objects that skops saved with scikit-learn 1.9 need scikit-learn 1.9")
     answers, X = _read_answers(name)
+    if name == "svc-precomputed" and sklearn.__version__.startswith(("1.6.", "1.7.", "1.8.")):
+        # scikit-learn itself cannot read what its version 1.9 wrote.
+        words = rf"saved with scikit-learn 1\.9\.1, and {sklearn.__version__} is installed"
+        with pytest.raises(ModelFileError, match=words):
+            load(FOLDER / str(answers["model_file"]))
+        return
     path = FOLDER / str(answers["model_file"])
     trusted = answers.get("trusted", np.array([])).tolist()
     if trusted:

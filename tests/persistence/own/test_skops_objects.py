@@ -6,6 +6,7 @@ import zipfile
 
 import numpy as np
 import pytest
+import sklearn
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.ensemble import RandomForestClassifier
@@ -119,6 +120,25 @@ def test_content_that_skops_did_not_write_is_refused(svm_model, content, refusal
     description, members = unpack(svm_model)
     words = refusal(pack(description, {**members, "others.skops": content}))
     assert words.startswith("skops cannot read its part of the file: ")
+
+
+@pytest.mark.parametrize("saved_with", ["0.99.1", sklearn.__version__, None])
+def test_another_version_of_scikit_learn_is_named_if_loading_fails(
+    skops_model, refusal, monkeypatch, saved_with
+):
+    def fail(*_, **__):
+        raise ValueError("no such parameter")
+
+    description, members = unpack(skops_model)
+    description["versions"]["scikit-learn"] = saved_with
+    monkeypatch.setattr("skops.io.loads", fail)
+    words = refusal(pack(description, members))
+    versions = (
+        f". The file was saved with scikit-learn 0.99.1, and {sklearn.__version__} is installed; "
+        "estimators that skops saved may need the same version."
+    )
+    expected = "skops cannot read its part of the file: no such parameter"
+    assert words == expected + (versions if saved_with == "0.99.1" else "")
 
 
 def test_a_zip_bomb_is_not_unpacked(skops_model, refusal):

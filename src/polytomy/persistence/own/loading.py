@@ -87,8 +87,7 @@ def open_archive(path: str | os.PathLike[str]) -> tuple[Archive, Fields]:
     if type(version) is not int or version < 1:
         raise archive.fault("the format version is missing")
     if version > FORMAT_VERSION:
-        versions = fields.raw("versions")
-        writer = versions.get("polytomy") if isinstance(versions, dict) else None
+        writer = _find_version(fields, "polytomy")
         raise archive.fault(
             f"the file was written by polytomy {writer!s:.20} in format {version!s:.20}; this "
             f"version reads formats up to {FORMAT_VERSION}. Install a newer version: pip install "
@@ -97,11 +96,22 @@ def open_archive(path: str | os.PathLike[str]) -> tuple[Archive, Fields]:
     return archive, fields
 
 
+def _find_version(fields: Fields, package: str) -> object:
+    """Return the version of a package that wrote the file, or None; any value may be there."""
+    versions = fields.raw("versions")
+    return versions.get(package) if isinstance(versions, dict) else None
+
+
 def _read_model(archive: Archive, fields: Fields, trusted: Sequence[str]) -> Any:
     numbers = NumberReader(archive.array(FLOATS), archive.array(INTEGERS))
     objects: list[Any] = []
     if SKOPS_OBJECTS in archive:
-        objects = load_skops_objects(archive.content(SKOPS_OBJECTS), trusted, archive.source)
+        objects = load_skops_objects(
+            archive.content(SKOPS_OBJECTS),
+            trusted,
+            archive.source,
+            saved_with=_find_version(fields, "scikit-learn"),
+        )
     pools = [numbers.matrix(each) for each in fields.all_fields("pools")]
     reader = EstimatorReader(numbers, pools, objects)
     sided = []

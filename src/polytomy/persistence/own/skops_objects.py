@@ -12,6 +12,8 @@ import zipfile
 from collections.abc import Sequence
 from typing import Any
 
+import sklearn
+
 from polytomy.errors import Argument, ArgumentError, ModelFileError, PolytomyWarning, warn_caller
 from polytomy.files import read_array_header
 from polytomy.persistence.own.archive import ZIP_ERRORS, find_size_problem, read_member
@@ -51,7 +53,9 @@ def dump_skops_objects(objects: Sequence[Any]) -> bytes:
     return content
 
 
-def load_skops_objects(content: bytes, trusted: Sequence[str], source: str) -> list[Any]:
+def load_skops_objects(
+    content: bytes, trusted: Sequence[str], source: str, saved_with: object = None
+) -> list[Any]:
     """Return the objects that skops wrote; ModelFileError if a type is not trusted.
 
     Parameters
@@ -59,6 +63,7 @@ def load_skops_objects(content: bytes, trusted: Sequence[str], source: str) -> l
     content : what `dump_skops_objects` returned
     trusted : names of types to trust, besides those that skops trusts itself
     source : name of the file, for messages
+    saved_with : version of scikit-learn that wrote the file, for messages, or None
     """
     skops = _import_skops(f"{source} holds estimators that are not plain arrays")
     content = _repack(content, source)
@@ -69,7 +74,7 @@ def load_skops_objects(content: bytes, trusted: Sequence[str], source: str) -> l
     except Exception as error:
         # skops does not document what a damaged file raises, and it calls the types' own code.
         raise ModelFileError(
-            f"{source}: skops cannot read its part of the file: {error}"
+            f"{source}: skops cannot read its part of the file: {error}{_compare(saved_with)}"
         ) from error
     if untrusted:
         raise ModelFileError(
@@ -105,6 +110,17 @@ def _repack(content: bytes, source: str) -> bytes:
             f"{source}: skops cannot read its part of the file: {reason}"
         ) from error
     return repacked.getvalue()
+
+
+def _compare(saved_with: object) -> str:
+    """Return a sentence on the versions of scikit-learn, if they differ."""
+    installed = sklearn.__version__
+    if saved_with in (None, installed):
+        return ""
+    return (
+        f". The file was saved with scikit-learn {saved_with!s:.20}, and {installed} is installed; "
+        "estimators that skops saved may need the same version."
+    )
 
 
 def _type_names(objects: Sequence[Any]) -> str:

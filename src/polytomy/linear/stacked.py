@@ -148,7 +148,7 @@ class SharedRows:
         return found
 
     def curvature_products(
-        self, curvatures: NDArray[np.floating], directions: Floats, bias: float
+        self, curvatures: NDArray[Any], directions: Floats, bias: float
     ) -> Floats:
         """Return the sums of rows times curvature times value, for a direction of each model.
 
@@ -337,7 +337,7 @@ def _differentiate_hinge(
 
 def _find_directions(
     shared: SharedRows,
-    curvatures: NDArray[np.floating],
+    curvatures: NDArray[Any],
     penalty: Floats,
     gradient: Floats,
     forcing: Floats,

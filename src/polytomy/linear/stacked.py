@@ -164,11 +164,11 @@ class SharedRows:
         constants = (bias * directions[:, -1:]).astype(np.float32)
         for block in self._blocks():
             x = singles[block]
-            products = weights @ x.T
-            products += constants
-            products *= curvatures[:, block]
-            found[:, :-1] += products @ x
-            found[:, -1] += bias * products.sum(axis=1)
+            bent = weights @ x.T
+            bent += constants
+            bent *= curvatures[:, block]
+            found[:, :-1] += bent @ x
+            found[:, -1] += bias * bent.sum(axis=1)
         return found
 
     def _blocks(self) -> Iterator[slice]:

@@ -5,9 +5,10 @@ thread. Each fit is repeated on one worker, on two, and on two while one of them
 the table has the medians. The processor time of the busiest worker shows how evenly the work is
 divided, also on a machine that does other things. The answers of all fits are compared.
 
-    python -m benchmarks cluster [repeats]
+    python -m benchmarks cluster [repeats] [plot]
 
-Writes docs/results/cluster.csv.
+It takes some four minutes, and writes docs/results/cluster.csv, the table of docs/dask.md and
+docs/figures/cluster.png; "plot" draws the picture and writes the table again.
 """
 
 from __future__ import annotations
@@ -18,7 +19,6 @@ import signal
 import threading
 import time
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -26,8 +26,10 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.svm import SVC
 
 from benchmarks.growth import make_clouds
+from benchmarks.pages import DOCS, replace_table
 
-RESULTS = Path(__file__).parents[1] / "docs" / "results" / "cluster.csv"
+RESULTS = DOCS / "results" / "cluster.csv"
+FIGURE = DOCS / "figures" / "cluster.png"
 N_CLASSES, N_PARTS = 26, 16
 SECONDS_TO_NOTICE = 5  # until the scheduler knows that a worker is gone
 CASES = (
@@ -106,10 +108,66 @@ def _import_polytomy() -> None:
     import polytomy.classifier  # noqa: F401
 
 
+def read_results() -> list[dict[str, str]]:
+    with RESULTS.open() as file:
+        return list(csv.DictReader(file))
+
+
+def write_page() -> None:
+    """Write the table of docs/dask.md."""
+    header = (
+        "scheme", "samples", "binaries", "one worker", "two workers", "speed-up",
+        "two, one of them killed",
+    )  # fmt: skip
+    rows = [
+        (
+            f"{row['scheme']}, {row['estimator']}",
+            f"{int(row['samples']):,}",
+            row["binaries"],
+            f"{float(row['one_worker_seconds']):.1f} s",
+            f"{float(row['two_workers_seconds']):.1f} s",
+            f"**{float(row['speed_up']):.1f}**",
+            f"{float(row['one_killed_seconds']):.1f} s",
+        )
+        for row in read_results()
+    ]
+    replace_table("dask.md", "cluster", header, rows)
+
+
+def plot() -> None:
+    """Draw the seconds of training as bars."""
+    from matplotlib.figure import Figure
+
+    rows = read_results()
+    figure = Figure(figsize=(8, 3), layout="constrained")
+    axis = figure.subplots()
+    labels = {
+        "one_worker_seconds": "one worker",
+        "two_workers_seconds": "two workers",
+        "one_killed_seconds": "two workers, one of them killed",
+    }
+    for k, (field, label) in enumerate(labels.items()):
+        heights = [float(row[field]) for row in rows]
+        bars = axis.bar(np.arange(len(rows)) + 0.27 * (k - 1), heights, 0.25, label=label)
+        axis.bar_label(bars, fmt="%.1f", fontsize=8)
+    names = [f"{row['scheme']}, {row['estimator']}\n{row['samples']} samples" for row in rows]
+    axis.set_xticks(range(len(rows)), names)
+    axis.set_ylabel("seconds to train")
+    axis.spines[["top", "right"]].set_visible(False)
+    axis.legend(frameon=False, fontsize=8)
+    figure.savefig(FIGURE, dpi=120)
+
+
 def main(arguments: Sequence[str] = ()) -> None:
+    if list(arguments) != ["plot"]:
+        measure_all(int(arguments[0]) if arguments else 3)
+    write_page()
+    plot()
+
+
+def measure_all(repeats: int) -> None:
     from distributed import Client, LocalCluster
 
-    repeats = int(arguments[0]) if arguments else 3
     options = {"threads_per_worker": 1, "dashboard_address": ":0", "silence_logs": 50}
     with (
         LocalCluster(n_workers=1, **options) as alone,
@@ -119,7 +177,7 @@ def main(arguments: Sequence[str] = ()) -> None:
     ):
         rows = [measure(*case, one, two, repeats) for case in CASES]
     with RESULTS.open("w", newline="") as file:
-        writer = csv.DictWriter(file, rows[0])
+        writer = csv.DictWriter(file, rows[0], lineterminator="\n")
         writer.writeheader()
         writer.writerows(rows)
 

@@ -1,15 +1,18 @@
 """How do time and memory grow with the number of classes, and what do trees cost in accuracy?
 
 Synthetic classes in a hierarchy: each centre is a random walk down a tree of ten branches, and
-samples are normal around the centres. One-vs-rest and a cluster tree of linear binaries, beside
-scikit-learn's one-vs-rest and, where it is installed, napkinxc. Every row is measured in a process
-of its own, with one job: processor time to fit and to find the five likeliest classes of a thousand
-samples, peak memory of the process, and how often the first and one of the first five classes are
-right. What took longer than ten seconds is not tried with more classes.
+samples are normal around the centres. One-vs-rest and cluster trees of linear binaries, beside
+scikit-learn's one-vs-rest and, where it is installed, napkinxc. Linear discriminant analysis is
+made for such normal classes, and shows how accurate a model can be. Every row is measured in a
+process of its own, with one thread: processor time to fit and to find the five likeliest classes of
+a thousand samples, peak memory of the process, and how often the first and one of the first five
+classes are right. A model that took longer than ten seconds is not tried with more classes.
 
-    python -m benchmarks many-classes [number of classes ...]
+    python -m benchmarks many-classes [number of classes ...] [plot]
 
-writes docs/figures/many_classes.csv, which docs/figures/many_classes.py draws.
+Without numbers, it measures 100, 1000 and 10,000 classes in about five minutes. It writes
+docs/results/many_classes.csv, the table of docs/many_classes.md and
+docs/figures/many_classes.png; "plot" draws the picture and writes the table again.
 """
 
 from __future__ import annotations
@@ -17,7 +20,8 @@ from __future__ import annotations
 import csv
 import importlib.util
 import multiprocessing
-import resource
+import os
+import queue
 import tempfile
 import warnings
 from collections.abc import Callable
@@ -29,13 +33,16 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_matrix
 from sklearn.calibration import CalibratedClassifierCV
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.linear_model import LogisticRegression
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.svm import LinearSVC
 
 import polytomy as pt
+from benchmarks.pages import DOCS, replace_table
 
-TABLE = Path(__file__).parents[1] / "docs" / "figures" / "many_classes.csv"
+RESULTS = DOCS / "results" / "many_classes.csv"
+FIGURE = DOCS / "figures" / "many_classes.png"
 COLUMNS = ("model", "classes", "rows", "fit", "top5_of_1000", "megabytes", "accuracy", "top5")
 SIZES = {100: 50, 1000: 10, 10_000: 5}
 N_FEATURES, N_TESTS, LONGEST, NOISE = 64, 1000, 10.0, 2.5
@@ -69,7 +76,7 @@ def fit_polytomy(estimator: Any, scheme: Any, X: Any, y: Any) -> Answer:
 
 
 def fit_sklearn(estimator: Any, X: Any, y: Any) -> Answer:
-    classifier = OneVsRestClassifier(estimator).fit(X, y)
+    classifier = estimator.fit(X, y)
 
     def answer(samples: Any) -> np.ndarray:
         order = np.argsort(-classifier.predict_proba(samples), axis=1, kind="stable")
@@ -108,10 +115,13 @@ MODELS: dict[str, Callable[..., Answer]] = {
         LinearSVC(), "cluster-tree", X, y
     ),
     "scikit-learn, logistic regression, one-vs-rest": lambda X, y: fit_sklearn(
-        LogisticRegression(), X, y
+        OneVsRestClassifier(LogisticRegression()), X, y
     ),
     "scikit-learn, calibrated LinearSVC, one-vs-rest": lambda X, y: fit_sklearn(
-        CalibratedClassifierCV(LinearSVC()), X, y
+        OneVsRestClassifier(CalibratedClassifierCV(LinearSVC())), X, y
+    ),
+    "scikit-learn, linear discriminant analysis": lambda X, y: fit_sklearn(
+        LinearDiscriminantAnalysis(), X, y
     ),
     "napkinxc, logistic regression, one-vs-rest": lambda X, y: fit_napkinxc("OVR", X, y),
     "napkinxc, logistic regression, cluster tree": lambda X, y: fit_napkinxc("PLT", X, y),
@@ -129,39 +139,126 @@ def measure(name: str, n_classes: int, n_each: int, results: Any) -> None:
     best = answer(X_test)
     answered = process_time()
     is_right = np.asarray(best) == y_test[:, np.newaxis]
-    megabytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
     scores = is_right[:, 0].mean(), is_right.any(axis=1).mean()
-    times = fitted - started, answered - fitted
-    results.put((name, n_classes, len(y), *times, megabytes, *scores))
+    numbers = fitted - started, answered - fitted, peak_megabytes(), *scores
+    row = name, n_classes, len(y), *(f"{value:.3f}" for value in numbers)
+    results.put(dict(zip(COLUMNS, map(str, row), strict=True)))
 
 
-def write_table(rows: list[tuple[Any, ...]]) -> None:
-    with TABLE.open("w", newline="") as file:
-        writer = csv.writer(file)
-        writer.writerow(COLUMNS)
-        writer.writerows([*row[:3], *(f"{value:.3f}" for value in row[3:])] for row in rows)
+def peak_megabytes() -> float:
+    """Return the peak memory of this process; that of getrusage may be its parent's."""
+    for line in Path("/proc/self/status").read_text().splitlines():
+        if line.startswith("VmHWM"):
+            return int(line.split()[1]) / 1e3
+    raise OSError("this system does not tell the memory of a process")
 
 
-def main(words: list[str]) -> None:
-    sizes = [int(word) for word in words] or list(SIZES)
-    has_napkinxc = importlib.util.find_spec("napkinxc") is not None
+def read_results() -> list[dict[str, str]]:
+    if not RESULTS.exists():
+        return []
+    with RESULTS.open() as file:
+        return list(csv.DictReader(file))
+
+
+def write_results(rows: list[dict[str, str]]) -> None:
+    names = list(MODELS)
+    rows = [row for row in rows if row["model"] in names]
+    rows.sort(key=lambda row: (int(row["classes"]), names.index(row["model"])))
+    with RESULTS.open("w", newline="") as file:
+        writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+def measure_apart(name: str, n_classes: int) -> dict[str, str] | None:
+    """Return a row of the table, measured in another process; None if that process failed."""
     context = multiprocessing.get_context("spawn")
+    results = context.Queue()
+    arguments = name, n_classes, SIZES.get(n_classes, 10), results
+    process = context.Process(target=measure, args=arguments)
+    process.start()
+    while process.is_alive() or not results.empty():
+        try:
+            row: dict[str, str] = results.get(timeout=1.0)
+        except queue.Empty:
+            continue
+        process.join()
+        return row
+    print(f"{name:52}{n_classes:8}  failed", flush=True)
+    return None
+
+
+def write_page() -> None:
+    """Write the table of docs/many_classes.md."""
+    header = "model", "classes", "fit", "memory", "accuracy", "top-5"
+    rows = [
+        (
+            row["model"],
+            f"{int(row['classes']):,}",
+            f"{float(row['fit']):.1f} s",
+            f"{float(row['megabytes']):.0f} MB",
+            f"{float(row['accuracy']):.1%}".replace("%", " %"),
+            f"{float(row['top5']):.1%}".replace("%", " %"),
+        )
+        for row in read_results()
+    ]
+    replace_table("many_classes.md", "many classes", header, rows)
+
+
+def plot() -> None:
+    """Draw time, memory, accuracy and top-5 against the number of classes."""
+    from matplotlib.figure import Figure
+
+    panels = {
+        "fit": "processor time to fit (s)",
+        "megabytes": "peak memory (MB)",
+        "accuracy": "accuracy",
+        "top5": "true class among the first five",
+    }
+    colours = {"polytomy": "#2d6f9e", "scikit-learn": "#c2573a", "napkinxc": "#6a8f3c"}
+    figure = Figure(figsize=(13, 4.2), facecolor="#fcfbf8", layout="constrained")
+    rows = read_results()
+    axes = figure.subplots(1, 4)
+    for axis, (field, title) in zip(axes, panels.items(), strict=True):
+        for name in MODELS:
+            own = [row for row in rows if row["model"] == name]
+            if not own:
+                continue
+            is_wide, is_discriminant = "ten" in name, "discriminant" in name
+            axis.plot(
+                [int(row["classes"]) for row in own],
+                [float(row[field]) for row in own],
+                color=colours[name.split(",")[0]],
+                linestyle="-." if is_wide else "--" if "tree" in name else "-",
+                marker="D" if is_discriminant else "s" if "SVC" in name else "o",
+                markersize=4,
+                label=name,
+            )
+        axis.set(title=title, xlabel="classes", xscale="log", facecolor="#fcfbf8")
+        if field in ("fit", "megabytes"):
+            axis.set_yscale("log")
+        axis.spines[["top", "right"]].set_visible(False)
+    handles, labels = axes[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=3, frameon=False)
+    figure.savefig(FIGURE, dpi=110)
+
+
+def measure_all(sizes: list[int]) -> None:
+    has_napkinxc = importlib.util.find_spec("napkinxc") is not None
+    if not has_napkinxc:
+        print("napkinxc is not installed, and is left out.")
+    for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS"):
+        os.environ[variable] = "1"  # of the processes that measure
     too_slow: set[str] = set()
-    rows: list[tuple[Any, ...]] = []
     print(f"{'':52}{'classes':>8}{'fit':>9}{'top 5':>8}{'memory':>9}{'accuracy':>10}{'top-5':>7}")
     for n_classes in sizes:
         for name in MODELS:
             if name in too_slow or (name.startswith("napkinxc") and not has_napkinxc):
                 continue
-            results = context.Queue()
-            arguments = name, n_classes, SIZES.get(n_classes, 10), results
-            process = context.Process(target=measure, args=arguments)
-            process.start()
-            row = results.get()
-            process.join()
-            rows.append(row)
-            write_table(rows)
-            _, _, _, fit, top, megabytes, accuracy, top5 = row
+            row = measure_apart(name, n_classes)
+            if row is None:
+                continue
+            fit, top, megabytes, accuracy, top5 = (float(row[field]) for field in COLUMNS[3:])
             if fit > LONGEST:
                 too_slow.add(name)
             print(
@@ -169,3 +266,14 @@ def main(words: list[str]) -> None:
                 f"{accuracy:10.3f}{top5:7.3f}",
                 flush=True,
             )
+            cell = name, str(n_classes)
+            others = [each for each in read_results() if (each["model"], each["classes"]) != cell]
+            write_results([*others, row])
+
+
+def main(words: list[str]) -> None:
+    sizes = [int(word) for word in words if word.isdigit()]
+    if words != ["plot"]:
+        measure_all(sizes or list(SIZES))
+    write_page()
+    plot()

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from sklearn.naive_bayes import GaussianNB
 
-__all__ = ["DyingOnceNB", "ProcessNB", "die_once", "pass_on_after_dying"]
+__all__ = ["DyingOnceNB", "ProcessNB", "die_once", "fail_to_read", "pass_on_after_dying"]
 
 
 def die_once(marker):
@@ -24,6 +24,13 @@ def die_once(marker):
 def pass_on_after_dying(value, marker):
     die_once(marker)
     return value
+
+
+def fail_to_read(path):
+    """Note in a file that the data was read, and find an error in it."""
+    with Path(path).open("a") as file:
+        file.write("read\n")
+    raise ValueError("line 3 has 5 fields")
 
 
 class DyingOnceNB(GaussianNB):

@@ -60,6 +60,14 @@ def test_a_folder_is_trained_predicted_and_evaluated_like_one_file(data, address
     assert found["prediction"].tolist() == expected["prediction"].tolist()
     np.testing.assert_allclose(found.iloc[:, 1:], expected.iloc[:, 1:], rtol=0, atol=1e-12)
 
+    likeliest = ["predict", data / "far.polytomy", "--top", 2, "-o"]
+    run(*likeliest, data / "top.csv", whole)
+    run(*likeliest, data / "top", parts, "--dask", address)
+    found = pd.concat([pd.read_parquet(file) for file in sorted((data / "top").iterdir())])
+    pd.testing.assert_frame_equal(
+        found.reset_index(drop=True), pd.read_csv(data / "top.csv"), check_dtype=False
+    )
+
     judge = ["evaluate", data / "far.polytomy"]
     one = json.loads(run(*judge, parts, "--dask", address, "--json", "--ordered"))
     other = json.loads(run(*judge, whole, "--json", "--ordered"))
@@ -102,3 +110,10 @@ def test_predictions_of_a_cluster_need_a_folder(data, address):
     assert outcome.err == (
         "polytomy: --dask writes a folder of Parquet files. Name it with --output.\n"
     )
+
+
+def test_nodes_of_the_scheme_are_refused(data, address):
+    run("train", data / "whole.csv", "-o", data / "m.polytomy", "--estimator", "gaussian-nb")
+    files = [str(data / "m.polytomy"), str(data / "parts"), "-o", str(data / "out")]
+    outcome = call_main(["predict", *files, "--dask", address, "--max-depth", "1"])
+    assert outcome.err == ("polytomy: with --dask, predict has labels, --proba and --top only\n")

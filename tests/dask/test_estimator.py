@@ -16,7 +16,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import SVC, LinearSVC
 
 import polytomy as pt
-from cluster_cases import DyingOnceNB, pass_on_after_dying
+from cluster_cases import DyingOnceNB, fail_to_read, pass_on_after_dying
 
 distributed = pytest.importorskip("distributed")
 dask = pytest.importorskip("dask")
@@ -283,6 +283,15 @@ def test_a_lost_scheduler_is_one_clear_error(tmp_path):
     finally:
         process.kill()
         process.wait()
+
+
+def test_an_error_in_the_data_is_raised_at_the_first_attempt(client, tmp_path):
+    part = dask.delayed(fail_to_read)(tmp_path / "attempts")
+    with pytest.raises(ValueError, match="line 3 has 5 fields"):
+        DaskPolytomyClassifier(GaussianNB(), client=client).fit(
+            [part], [dask.delayed(np.arange)(2)]
+        )
+    assert (tmp_path / "attempts").read_text() == "read\n"
 
 
 def test_errors_of_training_are_those_of_a_fit_in_memory(client):

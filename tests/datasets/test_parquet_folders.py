@@ -68,5 +68,5 @@ def test_a_folder_without_rows_or_files_is_an_error(tmp_path):
     with pytest.raises(DataError, match=r"the folder has no rows in files \*\.parquet"):
         read_data(tmp_path / "d")
     (tmp_path / "bare").mkdir()
-    with pytest.raises(IsADirectoryError):
+    with pytest.raises(IsADirectoryError, match=r"has no Parquet files\. Join its files to one"):
         read_data(tmp_path / "bare")

@@ -9,10 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
+import polytomy as pt
 from polytomy.binary.answers import Output
 from polytomy.binary.options import FitArguments, TrainingListener, TrainingOptions
 from polytomy.binary.problem_list import ProblemList
@@ -246,3 +248,19 @@ def test_a_listener_hears_of_every_binary() -> None:
     problems = some_pairs(class_indices)
     train_linear_models([LinearSVC()] * 3, X, problems, NO_FOLDS, listener=Listener())
     assert sorted(heard) == ["a", "b", "c"]
+
+
+def test_models_of_wide_rows_are_trained_once_without_the_held_out_part():
+    rng = np.random.default_rng(6)
+    y = np.repeat(np.arange(4), 60)
+    X = rng.normal(size=(4, 50))[y] + 2.0 * rng.normal(size=(240, 50))
+    estimator = LogisticRegression(tol=1e-10, max_iter=1000)
+    classifier = pt.PolytomyClassifier(estimator, "one-vs-rest", cv=0.2, random_state=0).fit(X, y)
+    is_kept = np.ones(240, dtype=bool)
+    is_kept[classifier.composition_.out_of_fold.rows] = False
+    assert 0 < np.count_nonzero(~is_kept) < 80
+    for k, binary in enumerate(classifier.estimators_):
+        expected = clone(estimator).fit(X[is_kept], np.where(y[is_kept] == k, 1, -1))
+        sign = np.sign(binary.coef_[0] @ expected.coef_[0])
+        np.testing.assert_allclose(sign * binary.coef_, expected.coef_, rtol=0, atol=1e-5)
+        np.testing.assert_allclose(sign * binary.intercept_, expected.intercept_, atol=1e-5)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given
 from scipy.sparse import csr_array
 
@@ -10,7 +11,7 @@ from linear_cases import LinearCase, evaluate, linear_cases, minimise_by_scipy
 from polytomy.linear import stacked
 from polytomy.linear.stacked import SharedRows, fit_stacked_models
 from polytomy.routines.linear import reference
-from polytomy.routines.linear.reference import LinearFits
+from polytomy.routines.linear.reference import LinearFits, LinearForm
 
 
 def fit_together(case: LinearCase) -> LinearFits:
@@ -94,3 +95,29 @@ def test_rows_in_single_precision_have_the_models_of_double_precision(monkeypatc
     assert found.is_converged.all()
     np.testing.assert_allclose(found.coefficients, expected.coefficients, rtol=0, atol=1e-6)
     np.testing.assert_allclose(found.values, expected.values, rtol=0, atol=1e-5)
+
+
+def test_directions_in_single_precision_lead_to_the_models_of_double_precision(monkeypatch) -> None:
+    rng = np.random.default_rng(4)
+    x = rng.normal(size=(300, 6)) * [1.0, 10.0, 0.1, 1.0, 1.0, 0.0]
+    signs = np.where(x @ rng.normal(size=(6, 5)) + rng.normal(size=(300, 5)) > 0, 1.0, -1.0).T
+    form = LinearForm(True, 1.0, 0.0, 100)
+    nothing = np.full((5, 300), -1), np.empty((5, 0), dtype=bool)
+    tolerances = np.full(5, 1e-9), np.zeros(5)
+    found = []
+    for fewest, dtype in ((10**9, np.float64), (0, np.float32)):
+        monkeypatch.setattr(stacked, "_FEWEST_SINGLE", fewest)
+        shared = SharedRows(x)
+        assert shared.product_dtype == dtype
+        costs = np.ones((1, 5, 300))
+        found.append(fit_stacked_models(shared, signs, costs, *nothing, form, *tolerances))
+    assert found[1].is_converged.all()
+    np.testing.assert_allclose(*(each.coefficients for each in found), rtol=0, atol=1e-8)
+
+
+@pytest.mark.parametrize("column", [np.arange(300) + 1e6, np.full(300, 1e20), np.ones(300)])
+def test_columns_that_lose_in_single_precision_keep_double_precision(column, monkeypatch) -> None:
+    monkeypatch.setattr(stacked, "_FEWEST_SINGLE", 0)
+    x = np.random.default_rng(5).normal(size=(300, 2))
+    assert SharedRows(x).product_dtype == np.float32
+    assert SharedRows(np.column_stack([x, column])).product_dtype == np.float64

@@ -21,8 +21,6 @@ __all__ = ["connect", "evaluate_folder", "predict_folder", "run_on_files", "trai
 
 _LOCAL = "local"
 _SECONDS_TO_CONNECT = 10
-# How often a file is read again if that fails, as it may on a busy network.
-_RETRIES = 2
 
 
 @contextmanager
@@ -73,7 +71,8 @@ def run_on_files(
 ) -> list[Any]:
     """Return ``function(file, *arguments)`` of each file; progress is shown on a terminal.
 
-    Arguments are sent to the cluster once.
+    Arguments are sent to the cluster once. A file whose worker is lost is processed again; one that
+    raises an error is not.
     """
     from dask import delayed
     from polytomy.composition.cluster import name_task, sending_data
@@ -84,7 +83,7 @@ def run_on_files(
         shared = [delayed(argument, traverse=False) for argument in arguments]
         work = delayed(function)
         tasks = [work(file, *shared, dask_key_name=name_task(verb)) for file in files]
-        futures = client.compute(tasks, retries=_RETRIES)
+        futures = client.compute(tasks)
     results: list[Any] = [None] * len(files)
     is_terminal = sys.stderr is not None and sys.stderr.isatty()
     if not is_terminal:
@@ -174,11 +173,22 @@ def predict_folder(
     format: str | None,
     header: bool | None,
     proba: bool,
+    top_columns: Sequence[str] = (),
 ) -> int:
     """Write the predictions for the files of a folder to a folder of Parquet files.
 
     Each file of the output has the predictions for one file of the input, in the same order. The
     folder is written completely or not at all. Return the number of samples.
+
+    Parameters
+    ----------
+    client : distributed.Client
+    folder : folder of files, or a file
+    loaded : LoadedModel
+    output : folder to write
+    target, format, header : see `polytomy.datasets.read_data`
+    proba : whether to write the probabilities of all classes
+    top_columns : names of the columns of the likeliest classes and their probabilities in turn
     """
     from polytomy.datasets.folders import list_data_files
     from polytomy.files import open_folder_atomically
@@ -198,6 +208,7 @@ def predict_folder(
             format,
             header,
             proba,
+            list(top_columns),
         )
         missing = [each for each in numbers.values() if not _part_file(temporary, each).exists()]
         if missing:
@@ -224,6 +235,7 @@ def _predict_file(
     format: str | None,
     header: bool | None,
     proba: bool,
+    top_columns: list[str],
 ) -> int:
     """Write the predictions for one file, block by block, and return their number."""
     from uuid import uuid4
@@ -232,7 +244,7 @@ def _predict_file(
     from polytomy.datasets.parquet import import_pyarrow
 
     arrow = import_pyarrow()
-    schema = _make_schema(arrow, loaded, proba)
+    schema = _make_schema(arrow, loaded, proba, top_columns)
     path = _part_file(folder, numbers[file])
     # A worker that is killed leaves its own file, and not half of the part.
     own = folder / f"{path.stem}-{uuid4().hex}"
@@ -244,18 +256,27 @@ def _predict_file(
             else loaded.unlabelled_blocks(file, target, format, header)
         )
         for block in blocks:
-            labels, P = loaded.predict(block.X)
-            columns = [arrow.array(labels.tolist(), schema.field(0).type)]
-            if proba and P is not None:
-                columns += [arrow.array(column) for column in P.T]
+            if top_columns:
+                likeliest = loaded.predict_top_k(block.X, len(top_columns) // 2)
+                pairs = zip(*(each.T.tolist() for each in likeliest), strict=True)
+                values = [column for pair in pairs for column in pair]
+            else:
+                labels, P = loaded.predict(block.X)
+                values = [labels.tolist(), *(P.T if proba and P is not None else ())]
+            columns = [
+                arrow.array(own, each.type) for own, each in zip(values, schema, strict=True)
+            ]
             writer.write_table(arrow.table(columns, schema=schema))
             n_samples += block.n_samples
     own.replace(path)
     return n_samples
 
 
-def _make_schema(arrow: Any, loaded: LoadedModel, proba: bool) -> Any:
+def _make_schema(arrow: Any, loaded: LoadedModel, proba: bool, top_columns: list[str]) -> Any:
     labels = loaded.classes.tolist()
+    if top_columns:
+        types = [arrow.array(labels).type, arrow.float64()] * (len(top_columns) // 2)
+        return arrow.schema(list(zip(top_columns, types, strict=True)))
     fields = [("prediction", arrow.array(labels).type)]
     fields += [(f"P({label})", arrow.float64()) for label in labels] if proba else []
     return arrow.schema(fields)

@@ -178,9 +178,17 @@ def predict(
     if top is not None:
         _check_top(top, proba, loaded)
     if dask is not None:
-        if top is not None or level or explain or prior or cost or reject_cost is not None:
-            raise ArgumentError("with --dask, predict has labels and --proba only")
-        options = {"target": column, "format": format, "header": header, "proba": proba}
+        is_decided = prior or cost or reject_cost is not None
+        if level or explain or is_decided or stops_at_nodes:
+            raise ArgumentError("with --dask, predict has labels, --proba and --top only")
+        options: dict[str, Any] = {
+            "target": column,
+            "format": format,
+            "header": header,
+            "proba": proba,
+        }
+        if top is not None:
+            options["top_columns"] = _name_top_columns(top)
         _predict_on_cluster(dask, jobs, data, loaded, output, **options)
         return
     blocks = loaded.unlabelled_blocks(open_data(data), column, format, header)

@@ -52,9 +52,6 @@ from polytomy.svm.common_gamma import fix_gamma_by_variance, has_gamma_of_data
 
 __all__ = ["GroupedData", "group_rows_by_class", "train_binaries"]
 
-# How often a part is read again if that fails, as it may on a busy network.
-_RETRIES = 2
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GroupedData:
@@ -97,8 +94,7 @@ def group_rows_by_class(
             [
                 delayed(group_part)(*part, number, dask_key_name=name_task("group rows"))
                 for number, part in enumerate(parts)
-            ],
-            retries=_RETRIES,
+            ]
         )
         futures = [
             client.submit(summarise_part, part, key=name_task("count rows")) for part in grouped

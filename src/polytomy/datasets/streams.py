@@ -65,7 +65,11 @@ def open_source(path: Source) -> Source:
     if stat.S_ISDIR(mode):
         if list_files(path, PARQUET_ENDINGS):
             return path
-        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), os.fspath(path))
+        reason = (
+            f"{os.strerror(errno.EISDIR)}, and has no Parquet files. Join its files to one, or use "
+            'Dask ("--dask local" on the command line), which reads folders of CSV and TSV files.'
+        )
+        raise IsADirectoryError(errno.EISDIR, reason, os.fspath(path))
     return path if stat.S_ISREG(mode) else Stream(Path(path).open("rb"), os.fspath(path))
 
 

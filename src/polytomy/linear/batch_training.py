@@ -189,7 +189,11 @@ class BatchTrainer:
             )
             return fits
         shape = n_problems, -1
-        return fit_stacked_models(
+        shared_folds = self._options.folds
+        is_once = objective.is_logistic and shared_folds is not None and shared_folds.is_only_part
+        if is_once:  # the models without the part that is held out for good are the only ones
+            costs, is_trained = costs[1:], is_trained[:, :0]
+        found = fit_stacked_models(
             self._shared_rows(batch.rows[: batch.sizes[0]]),
             signs.reshape(shape),
             costs.reshape(-1, *signs.reshape(shape).shape),
@@ -198,6 +202,9 @@ class BatchTrainer:
             objective.form,
             *tolerances,
         )
+        if not is_once:
+            return found
+        return found._replace(coefficients=found.coefficients.repeat(2, axis=1))
 
     @cached_property
     def _samples(self) -> LinearSamples:

@@ -29,9 +29,13 @@ __all__ = ["LinearTraining", "train_linear_models"]
 # Fewer problems with the same rows are trained one by one.
 _FEWEST_STACKED = 4
 
+# The values of the smallest stack take some 500 bytes for each row. For shorter rows, that would be
+# much beside the data, if there are many.
+_FEWEST_BYTES = 320
+
 # Values of a stack: problems times samples. Eight arrays or so have this size.
 _STACKED_VALUES = 2**20
-_LARGEST_STACK = 256
+_SMALLEST_STACK, _LARGEST_STACK = 4, 256
 
 # Samples of a batch, of problems with different rows.
 _BATCH_SAMPLES = 2**16
@@ -104,9 +108,13 @@ def train_linear_models(
     seeds = [None] * len(problems) if seeds is None else seeds
     objectives = _find_objectives(estimators)
     if options.folds is not None and options.folds.is_only_part:
-        # scikit-learn trains a logistic regression once, without the part that is held out for
-        # good, on all threads of BLAS and without a copy of the rows.
-        objectives = {key: each for key, each in objectives.items() if not each.is_logistic}
+        # scikit-learn trains a logistic regression of its own rows once, without the part that is
+        # held out for good, and without a copy of the rows.
+        objectives = {
+            key: each
+            for key, each in objectives.items()
+            if not each.is_logistic or _is_wide_stack(problems, X)
+        }
     training = LinearTraining([None] * len(problems), [None] * len(problems), [])
     makers = _prepare_models(estimators, objectives, X)
     groups: dict[LinearObjective, list[int]] = {}
@@ -127,7 +135,10 @@ def train_linear_models(
             shares_folds = options.folds is not None or not trainer.makes_folds
             can_stack = objective.is_logistic and shares_folds
             n_models = 1 + _count_folds(options, trainer.makes_folds)
+            is_only_part = options.folds is not None and options.folds.is_only_part
             most = max(1, _BATCH_COEFFICIENTS // (n_models * (1 + numbers.shape[1])))
+            if objective.is_logistic and is_only_part:
+                most = min(most, _SMALLEST_STACK)
             tasks = list(_divide(members, problems, can_stack, most if shares_folds else 1))
             attempts: list[Callable[[], list[TrainedModel]]] = [
                 partial(
@@ -164,6 +175,14 @@ def _find_objectives(estimators: Sequence[Any]) -> dict[int, LinearObjective]:
     return found
 
 
+def _is_wide_stack(problems: ProblemList, X: Any) -> bool:
+    """Return whether all problems have all rows, beside which the values of a stack are small."""
+    if len(problems) < _FEWEST_STACKED or not isinstance(X, np.ndarray) or X.ndim != 2:
+        return False
+    is_wide = X.shape[1] * X.dtype.itemsize >= _FEWEST_BYTES
+    return is_wide and bool((problems.sizes == problems.n_rows).all())
+
+
 def _prepare_models(
     estimators: Sequence[Any], objectives: Mapping[int, LinearObjective], X: Any
 ) -> dict[int, FittedModels]:
@@ -186,7 +205,7 @@ def _divide(
     n_rows = problems.n_rows
     whole = [k for k in members if problems.sizes[k] == n_rows]
     if can_stack and len(whole) >= _FEWEST_STACKED:
-        size = int(np.clip(_STACKED_VALUES // max(1, n_rows), 4, _LARGEST_STACK))
+        size = int(np.clip(_STACKED_VALUES // max(1, n_rows), _SMALLEST_STACK, _LARGEST_STACK))
         size = min(size, most)
         for first in range(0, len(whole), size):
             yield whole[first : first + size], True

@@ -9,7 +9,8 @@ the stack. The steps are those of :mod:`polytomy.routines.linear.reference`.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from functools import cached_property
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +20,7 @@ from polytomy.inputs.sparse import is_sparse
 from polytomy.routines.linear.reference import (
     LARGEST_FORCING,
     LEAST_DECREASE,
+    LEAST_FORCING,
     MOST_HALVINGS,
     ROUNDING,
     SMALLEST_CURVATURE,
@@ -35,6 +37,16 @@ Floats = NDArray[np.float64]
 # Bytes of samples that are squared or converted at a time; they stay in the processor's cache.
 _BLOCK_BYTES = 2**20
 
+# Elements that are differentiated at a time, so that ten arrays of them stay in the cache.
+_BLOCK_ELEMENTS = 2**14
+
+# Fewer entries are not worth a copy in single precision.
+_FEWEST_SINGLE = 2**18
+
+# Products of columns outside these limits would lose too much in single precision.
+_LARGEST_OFFSET = 100.0  # mean, in standard deviations
+_SMALLEST_ENTRY, _LARGEST_ENTRY = 1e-12, 1e12
+
 # Problems that are done leave the stack when they are this part of it: leaving takes copies.
 _WORTH_LEAVING = 0.2
 
@@ -42,8 +54,9 @@ _WORTH_LEAVING = 0.2
 class SharedRows:
     """The rows that all problems of a stack have.
 
-    Rows in single precision stay so. Values and gradients are computed in double precision, block
-    by block; products with the Hessian, which are most of the work, in single precision.
+    Values and gradients are computed in double precision. Products with the Hessian, which are most
+    of the work, are computed in single precision if the rows are given so, or if they are many and
+    lose nothing that matters: directions need not be exact.
 
     Parameters
     ----------
@@ -55,6 +68,38 @@ class SharedRows:
         self._transposed = x.T
         self._squares = x.power(2).T if is_sparse(x) else None
         self._is_single = not is_sparse(x) and x.dtype == np.float32
+
+    @cached_property
+    def _singles(self) -> NDArray[np.float32] | None:
+        """The rows in single precision; None if products need double precision."""
+        x = self._x
+        if is_sparse(x):
+            return None
+        if self._is_single:
+            return cast("NDArray[np.float32]", x)
+        if x.size < _FEWEST_SINGLE or not self._can_be_single():
+            return None
+        return np.ascontiguousarray(x, dtype=np.float32)
+
+    def _can_be_single(self) -> bool:
+        n_rows, n_features = self._x.shape
+        sums, squares, largest = (np.zeros(n_features) for _ in range(3))
+        with np.errstate(over="ignore", invalid="ignore"):
+            for block in self._blocks():
+                x = self._x[block]
+                sums += x.sum(axis=0)
+                squares += np.einsum("ij,ij->j", x, x)
+                np.maximum(largest, np.abs(x).max(axis=0), out=largest)
+            means = sums / n_rows
+            variances = squares / n_rows - means**2
+            is_centred = means**2 <= _LARGEST_OFFSET**2 * variances
+        has_size = (largest >= _SMALLEST_ENTRY) & (largest <= _LARGEST_ENTRY)
+        return bool(((is_centred & has_size) | (largest == 0.0)).all())
+
+    @property
+    def product_dtype(self) -> Any:
+        """Precision of products with the Hessian."""
+        return np.float64 if self._singles is None else np.float32
 
     @property
     def n_coefficients(self) -> int:
@@ -96,14 +141,21 @@ class SharedRows:
         if self._squares is not None:
             found[:, :-1] = (self._squares @ np.ascontiguousarray(factors.T)).T
         else:
+            x = self._x if self._singles is None else self._singles
             for block in self._blocks():
-                found[:, :-1] += factors[:, block] @ self._x[block] ** 2
+                found[:, :-1] += factors[:, block] @ x[block] ** 2
         found[:, -1] = bias**2 * factors.sum(axis=1)
         return found
 
-    def curvature_products(self, curvatures: Floats, directions: Floats, bias: float) -> Floats:
-        """Return the sums of rows times curvature times value, for a direction of each model."""
-        if not self._is_single:
+    def curvature_products(
+        self, curvatures: NDArray[Any], directions: Floats, bias: float
+    ) -> Floats:
+        """Return the sums of rows times curvature times value, for a direction of each model.
+
+        `curvatures` are of type `product_dtype`.
+        """
+        singles = self._singles
+        if singles is None:
             products = self.times(directions, bias)
             products *= curvatures
             return self.sums(products, bias)
@@ -111,12 +163,12 @@ class SharedRows:
         weights = directions[:, :-1].astype(np.float32)
         constants = (bias * directions[:, -1:]).astype(np.float32)
         for block in self._blocks():
-            x = self._x[block]
-            products = weights @ x.T
-            products += constants
-            products *= curvatures[:, block]
-            found[:, :-1] += products @ x
-            found[:, -1] += bias * products.sum(axis=1)
+            x = singles[block]
+            bent = weights @ x.T
+            bent += constants
+            bent *= curvatures[:, block]
+            found[:, :-1] += bent @ x
+            found[:, -1] += bias * bent.sum(axis=1)
         return found
 
     def _blocks(self) -> Iterator[slice]:
@@ -163,7 +215,7 @@ def fit_stacked_models(
         reductions = np.full(len(own), reduction)
         by_fold, *_ = _minimise(
             shared, signs[own], costs[1 + fold, own], of_folds, largest[own], reductions,
-            small[own], start,
+            small[own], start, values[own],
         )  # fmt: skip
         coefficients[own, 1 + fold] = start
         found[own] = np.where(fold_of[own] == fold, by_fold, found[own])
@@ -179,8 +231,9 @@ def _minimise(
     relative: Floats,
     small: Floats,
     coefficients: Floats,
+    values: Floats | None = None,
 ) -> tuple[Floats, NDArray[np.int64], NDArray[np.bool_], Floats]:
-    """Minimise f from the given coefficients, in place.
+    """Minimise f from the given coefficients, whose z are `values` if given, in place.
 
     Return z, the numbers of steps, which converged, and the norms of the gradient that are small
     enough.
@@ -193,7 +246,7 @@ def _minimise(
     is_converged = np.zeros(n_problems, dtype=np.bool_)
     left = np.arange(n_problems)
     y, cost, w = signs, costs, coefficients.copy()
-    z = shared.times(w, form.bias)
+    z = shared.times(w, form.bias) if values is None else values
     loss, slopes, curvatures = _differentiate(z, y, cost, form.is_logistic)
     first_norms = np.zeros(n_problems)
     is_spent = np.zeros(n_problems, dtype=np.bool_)
@@ -245,33 +298,46 @@ def _differentiate(
     z: Floats, y: Floats, cost: Floats, is_logistic: bool
 ) -> tuple[Floats, Floats, Floats]:
     """Return each problem's Σ c ℓ(y z), and its first and second derivatives by each z."""
-    if not is_logistic:
-        short = y * z
-        np.subtract(1.0, short, out=short)
-        np.maximum(short, 0.0, out=short)
-        slopes = cost * short
-        loss = np.einsum("ij,ij->i", slopes, short)
-        slopes *= y
-        slopes *= -2.0
-        curvatures = 2.0 * cost
-        curvatures *= short > 0.0
-        return loss, slopes, curvatures
+    loss, slopes, curvatures = np.zeros(len(z)), np.empty_like(z), np.empty_like(z)
+    differentiate = _differentiate_logistic if is_logistic else _differentiate_hinge
+    for block in blocks_of(z.shape[1], len(z), _BLOCK_ELEMENTS):
+        part = (slice(None), block)
+        loss += differentiate(z[part], y[part], cost[part], slopes[part], curvatures[part])
+    return loss, slopes, curvatures
+
+
+def _differentiate_logistic(
+    z: Floats, y: Floats, cost: Floats, slopes: Floats, curvatures: Floats
+) -> Floats:
+    """Return the losses of samples, and put their derivatives into the last two arrays."""
     margins = y * z
     small = np.exp(-np.abs(margins))
     total = 1.0 + small
     loss = np.einsum("ij,ij->i", cost, np.log(total) + np.maximum(-margins, 0.0))
     wrong = np.where(margins > 0.0, small, 1.0)
     wrong /= total
-    curvatures = cost * wrong
-    slopes = -y * curvatures
+    np.multiply(cost, wrong, out=curvatures)
+    np.multiply(-y, curvatures, out=slopes)
     np.subtract(1.0, wrong, out=wrong)
     curvatures *= wrong
-    return loss, slopes, curvatures
+    return cast("Floats", loss)
+
+
+def _differentiate_hinge(
+    z: Floats, y: Floats, cost: Floats, slopes: Floats, curvatures: Floats
+) -> Floats:
+    """Return the losses of samples, and put their derivatives into the last two arrays."""
+    short = np.maximum(1.0 - y * z, 0.0)
+    np.multiply(cost, short, out=slopes)
+    loss = np.einsum("ij,ij->i", slopes, short)
+    slopes *= -2.0 * y
+    np.multiply(2.0 * cost, short > 0.0, out=curvatures)
+    return cast("Floats", loss)
 
 
 def _find_directions(
     shared: SharedRows,
-    curvatures: Floats,
+    curvatures: NDArray[Any],
     penalty: Floats,
     gradient: Floats,
     forcing: Floats,
@@ -279,12 +345,15 @@ def _find_directions(
 ) -> Floats:
     """Solve H·direction = −gradient of each problem by preconditioned conjugate gradients."""
     diagonal = np.maximum(penalty + shared.sums_of_squares(curvatures, bias), SMALLEST_CURVATURE)
+    curvatures = curvatures.astype(shared.product_dtype, copy=False)
     directions = np.zeros_like(gradient)
     left = np.arange(len(gradient))
     direction, residual = directions.copy(), -gradient
     scaled = residual / diagonal
     search = scaled.copy()
     size = np.einsum("ij,ij->i", residual, scaled)
+    if shared.product_dtype == np.float32:
+        forcing = np.maximum(forcing, LEAST_FORCING)  # products are not more exact
     enough = forcing**2 * size
     is_done = size <= 0.0
     for _ in range(gradient.shape[1]):

@@ -19,11 +19,11 @@ import typer.main
 
 from polytomy.cli import main
 
-__all__ = ["Outcome", "call_main", "call_on_terminal", "search_path"]
+__all__ = ["Outcome", "call_main", "call_on_terminal", "make_commands", "search_path"]
 
 
 # Typer makes the commands anew for each call, which takes longer than most of them run.
-_make_commands = cache(typer.main.get_command)
+make_commands = cache(typer.main.get_command)
 
 
 class Outcome(NamedTuple):
@@ -46,7 +46,7 @@ def call_main(
     code = 0
     with (
         warnings.catch_warnings(action="default"),
-        mock.patch.object(typer.main, "get_command", _make_commands),
+        mock.patch.object(typer.main, "get_command", make_commands),
         mock.patch.multiple(
             sys,
             argv=["polytomy", *arguments],

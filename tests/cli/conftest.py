@@ -5,16 +5,25 @@ import os
 import shutil
 import subprocess
 from pathlib import Path
+from unittest import mock
 
 import numpy as np
 import pytest
+import typer.main
 from sklearn.datasets import load_iris
 
-from command_line import Outcome, call_main, search_path
+from command_line import Outcome, call_main, make_commands, search_path
 from polytomy.datasets import read_data
 
 LIBSVM_FILES = Path(__file__).parent.parent / "persistence" / "libsvm"
 LAND = "FieldVsForest {\n  CornVsWheat {corn wheat}\n  PineVsOak {pine oak}\n}\n"
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _commands():
+    """Make the commands once, for `find_command` too."""
+    with mock.patch.object(typer.main, "get_command", make_commands):
+        yield
 
 
 @pytest.fixture

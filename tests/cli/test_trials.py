@@ -149,7 +149,8 @@ def test_an_order_without_meaning_is_a_warning_and_class_order_sets_it(polytomy,
     ],
 )
 def test_an_error_is_one_line_with_exit_code_2(polytomy, data, here, line, words):
-    polytomy(*LINE.split(), "--data", data, "--repeats", "1")
+    if "-o out" in line:
+        polytomy(*LINE.split(), "--data", data, "--repeats", "1")
     outcome = polytomy(*line.split())
     assert (outcome.code, outcome.out) == (2, "")
     assert words in outcome.err

@@ -27,7 +27,7 @@ demo: $(READY)   ## the trials of the paper on scikit-learn's digits; a table, a
 test: $(READY)   ## everything that must hold before a change is taken
 	# The routines are compiled while the style is checked, or each process of tests would do it.
 	$(BIN)/polytomy warm-up --json > /dev/null & \
-	$(MAKE) --no-print-directory lint || { kill $$!; exit 1; }; \
+	$(MAKE) --no-print-directory lint || { kill $$! 2> /dev/null; exit 1; }; \
 	wait $$!
 	$(PYTEST) -m "not slow and not data" --cov --cov-report=term
 

@@ -7,8 +7,8 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 OLDEST := .venv-oldest
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
-# Two processes of tests use two cores; threads within matrix products would only get in their way.
-PYTEST := OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2
+# Two processes of tests use two cores; threads within them would only get in their way.
+PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2
 
 .PHONY: demo test test-all test-oldest lint format bench docs docs-serve changelog dist clean help
 
@@ -24,7 +24,11 @@ $(READY): pyproject.toml constraints.txt
 demo: $(READY)   ## the trials of the paper on scikit-learn's digits; a table, and a report to look at
 	$(BIN)/polytomy trials --datasets digits --repeats 3 --no-calibrated --output results
 
-test: lint       ## everything that must hold before a change is taken
+test: $(READY)   ## everything that must hold before a change is taken
+	# The routines are compiled while the style is checked, or each process of tests would do it.
+	$(BIN)/polytomy warm-up --json > /dev/null & \
+	$(MAKE) --no-print-directory lint || { kill $$! 2> /dev/null; exit 1; }; \
+	wait $$!
 	$(PYTEST) -m "not slow and not data" --cov --cov-report=term
 
 test-all: lint   ## the long tests and those of the datasets too, on new examples

@@ -41,8 +41,18 @@ def pytest_collection_modifyitems(items):
 def cluster_client():
     """A client of a cluster of two processes, which takes seconds to start."""
     distributed = pytest.importorskip("distributed")
+    import dask
+
+    # A cluster that looks after itself 50 times a second takes time from the tests that follow.
+    calm = {
+        "distributed.worker.profile.enabled": False,
+        "distributed.worker.memory.monitor-interval": "1s",
+        "distributed.admin.tick.interval": "1s",
+        "distributed.admin.system-monitor.interval": "10s",
+    }
     options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": ":0"}
     with (
+        dask.config.set(calm),
         distributed.LocalCluster(**options) as cluster,
         distributed.Client(cluster, set_as_default=False) as client,
     ):

@@ -33,11 +33,8 @@ TREE = DecisionTreeClassifier(min_weight_fraction_leaf=0.01)
 
 CONFIGURATIONS = [
     PolytomyClassifier(),
-    PolytomyClassifier(MACHINE, "one-vs-rest"),
     PolytomyClassifier(MACHINE, "one-vs-one", solver="wu-lin-weng-1", calibration="temperature"),
-    PolytomyClassifier(LogisticRegression(tol=1e-10), "adjacent"),
     PolytomyClassifier(LogisticRegression(tol=1e-10), "orthogonal", solver="divergence"),
-    PolytomyClassifier(TREE, "tree"),
     PolytomyClassifier(TREE, "random-tree", solver="greedy"),
     PolytomyClassifier(LINEAR, "random", solver="voting"),
     PolytomyClassifier(LINEAR, "random-ternary", calibration="isotonic"),
@@ -51,7 +48,11 @@ CONFIGURATIONS = [
     PolytomyClassifier(OnlyPredicts(), "one-vs-one", solver="loss-weighted"),
     PolytomyClassifier(MACHINE, "one-vs-one", final_calibration="decoder"),
     PolytomyClassifier(MACHINE, "one-vs-rest", final_calibration=None),
-    PolytomyClassifier(LINEAR, "adjacent", final_calibration=LogisticRegression(tol=1e-10)),
+    PolytomyClassifier(
+        LogisticRegression(tol=1e-10),
+        "adjacent",
+        final_calibration=LogisticRegression(tol=1e-10),
+    ),
     PolytomyClassifier(OnlyPredicts(), "tree", final_calibration="bias", keep_out_of_fold=True),
 ]
 

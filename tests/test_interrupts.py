@@ -49,7 +49,7 @@ PROGRAM = """
     ]
     for number in range(15):
         fitted.set_params(estimator__C=1.0, n_jobs=None)
-        delay = rng.uniform(0.0, 0.6)
+        delay = rng.uniform(0.0, 0.3)
         timer = threading.Timer(delay, os.kill, [os.getpid(), signal.SIGINT])
         try:
             timer.start()

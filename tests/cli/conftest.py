@@ -1,19 +1,29 @@
 """The command line, called in this process or started in another."""
 
+import contextlib
 import os
 import shutil
 import subprocess
 from pathlib import Path
+from unittest import mock
 
 import numpy as np
 import pytest
+import typer.main
 from sklearn.datasets import load_iris
 
-from command_line import Outcome, call_main, search_path
+from command_line import Outcome, call_main, make_commands, search_path
 from polytomy.datasets import read_data
 
 LIBSVM_FILES = Path(__file__).parent.parent / "persistence" / "libsvm"
 LAND = "FieldVsForest {\n  CornVsWheat {corn wheat}\n  PineVsOak {pine oak}\n}\n"
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _commands():
+    """Make the commands once, for `find_command` too."""
+    with mock.patch.object(typer.main, "get_command", make_commands):
+        yield
 
 
 @pytest.fixture
@@ -52,24 +62,41 @@ def finish(start):
 
 
 @pytest.fixture
-def here(tmp_path, monkeypatch):
+def here(iris_csv, tmp_path, monkeypatch):
     """Change to a new directory with two control files and a data file; return its path."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "land.control").write_text(LAND)
     (tmp_path / "bad.control").write_text("m {a}\n")
+    (tmp_path / "iris.csv").write_text(iris_csv)
+    return tmp_path
+
+
+@pytest.fixture(scope="session")
+def iris_csv():
+    """Return the text of a data file."""
     iris = load_iris()
     names = np.array(["setosa", "versicolor", "virginica"])[iris.target]
     lines = [",".join(map(str, [*row, name])) for row, name in zip(iris.data, names, strict=True)]
     header = "sepal_length,sepal_width,petal_length,petal_width,species"
-    (tmp_path / "iris.csv").write_text("\n".join([header, *lines, ""]))
-    return tmp_path
+    return "\n".join([header, *lines, ""])
 
 
 @pytest.fixture
-def model(polytomy, here):
-    """Train a model on iris.csv; return the name of its file."""
-    assert polytomy("train", "iris.csv", "--estimator", "svc C=10", "-o", "iris.polytomy").code == 0
+def model(trained, here):
+    """Return the name of a file in the new directory: a model trained on iris.csv."""
+    shutil.copy(trained, here / "iris.polytomy")
     return "iris.polytomy"
+
+
+@pytest.fixture(scope="session")
+def trained(iris_csv, tmp_path_factory):
+    """Train a model on iris.csv; return the path of its file."""
+    folder = tmp_path_factory.mktemp("trained")
+    (folder / "iris.csv").write_text(iris_csv)
+    with contextlib.chdir(folder):
+        line = ["train", "iris.csv", "--estimator", "svc C=10", "-o", "iris.polytomy"]
+        assert call_main(line).code == 0
+    return folder / "iris.polytomy"
 
 
 @pytest.fixture

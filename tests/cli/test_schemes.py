@@ -1,12 +1,11 @@
 """What the commands print, and their exit codes."""
 
 import json
-import os
-import pty
 import re
 
 import pytest
 
+from command_line import call_on_terminal
 from polytomy import designs, parse, read
 from polytomy.designs import DATA_DESIGNS, DESIGNS, LABEL_DESIGNS
 
@@ -219,40 +218,30 @@ def test_check_reports_problems_as_json(polytomy, here):
     assert (outcome.code, json.loads(outcome.out)) == (2, [])
 
 
-def typed_on_terminal(start, *arguments, **variables):
+def typed_on_terminal(*arguments, **variables):
     """Return what a command prints on a terminal."""
-    terminal, end = pty.openpty()
-    with start(*arguments, stdout=end, variables=variables):
-        os.close(end)
-        printed = b""
-        try:
-            while piece := os.read(terminal, 4096):
-                printed += piece
-        except OSError:  # Linux's way to say that the other end is closed
-            pass
-    os.close(terminal)
-    return printed.decode().replace("\r\n", "\n")
+    return call_on_terminal(list(arguments), "stdout", variables)[0]
 
 
 @pytest.mark.parametrize("matrix", [(), ("--matrix",)])
-def test_colours_are_for_terminals(start, finish, here, matrix):
-    plain = finish("show", "land.control", *matrix).out
+def test_colours_are_for_terminals(polytomy, here, matrix):
+    plain = polytomy("show", "land.control", *matrix).out
     assert ESCAPE not in plain
-    coloured = typed_on_terminal(start, "show", "land.control", *matrix, NO_COLOR="")
+    coloured = typed_on_terminal("show", "land.control", *matrix, NO_COLOR="")
     assert ESCAPE in coloured
     assert re.sub(r"\x1b\[[0-9;]*m", "", coloured) == plain
-    assert typed_on_terminal(start, "show", "land.control", *matrix, NO_COLOR="1") == plain
+    assert typed_on_terminal("show", "land.control", *matrix, NO_COLOR="1") == plain
 
 
-def test_a_matrix_has_red_minus_and_green_plus(start, here):
-    lines = typed_on_terminal(start, "show", "land.control", "--matrix", NO_COLOR="").splitlines()
+def test_a_matrix_has_red_minus_and_green_plus(here):
+    lines = typed_on_terminal("show", "land.control", "--matrix", NO_COLOR="").splitlines()
     assert lines[-1] == (
         "PineVsOak     \x1b[2m.\x1b[0m \x1b[2m.\x1b[0m \x1b[31m-\x1b[0m \x1b[32m+\x1b[0m"
     )
 
 
-def test_control_text_has_no_colours_even_on_a_terminal(start, here):
-    assert ESCAPE not in typed_on_terminal(start, "flatten", "land.control", NO_COLOR="")
+def test_control_text_has_no_colours_even_on_a_terminal(here):
+    assert ESCAPE not in typed_on_terminal("flatten", "land.control", NO_COLOR="")
 
 
 def test_n_ary_codes_have_sides_and_partitions(polytomy):

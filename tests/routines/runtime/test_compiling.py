@@ -42,7 +42,8 @@ def test_a_change_in_a_file_that_a_kernel_calls_is_noticed(tmp_path):
         "import numpy as np; from polytomy.routines.least_squares.compiled import couple_pairs; "
         "print(couple_pairs(np.zeros((1, 1)), np.array([0]), np.array([1]), 2).tolist())"
     )
-    variables = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    # To compile without optimising takes less time.
+    variables = {**os.environ, "PYTHONPATH": str(tmp_path), "NUMBA_OPT": "0"}
     variables.pop("NUMBA_CACHE_DIR", None)
 
     def run() -> str:

@@ -353,15 +353,15 @@ class TestPathsOfC:
 class TestRowsOnDemand:
     @pytest.mark.parametrize(("form", "parameters"), KERNELS)
     @pytest.mark.parametrize("holds_kernel_values", [True, False])
-    @pytest.mark.parametrize("n_kept", [1, 7, 36])
+    @pytest.mark.parametrize("n_kept", [1, 7, 18])
     def test_rows_computed_on_demand_give_the_same_machines(
         self, form, parameters, holds_kernel_values, n_kept
     ):
         # Whole numbers, so that no order of additions makes a difference.
-        X, signs = samples(36, noise=2.0, seed=3)
+        X, signs = samples(18, noise=2.0, seed=3)
         X = np.round(2 * X)
-        bounds = fold_bounds(np.full(36, 4.0), 3)
-        columns = np.random.default_rng(1).permutation(36)
+        bounds = fold_bounds(np.full(18, 4.0), 3)
+        columns = np.random.default_rng(1).permutation(18)
         entries = entries_of(X, form)
         as_matrix = kernel_matrix(entries, form, parameters) if holds_kernel_values else entries
         own_form = KERNEL_VALUES if holds_kernel_values else form
@@ -373,7 +373,7 @@ class TestRowsOnDemand:
                 kept = as_matrix
                 if is_made:
                     maker = maker_of(X, form, n_kept)
-                    kept = np.full((n_kept, 36), np.nan)
+                    kept = np.full((n_kept, 18), np.nan)
                 values = (
                     kept.astype(np.float32) if holds_kernel_values else np.empty((0, 0), np.float32)
                 )
@@ -384,7 +384,7 @@ class TestRowsOnDemand:
                         maker,
                         own_form,
                         columns,
-                        np.array([36]),
+                        np.array([18]),
                         signs[columns],
                         bounds[:, columns],
                         np.tile(np.asarray(parameters, dtype=np.float64), (4, 1)),
@@ -393,7 +393,7 @@ class TestRowsOnDemand:
                         np.array([-1]),
                         np.array([True]),
                         FROM_FIRST_RUN,
-                        np.empty(2 * 36, dtype=np.float32),
+                        np.empty(2 * 18, dtype=np.float32),
                     )
                 )
         for others in found[1:]:

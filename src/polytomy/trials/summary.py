@@ -125,7 +125,7 @@ def describe_estimators(results: Results) -> str:
     )
     if len(texts) == 1:
         return _shorten(texts[0])
-    names = {text.split()[0] for text in texts}
+    names = {text.split(maxsplit=1)[0] if text.strip() else "" for text in texts}
     if len(names) == 1:
         return f"{_shorten(names.pop())} (parameters by dataset)"
     return f"{len(texts)} binary classifiers (by dataset)" if texts else ""

@@ -57,3 +57,9 @@ def cluster_client():
         distributed.Client(cluster, set_as_default=False) as client,
     ):
         yield client
+
+
+@pytest.fixture
+def array_api(monkeypatch):
+    """Without this variable, scikit-learn skips one of its checks."""
+    monkeypatch.setenv("SCIPY_ARRAY_API", "1")

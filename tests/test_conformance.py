@@ -77,6 +77,7 @@ def expected_failures(classifier):
 
 @pytest.mark.filterwarnings("ignore::polytomy.errors.CalibrationWarning")
 @pytest.mark.filterwarnings("ignore:Can't check dok sparse matrix:UserWarning")
+@pytest.mark.usefixtures("array_api")
 @parametrize_with_checks(CONFIGURATIONS, expected_failed_checks=expected_failures)
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
@@ -93,6 +94,7 @@ REGRESSORS = [
 
 @pytest.mark.filterwarnings("ignore::polytomy.errors.CalibrationWarning")
 @pytest.mark.filterwarnings("ignore:Can't check dok sparse matrix:UserWarning")
+@pytest.mark.usefixtures("array_api")
 @parametrize_with_checks(REGRESSORS, expected_failed_checks=expected_failures)
 def test_scikit_learn_checks_of_regressors(estimator, check):
     check(estimator)

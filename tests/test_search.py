@@ -33,6 +33,7 @@ def iris():
     return X, np.array(["setosa", "versicolor", "virginica"])[y]
 
 
+@pytest.mark.usefixtures("array_api")
 @parametrize_with_checks(
     [
         SchemeSearchCV(GaussianNB(), CANDIDATES, cv=2),

@@ -105,7 +105,7 @@ class HoldOut:
     def weight_of(self, size: int) -> float:
         """Return the weight of the rows that are held out of a class with this many.
 
-        It makes up for rare classes, of which more are held out.
+        It corrects for the larger share that is held out of rare classes.
         """
         n_held_out = self.count_of(size)
         return self.share * size / n_held_out if n_held_out > round(self.share * size) else 1.0

@@ -180,7 +180,7 @@ class ConfusionMatrixDisplay(SklearnConfusionMatrixDisplay):  # type: ignore[mis
         if labels is not None:
             order, blocks = list(labels), []
         else:
-            # A classifier with costs may predict a label that is no class.
+            # A classifier with costs may predict its reject label, which is not a class.
             known = set(order)
             order = order + [each for each in dict.fromkeys(predicted) if each not in known]
         places = {label: place for place, label in enumerate(order)}

@@ -23,7 +23,7 @@ from polytomy.metrics.scores import (
     log_loss_of,
     uncertainty_coefficient_of_indices,
 )
-from polytomy.routines.runtime.blas import one_blas_thread
+from polytomy.routines.runtime.library_threads import one_blas_thread
 
 __all__ = ["FinalCalibration", "learn_conformity", "learn_final_calibration"]
 

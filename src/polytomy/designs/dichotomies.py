@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Iterable
 from typing import Any, Protocol, TypeAlias
 
@@ -13,6 +12,7 @@ from scipy.linalg import solve
 from polytomy.inputs.class_samples import ClassSamples
 from polytomy.inputs.numbers import as_count
 from polytomy.inputs.random_states import RandomState, as_generator
+from polytomy.routines.runtime.library_threads import one_blas_thread
 from polytomy.scheme import Scheme
 
 __all__ = ["Dichotomies", "Side"]
@@ -75,7 +75,6 @@ class Dichotomies:
             self._model = _SharedRidge(self.samples, folds, n_folds, class_weights, random)
         else:
             self._model = _FoldModels(self.samples, folds, n_folds, estimator)
-        self._blas = _blas_threads()
         self._losses: dict[tuple[Side, Side], float] = {}
         self.n_trained = 0
 
@@ -109,7 +108,7 @@ class Dichotomies:
         """Return the scores of the samples of some classes, in the order of the classes."""
         self.n_trained += 1
         # Systems this small are slower on several threads, above all on a busy machine.
-        with self._blas.limit(limits=1, user_api="blas"):
+        with one_blas_thread():
             return self._model.held_out(negative, positive, self._rows(of_classes))
 
     def _rows(self, classes: Side) -> NDArray[np.intp]:
@@ -138,11 +137,6 @@ class Dichotomies:
         is_positive = np.isin(self.samples.class_indices[rows], sorted(positive))
         right = np.maximum(np.where(is_positive, p, 1 - p), np.finfo(np.float64).tiny)
         return float(-(self.weights[rows] * np.log(right)).sum())
-
-
-def _blas_threads() -> Any:
-    """Return a controller of the threads of linear algebra."""
-    return importlib.import_module("threadpoolctl").ThreadpoolController()
 
 
 def _subsample(

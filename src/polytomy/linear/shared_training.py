@@ -21,7 +21,7 @@ from polytomy.inputs.sparse import is_sparse
 from polytomy.linear.batch_training import BatchTrainer, TrainedModel
 from polytomy.linear.fitted_models import FittedModels
 from polytomy.linear.objectives import LinearObjective, find_objective
-from polytomy.routines.runtime.blas import one_blas_thread
+from polytomy.routines.runtime.library_threads import one_blas_thread
 from polytomy.routines.runtime.threads import run_tasks
 
 __all__ = ["LinearTraining", "train_linear_models"]

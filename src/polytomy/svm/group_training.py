@@ -14,7 +14,7 @@ from polytomy.binary.options import TrainingListener, TrainingOptions
 from polytomy.binary.problems import BinaryProblem
 from polytomy.calibration.folds import count_folds
 from polytomy.inputs.sparse import is_sparse
-from polytomy.routines.runtime.blas import one_blas_thread
+from polytomy.routines.runtime.library_threads import one_blas_thread
 from polytomy.routines.runtime.threads import run_tasks
 from polytomy.svm.batches import divide_into_batches
 from polytomy.svm.fold_scores import score_outside

@@ -25,8 +25,8 @@ from polytomy.binary.problems import BinaryProblem
 from polytomy.binary.training import constant_binary, weights_of_problem
 from polytomy.inputs.rows import take_rows
 from polytomy.routines.kernel_rows.reference import KERNEL_VALUES
-from polytomy.routines.runtime.blas import one_blas_thread
 from polytomy.routines.runtime.dispatch import routine
+from polytomy.routines.runtime.library_threads import one_blas_thread
 from polytomy.routines.runtime.threads import run_tasks
 from polytomy.routines.smo.reference import FROM_PREVIOUS_RUN, FROM_ZERO
 from polytomy.svm.coefficient_bounds import coefficient_bounds

@@ -7,10 +7,13 @@ import signal
 import threading
 import time
 
+import numba
 import numpy as np
 import pytest
+import sklearn  # noqa: F401  (brings the OpenMP library whose limit is obeyed)
 from hypothesis import given
 from hypothesis import strategies as st
+from threadpoolctl import threadpool_limits
 
 from polytomy.routines.banks import compiled as banks
 from polytomy.routines.coupling import compiled as coupling
@@ -306,6 +309,29 @@ ROUTINES = {
     "any code": minimise_on_simplex,
     "projection": lambda rng, n: least_squares.project_answers(rng.normal(size=(n, 5)), np.eye(5)),
 }
+
+
+@pytest.mark.parametrize("n_allowed", [1, 2])
+def test_limits_of_threadpoolctl_are_obeyed(n_allowed, monkeypatch):
+    monkeypatch.setattr(numba.config, "NUMBA_NUM_THREADS", 4)
+    meeting = threading.Barrier(n_allowed)
+    used = set()
+
+    def work(first, last, stop):
+        if threading.current_thread() not in used:
+            used.add(threading.current_thread())
+            meeting.wait(timeout=10)  # fails unless all the threads are there
+
+    with threadpool_limits(limits=n_allowed):
+        run_in_blocks(work, 1000, cost=LONG)
+    assert len(used) == n_allowed
+
+
+def test_limits_of_blas_alone_do_not_matter():
+    with threadpool_limits(limits=2):
+        before = threads.count_threads()
+        with threadpool_limits(limits=1, user_api="blas"):
+            assert threads.count_threads() == before
 
 
 @pytest.mark.parametrize("name", ROUTINES)

@@ -24,6 +24,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from polytomy.routines.runtime.library_threads import count_openmp_threads
 from polytomy.routines.runtime.stand_ins import NotCompiled, is_compiling_allowed
 
 __all__ = ["RoutineFailure", "count_threads", "run_aside", "run_in_blocks", "run_tasks"]
@@ -65,10 +66,15 @@ class _Stopped(BaseException):
 
 
 def count_threads() -> int:
-    """Return the number of threads, which the environment variable NUMBA_NUM_THREADS sets."""
+    """Return the number of threads that work may be divided among.
+
+    That is the number of processors, or less if the environment variable NUMBA_NUM_THREADS or a
+    limit on OpenMP says so.
+    """
     from numba import config
 
-    return int(config.NUMBA_NUM_THREADS)  # type: ignore[attr-defined]
+    most = int(config.NUMBA_NUM_THREADS)  # type: ignore[attr-defined]
+    return min(most, count_openmp_threads() or most)
 
 
 def run_in_blocks(
@@ -105,7 +111,9 @@ def run_in_blocks(
         return
     work = n_samples * cost
     n_units = -(-n_samples // multiple)
-    n_threads = int(min(count_threads(), n_units, max(1, work // _WORTH_A_THREAD)))
+    n_threads = int(min(n_units, max(1, work // _WORTH_A_THREAD)))
+    if n_threads > 1:
+        n_threads = min(n_threads, count_threads())
     if n_threads == 1 or hasattr(_thread, "stop"):
         run_aside(function, *arguments, 0, n_samples, cost=work)
         return

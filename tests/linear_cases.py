@@ -48,26 +48,35 @@ class LinearCase(NamedTuple):
 
 
 @st.composite
-def linear_cases(draw: st.DrawFn, *, shares_rows: bool = False, n_folds: int = 2) -> LinearCase:
-    """Problems with both sides, costs of any size, features of different scales, some folds."""
+def linear_cases(draw: st.DrawFn, *, is_stack: bool = False, n_folds: int = 2) -> LinearCase:
+    """Problems with both sides, costs of any size, features of different scales, some folds.
+
+    The problems of a stack are logistic regressions with the same rows and folds.
+    """
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     n_rows, n_features = draw(st.integers(4, 25)), draw(st.integers(1, 6))
     x = rng.normal(size=(n_rows, n_features)) * 10.0 ** rng.integers(-1, 2, n_features)
     x *= rng.random(x.shape) < draw(st.sampled_from([1.0, 0.5]))
     rows, signs = [], []
     for _ in range(draw(st.integers(1, 4))):
-        size = n_rows if shares_rows else int(rng.integers(4, n_rows + 1))
+        size = n_rows if is_stack else int(rng.integers(4, n_rows + 1))
         rows.append(np.sort(rng.choice(n_rows, size, replace=False)))
         sides = np.where(rng.random(size) < 0.3, 1.0, -1.0)
         sides[:2], sides[2:4] = 1.0, -1.0
-        signs.append(sides[rng.permutation(size)] if shares_rows else sides)
+        signs.append(sides[rng.permutation(size)] if is_stack else sides)
     counts = [len(each) for each in rows]
-    fold_of = np.concatenate([rng.integers(-1, n_folds, count) for count in counts])
     n_problems = len(rows)
-    cost = 10.0 ** draw(st.integers(-2, 2)) * rng.choice([0.5, 1.0, 2.0], sum(counts))
+    costs_of_samples = rng.choice([0.5, 1.0, 2.0], sum(counts))
+    if is_stack:
+        fold_of = np.tile(rng.integers(-1, n_folds, n_rows), n_problems)
+        if draw(st.booleans()):
+            costs_of_samples = np.tile(costs_of_samples[:n_rows], n_problems)
+    else:
+        fold_of = np.concatenate([rng.integers(-1, n_folds, count) for count in counts])
+    cost = 10.0 ** draw(st.integers(-2, 2)) * costs_of_samples
     kept = fold_of != np.arange(n_folds)[:, np.newaxis]
     costs = np.concatenate([cost[np.newaxis], np.where(kept, cost, 0.0)])
-    is_logistic = draw(st.booleans())
+    is_logistic = is_stack or draw(st.booleans())
     bias = draw(st.sampled_from([0.0, 1.0, 3.0]))
     # An intercept without a penalty runs away if a fold has one side only; that is not trained.
     bias_penalty = draw(st.sampled_from([0.0, 1.0])) if is_logistic else 1.0

@@ -150,8 +150,7 @@ class BatchTrainer:
         own_options = replace(options, calibration=None) if self._uses_own else options
         folds = BatchFolds.of(batch, self._X, own_options, seeds[0])
         weight = sample_weights(problems, options, count_rows(self._X))
-        costs = sample_costs(objective, batch, folds.is_kept, weight)
-        fits = self._fit(batch, folds, costs, is_stacked)
+        fits = (self._fit_stack if is_stacked else self._fit_each)(batch, folds, weight)
         to_calibrate = self._select_held_out(batch, folds, fits.values, weight, seeds)
         calibrators = fit_calibrators(options.calibration, to_calibrate, seeds)
         reasons = [""] * len(problems) if self._uses_own else folds.reasons
@@ -172,39 +171,56 @@ class BatchTrainer:
             for i, binary in enumerate(binaries)
         ]
 
-    def _fit(self, batch: Batch, folds: BatchFolds, costs: Floats, is_stacked: bool) -> LinearFits:
-        objective, n_problems = self._objective, len(batch.sizes)
+    def _fit_each(self, batch: Batch, folds: BatchFolds, weight: Floats | None) -> LinearFits:
+        """Return the models of problems, one after the other."""
+        objective = self._objective
+        costs = sample_costs(objective, batch, folds.is_kept, weight)
         fold_of = np.full(len(batch.rows), -1, dtype=np.intp)
         fold_of[folds.samples] = folds.fold_of
         signs = np.where(batch.is_positive, 1.0, -1.0)
         totals = np.add.reduceat(costs[0], batch.starts[:-1])
-        tolerances = objective.tolerances(totals, batch.count(batch.is_positive), batch.sizes)
-        is_trained = np.empty((n_problems, 0), dtype=np.bool_)
-        if len(folds.is_trained):
-            is_trained = np.ascontiguousarray(folds.is_trained.T)
-        if not is_stacked:
-            arguments = batch.rows, batch.starts, signs, costs, fold_of, is_trained
-            fits: LinearFits = routine("fit_linear_models", "linear")(
-                self._samples, *arguments, objective.form, *tolerances
-            )
-            return fits
-        shape = n_problems, -1
-        shared_folds = self._options.folds
-        is_once = objective.is_logistic and shared_folds is not None and shared_folds.is_only_part
+        arguments = batch.rows, batch.starts, signs, costs, fold_of, _trained_folds(folds, batch)
+        fits: LinearFits = routine("fit_linear_models", "linear")(
+            self._samples, *arguments, objective.form, *self._tolerances(batch, totals)
+        )
+        return fits
+
+    def _fit_stack(self, batch: Batch, folds: BatchFolds, weight: Floats | None) -> LinearFits:
+        """Return the models of problems with the same rows, in one go."""
+        objective, n_samples = self._objective, int(batch.sizes[0])
+        is_positive = batch.is_positive.reshape(-1, n_samples)
+        is_trained, shared = _trained_folds(folds, batch), self._options.folds
+        is_kept = folds.is_kept
+        is_once = shared is not None and shared.is_only_part
         if is_once:  # the models without the part that is held out for good are the only ones
-            costs, is_trained = costs[1:], is_trained[:, :0]
+            is_kept, is_trained = is_kept[1:], is_trained[:, :0]
+        is_uniform = weight is None and objective.class_weight is None
+        if is_uniform and np.isnan(folds.constants).all():
+            # A row costs the same in all problems.
+            costs = np.where(is_kept[:, np.newaxis, :n_samples], objective.C, 0.0)
+        else:
+            every = sample_costs(objective, batch, is_kept, weight)
+            costs = every.reshape(-1, *is_positive.shape)
+        fold_of = np.full(n_samples, -1, dtype=np.intp)
+        of_first = folds.samples < n_samples
+        fold_of[folds.samples[of_first]] = folds.fold_of[of_first]
         found = fit_stacked_models(
-            self._shared_rows(batch.rows[: batch.sizes[0]]),
-            signs.reshape(shape),
-            costs.reshape(-1, *signs.reshape(shape).shape),
-            fold_of.reshape(shape),
+            self._shared_rows(batch.rows[:n_samples]),
+            is_positive,
+            costs,
+            fold_of,
             is_trained,
             objective.form,
-            *tolerances,
+            *self._tolerances(batch, np.broadcast_to(costs[0].sum(axis=1), len(is_positive))),
+            needs_values=not self._uses_own,
         )
         if not is_once:
             return found
         return found._replace(coefficients=found.coefficients.repeat(2, axis=1))
+
+    def _tolerances(self, batch: Batch, totals: Floats) -> tuple[Floats, Floats]:
+        """Return when problems are solved, given the sums of their costs."""
+        return self._objective.tolerances(totals, batch.count(batch.is_positive), batch.sizes)
 
     @cached_property
     def _samples(self) -> LinearSamples:
@@ -222,12 +238,12 @@ class BatchTrainer:
 
     @cached_property
     def _all_rows(self) -> SharedRows:
-        return SharedRows(self._numbers)
+        return SharedRows(self._numbers, self._objective.bias)
 
     def _shared_rows(self, rows: NDArray[np.intp]) -> SharedRows:
         if len(rows) == self._numbers.shape[0]:
             return self._all_rows
-        return SharedRows(take_rows(self._numbers, rows))
+        return SharedRows(take_rows(self._numbers, rows), self._objective.bias)
 
     def _select_held_out(
         self,
@@ -316,3 +332,8 @@ class BatchTrainer:
                 found[:, constant] = constants[constant] * shares
             scores[own] = found
         return scores
+
+
+def _trained_folds(folds: BatchFolds, batch: Batch) -> NDArray[np.bool_]:
+    """Return which folds of each problem have a model, of shape (n_problems, n_folds)."""
+    return np.ascontiguousarray(folds.is_trained.T).reshape(len(batch.sizes), -1)

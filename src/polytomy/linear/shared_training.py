@@ -29,12 +29,11 @@ __all__ = ["LinearTraining", "train_linear_models"]
 # Fewer problems with the same rows are trained one by one.
 _FEWEST_STACKED = 4
 
-# The values of the smallest stack take some 500 bytes for each row. For shorter rows, that would be
-# much beside the data, if there are many.
-_FEWEST_BYTES = 320
 
-# Values of a stack: problems times samples. Eight arrays or so have this size.
+# Values of a stack, which are problems times samples, and what each takes at most. A larger stack
+# must not take more than the data, nor the smallest more than twice as much.
 _STACKED_VALUES = 2**20
+_BYTES_OF_VALUE = 32
 _SMALLEST_STACK, _LARGEST_STACK = 4, 256
 
 # Samples of a batch, of problems with different rows.
@@ -135,11 +134,9 @@ def train_linear_models(
             shares_folds = options.folds is not None or not trainer.makes_folds
             can_stack = objective.is_logistic and shares_folds
             n_models = 1 + _count_folds(options, trainer.makes_folds)
-            is_only_part = options.folds is not None and options.folds.is_only_part
             most = max(1, _BATCH_COEFFICIENTS // (n_models * (1 + numbers.shape[1])))
-            if objective.is_logistic and is_only_part:
-                most = min(most, _SMALLEST_STACK)
-            tasks = list(_divide(members, problems, can_stack, most if shares_folds else 1))
+            stack_size = min(most, _choose_stack_size(numbers)) if can_stack else 0
+            tasks = list(_divide(members, problems, stack_size, most if shares_folds else 1))
             attempts: list[Callable[[], list[TrainedModel]]] = [
                 partial(
                     trainer.train,
@@ -179,7 +176,7 @@ def _is_wide_stack(problems: ProblemList, X: Any) -> bool:
     """Return whether all problems have all rows, beside which the values of a stack are small."""
     if len(problems) < _FEWEST_STACKED or not isinstance(X, np.ndarray) or X.ndim != 2:
         return False
-    is_wide = X.shape[1] * X.dtype.itemsize >= _FEWEST_BYTES
+    is_wide = 2 * X.shape[1] * X.dtype.itemsize >= _SMALLEST_STACK * _BYTES_OF_VALUE
     return is_wide and bool((problems.sizes == problems.n_rows).all())
 
 
@@ -198,17 +195,26 @@ def _prepare_models(
     return makers
 
 
+def _choose_stack_size(numbers: Any) -> int:
+    """Return how many problems with the same rows are trained together."""
+    n_rows = max(1, numbers.shape[0])
+    size = _STACKED_VALUES // n_rows
+    if not is_sparse(numbers):
+        size = max(size, numbers.nbytes // (n_rows * _BYTES_OF_VALUE))
+    return int(np.clip(size, _SMALLEST_STACK, _LARGEST_STACK))
+
+
 def _divide(
-    members: Sequence[int], problems: ProblemList, can_stack: bool, most: int
+    members: Sequence[int], problems: ProblemList, stack_size: int, most: int
 ) -> Iterator[tuple[list[int], bool]]:
-    """Yield batches of at most `most` problems, large ones first, and whether they are stacks."""
-    n_rows = problems.n_rows
-    whole = [k for k in members if problems.sizes[k] == n_rows]
-    if can_stack and len(whole) >= _FEWEST_STACKED:
-        size = int(np.clip(_STACKED_VALUES // max(1, n_rows), _SMALLEST_STACK, _LARGEST_STACK))
-        size = min(size, most)
-        for first in range(0, len(whole), size):
-            yield whole[first : first + size], True
+    """Yield batches of at most `most` problems, large ones first, and whether they are stacks.
+
+    Problems with all rows are stacked unless `stack_size` is zero.
+    """
+    whole = [k for k in members if problems.sizes[k] == problems.n_rows]
+    if stack_size and len(whole) >= _FEWEST_STACKED:
+        for first in range(0, len(whole), stack_size):
+            yield whole[first : first + stack_size], True
         stacked = set(whole)
         members = [k for k in members if k not in stacked]
     batch: list[int] = []

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TypeVar
 
 import numpy as np
@@ -25,7 +26,7 @@ _MOST_SAMPLES = 2**12
 _MOST_SCORES = 2**21
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Batch:
     """The samples of several problems, one problem after the other.
 
@@ -35,7 +36,6 @@ class Batch:
     is_positive : bool array of shape (n_samples,), their sides
     starts : array of shape (n_problems + 1,), the first sample of each problem, and the end
     sizes : array of shape (n_problems,), number of samples of each problem
-    problem_of : array of shape (n_samples,), the problem of each sample
 
     Examples
     --------
@@ -48,7 +48,6 @@ class Batch:
     is_positive: NDArray[np.bool_]
     starts: NDArray[np.intp]
     sizes: NDArray[np.intp]
-    problem_of: NDArray[np.intp]
 
     @classmethod
     def of(cls, problems: Sequence[BinaryProblem]) -> Batch:
@@ -59,8 +58,12 @@ class Batch:
             np.concatenate([problem.is_positive for problem in problems]),
             np.concatenate([[0], np.cumsum(sizes)]),
             sizes,
-            np.repeat(np.arange(len(sizes)), sizes),
         )
+
+    @cached_property
+    def problem_of(self) -> NDArray[np.intp]:
+        """The problem of each sample."""
+        return np.repeat(np.arange(len(self.sizes)), self.sizes)
 
     def count(self, mask: NDArray[np.bool_]) -> NDArray[np.intp]:
         """Return how many samples of each problem a mask has.

@@ -99,7 +99,8 @@ class PolytomyClassifier(
         total weight, "balanced-per-partition" both sides of each problem.
     memory_budget : float, optional
         Bytes for the kernel matrix on which support vector machines are trained together; a quarter
-        of the machine's memory by default. The result does not depend on it.
+        of the machine's memory by default. Output of `shared_preprocessing` that takes more goes to
+        a temporary file. The result does not depend on it.
     prediction_dtype : "float64" or "float32", default="float64"
         Precision of kernel values in prediction. Single precision is faster; decision values are
         off by about 1e-6 times the sum of a machine's coefficients.

@@ -1,8 +1,11 @@
 """Pre-processing that all binaries share."""
 
 import copy
+import errno
 import pickle
+import tempfile
 
+import joblib
 import numpy as np
 import pandas as pd
 import pytest
@@ -27,6 +30,7 @@ from sklearn.preprocessing import (
     MaxAbsScaler,
     MinMaxScaler,
     OneHotEncoder,
+    RobustScaler,
     StandardScaler,
     TargetEncoder,
 )
@@ -391,13 +395,46 @@ def test_the_parameter_is_true_or_false(value):
     assert str(error).startswith("shared_preprocessing must be True or False; got ")
 
 
-def test_many_rows_are_transformed_in_blocks(monkeypatch):
-    X, y = load_iris(return_X_y=True)
-    estimator = make_pipeline(
-        StandardScaler(), Nystroem(n_components=20, random_state=0), LogisticRegression()
-    )
-    classifier = PolytomyClassifier(estimator, shared_preprocessing=True, random_state=0)
-    expected = classifier.fit(X, y).predict_proba(X)
+@pytest.fixture
+def seven_rows_at_a_time(monkeypatch):
     monkeypatch.setattr(shared_preprocessing, "_MANY_VALUES", 1)
-    monkeypatch.setattr(shared_preprocessing, "_BLOCK_BYTES", 8 * 4 * 7)  # seven rows at a time
-    np.testing.assert_allclose(classifier.fit(X, y).predict_proba(X), expected, atol=1e-9)
+    monkeypatch.setattr(shared_preprocessing, "_BLOCK_BYTES", 8 * 4 * 7)
+
+
+@pytest.mark.parametrize("memory_budget", [None, 0])
+@pytest.mark.parametrize("scaler", [MaxAbsScaler(), MinMaxScaler(), RobustScaler()])
+@pytest.mark.parametrize("last", [LogisticRegression(), SVC(), GaussianNB()])
+def test_many_rows_are_transformed_in_blocks(scaler, last, memory_budget, request):
+    features = Nystroem(n_components=20, random_state=0)
+    classifier = shared(StandardScaler(), scaler, features, last, memory_budget=memory_budget)
+    expected = classifier.fit(X, Y).predict_proba(X)
+    request.getfixturevalue("seven_rows_at_a_time")
+    np.testing.assert_allclose(classifier.fit(X, Y).predict_proba(X), expected, atol=1e-8)
+
+
+@pytest.mark.usefixtures("seven_rows_at_a_time")
+def test_rows_in_a_temporary_file_can_go_to_other_processes():
+    def fit(n_jobs, memory_budget):
+        classifier = shared(StandardScaler(), GaussianNB(), memory_budget=memory_budget)
+        return classifier.set_params(n_jobs=n_jobs).fit(X, Y).predict_proba(X)
+
+    with joblib.parallel_config("loky"):
+        np.testing.assert_array_equal(fit(2, 0), fit(None, None))
+
+
+@pytest.mark.usefixtures("seven_rows_at_a_time")
+def test_frames_of_transformers_are_not_made_in_blocks():
+    scaler = StandardScaler().set_output(transform="pandas")
+    classifier = shared(scaler, LogisticRegression(), memory_budget=0).fit(X, Y)
+    model = classifier.binaries_[0].estimator
+    assert model.feature_names_in_.tolist() == ["x0", "x1", "x2", "x3"]
+
+
+@pytest.mark.usefixtures("seven_rows_at_a_time")
+def test_a_full_disk_is_one_clear_error(monkeypatch):
+    def full(*arguments, **options):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(tempfile, "TemporaryFile", full)
+    with pytest.raises(OSError, match=r"temporary file in .*: No space left.* TMPDIR .*budget"):
+        shared(StandardScaler(), GaussianNB(), memory_budget=0).fit(X, Y)

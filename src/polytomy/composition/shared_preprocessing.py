@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from time import perf_counter
 from typing import Any
 
@@ -13,7 +14,7 @@ from sklearn import get_config
 from sklearn.base import BaseEstimator, clone
 from sklearn.compose import ColumnTransformer
 from sklearn.kernel_approximation import Nystroem, RBFSampler
-from sklearn.pipeline import FeatureUnion, Pipeline
+from sklearn.pipeline import FeatureUnion, Pipeline, make_pipeline
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler
 from sklearn.utils.metadata_routing import process_routing
 
@@ -21,11 +22,13 @@ from polytomy.binary.options import FitArguments, TrainingOptions
 from polytomy.binary.preparation import request_weights, tags_of
 from polytomy.composition.dichotomies import Dichotomy
 from polytomy.errors import Argument, ArgumentError
+from polytomy.files import write_temporary_rows
 from polytomy.inputs.rows import count_rows, take_rows, take_values, unchangeable
 from polytomy.inputs.samples import blocks_of
 from polytomy.inputs.seeds import partition_seeds, seed_all
 from polytomy.inputs.sparse import check_sparse
 from polytomy.inputs.weights import check_weights
+from polytomy.svm import check_budget
 
 __all__ = [
     "SharedPreprocessing",
@@ -39,8 +42,10 @@ __all__ = [
 _ASKED = Argument("shared_preprocessing", True)
 _TRAIN_ALONE = (". Use ", Argument("shared_preprocessing", False), ".")
 
-# Transformers that take rows in blocks, if there are this many values; bytes of a block.
+# Transformers that take rows in blocks, and those that learn from blocks, if there are this many
+# values; bytes of a block.
 _ROW_BY_ROW = (Nystroem, RBFSampler, MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler)
+_INCREMENTAL = (MaxAbsScaler, MinMaxScaler, StandardScaler)
 _MANY_VALUES = 2**22
 _BLOCK_BYTES = 2**22
 
@@ -111,7 +116,8 @@ def share_preprocessing(
     pipeline, given = _transformers(lead.estimator, arguments)
     (seed,) = partition_seeds(options.random_state, 1)
     seed_all(pipeline, seed)
-    output = _fit_transform(pipeline, X, arguments.sample_weight, given)
+    budget = check_budget(options.memory_budget)
+    output = _fit_transform(pipeline, X, arguments.sample_weight, given, budget)
     return SharedPreprocessing(
         cut_pipelines(dichotomies),
         output,
@@ -234,14 +240,17 @@ def _transformers(pipeline: Pipeline, arguments: FitArguments) -> tuple[Pipeline
     return transformers, {name: given[name] for name in consumed}
 
 
-def _fit_transform(pipeline: Pipeline, X: Any, weight: Any, given: dict[str, Any]) -> Any:
+def _fit_transform(
+    pipeline: Pipeline, X: Any, weight: Any, given: dict[str, Any], budget: float
+) -> Any:
     """Fit transformers to the rows whose weight is not zero, and return the output for all rows."""
     n_rows = count_rows(X)
     rows = np.flatnonzero(check_weights(weight, n_rows) > 0)
     given = {name: take_values(value, rows, n_rows) for name, value in given.items()}
     try:
         if len(rows) == n_rows and _works_row_by_row(pipeline, X):
-            output = _transform_blocks(pipeline.fit(unchangeable(X), **given), X)
+            _fit_row_by_row(pipeline, X, given)
+            output = _transform_blocks(pipeline, X, budget)
         elif len(rows) == n_rows:
             output = pipeline.fit_transform(unchangeable(X), **given)
         else:
@@ -264,19 +273,40 @@ def _fit_transform(pipeline: Pipeline, X: Any, weight: Any, given: dict[str, Any
 
 def _works_row_by_row(pipeline: Pipeline, X: Any) -> bool:
     """Return whether many samples can be transformed in blocks, with the same result."""
-    is_large = type(X) is np.ndarray and X.ndim == 2 and X.size >= _MANY_VALUES
+    is_large = type(X) in (np.ndarray, np.memmap) and X.ndim == 2 and X.size >= _MANY_VALUES
     return is_large and all(type(step) in _ROW_BY_ROW for step in _active(pipeline.steps))
 
 
-def _transform_blocks(pipeline: Pipeline, X: NDArray[Any]) -> NDArray[Any]:
-    """Return the output of fitted transformers, without temporary arrays of its size."""
-    output: NDArray[Any] | None = None
-    for block in blocks_of(len(X), X.itemsize * X.shape[1], _BLOCK_BYTES):
-        own = pipeline.transform(unchangeable(X[block]))
-        if output is None:
-            output = np.empty((len(X), own.shape[1]), dtype=own.dtype)
-        output[block] = own
-    assert output is not None
+def _fit_row_by_row(pipeline: Pipeline, X: NDArray[Any], given: dict[str, Any]) -> None:
+    """Fit transformers; if a scaler comes first, without its temporary arrays of twice the size."""
+    first, *rest = _active(pipeline.steps)
+    if type(first) not in _INCREMENTAL or given:
+        pipeline.fit(unchangeable(X), **given)
+        return
+    for block in _blocks(X):
+        first.partial_fit(unchangeable(X[block]))
+    if rest:
+        make_pipeline(*rest).fit(_transform_blocks(first, X, np.inf))
+
+
+def _blocks(X: NDArray[Any]) -> Iterator[slice]:
+    return blocks_of(len(X), X.itemsize * X.shape[1], _BLOCK_BYTES)
+
+
+def _transform_blocks(transformer: Any, X: NDArray[Any], budget: float) -> Any:
+    """Return the output of a fitted transformer, without temporary arrays of its size.
+
+    Output of more bytes than the budget goes to a temporary file.
+    """
+    parts = (transformer.transform(unchangeable(X[block])) for block in _blocks(X))
+    first = next(parts)
+    if not isinstance(first, np.ndarray):  # transformers can be asked for frames
+        return transformer.transform(unchangeable(X))
+    if first.nbytes / len(first) * len(X) > budget:
+        return write_temporary_rows(chain([first], parts))
+    output = np.empty((len(X), first.shape[1]), dtype=first.dtype)
+    for block, part in zip(_blocks(X), chain([first], parts), strict=True):
+        output[block] = part
     return output
 
 

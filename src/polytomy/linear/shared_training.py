@@ -30,11 +30,13 @@ __all__ = ["LinearTraining", "train_linear_models"]
 _FEWEST_STACKED = 4
 
 
-# Values of a stack, which are problems times samples, and what each takes at most. A larger stack
-# must not take more than the data, nor the smallest more than twice as much.
+# Values of a stack, which are problems times samples, and roughly the bytes that each takes. With
+# more values, a stack must not take more than the data, nor the smallest more than twice as much;
+# and more problems would hardly save time.
 _STACKED_VALUES = 2**20
 _BYTES_OF_VALUE = 32
 _SMALLEST_STACK, _LARGEST_STACK = 4, 256
+_LARGEST_OF_MANY_ROWS = 8
 
 # Samples of a batch, of problems with different rows.
 _BATCH_SAMPLES = 2**16
@@ -200,7 +202,8 @@ def _choose_stack_size(numbers: Any) -> int:
     n_rows = max(1, numbers.shape[0])
     size = _STACKED_VALUES // n_rows
     if not is_sparse(numbers):
-        size = max(size, numbers.nbytes // (n_rows * _BYTES_OF_VALUE))
+        within_data = numbers.nbytes // (n_rows * _BYTES_OF_VALUE)
+        size = max(size, min(within_data, _LARGEST_OF_MANY_ROWS))
     return int(np.clip(size, _SMALLEST_STACK, _LARGEST_STACK))
 
 
@@ -213,8 +216,10 @@ def _divide(
     """
     whole = [k for k in members if problems.sizes[k] == problems.n_rows]
     if stack_size and len(whole) >= _FEWEST_STACKED:
-        for first in range(0, len(whole), stack_size):
-            yield whole[first : first + stack_size], True
+        n_stacks = -(-len(whole) // stack_size)
+        for number in range(n_stacks):  # of nearly the same size
+            first, last = (len(whole) * (number + more) // n_stacks for more in (0, 1))
+            yield whole[first:last], True
         stacked = set(whole)
         members = [k for k in members if k not in stacked]
     batch: list[int] = []

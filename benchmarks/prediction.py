@@ -43,7 +43,7 @@ import polytomy as pt
 from benchmarks import data
 from polytomy.banks import Bank
 from polytomy.binary import TrainedBinary, adopt_fitted
-from polytomy.composition import composition, plan_training
+from polytomy.composition import TrainedBinaries, composition, plan_training
 from polytomy.inputs import samples, training_data
 from polytomy.inputs.sparse import check_sparse
 
@@ -188,7 +188,7 @@ def measure_regressions(name: str, part: data.Split) -> Row:
     bank = Bank(binaries)
 
     plan = plan_training([scheme], peer.classes_, LogisticRegression())
-    composition = plan.compose(binaries, "hamming")
+    composition = plan.compose(TrainedBinaries(binaries), "hamming")
 
     def vote() -> np.ndarray:
         return composition.scores(part.X_test)

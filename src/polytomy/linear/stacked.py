@@ -27,7 +27,7 @@ from polytomy.routines.linear.reference import (
     LinearFits,
     LinearForm,
     first_bias,
-    limit_folds,
+    fold_reduction,
 )
 
 __all__ = ["SharedRows", "fit_stacked_models"]
@@ -238,20 +238,18 @@ def fit_stacked_models(
         cost = np.broadcast_to(costs[0], is_positive.shape)[problem]
         whole[problem, -1] = first_bias(np.where(own, 1.0, -1.0), cost, form)
     n_steps, is_converged, small = _minimise(
-        shared, is_positive, costs[0], form, largest, relative, np.zeros(n_problems), whole
+        shared, is_positive, costs[0], form, largest, relative, np.zeros(n_problems), 1.0, whole
     )
     coefficients = np.repeat(whole[:, np.newaxis], 1 + n_folds, axis=1)
     found = shared.times(whole) if needs_values else np.empty(0)
-    fold_steps, reduction = limit_folds(is_positive.shape[1], form.most_steps)
-    of_folds = form._replace(most_steps=fold_steps)
     for fold in range(n_folds):
         (own,) = is_trained[:, fold].nonzero()
         if not len(own):
             continue
         start = whole[own]
-        reductions = np.full(len(own), reduction)
         sides, cost = _take(own, is_positive, costs[1 + fold])
-        _minimise(shared, sides, cost, of_folds, largest[own], reductions, small[own], start)
+        tolerances = largest[own], np.zeros(len(own)), small[own]
+        _minimise(shared, sides, cost, form, *tolerances, fold_reduction(form), start)
         coefficients[own, 1 + fold] = start
         if needs_values:
             (held_out,) = (fold_of == fold).nonzero()
@@ -267,12 +265,13 @@ def _minimise(
     largest: Floats,
     relative: Floats,
     small: Floats,
+    reduction: float,
     coefficients: Floats,
 ) -> tuple[NDArray[np.int64], NDArray[np.bool_], Floats]:
     """Minimise f from the given coefficients, in place.
 
-    Return the numbers of steps, which converged, and the norms of the gradient that are small
-    enough.
+    Gradients must be small, and smaller than at the start by `reduction`. Return the numbers of
+    steps, which converged, and the norms of the gradient that are small enough.
     """
     n_problems = len(coefficients)
     penalty = np.ones(coefficients.shape[1])
@@ -286,11 +285,13 @@ def _minimise(
     is_spent = np.zeros(n_problems, dtype=np.bool_)
     for step_number in range(form.most_steps + 1):
         gradient = penalty * w + slopes
-        norms = np.linalg.norm(gradient, axis=1)
+        norms, highest = np.linalg.norm(gradient, axis=1), np.abs(gradient).max(axis=1)
         if step_number == 0:
             first_norms = norms
             small = np.maximum(small, relative * first_norms)
-        is_done = (np.abs(gradient).max(axis=1) <= largest[left]) | (norms <= small[left])
+            small = np.minimum(small, reduction * np.maximum(small, norms))
+            largest = np.minimum(largest, reduction * np.maximum(largest, highest))
+        is_done = (highest <= largest[left]) | (norms <= small[left])
         is_done |= is_spent
         is_last = step_number == form.most_steps
         if is_done.any() or is_last:

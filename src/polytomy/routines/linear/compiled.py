@@ -15,11 +15,10 @@ from polytomy.routines.linear.reference import (
     LARGEST_FORCING,
     LEAST_DECREASE,
     LEAST_FORCING,
-    MOST_FOLD_STEPS,
     MOST_HALVINGS,
+    MOST_SOLVED,
     NEAR_ROOT,
     ROUNDING,
-    SMALL_PROBLEM,
     SMALLEST_CURVATURE,
     LinearFits,
     LinearForm,
@@ -109,11 +108,12 @@ def _fit_models(
     # By near sample: slope, curvature, change of z, next z.
     by_near = np.empty((4, most_samples))
     near = np.empty(most_samples, dtype=np.intp)
+    most_solved = min(MOST_SOLVED, end + 1, most_samples) if bias_penalty > 0.0 else 0
+    gram = np.empty((most_solved + 1, most_solved))  # and a row for the right side
+    reduction = FOLD_REDUCTION if is_logistic else 1.0
     for problem in range(n_problems):
         first, last = starts[problem], starts[problem + 1]
         n = last - first
-        fold_steps = most_steps if n <= SMALL_PROBLEM else min(most_steps, MOST_FOLD_STEPS)
-        reduction = 0.0 if n <= SMALL_PROBLEM else FOLD_REDUCTION
         own_rows, y, cost = rows[first:last], signs[first:last], costs[0, first:last]
         whole = coefficients[problem, 0]
         above, below = 0.0, 0.0
@@ -128,8 +128,8 @@ def _fit_models(
             z[t], way_of[t] = bias * whole[end], 0.0
         steps, converged, way, small = _minimise(
             dense, data, indices, indptr, norms, own_rows, y, cost, is_logistic, bias, bias_penalty,
-            most_steps, largest[problem], relative[problem], 0.0, 0.0, whole, z, way_of, by_near,
-            near, work, stop,
+            most_steps, largest[problem], relative[problem], 0.0, 1.0, 0.0, whole, z, way_of,
+            by_near, near, work, gram, stop,
         )  # fmt: skip
         n_steps[problem], is_converged[problem] = steps, converged
         for t in range(n):
@@ -147,8 +147,8 @@ def _fit_models(
                 z[t], way_of[t] = whole_z[t], whole_way_of[t]
             _minimise(
                 dense, data, indices, indptr, norms, own_rows, y, costs[1 + fold, first:last],
-                is_logistic, bias, bias_penalty, fold_steps, largest[problem], reduction,
-                small, way, own, z, way_of, by_near, near, work, stop,
+                is_logistic, bias, bias_penalty, most_steps, largest[problem], 0.0, small,
+                reduction, way, own, z, way_of, by_near, near, work, gram, stop,
             )  # fmt: skip
             for t in range(n):
                 if fold_of[first + t] == fold:
@@ -286,6 +286,7 @@ def _minimise(
     largest: float,
     relative: float,
     small: float,
+    reduction: float,
     way: float,
     w: Floats,
     z: Floats,
@@ -293,12 +294,14 @@ def _minimise(
     by_near: Floats,
     near: NDArray[np.intp],
     work: Floats,
+    gram: Floats,
     stop: Flag,
 ) -> tuple[int, bool, float, float]:
     """Minimise f from w, in place.
 
-    Return the number of steps, whether it converged, the way that w has gone, and the norm of the
-    gradient that is small enough.
+    The gradient must be small, and smaller than at the start by `reduction`. Return the number of
+    steps, whether it converged, the way that w has gone, and the norm of the gradient that is small
+    enough.
     """
     slopes, curvatures, change, next_z = by_near[0], by_near[1], by_near[2], by_near[3]
     gradient, direction, diagonal = work[0], work[1], work[2]
@@ -339,16 +342,24 @@ def _minimise(
         if step_number == 0:
             first_norm = norm
             small = max(small, relative * norm)
+            small = min(small, reduction * max(small, norm))
+            largest = min(largest, reduction * max(largest, highest))
         if highest <= largest or norm <= small:
             return step_number, True, way, small
         if step_number == most_steps:
             break
         forcing = max(n_curved / len(rows), LEAST_FORCING)
         forcing = min(LARGEST_FORCING, np.sqrt(norm / first_norm), forcing)
-        _find_direction(
+        can_solve = n_curved <= gram.shape[1]
+        is_found = _find_direction(
             dense, data, indices, indptr, rows, near, n_near, curvatures, bias, bias_penalty,
-            forcing, work, stop,
+            forcing, n_curved // 4 if can_solve else end + 1, work, stop,
         )  # fmt: skip
+        if can_solve and not is_found:
+            _solve_direction(
+                dense, data, indices, indptr, rows, near, n_near, curvatures, bias, bias_penalty,
+                work, gram, stop,
+            )  # fmt: skip
         slope, across, direction_square, length = 0.0, 0.0, 0.0, 0.0
         for j in range(end + 1):
             penalty = 1.0 if j < end else bias_penalty
@@ -453,10 +464,14 @@ def _find_direction(
     bias: float,
     bias_penalty: float,
     forcing: float,
+    n_steps: int,
     work: Floats,
     stop: Flag,
-) -> None:
-    """Solve H·direction = −gradient by preconditioned conjugate gradients."""
+) -> bool:
+    """Solve H·direction = −gradient by preconditioned conjugate gradients.
+
+    Return whether the steps were enough.
+    """
     gradient, direction, diagonal = work[0], work[1], work[2]
     residual, search, product = work[3], work[4], work[5]
     end = len(gradient) - 1
@@ -467,9 +482,9 @@ def _find_direction(
         search[j] = residual[j] / diagonal[j]
         size += residual[j] * search[j]
     first_size = size
-    for _ in range(end + 1):
+    for _ in range(n_steps):
         if stop[0] != 0:
-            return
+            return True
         for j in range(end):
             product[j] = search[j]
         product[end] = bias_penalty * search[end]
@@ -484,14 +499,100 @@ def _find_direction(
         for j in range(end + 1):
             curvature += search[j] * product[j]
         if curvature <= 0.0:
-            return
+            return True
         length, new_size = size / curvature, 0.0
         for j in range(end + 1):
             direction[j] += length * search[j]
             residual[j] -= length * product[j]
             new_size += residual[j] * residual[j] / diagonal[j]
         if new_size <= forcing * forcing * first_size:
-            return
+            return True
         for j in range(end + 1):
             search[j] = residual[j] / diagonal[j] + new_size / size * search[j]
         size = new_size
+    return False
+
+
+@fused_helper
+def _solve_direction(
+    dense: Floats,
+    data: Floats,
+    indices: NDArray[np.int32],
+    indptr: NDArray[np.int64],
+    rows: NDArray[np.intp],
+    near: NDArray[np.intp],
+    n_near: int,
+    curvatures: Floats,
+    bias: float,
+    bias_penalty: float,
+    work: Floats,
+    gram: Floats,
+    stop: Flag,
+) -> None:
+    """Solve H·direction = −gradient exactly, with an equation for each sample that has a curvature.
+
+    Let P be the penalties, X the samples with a curvature and D their curvatures. By Woodbury's
+    identity, (P + XᵀDX)⁻¹ = P⁻¹ − P⁻¹Xᵀ (D⁻¹ + XP⁻¹Xᵀ)⁻¹ XP⁻¹.
+    """
+    gradient, direction, spread = work[0], work[1], work[4]
+    end = len(gradient) - 1
+    dual = gram[len(gram) - 1]
+    n_curved = 0
+    for i in range(n_near):
+        if curvatures[i] == 0.0:
+            continue
+        row = rows[near[i]]
+        product = _dot(dense, data, indices, indptr, row, gradient)
+        dual[n_curved] = product + bias * gradient[end] / bias_penalty
+        for j in range(end):
+            spread[j] = 0.0
+        _add(dense, data, indices, indptr, row, 1.0, spread)
+        k = 0
+        for other in range(i + 1):
+            if curvatures[other] == 0.0:
+                continue
+            product = _dot(dense, data, indices, indptr, rows[near[other]], spread)
+            gram[n_curved, k] = product + bias * bias / bias_penalty
+            k += 1
+        gram[n_curved, n_curved] += 1.0 / curvatures[i]
+        n_curved += 1
+        if stop[0] != 0:
+            return
+    _solve_positive(gram, dual, n_curved)
+    for j in range(end):
+        direction[j] = -gradient[j]
+    total, k = -gradient[end], 0
+    for i in range(n_near):
+        if curvatures[i] == 0.0:
+            continue
+        _add(dense, data, indices, indptr, rows[near[i]], dual[k], direction)
+        total += bias * dual[k]
+        k += 1
+    direction[end] = total / bias_penalty
+
+
+@fused_helper
+def _solve_positive(matrix: Floats, vector: Floats, n: int) -> None:
+    """Solve the first n equations of a positive definite matrix, in place, by Cholesky factors.
+
+    Only the part on and below the diagonal is read.
+    """
+    for a in range(n):
+        for b in range(a):
+            matrix[a, b] = (matrix[a, b] - _dot_vectors(matrix[a], matrix[b], b)) / matrix[b, b]
+        pivot = matrix[a, a] - _dot_vectors(matrix[a], matrix[a], a)
+        matrix[a, a] = np.sqrt(max(pivot, ROUNDING * matrix[a, a]))
+        vector[a] = (vector[a] - _dot_vectors(matrix[a], vector, a)) / matrix[a, a]
+    for a in range(n - 1, -1, -1):
+        vector[a] /= matrix[a, a]
+        for b in range(a):
+            vector[b] -= vector[a] * matrix[a, b]
+
+
+@summing_helper
+def _dot_vectors(one: Floats, other: Floats, n: int) -> float:
+    """Return the inner product of the first n components of two vectors."""
+    total = 0.0
+    for i in range(n):
+        total += one[i] * other[i]
+    return total

@@ -9,16 +9,17 @@ where ℓ(t) is log(1 + exp(−t)) or max(0, 1 − t)². Newton's method minimis
 and for the second loss with an exact search along each direction (Keerthi and DeCoste 2005). Its
 directions come from conjugate gradients, preconditioned by the diagonal of the Hessian. They are
 the more exact, the smaller the gradient is and the fewer samples have a curvature. (Lin, Weng and
-Keerthi 2008 solve the same problem in a trust region.)
+Keerthi 2008 solve the same problem in a trust region.) If few samples have a curvature, as when the
+sides can be separated, and conjugate gradients are slow, the directions are exact: that takes a
+system of as many equations as these samples.
 
-The models of folds leave out some samples. They start from the solution of all samples. In large
-problems they take a few steps only: what is left to gain is small beside the difference between the
-folds.
+The models of folds leave out some samples. They start from the solution of all samples, which has
+seen those. So they must be solved properly, or their scores of these samples would be too good.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,31 +30,28 @@ __all__ = [
     "LARGEST_FORCING",
     "LEAST_DECREASE",
     "LEAST_FORCING",
-    "MOST_FOLD_STEPS",
     "MOST_HALVINGS",
+    "MOST_SOLVED",
     "NEAR_ROOT",
     "ROUNDING",
     "SMALLEST_CURVATURE",
-    "SMALL_PROBLEM",
     "LinearFits",
     "LinearForm",
     "LinearSamples",
     "choose_forcing",
     "first_bias",
     "fit_linear_models",
-    "limit_folds",
+    "fold_reduction",
 ]
 
 Floats = NDArray[np.float64]
 
-FOLD_REDUCTION = 0.05
-"""A fold's model of a large problem is good enough once its gradient is this part of the first."""
+FOLD_REDUCTION = 1e-3
+"""With the logistic loss, the gradient of a fold's model must be this part of what it is at the
+solution of all samples: where all losses are small, that may be within the tolerance already."""
 
-MOST_FOLD_STEPS = 5
-"""Steps after which it is good enough in any case."""
-
-SMALL_PROBLEM = 2000
-"""Up to this many samples, the models of folds are as exact as that of all samples."""
+MOST_SOLVED = 512
+"""Most equations of a system for an exact direction."""
 
 LARGEST_FORCING, LEAST_FORCING = 0.25, 1e-3
 """Conjugate gradients stop at a part of the first residual between these, or earlier."""
@@ -164,20 +162,19 @@ def fit_linear_models(
         own = slice(starts[problem], starts[problem + 1])
         own_samples = _take(samples, rows[own], form.bias)
         y, held_out = signs[own], fold_of[own]
-        most_steps, reduction = limit_folds(len(y), form.most_steps)
-        of_folds = form._replace(most_steps=most_steps)
         whole = coefficients[problem, 0]
         whole[-1] = first_bias(y, costs[0, own], form)
         z, n_steps[problem], is_converged[problem], small = _minimise(
-            own_samples, y, costs[0, own], form, largest[problem], relative[problem], 0.0, whole
-        )
+            own_samples, y, costs[0, own], form, largest[problem], relative[problem], 0.0, 1.0,
+            whole,
+        )  # fmt: skip
         coefficients[problem, 1:] = whole
         for fold in range(n_folds):
             by_fold = z
             if is_trained[problem, fold]:
                 by_fold, _, _, _ = _minimise(
-                    own_samples, y, costs[1 + fold, own], of_folds, largest[problem],
-                    reduction, small, coefficients[problem, 1 + fold],
+                    own_samples, y, costs[1 + fold, own], form, largest[problem], 0.0, small,
+                    fold_reduction(form), coefficients[problem, 1 + fold],
                 )  # fmt: skip
             values[own][held_out == fold] = by_fold[held_out == fold]
         values[own][held_out < 0] = z[held_out < 0]
@@ -195,11 +192,9 @@ def choose_forcing(progress: float, share: float) -> float:
     return float(min(LARGEST_FORCING, np.sqrt(progress), max(share, LEAST_FORCING)))
 
 
-def limit_folds(n_samples: int, most_steps: int) -> tuple[int, float]:
-    """Return the largest number of steps of a fold's model, and the reduction that is enough."""
-    if n_samples <= SMALL_PROBLEM:
-        return most_steps, 0.0
-    return min(most_steps, MOST_FOLD_STEPS), FOLD_REDUCTION
+def fold_reduction(form: LinearForm) -> float:
+    """Return the part of the first gradient that the gradient of a fold's model must be."""
+    return FOLD_REDUCTION if form.is_logistic else 1.0
 
 
 def first_bias(y: Floats, cost: Floats, form: LinearForm) -> float:
@@ -228,9 +223,12 @@ def _minimise(
     largest: float,
     relative: float,
     small: float,
+    reduction: float,
     coefficients: Floats,
 ) -> tuple[Floats, int, bool, float]:
     """Minimise f from the given coefficients, in place.
+
+    The gradient must be small, and smaller than at the start by `reduction`.
 
     Return z, the number of steps, whether it converged, and the norm of the gradient that is small
     enough.
@@ -242,10 +240,12 @@ def _minimise(
     first_norm = 0.0
     for step_number in range(form.most_steps + 1):
         gradient = penalty * coefficients + slopes @ x
-        norm = float(np.linalg.norm(gradient))
+        norm, highest = float(np.linalg.norm(gradient)), float(np.abs(gradient).max())
         if step_number == 0:
             first_norm, small = norm, max(small, relative * norm)
-        if np.abs(gradient).max() <= largest or norm <= small:
+            small = min(small, reduction * max(small, norm))
+            largest = min(largest, reduction * max(largest, highest))
+        if highest <= largest or norm <= small:
             return z, step_number, True, small
         if step_number == form.most_steps:
             break
@@ -322,25 +322,32 @@ def _search_line(
 def _find_direction(
     x: Floats, curvatures: Floats, penalty: Floats, gradient: Floats, forcing: float
 ) -> Floats:
-    """Solve H·direction = −gradient by preconditioned conjugate gradients."""
+    """Solve H·direction = −gradient, by preconditioned conjugate gradients as long as they pay."""
+    n_curved, n_steps = np.count_nonzero(curvatures), len(gradient)
+    can_solve = n_curved <= min(MOST_SOLVED, len(gradient)) and bool((penalty > 0.0).all())
+    if can_solve:  # four steps take as long as an equation
+        n_steps = n_curved // 4
     diagonal = np.maximum(penalty + curvatures @ x**2, SMALLEST_CURVATURE)
     direction = np.zeros_like(gradient)
     residual = -gradient
     scaled = residual / diagonal
     search = scaled.copy()
     size = first_size = float(residual @ scaled)
-    for _ in range(len(gradient)):
+    for _ in range(n_steps):
         product = penalty * search + (curvatures * (x @ search)) @ x
         curvature = float(search @ product)
         if curvature <= 0.0:
-            break
+            return direction
         length = size / curvature
         direction += length * search
         residual -= length * product
         scaled = residual / diagonal
         new_size = float(residual @ scaled)
         if new_size <= forcing**2 * first_size:
-            break
+            return direction
         search = scaled + new_size / size * search
         size = new_size
-    return direction
+    if not can_solve:
+        return direction
+    hessian = np.diag(penalty) + (curvatures[:, np.newaxis] * x).T @ x
+    return cast("Floats", np.linalg.solve(hessian, -gradient))

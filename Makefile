@@ -6,7 +6,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 OLDEST := .venv-oldest
-INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
+# Packages are compiled when they are imported: all of them would take half as long again.
+INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --constraint constraints.txt
+# Bytecode is kept even where images switch that off, or every process would compile its modules anew.
+export PYTHONDONTWRITEBYTECODE :=
 # Two processes of tests use two cores; threads within them would only get in their way.
 PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2
 
@@ -26,7 +29,7 @@ demo: $(READY)   ## the trials of the paper on scikit-learn's digits; a table, a
 
 test: $(READY)   ## everything that must hold before a change is taken
 	# The routines are compiled while the style is checked, or each process of tests would do it.
-	$(BIN)/polytomy warm-up --json > /dev/null & \
+	$(BIN)/polytomy warm-up --jobs 2 --json > /dev/null & \
 	$(MAKE) --no-print-directory lint || { kill $$! 2> /dev/null; exit 1; }; \
 	wait $$!
 	$(PYTEST) -m "not slow and not data"

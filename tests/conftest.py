@@ -1,5 +1,6 @@
 """How long Hypothesis looks, which routines run, and that no warning of polytomy goes unnoticed."""
 
+import gc
 import os
 
 import pytest
@@ -35,6 +36,13 @@ def pytest_configure(config):
 def pytest_collection_modifyitems(items):
     # With several processes, the first tests all go to the same one: the site is built once.
     items.sort(key=lambda item: item.path.parent.name != "documentation")
+
+
+def pytest_collection_finish():
+    # Modules and tests stay until the end; the garbage collector need not look at them again.
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(5_000, 20, 50)
 
 
 @pytest.fixture(scope="session")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from itertools import combinations
 from typing import Any
 
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 
 from polytomy.codes import CodingMatrix
 from polytomy.errors import CodeError
-from strategies import sided_codes
+from strategies import orders, sided_codes
 
 FloatArray = NDArray[np.float64]
 
@@ -32,12 +33,28 @@ def pair_matrix(n_classes: int) -> NDArray[np.int8]:
     return matrix
 
 
+@cache
+def _signs(n: int) -> st.SearchStrategy[NDArray[np.int8]]:
+    return hnp.arrays(np.int8, n, elements=st.sampled_from([-1, 1]))
+
+
+@cache
+def _strict_rows(n_classes: int) -> st.SearchStrategy[list[NDArray[np.int8]]]:
+    row = _signs(n_classes).filter(lambda r: abs(int(r.sum())) < n_classes)
+    return st.lists(row, max_size=6)
+
+
+@cache
+def _ternary_rows(n_classes: int) -> st.SearchStrategy[list[NDArray[np.int8]]]:
+    row = hnp.arrays(np.int8, n_classes, elements=st.sampled_from([-1, 0, 1]))
+    return st.lists(row.filter(lambda r: r.min() < 0 < r.max()), max_size=5)
+
+
 @st.composite
 def _shuffled(draw: st.DrawFn, matrix: NDArray[np.int8]) -> CodingMatrix:
     """The code with its rows in any order and of either sign."""
-    order = draw(st.permutations(range(len(matrix))))
-    signs = draw(hnp.arrays(np.int8, len(matrix), elements=st.sampled_from([-1, 1])))
-    return CodingMatrix(matrix[list(order)] * signs[:, np.newaxis])
+    signs = draw(_signs(len(matrix)))
+    return CodingMatrix(matrix[draw(orders(len(matrix)))] * signs[:, np.newaxis])
 
 
 @st.composite
@@ -50,8 +67,7 @@ def one_vs_one_codes(draw: st.DrawFn, max_classes: int = 5, max_repeats: int = 3
 @st.composite
 def strict_codes(draw: st.DrawFn, max_classes: int = 6) -> CodingMatrix:
     n_classes = draw(st.integers(2, max_classes))
-    row = hnp.arrays(np.int8, n_classes, elements=st.sampled_from([-1, 1]))
-    rows = draw(st.lists(row.filter(lambda r: abs(int(r.sum())) < n_classes), max_size=6))
+    rows = draw(_strict_rows(n_classes))
     # One-vs-rest, without one class perhaps, tells all classes apart.
     base = 2 * np.eye(n_classes, dtype=np.int8) - 1
     base = base[: n_classes - draw(st.integers(0, 1 if n_classes > 2 else 0))]
@@ -61,14 +77,14 @@ def strict_codes(draw: st.DrawFn, max_classes: int = 6) -> CodingMatrix:
 @st.composite
 def ternary_codes(draw: st.DrawFn, max_classes: int = 5) -> CodingMatrix:
     n_classes = draw(st.integers(3, max_classes))
-    row = hnp.arrays(np.int8, n_classes, elements=st.sampled_from([-1, 0, 1]))
-    rows = draw(st.lists(row.filter(lambda r: r.min() < 0 < r.max()), max_size=5))
+    rows = draw(_ternary_rows(n_classes))
     # A line of pairs compares all classes with each other, if only through those between.
     line = np.eye(n_classes - 1, n_classes, dtype=np.int8)
     line = line - np.roll(line, 1, axis=1)
     return draw(_shuffled(np.concatenate([line, np.array(rows, np.int8).reshape(-1, n_classes)])))
 
 
+@cache
 def codes(max_classes: int = 5) -> st.SearchStrategy[CodingMatrix]:
     """Codes of every kind; all of them determine the probabilities."""
     kinds = [strict_codes(max_classes), one_vs_one_codes(max_classes), ternary_codes(max_classes)]
@@ -85,11 +101,13 @@ def tree_children(draw: st.DrawFn, max_classes: int = 8) -> Any:
     return parts[0]
 
 
+@cache
 def probabilities(n_classes: int) -> st.SearchStrategy[FloatArray]:
     masses = hnp.arrays(np.float64, n_classes, elements=st.floats(0.02, 1.0))
     return masses.map(lambda mass: mass / mass.sum())
 
 
+@cache
 def answers(
     n_partitions: int, *, n_samples: int = 2, hard: bool = False, gaps: bool = False
 ) -> st.SearchStrategy[FloatArray]:
@@ -119,8 +137,7 @@ def reordered(
     draw: st.DrawFn, code: CodingMatrix, r: FloatArray
 ) -> tuple[CodingMatrix, FloatArray]:
     """The same partitions and answers with rows in another order, some turned round."""
-    order = list(draw(st.permutations(range(code.n_partitions))))
-    signs = draw(hnp.arrays(np.int8, code.n_partitions, elements=st.sampled_from([-1, 1])))
+    order, signs = draw(orders(code.n_partitions)), draw(_signs(code.n_partitions))
     turned = CodingMatrix((code.matrix * signs[:, np.newaxis])[order])
     return turned, (r * signs)[:, order]
 
@@ -144,6 +161,7 @@ def assert_on_simplex(p: FloatArray, n_classes: int) -> None:
     np.testing.assert_allclose(p.sum(axis=1), 1.0, rtol=0, atol=1e-12)
 
 
+@cache
 def sided(max_classes: int = 6) -> st.SearchStrategy[CodingMatrix]:
     """Codes whose partitions have two sides or more, and that determine the probabilities."""
     return st.integers(2, max_classes).flatmap(sided_codes).filter(lambda code: code.is_determined)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
+from typing import Any
 
 import numpy as np
 from hypothesis import strategies as st
@@ -31,38 +33,61 @@ labels = st.one_of(
 )
 
 
+# Hypothesis checks a strategy when it is first used, which takes longer than to draw from it.
+@cache
+def orders(n: int) -> st.SearchStrategy[list[int]]:
+    """The numbers 0, 1, … in any order."""
+    return st.permutations(range(n))
+
+
+@cache
+def _more_sides(n_classes: int, max_sides: int) -> st.SearchStrategy[list[list[int]]]:
+    row = st.lists(st.integers(-1, max_sides - 1), min_size=n_classes, max_size=n_classes)
+    return st.lists(row.filter(lambda r: len({*r} - {-1}) > 1), max_size=4)
+
+
+@cache
+def _more_rows(n_classes: int) -> st.SearchStrategy[list[list[int]]]:
+    row = st.lists(st.sampled_from([-1, 0, 1]), min_size=n_classes, max_size=n_classes)
+    return st.lists(row.filter(lambda r: 1 in r and -1 in r), max_size=4)
+
+
+@cache
 @st.composite
 def sided_codes(draw: st.DrawFn, n_classes: int, max_sides: int = 4) -> CodingMatrix:
     """Codes whose partitions have two sides or more: none is degenerate."""
     cuts = [[0] * cut + [1] * (n_classes - cut) for cut in range(1, n_classes)]
-    row = st.lists(st.integers(-1, max_sides - 1), min_size=n_classes, max_size=n_classes)
-    drawn = draw(st.lists(row.filter(lambda r: len({*r} - {-1}) > 1), max_size=4))
-    partitions = draw(st.permutations(cuts + drawn))
+    partitions = cuts + draw(_more_sides(n_classes, max_sides))
     # The sides of a partition count from 0, in any order.
     numbered = []
     for sides in partitions:
-        used = draw(st.permutations(sorted({*sides} - {-1})))
-        numbered.append([-1 if side < 0 else used.index(side) for side in sides])
-    order = draw(st.permutations(range(n_classes)))
-    return CodingMatrix.from_sides(np.array(numbered)[:, list(order)])
+        used = sorted({*sides} - {-1})
+        number_of = dict(zip(used, draw(orders(len(used))), strict=True))
+        numbered.append([number_of.get(side, -1) for side in sides])
+    order = draw(orders(len(partitions)))
+    return CodingMatrix.from_sides(np.array(numbered)[order][:, draw(orders(n_classes))])
 
 
+@cache
 @st.composite
 def coding_matrices(draw: st.DrawFn, n_classes: int) -> CodingMatrix:
     """Codes of any kind over so many classes: none is degenerate."""
     # The cuts of an order tell all classes apart; what is drawn on top may be anything.
     rows = [[-1] * cut + [1] * (n_classes - cut) for cut in range(1, n_classes)]
-    row = st.lists(st.sampled_from([-1, 0, 1]), min_size=n_classes, max_size=n_classes)
-    rows += draw(st.lists(row.filter(lambda r: 1 in r and -1 in r), max_size=4))
-    order = draw(st.permutations(range(n_classes)))
-    shuffled = draw(st.permutations(rows))
-    return CodingMatrix(np.array(shuffled, dtype=np.int8)[:, list(order)])
+    rows += draw(_more_rows(n_classes))
+    matrix = np.array(rows, dtype=np.int8)[draw(orders(len(rows)))]
+    return CodingMatrix(matrix[:, draw(orders(n_classes))])
 
 
 @dataclass
 class _Growth:
     classes: int = 0
     nodes: int = 0
+
+
+@cache
+def _classes(n_classes: int) -> st.SearchStrategy[list[Any]]:
+    return st.lists(labels, min_size=n_classes, max_size=n_classes, unique_by=lambda x: x)
 
 
 @st.composite
@@ -92,10 +117,7 @@ def schemes(draw: st.DrawFn, max_classes: int = 12, max_sides: int = 2) -> Schem
         return NodeRef(position)
 
     grow(draw(st.integers(0, 1)))
-    classes = draw(
-        st.lists(labels, min_size=growth.classes, max_size=growth.classes, unique_by=lambda x: x)
-    )
-    return Scheme(classes, nodes)
+    return Scheme(draw(_classes(growth.classes)), nodes)
 
 
 # Pieces of grammar in an order that is often nearly right.

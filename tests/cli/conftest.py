@@ -102,7 +102,7 @@ def trained(iris_csv, tmp_path_factory):
 @pytest.fixture
 def flowers(here):
     """Return the lines of flowers.svm, in a directory with models of LIBSVM and wider data."""
-    for file in LIBSVM_FILES.iterdir():
+    for file in filter(Path.is_file, LIBSVM_FILES.iterdir()):
         shutil.copy(file, here)
     lines = Path("flowers.svm").read_text().splitlines()
     # Features that some support vectors do not have.

@@ -54,6 +54,12 @@ def test_labels_match_classes_by_spelling_or_by_value(write_file):
     assert next(open_blocks(path)).y.tolist() == ["1.0", "2"]
 
 
+def test_a_label_is_found_among_many_classes_without_a_look_at_each():
+    index = LabelIndex(np.arange(20_000))
+    # A look at each would take minutes.
+    assert [index.number(f"{k}.0") for k in range(20_000)] == list(range(20_000))
+
+
 def test_a_label_that_matches_two_classes_by_value_is_unknown():
     with pytest.raises(InvalidLabelError, match=r"is not one of the classes 1, 1\.0"):
         LabelIndex(["1", "1.0"]).number("1.00")

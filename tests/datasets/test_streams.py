@@ -1,17 +1,19 @@
 """Data that can be read only once, from pipes and standard input."""
 
+import gc
 import gzip
 import io
 import os
 import threading
 import tracemalloc
+import warnings
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polytomy.datasets import Data, Stream, open_blocks, read_data, write_data
+from polytomy.datasets import Data, Stream, open_blocks, open_source, read_data, write_data
 from polytomy.errors import DataError
 
 
@@ -97,3 +99,15 @@ def test_mistakes_name_the_stream():
         words = rf"<pipe>: the {kind} format cannot be read from a pipe"
         with pytest.raises(DataError, match=words):
             read_data(_stream(b"PK"), format=kind)
+
+
+def test_a_pipe_is_open_until_its_last_reader_is_gone(tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    threading.Thread(target=pipe.write_bytes, args=[b"1,2\n"], daemon=True).start()
+    with warnings.catch_warnings(record=True, action="always") as caught:
+        reader = open_source(pipe).reader(is_last=True)
+        assert reader.read() == b"1,2\n"
+        del reader
+        gc.collect()
+    assert not [each for each in caught if each.category is ResourceWarning]

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from polytomy.codes import MAX_ENTRIES
 from polytomy.errors import ControlError, ControlWarning
-from polytomy.scheme import BinaryName, parse
+from polytomy.scheme import BinaryName, parse, resolve
 from strategies import near_texts
 
 
@@ -163,15 +163,18 @@ def test_a_determined_code_gives_no_warning():
         parse("m 0/1; n 1/2; o 2/3; {a b c d}")
 
 
-def test_codes_that_would_fill_the_memory_are_refused():
+def test_a_code_that_would_fill_the_memory_is_refused():
     classes = " ".join(f"c{i}" for i in range(5000))
-    assert "a coding matrix has at most" in problems(f"@one-vs-one {{{classes}}}")[0][2]
-    many = " ".join(
-        f"@one-vs-one {{{' '.join(f'c{k}_{i}' for i in range(700))}}}" for k in range(4)
-    )
-    assert (
-        f"exceed the limit of {MAX_ENTRIES:,} entries" in problems(f"@one-vs-one {{{many}}}")[0][2]
-    )
+    words = f"a coding matrix has at most {MAX_ENTRIES:,}."
+    assert words in problems(f"@one-vs-one {{{classes}}}")[0][2]
+
+
+def test_codes_that_would_fill_the_memory_together_are_refused(monkeypatch):
+    # Four codes of 70 classes have 4 × 70 × 70 × 69 / 2 entries: each alone is below the limit.
+    monkeypatch.setattr(resolve, "MAX_ENTRIES", 500_000)
+    many = " ".join(f"@one-vs-one {{{' '.join(f'c{k}_{i}' for i in range(70))}}}" for k in range(4))
+    (problem,) = problems(f"@one-vs-one {{{many}}}")
+    assert "the codes up to here exceed the limit of 500,000 entries" in problem[2]
 
 
 @given(st.one_of(st.text(), near_texts))

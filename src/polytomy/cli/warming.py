@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from polytomy.cli.data_options import AsJson, to_json
+from polytomy.cli.data_options import AsJson, Jobs, to_json
 from polytomy.cli.text_files import print_text
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ def register(app: typer.Typer) -> None:
     app.command("warm-up")(warm_up)
 
 
-def warm_up(as_json: AsJson = False) -> None:
+def warm_up(jobs: Jobs = None, as_json: AsJson = False) -> None:
     """Compile all routines now, so that no later command or program has to.
 
     Put it into the recipe of a container image. The machine code is kept beside the package, or in
@@ -35,7 +35,7 @@ def warm_up(as_json: AsJson = False) -> None:
     from polytomy.routines import warming
 
     with _show_progress(is_silent=as_json) as on_progress:
-        done = warming.warm_up(on_progress)
+        done = warming.warm_up(on_progress, n_jobs=jobs)
     if as_json:
         fields = {**done._asdict(), "folder": str(done.folder)}
         print_text(to_json(fields))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import cached_property
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -95,18 +97,27 @@ class LabelIndex:
         return known[np.asarray(numbers, dtype=np.intp)]
 
     def _find(self, label: Any) -> int:
-        classes = [] if self._classes is None else self._classes.tolist()
-        written = [str(value) for value in classes]
+        written, by_value = self._given
         if str(label) in written:
-            return written.index(str(label))
+            return written[str(label)]
         value = _number_of(label)
-        same = [
-            i for i, each in enumerate(classes) if value is not None and _number_of(each) == value
-        ]
+        same = [] if value is None else by_value.get(value, [])
         if len(same) == 1:
             return same[0]
-        shown = ", ".join(written[:_MOST_NAMED]) + " …" * (len(written) > _MOST_NAMED)
+        shown = ", ".join(islice(written, _MOST_NAMED)) + " …" * (len(written) > _MOST_NAMED)
         raise InvalidLabelError(f"is not one of the classes {shown}")
+
+    @cached_property
+    def _given(self) -> tuple[dict[str, int], dict[float, list[int]]]:
+        """The numbers of the classes as they are written, and of those of each value."""
+        written: dict[str, int] = {}
+        by_value: dict[float, list[int]] = {}
+        for i, each in enumerate([] if self._classes is None else self._classes.tolist()):
+            written.setdefault(str(each), i)
+            value = _number_of(each)
+            if value is not None:
+                by_value.setdefault(value, []).append(i)
+        return written, by_value
 
 
 def _check_text(label: str) -> None:

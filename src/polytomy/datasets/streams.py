@@ -8,6 +8,7 @@ import os
 import stat
 from pathlib import Path
 from typing import Any, BinaryIO
+from weakref import finalize
 
 from polytomy.datasets.folder_files import PARQUET_ENDINGS, list_files
 
@@ -42,7 +43,7 @@ class Stream:
 
     def reader(self, *, is_last: bool = False) -> io.BufferedReader:
         """Return a reader from the start of the stream; what the last one reads is not kept."""
-        return io.BufferedReader(_StreamReader(self._file, self._head, is_last=is_last))
+        return io.BufferedReader(_StreamReader(self, is_last=is_last))
 
 
 Source = str | os.PathLike[str] | Stream
@@ -70,28 +71,33 @@ def open_source(path: Source) -> Source:
             'Dask ("--dask local" on the command line), which reads folders of CSV and TSV files.'
         )
         raise IsADirectoryError(errno.EISDIR, reason, os.fspath(path))
-    return path if stat.S_ISREG(mode) else Stream(Path(path).open("rb"), os.fspath(path))
+    if stat.S_ISREG(mode):
+        return path
+    file = Path(path).open("rb")  # noqa: SIM115, closed with the stream
+    stream = Stream(file, os.fspath(path))
+    finalize(stream, file.close)
+    return stream
 
 
 class _StreamReader(io.RawIOBase):
     """Reads the kept start of a stream, then the stream itself."""
 
-    def __init__(self, file: BinaryIO, head: bytearray, *, is_last: bool) -> None:
-        self._file, self._head, self._is_last = file, head, is_last
+    def __init__(self, stream: Stream, *, is_last: bool) -> None:
+        self._stream, self._is_last = stream, is_last
         self._at = 0
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: Any) -> int:
-        if self._at < len(self._head):
-            part = bytes(self._head[self._at : self._at + len(buffer)])
+        if self._at < len(self._stream._head):
+            part = bytes(self._stream._head[self._at : self._at + len(buffer)])
         else:
             if self._is_last:
-                self._head.clear()
-            part = self._file.read(len(buffer))
+                self._stream._head.clear()
+            part = self._stream._file.read(len(buffer))
             if not self._is_last:
-                self._head += part
+                self._stream._head += part
         self._at += len(part)
         buffer[: len(part)] = part
         return len(part)

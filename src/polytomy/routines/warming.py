@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from os.path import commonpath
 from pathlib import Path
 from tempfile import TemporaryFile
 from time import perf_counter
@@ -12,9 +14,13 @@ from typing import Any, NamedTuple
 from polytomy.errors import PolytomyError
 from polytomy.routines.examples import examples
 from polytomy.routines.runtime.dispatch import compiled_routine, explain_cause
+from polytomy.routines.runtime.stand_ins import find_stand_in
 from polytomy.routines.runtime.threads import RoutineFailure
 
 __all__ = ["WarmUp", "WarmUpProgress", "warm_up"]
+
+_Calls = dict[str, list[tuple[Any, ...]]]
+"""Arguments of the calls of each routine of a subject."""
 
 
 class WarmUpProgress(NamedTuple):
@@ -24,7 +30,8 @@ class WarmUpProgress(NamedTuple):
     ----------
     n_done, n_routines : int
     routine : str
-        Name of the routine that comes next; empty at the end.
+        Name of the routine that comes next, or with several jobs of one that is ready; empty at
+        the end.
     """
 
     n_done: int
@@ -40,7 +47,7 @@ class WarmUp(NamedTuple):
     n_routines : int
         Number of routines that are ready now.
     n_compiled : int
-        Number of functions that this process has compiled; the others were in the cache.
+        Number of functions that were compiled; the others were in the cache.
     seconds : float
     folder : Path
         Where the machine code is kept.
@@ -52,7 +59,17 @@ class WarmUp(NamedTuple):
     folder: Path
 
 
-def warm_up(on_progress: Callable[[WarmUpProgress], None] | None = None) -> WarmUp:
+class _Compiled(NamedTuple):
+    """What is compiled of a subject: its routines, the number of new functions, their folder."""
+
+    names: list[str]
+    n_new: int
+    folder: Path
+
+
+def warm_up(
+    on_progress: Callable[[WarmUpProgress], None] | None = None, *, n_jobs: int | None = None
+) -> WarmUp:
     """Compile all routines now, so that no later process has to.
 
     The machine code is kept on disk: beside the package, or in the folder that the environment
@@ -63,7 +80,9 @@ def warm_up(on_progress: Callable[[WarmUpProgress], None] | None = None) -> Warm
     Parameters
     ----------
     on_progress : function, optional
-        Called with a `WarmUpProgress` before each routine and at the end.
+        Called with a `WarmUpProgress` for each routine and at the end.
+    n_jobs : int, optional
+        Number of processes; -1 for all cores. Compiling uses one core of each.
 
     Returns
     -------
@@ -83,27 +102,78 @@ def warm_up(on_progress: Callable[[WarmUpProgress], None] | None = None) -> Warm
     started = perf_counter()
     _check_folder()
     report = on_progress or (lambda progress: None)
-    calls: dict[tuple[str, str], list[tuple[Any, ...]]] = {}
+    calls: dict[str, _Calls] = {}
     for subject, name, arguments in examples():
-        calls.setdefault((subject, name), []).append(arguments)
-    for n_done, (subject, name) in enumerate(calls):
-        report(WarmUpProgress(n_done, len(calls), name))
-        try:
-            run = compiled_routine(name, subject)
-            for arguments in calls[subject, name]:
-                run(*arguments)
-        except RoutineFailure as failure:
-            raise PolytomyError(
-                f"The routine {name} cannot be compiled ({explain_cause(failure)}). Numba must be "
-                "installed and must be able to write its files: set NUMBA_CACHE_DIR to a folder "
-                "that can be written."
-            ) from failure.__cause__
-    report(WarmUpProgress(len(calls), len(calls), ""))
-    # Not at the top, because it imports Numba.
+        calls.setdefault(subject, {}).setdefault(name, []).append(arguments)
+    n_routines = sum(map(len, calls.values()))
+    n_done = 0
+
+    def tell(name: str) -> None:
+        nonlocal n_done
+        report(WarmUpProgress(n_done, n_routines, name))
+        n_done += 1
+
+    if n_jobs in (None, 1):
+        done = [_compile(subject, calls[subject], tell) for subject in calls]
+    else:
+        done = []
+        for compiled in _compile_in_processes(calls, n_jobs):
+            done.append(compiled)
+            for name in compiled.names:
+                tell(name)
+    tell("")
+    n_new = sum(compiled.n_new for compiled in done)
+    folder = Path(commonpath([compiled.folder for compiled in done]))
+    return WarmUp(n_routines, n_new, perf_counter() - started, folder)
+
+
+def _compile_in_processes(calls: dict[str, _Calls], n_jobs: int | None) -> Iterator[_Compiled]:
+    """Yield what is compiled of each subject, as soon as it is."""
+    # Not at the top, because it takes long.
+    from joblib import Parallel, delayed
+
+    def seconds(subject: str) -> float:
+        stand_ins = (find_stand_in(name, subject) for name in calls[subject])
+        return sum(stand_in.compiling for stand_in in stand_ins if stand_in is not None)
+
+    # A subject stays in one process, because its routines share helpers; the longest come first.
+    longest_first = sorted(calls, key=seconds, reverse=True)
+    parallel = Parallel(n_jobs=n_jobs, batch_size=1, return_as="generator_unordered")
+    compiled: Iterator[_Compiled] = parallel(
+        delayed(_compile)(subject, calls[subject]) for subject in longest_first
+    )
+    return compiled
+
+
+def _compile(
+    subject: str, calls: _Calls, tell: Callable[[str], None] = lambda name: None
+) -> _Compiled:
+    """Compile the routines of a subject for the types of all calls."""
+    with _explain_failure(next(iter(calls))):
+        routines = {name: compiled_routine(name, subject) for name in calls}
+    # Not at the top, because it imports Numba, which the lines above do on another thread.
     from polytomy.routines.runtime.compiling import count_compiled, machine_code_folder
 
-    seconds = perf_counter() - started
-    return WarmUp(len(calls), count_compiled(), seconds, machine_code_folder())
+    n_before = count_compiled()
+    for name, run in routines.items():
+        tell(name)
+        with _explain_failure(name):
+            for arguments in calls[name]:
+                run(*arguments)
+    return _Compiled(list(calls), count_compiled() - n_before, machine_code_folder())
+
+
+@contextmanager
+def _explain_failure(name: str) -> Iterator[None]:
+    """Turn the failure of a routine into a PolytomyError."""
+    try:
+        yield
+    except RoutineFailure as failure:
+        raise PolytomyError(
+            f"The routine {name} cannot be compiled ({explain_cause(failure)}). Numba must be "
+            "installed and must be able to write its files: set NUMBA_CACHE_DIR to a folder "
+            "that can be written."
+        ) from failure.__cause__
 
 
 def _check_folder() -> None:

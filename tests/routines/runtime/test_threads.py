@@ -252,6 +252,12 @@ class TestTasks:
         assert [each["divide"] for each in found] == ["raise"] * 2
 
 
+def as_scipy_has_it(rows):
+    """Sparse rows with the types that the package passes: Numba would compile others anew."""
+    data, columns, starts = rows
+    return data, columns.astype(np.int32), starts.astype(np.int32)
+
+
 def kernel_scores(rng, n_samples, *, is_sparse):
     n_features, n_vectors, n_machines = 7, 40, 3
     X = rng.normal(size=(n_samples, n_features)) * (rng.random((n_samples, n_features)) < 0.5)
@@ -268,7 +274,8 @@ def kernel_scores(rng, n_samples, *, is_sparse):
         bounds = np.cumsum([0, *map(len, columns)])
         samples = data, np.concatenate(columns), bounds
         dense = vectors.ravel(), np.tile(np.arange(7), n_vectors), np.arange(0, 7 * 41, 7)
-        banks.add_sparse_scores(samples, dense, rows, n_features, function, weights, scores)
+        sparse = map(as_scipy_has_it, (samples, dense))
+        banks.add_sparse_scores(*sparse, rows, n_features, function, weights, scores)
     else:
         nothing = np.empty(0)
         centre = np.zeros(n_features)
@@ -361,7 +368,8 @@ def test_a_row_is_scored_alone_as_it_is_among_others(is_sparse):
                 np.cumsum([0, *map(len, place)]),
             )
             stored = vectors.ravel(), np.tile(np.arange(6), 20), np.arange(0, 121, 6)
-            banks.add_sparse_scores(samples, stored, np.arange(20), 6, function, weights, scores)
+            sparse = map(as_scipy_has_it, (samples, stored))
+            banks.add_sparse_scores(*sparse, np.arange(20), 6, function, weights, scores)
         else:
             more = np.arange(20), np.zeros(6), np.empty(0), function, weights
             banks.add_dense_scores(X[rows], vectors, *more, scores)

@@ -43,7 +43,8 @@ def fold_bounds(bounds, n_folds):
 
 def train(twin, X, signs, bounds, *, form=RBF, parameters=(0.4, 0, 0.0), **options):
     """Train on points; `bounds` and `parameters` are those of one run or of several."""
-    runs = np.atleast_2d(np.asarray(bounds, dtype=np.float64))
+    # In C order, as the package passes them: Numba would compile another order anew.
+    runs = np.ascontiguousarray(np.atleast_2d(bounds), dtype=np.float64)
     by_run = np.broadcast_to(np.asarray(parameters, dtype=np.float64), (len(runs), 3))
     entries = options.get("entries", entries_of(X, form))
     diagonals = np.array(

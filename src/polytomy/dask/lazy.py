@@ -89,7 +89,9 @@ def answer_lazily(model: Any, X: Any, answer: Answer) -> Any:
         return X.map_partitions(answer.for_frame, shared, meta=meta, enforce_metadata=False)
     if X.numblocks[1] > 1:
         X = X.rechunk({1: -1})
-    options: dict[str, Any] = {"dtype": answer.dtype, "meta": answer.empty, "token": "polytomy"}
+    # Old versions of Dask take the name for a prefix, new ones as it is.
+    name = f"polytomy-{uuid4().hex}"
+    options: dict[str, Any] = {"dtype": answer.dtype, "meta": answer.empty, "name": name}
     if answer.columns is None:
         return X.map_blocks(answer.for_part, shared, drop_axis=1, chunks=(X.chunks[0],), **options)
     chunks = X.chunks[0], (len(answer.columns),)

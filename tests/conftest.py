@@ -1,6 +1,7 @@
 """How long Hypothesis looks, which routines run, and that no warning of polytomy goes unnoticed."""
 
 import os
+import signal
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -57,6 +58,17 @@ def cluster_client():
         distributed.Client(cluster, set_as_default=False) as client,
     ):
         yield client
+
+
+@pytest.fixture
+def hears_interrupts():
+    """Let Ctrl-C interrupt this process and those that the test starts.
+
+    A shell makes commands in its background ignore it, and the tests may be one.
+    """
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 @pytest.fixture

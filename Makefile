@@ -11,7 +11,8 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no
 # Bytecode is kept even where images switch that off, or every process would compile its modules anew.
 export PYTHONDONTWRITEBYTECODE :=
 # Two processes of tests use two cores; threads within them would only get in their way.
-PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2
+ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
+PYTEST := $(ONE_THREAD) $(BIN)/python -m pytest -n 2
 
 .PHONY: demo test test-all coverage test-oldest lint format bench docs docs-serve changelog dist clean help
 
@@ -41,14 +42,15 @@ test-all: lint   ## the long tests and those of the datasets too, on new example
 	HYPOTHESIS_PROFILE=nightly $(PYTEST) --cov --cov-report=term
 
 test-oldest: $(OLDEST)/.ready ## the tests with the oldest versions of all dependencies, on Python 3.11
-	OPENBLAS_NUM_THREADS=1 $(OLDEST)/bin/python -m pytest -n 2 -m "not slow"
+	$(OLDEST)/bin/polytomy warm-up --json > /dev/null
+	$(ONE_THREAD) $(OLDEST)/bin/python -m pytest -n 2 -m "not slow and not data"
 
 $(OLDEST)/.ready: pyproject.toml constraints.txt tools/oldest_versions.py
 	test -x $(OLDEST)/bin/python || $(PYTHON) -m venv $(OLDEST)
 	$(OLDEST)/bin/python tools/oldest_versions.py > $(OLDEST)/constraints.txt
 	$(OLDEST)/bin/python -m pip install --quiet --disable-pip-version-check "pip>=25.1"
 	$(OLDEST)/bin/python -m pip install --quiet --disable-pip-version-check \
-	  --constraint $(OLDEST)/constraints.txt --group test --editable .
+	  --constraint $(OLDEST)/constraints.txt --group test --group docs --editable .
 	touch $@
 
 lint: $(READY)   ## style, types and layers

@@ -64,6 +64,7 @@ PROGRAM = """
 """
 
 
+@pytest.mark.usefixtures("hears_interrupts")
 def test_an_interrupt_at_any_moment_is_heard_and_changes_nothing():
     done = subprocess.run(
         [sys.executable, "-c", textwrap.dedent(PROGRAM)],

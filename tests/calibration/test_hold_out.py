@@ -135,7 +135,9 @@ def test_a_linear_model_of_mapped_rows_needs_no_copy_of_them(tmp_path, dtype):
     y = np.arange(30_000) % 3
     np.save(tmp_path / "X.npy", generator.normal(size=(30_000, 100)).astype(dtype))
     mapped = np.load(tmp_path / "X.npy", mmap_mode="r")
-    classifier = PolytomyClassifier(LogisticRegression(max_iter=3), "one-vs-rest", cv=0.02)
+    # This solver takes float32 as it is with every version of scikit-learn.
+    estimator = LogisticRegression(solver="sag", max_iter=3)
+    classifier = PolytomyClassifier(estimator, "one-vs-rest", cv=0.02)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         classifier.fit(np.array(mapped[:100]), y[:100])

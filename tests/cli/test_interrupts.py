@@ -9,7 +9,10 @@ import pytest
 
 from polytomy.cli.interrupts import interrupt_after_imports
 
-pytestmark = pytest.mark.skipif(os.name == "nt", reason="needs POSIX signals")
+pytestmark = [
+    pytest.mark.skipif(os.name == "nt", reason="needs POSIX signals"),
+    pytest.mark.usefixtures("hears_interrupts"),
+]
 
 HANDLER = signal.default_int_handler
 
@@ -20,14 +23,6 @@ class InterruptedLoader(ExtensionFileLoader):
     def exec_module(self, module):
         signal.raise_signal(signal.SIGINT)
         module.is_complete = True
-
-
-@pytest.fixture(autouse=True)
-def _python_handles_interrupts():
-    """Handle SIGINT as Python does, also if the tests run in the background of a shell."""
-    before = signal.signal(signal.SIGINT, HANDLER)
-    yield
-    signal.signal(signal.SIGINT, before)
 
 
 @pytest.fixture

@@ -192,6 +192,7 @@ def test_a_precomputed_kernel_and_kernel_values_need_each_other(polytomy, flower
 
 
 @pytest.mark.skipif(os.name == "nt", reason="needs POSIX signals")
+@pytest.mark.usefixtures("hears_interrupts")
 def test_ctrl_c_ends_training_and_leaves_the_old_model(start, here, model):
     before = Path(model).read_bytes()
     # Labels without any pattern make training long: it would take minutes.

@@ -14,7 +14,7 @@ def iris():
 
 
 def test_callbacks_hear_of_the_fit_and_of_each_binary(iris):
-    callback = pytest.importorskip("sklearn.callback")
+    callback = pytest.importorskip("sklearn.callback", reason="needs scikit-learn 1.9 or later")
 
     class Names:
         def __init__(self):

@@ -1,5 +1,7 @@
 """Schemes as HTML."""
 
+import pytest
+from sklearn import config_context
 from sklearn.datasets import load_iris
 from sklearn.naive_bayes import GaussianNB
 
@@ -9,12 +11,23 @@ from polytomy.designs import one_vs_rest
 from polytomy.scheme.ensemble import SchemeEnsemble
 
 
-def test_only_a_fitted_classifier_shows_its_scheme():
+@pytest.mark.parametrize(
+    "show",
+    [lambda shown: shown._repr_html_(), lambda shown: shown._repr_mimebundle_()["text/html"]],
+)
+def test_only_a_fitted_classifier_shows_its_scheme(show):
     classifier = PolytomyClassifier(GaussianNB(), "one-vs-rest")
-    assert "@one-vs-rest" not in classifier._repr_html_()
-    page = classifier.fit(*load_iris(return_X_y=True))._repr_html_()
-    assert "@one-vs-rest {0 1 2}" in page
+    assert "@one-vs-rest" not in show(classifier)
+    page = show(classifier.fit(*load_iris(return_X_y=True)))
+    assert page.count("@one-vs-rest {0 1 2}") == 1
     assert "Scheme: code, 3 classes, 3 partitions" in page
+
+
+def test_a_classifier_that_is_displayed_as_text_has_no_html():
+    classifier = PolytomyClassifier(GaussianNB()).fit(*load_iris(return_X_y=True))
+    with config_context(display="text"):
+        assert list(classifier._repr_mimebundle_()) == ["text/plain"]
+        assert not hasattr(classifier, "_repr_html_")
 
 
 def test_labels_are_escaped():

@@ -16,6 +16,9 @@ pytest.importorskip("distributed")
 
 from polytomy.dask import DaskPolytomyClassifier  # noqa: E402
 
+# Answers use nothing that Dask is about to remove.
+pytestmark = pytest.mark.filterwarnings("error::FutureWarning")
+
 X, y = load_iris(return_X_y=True)
 NAMES = ["a", "b", "c", "d"]
 LABELS = np.array(["setosa", "versicolor", "virginica"])[y]

@@ -257,8 +257,10 @@ def tags_of(estimator: Any) -> Any:
     """Return the tags of a value of the parameter ``estimator``, or None if it has none."""
     try:
         is_template = estimator is None or isinstance(estimator, str)
-        return get_tags(resolve_estimator(estimator) if is_template else estimator)
-    except (AttributeError, TypeError, ArgumentError):  # without scikit-learn's tags, or invalid
+        resolved = resolve_estimator(estimator) if is_template else estimator
+        # scikit-learn 1.6 makes up tags for objects that have none, and warns.
+        return get_tags(resolved) if hasattr(resolved, "__sklearn_tags__") else None
+    except (AttributeError, TypeError, ArgumentError):  # with incomplete tags, or invalid
         return None
 
 

@@ -280,10 +280,19 @@ class AnsweringMixin(DecidingMixin):
         binaries = self._attribute("pairwise_indices_").partition_binaries
         return [each.columns for each in binaries if each.columns is not None] or None
 
-    def _html_repr(self) -> str:
-        diagram: str = super()._html_repr()  # type: ignore[misc]
+    def _repr_html_inner(self) -> str:
+        diagram: str = super()._repr_html_inner()  # type: ignore[misc]
+        return diagram + self._scheme_as_html()
+
+    def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
+        bundle: dict[str, str] = super()._repr_mimebundle_(**options)  # type: ignore[misc]
+        if "text/html" in bundle:
+            bundle["text/html"] += self._scheme_as_html()
+        return bundle
+
+    def _scheme_as_html(self) -> str:
         fitted: Composition | None = getattr(self, "composition_", None)
-        return diagram if fitted is None else diagram + scheme_as_html(fitted.scheme)
+        return "" if fitted is None else scheme_as_html(fitted.scheme)
 
     def _attribute(self, name: str) -> Composition:
         if not hasattr(self, "composition_"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 from uuid import uuid4
 
@@ -89,11 +90,20 @@ def answer_lazily(model: Any, X: Any, answer: Answer) -> Any:
         return X.map_partitions(answer.for_frame, shared, meta=meta, enforce_metadata=False)
     if X.numblocks[1] > 1:
         X = X.rechunk({1: -1})
-    options: dict[str, Any] = {"dtype": answer.dtype, "meta": answer.empty, "token": "polytomy"}
+    function = partial(polytomy, answer)
+    options: dict[str, Any] = {"dtype": answer.dtype, "meta": answer.empty}
     if answer.columns is None:
-        return X.map_blocks(answer.for_part, shared, drop_axis=1, chunks=(X.chunks[0],), **options)
+        return X.map_blocks(function, shared, drop_axis=1, chunks=(X.chunks[0],), **options)
     chunks = X.chunks[0], (len(answer.columns),)
-    return X.map_blocks(answer.for_part, shared, chunks=chunks, **options)
+    return X.map_blocks(function, shared, chunks=chunks, **options)
+
+
+def polytomy(answer: Answer, X: Any, model: Any) -> NDArray[Any]:
+    """Return the answer for one block. Dask names arrays and tasks after this function.
+
+    `map_blocks` has a keyword for the name, but not the same one in all versions.
+    """
+    return answer.for_part(X, model)
 
 
 # -- the likeliest classes, labels and probabilities in one array ------------------------------

@@ -117,8 +117,10 @@ def test_without_numba_the_reference_answers_after_one_warning():
 
 
 def test_where_numba_cannot_cache_the_reference_answers_after_one_warning():
-    # The one place for machine code that is left exists in notebooks only.
-    lines = run(SOLVE_TWICE.format(before=""), NUMBA_CACHE_LOCATOR_CLASSES="IPythonCacheLocator")
+    # Numba tries the folders for machine code with a temporary file: none can be written to.
+    refuse = "tempfile.TemporaryFile = mock.Mock(side_effect=OSError)"
+    before = f"import tempfile; from unittest import mock; {refuse}"
+    lines = run(SOLVE_TWICE.format(before=before))
     assert lines[:2] == ["[[0.375, 0.625, 0.0]]"] * 2
     assert len(lines) == 3
     assert "RoutineWarning" in lines[2]
@@ -218,6 +220,7 @@ def test_the_exception_of_a_signal_handler_is_not_a_failure_of_numba(monkeypatch
     assert dispatch.prefers_compiled()
 
 
+@pytest.mark.usefixtures("hears_interrupts")
 def test_an_interrupt_is_heard_while_a_routine_is_compiled(tmp_path):
     lines = run(
         """

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import _thread
-import signal
 import threading
 import time
 
@@ -41,13 +40,6 @@ def interrupt_the_wait():
 
 def fail(error, *block):
     raise error
-
-
-@pytest.fixture
-def hears_interrupts():
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
 
 
 @pytest.fixture(params=[1, 2, 5])

@@ -323,7 +323,7 @@ def _find_direction(
     x: Floats, curvatures: Floats, penalty: Floats, gradient: Floats, forcing: float
 ) -> Floats:
     """Solve H·direction = −gradient, by preconditioned conjugate gradients as long as they pay."""
-    n_curved, n_steps = np.count_nonzero(curvatures), len(gradient)
+    n_curved, n_steps = int(np.count_nonzero(curvatures)), len(gradient)
     can_solve = n_curved <= min(MOST_SOLVED, len(gradient)) and bool((penalty > 0.0).all())
     if can_solve:  # four steps take as long as an equation
         n_steps = n_curved // 4

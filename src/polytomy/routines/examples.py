@@ -42,7 +42,7 @@ def examples() -> Iterator[Example]:
     ['banks', 'calibration', 'coupling']
     """
     yield from _training_examples()
-    yield _linear_example()
+    yield from map(_linear_example, (np.float64, np.float32))
     yield from _calibration_examples()
     yield from _bank_examples()
     yield from _solver_examples()
@@ -77,9 +77,9 @@ def _two_samples() -> tuple[Any, ...]:
     )
 
 
-def _linear_example() -> Example:
+def _linear_example(dtype: Any) -> Example:
     nothing = np.empty(0), np.empty(0, np.int32), np.empty(0, np.int64)
-    samples = LinearSamples(np.eye(2), *nothing, np.ones(2), 2)
+    samples = LinearSamples(np.eye(2, dtype=dtype), *nothing, np.ones(2), 2)
     problem = np.arange(2), np.array([0, 2]), np.array([-1.0, 1.0]), np.ones((1, 2))
     folds = np.full(2, -1), np.empty((1, 0), dtype=np.bool_)
     arguments = samples, *problem, *folds, LinearForm(True, 1.0, 0.0, 100), np.ones(1), np.ones(1)

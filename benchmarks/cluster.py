@@ -32,6 +32,7 @@ RESULTS = DOCS / "results" / "cluster.csv"
 FIGURE = DOCS / "figures" / "cluster.png"
 N_CLASSES, N_PARTS = 26, 16
 SECONDS_TO_NOTICE = 5  # until the scheduler knows that a worker is gone
+SECONDS_TO_RESTART = 60  # a nanny that has not done it by then never will
 CASES = (
     ("one-vs-one", SVC(gamma=0.05), 10_000),
     ("one-vs-rest", SVC(gamma=0.05), 4_000),
@@ -84,7 +85,7 @@ def measure(
             if timer is not None:
                 timer.join()
                 time.sleep(SECONDS_TO_NOTICE)
-                client.wait_for_workers(2)
+                client.wait_for_workers(2, timeout=SECONDS_TO_RESTART)
                 client.run(_import_polytomy)
     # Without the first fits, which import packages.
     medians = {name: float(np.median(values[1:])) for name, values in seconds.items()}

@@ -16,6 +16,7 @@ from polytomy.calibration.folds import count_folds
 from polytomy.inputs.sparse import is_sparse
 from polytomy.routines.runtime.library_threads import one_blas_thread
 from polytomy.routines.runtime.threads import run_tasks
+from polytomy.routines.smo.reference import SMALL_PROBLEM
 from polytomy.svm.batches import divide_into_batches
 from polytomy.svm.fold_scores import score_outside
 from polytomy.svm.kernel_matrix import Matrix
@@ -41,6 +42,10 @@ _PAIRS_PER_THREAD = 10**7
 # A matrix of this many bytes stays in the processor's cache, so it is shared even by problems that
 # have few rows in common.
 _SMALL_MATRIX = 2**22
+
+# Up to this many bytes, it is shared by problems so small that most of their time goes into
+# preparing them: on one matrix, they are prepared in batches.
+_BATCHED_MATRIX = 2**28
 
 # Folds that there is memory for where a splitter does not say how many it makes.
 _EXPECTED_FOLDS = 10
@@ -80,6 +85,8 @@ class GroupTrainer:
     ) -> list[MachineData | UnsuitableError]:
         size = self._measure(numbers, tasks)
         is_small = size.matrix <= _SMALL_MATRIX
+        if size.matrix <= _BATCHED_MATRIX:
+            is_small |= max(problem.n_samples for _, problem, _ in tasks) <= SMALL_PROBLEM
         if not is_small and is_better_apart([task[1] for task in tasks], size.n_rows):
             notes.append(f"{len(tasks)} binaries have a kernel matrix each: they are small.")
             return self._train_apart(numbers, tasks, listener, n_threads)

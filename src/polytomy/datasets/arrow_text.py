@@ -7,40 +7,42 @@ refuses, is left to `polytomy.datasets.delimited`, which finds the place of an e
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from functools import cache
-from typing import Any
+from collections.abc import Callable, Container, Mapping, Sequence
+from functools import cache, partial
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+from polytomy.routines.runtime.threads import run_tasks
 
 __all__ = ["parse_with_arrow"]
 
 # Importing pyarrow takes as long as NumPy takes for this much text.
 _FEWEST_BYTES = 2**20
 _MOST_BYTES = 2**30
-# Parts that pyarrow parses at the same time.
-_PART_BYTES, _MOST_PARTS = 2**20, 16
-# Numbers that are transposed while they are in the processor's cache.
-_STRIP = 2**14
+# Text that a thread parses at a time. Wide tables take longer in smaller parts.
+_PART_BYTES = 2**21
 _QUOTE, _LINE_END = ord('"'), ord("\n")
+
+Floats = NDArray[np.float64]
 
 
 def parse_with_arrow(
     text: bytes,
-    n_lines: int,
+    line_ends: NDArray[np.intp],
     delimiter: str,
     n_columns: int,
     features: Sequence[int],
     targets: Sequence[int],
     converters: Mapping[int, Callable[[str], float]],
-) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
+) -> tuple[Floats, Floats] | None:
     """Return some columns of a table as numbers; None if another parser has to decide.
 
     Parameters
     ----------
     text : lines that end in LF, without blank lines; the last one without a line end
-    n_lines : number of lines
+    line_ends : positions of the LFs
     delimiter : separator of the fields
     n_columns : number of fields of each line
     features, targets : positions of the columns to return, in this order
@@ -50,7 +52,7 @@ def parse_with_arrow(
     Returns
     -------
     features : array of shape (n_lines, n_features), without NaN or infinity
-    targets : array of shape (n_targets, n_lines)
+    targets : array of shape (n_lines, n_targets), without NaN or infinity
     None instead of both if another parser has to decide
     """
     if len(text) > _MOST_BYTES or (len(text) < _FEWEST_BYTES and "pyarrow.csv" not in sys.modules):
@@ -58,32 +60,78 @@ def parse_with_arrow(
     arrow = _import_arrow()
     if arrow is None or not _is_utf8(text) or not _are_quotes_plain(text, delimiter):
         return None
-    words = arrow.dictionary(arrow.int32(), arrow.string())
-    used = (*features, *targets)
-    types = {str(i): words if i in converters else arrow.float64() for i in used}
+    options = _make_options(arrow, delimiter, n_columns, [*features, *targets], converters)
+    parts = _cut_text(text, line_ends)
+    X, y = (np.empty((parts[-1].last, len(columns))) for columns in (features, targets))
+    buffer = arrow.py_buffer(text)
+
+    def parse_part(part: _Part) -> Any:
+        """Return a part as a table whose columns of numbers are written already, or None."""
+        lines = arrow.BufferReader(buffer.slice(part.start, part.end - part.start))
+        table = arrow.csv.read_csv(lines, *options)
+        if table.num_rows != part.last - part.first:
+            return None
+        for columns, numbers in ((features, X), (targets, y)):
+            if not _write_numbers(table, columns, converters, numbers[part.first : part.last]):
+                return None
+        return table
+
     try:
-        table = arrow.csv.read_csv(
-            arrow.BufferReader(text),
-            arrow.csv.ReadOptions(
-                column_names=[str(i) for i in range(n_columns)],
-                block_size=max(_PART_BYTES, len(text) // _MOST_PARTS),
-            ),
-            arrow.csv.ParseOptions(delimiter=delimiter, ignore_empty_lines=False),
-            arrow.csv.ConvertOptions(
-                column_types=types, include_columns=list(types), null_values=[]
-            ),
-        )
+        tables = run_tasks([partial(parse_part, part) for part in parts], arrow.cpu_count())
+        for part, table in zip(parts, tables, strict=True):
+            if table is None:
+                return None
+            for columns, numbers in ((features, X), (targets, y)):
+                _write_texts(table, columns, converters, numbers[part.first : part.last])
     except MemoryError:
         raise
-    except arrow.ArrowException:
+    except (arrow.ArrowException, ValueError):
         return None
-    if table.num_rows != n_lines:
-        return None
-    numbers = np.empty((len(used), n_lines))
-    for i, own in zip(used, numbers, strict=True):
-        if not _write_numbers(table.column(str(i)), converters.get(i), own):
-            return None
-    return _transposed(numbers[: len(features)]), numbers[len(features) :]
+    return X, y
+
+
+class _Part(NamedTuple):
+    """Some lines of a text.
+
+    Attributes
+    ----------
+    first, last : number of the first line, and of the one after the last
+    start, end : where they start and end in the text, without their last line end
+    """
+
+    first: int
+    last: int
+    start: int
+    end: int
+
+
+def _cut_text(text: bytes, line_ends: NDArray[np.intp]) -> list[_Part]:
+    """Return parts of a text, all of about the same size."""
+    n_parts = max(1, len(text) // _PART_BYTES)
+    wanted = np.arange(1, n_parts) * (len(text) // n_parts)
+    ends = np.unique(np.append(np.searchsorted(line_ends, wanted), len(line_ends)))
+    parts, first, start = [], 0, 0
+    for line in ends.tolist():
+        end = len(text) if line == len(line_ends) else int(line_ends[line])
+        parts.append(_Part(first, line + 1, start, end))
+        first, start = line + 1, end + 1
+    return parts
+
+
+def _make_options(
+    arrow: Any, delimiter: str, n_columns: int, used: list[int], texts: Container[int]
+) -> tuple[Any, Any, Any]:
+    """Return how pyarrow reads, parses and converts a part of the table."""
+    words = arrow.dictionary(arrow.int32(), arrow.string())
+    types = {str(i): words if i in texts else arrow.float64() for i in used}
+    return (
+        # pyarrow's own threads divide the columns of a block among them, which takes longer.
+        arrow.csv.ReadOptions(
+            column_names=[str(i) for i in range(n_columns)], block_size=2**31 - 1, use_threads=False
+        ),
+        arrow.csv.ParseOptions(delimiter=delimiter, ignore_empty_lines=False),
+        arrow.csv.ConvertOptions(column_types=types, include_columns=list(types), null_values=[]),
+    )
 
 
 @cache
@@ -124,30 +172,28 @@ def _are_quotes_plain(text: bytes, delimiter: str) -> bool:
 
 
 def _write_numbers(
-    column: Any, number_of: Callable[[str], float] | None, numbers: NDArray[np.float64]
+    table: Any, columns: Sequence[int], texts: Container[int], numbers: Floats
 ) -> bool:
-    """Write the numbers of a column; return False if one is not finite or a text is refused."""
-    start = 0
-    for part in column.chunks:
-        own = numbers[start : start + len(part)]
-        start += len(part)
-        if number_of is None:
-            own[:] = part.to_numpy()
-            continue
-        try:
-            known = [number_of(text) for text in part.dictionary.to_pylist()]
-        except ValueError:
-            return False
-        own[:] = np.array(known, dtype=np.float64)[part.indices.to_numpy()]
-    return bool(np.isfinite(numbers).all())
+    """Write the columns of numbers; return False if one of them is not finite."""
+    places = [k for k, i in enumerate(columns) if i not in texts]
+    if not places:
+        return True
+    (batch,) = table.select([str(columns[k]) for k in places]).to_batches()
+    rows = batch.to_tensor(row_major=True).to_numpy()
+    # Columns that are all written are not chosen by their places, which takes longer.
+    numbers[:, slice(None) if len(places) == len(columns) else places] = rows
+    return bool(np.isfinite(rows).all())
 
 
-def _transposed(columns: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return columns as rows of memory, written in strips that stay in the processor's cache."""
-    n_columns, n_rows = columns.shape
-    rows = np.empty((n_rows, n_columns))
-    n_strip = max(16, _STRIP // max(1, n_columns))
-    for start in range(0, n_rows, n_strip):
-        strip = slice(start, start + n_strip)
-        rows[strip] = columns[:, strip].T
-    return rows
+def _write_texts(
+    table: Any,
+    columns: Sequence[int],
+    converters: Mapping[int, Callable[[str], float]],
+    numbers: Floats,
+) -> None:
+    """Write the numbers of columns of text; ValueError if a text has none."""
+    for k, i in enumerate(columns):
+        if i in converters:
+            column = table.column(str(i)).combine_chunks()
+            known = [converters[i](text) for text in column.dictionary.to_pylist()]
+            numbers[:, k] = np.array(known, dtype=np.float64)[column.indices.to_numpy()]

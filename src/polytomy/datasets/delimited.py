@@ -121,7 +121,7 @@ class DelimitedTable(ColumnTable):
         targets = [] if columns.target is None else [columns.target]
         parsed = parse_with_arrow(
             block.text,
-            len(block.numbers),
+            block.line_ends,
             delimiter,
             columns.n_columns,
             columns.features,
@@ -131,7 +131,7 @@ class DelimitedTable(ColumnTable):
         if parsed is None:
             return None
         X, labels = parsed
-        return RawBlock(X, labels[0].astype(np.intp) if targets else None, block.numbers)
+        return RawBlock(X, labels[:, 0].astype(np.intp) if targets else None, block.numbers)
 
     def _parse(self, block: TextBlock) -> RawBlock:
         columns, lines, numbers = self.columns, self._decoded(block), block.numbers

@@ -27,7 +27,8 @@ _FIRST_CHUNK, _CHUNK = 2**16, 2**22
 # Text that is worth a block of its own.
 _LARGE = 2**20
 _LINE_END = ord("\n")
-_BLANKS = np.frombuffer(b" \t\n\r\x0b\x0c", dtype=np.uint8)
+# White space has codes up to that of the space.
+_LAST_BLANK = ord(" ")
 #: Limit on the length of a line, in bytes.
 LONGEST_LINE = 2**26
 
@@ -165,12 +166,12 @@ def _without_blanks(block: TextBlock, comment: bytes | None) -> TextBlock:
 
 
 def _has_indented_line(block: TextBlock) -> bool:
-    """Return whether a line is empty or starts with white space, so that it may be blank."""
+    """Return whether a line may be blank: it is empty, or starts with white space."""
     text = block.text
     if not text[:1].strip() or text.endswith(b"\n"):
         return True
     starts = np.frombuffer(text, dtype=np.uint8)[block.line_ends + 1]
-    return bool(np.isin(starts, _BLANKS).any())
+    return bool((starts <= _LAST_BLANK).any())
 
 
 def _chunks(path: Source, is_last: bool) -> Iterator[TextBlock]:
@@ -180,19 +181,22 @@ def _chunks(path: Source, is_last: bool) -> Iterator[TextBlock]:
     with open_unzipped(path, is_last=is_last) as file:
         while chunk := file.read(n_bytes):
             n_bytes = _CHUNK
-            rest = rest + chunk if rest else chunk
-            if first == 1:
-                rest = rest.removeprefix(codecs.BOM_UTF8)
+            if first == 1 and not rest:
+                chunk = chunk.removeprefix(codecs.BOM_UTF8)
             # A CR at the very end may be half of a CR LF.
-            end = max(rest.rfind(b"\n"), rest.rfind(b"\r", 0, -1)) + 1
+            end = max(chunk.rfind(b"\n"), chunk.rfind(b"\r", 0, -1)) + 1
             if not end:
+                rest += chunk
                 if len(rest) > LONGEST_LINE:
                     what = f"the line is longer than the limit of {LONGEST_LINE:,} bytes"
                     raise error_at(os.fspath(path), what, line=first)
                 continue
-            n_ending = 2 if rest.endswith(b"\r\n", 0, end) else 1
-            block = _read_lines(rest[: end - n_ending], first)
-            rest = rest[end:]
+            if end == 1 and chunk.startswith(b"\n"):
+                rest = rest.removesuffix(b"\r")
+            n_ending = 2 if chunk.endswith(b"\r\n", 0, end) else 1
+            # One copy of the chunk, and not two: of its lines, and of the rest before them.
+            block = _read_lines(b"".join([rest, memoryview(chunk)[: end - n_ending]]), first)
+            rest = chunk[end:]
             yield block
             first += len(block.numbers)
     if rest:

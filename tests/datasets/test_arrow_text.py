@@ -6,7 +6,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from polytomy.datasets import arrow_text, read_data
-from polytomy.datasets.arrow_text import parse_with_arrow
+from polytomy.datasets.arrow_text import ArrowParser
 from polytomy.errors import DataError
 
 pytest.importorskip("pyarrow.csv")
@@ -18,13 +18,14 @@ def read(path, monkeypatch, *, with_arrow, **options):
     """Return what is read from a file, or the message of its error, and whether pyarrow read it."""
     parsed = []
 
-    def parse(*arguments):
-        answer = parse_with_arrow(*arguments) if with_arrow else None
-        parsed.append(answer is not None)
-        return answer
+    class Parser(ArrowParser):
+        def parse(self, *arguments):
+            answer = super().parse(*arguments) if with_arrow else None
+            parsed.append(answer is not None)
+            return answer
 
     with monkeypatch.context() as patch:
-        patch.setattr("polytomy.datasets.delimited.parse_with_arrow", parse)
+        patch.setattr("polytomy.datasets.delimited.ArrowParser", Parser)
         patch.setattr(arrow_text, "_FEWEST_BYTES", 0)
         try:
             data = read_data(path, **options)
@@ -166,14 +167,13 @@ def test_unused_columns_are_checked_for_their_text_only(write_file, monkeypatch)
     assert "line 2: byte 0xff" in assert_same(path, monkeypatch, features=["a"])[0]
 
 
-def test_large_files_are_read_in_parts(write_file, monkeypatch):
+def test_large_files_are_read_in_blocks(write_file, monkeypatch):
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(3000, 30)), rng.integers(0, 700, 3000)
     lines = [",".join([*map(repr, row), f"k{k}"]) for row, k in zip(X.tolist(), y, strict=True)]
     path = write_file("\n".join(lines))
-    monkeypatch.setattr(arrow_text, "_PART_BYTES", 2**14)
-    monkeypatch.setattr("polytomy.datasets.text_lines._CHUNK", 2**18)
-    monkeypatch.setattr("polytomy.datasets.text_lines._LARGE", 2**17)
+    monkeypatch.setattr("polytomy.datasets.text_lines._CHUNK", 2**16)
+    monkeypatch.setattr("polytomy.datasets.text_lines._LARGE", 2**15)
     data, is_read = assert_same(path, monkeypatch)
     assert is_read
     np.testing.assert_array_equal(data.X, X)
@@ -188,5 +188,5 @@ def test_small_files_do_not_import_pyarrow(write_file, monkeypatch):
 
 def test_without_pyarrow_another_parser_reads(write_file, monkeypatch):
     monkeypatch.setattr(arrow_text, "_import_arrow", lambda: None)
-    assert parse_with_arrow(b"1,2", np.array([], dtype=np.intp), ",", 2, [0], [1], {}) is None
+    assert ArrowParser(",", 2, features=[0], texts=[1]).parse(b"1,2", 1) is None
     assert read_data(write_file(PLANTS)).n_samples == 3

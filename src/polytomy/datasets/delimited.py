@@ -8,16 +8,18 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
+from joblib import cpu_count
 from numpy.typing import NDArray
 
-from polytomy.datasets.arrow_text import parse_with_arrow
+from polytomy.datasets.arrow_text import ArrowParser, ParsedText
 from polytomy.datasets.categories import Categories, CategoryIndex
 from polytomy.datasets.columns import Columns, ColumnTable, Features, Target, choose_columns
 from polytomy.datasets.headers import is_header
 from polytomy.datasets.label_index import InvalidLabelError, LabelIndex, show_label
 from polytomy.datasets.located_errors import error_at
 from polytomy.datasets.number_fields import is_text, why_not_a_number
-from polytomy.datasets.streams import Source
+from polytomy.datasets.read_ahead import read_ahead
+from polytomy.datasets.streams import Source, Stream
 from polytomy.datasets.table_blocks import NoRowsError, RawBlock
 from polytomy.datasets.text_lines import TextBlock, text_blocks
 from polytomy.errors import Argument, ArgumentError, DataError
@@ -27,6 +29,8 @@ __all__ = ["DelimitedTable", "Dialect"]
 
 # Number of lines that show which columns hold text.
 _N_SAMPLED = 1000
+# Threads that parse. More would not help, because one thread reads the file.
+_MOST_THREADS = 4
 #: Limit on the number of columns of a text table.
 MOST_COLUMNS = 2**20
 
@@ -106,32 +110,43 @@ class DelimitedTable(ColumnTable):
 
     def blocks(self, n_rows: int) -> Iterator[RawBlock]:
         """Yield the samples, at most `n_rows` at a time; DataError gives the place of a bad one."""
+        # A pipe may take its time: its samples are not kept back until later ones arrive.
+        n_threads = 0 if isinstance(self._path, Stream) else min(_MOST_THREADS, cpu_count())
+        delimiter, columns = self._dialect.delimiter, self.columns
+        if delimiter is None:
+            yield from map(self._parse, self._sample_blocks(n_rows))
+            return
+        converters = self._text_numbers()
+        parser = ArrowParser(delimiter, columns.n_columns, columns.features, list(converters))
+
+        def parse(block: TextBlock) -> ParsedText | None:
+            return parser.parse(block.text, len(block.numbers))
+
+        for block, parsed in read_ahead(parse, self._sample_blocks(n_rows), n_threads):
+            converted = None if parsed is None else self._convert(parsed, block.numbers)
+            yield converted or self._parse(block)
+
+    def _sample_blocks(self, n_rows: int) -> Iterator[TextBlock]:
+        """Yield the lines that hold samples."""
         is_first = True
         for block in self._text_blocks(n_rows, is_last=True):
             samples = block.split(1)[1] if is_first and self._has_header else block
             is_first = False
             if len(samples.numbers):
-                yield self._parse_quickly(samples) or self._parse(samples)
+                yield samples
 
-    def _parse_quickly(self, block: TextBlock) -> RawBlock | None:
-        """Return the samples of a block; None if `_parse` has to read it, or to find an error."""
-        columns, delimiter = self.columns, self._dialect.delimiter
-        if delimiter is None:
-            return None
-        targets = [] if columns.target is None else [columns.target]
-        parsed = parse_with_arrow(
-            block.text,
-            block.line_ends,
-            delimiter,
-            columns.n_columns,
-            columns.features,
-            targets,
-            self._text_numbers(),
-        )
-        if parsed is None:
-            return None
-        X, labels = parsed
-        return RawBlock(X, labels[:, 0].astype(np.intp) if targets else None, block.numbers)
+    def _convert(self, parsed: ParsedText, numbers: NDArray[np.int64]) -> RawBlock | None:
+        """Return samples with numbers for their text; None if `_parse` has to find an error."""
+        labels = None
+        for column, number_of in self._text_numbers().items():
+            found = parsed.convert_text(column, number_of)
+            if found is None:
+                return None
+            if column == self.columns.target:
+                labels = found.astype(np.intp)
+            else:
+                parsed.X[:, self._feature_at[column]] = found
+        return RawBlock(parsed.X, labels, numbers)
 
     def _parse(self, block: TextBlock) -> RawBlock:
         columns, lines, numbers = self.columns, self._decoded(block), block.numbers

@@ -22,10 +22,10 @@ from polytomy.errors import DataError
 __all__ = ["LineBlock", "TextBlock", "line_blocks", "open_unzipped", "peek_line", "text_blocks"]
 
 _GZIP = b"\x1f\x8b"
-# Those who only look at the first lines read no more than they need.
-_FIRST_CHUNK, _CHUNK = 2**16, 2**22
+# The first chunk is small, for those who only look at the first lines; each is twice the last.
+_FIRST_CHUNK, _CHUNK = 2**16, 2**20
 # Text that is worth a block of its own.
-_LARGE = 2**20
+_LARGE = 2**18
 _LINE_END = ord("\n")
 # White space has codes up to that of the space.
 _LAST_BLANK = ord(" ")
@@ -180,7 +180,7 @@ def _chunks(path: Source, is_last: bool) -> Iterator[TextBlock]:
     n_bytes = min(_FIRST_CHUNK, _CHUNK)
     with open_unzipped(path, is_last=is_last) as file:
         while chunk := file.read(n_bytes):
-            n_bytes = _CHUNK
+            n_bytes = min(2 * n_bytes, _CHUNK)
             if first == 1 and not rest:
                 chunk = chunk.removeprefix(codecs.BOM_UTF8)
             # A CR at the very end may be half of a CR LF.

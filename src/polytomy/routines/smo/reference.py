@@ -272,23 +272,22 @@ def _solve(problem: _Problem, tolerance: float, most_steps: int, shrinks: bool) 
         if until_shrink == 0:
             until_shrink = interval
             if shrinks:
-                rise, fall = _steepest(problem, samples.is_considered)
+                rise, fall = _steepest(problem, samples)
                 if not has_looked_again and rise + fall <= NEAR_THE_END * tolerance:
                     has_looked_again = True
                     samples.complete(problem)
-                    rise, fall = _steepest(problem, samples.is_considered)
+                    rise, fall = _steepest(problem, samples)
                 samples.leave_out(_stays_at_bound(problem, rise, fall))
-        rise, fall = _steepest(problem, samples.is_considered)
-        if rise + fall < tolerance:
+        rises, falls = _slopes(problem, samples)
+        if rises.max() + falls.max() < tolerance:
             if samples.is_considered.all():
                 break
             samples.complete(problem)
             until_shrink = 2  # after the next step
-            rise, fall = _steepest(problem, samples.is_considered)
-            if rise + fall < tolerance:
+            if sum(_steepest(problem, samples)) < tolerance:
                 break
             continue
-        is_standstill = _step(problem, samples, rise)
+        is_standstill = _step(problem, samples, rises, falls)
         steps += 1
         if is_standstill:
             break
@@ -339,12 +338,18 @@ class _Samples:
         self.is_present[:] = True
 
 
-def _steepest(problem: _Problem, is_considered: NDArray[np.bool_]) -> tuple[float, float]:
+def _slopes(problem: _Problem, samples: _Samples) -> tuple[Floats, Floats]:
+    """Return how fast the dual falls if a coefficient rises, and if it falls; −∞ if it may not."""
+    g, is_considered = problem.gradient, samples.is_considered
+    rises = np.where(is_considered & problem.may_rise, -g, -np.inf)
+    falls = np.where(is_considered & problem.may_fall, g, -np.inf)
+    return rises, falls
+
+
+def _steepest(problem: _Problem, samples: _Samples) -> tuple[float, float]:
     """Return the slopes of the steepest rise and of the steepest fall."""
-    g = problem.gradient
-    rise = np.max(-g, where=is_considered & problem.may_rise, initial=-np.inf)
-    fall = np.max(g, where=is_considered & problem.may_fall, initial=-np.inf)
-    return float(rise), float(fall)
+    rises, falls = _slopes(problem, samples)
+    return float(rises.max()), float(falls.max())
 
 
 def _stays_at_bound(problem: _Problem, rise: float, fall: float) -> NDArray[np.bool_]:
@@ -354,17 +359,14 @@ def _stays_at_bound(problem: _Problem, rise: float, fall: float) -> NDArray[np.b
     return stays | (~may_rise & ~may_fall)
 
 
-def _step(problem: _Problem, samples: _Samples, rise: float) -> bool:
+def _step(problem: _Problem, samples: _Samples, rises: Floats, falls: Floats) -> bool:
     """Raise one coefficient and lower another equally; return whether that is a standstill."""
-    b, g, is_considered = problem.coefficients, problem.gradient, samples.is_considered
-    # The last one if several are equal, as in LIBSVM.
-    i = int(np.flatnonzero(is_considered & problem.may_rise & (-g == rise))[-1])
-    slope = rise + g
-    can_gain = is_considered & problem.may_fall & (slope > 0)
+    b, g = problem.coefficients, problem.gradient
+    i = _last_largest(rises)
+    slope = rises[i] + falls
     curvature = problem.diagonal[i] + problem.diagonal - 2.0 * problem.row(i)
-    curvature[~(curvature > 0)] = LEAST_CURVATURE
-    gain = np.where(can_gain, slope * slope / curvature, -np.inf)
-    j = int(np.flatnonzero(gain == gain.max())[-1])
+    curvature = np.where(curvature > 0, curvature, LEAST_CURVATURE)
+    j = _last_largest(np.where(slope > 0, slope * slope / curvature, -np.inf))
     room_above, room_below = problem.upper[i] - b[i], b[j] - problem.lower[j]
     size = (g[j] - g[i]) / curvature[j]
     before_i, before_j = b[i], b[j]
@@ -381,6 +383,11 @@ def _step(problem: _Problem, samples: _Samples, rise: float) -> bool:
     update = problem.row(i) * (b[i] - before_i) + problem.row(j) * (b[j] - before_j)
     np.add(g, update, out=g, where=samples.is_present)
     return is_standstill
+
+
+def _last_largest(values: Floats) -> int:
+    """Return the position of the largest value: the last one if several are equal, as in LIBSVM."""
+    return len(values) - 1 - int(values[::-1].argmax())
 
 
 def _offset(problem: _Problem) -> float:

@@ -59,6 +59,19 @@ def test_little_work_compiles_nothing_and_much_work_compiles_once(tmp_path):
     assert run(f"{PROJECT}    project(1)", tmp_path) == ["0"]
 
 
+def test_the_machine_code_of_another_process_is_found(tmp_path):
+    program = f"""{PROJECT}
+    from polytomy.routines.runtime import compiling
+    project(%d)
+    print([each.__name__ for each in compiling._entries if each.signatures])
+    """
+    alone, compiled = run(program % 1, tmp_path), run(program % 10**6, tmp_path)
+    assert alone == ["0", "[]"]
+    assert compiled[0] == "1"
+    assert compiled[1] != "[]"
+    assert run(program % 1, tmp_path) == ["0", compiled[1]]
+
+
 def test_many_small_calls_compile_in_the_end(tmp_path):
     program = f"""{PROJECT}
     calls = 0

@@ -17,6 +17,7 @@ from collections.abc import Callable, Generator, Hashable, Sequence
 from contextvars import copy_context
 from functools import partial
 from itertools import pairwise
+from pathlib import Path
 from queue import Empty, SimpleQueue
 from time import monotonic
 from typing import Any, TypeVar
@@ -146,6 +147,8 @@ def run_aside(function: Callable[..., Any], *arguments: Any, cost: float) -> Any
     >>> run_aside(lambda number, stop: number + 1, 2, cost=1e9)
     3
     """
+    if not is_compiling_allowed() and not _may_be_compiled(function):
+        raise NotCompiled
     if hasattr(_thread, "stop"):
         # This is a thread that runs tasks already.
         result = _call(function, *arguments, _thread.stop)
@@ -247,6 +250,17 @@ def _call(function: Callable[..., Any], *arguments: Any) -> Any:
     # Without the flag, which is always the same type.
     _called.add((function, _types_of(arguments[:-1])))
     return result
+
+
+def _may_be_compiled(function: Any) -> bool:
+    """Return False if Numba has compiled a function neither here nor, by its files, elsewhere.
+
+    Asking Numba itself takes a quarter of a second the first time, and a thread every time.
+    """
+    if not hasattr(function, "signatures") or function.signatures:
+        return True
+    folder = Path(function.stats.cache_path)
+    return any(folder.glob(f"*{function.__name__}*.nbi"))
 
 
 def _call_here(function: Callable[..., Any], *arguments: Any) -> Any:

@@ -35,10 +35,10 @@ _Result = TypeVar("_Result")
 _MOMENT = 1e7
 """Nanoseconds of work that the caller may do itself: too few to notice that Ctrl-C has to wait."""
 
-_WORTH_A_THREAD = 1e6
-"""Nanoseconds of work that are worth one of several threads."""
+_WORTH_A_THREAD = 7e5
+"""Nanoseconds of work that are worth one of several threads. Starting one takes about 1e5."""
 
-_WORTH_A_BLOCK = 1e6
+_WORTH_A_BLOCK = 5e5
 _BLOCKS_PER_THREAD = 4
 
 _PATIENCE = 0.1
@@ -147,7 +147,8 @@ def run_aside(function: Callable[..., Any], *arguments: Any, cost: float) -> Any
     >>> run_aside(lambda number, stop: number + 1, 2, cost=1e9)
     3
     """
-    if not is_compiling_allowed() and not _may_be_compiled(function):
+    is_known = (function, _types_of(arguments)) in _called
+    if not (is_known or is_compiling_allowed() or _may_be_compiled(function)):
         raise NotCompiled
     if hasattr(_thread, "stop"):
         # This is a thread that runs tasks already.
@@ -155,7 +156,7 @@ def run_aside(function: Callable[..., Any], *arguments: Any, cost: float) -> Any
         if _thread.stop[0]:
             raise _Stopped
         return result
-    if cost <= _MOMENT and (function, _types_of(arguments)) in _called:
+    if cost <= _MOMENT and is_known:
         return _call_here(function, *arguments, _NEVER)
     stop = np.zeros(1, dtype=np.int64)
     (result,) = _run_on_threads([partial(_call, function, *arguments, stop)], 1, stop)

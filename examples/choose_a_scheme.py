@@ -2,8 +2,8 @@
 Choosing a scheme
 =================
 
-Which partitions suit the data? ``SchemeSearchCV`` compares candidates on the same folds, and trains
-a partition that several of them need only once.
+Which partitions suit the data? ``SchemeSearchCV`` compares candidates on the same folds. A
+partition that several candidates need is trained only once.
 """
 
 # %%
@@ -23,19 +23,19 @@ search.fit(X_train, y_train)
 print("best:", search.best_candidate_.name)
 
 # %%
-# What the folds say, and what it costs. No other candidate is both better and faster than those
-# on the line.
+# The plot shows the scores on the folds against the training time. No other candidate is both
+# better and faster than those on the line.
 pt.plots.ParetoDisplay.from_estimator(search)
 plt.show()
 
 # %%
-# The search is a classifier: the best candidate, trained on all rows.
+# The fitted search is a classifier: the best candidate, trained on all rows.
 loss = pt.metrics.log_loss(y_test, search.predict_proba(X_test))
 print(f"log-loss on test samples {loss:.3f}, accuracy {search.score(X_test, y_test):.3f}")
 
 # %%
-# The tree joins digits that are alike. Its candidate, trained on all rows, shows at which nodes the
-# mistakes are made.
+# The empirical tree groups similar digits. Trained on all rows, it shows at which nodes the errors
+# occur.
 tree = pt.PolytomyClassifier(SVC(), "empirical-tree", random_state=0).fit(X_train, y_train)
 pt.plots.TreeDisplay.from_estimator(tree, X_test, y_test)
 # sphinx_gallery_thumbnail_number = 2

@@ -2,12 +2,12 @@
 Comparing schemes on your own data
 ==================================
 
-A protocol names what to compare; ``trials.run`` splits, trains, predicts and scores, and a table
-has the means with their spread.
+You say which schemes to compare; ``trials.run`` splits the data, trains, predicts and computes the
+scores. A table shows the means with their standard deviations.
 """
 
 # %%
-# Any array of samples and labels is a dataset.
+# A dataset is a pair of arrays: the samples and their labels.
 import tempfile
 
 import matplotlib.pyplot as plt
@@ -22,24 +22,25 @@ X = scale(X)
 data = {"wine": (X, y), "two features": (X[:, [0, 6]], y)}
 
 # %%
-# Three schemes of logistic regressions, five splits each, with and without a final calibration.
+# Compare three schemes of logistic regressions on five splits each, with and without a final
+# calibration.
 results = pt.trials.run(
     data,
     schemes=["one-vs-one", "one-vs-rest", "tree"],
     estimator=LogisticRegression(),
     repeats=5,
-    folder=tempfile.mkdtemp(),  # a run that is stopped goes on with what is in its folder
+    folder=tempfile.mkdtemp(),  # an interrupted run resumes from its folder
 )
 print(pt.trials.table_to_markdown(results.table("log_loss")))
 
 # %%
-# Each split is the same for all pairs, so differences are compared split by split.
+# All pairs use the same splits, so they can be compared split by split.
 for comparison in results.compare("log_loss")[:4]:
     wins, losses = comparison.outcome.wins, comparison.outcome.losses
     print(f"{comparison.dataset}: {comparison.one} against {comparison.other}: {wins} to {losses}")
 
 # %%
-# The same as a picture: means and standard deviations.
+# Plot the means and standard deviations.
 figure, axes = plt.subplots(figsize=(7, 3.5), layout="constrained")
 pairs = [
     ("one-vs-one", "least-squares"),

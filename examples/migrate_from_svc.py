@@ -2,12 +2,12 @@
 Migrating from SVC with probability=True
 ========================================
 
-scikit-learn has deprecated ``SVC(probability=True)``. Here is the same model with polytomy: the
-same machines, better probabilities, and reproducible ones.
+scikit-learn has deprecated ``SVC(probability=True)``. This example replaces it with polytomy: the
+SVMs are the same, and the probabilities are better and reproducible.
 """
 
 # %%
-# The model as it was. scikit-learn warns that the parameter will be removed.
+# This is the old model. scikit-learn warns that the parameter will be removed.
 import warnings
 
 import matplotlib.pyplot as plt
@@ -26,31 +26,31 @@ with warnings.catch_warnings():
     before = SVC(probability=True, random_state=0).fit(X_train, y_train)
 
 # %%
-# The model as it can be. One-vs-one is the default scheme.
+# This is the new model. One-vs-one is the default scheme.
 after = pt.PolytomyClassifier(SVC(), random_state=0).fit(X_train, y_train)
 
 # %%
-# The machines are the same: their decision values differ by rounding.
+# The SVMs are the same: their decision values differ only by rounding.
 pairs = SVC(decision_function_shape="ovo").fit(X_train, y_train)
 ours = np.column_stack([binary.scores(X_test) for binary in after.binaries_])
 difference = np.abs(ours + pairs.decision_function(X_test)).max()
 print(f"largest difference of a decision value: {difference:.0e}")
 
 # %%
-# The probabilities are not the same. A lower log-loss is better.
+# The probabilities differ. A lower log-loss is better.
 for name, model in ("SVC(probability=True)", before), ("PolytomyClassifier(SVC())", after):
     loss = pt.metrics.log_loss(y_test, model.predict_proba(X_test))
     print(f"{name:28} log-loss {loss:.3f}   accuracy {model.score(X_test, y_test):.3f}")
 
 # %%
-# SVC predicts by votes, so ``predict`` can contradict ``predict_proba``. Here it never does.
+# SVC predicts by voting, so ``predict`` can contradict ``predict_proba``. polytomy never does.
 for name, model in ("SVC", before), ("polytomy", after):
     winners = model.classes_[model.predict_proba(X_test).argmax(axis=1)]
     print(f"{name:10} contradictions: {np.sum(winners != model.predict(X_test))}")
 
 # %%
-# Of the samples with a probability of 0.8, are four in five right? Points above the diagonal are
-# not sure enough.
+# Of the samples with a probability of 0.8, are four in five predicted correctly? Points above the
+# diagonal are underconfident.
 figure, axes = plt.subplots(figsize=(6, 4.4), layout="constrained")
 for name, model in ("SVC(probability=True)", before), ("PolytomyClassifier(SVC())", after):
     pt.plots.ReliabilityDisplay.from_estimator(model, X_test, y_test, name=name, ax=axes)

@@ -5,16 +5,16 @@ Newsgroups by their own hierarchy
 The labels of the 20 newsgroups are paths: ``comp.sys.mac.hardware`` is below ``comp.sys``, which is
 below ``comp``. One linear model at each node decides between its branches, and the probability of a
 newsgroup is the product along its path. Is that better than one model for all newsgroups? And what
-can be said of a text that does not tell a Mac from a PC?
+can you predict for a text that could be about a Mac or a PC?
 
 Run it with a file of word counts in svmlight format, whose labels are the numbers of the newsgroups
 in alphabetical order::
 
     python examples/newsgroups_hierarchy.py newsgroups20.svmlight.gz
 
-or set ``POLYTOMY_NEWSGROUPS`` to the file. With the word ``fetch`` in its place, scikit-learn
-downloads the texts. Without either, as on this page, the texts are made up: their words follow the
-names of the newsgroups, and the figures say nothing about the real ones.
+or set ``POLYTOMY_NEWSGROUPS`` to the file. If you pass the word ``fetch`` instead of a file,
+scikit-learn downloads the texts. Without either, as on this page, the texts are synthetic: their
+words depend on the names of the newsgroups, and the results say nothing about the real texts.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ NEWSGROUPS = [
 # %%
 # The data
 # --------
-# Word counts and the name of the newsgroup of each text.
+# Load the word counts and the newsgroup of each text.
 
 
 def make_up_counts(n_texts: int = 1200) -> tuple[csr_matrix, np.ndarray]:
@@ -100,8 +100,9 @@ print(f"{X_train.shape[0]} texts to train on, {X_train.shape[1]} words")
 # %%
 # The hierarchy
 # -------------
-# ``from_paths`` makes a scheme of the labels. A group with a single newsgroup decides nothing, so
-# the newsgroup takes its place. (If the separator is ``/``, ``scheme="paths"`` does the same.)
+# ``from_paths`` builds a scheme from the labels. A group with a single newsgroup has nothing to
+# decide, so the newsgroup takes its place. (If the separator is ``/``, ``scheme="paths"`` does the
+# same.)
 
 hierarchy = pt.designs.from_paths(NEWSGROUPS, separator=".", name="newsgroups")
 print(hierarchy)
@@ -109,14 +110,14 @@ print(hierarchy)
 # %%
 # Direct or down the hierarchy?
 # -----------------------------
-# The same linear model, once for all newsgroups and once at each node. The hierarchical F score
-# counts all groups on the path of a newsgroup: taking a Mac for a PC costs less than taking it for
-# a motorcycle. The final calibration is off here, because it would fit every model on several
-# folds.
+# Train the same linear model once for all newsgroups and once at each node. The hierarchical F
+# score counts all groups on the path of a newsgroup: confusing a Mac with a PC costs less than
+# confusing it with a motorcycle. The final calibration is turned off here, because it would fit
+# every model on several folds.
 #
-# On the real texts the direct model is a little better, also by the hierarchical score: it sees all
-# newsgroups at once. The hierarchy is for other reasons: its parts can be trained and replaced one
-# by one, each with an estimator of its own (``models={"comp": ...}``).
+# On the real texts, the direct model is slightly better, even in the hierarchical score, because it
+# sees all newsgroups at once. A hierarchy has other advantages: its parts can be trained and
+# replaced one by one, each with its own estimator (``models={"comp": ...}``).
 
 
 def fit_and_score(scheme: pt.Scheme) -> pt.PolytomyClassifier:
@@ -141,11 +142,11 @@ classifier = fit_and_score(hierarchy)
 fit_and_score(pt.designs.from_paths(NEWSGROUPS, separator=".", nodes="one-vs-one"))
 
 # %%
-# Answers that stop where it gets unsure
-# --------------------------------------
-# ``predict_nodes`` goes down only as far as the probability stays above a threshold. The higher the
-# threshold, the more often the answer is a group; it is right more often, too. The direct model can
-# do that as well, if it is told the hierarchy: ``predict_nodes(X, hierarchy=hierarchy)``.
+# Predictions that stop when uncertain
+# ------------------------------------
+# ``predict_nodes`` descends only as long as the probability stays above a threshold. The higher the
+# threshold, the more often the prediction is a group, and the more often it is correct. The direct
+# model can do this too, if you pass the hierarchy: ``predict_nodes(X, hierarchy=hierarchy)``.
 
 for threshold in (0.0, 0.5, 0.7, 0.9):
     nodes = classifier.predict_nodes(X_test, min_probability=threshold)
@@ -156,17 +157,17 @@ for threshold in (0.0, 0.5, 0.7, 0.9):
     )
 
 # %%
-# Where the mistakes are made
-# ---------------------------
-# At each node: the share of its texts that go down the wrong branch. At each newsgroup: the share
-# of its texts that end elsewhere.
+# Where the errors occur
+# ----------------------
+# The number at each node is the fraction of its texts that go down the wrong branch. The number at
+# each newsgroup is the fraction of its texts that are assigned to another newsgroup.
 
 pt.plots.TreeDisplay.from_estimator(classifier, X_test, y_test, names=True)
 plt.show()
 
 # %%
-# Which newsgroups are taken for which? Neighbours in the hierarchy are neighbours in the matrix,
-# and frames show the groups.
+# Which newsgroups are confused with each other? Newsgroups that are close in the hierarchy are
+# next to each other in the matrix, and frames mark the groups.
 
 pt.plots.ConfusionMatrixDisplay.from_estimator(classifier, X_test, y_test)
 # sphinx_gallery_thumbnail_number = 2

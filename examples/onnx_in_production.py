@@ -2,8 +2,8 @@
 ONNX in production
 ==================
 
-A trained classifier becomes one ONNX graph, with binaries, calibration and solver. It runs wherever
-ONNX Runtime does, without Python's scientific stack.
+A trained classifier is exported as one ONNX graph that includes the binaries, the calibration and
+the solver. It runs wherever ONNX Runtime does, without Python's scientific stack.
 """
 
 # %%
@@ -23,13 +23,13 @@ X_train, X_test, y_train, y_test = train_test_split(X, y, train_size=800, random
 classifier = pt.PolytomyClassifier(SVC(), "one-vs-rest", random_state=0).fit(X_train, y_train)
 
 # %%
-# Export, and load the graph as a service would.
+# Export the classifier, and load the graph as a service would.
 model = pt.to_onnx(classifier)
 session = onnxruntime.InferenceSession(model.SerializeToString())
 print(f"{len(model.SerializeToString()) / 1e3:.0f} kB")
 
 # %%
-# Labels and probabilities are those of the classifier.
+# The labels and probabilities are those of the classifier.
 name = session.get_inputs()[0].name
 labels, probabilities = session.run(None, {name: X_test.astype(np.float32)})
 difference = np.abs(probabilities - classifier.predict_proba(X_test)).max()

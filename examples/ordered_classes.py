@@ -2,8 +2,8 @@
 Ordered classes
 ===============
 
-Grades, stages and bins of a quantity have an order. ``scheme="ordered"`` asks one question for each
-border between neighbours, and learns how the answers go together.
+Grades, stages and bins of a quantity have an order. ``scheme="ordered"`` trains one binary for each
+cut between neighbouring classes, and learns how to combine their answers.
 """
 
 # %%
@@ -21,13 +21,13 @@ y = np.digitize(progression, np.quantile(progression, [0.2, 0.4, 0.6, 0.8]))
 X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0, stratify=y)
 
 # %%
-# The scheme has a partition for each border: classes below against classes above.
+# The scheme has one partition per cut: the classes below it against the classes above it.
 ordered = pt.PolytomyClassifier(SVC(), "ordered", random_state=0).fit(X_train, y_train)
 print(ordered.scheme_)
 
 # %%
-# Scores that know the order: the ranked probability score and the mean distance between true and
-# predicted class. Lower is better.
+# Compare scores that take the order into account: the ranked probability score, and the mean
+# distance between the true and the predicted class. Lower is better.
 models = {"ordered": ordered}
 for scheme in "one-vs-one", "one-vs-rest":
     models[scheme] = pt.PolytomyClassifier(SVC(), scheme, random_state=0).fit(X_train, y_train)
@@ -38,7 +38,7 @@ for name, model in models.items():
     print(f"{name:12} ranked probability score {ranked:.3f}   mean distance {distance:.2f}")
 
 # %%
-# The probabilities of three patients.
+# Plot the probabilities of three patients.
 chosen = np.argsort(ordered.predict_proba(X_test) @ np.arange(5))[[5, 55, 105]]
 figure, all_axes = plt.subplots(1, 3, figsize=(9, 2.8), sharey=True, layout="constrained")
 for axes, row in zip(all_axes, chosen, strict=True):

@@ -2,13 +2,13 @@
 Prediction sets
 ===============
 
-If a wrong answer is worse than several, ask for a set of classes that has the true one with a
-promised probability. ``predict_set`` needs no further data: training has made out-of-fold
-probabilities already.
+If a wrong prediction is worse than several possible ones, predict a set of classes that contains
+the true class with a given probability. ``predict_set`` needs no additional data: it uses the
+out-of-fold probabilities from training.
 """
 
 # %%
-# Digits with noise, so that some cannot be told for sure.
+# Add noise to the digits, so that some are ambiguous.
 import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.datasets import load_digits
@@ -24,13 +24,13 @@ classifier = pt.PolytomyClassifier(SVC(), "one-vs-one", random_state=0).fit(X_tr
 print(f"accuracy {classifier.score(X_test, y_test):.2f}")
 
 # %%
-# Sets that miss the true digit one time in twenty.
+# Predict sets that miss the true digit one time in twenty.
 sets = classifier.predict_set(X_test, 0.95)
 print(f"the true digit is in {pt.metrics.set_coverage(y_test, sets):.1%} of the sets,", end=" ")
 print(f"which have {pt.metrics.mean_set_size(sets):.2f} digits on average")
 
 # %%
-# Clear digits have sets of one, doubtful ones have more.
+# Clear digits have sets of one class; ambiguous digits have larger sets.
 sizes = sets.sum(axis=1)
 chosen = [np.flatnonzero(sizes == size)[k] for size in (1, 2, 3) for k in (0, 1)]
 figure, all_axes = plt.subplots(1, 6, figsize=(9, 2.1), layout="constrained")
@@ -42,8 +42,8 @@ for axes, row in zip(all_axes, chosen, strict=True):
 plt.show()
 
 # %%
-# What is found stays close to what was promised, and is never below the accuracy. What a higher
-# level costs is the size of the sets.
+# The actual coverage stays close to the confidence level, and is never below the accuracy. A higher
+# level makes the sets larger.
 levels = np.linspace(0.8, 0.99, 20)
 # sphinx_gallery_thumbnail_number = 2
 several = classifier.predict_set(X_test, levels)

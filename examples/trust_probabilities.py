@@ -1,9 +1,9 @@
 """
-Probabilities to trust
-======================
+Probabilities you can trust
+===========================
 
 Of all samples with a probability of 0.8, four in five should belong to the class. A final
-calibration, on the folds that training makes anyway, brings every scheme close to that.
+calibration, on the folds that training uses anyway, brings every scheme close to that.
 """
 
 # %%
@@ -20,8 +20,8 @@ X, y = make_classification(
 X_train, X_test, y_train, y_test = X[:1000], X[1000:], y[:1000], y[1000:]
 
 # %%
-# Before and after, for two schemes. Points below the diagonal are too sure, points above it not
-# sure enough. Vertical lines show where the fraction may be, given the number of samples.
+# Compare two schemes before and after the final calibration. Points below the diagonal are
+# overconfident, and points above it are underconfident. Vertical lines are confidence intervals.
 figure, all_axes = plt.subplots(1, 2, figsize=(8, 4), sharey=True, layout="constrained")
 for axes, scheme in zip(all_axes, ["one-vs-rest", "orthogonal"], strict=True):
     for final, label in (None, "before"), ("bias", "after"):
@@ -34,13 +34,13 @@ for axes, scheme in zip(all_axes, ["one-vs-rest", "orthogonal"], strict=True):
 plt.show()
 
 # %%
-# Every fit says what to expect on new samples, without cross-validation.
+# Every fit estimates the scores on new samples, without extra cross-validation.
 model = pt.PolytomyClassifier(SVC(), "one-vs-rest", random_state=0).fit(X_train, y_train)
 expected = model.out_of_fold_score_
 print(f"log-loss expected {expected['log_loss']:.3f}, ", end="")
 print(f"found {pt.metrics.log_loss(y_test, model.predict_proba(X_test)):.3f}")
 
 # %%
-# The binaries have probabilities of their own. Here are all of them, the least reliable first.
+# Each binary has its own probabilities. This plot shows all binaries, least reliable first.
 pt.plots.BinaryReliabilityDisplay.from_estimator(model, X_test, y_test)
 plt.show()

@@ -311,20 +311,20 @@ def test_the_structure_picks_the_algorithm(matrix, names):
             "isotonic",
             pair_matrix(4),
             'algorithm="isotonic" needs an adjacent code; partition 0 leaves class 2 out. '
-            'Use algorithm="pairwise" or "active-set", or leave the choice to the code.',
+            'Use algorithm="pairwise" or "active-set", or omit it to choose automatically.',
         ),
         (
             "isotonic",
             [[1, -1, -1], [-1, 1, -1], [-1, -1, 1]],
             'algorithm="isotonic" needs an adjacent code; no order of the classes lets every '
             'partition cut them into two runs. Use algorithm="projection" or "active-set", or '
-            "leave the choice to the code.",
+            "omit it to choose automatically.",
         ),
         (
             "projection",
             [[-1, 1, 1], [0, -1, 1]],
             'algorithm="projection" needs an equiangular code; partition 1 leaves class 0 out. '
-            'Use algorithm="product" or "active-set", or leave the choice to the code.',
+            'Use algorithm="product" or "active-set", or omit it to choose automatically.',
         ),
         (
             "projection",
@@ -337,13 +337,13 @@ def test_the_structure_picks_the_algorithm(matrix, names):
             "pairwise",
             [[1, -1, 0], [1, -1, -1], [1, 1, -1]],
             'algorithm="pairwise" needs a one-vs-one code; partition 1 has three classes. '
-            'Use algorithm="active-set", or leave the choice to the code.',
+            'Use algorithm="active-set", or omit it to choose automatically.',
         ),
         (
             "pairwise",
             [[1, -1, 0], [0, 1, -1]],
             'algorithm="pairwise" needs a one-vs-one code; no partition compares classes '
-            '0 and 2. Use algorithm="active-set", or leave the choice to the code.',
+            '0 and 2. Use algorithm="active-set", or omit it to choose automatically.',
         ),
         (
             "simplex",

@@ -88,7 +88,7 @@ def train_machines(
         *(kernel_values, entries, maker, form, columns, ends, signs, bounds, parameters),
         *(diagonals, tolerances, most_steps, shrinks, start, cache),
     )
-    # Most small problems are solved at once, but no estimate can say which ones are not.
+    # Most small problems are solved quickly, but no estimate can say which ones are not.
     sizes = np.diff(ends, prepend=0)
     cost = float(len(bounds) * (sizes @ sizes))
     if cost <= _SHORT_WORK:

@@ -297,15 +297,15 @@ def test_the_structure_picks_the_algorithm(matrix, names):
             "product",
             [[-1, 1, 1], [-1, -1, 1], [1, -1, 1]],
             'algorithm="product" needs a tree; 3 partitions are not the 2 splits of a tree over '
-            '3 classes. Use algorithm="projection" or "active-set", or leave the choice to the '
-            "code.",
+            '3 classes. Use algorithm="projection" or "active-set", or omit it to choose '
+            "automatically.",
         ),
         (
             "product",
             [[-1, 1, 1], [-1, -1, 1]],
             'algorithm="product" needs a tree; the partitions do not nest, so they are not the '
-            'splits of one tree. Use algorithm="isotonic" or "active-set", or leave the choice '
-            "to the code.",
+            'splits of one tree. Use algorithm="isotonic" or "active-set", or omit it to '
+            "choose automatically.",
         ),
         (
             "isotonic",
@@ -330,8 +330,8 @@ def test_the_structure_picks_the_algorithm(matrix, names):
             "projection",
             [[-1, 1, 1], [-1, -1, 1]],
             'algorithm="projection" needs an equiangular code; classes 0 and 1 agree in '
-            '1 partition, classes 0 and 2 in 0. Use algorithm="isotonic" or "active-set", or leave '
-            "the choice to the code.",
+            '1 partition, classes 0 and 2 in 0. Use algorithm="isotonic" or "active-set", or omit '
+            "it to choose automatically.",
         ),
         (
             "pairwise",

@@ -1,1 +1,1 @@
-"""Benchmarks of polytomy against other packages, which also compare the results."""
+"""Benchmarks that compare polytomy with other packages, in speed and in results."""

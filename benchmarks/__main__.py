@@ -15,7 +15,7 @@ import benchmarks
 def find_benchmarks() -> dict[str, Callable[..., Any]]:
     """Return the `main` function of every module of this package that has one, by name.
 
-    The name of a benchmark has hyphens where that of its module has underscores.
+    Benchmark names have hyphens instead of the underscores in module names.
     """
     names = (module.name for module in pkgutil.iter_modules(benchmarks.__path__))
     modules = {
@@ -37,7 +37,7 @@ def main(words: list[str]) -> int:
     if words and words[0] not in known:
         print(f"unknown benchmark {words[0]!r}; use one of {', '.join(known)}", file=sys.stderr)
         return 2
-    # Words after a name, up to the next name, are arguments of that benchmark.
+    # Words after a name, up to the next name, are arguments for that benchmark.
     runs: list[tuple[str, list[str]]] = [] if words else [(name, []) for name in known]
     for word in words:
         if word in known:

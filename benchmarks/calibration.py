@@ -2,17 +2,16 @@
 
     POLYTOMY_DATA=folder python -m benchmarks calibration [ordered | learners] [dataset ...]
 
-`calibration` compares schemes of RBF machines, SVC(C=10), with scikit-learn's probabilities, and
-checks the goals that the final calibration was built for. `calibration ordered` compares ordered
-schemes with boosted trees and with packages for ordered classes, where they are installed.
-`calibration learners` compares learners that have probabilities of their own with
-OneVsRestClassifier: two splits of 1000 training and at most 2000 test rows, but one split of three
-datasets for random forests, which take long.
+`calibration` compares schemes of RBF SVMs, SVC(C=10), with scikit-learn's probabilities, and checks
+the goals for the final calibration. `calibration ordered` compares ordered schemes with boosted
+trees and with packages for ordered classes, if they are installed. `calibration learners` compares
+learners that have their own probabilities with OneVsRestClassifier: two splits with 1000 training
+and at most 2000 test rows, but one split of three datasets for random forests, which take long.
 
 Splits are random: at most 2000 rows for training and 5000 for testing, standardised on the training
-rows. Test rows of classes without training rows are left out. Each classifier is fitted twice, all
-of them in turn, and the shorter time counts: the ratio to the fit without a final calibration is
-the cost.
+rows. Test rows of classes without training rows are left out. All classifiers are fitted in turn,
+twice each, and the shorter time counts: its ratio to the fit without a final calibration is the
+cost.
 """
 
 from __future__ import annotations
@@ -48,12 +47,12 @@ LEARNT_ON = ("pendigits", "segment", "sat", "urban", "humidity", "ecoli")
 LIBSVM, REST = "SVC(probability=True)", "OneVsRestClassifier(CalibratedClassifierCV(SVC()))"
 FORESTS_ON = ("segment", "sat", "humidity")
 N_JOBS = 2
-# Datasets with few rows have more splits, because their scores vary more from split to split.
+# Small datasets have more splits, because their scores vary more from split to split.
 FEW_ROWS, N_SPLITS_OF_FEW = 1000, 10
 
 
 class Goal(NamedTuple):
-    """A log-loss that a scheme must reach: a number, or that of another classifier."""
+    """A log-loss that a scheme must reach: a number, or the log-loss of another classifier."""
 
     scheme: str
     final_calibration: str
@@ -85,7 +84,7 @@ GOALS = (
 
 
 class Part(NamedTuple):
-    """A split. Labels are the ranks 0, 1, … of the classes in their order."""
+    """A split. Labels are the ranks 0, 1, … of the ordered classes."""
 
     X_train: np.ndarray
     X_test: np.ndarray
@@ -117,7 +116,7 @@ def split(name: str, seed: int, n_train: int, n_test: int) -> Part:
 def judge(classifier: Any, part: Part, is_ordered: bool) -> dict[str, Any]:
     found = classifier.predict_proba(part.X_test)
     totals = found.sum(axis=1, keepdims=True)
-    # OneVsRestClassifier answers zeros only if every binary is sure of the rest.
+    # OneVsRestClassifier returns all zeros if every binary is certain of the rest.
     found = np.where(totals > 0, found / np.where(totals > 0, totals, 1), 1 / found.shape[1])
     judged = part.y_test, found, classifier.classes_
     of_truth = found[np.arange(len(found)), part.y_test]
@@ -137,7 +136,7 @@ def judge(classifier: Any, part: Part, is_ordered: bool) -> dict[str, Any]:
 def compare(
     name: str, seed: int, part: Part, candidates: list[Candidate], repeats: int
 ) -> list[dict[str, Any]]:
-    """Fit all candidates in turn, `repeats` times, and judge the last fits."""
+    """Fit all candidates in turn, `repeats` times, and evaluate the last fits."""
     seconds: dict[Candidate, float] = {}
     fitted: dict[Candidate, Any] = {}
     failures: dict[Candidate, str] = {}
@@ -253,7 +252,7 @@ def learners(name: str, seed: int, part: Part) -> Iterable[Candidate]:
         GaussianNB(),
         KNeighborsClassifier(),
     ]
-    if seed == 0 and name in FORESTS_ON:  # they take long
+    if seed == 0 and name in FORESTS_ON:  # forests take long
         estimators.append(RandomForestClassifier(100, random_state=seed))
     for estimator in estimators:
         label = type(estimator).__name__
@@ -274,7 +273,7 @@ def learners(name: str, seed: int, part: Part) -> Iterable[Candidate]:
 
 
 class Comparison(NamedTuple):
-    """What one part of this benchmark runs."""
+    """The settings of one part of this benchmark."""
 
     candidates: Callable[[str, int, Part], Iterable[Candidate]]
     datasets: tuple[str, ...]
@@ -328,7 +327,7 @@ def summarise(rows: list[dict[str, Any]]) -> None:
 def check_goals(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return and print each goal with the mean log-loss that was reached.
 
-    Classifiers are compared on the splits that both could be fitted to.
+    Classifiers are compared on the splits on which both could be fitted.
     """
 
     def losses(dataset: str, classifier: str, option: str) -> dict[int, float]:

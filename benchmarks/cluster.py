@@ -2,13 +2,13 @@
 
 Gaussian clouds with 20 features and 26 classes, in 16 parts; each worker is a process with one
 thread. Each fit is repeated on one worker, on two, and on two while one of them is killed, in turn;
-the table has the medians. The processor time of the busiest worker shows how evenly the work is
-divided, also on a machine that does other things. The answers of all fits are compared.
+the table shows the medians. The processor time of the busiest worker shows how evenly the work is
+divided, even on a busy machine. The predictions of all fits are compared.
 
     python -m benchmarks cluster [repeats] [plot]
 
-It takes some four minutes, and writes docs/results/cluster.csv, the table of docs/dask.md and
-docs/figures/cluster.png; "plot" draws the picture and writes the table again.
+This takes about four minutes, and writes docs/results/cluster.csv, the table in docs/dask.md and
+docs/figures/cluster.png; "plot" only redraws the figure and rewrites the table.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ from benchmarks.pages import DOCS, replace_table
 RESULTS = DOCS / "results" / "cluster.csv"
 FIGURE = DOCS / "figures" / "cluster.png"
 N_CLASSES, N_PARTS = 26, 16
-SECONDS_TO_NOTICE = 5  # until the scheduler knows that a worker is gone
-SECONDS_TO_RESTART = 60  # a nanny that has not done it by then never will
+SECONDS_TO_NOTICE = 5  # until the scheduler notices that a worker is gone
+SECONDS_TO_RESTART = 60  # a nanny that takes longer never restarts its worker
 CASES = (
     ("one-vs-one", SVC(gamma=0.05), 10_000),
     ("one-vs-rest", SVC(gamma=0.05), 4_000),
@@ -41,7 +41,7 @@ CASES = (
 
 
 def time_fit(classifier: Any, X: Any, y: Any, client: Any) -> tuple[float, float]:
-    """Return the seconds of a fit, and the processor time of its busiest worker."""
+    """Return the time of a fit, and the processor time of its busiest worker."""
     before = client.run(time.process_time)
     started = time.perf_counter()
     classifier.set_params(client=client).fit(X, y)
@@ -87,7 +87,7 @@ def measure(
                 time.sleep(SECONDS_TO_NOTICE)
                 client.wait_for_workers(2, timeout=SECONDS_TO_RESTART)
                 client.run(_import_polytomy)
-    # Without the first fits, which import packages.
+    # Ignore the first fits, which import packages.
     medians = {name: float(np.median(values[1:])) for name, values in seconds.items()}
     work = {name: float(np.median(values[1:])) for name, values in busiest.items()}
     row = {
@@ -115,7 +115,7 @@ def read_results() -> list[dict[str, str]]:
 
 
 def write_page() -> None:
-    """Write the table of docs/dask.md."""
+    """Write the table in docs/dask.md."""
     header = (
         "scheme", "samples", "binaries", "one worker", "two workers", "speed-up",
         "two, one of them killed",
@@ -136,7 +136,7 @@ def write_page() -> None:
 
 
 def plot() -> None:
-    """Draw the seconds of training as bars."""
+    """Draw the training times as bars."""
     from matplotlib.figure import Figure
 
     rows = read_results()

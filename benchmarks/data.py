@@ -1,8 +1,8 @@
 """Datasets of the benchmarks, read from the folder POLYTOMY_DATA.
 
-Each is a file NAME.csv.gz with a header, the features first and the label last. Support vector
-machines have the options of Mills's experiments: C and gamma of LIBSVM, whose default gamma is one
-over the number of features.
+Each is a file NAME.csv.gz with a header, the features first and the label last. SVMs use the
+options of Mills's experiments: C and gamma of LIBSVM, whose default gamma is one over the number of
+features.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from polytomy.trials import CATALOGUE, PAPER_PAIRS, Protocol
 
 PAPER = tuple(CATALOGUE)
 
-# Orders of classes whose labels are words, for datasets that class_order.json does not have.
+# Class orders for datasets whose labels are words and that are not in class_order.json.
 ORDERS = {
     "krkopt": [
         "zero",

@@ -1,8 +1,8 @@
 """Do schemes built from the data beat fixed ones? Uncertainty coefficient and log-loss.
 
-RBF support vector machines with the options of Mills's experiments, on stratified 70/30 splits
-standardised on the training samples. All schemes of a split share the binaries they have in common.
-"auto" is what scheme="auto" chooses on the training samples.
+RBF SVMs with the options of Mills's experiments, on stratified 70/30 splits standardised on the
+training samples. All schemes of a split share the binaries they have in common. "auto" is what
+scheme="auto" chooses on the training samples.
 
     POLYTOMY_DATA=folder python -m benchmarks designs [--repeats N] [--jobs N] [dataset ...]
 
@@ -30,7 +30,7 @@ from polytomy.selection import Candidate, RaceSetup, default_candidates, find_sc
 
 RESULTS = Path(__file__).parents[1] / "docs" / "results" / "designs.csv"
 REPEATS = 10
-# Designs over the classes in order, as in the paper; those built from the data follow.
+# Designs with the classes in order, as in the paper; designs from data follow.
 PLAIN = ("one-vs-one", "one-vs-rest", "orthogonal", "adjacent", "tree")
 SCORES = ("uncertainty_coefficient", "log_loss", "accuracy")
 FIELDS = ("dataset", "repeat", "design", *SCORES, "binaries", "seconds", "chosen")

@@ -1,7 +1,7 @@
 """How fast are exact Hausdorff distances between all classes, compared with SciPy?
 
 Both start from X and y and return the symmetric matrix. SciPy's `directed_hausdorff` computes both
-directions of every pair. Each time is the shortest of five, after a warm-up.
+directions of every pair. Each time is the best of five, after a warm-up.
 
     POLYTOMY_DATA=folder python -m benchmarks distances [dataset ...]
 """

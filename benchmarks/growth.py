@@ -1,10 +1,10 @@
 """How do the times of training and prediction grow with samples and classes?
 
-Gaussian clouds with 20 features; calibrated RBF support vector machines (gamma 1/20); two jobs.
-Samples grow from 1,000 to 50,000 with ten classes, and classes from 5 to 500 with 10,000 samples.
-Prediction is `predict_proba` of 5,000 new samples. Skipped are one-vs-one of 500 classes,
-with 124,750 binaries of 40 samples each; and binary problems of 50,000 samples, whose kernel matrix
-of 10 GB exceeds a quarter of the memory of most machines, so that LIBSVM trains for minutes.
+Gaussian clouds with 20 features; calibrated RBF SVMs (gamma 1/20); two jobs. Samples grow from
+1,000 to 50,000 with ten classes, and classes from 5 to 500 with 10,000 samples. Prediction is
+`predict_proba` for 5,000 new samples. Two cases are skipped: one-vs-one with 500 classes, which has
+124,750 binaries of 40 samples each; and binary problems with 50,000 samples, whose kernel matrix of
+10 GB exceeds a quarter of the memory of most machines, so that LIBSVM would train for minutes.
 
     python -m benchmarks growth
 
@@ -85,7 +85,7 @@ def draw(rows: list[dict[str, Any]]) -> None:
 
 
 def main() -> None:
-    measure("one-vs-one", 500, 5)  # compiles and loads what is needed
+    measure("one-vs-one", 500, 5)  # compiles and imports everything needed
     measure("one-vs-rest", 3_000, 5)
     cases = [(scheme, n_samples, 10) for n_samples in SAMPLES for scheme in SCHEMES]
     cases += [(scheme, 10_000, n_classes) for n_classes in CLASSES for scheme in SCHEMES]

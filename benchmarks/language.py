@@ -1,7 +1,7 @@
 """How fast are control texts read and printed, and is the time linear in their length?
 
-Chains grow in depth, one-vs-one texts in width. The time per MB should stay about the same within
-each kind; it grows slightly because Python's garbage collector has more objects to visit. Times are
+Chains grow in depth, one-vs-one texts in width. The time per MB should stay about the same for each
+kind; it grows slightly because Python's garbage collector has more objects to visit. Times are
 processor times, so that other load on the machine does not count. Each text is read in its own
 process, to measure peak memory.
 
@@ -22,9 +22,9 @@ from polytomy import designs, parse
 from polytomy.language import Source, parse_text
 from polytomy.scheme.resolve import resolve
 
-WIDTHS = (50, 100, 200, 500, 1000)  # classes of one-vs-one
-DEPTHS = (1_000, 5_000, 20_000, 50_000)  # levels of a chain
-TARGET = 1.0  # MB/s for parsing and resolving one-vs-one of 500 classes
+WIDTHS = (50, 100, 200, 500, 1000)  # number of classes in one-vs-one
+DEPTHS = (1_000, 5_000, 20_000, 50_000)  # number of levels in a chain
+TARGET = 1.0  # MB/s for parsing and resolving one-vs-one with 500 classes
 
 
 class Row(NamedTuple):
@@ -91,7 +91,7 @@ def main() -> None:
     )
     rows = []
     for name, make, size in cases:
-        # A process inherits the peak memory of its parent, so another one makes the text.
+        # A process inherits the peak memory of its parent, so another process creates the text.
         text = in_new_process(make, size)
         row = in_new_process(measure, f"{name} {size:,}", text)
         reading = row.parsing + row.resolving

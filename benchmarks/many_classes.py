@@ -1,18 +1,18 @@
 """How do time and memory grow with the number of classes, and what do trees cost in accuracy?
 
-Synthetic classes in a hierarchy: each centre is a random walk down a tree of ten branches, and
-samples are normal around the centres. One-vs-rest and cluster trees of linear binaries, beside
-scikit-learn's one-vs-rest and, where it is installed, napkinxc. Linear discriminant analysis is
-made for such normal classes, and shows how accurate a model can be. Every row is measured in a
-process of its own, with one thread: processor time to fit and to find the five likeliest classes of
-a thousand samples, peak memory of the process, and how often the first and one of the first five
-classes are right. A model that took longer than ten seconds is not tried with more classes.
+Synthetic classes in a hierarchy: each centre is a random walk down a tree with ten branches per
+node, and samples are normally distributed around the centres. One-vs-rest and cluster trees of
+linear binaries are compared with scikit-learn's one-vs-rest and, if installed, napkinxc. Linear
+discriminant analysis is designed for such normal classes, and shows how accurate a model can be.
+Every row is measured in its own process, with one thread: processor time to fit and to find the
+five most likely classes of a thousand samples, peak memory of the process, top-1 and top-5
+accuracy. A model that takes longer than ten seconds is not tried with more classes.
 
     python -m benchmarks many-classes [number of classes ...] [plot]
 
 Without numbers, it measures 100, 1000 and 10,000 classes in about five minutes. It writes
-docs/results/many_classes.csv, the table of docs/many_classes.md and
-docs/figures/many_classes.png; "plot" draws the picture and writes the table again.
+docs/results/many_classes.csv, the table in docs/many_classes.md and
+docs/figures/many_classes.png; "plot" only redraws the figure and rewrites the table.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ Answer = Callable[[Any], np.ndarray]
 
 
 def make_samples(n_classes: int, n_each: int) -> tuple[Any, ...]:
-    """Return samples of hierarchical classes to train on, and others to test."""
+    """Return training and test samples of hierarchical classes."""
     rng = np.random.default_rng(0)
     centres, spread = np.zeros((1, N_FEATURES)), 2.0
     while len(centres) < n_classes:
@@ -89,7 +89,7 @@ def fit_napkinxc(kind: str, X: Any, y: Any) -> Answer:
     from napkinxc import models
 
     folder = tempfile.mkdtemp()
-    # With its own settings, which divide each row by its norm.
+    # With its default settings, which divide each row by its norm.
     model = getattr(models, kind)(folder, threads=1, verbose=False, seed=0)
     model.fit(csr_matrix(X.astype(np.float32)), [[int(label)] for label in y])
 
@@ -129,10 +129,10 @@ MODELS: dict[str, Callable[..., Answer]] = {
 
 
 def measure(name: str, n_classes: int, n_each: int, results: Any) -> None:
-    """Put a row of the table into a queue; called in a process of its own."""
+    """Put a row of the table into a queue; runs in a separate process."""
     warnings.simplefilter("ignore")
     X, y, X_test, y_test = make_samples(n_classes, n_each)
-    MODELS[name](X[:200], y[:200] % 5)(X_test[:5])  # loads what is loaded at the first use
+    MODELS[name](X[:200], y[:200] % 5)(X_test[:5])  # import what is imported on first use
     started = process_time()
     answer = MODELS[name](X, y)
     fitted = process_time()
@@ -146,7 +146,7 @@ def measure(name: str, n_classes: int, n_each: int, results: Any) -> None:
 
 
 def peak_megabytes() -> float:
-    """Return the peak memory of this process; that of getrusage may be its parent's."""
+    """Return the peak memory of this process; getrusage may return that of its parent."""
     for line in Path("/proc/self/status").read_text().splitlines():
         if line.startswith("VmHWM"):
             return int(line.split()[1]) / 1e3
@@ -189,7 +189,7 @@ def measure_apart(name: str, n_classes: int) -> dict[str, str] | None:
 
 
 def write_page() -> None:
-    """Write the table of docs/many_classes.md."""
+    """Write the table in docs/many_classes.md."""
     header = "model", "classes", "fit", "memory", "accuracy", "top-5"
     rows = [
         (
@@ -248,7 +248,7 @@ def measure_all(sizes: list[int]) -> None:
     if not has_napkinxc:
         print("napkinxc is not installed, and is left out.")
     for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS"):
-        os.environ[variable] = "1"  # of the processes that measure
+        os.environ[variable] = "1"  # for the measuring processes
     too_slow: set[str] = set()
     print(f"{'':52}{'classes':>8}{'fit':>9}{'top 5':>8}{'memory':>9}{'accuracy':>10}{'top-5':>7}")
     for n_classes in sizes:

@@ -1,21 +1,22 @@
 """How long do many rows take, with how much memory, and how good are the probabilities?
 
-One-vs-rest of ten classes and 50 features, with learners that can take a million rows: polytomy
-with its default calibration beside scikit-learn's `OneVsRestClassifier` of the same learner,
-without calibration and, up to 10,000 rows, with `CalibratedClassifierCV`. Each class is three
-Gaussian clouds, so that linear models are far from perfect and Nystroem features help. Test data
-are 50,000 other rows.
+One-vs-rest with ten classes and 50 features, with learners that can handle a million rows: polytomy
+with its default calibration, compared with scikit-learn's `OneVsRestClassifier` of the same
+learner, without calibration and, up to 10,000 rows, with `CalibratedClassifierCV`. Each class
+consists of three Gaussian clouds, so that linear models are far from perfect and Nystroem features
+help. The test data is 50,000 other rows.
 
-Each measurement has a process of its own, with one thread. `memory` is the largest anonymous memory
-during the fit, less that before it, as a multiple of the data; "mapped" data is a memory map, which
-takes none. `cpu` and `wall` are seconds of one fit after a small fit as a warm-up.
+Each measurement runs in its own process, with one thread. `memory` is the peak anonymous memory
+during the fit, minus that before it, as a multiple of the data; "mapped" data is a memory map,
+which takes none. `cpu` and `wall` are the seconds of one fit, after a small fit as a warm-up.
 
     python -m benchmarks many-rows [rows ...] [learner ...] [plot]
 
-Without numbers and learners, it measures 10,000, 100,000 and a million rows in some seven minutes.
-What would take minutes is left out: SGD of all of a million rows, and `CalibratedClassifierCV` of
-more than 10,000. It writes docs/results/many_rows.csv, the table of docs/many_rows.md and
-docs/figures/many_rows.png; "plot" draws the picture and writes the table again.
+Without numbers and learners, it measures 10,000, 100,000 and a million rows in about seven minutes.
+Cases that would take minutes are left out: SGD on all of a million rows, and
+`CalibratedClassifierCV` on more than 10,000. It writes docs/results/many_rows.csv, the table in
+docs/many_rows.md and docs/figures/many_rows.png; "plot" only redraws the figure and rewrites the
+table.
 """
 
 from __future__ import annotations
@@ -67,7 +68,7 @@ FIELDS = ("rows", "learner", "method", "data", "cpu", "wall", "memory", "accurac
 
 
 def make_rows(n_rows: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return float32 rows of three clouds for each class, in bounded memory."""
+    """Return float32 rows from three clouds per class, using bounded memory."""
     centres = np.random.default_rng(0).normal(size=(N_CLASSES, 3, N_FEATURES)) * 0.45
     generator = np.random.default_rng(seed)
     y = generator.integers(0, N_CLASSES, n_rows)
@@ -107,7 +108,7 @@ def classifier(name: str, method: str) -> Any:
 
 
 class MemoryWatch(threading.Thread):
-    """Looks at the anonymous memory of the process every few milliseconds."""
+    """Records the peak anonymous memory of the process, sampled every few milliseconds."""
 
     def __init__(self) -> None:
         super().__init__(daemon=True)
@@ -152,7 +153,7 @@ def measure_cell(n_rows: int, name: str, method: str, kind: str, folder: str) ->
     started = perf_counter(), process_time()
     fit(model, X, y)
     if method == "polytomy-stream":
-        model.predict(X[:1])  # which calibrates
+        model.predict(X[:1])  # triggers calibration
     wall, cpu = perf_counter() - started[0], process_time() - started[1]
     peak = watch.stop()
     X_test, y_test = make_rows(N_TEST, seed=2)
@@ -176,7 +177,7 @@ def measure_cell(n_rows: int, name: str, method: str, kind: str, folder: str) ->
 
 
 def cells(n_rows: int, names: list[str]) -> list[tuple[str, str, str]]:
-    """Return learner, method and kind of data of each measurement."""
+    """Return the learner, method and kind of data of each measurement."""
     found = []
     for name in names:
         if name != "sgd" or n_rows <= MOST_SGD:
@@ -218,7 +219,7 @@ def read_results() -> list[dict[str, Any]]:
 
 
 def write_results(measured: list[dict[str, Any]]) -> None:
-    """Write measurements, in place of earlier ones of the same cells."""
+    """Write measurements, replacing earlier ones of the same cells."""
 
     def key(row: dict[str, Any]) -> tuple[str, ...]:
         return tuple(str(row[field]) for field in FIELDS[:4])
@@ -233,7 +234,7 @@ def write_results(measured: list[dict[str, Any]]) -> None:
 
 
 def write_page() -> None:
-    """Write the table of docs/many_rows.md."""
+    """Write the table in docs/many_rows.md."""
     header = "rows", "learner", "method", "data", "CPU s", "memory", "accuracy", "log-loss"
     learners, methods = list(LEARNERS), list(METHODS)
 

@@ -1,4 +1,4 @@
-"""Tables of measurements in the pages of docs."""
+"""Write tables of measurements into the pages of docs."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ SHORT = {"least-squares": "lsq", "": ""}
 
 
 def format_table(measure: str, cells: list[Beside]) -> str:
-    """Return a table of ours ± deviation, the published mean in brackets, and the verdict."""
+    """Return a table of our mean ± deviation, the published mean in brackets, and the verdict."""
     own = [each for each in cells if each.measure == measure]
     pairs = list(dict.fromkeys(each.pair for each in own))
     datasets = list(dict.fromkeys(each.dataset for each in own))

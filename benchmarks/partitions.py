@@ -1,14 +1,14 @@
-"""When do partitions with more than two sides pay?
+"""When are partitions with more than two sides worthwhile?
 
     POLYTOMY_DATA=folder python -m benchmarks partitions [dataset ...]
 
-Four learners that separate many classes by themselves: boosted trees, random forests, nearest
-neighbours and logistic regression. Each is fitted directly, as a tree of n-way nodes (the
-empirical tree with nodes merged), as an N-ary code, and as one-vs-one; for comparison also as a
-binary empirical tree. Each is measured without a final calibration and with one on three folds,
-except one-vs-one of forests with more than ten classes, which takes long. Codes have many models,
-so forests and boosted trees are also fitted directly with more trees: "direct, more trees" has as
-many trees as the N-ary code of forests, or 100 boosting iterations in place of 30.
+Four natively multi-class learners: boosted trees, random forests, nearest neighbours and logistic
+regression. Each is fitted directly, as a tree of n-way nodes (the empirical tree with merged
+nodes), as an N-ary code, and as one-vs-one; for comparison also as a binary empirical tree. Each is
+measured without a final calibration and with one on three folds, except one-vs-one of forests with
+more than ten classes, which takes long. Codes have many models, so forests and boosted trees are
+also fitted directly with more trees: "direct, more trees" has as many trees as the N-ary code of
+forests, or 100 boosting iterations instead of 30.
 
 Splits are random: at most 1000 rows for training and 2000 for testing, standardised on the
 training rows. Times are CPU seconds of one process. Set OMP_NUM_THREADS=1 and
@@ -61,7 +61,7 @@ COLUMNS = (
 
 
 class Part(NamedTuple):
-    """A split. Labels are numbers of the classes from 0."""
+    """A split. Labels are class indices."""
 
     X_train: np.ndarray
     X_test: np.ndarray
@@ -101,7 +101,7 @@ def split(name: str, seed: int) -> Part:
     n_train = min(N_TRAIN, int(0.7 * len(y)))
     train, test = order[:n_train], order[n_train : n_train + N_TEST]
     classes, counts = np.unique(y[train], return_counts=True)
-    # k-nearest neighbours of a pair of classes need as many samples.
+    # Nearest neighbours for a pair of classes need as many samples.
     classes = classes[counts >= 5]
     train, test = train[np.isin(y[train], classes)], test[np.isin(y[test], classes)]
     scaler = StandardScaler().fit(X[train])
@@ -158,9 +158,9 @@ def mean_and_error(values: list[float]) -> tuple[float, float]:
 
 
 def compare_with_direct(rows: list[dict[str, Any]], column: str) -> dict[tuple[str, ...], str]:
-    """Return mean and standard error of each learner and scheme, over all splits and datasets.
+    """Return the mean and standard error of each learner and scheme over all splits and datasets.
 
-    Accuracies are differences to the direct model on the same split, log-losses and times ratios.
+    Accuracies are differences from the direct model on the same split; others are ratios to it.
     """
     direct = {
         (r["dataset"], r["split"], r["learner"], r["final_calibration"]): r

@@ -5,15 +5,16 @@
   OneVsRestClassifier(CalibratedClassifierCV(SVC(), ensemble=False)).
 - One-vs-one logistic regressions, 26 and 242 classes: `predict`, compared with
   OneVsOneClassifier(LogisticRegression()), by a vote over the peer's own binaries.
-- One-vs-one linear machines on sparse text: `predict`, compared with itself without the check of
-  indices and offsets ("unchecked"), which costs what the ratio is below one.
+- One-vs-one linear SVMs on sparse text: `predict`, compared with itself without the check of
+  indices and offsets ("unchecked"); the difference of the ratio from one is the cost of the check.
 
-Data is standardised, with 70 % of each class for training; without POLYTOMY_DATA it is made up.
-Each time is the shortest of several, with peer and polytomy taking turns, on all threads of the
+Data is standardised, with 70 % of each class for training; without POLYTOMY_DATA, it is synthetic.
+Each time is the best of several, with peer and polytomy taking turns, on all threads of the
 machine; "bank" is the time for the decision values alone. "from own" is the largest difference
-between a bank's scores and those of its binaries one by one. "from peer" is the largest difference
-of a probability, or for votes the share of samples whose class by the peer does not have the most
-votes here (ties are broken differently). Megabytes are the peak above the memory used before.
+between a bank's scores and those of its binaries evaluated one by one. "from peer" is the largest
+difference of a probability, or for votes the fraction of samples whose class according to the peer
+does not have the most votes here (ties are broken differently). Megabytes are the peak above the
+memory used before.
 
     POLYTOMY_DATA=folder python -m benchmarks prediction [dataset ...]
 """
@@ -69,13 +70,13 @@ class Row(NamedTuple):
     bank_seconds: float
     bank_ratio: float
     from_own: float  # largest difference between a score and the binary's own
-    from_peer: float  # largest difference of a probability, or share of different classes
+    from_peer: float  # largest difference of a probability, or fraction of different classes
     peer_megabytes: float
     megabytes: float
 
 
 class PeakMemory:
-    """Peak memory of the process in megabytes, above that at the start."""
+    """Peak memory of the process in megabytes, above the memory used at the start."""
 
     def __enter__(self) -> PeakMemory:
         self._pages = [_resident_megabytes()]

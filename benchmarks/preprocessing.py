@@ -1,10 +1,10 @@
-"""What does pre-processing inside the estimator cost, and what does `shared_preprocessing` save?
+"""What does preprocessing inside the estimator cost, and what does `shared_preprocessing` save?
 
 One-vs-one classifiers of pipelines, with two jobs: each binary and fold fits its own transformers
-("own"), all share them ("shared"), or they stand before the classifier ("before"). At most 1000
-samples train and 1000 others test. Each time is the shortest of three, taken in turns, after a
-warm-up. The answers of "shared" and "before" must be equal if nothing in the transformers is
-random; "difference" is the largest one between their probabilities.
+("own"), all share them ("shared"), or the transformers come before the classifier ("before"). At
+most 1000 samples are used for training and 1000 others for testing. Each time is the best of three,
+measured in turn, after a warm-up. The probabilities of "shared" and "before" must be equal if
+nothing in the transformers is random; "difference" is their largest difference.
 
     POLYTOMY_DATA=folder python -m benchmarks preprocessing [dataset ...]
 """

@@ -1,8 +1,8 @@
 """Are the probabilities as good as scikit-learn's? Log-loss and Brier score on real data.
 
-One-vs-one RBF support vector machines on stratified 70/30 splits, standardised, with and without a
-final calibration. The peers are SVC(probability=True), which uses pairwise coupling and is
-deprecated, and the recommended replacement, CalibratedClassifierCV(SVC(), ensemble=False).
+One-vs-one RBF SVMs on standardised, stratified 70/30 splits, with and without a final calibration.
+The peers are SVC(probability=True), which uses pairwise coupling and is deprecated, and the
+recommended replacement, CalibratedClassifierCV(SVC(), ensemble=False).
 
     POLYTOMY_DATA=folder python -m benchmarks probabilities [dataset ...]
 """

@@ -1,14 +1,14 @@
 """The protocol of the trials, run with polytomy, scikit-learn's meta-estimators and LIBSVM.
 
 One split of each dataset, as in the trials, with the options of Mills's experiments. The binary
-classifier of the meta-estimators is `CalibratedClassifierCV(SVC(), ensemble=False)`, which
-calibrates on five folds too; they have two jobs, as polytomy has. LIBSVM's programs are `svm-train
--b 1` and `svm-predict -b 1`; their times include reading text files, their only input format.
-OutputCodeClassifier has random codes with as many rows as the orthogonal one.
+classifier of the meta-estimators is `CalibratedClassifierCV(SVC(), ensemble=False)`, which also
+calibrates on five folds; they use two jobs, like polytomy. LIBSVM's programs are `svm-train -b 1`
+and `svm-predict -b 1`; their times include reading text files, their only input format.
+OutputCodeClassifier uses random codes with as many rows as the orthogonal code.
 
 Training and prediction are each timed once, after a small fit as a warm-up. The uncertainty
 coefficient and the log-loss show whether the predictions are as good. The log-loss is empty if the
-peer gives no probabilities.
+peer has no probabilities.
 
     POLYTOMY_DATA=folder python -m benchmarks protocol [dataset ...]
 """

@@ -1,18 +1,18 @@
 """How good are predicted distributions of a number, compared with other regressors?
 
-- polytomy SVC: `PolytomyRegressor` of RBF machines with C=3, as it is otherwise.
-- polytomy boosting: the same with HistGradientBoostingClassifier of 50 trees, and 15 bins.
+- polytomy SVC: `PolytomyRegressor` of RBF SVMs with C=3.
+- polytomy boosting: the same with HistGradientBoostingClassifier with 50 trees, and 15 bins.
 - quantile boosting: HistGradientBoostingRegressor(loss="quantile"), one model for each of 13
-  levels, whose quantiles are sorted; and one with the squared error for the mean. With its default
+  levels, whose quantiles are sorted, and one with the squared error for the mean. With its default
   of 100 trees, and with 50.
 - NGBoost: a normal distribution whose mean and scale are boosted, if ngboost is installed.
 - quantile forest: RandomForestQuantileRegressor, if quantile-forest is installed.
 
-All have their defaults otherwise. CRPS and RMSE are in the unit of the target; intervals have 80 %
-and 90 % confidence. How many bins there are, the tails and the correction of the intervals were
-chosen on other data: Friedman's second and third problem, a skewed synthetic target, and columns of
-sat, segment and pendigits. Time is that of the processor, for fitting and for predicting the test
-samples.
+All other parameters have their defaults. CRPS and RMSE are in the unit of the target; intervals
+have 80 % and 90 % confidence. The number of bins, the tails and the correction of the intervals
+were chosen on other data: Friedman's second and third problem, a skewed synthetic target, and
+columns of sat, segment and pendigits. Times are processor times for fitting and for predicting the
+test samples.
 
     POLYTOMY_DATA=folder python -m benchmarks regression [splits=3] [dataset ...]
 """
@@ -121,7 +121,7 @@ LOADED: dict[str, Callable[[], Samples]] = {
 
 
 def splits_of(name: str, n_splits: int) -> Iterator[tuple[Samples, Samples]]:
-    """Yield training and test samples: new ones, or a random part of those there are."""
+    """Yield training and test samples: newly generated, or a random split of the dataset."""
     whole = LOADED[name]() if name in LOADED else None
     for seed in range(n_splits):
         rng = np.random.default_rng(seed)
@@ -258,7 +258,7 @@ def measure(name: str, method: str, split: int, train: Samples, test: Samples) -
 
 
 def show(rows: list[Row]) -> None:
-    """Print the means of the splits, with standard errors."""
+    """Print the means over the splits, with standard errors."""
     columns = Row._fields[4:]
     for method in dict.fromkeys(row.method for row in rows):
         table = np.array([row[4:] for row in rows if row.method == method])

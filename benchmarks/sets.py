@@ -4,8 +4,8 @@
 
 Each dataset is split three times at random: 500 rows for training and at most 2000 for testing,
 standardised on the training rows. Classes with fewer than 20 rows, or without training rows, are
-left out. The error of a coverage c at the level l is measured in standard deviations of what exact
-sets would have, with n training and m test rows: (c - l) / sqrt(l (1 - l) (1/n + 1/m)).
+left out. The error of a coverage c at the level l is measured in standard deviations of exact sets
+with n training and m test rows: (c - l) / sqrt(l (1 - l) (1/n + 1/m)).
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def measure(name: str) -> list[dict[str, Any]]:
 
 
 def summarise(rows: list[dict[str, Any]], field: str) -> None:
-    """Print the mean coverage, the mean size and the share of low coverages, for each level."""
+    """Print the mean coverage, the mean size and the fraction of low coverages, for each level."""
     print(f"\n{field:24}" + "".join(f"{f'at {level:.0%}':>26}" for level in LEVELS))
     print(" " * 24 + f"{'coverage':>10}{'size':>7}{'<-2sd':>9}" * len(LEVELS))
     for value in dict.fromkeys(row[field] for row in rows):

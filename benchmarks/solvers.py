@@ -10,8 +10,8 @@ case runs in its own process, to measure peak memory. Peers:
 - one batched `numpy.linalg.solve` of Wu, Lin and Weng's systems, which are built before timing;
 - the product down a tree, with one vectorised step per node.
 
-Then the time per sample of each algorithm as the number of classes grows. Both tables go to
-docs/figures, the second also as a plot.
+It then measures the time per sample of each algorithm as the number of classes grows. Both tables
+are written to docs/figures, and the second is also plotted.
 
     python -m benchmarks solvers
 """
@@ -90,7 +90,7 @@ GROWTH = {
 }
 SIZES = (3, 10, 30, 100, 300, 1000)
 SECONDS_PER_POINT = 0.2
-MOST_GROWTH_BYTES = 2**27  # of decisions
+MOST_GROWTH_BYTES = 2**27  # largest size of the decisions
 
 
 def make_code(work: str, n_classes: int) -> CodingMatrix:
@@ -117,7 +117,7 @@ def make_code(work: str, n_classes: int) -> CodingMatrix:
 
 
 def _random_tree(n_classes: int, rng: np.random.Generator) -> NDArray[np.int8]:
-    """Split the classes at a random place, then both parts, and so on."""
+    """Split the classes at a random position, then both parts, and so on."""
     matrix = np.zeros((n_classes - 1, n_classes), dtype=np.int8)
     parts = [(0, n_classes)]
     for row in matrix:
@@ -201,7 +201,7 @@ def time_steps_over_nodes(code: CodingMatrix, decisions: Floats) -> tuple[float,
     n_rows = len(order)
 
     def multiply() -> Floats:
-        # Rows of contiguous samples; a child's number, ~k for class k, is its index.
+        # Rows of contiguous samples; a child's number (~k for class k) is its index.
         half = 0.5 * decisions.T
         mass = np.empty((2 * n_rows + 1, len(decisions)))
         mass[order[0]] = 1.0

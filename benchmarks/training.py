@@ -1,14 +1,14 @@
 """How fast are calibrated support vector machines trained, and do the results agree?
 
-RBF machines on stratified 70/30 splits, standardised. Each fit runs in its own process, after a
-small fit as a warm-up. polytomy has two threads, peers two jobs if they support jobs; the tolerance
-is 0.001 for all.
+RBF SVMs on standardised, stratified 70/30 splits. Each fit runs in its own process, after a small
+fit as a warm-up. polytomy uses two threads, peers two jobs if they support jobs; the tolerance is
+0.001 for all.
 
 `work` compares processor time summed over all cores, which depends less on other load. `values` and
-`answers` are the largest differences on the test samples, of decision values and of probabilities,
+`answers` are the largest differences in decision values and in probabilities on the test samples,
 between some of polytomy's binaries and the same ones trained one by one by scikit-learn's SVC, with
-the same folds. If only some partitions of a code are trained, accuracy is the mean over these.
-Memory is the peak of the fit above the memory used before, summed over all processes; it needs
+the same folds. If only some partitions of a code are trained, accuracy is their mean accuracy.
+Memory is the peak during the fit above the memory used before, summed over all processes; it needs
 Linux.
 
     POLYTOMY_DATA=folder python -m benchmarks training [dataset ...]
@@ -47,7 +47,7 @@ ONE_VS_ONE = ("letter", "usps", "pendigits", "digits")
 OTHER_SCHEMES = ("letter", "usps", "humidity")
 TARGETS = {"one-vs-one": 1.5, "one-vs-rest": 4.0, "adjacent": 4.0, "orthogonal": 4.0}
 
-# Train only the first partitions of large codes; with all, the peer takes a quarter of an hour.
+# Train only the first partitions of large codes: with all, the peer takes a quarter of an hour.
 MOST_PARTITIONS = {"adjacent": 7, "orthogonal": 6}
 COMPARED = 4
 

@@ -28,5 +28,5 @@ def test_a_folder_that_cannot_be_written_is_one_message(polytomy, tmp_path, monk
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(file))
     outcome = polytomy("warm-up")
     assert outcome.code == 2
-    assert outcome.err.startswith(f"polytomy: NUMBA_CACHE_DIR is {file}, which cannot be written (")
+    assert outcome.err.startswith(f"polytomy: NUMBA_CACHE_DIR is {file}, which is not writable (")
     assert outcome.err.count("\n") == 1

@@ -39,5 +39,5 @@ def test_a_folder_that_cannot_be_written_is_an_error(tmp_path, monkeypatch):
     with pytest.raises(pt.PolytomyError) as error:
         pt.warm_up()
     assert str(error.value).startswith(
-        f"NUMBA_CACHE_DIR is {file / 'folder'}, which cannot be written (Not a directory). Set it"
+        f"NUMBA_CACHE_DIR is {file / 'folder'}, which is not writable (Not a directory). Set it"
     )

@@ -37,7 +37,9 @@ def test_a_partition_of_three_sides_has_no_negative_and_positive_one():
     assert scheme.partitions[0].side_classes == (("a",), ("b", "c"), ("d",))
     assert scheme.partitions[1].row == 3
     assert repr(scheme.partitions[0]) == "<Partition m: a / b c / d>"
-    with pytest.raises(SchemeError, match="partition m has 3 sides, where only two are supported"):
+    with pytest.raises(
+        SchemeError, match="partition m has 3 sides, but only two are supported here"
+    ):
         _ = scheme.partitions[0].negative
 
 

@@ -297,53 +297,53 @@ def test_the_structure_picks_the_algorithm(matrix, names):
             "product",
             [[-1, 1, 1], [-1, -1, 1], [1, -1, 1]],
             'algorithm="product" needs a tree; 3 partitions are not the 2 splits of a tree over '
-            '3 classes. Use algorithm="projection" or "active-set", or leave the choice to the '
-            "code.",
+            '3 classes. Use algorithm="projection" or "active-set", or omit it to choose '
+            "automatically.",
         ),
         (
             "product",
             [[-1, 1, 1], [-1, -1, 1]],
             'algorithm="product" needs a tree; the partitions do not nest, so they are not the '
-            'splits of one tree. Use algorithm="isotonic" or "active-set", or leave the choice '
-            "to the code.",
+            'splits of one tree. Use algorithm="isotonic" or "active-set", or omit it to '
+            "choose automatically.",
         ),
         (
             "isotonic",
             pair_matrix(4),
             'algorithm="isotonic" needs an adjacent code; partition 0 leaves class 2 out. '
-            'Use algorithm="pairwise" or "active-set", or leave the choice to the code.',
+            'Use algorithm="pairwise" or "active-set", or omit it to choose automatically.',
         ),
         (
             "isotonic",
             [[1, -1, -1], [-1, 1, -1], [-1, -1, 1]],
             'algorithm="isotonic" needs an adjacent code; no order of the classes lets every '
             'partition cut them into two runs. Use algorithm="projection" or "active-set", or '
-            "leave the choice to the code.",
+            "omit it to choose automatically.",
         ),
         (
             "projection",
             [[-1, 1, 1], [0, -1, 1]],
             'algorithm="projection" needs an equiangular code; partition 1 leaves class 0 out. '
-            'Use algorithm="product" or "active-set", or leave the choice to the code.',
+            'Use algorithm="product" or "active-set", or omit it to choose automatically.',
         ),
         (
             "projection",
             [[-1, 1, 1], [-1, -1, 1]],
             'algorithm="projection" needs an equiangular code; classes 0 and 1 agree in '
-            '1 partition, classes 0 and 2 in 0. Use algorithm="isotonic" or "active-set", or leave '
-            "the choice to the code.",
+            '1 partition, classes 0 and 2 in 0. Use algorithm="isotonic" or "active-set", or omit '
+            "it to choose automatically.",
         ),
         (
             "pairwise",
             [[1, -1, 0], [1, -1, -1], [1, 1, -1]],
             'algorithm="pairwise" needs a one-vs-one code; partition 1 has three classes. '
-            'Use algorithm="active-set", or leave the choice to the code.',
+            'Use algorithm="active-set", or omit it to choose automatically.',
         ),
         (
             "pairwise",
             [[1, -1, 0], [0, 1, -1]],
             'algorithm="pairwise" needs a one-vs-one code; no partition compares classes '
-            '0 and 2. Use algorithm="active-set", or leave the choice to the code.',
+            '0 and 2. Use algorithm="active-set", or omit it to choose automatically.',
         ),
         (
             "simplex",

@@ -54,16 +54,18 @@ def test_a_matrix_beyond_the_budget_is_said_with_ways_out(problem):
     assert found.n_bytes <= 1e6
     text = str(found)
     assert "1 SVM of 600 rows: about 1 seconds" in text
-    assert "The kernel matrix is larger than memory_budget. Ways out: a linear estimator" in text
+    assert (
+        "The kernel matrix is larger than memory_budget. Alternatives: a linear estimator" in text
+    )
     assert "--stream" in text
 
 
 def test_long_training_has_ways_out_as_well():
-    assert "Ways out" in str(TrainingEstimate(45, 60_000, 2100.0, 4e9, True))
+    assert "Alternatives" in str(TrainingEstimate(45, 60_000, 2100.0, 4e9, True))
     assert str(TrainingEstimate(45, 60_000, 2100.0, 4e9, True)).startswith(
         "45 SVMs of up to 60,000 rows: about 35 minutes, 4 GB."
     )
-    assert "Ways out" not in str(TrainingEstimate(45, 6000, 20.0, 4e8, True))
+    assert "Alternatives" not in str(TrainingEstimate(45, 6000, 20.0, 4e8, True))
 
 
 def test_there_is_no_estimate_for_small_work_or_other_learners(problem):

@@ -15,7 +15,7 @@ from polytomy.inputs.samples import Samples
 
 __all__ = ["EFFORT", "GenericGroup"]
 
-# A guess, because the cost of an estimator is not known; most cost more than a small SVM.
+# A guess: the cost of an arbitrary estimator is unknown, but most cost more than a small SVM.
 EFFORT = 1000.0
 
 

@@ -33,9 +33,9 @@ class Group(Protocol):
 
     columns: NDArray[np.intp]
     effort: float
-    """Cost of a sample for all of them together, in inner products of its features."""
+    """Cost per sample of all its binaries together, in inner products of the features."""
     efforts: NDArray[np.float64]
-    """The same for each of them alone."""
+    """Cost per sample of each binary on its own, in the same unit."""
 
     def scores(self, samples: Samples, n_jobs: int | None = None) -> NDArray[np.float64]:
         """Return the scores of its binaries, of shape (n_samples, n_columns)."""
@@ -133,7 +133,7 @@ class Bank:
         return votes if self._groups[0].add_pair_votes(samples, negative, positive, votes) else None
 
     def linear_answers(self) -> LinearAnswers | None:
-        """Return what answers pairs of a sample and a binary; None unless all are linear."""
+        """Return an evaluator for (sample, binary) pairs; None unless all binaries are linear."""
         if len(self._groups) != 1 or not isinstance(self._groups[0], LinearGroup):
             return None
         return self._linear_answers
@@ -144,19 +144,19 @@ class Bank:
         return group.linear_answers() if isinstance(group, LinearGroup) else None
 
     def alone(self, position: int) -> Bank:
-        """Return the bank of one binary; it is kept for later calls."""
+        """Return a bank of one binary, cached for later calls."""
         if position not in self._alone:
             self._alone[position] = Bank([self.binaries[position]], self.dtype)
         return self._alone[position]
 
     @cached_property
     def effort(self) -> float:
-        """Cost of a sample, in inner products of its features or in equivalent time."""
+        """Cost per sample, in inner products of the features or the equivalent time."""
         return sum(group.effort for group in self._groups)
 
     @cached_property
     def efforts_alone(self) -> NDArray[np.float64]:
-        """Cost of a sample for each of the binaries if only that one is evaluated."""
+        """Cost per sample of each binary if it is evaluated on its own."""
         efforts = np.empty(len(self.binaries))
         for group in self._groups:
             efforts[group.columns] = group.efforts

@@ -4,8 +4,8 @@ Both evaluators add Σ_v coefficient[v, machine] · K(vector v, sample) to the s
 in one pass of a compiled routine. Apart from the scores, their memory is bounded, whatever the
 number of samples and vectors, and they keep no second copy of the vectors in double precision.
 
-BLAS does not compute the inner products: its threads and those of the routine would wait for each
-other, and writing and reading a matrix of products made the whole slower, even with hundreds of
+BLAS does not compute the inner products: its threads and the routine's threads would wait for each
+other, and writing and reading a matrix of products was slower overall, even with hundreds of
 features.
 """
 
@@ -26,7 +26,7 @@ __all__ = ["DenseEvaluator", "Evaluator", "SparseEvaluator", "Weights", "make_ev
 
 # Smallest number of features for which inner products are faster than differences.
 _WIDE = 32
-# Size of a block of samples that are converted to dense or sparse, and of vectors that are centred.
+# Block size for converting samples to dense or sparse, and for centring vectors.
 _BLOCK_BYTES = 2**24
 
 Weights = tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.float64]]
@@ -134,7 +134,7 @@ class SparseEvaluator:
 
 
 def _converted_blocks(X: Any, *, is_converted: bool) -> Any:
-    """Return the blocks in which samples are evaluated; one block if none are converted."""
+    """Return the blocks of samples to evaluate: a single block unless they are converted."""
     n_rows, n_features = X.shape
     return blocks_of(n_rows, 8 * n_features, _BLOCK_BYTES) if is_converted else [slice(0, n_rows)]
 

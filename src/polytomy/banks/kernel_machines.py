@@ -24,7 +24,8 @@ from polytomy.svm.kernel_functions import KernelFunction, squared_lengths
 
 __all__ = ["KernelGroup", "KernelMember", "is_exact", "kernel_member"]
 
-# Sparse rows are not centred. Up to this γ|y|², distances from their products are exact enough.
+# Sparse rows are not centred. Up to this γ|y|², distances computed from inner products are accurate
+# enough.
 _LARGEST_SPARSE_EXPONENT = 1e5
 
 
@@ -62,7 +63,7 @@ class KernelMember(NamedTuple):
 
 
 def kernel_member(binary: TrainedBinary) -> KernelMember | None:
-    """Return a binary as a member of a group, or None if it is not a machine of a known kernel.
+    """Return a binary as a member of a group, or None if it is not an SVM with a known kernel.
 
     Machines are fitted SVCs and NuSVCs, alone or after scalers in a pipeline, and objects like
     KernelMachine: they have a KernelFunction `kernel`, `pool.vectors`, `support_`, `dual_coef_` and
@@ -130,7 +131,7 @@ class KernelGroup:
 
 
 def is_exact(members: Sequence[KernelMember]) -> bool:
-    """Return whether a group of these members is as exact as the members alone."""
+    """Return whether a group of these members is as accurate as the members on their own."""
     function = members[0].kernel
     if function.kind != "rbf" or not is_sparse(members[0].vectors):
         return True
@@ -148,12 +149,12 @@ def pool_vectors(members: Sequence[KernelMember]) -> Pool:
 
 
 def _weights_by_vector(pool: Pool, members: Sequence[KernelMember]) -> Weights:
-    """Return the coefficients by vector; only some of the machines use each vector."""
+    """Return the coefficients of each vector for the machines that use it."""
     vectors = np.concatenate(pool.places)
     machines = np.repeat(np.arange(len(members)), [len(places) for places in pool.places])
     coefficients = np.concatenate([member.coefficients for member in members])
     shape = len(pool.rows), len(members)
-    # The conversion adds up the coefficients of a vector that a machine has several times.
+    # The conversion sums the coefficients if a machine has the same vector several times.
     by_vector = csr_array((coefficients, (vectors, machines)), shape=shape)
     return (
         by_vector.indptr.astype(np.intp),

@@ -19,11 +19,11 @@ _BLOCK_BYTES = 2**25
 
 
 class LinearAnswers:
-    """Log-odds of linear binaries, each asked about some samples only.
+    """Log-odds of linear binaries, each evaluated on some of the samples only.
 
     Parameters
     ----------
-    model : one of the fitted estimators, which knows the features
+    model : one of the fitted estimators, used to check the features
     weights : array of shape (n_binaries, n_features)
     offsets : array of shape (n_binaries,)
         The log-odds of the +1 side are (x − centre)·w + offset.
@@ -35,7 +35,7 @@ class LinearAnswers:
         self._centre = centre
 
     def prepare(self, X: Any) -> Any:
-        """Return samples as `log_odds` takes them: a float64 array or CSR matrix."""
+        """Convert samples to the form that `log_odds` requires: a float64 array or CSR matrix."""
         numbers = Samples(X).as_numbers(self._model, self._weights.shape[1])
         if self._centre is None:
             return numbers

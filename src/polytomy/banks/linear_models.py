@@ -22,17 +22,17 @@ from polytomy.svm.kernel_functions import KernelFunction
 
 __all__ = ["LinearGroup", "LinearMember", "linear_member"]
 
-# Number of columns of weights that are stacked at a time.
+# Number of weight columns stacked at a time.
 _STACK = 256
 
-# A product with this many columns takes hardly longer than one column: samples are read once.
+# A product with this many columns is hardly slower than with one: the samples are read once.
 _COLUMNS_AT_ONCE = 16
 
-# Multiplications of a block of samples: a few tenths of a second, or less on several threads.
+# Multiplications per block of samples: a few tenths of a second, or less with several threads.
 _LONGEST_PRODUCT = 2**31
 
-# A product of few multiplications is quick. It is divided into blocks for which BLAS starts no
-# threads: on a busy machine, the caller would wait far longer for them than the work takes.
+# A small product is fast. It is divided into blocks that are too small for BLAS to start threads:
+# on a busy machine, waiting for the threads would take far longer than the work itself.
 _QUICK_PRODUCT = 2**25
 _LARGEST_WITHOUT_THREADS = 2**18
 
@@ -149,7 +149,7 @@ class LinearGroup:
         return True
 
     def linear_answers(self) -> LinearAnswers | None:
-        """Return what answers pairs of a sample and a member; None if answers are not logistic."""
+        """Return an evaluator for (sample, member) pairs; None if answers are not logistic."""
         terms = self._logistic_terms()
         if terms is None or is_sparse(self._weights):
             return None
@@ -177,7 +177,7 @@ class LinearGroup:
 
 
 def _multiply_in_blocks(X: Any, weights: Any) -> NDArray[np.float64]:
-    """Return X @ weights, in blocks of rows: Ctrl-C is not heard within a product."""
+    """Return X @ weights, computed in blocks of rows, since Ctrl-C cannot interrupt a product."""
     n_rows = X.shape[0]
     n_terms = -(-X.nnz // max(1, n_rows)) if is_sparse(X) else X.shape[1]
     of_row = n_terms * weights.shape[1]
@@ -208,7 +208,7 @@ def _is_logistic(model: Any) -> bool:
 
 def _linear_weights(model: Any) -> Any:
     """Return the weights of a linear decision function, or None if it is not linear."""
-    # All linear classifiers of scikit-learn inherit this method from the same mixin.
+    # All of scikit-learn's linear classifiers inherit this method from the same mixin.
     has_mixin = getattr(type(model), "decision_function", None) is LinearSVC.decision_function
     if has_mixin or (type(model) in (SVC, NuSVC) and model.kernel == "linear"):
         weights = model.coef_
@@ -222,7 +222,7 @@ def _linear_weights(model: Any) -> Any:
 
 
 def _folded(member: LinearMember, centre: NDArray[np.float64] | None) -> tuple[Any, float]:
-    """Return weights and intercept for samples minus the centre that are not scaled."""
+    """Return the weights and intercept that apply to unscaled samples minus the centre."""
     if member.scaling is None:
         factor, offset = np.ones(1), np.zeros(1)
     else:

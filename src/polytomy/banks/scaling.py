@@ -36,7 +36,7 @@ class Scaling:
 
     @property
     def key(self) -> bytes:
-        """Bytes that are equal if the maps are equal."""
+        """Bytes that are equal for equal maps."""
         return b"".join(part.tobytes() for part in (self.factor, self.centre, self.offset))
 
     def then(self, other: Self) -> Self:
@@ -45,7 +45,7 @@ class Scaling:
         return type(self)(other.factor * self.factor, self.centre, offset)
 
     def apply(self, X: Any) -> Any:
-        """Return scaled samples; sparse ones stay sparse, or are refused if they cannot."""
+        """Return scaled samples. Sparse samples stay sparse, or raise a DataError."""
         if self.moves_zero:
             check_dense(X)
         if is_sparse(X):
@@ -54,7 +54,7 @@ class Scaling:
 
 
 def check_dense(X: Any) -> None:
-    """Raise a DataError if samples are sparse; call it if a scaler shifts them."""
+    """Raise a DataError if samples are sparse, for a scaler that shifts them."""
     if is_sparse(X):
         raise DataError(
             "X is sparse, but a scaler of the binaries shifts its zeros. Give a dense array, or "

@@ -1,4 +1,4 @@
-"""Binaries that answer for the sides of one partition: their common model is asked once."""
+"""Binaries for the sides of one partition, whose common model is evaluated once."""
 
 from __future__ import annotations
 

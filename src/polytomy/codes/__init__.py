@@ -1,4 +1,4 @@
-"""Coding matrices as checked, frozen values, and functions that make the usual ones."""
+"""Coding matrices as validated, immutable objects, and functions that create the usual ones."""
 
 from polytomy.codes.checks import MAX_ENTRIES, find_problems
 from polytomy.codes.coding_matrix import CodingMatrix

@@ -1,4 +1,4 @@
-"""What makes a matrix a coding matrix, and the reasons why one is not."""
+"""Validation of coding matrices, with the reasons why a matrix is not one."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _MOST_NAMED = 10
 
 
 def find_problems(matrix: ArrayLike) -> tuple[CodeProblem, ...]:
-    """Return every reason why a matrix cannot be a coding matrix, with its rows and columns.
+    """Return all reasons why a matrix is not a coding matrix, with the rows and columns.
 
     Examples
     --------
@@ -35,7 +35,7 @@ def find_problems(matrix: ArrayLike) -> tuple[CodeProblem, ...]:
 
 
 def read_matrix(matrix: ArrayLike) -> tuple[CodeArray, tuple[CodeProblem, ...]]:
-    """Return an int8 copy and the problems found; the copy is valid only if there are none."""
+    """Return an int8 copy and the problems; the copy is valid only if there are none."""
     nothing = np.empty((0, 0), dtype=np.int8)
     try:
         array = np.asarray(matrix)
@@ -55,7 +55,7 @@ def read_row_counts(
 ) -> tuple[NDArray[np.intp], tuple[CodeProblem, ...]]:
     """Return the number of rows of each partition and the problems found.
 
-    A partition of several rows has one for each of its sides: +1 on the side, −1 on the others.
+    A partition with several rows has one for each side: +1 on the side, −1 on the others.
     """
     if rows_per_partition is None:
         return np.ones(len(values), dtype=np.intp), ()
@@ -133,7 +133,7 @@ def _copy_values(array: NDArray[Any]) -> tuple[CodeArray, list[CodeProblem]]:
 def _problems_of_rows(values: CodeArray) -> Iterator[CodeProblem]:
     for place, block in row_blocks(values):
         lowest, highest = block.min(axis=1), block.max(axis=1)
-        # A row with a value out of range is already reported, and its sides are unknown.
+        # A row with a value out of range has already been reported, and its sides are unknown.
         suspects = ((lowest != -1) | (highest != 1)) & (highest != _OUT_OF_RANGE)
         for row in np.flatnonzero(suspects).tolist():
             has_negative, has_positive = lowest[row] == -1, highest[row] == 1
@@ -162,8 +162,8 @@ def _problems_of_columns(values: CodeArray) -> Iterator[CodeProblem]:
 def _find_equal_columns(values: CodeArray, columns: list[int]) -> list[list[int]]:
     """Return the groups of equal columns among those given, each in ascending order.
 
-    Columns are compared a block of rows at a time. A column that differs from all others is left
-    out of the next block, so most codes are done after the first block.
+    Columns are compared one block of rows at a time. A column that differs from all others is left
+    out of the next block, so most codes need only the first block.
     """
     groups = [columns]
     for _, block in row_blocks(values):

@@ -1,4 +1,4 @@
-"""Coding matrices: checked when made, and frozen."""
+"""Coding matrices, which are validated on creation and immutable."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ __all__ = ["MAX_ENTRIES", "CodingMatrix", "find_problems"]
 
 
 class CodingMatrix:
-    """A coding matrix: a row for each binary partition, one column for each class.
+    """A coding matrix: one row for each binary partition, one column for each class.
 
-    An entry is −1 or +1 if the class is on that side of the partition, and 0 if the partition
-    leaves out the class. (Much of the literature uses the transpose.) A partition with more than
-    two sides has a row for each side, +1 on that side and −1 on the others. A matrix is checked
-    when made and cannot be changed. Its structure is computed once, when it is first needed.
+    An entry is −1 or +1 if the class is on that side of the partition, and 0 if the partition does
+    not contain the class. (Much of the literature uses the transpose.) A partition with more than
+    two sides has a row for each side, +1 on that side and −1 on the others. A matrix is validated
+    on creation and immutable. Its structure is computed once, when it is first needed.
 
     Parameters
     ----------
@@ -38,8 +38,8 @@ class CodingMatrix:
         Values −1, 0 and 1, of any integer or floating type; copied. A single class has no
         partitions: shape (0, 1).
     rows_per_partition : sequence of int, optional
-        How many successive rows belong to each partition: one, or the number of its sides. By
-        default every row is a binary partition.
+        How many consecutive rows belong to each partition: one, or the number of its sides. By
+        default, every row is a binary partition.
 
     Attributes
     ----------
@@ -49,7 +49,7 @@ class CodingMatrix:
     Raises
     ------
     CodeError
-        With every problem found: a value other than −1, 0 and 1, a partition with an empty side, a
+        With all problems: a value other than −1, 0 and 1, a partition with an empty side, a
         class in no partition, classes with equal columns.
 
     Examples
@@ -97,8 +97,8 @@ class CodingMatrix:
         Parameters
         ----------
         sides : array-like of int of shape (n_partitions, n_classes)
-            The sides of a partition count from 0; −1 leaves out the class. A partition of two sides
-            becomes one row, with side 0 as −1.
+            The sides of a partition are numbered from 0; −1 leaves the class out. A partition with
+            two sides becomes one row, with side 0 as −1.
 
         Examples
         --------
@@ -112,7 +112,7 @@ class CodingMatrix:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Numbers of rows and of classes."""
+        """Number of rows and number of classes."""
         n_rows, n_classes = self.matrix.shape
         return n_rows, n_classes
 
@@ -123,12 +123,12 @@ class CodingMatrix:
 
     @property
     def n_rows(self) -> int:
-        """Number of rows: one for each binary partition, one for each side of the others."""
+        """Number of rows: one for each binary partition, and one for each side of the others."""
         return self.shape[0]
 
     @cached_property
     def is_binary(self) -> bool:
-        """Whether every row is a partition of its own, with two sides."""
+        """Whether every partition has two sides, and so one row."""
         return self.n_rows == self.n_partitions
 
     @cached_property
@@ -144,7 +144,7 @@ class CodingMatrix:
 
     @cached_property
     def sides(self) -> NDArray[np.intp]:
-        """For each partition the side that each class is on, from 0; −1 if it is left out."""
+        """The side of each class in each partition, from 0; −1 if it is left out."""
         return structure.frozen(sided.sides_of_rows(self.matrix, self.rows_per_partition))
 
     @cached_property
@@ -159,7 +159,7 @@ class CodingMatrix:
 
     @cached_property
     def is_strict(self) -> bool:
-        """Whether every partition divides all the classes: no zeros."""
+        """Whether every partition contains all classes: no zeros."""
         return structure.is_strict(self.matrix)
 
     @cached_property
@@ -169,7 +169,7 @@ class CodingMatrix:
 
     @cached_property
     def pairs(self) -> tuple[NDArray[np.intp], NDArray[np.intp]] | None:
-        """The classes on the −1 and on the +1 side of each partition, if the code is pairwise."""
+        """The classes on the −1 and +1 sides of each partition, if the code is pairwise."""
         if not self.is_pairwise:
             return None
         found = structure.pair_of_each_row(self.matrix)
@@ -179,7 +179,7 @@ class CodingMatrix:
 
     @cached_property
     def is_one_vs_one(self) -> bool:
-        """Whether the code is pairwise and has every pair of classes."""
+        """Whether the code is pairwise and contains every pair of classes."""
         return self.is_binary and structure.is_one_vs_one(self.matrix)
 
     @property
@@ -260,7 +260,7 @@ class CodingMatrix:
 
     @cached_property
     def undetermined(self) -> tuple[int, ...]:
-        """Classes whose probability consistent answers of all partitions do not determine."""
+        """Classes whose probability is not determined by consistent answers of all partitions."""
         if self.is_pairwise:
             # No partition compares the classes of one component with those of another.
             return () if self._n_components == 1 else tuple(range(self.n_classes))

@@ -1,4 +1,4 @@
-"""N-ary codes: random partitions with more than two sides, the best of many draws."""
+"""N-ary codes: random partitions with more than two sides, chosen from many draws."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["count_n_ary", "n_ary"]
 
 _MOST_DRAWS = 50
 _MOST_WORK = 2**28
-"""Comparisons of sides that all draws together may take."""
+"""Most comparisons of sides for all draws together."""
 
 _DEFAULT_SIDES = 4
 
@@ -32,8 +32,8 @@ def n_ary(
 ) -> CodingMatrix:
     """Return a random code whose partitions divide all classes into several sides (Zhou 2019).
 
-    It is the best of up to 50 draws. Codes that determine the class probabilities come first, then
-    those with the largest minimum distance between classes, then those with the largest mean
+    It is the best of up to 50 draws. Codes that determine the class probabilities are preferred,
+    then those with the largest minimum distance between classes, then those with the largest mean
     distance. No partition occurs twice.
 
     Parameters
@@ -43,9 +43,9 @@ def n_ary(
         Number of sides of each partition, from 2 to the number of classes. The default is 4, or the
         number of classes if that is less.
     rows : int, optional
-        Number of partitions, at least ⌈log_s n⌉, the fewest that separate n classes by s sides. The
-        default is ⌈10 log_s n⌉, or more if the probabilities would not be determined, or all there
-        are.
+        Number of partitions, at least ⌈log_s n⌉, the fewest that separate n classes with s sides.
+        The default is ⌈10 log_s n⌉, or more if the probabilities would not be determined, but at
+        most the number of all partitions.
     random_state : int, Generator, RandomState or None
         None gives a different code each time.
 
@@ -81,7 +81,7 @@ def n_ary(
 
 
 def _count_digits(n_classes: int, n_sides: int) -> int:
-    """Return how many digits numbers below n_classes have in the base n_sides."""
+    """Return how many digits numbers below n_classes have in base n_sides."""
     n_digits = 1
     while n_sides**n_digits < n_classes:
         n_digits += 1
@@ -126,7 +126,7 @@ def _check_rows(rows: int | None, n_classes: int, n_sides: int, fewest: int) -> 
 
 
 def _count_partitions(n_classes: int, n_sides: int) -> int:
-    """Return the number of partitions of the classes: Stirling's number of the second kind."""
+    """Return the number of partitions of the classes: a Stirling number of the second kind."""
     signed: int = sum(
         (-1) ** k * math.comb(n_sides, k) * (n_sides - k) ** n_classes for k in range(n_sides)
     )
@@ -143,8 +143,8 @@ def _draw(
     sides = np.array(list(rows.values()))
     if len(np.unique(sides, axis=1).T) == n_classes:
         return sides
-    # Different digits tell classes apart. The lowest digit takes all values, and so do the others
-    # when it is added to them.
+    # Different digits tell classes apart. The lowest digit takes all values, and so do the other
+    # digits when it is added to them.
     number = generator.permutation(n_classes)
     digits = np.array([number // n_sides**k % n_sides for k in range(fewest)])
     digits[1:] = (digits[1:] + digits[0]) % n_sides
@@ -158,13 +158,13 @@ def _draw(
 
 
 def _draw_row(n_classes: int, n_sides: int, generator: np.random.Generator) -> Sides:
-    """Return a side for each class, such that each side has one."""
+    """Return a random side for each class, such that no side is empty."""
     row = generator.integers(n_sides, size=n_classes)
     row[generator.permutation(n_classes)[:n_sides]] = np.arange(n_sides)
     return row
 
 
 def _add(rows: dict[bytes, Sides], row: Sides) -> None:
-    """Add a partition unless it is there, perhaps with its sides in another order."""
+    """Add a partition unless it is already there, possibly with its sides in another order."""
     _, first, inverse = np.unique(row, return_index=True, return_inverse=True)
     rows.setdefault(np.argsort(np.argsort(first))[inverse].tobytes(), row)

@@ -1,4 +1,4 @@
-"""Orthogonal codes of any number of classes, from Hadamard matrices."""
+"""Orthogonal codes for any number of classes, from Hadamard matrices."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def orthogonal(n_classes: int, random_state: RandomState = None) -> CodingMatrix
     ----------
     n_classes : int
     random_state : int, Generator, RandomState or None
-        Selects the columns and the signs. None is the same as 0, so that a design without a seed
+        Determines the columns and the signs. None is the same as 0, so that a design without a seed
         always gives the same code.
 
     Examples
@@ -82,7 +82,7 @@ def hadamard(order: int) -> NDArray[np.int8]:
 
     Powers of two are built by doubling (Sylvester 1867), orders q + 1 for a prime q ≡ 3 (mod 4) and
     2(q + 1) for a prime q ≡ 1 (mod 4) from quadratic residues (Paley 1933), and products of these
-    orders by Kronecker products. The first multiple of four that cannot be built so is 52.
+    orders by Kronecker products. The first multiple of four that cannot be built is 52.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Random codes: the best of many draws, never degenerate."""
+"""Random codes: the best of many draws, and always valid."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ __all__ = ["random_strict", "random_ternary"]
 _MOST_DRAWS = 200
 
 _MOST_WORK = 2**31
-"""Multiplications that all draws together may use to compare the columns of a large code."""
+"""Most multiplications to compare the columns of a large code, for all draws together."""
 
 _BATCH_ENTRIES = 2**22
-"""Entries drawn at a time."""
+"""Number of entries drawn at a time."""
 
 # Entries are drawn uniformly from these, so that a ternary entry is zero half of the time.
 _STRICT: CodeArray = np.array([-1, 1], dtype=np.int8)
@@ -35,18 +35,18 @@ _TERNARY: CodeArray = np.array([-1, 0, 0, 1], dtype=np.int8)
 def random_strict(
     n_classes: int, n_partitions: int | None = None, random_state: RandomState = None
 ) -> CodingMatrix:
-    """Return a random code without zeros: every partition divides all the classes.
+    """Return a random code without zeros: every partition contains all classes.
 
     It is the best of up to 200 draws (fewer for large codes). Codes that determine the class
-    probabilities come first, then those with the largest minimum distance between columns, then
+    probabilities are preferred, then those with the largest minimum distance between columns, then
     those with the largest mean distance. No partition occurs twice.
 
     Parameters
     ----------
     n_classes : int
     n_partitions : int, optional
-        From ⌈log₂ n⌉, the fewest that separate n classes, to 2ⁿ⁻¹ − 1, all there are. The default
-        is ⌈10 log₂ n⌉ (Allwein, Schapire and Singer 2000), or all.
+        From ⌈log₂ n⌉, the fewest that separate n classes, to 2ⁿ⁻¹ − 1, the number of all
+        partitions. The default is ⌈10 log₂ n⌉ (Allwein, Schapire and Singer 2000), or all.
     random_state : int, Generator, RandomState or None
         None gives a different code each time.
 
@@ -78,8 +78,8 @@ def random_ternary(
     ----------
     n_classes : int
     n_partitions : int, optional
-        From ⌈log₃(n + 1)⌉, the fewest that separate n classes, to (3ⁿ − 2ⁿ⁺¹ + 1)/2, all there are.
-        The default is ⌈15 log₂ n⌉ (Allwein, Schapire and Singer 2000), or all.
+        From ⌈log₃(n + 1)⌉, the fewest that separate n classes, to (3ⁿ − 2ⁿ⁺¹ + 1)/2, the number of
+        all partitions. The default is ⌈15 log₂ n⌉ (Allwein, Schapire and Singer 2000), or all.
     random_state : int, Generator, RandomState or None
         None gives a different code each time.
 
@@ -104,7 +104,7 @@ def random_ternary(
 def _check_n_partitions(
     n_partitions: int | None, n_classes: int, default_per_bit: int, fewest: int, most: int
 ) -> int:
-    """Return the number of rows of a random code, the default if none is given."""
+    """Return the number of rows of a random code, by default computed from the classes."""
     if n_partitions is None:
         n_rows = min(math.ceil(default_per_bit * math.log2(n_classes)), most)
     else:
@@ -127,7 +127,7 @@ def _check_n_partitions(
 def _draw_best(
     n_classes: int, n_rows: int, most: int, entries: CodeArray, generator: np.random.Generator
 ) -> CodingMatrix:
-    """Return the best of many draws: determined, then by minimum and by mean distance."""
+    """Return the best of many draws: determined first, then by minimum and mean distance."""
     if n_classes == 1:
         return CodingMatrix(np.empty((0, 1), dtype=np.int8))
     # Probabilities sum to one, so n − 1 rows may determine n of them.
@@ -141,7 +141,7 @@ def _draw_best(
     for _ in range(1, min(n_draws, _MOST_DRAWS)):
         matrix = draw()
         distances = column_distances(matrix)
-        # Whether a code is determined takes longest to compute, so it is checked last.
+        # Computing whether a code is determined is slowest, so this is checked last.
         if (may_be_determined, *distances) > best_merit:
             code = CodingMatrix(matrix)
             merit = (code.is_determined, *distances)
@@ -184,7 +184,7 @@ def _make_drawer(
 
 
 def _is_partition(vectors: CodeArray) -> NDArray[np.bool_]:
-    """Return which vectors have both sides; of two opposite vectors only one passes."""
+    """Return which vectors have both sides; only one of two opposite vectors passes."""
     first = np.take_along_axis(vectors, (vectors != 0).argmax(axis=1)[:, None], axis=1)[:, 0]
     passes: NDArray[np.bool_] = (first == -1) & (vectors == 1).any(axis=1)
     return passes
@@ -210,11 +210,11 @@ def _list_vectors(
 
 
 def _pick(every: CodeArray, count: int, generator: np.random.Generator) -> CodeArray:
-    """Return a random sample of the vectors; more zeros make a vector more likely.
+    """Return a random sample of the vectors; vectors with more zeros are more likely.
 
     This is the distribution of `_collect`: zero is drawn twice as often as either sign, so each
-    zero doubles a vector's probability. The smallest of exponential variates divided by these
-    weights are a weighted sample without replacement (Efraimidis and Spirakis 2006).
+    zero doubles a vector's probability. Dividing exponential variates by these weights and taking
+    the smallest gives a weighted sample without replacement (Efraimidis and Spirakis 2006).
     """
     n_zeros = np.count_nonzero(every == 0, axis=1)
     arrivals = generator.exponential(size=len(every)) / 2.0**n_zeros

@@ -8,8 +8,8 @@ is smaller only if the prime divides every largest non-zero minor, which has a p
 1 in 2·10⁹ for a code that was not constructed to do so.
 
 Only rows that add to the rank are eliminated. If a random vector is orthogonal to the rows so far,
-another row is orthogonal to it only if it adds nothing (except with the same small probability). So
-one product with the whole matrix finds rows that are still missing, or shows that there are none.
+any further row orthogonal to it adds nothing (except with the same small probability). So one
+product with the whole matrix finds rows that are still missing, or shows that there are none.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from polytomy.codes.structure import CodeArray, pair_of_each_row, row_blocks
 __all__ = ["count_components", "find_undetermined", "matrix_rank"]
 
 _PRIME = 2**31 - 1
-_SEED = 20_010_101  # arbitrary, but fixed, so that results never change
+_SEED = 20_010_101  # arbitrary but fixed, so that results never change
 
 Residues = NDArray[np.int64]
 
@@ -61,7 +61,7 @@ def find_undetermined(matrix: CodeArray) -> tuple[int, ...]:
     system, multiplied by (P_i + N_i)/2, has N_i where a_ij = 1 and −P_i where a_ij = −1. Its column
     rank is the same for almost all p, so one random p decides.
 
-    The answers must be consistent with some p. For contradictory answers the system can have full
+    The answers must be consistent with some p. With contradictory answers, the system can have full
     rank even if no partition connects two groups of classes.
 
     Examples
@@ -101,7 +101,7 @@ def _find_null_vector(
 ) -> tuple[Residues, int]:
     """Return a random vector of the null space of all rows, and their rank.
 
-    The rows are `first_rows` and those of `matrix` under its weights.
+    The rows are `first_rows` and those of `matrix` with its weights.
     """
     n_columns = matrix.shape[1]
     generator = np.random.default_rng(_SEED)

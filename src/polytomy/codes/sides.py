@@ -1,7 +1,7 @@
 """Partitions as the side of each class, and as rows of a coding matrix.
 
-A partition of two sides is one row of −1, 0 and +1. A partition of n sides is n rows: the row of a
-side has +1 on that side and −1 on the others.
+A partition with two sides is one row of −1, 0 and +1. A partition with n sides is n rows: the row
+of a side has +1 on that side and −1 on the others.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ __all__ = ["rows_of_sides", "side_distances", "sides_of_rows"]
 
 
 def rows_of_sides(sides: NDArray[Any]) -> tuple[CodeArray, NDArray[np.intp]]:
-    """Return the rows of partitions given by the side of each class, and how many each has.
+    """Return the rows of partitions given by the side of each class, and their number of rows.
 
-    A partition of two sides has one row; one of more sides has a row for each.
+    A partition with two sides has one row; one with more sides has a row for each side.
     """
     counts = sides.max(axis=1, initial=0) + 1
     counts = np.where(counts <= 2, 1, counts).astype(np.intp)
@@ -35,7 +35,7 @@ def rows_of_sides(sides: NDArray[Any]) -> tuple[CodeArray, NDArray[np.intp]]:
 
 
 def sides_of_rows(matrix: CodeArray, rows_per_partition: NDArray[np.intp]) -> NDArray[np.intp]:
-    """Return the side of each class in each partition, −1 if left out; undoes `rows_of_sides`."""
+    """Return the side of each class in each partition, or −1; the inverse of `rows_of_sides`."""
     sides = np.empty((len(rows_per_partition), matrix.shape[1]), dtype=np.intp)
     ends = np.cumsum(rows_per_partition)
     for own, count, end in zip(sides, rows_per_partition.tolist(), ends.tolist(), strict=True):

@@ -1,6 +1,6 @@
 """The standard codes of the literature, with the signs and the row order of Mills (2019).
 
-Each is a function of the number of classes. A single class has no partitions.
+Each function takes the number of classes. A single class has no partitions.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ _MOST_CLASSES_KEPT = 32
 
 
 def _kept_if_small(make: Callable[[int], CodingMatrix]) -> Callable[[int], CodingMatrix]:
-    """Make a function return the same code for the same few classes each time.
+    """Make a function cache the codes of few classes.
 
-    A code cannot be changed, and its structure is then worked out once, not once for each fit.
+    A code is immutable, so its structure is then computed once, not once for each fit.
     """
     make_once = cache(make)
 
@@ -89,7 +89,7 @@ def one_vs_rest(n_classes: int) -> CodingMatrix:
 
 
 def exhaustive(n_classes: int) -> CodingMatrix:
-    """Return the code of every way to divide all the classes (Dietterich and Bakiri 1995).
+    """Return the code of all ways to divide all classes (Dietterich and Bakiri 1995).
 
     Rows count in binary from one: class j is −1 if bit j of the count is set. The last class is
     always +1, so that no partition occurs twice. At most 20 classes are allowed.
@@ -123,7 +123,7 @@ def _count_exhaustive(n_classes: int) -> str:
 
 
 def direct(n_classes: int) -> CodingMatrix:
-    """Return the code of one partition with each class on a side of its own.
+    """Return the code of one partition with each class on its own side.
 
     Examples
     --------
@@ -156,7 +156,7 @@ def adjacent(n_classes: int) -> CodingMatrix:
 
 
 def chain(n_classes: int, *, direction: str = "forward") -> CodingMatrix:
-    """Return the code that splits off one class at a time, in their order (Fienberg 1980).
+    """Return the code that splits off one class at a time, in order (Fienberg 1980).
 
     Row i of a forward chain has class i on the −1 side and those after it on the +1 side. A
     backward chain starts at the other end: row 0 has the last class on the +1 side and those before

@@ -41,13 +41,13 @@ CodeArray = NDArray[np.int8]
 _Scalar = TypeVar("_Scalar", bound=np.generic)
 
 _BLOCK_ENTRIES = 2**20
-"""Entries of a block of rows, such that it and its temporaries fit in the processor's cache."""
+"""Entries of a block of rows that fits, with its temporaries, in the processor's cache."""
 
 _GRAM_ENTRIES = 2**24
 """Entries of the part of the Gram matrix that is in memory at a time."""
 
 _SPARSE_DENSITY = 0.05
-"""Share of non-zeros below which sparse products are faster than dense ones."""
+"""Fraction of non-zeros below which sparse products are faster than dense ones."""
 
 
 class Equiangular(NamedTuple):
@@ -93,7 +93,7 @@ class TreeShape(NamedTuple):
     ----------
     children : intp array of shape (n_partitions, n_sides)
         The child of each partition on each of its sides: the −1 child and the +1 child if there
-        are two. A value k ≥ 0 is partition k, a value k < 0 is class ``~k``, and NO_CHILD fills up
+        are two. A value k ≥ 0 is partition k, a value k < 0 is class ``~k``, and NO_CHILD pads
         partitions that have fewer sides than others.
     order : intp array of shape (n_partitions,), the partitions in preorder: the root first, and the
         first side of a node before the next
@@ -108,7 +108,7 @@ class TreeShape(NamedTuple):
 
 
 NO_CHILD = int(np.iinfo(np.intp).min)
-"""Fills up the children of partitions that have fewer sides than others."""
+"""Pads the children of partitions that have fewer sides than others."""
 
 
 def row_blocks(matrix: NDArray[Any]) -> Iterator[tuple[slice, NDArray[Any]]]:
@@ -121,7 +121,7 @@ def row_blocks(matrix: NDArray[Any]) -> Iterator[tuple[slice, NDArray[Any]]]:
 
 
 def is_strict(matrix: CodeArray) -> bool:
-    """Return whether every partition divides all the classes: the matrix has no zeros."""
+    """Return whether every partition contains all classes: the matrix has no zeros."""
     return all(bool(block.all()) for _, block in row_blocks(matrix))
 
 
@@ -133,7 +133,7 @@ def has_only_pairs(matrix: CodeArray) -> bool:
 
 
 def is_one_vs_one(matrix: CodeArray) -> bool:
-    """Return whether the code is pairwise and has every pair of classes."""
+    """Return whether the code is pairwise and contains every pair of classes."""
     n_partitions, n_classes = matrix.shape
     n_pairs = n_classes * (n_classes - 1) // 2
     if n_partitions < n_pairs or not has_only_pairs(matrix):
@@ -146,7 +146,7 @@ def is_one_vs_one(matrix: CodeArray) -> bool:
 def find_single_classes(matrix: CodeArray) -> SingleClasses | None:
     """Return the class that each partition of a one-vs-rest code separates from all others.
 
-    None if the code is not one-vs-rest: a strict code that separates each class once.
+    Return None if the code is not one-vs-rest: a strict code that separates each class once.
     """
     n_partitions, n_classes = matrix.shape
     if n_partitions != n_classes or n_classes < 3 or not is_strict(matrix):
@@ -175,7 +175,7 @@ def pair_of_each_row(matrix: CodeArray) -> tuple[NDArray[np.intp], NDArray[np.in
 
 
 def find_equiangular(matrix: CodeArray) -> Equiangular | None:
-    """Return a and b if the code is strict and AᵀA = a·I + b·11ᵀ, else None.
+    """Return a and b if the code is strict and AᵀA = a·I + b·11ᵀ; otherwise None.
 
     A single class fits any a = −b; it gets a = 1, so that solvers can always divide by a.
 
@@ -233,8 +233,8 @@ def find_tree(
 ) -> TreeShape | None:
     """Return the tree whose nodes are the partitions, or None if there is none.
 
-    The tree is grown from its leaves. A node has more classes than those below it, so in order of
-    size each side of a partition must be exactly one of the groups so far.
+    The tree is grown from its leaves. A node has more classes than those below it, so if partitions
+    are processed by size, each side must be exactly one of the groups so far.
 
     Examples
     --------
@@ -283,7 +283,7 @@ def find_repeated_rows(matrix: CodeArray) -> tuple[tuple[int, ...], ...]:
     """Return the groups of rows that are the same partition, up to the order of its sides."""
     rows_of: dict[bytes, list[int]] = {}
     for place, block in row_blocks(matrix):
-        # Two bits for each entry: whether it is non-zero, and whether it equals the first of those.
+        # Two bits per entry: whether it is non-zero, and whether it equals the first non-zero one.
         is_nonzero = block != 0
         first = np.take_along_axis(block, is_nonzero.argmax(axis=1)[:, None], axis=1)
         keys = np.hstack((np.packbits(is_nonzero, axis=1), np.packbits(block == first, axis=1)))

@@ -22,7 +22,7 @@ _SHOWN_CLASSES = 12
 class ClassDistances:
     """Distances between classes: a labelled, symmetric matrix with a zero diagonal.
 
-    It is checked when made and cannot be changed. NumPy functions accept it as an array.
+    It is validated on creation and immutable. NumPy functions accept it as an array.
 
     Parameters
     ----------
@@ -127,7 +127,7 @@ class ClassDistances:
 
 
 def _problem(values: NDArray[np.float64]) -> tuple[str, int, int] | None:
-    """Return what is wrong with a distance matrix, and where; None if nothing is."""
+    """Return what is wrong with a distance matrix and where, or None if it is valid."""
     with np.errstate(invalid="ignore"):
         scale = np.abs(values).max(initial=0.0)
         checks = {

@@ -33,7 +33,7 @@ def energy(
     ----------
     X : array, sparse matrix or frame of shape (n_samples, n_features)
     y : array of shape (n_samples,), labels of any kind
-    metric : name of a metric of scipy.spatial.distance.cdist; a negative sum counts as zero
+    metric : name of a metric of scipy.spatial.distance.cdist; a negative sum is replaced by zero
     max_samples : size of the random subsample of each class, or None to use all samples; the work
         grows with its square
     random_state : int, generator or None, for the subsample

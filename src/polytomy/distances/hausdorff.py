@@ -25,7 +25,7 @@ _LEAST_WORK = 2 * 10**7
 def hausdorff(X: Any, y: ArrayLike, *, metric: str = "euclidean") -> ClassDistances:
     """Return the Hausdorff distances between the classes, exact and symmetric.
 
-    It is the largest distance from a sample of either class to the nearest sample of the other:
+    This is the largest distance from a sample of either class to the nearest sample of the other:
     max(max_a min_b d(a, b), max_b min_a d(a, b)).
 
     Parameters
@@ -55,9 +55,10 @@ def hausdorff(X: Any, y: ArrayLike, *, metric: str = "euclidean") -> ClassDistan
 def robust_hausdorff(
     X: Any, y: ArrayLike, *, quantile: float = 0.95, metric: str = "euclidean"
 ) -> ClassDistances:
-    """Return Hausdorff distances with a quantile in place of the outer maximum.
+    """Return Hausdorff distances with a quantile instead of the outer maximum.
 
-    A few outliers then do not determine the distance (Huttenlocher, Klanderman and Rucklidge 1993).
+    So the distance is not determined by a few outliers (Huttenlocher, Klanderman and Rucklidge
+    1993).
     ``quantile=1`` gives the Hausdorff distance.
 
     Parameters
@@ -108,7 +109,7 @@ def _quantiles(samples: ClassSamples, metric: str, quantile: float) -> NDArray[n
 def _nearest(
     distance: SampleMetric, A: Rows, B: Rows
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the distance of each row of A to the nearest of B, and of each of B to that of A."""
+    """Return the distance from each row of A to the nearest row of B, and vice versa."""
     from_a, from_b = np.empty(A.shape[0]), np.full(B.shape[0], np.inf)
     for block, distances in distance.blocks(A, B):
         from_a[block] = distances.min(axis=1)

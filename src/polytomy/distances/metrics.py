@@ -25,8 +25,8 @@ METRICS = (
 _ON_TRUTH_VALUES = {"dice", "jaccard", "rogerstanimoto", "russellrao", "sokalsneath", "yule"}
 
 _BLOCK_BYTES = 2**24
-# |x|² + |y|² − 2xy loses digits where it is small compared with |x|² + |y|². Below this fraction,
-# the distance is computed from x − y instead.
+# |x|² + |y|² − 2xy loses digits if it is small compared with |x|² + |y|². Below this fraction, the
+# distance is computed from x − y instead.
 _CANCELLED = 1e-3
 
 

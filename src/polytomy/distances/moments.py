@@ -17,7 +17,7 @@ __all__ = ["centroid"]
 def centroid(X: Any, y: ArrayLike) -> ClassDistances:
     """Return the distances between class means, relative to the spreads of the classes.
 
-    It is ``|μ_i − μ_j| / sqrt(σ_i σ_j)`` with ``σ² = Σ|x − μ|² / (n − 1)`` (Mills 2019). A class
+    This is ``|μ_i − μ_j| / sqrt(σ_i σ_j)`` with ``σ² = Σ|x − μ|² / (n − 1)`` (Mills 2019). A class
     without spread, such as a single sample, gets the pooled spread of all classes. If no class has
     spread, the distances are those between the means.
 
@@ -49,12 +49,12 @@ def _spreads(samples: ClassSamples, means: NDArray[np.float64]) -> NDArray[np.fl
 
 
 def _squares_about(rows: Rows, mean: NDArray[np.float64]) -> float:
-    """Return Σ|x − μ|²; exactly zero for equal rows, whatever the rounding of their mean."""
+    """Return Σ|x − μ|²; exactly zero for equal rows, however their mean is rounded."""
     if not (rows.max(axis=0) != rows.min(axis=0)).sum():
         return 0.0
     if isinstance(rows, np.ndarray):
         return float(((rows - mean) ** 2).sum())
-    # Stored entries deviate by x − μ, entries that are not stored by μ.
+    # Stored entries deviate by x − μ, and entries that are not stored by μ.
     n_stored = np.bincount(rows.indices, minlength=len(mean))
     deviations = rows.data - mean[rows.indices]
     return float((deviations**2).sum() + ((rows.shape[0] - n_stored) * mean**2).sum())

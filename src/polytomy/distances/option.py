@@ -1,4 +1,4 @@
-"""The option ``distance``: computing the distances between classes that its value stands for."""
+"""The parameter ``distance``: computes the distances between classes for its value."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def compute_distances(distance: DistanceArgument, X: Any, y: ArrayLike) -> Class
     distance : one of DISTANCES, ClassDistances, matrix or function
         A matrix has the classes in the order of the sorted labels. A function takes X and y and
         returns any of the others.
-    X, y : the data; of ClassDistances, only the classes in `y` are kept
+    X, y : the data; if ClassDistances are given, only the classes in `y` are kept
 
     Examples
     --------
@@ -68,7 +68,7 @@ def compute_distances(distance: DistanceArgument, X: Any, y: ArrayLike) -> Class
                 f" returned {found!r}, not distances between classes.",
             )
         return compute_distances(found, X, y)
-    # From here on only the labels matter.
+    # From here on, only the labels matter.
     labels = np.asarray(y, dtype=object if isinstance(y, list | tuple) else None)
     classes = group_samples(np.zeros((len(labels), 1)), y).classes
     if isinstance(distance, ClassDistances):

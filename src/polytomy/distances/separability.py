@@ -26,9 +26,9 @@ def separability(
 ) -> ClassDistances:
     """Return how well each pair of classes can be separated: from 0, not at all, to 1, perfectly.
 
-    It is one minus the doubt that a cross-validated model of all classes has between two of them:
-    the probability of the wrong class of the two, p_j / (p_i + p_j), averaged over the samples of
-    each class and added. A class of a single sample is never held out.
+    This is one minus the doubt of a cross-validated model of all classes between two of them: the
+    probability of the wrong class of the two, p_j / (p_i + p_j), averaged over the samples of each
+    class and added. A class with a single sample is never held out.
 
     Parameters
     ----------
@@ -110,7 +110,7 @@ def _fit_discriminant(
     means /= np.maximum(1, counts)[:, np.newaxis]
     residuals = rows - means[class_indices]
     scale = residuals.std(axis=0)
-    # A feature that is constant within each class has only rounding errors, not to be scaled up.
+    # A feature that is constant within each class has only rounding errors; do not scale them up.
     firsts, places = np.unique(class_indices, return_index=True, return_inverse=True)[1:]
     is_constant = (rows == rows[firsts[places]]).all(axis=0)
     scale = np.where(is_constant, 1, scale)

@@ -1,4 +1,4 @@
-"""Control text to syntax tree and back; `polytomy.scheme` gives it meaning."""
+"""Convert control text to a syntax tree and back; `polytomy.scheme` interprets it."""
 
 from polytomy.language.parser import MAX_CHARACTERS, parse_text
 from polytomy.language.printer import print_branch

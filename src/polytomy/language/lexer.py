@@ -1,4 +1,4 @@
-"""Control text to tokens.
+"""Convert control text to tokens.
 
 A word is a run of characters other than white space and ``{ } ; " #``. A slash separates the sides
 of a partition if it is alone or among integers only (``0 1/2 3``). In any other word it is part of
@@ -98,9 +98,9 @@ def is_name(text: str) -> bool:
 
 
 def is_code_letter(letter: str, options: str) -> bool:
-    """Return whether a word after a text in quotes is read as a code letter of libAGF.
+    """Return whether a word after quoted text is read as a code letter of libAGF.
 
-    After other texts in quotes, such a word is the name of a binary.
+    After other quoted text, such a word is the name of a binary.
     """
     return letter in _CODE_LETTERS and (options in ("", ".") or _OPTION.match(options) is not None)
 
@@ -116,17 +116,17 @@ def find_lone_surrogate(text: str) -> int:
 
 
 def escape_quoted(text: str) -> str:
-    """Return a text in double quotes, escaped so that it is read back unchanged."""
+    """Return the text in double quotes, escaped so that it is read back unchanged."""
     return '"' + "".join(_TO_ESCAPE.get(character, character) for character in text) + '"'
 
 
 def tokenize(report: Report) -> Iterator[Token]:
-    """Yield the tokens of the report's source; the last has the kind END.
+    """Yield the tokens of the report's source; the last token has the kind END.
 
     Invalid text is reported and skipped, so that one run finds every problem.
     """
     source = report.source.text
-    # Reading a large text spends most of its time here, hence the local names.
+    # Reading a large text spends most of the time here, hence the local names.
     make, integer, word, single = Token._make, Kind.INTEGER, Kind.WORD, _SINGLE
     for match in _TOKEN.finditer(source):
         group = match.lastgroup

@@ -30,7 +30,7 @@ class Word(NamedTuple):
 
     @property
     def shown(self) -> str:
-        """The word as messages show it: with its quotes, and cut if it is very long."""
+        """The word as shown in messages: with its quotes, and shortened if it is very long."""
         text = self.text
         if len(text) > _LONGEST_SHOWN:
             text = text[: _LONGEST_SHOWN - 1] + "…"
@@ -65,7 +65,7 @@ class WrittenPartition(NamedTuple):
 class OneModel(NamedTuple):
     """A classifier that decides between its branches: ``name {a b}`` or ``name {a b c}``.
 
-    `code_letter` is the letter of libAGF between options and braces: ``"-k 5" K {a b}``.
+    `code_letter` is libAGF's letter between options and braces: ``"-k 5" K {a b}``.
     """
 
     binary: Word
@@ -83,7 +83,7 @@ class Coded(NamedTuple):
 
 
 class Designed(NamedTuple):
-    """A design in place of a list of partitions: ``@one-vs-one {x y z}``.
+    """A design instead of a list of partitions: ``@one-vs-one {x y z}``.
 
     `binary` is the specification of all its binaries, the base of their numbered names, or None.
     """

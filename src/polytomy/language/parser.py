@@ -1,4 +1,4 @@
-"""Tokens to syntax tree.
+"""Convert tokens to a syntax tree.
 
 ::
 
@@ -10,10 +10,11 @@ Inside braces, ``a b m 0 / 1;`` is ambiguous. It means the classes ``a`` and ``b
 partition named ``m``: going back from the first slash, integers are branch indices, the word before
 them is the binary, and the words before that are classes. So a binary is never an unquoted integer.
 
-LETTER is one of libAGF's after options: ``"-k 5" K {a b c}``. After any other word it is a name.
+LETTER is one of libAGF's letters after options: ``"-k 5" K {a b c}``. After any other word, it is a
+name.
 
-The parser has its own stack, so that only memory limits nesting. After a problem it continues at
-the next ``;``, ``{`` or ``}``, to find the other problems of the text.
+The parser has its own stack, so that only memory limits nesting. After a problem, it continues at
+the next ``;``, ``{`` or ``}``, to find the other problems in the text.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ MAX_CHARACTERS = 16 * 2**20
 
 
 def parse_text(source: Source) -> Branch:
-    """Return the syntax tree of a control text, or raise ControlError with all its problems."""
+    """Return the syntax tree of a control text, or raise ControlError with all problems."""
     if len(source.text) > MAX_CHARACTERS:
         message = (
             f"the text has {len(source.text):,} characters; the limit is {MAX_CHARACTERS:,}. "
@@ -80,7 +81,7 @@ class _Parser:
         self.report = report
         self.frames: list[_Frame] = []
         self.top: list[Branch] = []
-        self.branches = self.top  # those of the innermost open brace
+        self.branches = self.top  # branches of the innermost open brace
         self.words: list[Token] = []  # not yet known to be classes, a binary or indices
         self.slashes: list[tuple[int, Token]] = []  # number of words before each
         self.partitions: list[WrittenPartition] = []  # waiting for their brace
@@ -126,7 +127,7 @@ class _Parser:
             self._complain(semicolon, "there is no partition before ';'; remove it")
             return
         partition = self._read_partition(words, slashes, semicolon)
-        # A partition with a problem still counts, or its braces would be reported as well.
+        # A partition with a problem still counts; otherwise its braces would be reported as well.
         self.partitions.append(partition or _BROKEN_PARTITION)
 
     def _read_partition(
@@ -137,7 +138,7 @@ class _Parser:
             self._complain(words[0], message)
             return None
         cut, slash = slashes[0]
-        first = cut  # of the indices left of the slash
+        first = cut  # position of the first index left of the slash
         while first > 0 and words[first - 1].kind is Kind.INTEGER:
             first -= 1
         if first == 0:
@@ -175,7 +176,7 @@ class _Parser:
 
     def _open(self, brace: Token) -> None:
         if self.slashes and self.design is None:
-            # A partition without ';' still counts, or its words would be reported as well.
+            # A partition without ';' still counts; otherwise its words would be reported as well.
             self.words = []
             self.partitions.append(_BROKEN_PARTITION)
         self._drop_slashes()
@@ -270,7 +271,7 @@ class _Parser:
     # -- words that turn out to be classes ----------------------------------------------------
 
     def _finish_words(self, following: Token) -> None:
-        """Make classes of the waiting words, and report anything else that waits."""
+        """Turn the pending words into classes, and report anything else that is pending."""
         self._drop_slashes()
         words, self.words = self.words, []
         if self.design is not None:

@@ -1,4 +1,4 @@
-"""Syntax tree to control text, in one canonical layout."""
+"""Convert a syntax tree to control text, in one canonical layout."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from polytomy.language.nodes import Branch, Coded, Designed, Leaf, OneModel, Wor
 
 __all__ = ["print_branch", "print_word"]
 
-# Deeper levels are not indented further, or the text of a chain would grow quadratically.
+# Deeper levels are not indented further; otherwise the text of a chain would grow quadratically.
 _DEEPEST_INDENT = 20
 
 

@@ -13,12 +13,12 @@ __all__ = ["MAX_PROBLEMS", "Report", "Source", "Span", "printable"]
 # A text with more problems than this is not a control text; the search stops.
 MAX_PROBLEMS = 50
 
-# A longer line is cut, so that a problem in a file without line breaks does not print the file.
+# A longer line is shortened, so that a problem in a file without line breaks does not print it all.
 _WIDEST_EXCERPT = 120
 
 
 class Span(NamedTuple):
-    """A range of the text: the offsets of its first character and after its last."""
+    """A range of the text: the offset of its first character, and the offset after its last."""
 
     start: int
     end: int
@@ -62,7 +62,7 @@ class Source:
         return f"{line}:{column}"
 
     def problem(self, span: Span, message: str) -> Problem:
-        """Return a problem at the start of a span, with its line of the text."""
+        """Return a problem at the start of a span, with that line of the text."""
         line, column = self.place(span.start)
         first = self._line_starts[line - 1]
         following = self._line_starts[line] if line < len(self._line_starts) else len(self.text) + 1
@@ -77,7 +77,7 @@ class Source:
 
 
 def printable(text: str) -> str:
-    """Return the text with control characters, which could change a terminal, replaced."""
+    """Return the text with control characters replaced, which could affect a terminal."""
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() or c == "\t" else "\ufffd" for c in text)

@@ -1,4 +1,4 @@
-"""Linear classifiers of many problems, trained together."""
+"""Joint training of the linear classifiers of many problems."""
 
 from polytomy.linear.shared_training import train_linear_models
 

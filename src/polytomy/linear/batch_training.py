@@ -35,7 +35,7 @@ __all__ = ["BatchTrainer", "TrainedModel"]
 
 Floats = NDArray[np.float64]
 
-# Values that the sigmoids of all binaries are fitted to, and at least for each.
+# Most values to fit the sigmoids of all binaries to, and the fewest for each binary.
 _MOST_VALUES = 2**26
 _FEWEST_VALUES = 2**12
 
@@ -61,7 +61,7 @@ class BatchTrainer:
     Parameters
     ----------
     objective : LinearObjective
-    X : the training data as given, for splitters that look at it
+    X : the training data as passed by the user, for splitters that use it
     numbers : the training data as a float64 or float32 array, or as a CSR matrix
     options : TrainingOptions
     n_binaries : number of problems in all batches
@@ -86,7 +86,7 @@ class BatchTrainer:
 
     @property
     def makes_folds(self) -> bool:
-        """Whether models of folds are trained."""
+        """Whether fold models are trained."""
         return self._options.folds is not None or not self._uses_own
 
     def train(
@@ -104,7 +104,7 @@ class BatchTrainer:
         ----------
         batch : numbers of problems
         problems : ProblemList
-        makers, seeds : for each problem of the batch
+        makers, seeds : one for each problem of the batch
         is_stacked : whether all problems have the same rows
         """
         started = perf_counter()
@@ -144,7 +144,7 @@ class BatchTrainer:
         seeds: Sequence[int | None],
         is_stacked: bool,
     ) -> list[TrainedModel]:
-        """Return the trained binaries of problems whose sides all have samples."""
+        """Return the trained binaries of problems that have samples on both sides."""
         options, objective = self._options, self._objective
         batch = Batch.of(problems)
         own_options = replace(options, calibration=None) if self._uses_own else options
@@ -172,7 +172,7 @@ class BatchTrainer:
         ]
 
     def _fit_each(self, batch: Batch, folds: BatchFolds, weight: Floats | None) -> LinearFits:
-        """Return the models of problems, one after the other."""
+        """Fit the models of the problems one after the other."""
         objective = self._objective
         costs = sample_costs(objective, batch, folds.is_kept, weight)
         fold_of = np.full(len(batch.rows), -1, dtype=np.intp)
@@ -186,17 +186,17 @@ class BatchTrainer:
         return fits
 
     def _fit_stack(self, batch: Batch, folds: BatchFolds, weight: Floats | None) -> LinearFits:
-        """Return the models of problems with the same rows, in one go."""
+        """Fit the models of problems with the same rows together."""
         objective, n_samples = self._objective, int(batch.sizes[0])
         is_positive = batch.is_positive.reshape(-1, n_samples)
         is_trained, shared = _trained_folds(folds, batch), self._options.folds
         is_kept = folds.is_kept
         is_once = shared is not None and shared.is_only_part
-        if is_once:  # the models without the part that is held out for good are the only ones
+        if is_once:  # only models without the permanently held-out part are trained
             is_kept, is_trained = is_kept[1:], is_trained[:, :0]
         is_uniform = weight is None and objective.class_weight is None
         if is_uniform and np.isnan(folds.constants).all():
-            # A row costs the same in all problems.
+            # A row has the same cost in all problems.
             costs = np.where(is_kept[:, np.newaxis, :n_samples], objective.C, 0.0)
         else:
             every = sample_costs(objective, batch, is_kept, weight)
@@ -219,7 +219,7 @@ class BatchTrainer:
         return found._replace(coefficients=found.coefficients.repeat(2, axis=1))
 
     def _tolerances(self, batch: Batch, totals: Floats) -> tuple[Floats, Floats]:
-        """Return when problems are solved, given the sums of their costs."""
+        """Return the tolerances of problems, given the sums of their costs."""
         return self._objective.tolerances(totals, batch.count(batch.is_positive), batch.sizes)
 
     @cached_property
@@ -253,11 +253,11 @@ class BatchTrainer:
         weight: Floats | None,
         seeds: Sequence[int | None],
     ) -> list[HeldOut | None]:
-        """Return what the calibrator of each problem learns from; None if it has none."""
+        """Return the data that each problem's calibrator learns from, or None."""
         if self._uses_own:
             return [None] * len(batch.sizes)
         samples = folds.samples
-        if not (np.diff(samples) > 0).all():  # folds of their own may hold a sample out twice
+        if not (np.diff(samples) > 0).all():  # a problem's own folds may hold a sample out twice
             samples = np.unique(samples)
         ends = np.searchsorted(samples, batch.starts)
         calibration = self._options.calibration
@@ -295,7 +295,7 @@ class BatchTrainer:
 
     @cached_property
     def _scored_parts(self) -> list[tuple[NDArray[np.intp], Any]]:
-        """For each shared fold the scored samples that it holds out, and their rows."""
+        """For each shared fold, the scored samples that it holds out, and their rows."""
         folds = self._options.folds
         assert folds is not None
         fold_of = folds.fold_of[folds.scored]
@@ -309,7 +309,7 @@ class BatchTrainer:
         coefficients: Floats,
         binaries: Sequence[TrainedBinary],
     ) -> NDArray[np.float32] | None:
-        """Return the scores of all scored rows by the models of their folds."""
+        """Return the scores that the fold models give to all scored rows."""
         shared = self._options.folds
         if shared is None:
             return None
@@ -327,7 +327,7 @@ class BatchTrainer:
             (constant,) = np.nonzero(~np.isnan(constants))
             if len(constant):
                 n_seen = batch.count(shared.is_trained_on[fold, batch.rows])[constant]
-                # As probabilities by Laplace's rule of succession.
+                # Probabilities follow Laplace's rule of succession.
                 shares = np.where(is_probability[constant], n_seen / (n_seen + 2.0), 1.0)
                 found[:, constant] = constants[constant] * shares
             scores[own] = found

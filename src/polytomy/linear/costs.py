@@ -1,4 +1,4 @@
-"""What each sample of a binary problem costs if it is on the wrong side."""
+"""The cost of misclassifying each sample of a binary problem."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Floats = NDArray[np.float64]
 def sample_weights(
     problems: Sequence[BinaryProblem], options: TrainingOptions, n_rows: int
 ) -> Floats | None:
-    """Return the weights of the samples of problems, one after the other; None if all are one."""
+    """Return the sample weights of problems, one after the other; None if all are one."""
     if options.arguments.sample_weight is None and not options.balances_sides:
         return None
     parts = []
@@ -35,14 +35,14 @@ def sample_weights(
 def sample_costs(
     objective: LinearObjective, batch: Batch, is_kept: NDArray[np.bool_], weight: Floats | None
 ) -> Floats:
-    """Return C times the weights of all samples, for the model of each part of them.
+    """Return C times the sample weights, for the model of each part of the samples.
 
     Parameters
     ----------
     objective : LinearObjective
     batch : Batch
     is_kept : bool array of shape (n_parts, n_samples)
-        Which samples each part has; the others cost nothing. Balanced weights are those of the
+        The samples in each part; the others have zero cost. Balanced weights are computed from the
         samples in the part.
     weight : array of shape (n_samples,), optional
 

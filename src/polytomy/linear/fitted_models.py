@@ -1,4 +1,4 @@
-"""Fitted estimators of scikit-learn from coefficients."""
+"""Fitted scikit-learn estimators, created from coefficients."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from polytomy.inputs.sparse import check_sparse
 __all__ = ["FittedModels"]
 
 
-# A float32 array of this many values is not copied: twice its memory would be a lot.
+# A float32 array with this many values is not converted: a copy would take twice its memory.
 _MANY_VALUES = 2**22
 
 
@@ -29,18 +29,18 @@ def _is_large_single(X: Any) -> bool:
 
 
 class FittedModels:
-    """Makes fitted copies of an estimator, all for the same features.
+    """Creates fitted copies of an estimator, all for the same features.
 
     Parameters
     ----------
     estimator : LogisticRegression or LinearSVC, unfitted
     X : training data
-        Raises the ValueError or TypeError of scikit-learn if the estimator does not take it.
+        If the estimator does not accept it, scikit-learn's ValueError or TypeError is raised.
 
     Attributes
     ----------
     numbers : X as a float64 array or CSR matrix; a large float32 array stays as it is
-    sides : labels of the −1 and of the +1 side
+    sides : labels of the −1 side and the +1 side
     """
 
     def __init__(self, estimator: Any, X: Any) -> None:
@@ -84,5 +84,5 @@ class FittedModels:
         model.intercept_ = np.array([bias * coefficients[-1]])
         model.n_iter_ = np.array([n_steps], dtype=np.int32) if self._is_logistic else n_steps
         if not (bias or self._is_logistic):
-            model.intercept_ = 0.0  # as LinearSVC has it
+            model.intercept_ = 0.0  # as in LinearSVC
         return model

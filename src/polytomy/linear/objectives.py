@@ -17,20 +17,20 @@ from polytomy.routines.linear.reference import LinearForm
 
 __all__ = ["LinearObjective", "find_objective"]
 
-# Solvers of LogisticRegression without a penalty on the intercept.
+# Solvers of LogisticRegression that do not penalise the intercept.
 _UNPENALISED = ("lbfgs", "newton-cg", "newton-cholesky")
 
-# The tolerances of scikit-learn's solvers are met with this much to spare.
+# Factor by which tolerances are tighter than those of scikit-learn's solvers.
 _TIGHTER = 0.1
 
 
 @dataclass(frozen=True, slots=True)
 class LinearObjective:
-    """What a LogisticRegression or LinearSVC minimises, and how exactly.
+    """The objective of a LogisticRegression or LinearSVC, and its tolerance.
 
     Attributes
     ----------
-    is_logistic : bool, the logistic or the squared hinge loss
+    is_logistic : bool, whether the loss is logistic or the squared hinge
     C : float, cost of a sample
     tol : float, the estimator's own tolerance
     bias : float, the constant feature of the intercept; zero without an intercept
@@ -49,20 +49,20 @@ class LinearObjective:
 
     @property
     def form(self) -> LinearForm:
-        """The form of the objective, for the routine."""
+        """The objective as an argument for the routine."""
         return LinearForm(self.is_logistic, self.bias, float(self.penalises_bias), self.most_steps)
 
     def tolerances(
         self, costs: NDArray[np.float64], n_positive: NDArray[np.intp], n_samples: NDArray[np.intp]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return the largest component of each problem's gradient, and its relative norm.
+        """Return the tolerances for the largest gradient component and the relative gradient norm.
 
-        L-BFGS stops at a largest component of the mean gradient, LIBLINEAR at a part of the norm
-        at zero, which is smaller the rarer a side is.
+        L-BFGS bounds the largest component of the mean gradient. LIBLINEAR bounds the norm by a
+        fraction of the norm at zero; the rarer a side is, the smaller the fraction.
 
         Parameters
         ----------
-        costs : array of shape (n_problems,), the costs of all samples of each problem
+        costs : array of shape (n_problems,), the sum of the sample costs of each problem
         n_positive, n_samples : arrays of shape (n_problems,)
         """
         if not self.penalises_bias and self.is_logistic:
@@ -72,9 +72,9 @@ class LinearObjective:
 
 
 def find_objective(estimator: Any) -> LinearObjective | None:
-    """Return what an estimator minimises; None if it has to be trained by its own `fit`.
+    """Return the objective of an estimator, or None if it must be trained by its own `fit`.
 
-    Suitable are LogisticRegression with an L2 penalty, unless its solver is "sag" or "saga", and
+    Supported are LogisticRegression with an L2 penalty, unless its solver is "sag" or "saga", and
     LinearSVC with an L2 penalty and the squared hinge loss.
 
     Examples
@@ -120,8 +120,8 @@ def find_objective(estimator: Any) -> LinearObjective | None:
 def _is_plain_logistic(estimator: LogisticRegression) -> bool:
     is_known = estimator.solver in (*_UNPENALISED, "liblinear")
     is_dual = estimator.dual and estimator.solver != "liblinear"
-    # The other values are deprecated or raise warnings, which its own fit gives. The defaults mean
-    # an L2 penalty, but they differ between versions of scikit-learn.
+    # Other values are deprecated or cause warnings, which the estimator's own fit should raise. The
+    # defaults mean an L2 penalty, but they differ between versions of scikit-learn.
     default = LogisticRegression().get_params()
     has_defaults = all(
         getattr(estimator, name) == default[name]

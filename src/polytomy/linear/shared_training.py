@@ -1,4 +1,4 @@
-"""Training the linear models of many problems together."""
+"""Joint training of the linear models of many problems."""
 
 from __future__ import annotations
 
@@ -26,37 +26,37 @@ from polytomy.routines.runtime.threads import run_tasks
 
 __all__ = ["LinearTraining", "train_linear_models"]
 
-# Fewer problems with the same rows are trained one by one.
+# With fewer problems that have the same rows, they are trained one by one.
 _FEWEST_STACKED = 4
 
 
-# Values of a stack, which are problems times samples, and roughly the bytes that each takes. With
-# more values, a stack must not take more than the data, nor the smallest more than twice as much;
-# and more problems would hardly save time.
+# Values in a stack (problems times samples), and the approximate bytes per value. A stack with more
+# values may not take more memory than the data, or twice as much for the smallest stack. More
+# problems would hardly save time.
 _STACKED_VALUES = 2**20
 _BYTES_OF_VALUE = 32
 _SMALLEST_STACK, _LARGEST_STACK = 4, 256
 _LARGEST_OF_MANY_ROWS = 8
 
-# Samples of a batch, of problems with different rows.
+# Size limits of a batch of problems with different rows.
 _BATCH_SAMPLES = 2**16
 _BATCH_PROBLEMS = 256
 
-# Coefficients of all models of a batch, those of folds included.
+# Most coefficients of all models in a batch, including fold models.
 _BATCH_COEFFICIENTS = 2**24
 
-# Entries of samples, over all problems, that keep a thread busy for some hundredths of a second.
+# Feature values, over all problems, that keep a thread busy for some hundredths of a second.
 _ENTRIES_PER_THREAD = 10**6
 
 
 class LinearTraining(NamedTuple):
-    """What was trained together.
+    """The result of joint training.
 
     Attributes
     ----------
-    binaries : list of TrainedBinary; None for those that must be trained another way
-    held_out : list of HeldOutScores, or None, for each of the binaries
-    notes : sentences that say how many were trained how
+    binaries : list of TrainedBinary; None for those that must be trained in another way
+    held_out : list with HeldOutScores or None for each binary
+    notes : sentences that say how many binaries were trained in which way
     """
 
     binaries: list[TrainedBinary | None]
@@ -73,18 +73,19 @@ def train_linear_models(
     seeds: Sequence[int | None] | None = None,
     listener: TrainingListener | None = None,
 ) -> LinearTraining:
-    """Train all binaries that are plain LogisticRegression or LinearSVC with one solver.
+    """Train all plain LogisticRegression and LinearSVC binaries with one solver.
 
-    Each result is what :func:`polytomy.binary.train_binary` returns, but faster. Problems with the
-    same rows, as those of one-vs-rest, are solved together in matrix products; others without
-    copies of their rows. The models of a calibration's folds start from the solution of all
-    samples. The solver minimises the same objectives as scikit-learn's, at least as exactly.
+    Each result is equal to that of :func:`polytomy.binary.train_binary`, but training is faster.
+    Problems with the same rows, as in one-vs-rest, are solved together with matrix products; others
+    are solved without copying their rows. Fold models for calibration are warm-started from the
+    solution for all samples. The solver minimises the same objectives as scikit-learn, at least as
+    accurately.
 
     Parameters
     ----------
     estimators : sequence of n_problems estimators
-        Those that :func:`polytomy.linear.objectives.find_objective` does not know are left to be
-        trained another way.
+        Estimators that :func:`polytomy.linear.objectives.find_objective` does not support are left
+        to be trained in another way.
     X : array, sparse matrix or frame of shape (n_rows, n_features)
     problems : ProblemList
     options : TrainingOptions, optional
@@ -109,8 +110,8 @@ def train_linear_models(
     seeds = [None] * len(problems) if seeds is None else seeds
     objectives = _find_objectives(estimators)
     if options.folds is not None and options.folds.is_only_part:
-        # scikit-learn trains a logistic regression of its own rows once, without the part that is
-        # held out for good, and without a copy of the rows.
+        # scikit-learn trains a logistic regression once per problem, without the permanently
+        # held-out part and without copying the rows.
         objectives = {
             key: each
             for key, each in objectives.items()
@@ -127,12 +128,12 @@ def train_linear_models(
     numbers = next(iter(makers.values())).numbers
     n_threads = _count_threads(options.n_jobs, numbers, problems)
     stopped: list[str] = []
-    # The threads are over problems; those of BLAS would wait for each other on a busy machine.
+    # Problems run in threads; BLAS threads would wait for each other on a busy machine.
     with one_blas_thread():
         for objective, members in groups.items():
             trainer = BatchTrainer(objective, X, numbers, options, len(members))
-            # Folds of their own differ from problem to problem. With the squared hinge loss, the
-            # routine for single problems looks at few samples, and is faster.
+            # Problems without shared folds each have different folds. With the squared hinge loss,
+            # the routine for single problems is faster, because it uses few of the samples.
             shares_folds = options.folds is not None or not trainer.makes_folds
             can_stack = objective.is_logistic and shares_folds
             n_models = 1 + _count_folds(options, trainer.makes_folds)
@@ -165,7 +166,7 @@ def train_linear_models(
 
 
 def _find_objectives(estimators: Sequence[Any]) -> dict[int, LinearObjective]:
-    """Return the objective of each suitable estimator, by its id."""
+    """Return the objective of each supported estimator, by its id."""
     found: dict[int, LinearObjective] = {}
     for estimator in {id(each): each for each in estimators}.values():
         objective = find_objective(estimator)
@@ -175,7 +176,7 @@ def _find_objectives(estimators: Sequence[Any]) -> dict[int, LinearObjective]:
 
 
 def _is_wide_stack(problems: ProblemList, X: Any) -> bool:
-    """Return whether all problems have all rows, beside which the values of a stack are small."""
+    """Return whether all problems have all rows, and a stack takes little memory beside them."""
     if len(problems) < _FEWEST_STACKED or not isinstance(X, np.ndarray) or X.ndim != 2:
         return False
     is_wide = 2 * X.shape[1] * X.dtype.itemsize >= _SMALLEST_STACK * _BYTES_OF_VALUE
@@ -185,7 +186,7 @@ def _is_wide_stack(problems: ProblemList, X: Any) -> bool:
 def _prepare_models(
     estimators: Sequence[Any], objectives: Mapping[int, LinearObjective], X: Any
 ) -> dict[int, FittedModels]:
-    """Return what makes the fitted models of each suitable estimator, by its id."""
+    """Return the FittedModels of each supported estimator, by its id."""
     makers: dict[int, FittedModels] = {}
     for estimator in {id(each): each for each in estimators}.values():
         if id(estimator) not in objectives:
@@ -193,7 +194,7 @@ def _prepare_models(
         try:
             makers[id(estimator)] = FittedModels(estimator, X)
         except (TypeError, ValueError):
-            return {}  # the estimator's own fit raises the error, where the user expects it
+            return {}  # the estimator's own fit raises the error where the user expects it
     return makers
 
 
@@ -210,7 +211,7 @@ def _choose_stack_size(numbers: Any) -> int:
 def _divide(
     members: Sequence[int], problems: ProblemList, stack_size: int, most: int
 ) -> Iterator[tuple[list[int], bool]]:
-    """Yield batches of at most `most` problems, large ones first, and whether they are stacks.
+    """Yield batches of at most `most` problems, largest first, and whether each is a stack.
 
     Problems with all rows are stacked unless `stack_size` is zero.
     """

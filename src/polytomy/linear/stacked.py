@@ -1,9 +1,9 @@
-"""Linear models of problems with the same rows, in products of matrices.
+"""Linear models of problems with the same rows, trained with matrix products.
 
-One-vs-rest and dense codes train all their binaries on all rows. Then the Newton steps of many
-problems can be taken together: a product with the Hessian is two matrix products for all of them,
-which take a fraction of the time of as many products with vectors. A problem that is solved leaves
-the stack. The steps are those of :mod:`polytomy.routines.linear.reference`.
+One-vs-rest and dense codes train all their binaries on all rows. The Newton steps of many problems
+can then be taken together: a product with the Hessian is two matrix products for all of them, which
+take a fraction of the time of separate matrix-vector products. Solved problems leave the stack. The
+steps are those of :mod:`polytomy.routines.linear.reference`.
 """
 
 from __future__ import annotations
@@ -34,37 +34,37 @@ __all__ = ["SharedRows", "fit_stacked_models"]
 
 Floats = NDArray[np.float64]
 
-# Bytes of samples that are looked at together; they stay in the processor's cache.
+# Bytes of samples processed at a time; they stay in the processor's cache.
 _BLOCK_BYTES = 2**20
 
-# Products of a block: rows times features times models. OpenBLAS multiplies matrices of up to a
-# million of them without copies, which takes half the time if one side is short.
+# Multiplications per block: rows times features times models. OpenBLAS multiplies matrices with up
+# to a million of them without copies, which takes half the time if one side is short.
 _BLOCK_PRODUCTS = 2**19
 _FEWEST_ROWS = 64
 
-# Elements that are differentiated at a time, so that the arrays of them stay in the cache.
+# Elements differentiated at a time, so that their arrays stay in the cache.
 _BLOCK_ELEMENTS = 2**14
 
-# Fewer entries are not worth a copy in single precision.
+# With fewer entries, a copy in single precision does not pay off.
 _FEWEST_SINGLE = 2**18
 
-# Products of columns outside these limits would lose too much in single precision.
+# Products of columns outside these limits would lose too much accuracy in single precision.
 _LARGEST_OFFSET = 100.0  # mean, in standard deviations
 _SMALLEST_ENTRY, _LARGEST_ENTRY = 1e-12, 1e12
 
-# Problems that are done leave the stack when they are this part of it: leaving takes copies.
+# Solved problems leave the stack when they are this fraction of it, because leaving makes copies.
 _WORTH_LEAVING = 0.2
 
 
 class SharedRows:
-    """The rows that all problems of a stack have.
+    """The rows that all problems of a stack share.
 
     Losses and gradients are computed in double precision. Products with the Hessian, which are most
-    of the work, are computed in single precision if the rows are given so, or if they are many and
-    lose nothing that matters: directions need not be exact.
+    of the work, are computed in single precision if the rows are in single precision, or if there
+    are many and the loss of accuracy does not matter: directions need not be exact.
 
-    Nothing is kept for each row but the curvatures: everything else is computed again, block by
-    block, and stays in the processor's cache.
+    The only values stored for each row are the curvatures. Everything else is recomputed block by
+    block and stays in the processor's cache.
 
     Parameters
     ----------
@@ -112,7 +112,7 @@ class SharedRows:
 
     @property
     def n_coefficients(self) -> int:
-        """Number of coefficients of a model, with that of the constant feature."""
+        """Number of coefficients of a model, including that of the constant feature."""
         return int(self._x.shape[1]) + 1
 
     def take(self, rows: NDArray[np.intp]) -> SharedRows:
@@ -162,7 +162,7 @@ class SharedRows:
         return found
 
     def curvature_products(self, curvatures: NDArray[Any], directions: Floats) -> Floats:
-        """Return the sums of rows times curvature times value, for a direction of each model."""
+        """Return Hessian-vector products, without the penalty, for one direction per model."""
         found = np.zeros(directions.shape)
         directions = directions.astype(self.product_dtype, copy=False)
         for block in self._blocks(len(directions)):
@@ -174,7 +174,7 @@ class SharedRows:
 
     def _multiply(self, x: Any, coefficients: NDArray[Any]) -> NDArray[Any]:
         """Return the values of models for some rows, of shape (n_models, n_samples)."""
-        # The product is two to three times as fast in this order, also with the copy.
+        # The product is two to three times as fast in this order, even with the copy.
         values = np.ascontiguousarray((x @ coefficients[:, :-1].T).T)
         if self._bias:
             values += coefficients.dtype.type(self._bias) * coefficients[:, -1:]
@@ -198,7 +198,7 @@ class SharedRows:
         return self._x[block].astype(np.float64, copy=False)
 
     def _blocks(self, n_models: int) -> Iterator[slice]:
-        """Yield slices of rows. Sparse rows are one block, because taking some makes a copy."""
+        """Yield slices of rows. Sparse rows form one block, because slicing them makes a copy."""
         n_rows, n_features = self._x.shape
         if self._squares is not None:
             return iter([slice(0, n_rows)])
@@ -220,7 +220,7 @@ def fit_stacked_models(
 ) -> LinearFits:
     """Return the logistic regressions of problems with the same rows, and those of their folds.
 
-    It is :func:`polytomy.routines.linear.reference.fit_linear_models` for such problems.
+    Does the same as :func:`polytomy.routines.linear.reference.fit_linear_models` for such problems.
 
     Parameters
     ----------
@@ -230,7 +230,7 @@ def fit_stacked_models(
     fold_of : array of shape (n_samples,)
     is_trained, form, largest, relative : as for `fit_linear_models`
     needs_values : bool
-        Whether to return z of each sample; else `values` is empty.
+        Whether to return z of each sample; otherwise `values` is empty.
     """
     n_problems, n_folds = is_trained.shape
     whole = np.zeros((n_problems, shared.n_coefficients))
@@ -270,8 +270,8 @@ def _minimise(
 ) -> tuple[NDArray[np.int64], NDArray[np.bool_], Floats]:
     """Minimise f from the given coefficients, in place.
 
-    Gradients must be small, and smaller than at the start by `reduction`. Return the numbers of
-    steps, which converged, and the norms of the gradient that are small enough.
+    Gradients must be small, and smaller than at the start by the factor `reduction`. Return the
+    numbers of steps, which problems converged, and the gradient norms that are small enough.
     """
     n_problems = len(coefficients)
     penalty = np.ones(coefficients.shape[1])
@@ -311,7 +311,7 @@ def _minimise(
         value = loss + 0.5 * (w**2 @ penalty)
         step = np.ones(len(left))
         nearer = w + direction
-        del curvatures  # or there would be two of them
+        del curvatures  # so that there are never two of them
         new_loss, slopes, curvatures = shared.differentiate(nearer, is_positive, costs)
         for _ in range(MOST_HALVINGS - 1):
             new_value = new_loss + 0.5 * (nearer**2 @ penalty)
@@ -332,14 +332,14 @@ def _minimise(
 def _differentiate(
     values: Floats, is_positive: NDArray[np.bool_], costs: Floats, curvatures: NDArray[Any]
 ) -> Floats:
-    """Return the loss of each model, and replace values by slopes, in place.
+    """Return the loss of each model, and replace the values by slopes in place.
 
     Parameters
     ----------
     values : array of shape (n_models, n_samples), z
     is_positive : bool array like `values`
     costs : array of shape (n_models or 1, n_samples)
-    curvatures : array like `values`, which receives the second derivatives
+    curvatures : array like `values`, to which the second derivatives are written
     """
     losses = np.zeros(len(values))
     for block in blocks_of(values.shape[1], len(values), _BLOCK_ELEMENTS):
@@ -365,7 +365,7 @@ def _differentiate(
 def _take(
     chosen: NDArray[Any], is_positive: NDArray[np.bool_], costs: Floats
 ) -> tuple[NDArray[np.bool_], Floats]:
-    """Return the sides and costs of some problems; all of them may have the same costs."""
+    """Return the sides and costs of some problems; all problems may share one row of costs."""
     return is_positive[chosen], costs if len(costs) == 1 else costs[chosen]
 
 
@@ -385,7 +385,7 @@ def _find_directions(
     search = scaled.copy()
     size = np.einsum("ij,ij->i", residual, scaled)
     if shared.product_dtype == np.float32:
-        forcing = np.maximum(forcing, LEAST_FORCING)  # products are not more exact
+        forcing = np.maximum(forcing, LEAST_FORCING)  # products are no more accurate than this
     enough = forcing**2 * size
     is_done = size <= 0.0
     for _ in range(gradient.shape[1]):

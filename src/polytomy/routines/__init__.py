@@ -1,1 +1,1 @@
-"""Numerical routines by subject: a readable reference and its compiled twin for each."""
+"""Numerical routines by subject, each with a readable reference and a compiled twin."""

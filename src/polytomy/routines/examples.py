@@ -1,7 +1,7 @@
-"""Small arguments for every routine, of the types that the package passes.
+"""Small arguments for every routine, with the types that the package uses.
 
-Numba compiles a function for the types of its arguments. To call a routine with all of its examples
-therefore compiles everything that it will ever need.
+Numba compiles a function for the types of its arguments. So calling a routine with all of its
+examples compiles everything that it will ever need.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ __all__ = ["Example", "examples"]
 _RBF = KINDS["rbf"], 1.0, 3, 0.0
 _PAIR = np.array([[-1, 1]], dtype=np.int8)
 _MANY_CLASSES = 100
-"""More classes than are solved side by side."""
+"""A number of classes too large to solve samples side by side."""
 
 
 class Example(NamedTuple):
@@ -61,7 +61,7 @@ def _training_examples() -> Iterator[Example]:
 
 
 def _two_samples() -> tuple[Any, ...]:
-    """Return the rest of the arguments of `train_machines`, for two samples and two runs."""
+    """Return the remaining arguments of `train_machines`, for two samples and two runs."""
     return (
         np.arange(2),
         np.array([2]),
@@ -127,7 +127,7 @@ def _solver_examples() -> Iterator[Example]:
         pairs = np.zeros((1, len(negative))), negative, positive, n_classes
         yield Example("least_squares", "couple_pairs", pairs)
     row = np.array([0, 2]), np.array([0, 1]), np.array([-1.0, 1.0]), np.array([[1.0, -1], [-1, 1]])
-    # Samples are solved side by side; one without an answer is then solved on its own.
+    # Samples are solved side by side; one without an answer is then solved separately.
     yield Example("least_squares", "minimise_on_simplex", (np.array([[np.nan]]), *row, 2))
     answer = np.array([[0.5, 0.5]])
     yield Example("one_vs_rest", "minimise_one_vs_rest", (answer, np.ones(2)))

@@ -1,4 +1,4 @@
-"""Compiling all routines ahead of their first use."""
+"""Compile all routines before their first use."""
 
 from __future__ import annotations
 
@@ -20,18 +20,17 @@ from polytomy.routines.runtime.threads import RoutineFailure
 __all__ = ["WarmUp", "WarmUpProgress", "warm_up"]
 
 _Calls = dict[str, list[tuple[Any, ...]]]
-"""Arguments of the calls of each routine of a subject."""
+"""Arguments of the calls to each routine of a subject."""
 
 
 class WarmUpProgress(NamedTuple):
-    """How far `warm_up` has come.
+    """Progress of `warm_up`.
 
     Attributes
     ----------
     n_done, n_routines : int
     routine : str
-        Name of the routine that comes next, or with several jobs of one that is ready; empty at
-        the end.
+        Name of the next routine; with several jobs, of one that is ready; empty at the end.
     """
 
     n_done: int
@@ -40,17 +39,17 @@ class WarmUpProgress(NamedTuple):
 
 
 class WarmUp(NamedTuple):
-    """What `warm_up` has done.
+    """Result of `warm_up`.
 
     Attributes
     ----------
     n_routines : int
-        Number of routines that are ready now.
+        Number of routines that are now ready.
     n_compiled : int
         Number of functions that were compiled; the others were in the cache.
     seconds : float
     folder : Path
-        Where the machine code is kept.
+        Where the machine code is stored.
     """
 
     n_routines: int
@@ -60,7 +59,7 @@ class WarmUp(NamedTuple):
 
 
 class _Compiled(NamedTuple):
-    """What is compiled of a subject: its routines, the number of new functions, their folder."""
+    """The compiled part of a subject: its routines, number of new functions, and folder."""
 
     names: list[str]
     n_new: int
@@ -72,17 +71,17 @@ def warm_up(
 ) -> WarmUp:
     """Compile all routines now, so that no later process has to.
 
-    The machine code is kept on disk: beside the package, or in the folder that the environment
-    variable NUMBA_CACHE_DIR names. It is valid for this processor type, this Python and this
-    version of Numba and of polytomy. Routines that are in the cache already are loaded, which takes
-    a second or two for all of them.
+    The machine code is stored on disk: beside the package, or in the folder given by the
+    environment variable NUMBA_CACHE_DIR. It is valid for this processor type, this Python and this
+    version of Numba and polytomy. Routines that are already in the cache are loaded, which takes a
+    second or two for all of them.
 
     Parameters
     ----------
     on_progress : function, optional
         Called with a `WarmUpProgress` for each routine and at the end.
     n_jobs : int, optional
-        Number of processes; -1 for all cores. Compiling uses one core of each.
+        Number of processes, or -1 for all cores. Each process compiles on one core.
 
     Returns
     -------
@@ -128,8 +127,8 @@ def warm_up(
 
 
 def _compile_in_processes(calls: dict[str, _Calls], n_jobs: int | None) -> Iterator[_Compiled]:
-    """Yield what is compiled of each subject, as soon as it is."""
-    # Not at the top, because it takes long.
+    """Yield the compiled part of each subject as soon as it is ready."""
+    # Not at the top, because importing joblib is slow.
     from joblib import Parallel, delayed
 
     def seconds(subject: str) -> float:
@@ -171,8 +170,8 @@ def _explain_failure(name: str) -> Iterator[None]:
     except RoutineFailure as failure:
         raise PolytomyError(
             f"The routine {name} cannot be compiled ({explain_cause(failure)}). Numba must be "
-            "installed and must be able to write its files: set NUMBA_CACHE_DIR to a folder "
-            "that can be written."
+            "installed and must be able to write its files: set NUMBA_CACHE_DIR to a writable "
+            "folder."
         ) from failure.__cause__
 
 
@@ -187,6 +186,6 @@ def _check_folder() -> None:
             pass
     except OSError as error:
         raise PolytomyError(
-            f"NUMBA_CACHE_DIR is {folder}, which cannot be written ({error.strerror}). Set it to "
-            "a folder that can be written, or unset it to keep the machine code beside the package."
+            f"NUMBA_CACHE_DIR is {folder}, which is not writable ({error.strerror}). Set it to "
+            "a writable folder, or unset it to keep the machine code beside the package."
         ) from error

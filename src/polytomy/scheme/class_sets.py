@@ -1,4 +1,4 @@
-"""Sides of partitions with many classes, in little memory."""
+"""Memory-efficient sides of partitions with many classes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _FEW = 1024
 
 
 class ManyClasses(Sequence[int]):
-    """Class indices, stored as runs of consecutive numbers: a tuple of them, to its users.
+    """Class indices, stored as runs of consecutive numbers, that behave like a tuple.
 
     One-vs-rest of n classes has n sides with n − 1 classes each, which are one or two runs.
 
@@ -79,7 +79,7 @@ def compact_classes(classes: NDArray[np.integer[Any]]) -> Sequence[int]:
 
 
 def set_key(classes: Sequence[int]) -> frozenset[int] | bytes:
-    """Return what is equal for equal sets of classes: the set, or a digest of many classes.
+    """Return a key that is equal for equal sets of classes: the set, or a digest if it is large.
 
     Examples
     --------

@@ -6,7 +6,7 @@ from polytomy.errors import ArgumentError
 
 __all__ = ["translate_letter"]
 
-_NEIGHBOURS = 11  # of libAGF, if there is no -k
+_NEIGHBOURS = 11  # libAGF's default for -k
 
 _NOT_HERE = {
     "A": "adaptive Gaussian filtering",
@@ -15,9 +15,9 @@ _NOT_HERE = {
 
 
 def translate_letter(letter: str, options: str) -> str:
-    """Return the specification of the model that a letter and its options mean.
+    """Return the model specification that a letter and its options stand for.
 
-    Raises ArgumentError if there is no such model here.
+    Raises ArgumentError if polytomy has no such model.
 
     Examples
     --------

@@ -9,7 +9,7 @@ from polytomy.scheme.layout import ClassRef, Layout, Node, NodeRef
 
 __all__ = ["draw_matrix", "draw_tree"]
 
-# A larger drawing would be of no use; the control text has everything.
+# A larger drawing would not be useful; the control text is complete.
 _MOST_LINES = 10_000
 _MOST_CHARACTERS = 2**22
 _MOST_COLUMNS = 500
@@ -30,7 +30,7 @@ def draw_tree(layout: Layout) -> str:
         └── d
     """
     lines: list[str] = []
-    n_characters = 0  # bounded too, because the lines of a chain get longer and longer
+    n_characters = 0  # also bounded, because the lines of a chain get longer and longer
     waiting = [(NodeRef(0) if layout.nodes else ClassRef(0), "", "")]
     while waiting and len(lines) < _MOST_LINES and n_characters < _MOST_CHARACTERS:
         branch, lead, below = waiting.pop()
@@ -64,9 +64,9 @@ def _headline(node: Node) -> str:
 
 
 def draw_matrix(layout: Layout) -> str:
-    """Return a drawing of the coding matrix of a flat layout: a line for each row.
+    """Return a drawing of the coding matrix of a flat layout, with a line for each row.
 
-    A partition of more than two sides has a line for each, such as ``m/0``.
+    A partition with more than two sides has a line for each side, such as ``m/0``.
 
     >>> from polytomy.scheme import parse
     >>> print(parse("m 0/1; n 0/2; o 1/2; {corn oak pine}").draw(matrix=True))
@@ -108,5 +108,5 @@ def _drawn_label(label: Label) -> str:
 
 
 def _printable_word(written: str) -> str:
-    """Return a word of a control text without line breaks, and cut if it is very long."""
+    """Return a word of a control text without line breaks, shortened if it is very long."""
     return printable(written if len(written) <= _LONGEST_WORD else written[:_LONGEST_WORD] + "…")

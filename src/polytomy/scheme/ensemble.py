@@ -15,8 +15,9 @@ __all__ = ["SchemeEnsemble"]
 class SchemeEnsemble:
     """Several schemes over the same classes, to be used as the `scheme` of a classifier.
 
-    The classifier averages the probabilities of the schemes, and trains a dichotomy that occurs in
-    several of them once. An ensemble is immutable, and prints as the control texts of its schemes.
+    The classifier averages the probabilities of the schemes. A dichotomy that occurs in several
+    schemes is trained once. An ensemble is immutable, and prints as the control texts of its
+    schemes.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
 """Designs that can replace a list of partitions: ``@one-vs-one {a b c}``.
 
-Their codes depend only on the number of branches. Random codes have a fixed seed, so that a text
-always means the same scheme.
+Their codes depend only on the number of branches. Random codes have a fixed seed, so that a control
+text always describes the same scheme.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ from polytomy.errors import ArgumentError
 __all__ = ["DIRECT", "SHORT_FORMS", "ShortForm", "find_short_form"]
 
 DIRECT = "direct"
-"""The design of one model for all branches."""
+"""The design with one model for all branches."""
 
 
 class ShortForm(NamedTuple):
-    """A named code: functions that make it, and count its partitions, for n branches."""
+    """A named code: functions of n branches that create it and count its partitions."""
 
     make: Callable[[int], CodingMatrix]
     count_partitions: Callable[[int], int]
@@ -48,12 +48,12 @@ class ShortForm(NamedTuple):
 
 
 def _count_strict(n_branches: int) -> int:
-    """Return the number of all partitions without zeros; more branches count as 64."""
+    """Return the number of all partitions without zeros; branches are capped at 64."""
     return (1 << min(n_branches, 64) - 1) - 1
 
 
 def _count_ternary(n_branches: int) -> int:
-    """Return the number of all partitions; more branches count as 64."""
+    """Return the number of all partitions; branches are capped at 64."""
     n_branches = min(n_branches, 64)
     return int(3**n_branches - 2 ** (n_branches + 1) + 1) // 2
 

@@ -1,4 +1,4 @@
-"""Nested schemes to one code, and codes to trees."""
+"""Convert nested schemes to one code, and codes to trees."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def unfold_layout(layout: Layout) -> Layout:
     classes: list[int] = []
     nodes: list[tuple[Node, list[BranchRef]]] = []
     top: list[BranchRef] = []
-    # Still to be placed: a branch of the old layout, or the pair (node, partition of its code).
+    # Items to place: a branch of the old layout, or a pair (node, partition of its code).
     waiting: list[tuple[BranchRef | tuple[int, int], list[BranchRef]]] = []
     waiting.append((NodeRef(0) if layout.nodes else ClassRef(0), top))
     while waiting:

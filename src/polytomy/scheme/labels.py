@@ -1,8 +1,8 @@
 """Class labels, and how they are written in a control text.
 
-An unquoted word that is the usual spelling of a number, ``True`` or ``False`` *is* that value.
-Every other word is a string, and so is everything in quotes: ``7`` is the integer, ``"7"`` and
-``07`` are strings. So every label can be written and read back unchanged.
+An unquoted word that is the usual spelling of a number, ``True`` or ``False`` *is* that value. All
+other words, and everything in quotes, are strings: ``7`` is the integer, ``"7"`` and ``07`` are
+strings. So every label can be written and read back unchanged.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _TRUTH: dict[str, Label] = {"True": True, "False": False}
 
 
 def word_to_label(word: Word) -> Label:
-    """Return the label that a word means.
+    """Return the label that a word stands for.
 
     Examples
     --------
@@ -40,7 +40,7 @@ def word_to_label(word: Word) -> Label:
 def _bare_word_value(text: str) -> Label:
     if text in _TRUTH:
         return _TRUTH[text]
-    # Numbers of 64 bits are shorter; longer ones are words.
+    # 64-bit numbers are shorter; longer ones are words.
     if len(text) > 30 or not _NUMBER.fullmatch(text):
         return text
     value = float(text) if "." in text or "e" in text else int(text)

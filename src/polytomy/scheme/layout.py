@@ -27,7 +27,7 @@ __all__ = [
 
 
 class BinaryName(NamedTuple):
-    """What a scheme says about the binary of a partition: its name, or its specification."""
+    """The name or specification of a partition's binary in a scheme."""
 
     text: str
     is_specification: bool = False
@@ -67,7 +67,7 @@ class Node(NamedTuple):
 
     @property
     def is_one_model(self) -> bool:
-        """Whether the node is one model with each branch on a side of its own, in their order."""
+        """Whether the node is one model with each branch on its own side, in order."""
         if self.code is TWO_WAY or self.code.n_partitions != 1:
             return self.code is TWO_WAY
         return bool((self.code.sides[0] == range(len(self.branches))).all())
@@ -77,7 +77,7 @@ TWO_WAY = CodingMatrix([[-1, 1]])
 
 
 def one_model_code(n_branches: int) -> CodingMatrix:
-    """Return the code of one model that decides between so many branches."""
+    """Return the code of one model that decides between `n_branches` branches."""
     return TWO_WAY if n_branches == 2 else direct(n_branches)
 
 

@@ -17,7 +17,7 @@ __all__ = [
 
 DEFAULT_BASE = "model"
 
-# Longer dotted paths are cut, or the names of a long chain would grow quadratically.
+# Longer dotted paths are shortened, or the names of a long chain would grow quadratically.
 _LONGEST_PATH = 240
 
 
@@ -45,15 +45,15 @@ def branch_base(base: str, branch: int, node_position: int) -> str:
 
 
 def number_binaries(base: str, count: int) -> tuple[BinaryName, ...]:
-    """Return the numbered binaries of a code of `count` rows."""
+    """Return the numbered binaries of a code with `count` rows."""
     return tuple([BinaryName(partition_name(base, row)) for row in range(count)])
 
 
 def own_base(binaries: tuple[BinaryName, ...], inherited: str) -> str:
     """Return the base name for the nodes below a node with these binaries.
 
-    It is the name of the only binary, or the base of the numbered binaries; otherwise the base that
-    the node inherited.
+    This is the name of the only binary, or the base of the numbered binaries; otherwise the base
+    that the node inherited.
     """
     first = binaries[0]
     if first.is_specification:
@@ -69,8 +69,9 @@ def own_base(binaries: tuple[BinaryName, ...], inherited: str) -> str:
 def name_nodes(layout: Layout) -> tuple[str, ...]:
     """Return a different name for each node.
 
-    It is the name of the node's only binary, the base of its numbered binaries, or its number. If
-    other nodes have the same name, that of the node above comes first, or the number follows.
+    The name is that of the node's only binary, the base of its numbered binaries, or the node's
+    number. If other nodes have the same name, it is prefixed with the name of the node above, or
+    followed by the number.
     """
     names = [
         own_base(node.binaries, "") or f"node {position}"

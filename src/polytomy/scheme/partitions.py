@@ -54,7 +54,7 @@ class Partition:
 
     @property
     def row_names(self) -> list[str]:
-        """Name of each row: that of the partition, with the number of the side if it has more."""
+        """Name of each row: that of the partition, plus the side if there are several rows."""
         if self.n_rows == 1:
             return [str(self.binary)]
         return [f"{self.binary}/{side}" for side in range(self.n_rows)]
@@ -88,7 +88,7 @@ class Partition:
     def _require_two_sides(self) -> None:
         if self.n_rows > 1:
             raise SchemeError(
-                f"partition {self.binary} has {self.n_sides} sides, where only two are supported"
+                f"partition {self.binary} has {self.n_sides} sides, but only two are supported here"
             )
 
     @property
@@ -127,7 +127,7 @@ class Partition:
 
 
 def iterate_sides(scheme: Scheme) -> Iterator[tuple[Sequence[int], ...]]:
-    """Yield the sides of each partition: positions of classes, as `compact_classes` returns them.
+    """Yield the sides of each partition, as class positions compacted by `compact_classes`.
 
     This is `Partition.sides` for every partition, but faster for large codes.
     """

@@ -1,4 +1,4 @@
-"""Control texts and files to schemes."""
+"""Read schemes from control texts and files."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ def parse(text: str, name: str = "<text>") -> Scheme:
     Parameters
     ----------
     text : the control text, at most 16 Mi characters
-    name : name of the text in messages, such as its file
+    name : name of the text in messages, such as the file name
 
     Raises
     ------
     ControlError
-        With every problem of the text and its position.
+        With all problems in the text and their positions.
 
     Warns
     -----
@@ -85,7 +85,7 @@ def read_text(path: str | os.PathLike[str]) -> str:
 
 
 def decode_text(data: bytes, name: str) -> str:
-    """Return the text of bytes, or raise ControlError if they are too many or not text."""
+    """Decode bytes to text, or raise ControlError if they are too many or not text."""
     if len(data) > _MAX_BYTES:
         message = f"the file is larger than the limit of {_MAX_BYTES:,} bytes"
         raise ControlError((Problem(name, 1, 1, message),))

@@ -1,4 +1,4 @@
-"""Syntax tree to layout: the meaning of a control text."""
+"""Convert a syntax tree to a layout: the meaning of a control text."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ __all__ = ["Resolution", "resolve"]
 _REPEAT = "."
 
 # Checking whether a code determines the probabilities takes cubic time and quadratic memory in the
-# number of branches; codes with more branches are not checked.
+# number of branches, so codes with more branches are not checked.
 _MOST_BRANCHES_CHECKED = 3000
 
 _MOST_NAMED = 10
@@ -161,8 +161,8 @@ class _Resolver:
         count = len(branch.branches)
         if count < 2:
             message = (
-                f"{branch.binary.shown} decides between branches and has only one; add another, or "
-                "write the branch alone"
+                f"{branch.binary.shown} has only one branch; add another, or write the branch "
+                "on its own"
             )
             self.report.add(branch.binary.span, message)
             return TWO_WAY
@@ -208,7 +208,7 @@ class _Resolver:
     def _entries(self, branch: Coded) -> npt.NDArray[np.integer] | None:
         """Return the partitions as written, or None if an index is wrong.
 
-        They are the coding matrix if all have two sides, else the sides of all branches.
+        This is the coding matrix if all have two sides; otherwise the sides of all branches.
         """
         partitions, n_branches = branch.partitions, len(branch.branches)
         counts = [len(partition.sides) for partition in partitions]
@@ -240,7 +240,7 @@ class _Resolver:
     def _count_entries(self, count: int, span: Span) -> None:
         self.entries += count
         if self.entries > MAX_ENTRIES:
-            # Stop here: the remaining codes could fill the memory.
+            # Stop here: the remaining codes could exhaust the memory.
             message = f"the codes up to here exceed the limit of {MAX_ENTRIES:,} entries"
             self.report.add(span, message)
             self.report.raise_if_any()
@@ -265,7 +265,7 @@ class _Resolver:
                     seen[index] = span
 
     def _translate(self, error: CodeError, branch: Coded) -> None:
-        """Report the problems of a code at the branches and partitions they concern."""
+        """Report the problems of a code at the branches and partitions they refer to."""
         for problem in error.problems:
             if problem.columns:
                 names = [_shown(branch.branches[i], i) for i in problem.columns]

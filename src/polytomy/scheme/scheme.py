@@ -28,7 +28,7 @@ class Scheme:
     """A division of classes into smaller problems, and how their answers are combined.
 
     A scheme is a tree of codes over class labels. It is immutable. Two schemes are equal if they
-    have the same classes, codes and binaries in the same places. Schemes are made by `parse`,
+    have the same classes, codes and binaries in the same places. Create schemes with `parse`,
     `read` and the functions of `designs`.
 
     Attributes
@@ -79,7 +79,7 @@ class Scheme:
 
     @cached_property
     def branch_starts(self) -> list[tuple[int, ...]]:
-        """For each node, where the classes of each branch start and the last ones end."""
+        """For each node, where the classes of each branch start, and where the last ones end."""
         return self._layout.branch_starts()
 
     @cached_property
@@ -95,12 +95,12 @@ class Scheme:
 
     @property
     def n_partitions(self) -> int:
-        """Number of partitions, which is the number of classifiers."""
+        """Number of partitions, which equals the number of classifiers."""
         return sum(len(node.binaries) for node in self.nodes)
 
     @property
     def n_rows(self) -> int:
-        """Number of columns of `decisions`: one for two sides, else one for each side."""
+        """Number of columns of `decisions`: one per binary partition, one per side of others."""
         return sum(node.code.n_rows for node in self.nodes)
 
     @property
@@ -112,7 +112,8 @@ class Scheme:
     def node_names(self) -> tuple[str, ...]:
         """Name of each node: that of its only model, the base of its names, or its number.
 
-        If nodes have the same name, the names of the nodes above them come first: ``field/other``.
+        If nodes have the same name, the names of the nodes above them are put in front:
+        ``field/other``.
         """
         return name_nodes(self._layout)
 
@@ -151,7 +152,7 @@ class Scheme:
         return self._of(flatten_layout(self._layout))
 
     def to_tree(self) -> Scheme:
-        """Return the tree with the same partitions as the code: the reverse of flattening a tree.
+        """Return the tree with the same partitions as the code: the inverse of flattening a tree.
 
         Raises SchemeError if there is none.
         """
@@ -229,7 +230,7 @@ def _check(layout: Layout) -> None:
 
 
 def _is_one_tree(layout: Layout) -> bool:
-    """Return whether a walk from the root meets every class and every node once, in order."""
+    """Return whether a walk from the root visits every class and every node once, in order."""
     n_classes = n_nodes = 0
     waiting: list[ClassRef | NodeRef] = [NodeRef(0) if layout.nodes else ClassRef(0)]
     while waiting:

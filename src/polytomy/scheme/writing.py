@@ -1,4 +1,4 @@
-"""Layout to syntax tree, to write a scheme as text."""
+"""Convert a layout to a syntax tree, to write a scheme as text."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def _node_to_syntax(node: Node, branches: tuple[Branch, ...], base: str | None) 
         if name is not None:
             if len(set(node.binaries)) == 1 and node.binaries[0].is_specification:
                 return Designed(name, _binary_word(node.binaries[0]), branches, _NOWHERE)
-            # A design numbers its partitions, also if there is only one.
+            # A design numbers its partitions, even if there is only one.
             base_of_one = node.binaries[0].text.removesuffix("-00")
             own = own_base(node.binaries, "") if len(node.binaries) > 1 else base_of_one
             if own and node.binaries == number_binaries(own, len(node.binaries)):
@@ -77,9 +77,9 @@ def _node_to_syntax(node: Node, branches: tuple[Branch, ...], base: str | None) 
 
 
 def _keep_apart(branches: list[Branch]) -> list[Branch]:
-    """Return the branches with models as partitions where their name would be read as a letter.
+    """Rewrite models as partitions where their name would be read as a libAGF letter.
 
-    The class "-k 5" and the model K in a row would be read as libAGF's nearest neighbours.
+    The class "-k 5" followed by the model K would be read as libAGF's nearest neighbours.
     """
     for i in range(1, len(branches)):
         label, model = branches[i - 1], branches[i]
@@ -97,7 +97,7 @@ def _keep_apart(branches: list[Branch]) -> list[Branch]:
 
 
 def _sides(code: CodingMatrix) -> list[tuple[tuple[int, ...], ...]]:
-    """Return the branches on the sides of each partition."""
+    """Return the branches on each side of each partition."""
     if not code.is_binary:
         return [
             tuple([tuple(np.flatnonzero(row == side).tolist()) for side in range(n_sides)])

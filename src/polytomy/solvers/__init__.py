@@ -1,14 +1,14 @@
-"""From the answers of binary classifiers to class probabilities or scores.
+"""Compute class probabilities or scores from the answers of binary classifiers.
 
 ===================== ============= ==============================================================
-method                needs         what it gives
+method                needs         result
 ===================== ============= ==============================================================
 ``least-squares``     any code      the probabilities that fit the answers best, by least squares
-``divergence``        any code      the probabilities of least Kullback-Leibler divergence
+``divergence``        any code      the probabilities with the least Kullback-Leibler divergence
 ``hastie-tibshirani`` one-vs-one    the same for pairs
 ``wu-lin-weng-1``     one-vs-one    the stationary distribution of a Markov chain over the classes
 ``price``             one-vs-one    probabilities by a closed formula for each class
-``libsvm``            one-vs-one    the probabilities that LIBSVM's ``svm-predict -b 1`` gives
+``libsvm``            one-vs-one    the probabilities of LIBSVM's ``svm-predict -b 1``
 ``voting``            any code      scores: sums of decision values
 ``hamming``           any code      scores: answers for a class minus answers against it
 ``loss-based``        any code      scores: the negative sum of a class's losses
@@ -17,9 +17,8 @@ method                needs         what it gives
 ===================== ============= ==============================================================
 
 `solve` returns probabilities, by a method that gives them; `decode` returns the scores of any
-method; `check_applicable` tests whether a method can solve a code or a scheme. METHODS
-describes the methods and LOSSES holds the losses of ``loss-based`` and ``loss-weighted``, both by
-name.
+method; `check_applicable` tests whether a method can solve a code or a scheme. METHODS describes
+the methods and LOSSES has the losses of ``loss-based`` and ``loss-weighted``, both by name.
 """
 
 from polytomy.solvers.applicability import check_applicable

@@ -29,15 +29,15 @@ def check_applicable(
     method : str
         One of METHODS.
     code : CodingMatrix, array-like of −1, 0 and 1, or Scheme
-        In a scheme of several nodes, each node needs the structure that the method needs.
+        Each node of a nested scheme needs the structure that the method needs.
     parameter : str, default="method"
-        What the caller calls the parameter that holds the method; the error names it.
+        The caller's name for the parameter, to use in the error message.
 
     Raises
     ------
     ArgumentError
         If the method is not known, if it needs a structure that the code or a node of the scheme
-        lacks, or if it needs a flat code that would be too large.
+        does not have, or if it needs a flat code that would be too large.
 
     Examples
     --------

@@ -1,7 +1,7 @@
 """Pairwise coupling: class probabilities from one-vs-one answers.
 
-μ_ij is the answer for the pair of classes i and j: the share of i, from 0 to 1. A code may hold its
-pairs in any order and with either sign. If it holds a pair more than once, the mean of its answers
+μ_ij is the answer for the pair of classes i and j: the share of i, from 0 to 1. The pairs of a code
+may be in any order and have either sign. If a pair occurs more than once, the mean of its answers
 is used; only Hastie and Tibshirani's method counts each partition separately.
 
 The codes must be one-vs-one; `polytomy.solvers.applicability` checks that.
@@ -30,11 +30,11 @@ __all__ = [
 
 FloatArray = NDArray[np.float64]
 
-# LIBSVM's own constants: when its iteration stops, and its bound on a pair's share.
+# LIBSVM's own constants: its stopping criteria, and its bound on a pair's share.
 _LIBSVM_TOLERANCE = 0.005
 _LIBSVM_STEPS = 100
 _LIBSVM_LEAST_SHARE = 1e-7
-# Size of the shares of pairs that are held at a time; each sample has an n_classes² matrix.
+# Size of the pair shares in memory at a time; each sample has an n_classes² matrix.
 _BLOCK_BYTES = 2**24
 
 
@@ -49,7 +49,7 @@ class _Pairs(NamedTuple):
 def solve_hastie_tibshirani(
     code: CodingMatrix, decisions: ArrayLike, weights: ArrayLike | None = None
 ) -> FloatArray:
-    """Return the probabilities of least divergence from one-vs-one answers.
+    """Return the probabilities with the least divergence from one-vs-one answers.
 
     Minimises Σ w [ μ_ij log(μ_ij/q_ij) + μ_ji log(μ_ji/q_ji) ], where q_ij = p_i/(p_i + p_j) and
     the sum is over all partitions (Hastie and Tibshirani 1998). They use the number of training
@@ -109,7 +109,7 @@ def solve_price(code: CodingMatrix, decisions: ArrayLike) -> FloatArray:
 
     p_i = 1 / (Σ_j 1/μ_ij − (n_classes − 2)), with the sum over the other classes, normalised to
     sum to one. A pair without an answer is left out of the sum, and one less is subtracted. If
-    every class has an answer μ_ij = 0, the formula gives 0/0. Its limit is used then, as all these
+    every class has an answer μ_ij = 0, the formula gives 0/0. Then its limit is used, as all these
     answers go to zero together: p_i is inversely proportional to their number.
 
     Parameters
@@ -150,9 +150,9 @@ def solve_like_libsvm(code: CodingMatrix, decisions: ArrayLike) -> FloatArray:
 
     LIBSVM approaches the minimum of least squares class by class (Wu, Lin and Weng 2004,
     algorithm 2) and stops early, when no class violates the conditions for a minimum by more than
-    0.005 / n_classes. So its probabilities depend on the order of the classes. Two classes need no
-    iteration; their probabilities are the minimum itself. So are those of samples that lack an
-    answer, which LIBSVM does not allow.
+    0.005 / n_classes. So its probabilities depend on the order of the classes. The exact minimum is
+    returned for two classes, which need no iteration, and for samples with missing answers, which
+    LIBSVM does not allow.
 
     Parameters
     ----------
@@ -179,7 +179,7 @@ def solve_like_libsvm(code: CodingMatrix, decisions: ArrayLike) -> FloatArray:
     probabilities = np.empty((len(of_first), n_classes))
     is_whole = ~np.isnan(of_first).any(axis=1)
     whole = np.flatnonzero(is_whole)
-    # Each sample has its own matrices, so work through a limited number of samples at a time.
+    # Each sample has its own matrices, so process a limited number of samples at a time.
     size = max(1, _BLOCK_BYTES // (8 * n_classes**2))
     for start in range(0, len(whole), size):
         rows = whole[start : start + size]
@@ -194,7 +194,7 @@ def solve_like_libsvm(code: CodingMatrix, decisions: ArrayLike) -> FloatArray:
 
 
 def _approach_minimum(shares: FloatArray) -> FloatArray:
-    """Return LIBSVM's p: it minimises pᵀQp class by class and stops when p is near enough."""
+    """Return LIBSVM's p: minimise pᵀQp class by class, and stop when p is close enough."""
     n_samples, n_classes, _ = shares.shape
     matrices = -shares * shares.transpose(0, 2, 1)
     diagonal = np.arange(n_classes)

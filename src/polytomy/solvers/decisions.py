@@ -13,7 +13,7 @@ __all__ = ["check_decisions"]
 
 _LEAST_OVERSHOOT = 1e-9
 _OVERSHOOT_IN_ROUNDINGS = 8
-# How much each side may add to the error of a sum: clipped log-odds are off by that.
+# How much each side may add to the error of a sum: the error of clipped log-odds.
 _SUM_ROUNDING = 1e-6
 _NO_ROUNDING = 1e-15
 
@@ -23,21 +23,20 @@ def check_decisions(
 ) -> NDArray[np.float64]:
     """Return decision values as a C-contiguous float64 array within [−1, 1].
 
-    NaN is allowed: it means that a binary gave no answer. A value just outside the interval, by no
-    more than rounding explains, is clipped. (Rounding explains 1e-9 or 8 units in the last place
-    of the given type, whichever is more.) An array that needs no change is returned as it is, not
-    copied.
+    NaN is allowed: it means that a binary gave no answer. A value slightly outside the interval is
+    clipped if rounding can explain it (1e-9, or 8 units in the last place of the given type,
+    whichever is more). An array that needs no change is returned as it is, not copied.
 
     Parameters
     ----------
     decisions : array of shape (n_samples, n_partitions), or (n_samples, n_rows)
-        P(+1) − P(−1) of each binary, one row per sample. A partition of more than two sides has a
-        column for each, 2 q − 1 with the probability q of the side; these probabilities must sum to
-        one, and are divided by their sum if it is off by rounding.
+        P(+1) − P(−1) of each binary, one row per sample. A partition with more than two sides has a
+        column for each side, 2 q − 1 with the probability q of the side; these probabilities must
+        sum to one, and are divided by their sum if it is off by rounding.
     n_partitions : int
         Number of partitions of the code.
     rows_per_partition : array of shape (n_partitions,), optional
-        Number of columns of each partition, by default one.
+        Number of columns of each partition; default one.
 
     Returns
     -------
@@ -71,7 +70,7 @@ def check_decisions(
 def _normalise_sides(
     values: NDArray[np.float64], rows_per_partition: NDArray[np.intp], rounding: float
 ) -> NDArray[np.float64]:
-    """Return decisions whose probabilities sum to one over the sides of each partition."""
+    """Scale decisions so that the probabilities of each partition's sides sum to one."""
     values = values.copy()
     starts = np.cumsum(rows_per_partition) - rows_per_partition
     for partition in np.flatnonzero(rows_per_partition > 1).tolist():
@@ -146,7 +145,7 @@ def _check_shape(shape: tuple[int, ...], n_partitions: int, n_columns: int) -> N
 
 
 def _overshoot(dtype: np.dtype[Any]) -> float:
-    """Return how far outside [−1, 1] rounding alone may put a value of this type."""
+    """Return how far outside [−1, 1] a value of this type may be due to rounding."""
     if dtype.kind != "f":
         return _LEAST_OVERSHOOT
     return max(_LEAST_OVERSHOOT, _OVERSHOOT_IN_ROUNDINGS * float(np.finfo(dtype).eps))

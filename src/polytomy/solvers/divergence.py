@@ -17,13 +17,13 @@ __all__ = ["solve_divergence"]
 FloatArray = NDArray[np.float64]
 
 _SHORTER = 1e-9
-"""Two minimisers differ, and not just by rounding, if their squared norms differ by more."""
+"""Two minimisers differ by more than rounding if their squared norms differ by more than this."""
 
 
 def solve_divergence(
     code: CodingMatrix, decisions: ArrayLike, weights: ArrayLike | None = None
 ) -> FloatArray:
-    """Return the class probabilities of least weighted Kullback-Leibler divergence.
+    """Return the class probabilities with the least weighted Kullback-Leibler divergence.
 
     Let m⁺ = (1 + r)/2 and m⁻ = (1 − r)/2 be the answers of a partition, and μ⁺ and μ⁻ the answers
     that probabilities p would give: the mass of one side divided by the mass of both. This is the
@@ -32,8 +32,8 @@ def solve_divergence(
     w Σ_s q_s log(q_s/μ_s), with the answer q_s for each side s.
 
     The conditions for a minimum hold to a relative precision of 1e-12. If the code is strict,
-    pairwise or a tree, the minimum is global; otherwise it is the lowest of several descents. If
-    there are several minimisers, the one of least norm is returned.
+    pairwise or a tree, the minimum is global; otherwise it is the best of several descents. If
+    there are several minimisers, the one with the least norm is returned.
 
     Parameters
     ----------
@@ -80,9 +80,9 @@ def _minimise(code: CodingMatrix, answers: FloatArray, shares: FloatArray) -> Fl
     """Return the minimum for a code of any kind."""
     is_convex = code.is_strict or code.is_pairwise
     minimise = routine("minimise_divergence", "divergence")
-    # To Numba a read-only array has another type, and the routine would be compiled again.
+    # Numba gives read-only arrays a different type, and would compile the routine again.
     writeable = np.require(answers, requirements="W")
-    # Of a partition with several rows, only the +1 sides count.
+    # If a partition has several rows, only their +1 sides count.
     of_negative = np.where(code.row_weights == 1.0, shares, 0.0)
     side_weights = np.column_stack([of_negative, shares])
     probabilities: FloatArray = minimise(code.matrix, writeable, side_weights, is_convex)
@@ -92,10 +92,10 @@ def _minimise(code: CodingMatrix, answers: FloatArray, shares: FloatArray) -> Fl
 def _minimise_norm(
     code: CodingMatrix, answers: FloatArray, probabilities: FloatArray
 ) -> FloatArray:
-    """Return the minimiser of least norm for samples whose answers allow several minimisers.
+    """Return the least-norm minimiser for samples whose answers allow several minimisers.
 
-    All minimisers imply the same answers of the partitions that were answered. So the shortest
-    one is the least-norm solution of least squares for the implied answers.
+    All minimisers imply the same answers for the partitions with an answer. So the shortest one is
+    the least-norm least-squares solution for the implied answers.
     """
     has_gaps = np.isnan(answers).any(axis=1)
     is_open = has_gaps if code.is_determined else np.ones_like(has_gaps)
@@ -112,7 +112,7 @@ def _minimise_norm(
 def _implied_answers(
     code: CodingMatrix, answers: FloatArray, probabilities: FloatArray
 ) -> FloatArray:
-    """Return the answers that probabilities imply; without mass or an answer, the given ones."""
+    """Return the answers that probabilities imply, or the given ones without mass or an answer."""
     implied = answers.copy()
     for rows, block in row_blocks(code.matrix):
         difference = probabilities @ block.T.astype(np.float64)

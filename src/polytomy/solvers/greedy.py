@@ -1,4 +1,4 @@
-"""The greedy walk down a tree: to the more probable side at each node."""
+"""The greedy walk down a tree: it takes the more probable side at each node."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ FloatArray = NDArray[np.float64]
 def score_greedily(code: CodingMatrix, decisions: ArrayLike) -> FloatArray:
     """Return the probability of the class at the end of the greedy walk, and 0 for all others.
 
-    The walk starts at the root and goes to the most probable side at each node; at a tie, to the
-    first. A node without an answer has equally probable sides. The score is the product of the
-    probabilities along the way. It is the winner's probability, but another class may have
-    a larger one; least squares gives the probabilities of all classes of a tree.
+    The walk starts at the root and takes the most probable side at each node; in a tie, the first.
+    At a node without an answer, all sides are equally probable. The score is the product of the
+    probabilities along the path. It is the winner's probability, but another class may have a
+    larger one; least squares gives the probabilities of all classes of a tree.
 
     Parameters
     ----------
@@ -47,11 +47,11 @@ def score_tree_greedily(
     decisions: FloatArray,
     n_classes: int,
 ) -> FloatArray:
-    """Return the scores of `score_greedily`; the decisions of partitions are in their order."""
+    """Return the scores of `score_greedily`, given decisions in the order of the partitions."""
     scores = np.zeros((len(decisions), n_classes))
     samples = np.arange(len(decisions))
     sides, chances = _choose_sides(rows_per_partition, decisions)
-    # Where each walk stands: at a partition of the tree, or at the leaf of class k, written ~k.
+    # Where each walk is: at a partition of the tree, or at the leaf of class k, written ~k.
     place = np.full(len(decisions), tree.order[0] if len(tree.order) else ~0)
     probability = np.ones(len(decisions))
     while True:

@@ -1,11 +1,11 @@
 """Least squares: the probabilities that fit the answers best.
 
 For a code A and decisions r, this is the p on the simplex that minimises
-Σ_i w_i (Σ_j a_ij p_j − r_i Σ_j |a_ij| p_j)²; if there are several minima, the one of least norm.
-The weights w_i are one, or one half for the rows of a partition with more than two sides. The
-structure of the code picks the algorithm, but the answer does not depend on it: the reference
-routines prove that the minimum which a special algorithm finds is the only one. Samples for which
-it may not be the only one go to the active set, which finds the shortest.
+Σ_i w_i (Σ_j a_ij p_j − r_i Σ_j |a_ij| p_j)²; if there are several minima, the one with the least
+norm. The weights w_i are one, or one half for the rows of a partition with more than two sides. The
+structure of the code determines the algorithm, but not the result: the reference routines prove
+that the minimum found by a special algorithm is unique. Samples for which it may not be unique are
+solved by the active set, which finds the shortest solution.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def solve_least_squares(
     code : CodingMatrix
     decisions : array of shape (n_samples, n_rows), in [-1, 1]; NaN means no answer
     algorithm : str, optional
-        One of `algorithms_for(code)`, to use instead of the first one.
+        One of `algorithms_for(code)`, to use instead of the default.
 
     Returns
     -------
@@ -75,7 +75,7 @@ def solve_least_squares(
         return np.ones((len(answers), 1))
     if chosen.takes_gaps or not np.isnan(answers.sum()):
         return chosen.solve(code, answers)
-    # Without one of its rows a code may lose its structure, and the minimum may not be unique.
+    # Without some of its rows, a code may lose its structure, and the minimum may not be unique.
     has_gaps = np.isnan(answers).any(axis=1)
     probabilities = np.empty((len(answers), code.n_classes))
     probabilities[~has_gaps] = chosen.solve(code, answers[~has_gaps])
@@ -109,7 +109,7 @@ def _find_algorithm(name: str, code: CodingMatrix) -> Algorithm:
             Argument("algorithm", name),
             f" needs {found.needs.name}; {found.needs.why_not(code)}. Use ",
             Argument("algorithm", first),
-            f"{alternatives}, or leave the choice to the code.",
+            f"{alternatives}, or omit it to choose automatically.",
         )
     return found
 
@@ -137,7 +137,7 @@ def _couple(code: CodingMatrix, answers: Floats) -> Floats:
 
 def _solve_by_active_set(code: CodingMatrix, answers: Floats) -> Floats:
     if not code.is_binary:
-        # The routine does not weight rows. Those of weight one occur twice, the others once.
+        # The routine does not weight rows. Rows of weight one are repeated; the others occur once.
         counts = (2 * code.row_weights).astype(np.intp)
         code, answers = CodingMatrix(code.matrix.repeat(counts, axis=0)), answers.repeat(counts, 1)
     # If the code has no zeros, |Ap − r|² has the same quadratic part for every sample. With many
@@ -154,11 +154,11 @@ def _run(name: str, *arguments: NDArray[np.generic] | int) -> Floats:
 
 
 class Algorithm(NamedTuple):
-    """One way to compute the minimum, for codes of some structure."""
+    """An algorithm that computes the minimum for codes with a given structure."""
 
     needs: Structure
     solve: Callable[[CodingMatrix, Floats], Floats]
-    takes_gaps: bool  # whether a sample may lack answers
+    takes_gaps: bool  # whether answers may be missing
 
 
 ALGORITHMS: dict[str, Algorithm] = {

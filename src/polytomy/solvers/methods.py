@@ -1,4 +1,4 @@
-"""Every method by its name, declared once."""
+"""The methods, each declared once."""
 
 from __future__ import annotations
 
@@ -34,16 +34,16 @@ FloatArray = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Method:
-    """A way from decision values to class probabilities or scores.
+    """A method that computes class probabilities or scores from decision values.
 
     Attributes
     ----------
     name : as users write it
-    gives_probabilities : whether it gives probabilities, so that `solve` takes it, or scores
+    gives_probabilities : whether it returns probabilities, so that `solve` accepts it, or scores
     needs : the structure that a code must have; see `check_applicable`
     function : function of a code, decisions and, by name, the options
-    options : which of algorithm, weights and loss the function takes
-    description : what it does, in a line
+    options : which of algorithm, weights and loss the function accepts
+    description : what it does, in one line
     reference : the publication it comes from
     """
 
@@ -57,7 +57,7 @@ class Method:
 
     @property
     def uses_flat_code(self) -> bool:
-        """Whether a nested scheme is scored by its flat code, not node by node."""
+        """Whether a nested scheme is scored as one flat code instead of node by node."""
         return not self.gives_probabilities and self.needs != "tree"
 
 
@@ -70,7 +70,7 @@ METHODS: dict[str, Method] = {
             "any code",
             solve_least_squares,
             frozenset({"algorithm"}),
-            "the probabilities that fit the answers best, in the sum of squares",
+            "the probabilities that fit the answers best, by least squares",
             "Wu, Lin and Weng 2004 for pairs; Kong and Dietterich 1997 for codes",
         ),
         Method(
@@ -79,7 +79,7 @@ METHODS: dict[str, Method] = {
             "any code",
             solve_divergence,
             frozenset({"weights"}),
-            "the probabilities that fit the answers best, in Kullback-Leibler divergence",
+            "the probabilities that fit the answers best, by Kullback-Leibler divergence",
             "Zadrozny 2001",
         ),
         Method(
@@ -88,7 +88,7 @@ METHODS: dict[str, Method] = {
             "one-vs-one",
             solve_hastie_tibshirani,
             frozenset({"weights"}),
-            "the divergence of pairs",
+            "the least Kullback-Leibler divergence for pairs",
             "Hastie and Tibshirani 1998",
         ),
         Method(
@@ -115,7 +115,7 @@ METHODS: dict[str, Method] = {
             "one-vs-one",
             solve_like_libsvm,
             frozenset(),
-            "the probabilities of LIBSVM, which stops before it reaches the least squares of pairs",
+            "the probabilities of LIBSVM, which stops before reaching the least squares of pairs",
             "Chang and Lin 2011",
         ),
         Method(
@@ -169,13 +169,13 @@ METHODS: dict[str, Method] = {
 
 
 def find_method(name: str, parameter: str = "method") -> Method:
-    """Return the method of that name.
+    """Return the method with the given name.
 
     Parameters
     ----------
     name : str
     parameter : str, default="method"
-        What the caller calls the parameter that holds the name; the error names it.
+        The caller's name for the parameter, to use in the error message.
 
     Examples
     --------

@@ -1,7 +1,7 @@
 """Schemes of nested codes: solved node by node, with probabilities multiplied down the tree.
 
-The nodes of a scheme are visited as a list in preorder, without recursion, so depth has no limit.
-Two shortcuts keep large schemes fast: connected nodes of one partition, with each branch on its own
+The nodes of a scheme are visited as a list in preorder, without recursion, so depth is unlimited.
+Two shortcuts keep large schemes fast: connected nodes with one partition, each branch on its own
 side, form one tree, which one routine multiplies out; other nodes with equal codes are solved in
 one batch.
 """
@@ -50,7 +50,7 @@ class SchemeLike(Protocol):
 
     @property
     def nodes(self) -> Sequence[NodeLike]:
-        """The nodes in preorder; empty for a single class."""
+        """The nodes in preorder; empty if there is a single class."""
 
     @property
     def branch_starts(self) -> Sequence[Sequence[int]]:
@@ -77,8 +77,8 @@ def solve_nested(
     scheme : SchemeLike
     decisions : array of shape (n_samples, n_rows), checked; NaN means no answer
     weights : array of shape (n_partitions,), or None
-    solve_node : function of a code, decisions and weights that returns the branches' probabilities
-    multiply_trees : whether nodes of one partition may be multiplied out as trees, without
+    solve_node : function of code, decisions and weights that returns branch probabilities
+    multiply_trees : whether nodes with one partition may be multiplied out as trees, without
         `solve_node`
 
     Returns
@@ -90,7 +90,7 @@ def solve_nested(
     rows = _rows_of_nodes(scheme)
     blocks = _divide_into_blocks(scheme, multiply_trees)
     if len(blocks) == 1 and blocks[0].tree is not None:
-        # The block has all rows and all classes, and both are in order already.
+        # The block has all rows and all classes, already in order.
         return multiply_down_tree(blocks[0].tree, row_counts(scheme), decisions)
     shares = _solve_single_nodes(scheme, rows, blocks, decisions, weights, solve_node)
     probabilities = np.ones((len(decisions), len(scheme.classes)))
@@ -125,7 +125,7 @@ def check_flat_size(scheme: SchemeLike, parameter: str = "method") -> None:
     Parameters
     ----------
     scheme : SchemeLike
-    parameter : what the caller calls the parameter that holds the method
+    parameter : the caller's name for the parameter that holds the method
     """
     n_classes = len(scheme.classes)
     n_rows = sum(node.code.n_rows for node in scheme.nodes)
@@ -150,7 +150,7 @@ def flatten_code(scheme: SchemeLike) -> CodingMatrix:
 
 
 def join_trees(scheme: SchemeLike) -> TreeShape:
-    """Return one tree of all partitions of a scheme; the code of each node must be a tree."""
+    """Return one tree with all partitions of a scheme; the code of each node must be a tree."""
     trees = [node.code.tree for node in scheme.nodes if node.code.tree is not None]
     places = _partitions_of_nodes(scheme)
     assert len(trees) == len(places)
@@ -163,16 +163,16 @@ def join_trees(scheme: SchemeLike) -> TreeShape:
         is_leaf = (own < 0) & (own != NO_CHILD)
         own[is_leaf] = ends[~own[is_leaf]]
         children[place, : own.shape[1]] = own
-    # Nodes are in preorder, so joining their orders keeps parents before children.
+    # Nodes are in preorder, so concatenating their orders keeps parents before children.
     order = [place.start + tree.order for place, tree in zip(places, trees, strict=True)]
     return TreeShape(children, np.concatenate(order) if order else np.empty(0, dtype=np.intp))
 
 
 class _Block(NamedTuple):
-    """Nodes whose branches' probabilities are computed together."""
+    """Nodes whose branch probabilities are computed together."""
 
     nodes: list[int]  # the root of the block first
-    leaves: NDArray[np.intp]  # what lies below the block: class k as ~k, node k as k
+    leaves: NDArray[np.intp]  # what is below the block: class k as ~k, node k as k
     tree: TreeShape | None  # if each of the nodes is one partition with a side for each branch
 
 
@@ -227,7 +227,7 @@ def _divide_into_blocks(scheme: SchemeLike, multiply_trees: bool) -> list[_Block
 
 
 def _is_split(code: CodingMatrix) -> bool:
-    """Return whether a code is one partition with each branch on a side of its own."""
+    """Return whether a code is one partition with each branch on its own side."""
     return code.n_partitions == 1 and code.n_sides[0] == code.n_classes
 
 
@@ -260,7 +260,7 @@ def _solve_single_nodes(
     weights: FloatArray | None,
     solve_node: NodeSolver,
 ) -> dict[int, FloatArray]:
-    """Return the probabilities of the branches of each node that is a block of its own."""
+    """Return the branch probabilities of each node that forms a block on its own."""
     partitions = _partitions_of_nodes(scheme)
     alike: dict[tuple[CodingMatrix, bytes], list[int]] = {}
     for block in blocks:

@@ -18,9 +18,9 @@ def multiply_down_tree(
 ) -> FloatArray:
     """Return the product of the conditional probabilities down the path to each class.
 
-    A partition of n sides is the same as a chain of n − 1 binary ones: side 0 or another one, side
-    1 or a later one, and so on. A partition without an answer divides its mass such that the norm
-    is least; see the routine.
+    A partition with n sides is equivalent to a chain of n − 1 binary ones: side 0 or another one,
+    side 1 or a later one, and so on. A partition without an answer divides its mass such that the
+    norm is least; see the routine.
 
     Parameters
     ----------
@@ -69,9 +69,9 @@ def _split_into_chains(
 def _chain_answers(decisions: FloatArray) -> FloatArray:
     """Return the answers of a chain that splits off one side at a time, as its −1 side."""
     chances = 1.0 + decisions
-    # The sum of each side and the later ones.
+    # The sum of each side and all later ones.
     remaining = np.cumsum(chances[:, ::-1], axis=1)[:, ::-1]
     before, after = remaining[:, :-1], remaining[:, 1:]
     difference = after - chances[:, :-1]
-    # Without any mass left it does not matter how it is divided.
+    # If no mass is left, it does not matter how it is divided.
     return np.divide(difference, before, out=np.zeros_like(difference), where=before != 0)

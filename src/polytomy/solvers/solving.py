@@ -46,13 +46,13 @@ def solve(
     decisions : array of shape (n_samples, n_rows)
         P(+1) − P(−1) of each binary, in [-1, 1]; columns in the order of the code's rows or of
         `scheme.partitions`. A partition with more than two sides has a column for each side,
-        2 q − 1 with the probability q of that side. NaN means that there is no answer: the
-        partition is left out for that sample.
+        2 q − 1 with the probability q of that side. NaN means no answer: the partition is left out
+        for that sample.
     method : str, default="least-squares"
-        One of METHODS that gives probabilities.
+        A method of METHODS that returns probabilities.
     algorithm : str, optional
-        For "least-squares": the algorithm to use instead of the one that the structure of the
-        code suggests.
+        For "least-squares": the algorithm to use instead of the one chosen from the structure of
+        the code.
     weights : array of shape (n_partitions,), optional
         For "divergence" and "hastie-tibshirani": how much each partition counts.
 
@@ -94,9 +94,9 @@ def decode(
 ) -> FloatArray:
     """Return scores of the classes from the answers of binary classifiers, by any method.
 
-    The class with the largest score wins; the first one wins a tie. If the method gives
-    probabilities, they are the scores. Scores of different methods cannot be compared. The methods
-    that give only scores take a nested scheme as one flat code, except "greedy".
+    The class with the largest score wins; in a tie, the first one. If the method returns
+    probabilities, they are the scores. Scores of different methods are not comparable. Methods that
+    only return scores use a nested scheme as one flat code, except "greedy".
 
     Parameters
     ----------
@@ -107,8 +107,8 @@ def decode(
         For "loss-based" and "loss-weighted": one of LOSSES ("quadratic" by default) or a function
         from an array of margins a·r to an array of losses.
     weights : array of shape (n_partitions,), optional
-        As for `solve`. "loss-weighted" also takes shape (n_partitions, n_classes): how often each
-        binary is right on each class.
+        As for `solve`. "loss-weighted" also accepts shape (n_partitions, n_classes): how often each
+        binary is correct on each class.
 
     Returns
     -------
@@ -170,7 +170,7 @@ def _apply_to_scheme(
             return method.function(code, own_answers, **options)
         return method.function(code, own_answers, weights=own_weights, **options)
 
-    # All methods agree on a two-way node, so its solution is known; but a user who names an
-    # algorithm wants to see that algorithm run.
+    # All methods agree on a two-way node, so its solution is known; but if the user specifies an
+    # algorithm, that algorithm should run.
     multiply_trees = "algorithm" not in options
     return solve_nested(scheme, answers, weights, solve_node, multiply_trees=multiply_trees)

@@ -1,4 +1,4 @@
-"""Structures that methods and algorithms need of a code, and why a code lacks one."""
+"""Code structures that methods and algorithms need, and the reasons why a code has none."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ class Structure(NamedTuple):
 
     Attributes
     ----------
-    name : what to call a code of this structure, with its article
-    is_met_by : function of a code that tells whether the code has the structure
+    name : name of a code with this structure, including the article
+    is_met_by : function of a code that returns whether it has the structure
     why_not : function of a code without the structure that returns the reason, as a clause
 
     Examples

@@ -1,11 +1,11 @@
-"""Decodings: scores that rank the classes but are not probabilities.
+"""Decoding: scores that rank the classes but are not probabilities.
 
-A larger score is always better: the class with the largest score wins, and the first one wins a
-tie. A partition without an answer is left out of all sums.
+A larger score is always better: the class with the largest score wins; in a tie, the first one. A
+partition without an answer is left out of all sums.
 
-All scores are made of the *margins* of a class, one for each partition: a·r if it has two sides. On
-side s of n, with the answer q_s, a class has the margin (n q_s − 1)/(n − 1), which is the same for
-n = 2: one if the answer is sure of the side, and zero if all sides are equally probable.
+All scores are computed from the *margins* of a class, one for each partition. With two sides, the
+margin is a·r. On side s of n, with the answer q_s, it is (n q_s − 1)/(n − 1), which is the same for
+n = 2: one if the answer is certain of the side, and zero if all sides are equally probable.
 """
 
 from __future__ import annotations
@@ -76,9 +76,9 @@ def score_votes(code: CodingMatrix, decisions: ArrayLike) -> FloatArray:
 def score_matches(code: CodingMatrix, decisions: ArrayLike) -> FloatArray:
     """Return Aᵀsign(r): the number of answers for each class minus the number against it.
 
-    A decision value of zero takes no side. In a strict code, the class with the largest score has
-    the smallest Hamming distance. A partition with more than two sides answers for the most
-    probable one and against the others; at a tie, it takes none of the tied sides.
+    A decision value of zero counts for neither side. In a strict code, the class with the largest
+    score has the smallest Hamming distance. A partition with more than two sides answers for the
+    most probable side and against the others; tied sides get no vote.
 
     Parameters
     ----------
@@ -111,7 +111,7 @@ def score_losses(
 ) -> FloatArray:
     """Return −Σ_i L(a_ij r_i): loss-based decoding of Allwein, Schapire and Singer (2000).
 
-    In a partition that leaves it out, a class has margin zero and loss L(0).
+    In a partition that does not contain it, a class has margin zero and loss L(0).
 
     Parameters
     ----------
@@ -147,8 +147,8 @@ def score_weighted_losses(
 ) -> FloatArray:
     """Return −Σ_i w_ij |a_ij| L(a_ij r_i) / Σ_i w_ij |a_ij|: a class's mean loss, negated.
 
-    The mean is over the partitions that the class takes part in. This is the loss-weighted decoding
-    of Escalera, Pujol and Radeva (2010), where w_ij is how often binary i is right on class j. A
+    The mean is over the partitions that contain the class. This is the loss-weighted decoding of
+    Escalera, Pujol and Radeva (2010), where w_ij is how often binary i is correct on class j. A
     class without any answer gets the score −L(0).
 
     Parameters
@@ -204,7 +204,7 @@ def _margins(code: CodingMatrix, decisions: ArrayLike) -> FloatArray:
 
 
 def own_sides(code: CodingMatrix) -> NDArray[np.int8]:
-    """Return the code with a class in the row of its own side only, if there are several rows."""
+    """Return the code; in a partition with several rows, a class is only in its own side's row."""
     if code.is_binary:
         return code.matrix
     return np.where(
@@ -213,7 +213,7 @@ def own_sides(code: CodingMatrix) -> NDArray[np.int8]:
 
 
 def _sum_rows(values: FloatArray, entries: NDArray[Any]) -> FloatArray:
-    """Return values @ entries, converting only a block of the small integers at a time."""
+    """Return values @ entries, converting the small integers block by block."""
     scores = np.zeros((len(values), entries.shape[1]))
     for place, block in row_blocks(entries):
         scores += values[:, place] @ block.astype(np.float64)
@@ -223,7 +223,7 @@ def _sum_rows(values: FloatArray, entries: NDArray[Any]) -> FloatArray:
 def _losses_of_rows(
     answers: FloatArray, loss: str | Loss
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return the losses of a class on the +1 side, the −1 side and neither; 0 without an answer."""
+    """Return the losses of a class on the +1 side, the −1 side and neither; 0 if unanswered."""
     is_answered = ~np.isnan(answers)
     margins = np.where(is_answered, answers, 0.0)
     for_positive, for_negative, for_none = (

@@ -21,7 +21,7 @@ def scale_weights(weights: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.floa
     Parameters
     ----------
     weights : array-like, finite and not negative
-    shape : (n_partitions,), or (n_partitions, n_classes) if each class has its own weights
+    shape : (n_partitions,), or (n_partitions, n_classes) for separate weights for each class
 
     Examples
     --------

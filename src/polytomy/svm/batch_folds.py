@@ -20,20 +20,20 @@ _Floats = NDArray[np.float64]
 class BatchFolds(NamedTuple):
     """The folds of a batch of problems.
 
-    Machine 0 is that of all samples, and machine f + 1 that of fold f.
+    Machine 0 is trained on all samples, and machine f + 1 without those that fold f holds out.
 
     Attributes
     ----------
     is_kept : bool array of shape (n_machines, n_samples), the samples to train each machine on
     is_trained : bool array of shape (n_folds, n_problems)
-        False if the fold keeps all samples of a problem, so that machine 0 is its machine, or if
-        it gives a constant score.
+        False if the fold keeps all samples of a problem, so that machine 0 serves as its machine,
+        or if the fold gives a constant score.
     constants : array of shape (n_folds, n_problems)
-        NaN, or the score that the fold gives to every row because a side has no samples.
+        The score that the fold gives to every row if a side has no samples; otherwise NaN.
     samples : array of shape (n_held_out,), the samples that are held out, ascending by problem
     fold_of : array of shape (n_held_out,), the fold that holds out each of them
     reasons : list of str
-        Why the folds of a problem do not suffice for a calibrator, as a clause; else empty.
+        Why a problem's folds are not enough for a calibrator, as a clause; empty if they are.
     """
 
     is_kept: NDArray[np.bool_]
@@ -50,9 +50,9 @@ class BatchFolds(NamedTuple):
         Parameters
         ----------
         batch : Batch, of one problem unless the options have shared folds
-        X : the training data as given, for splitters that look at it
+        X : the training data as passed by the user, for splitters that use it
         options : TrainingOptions
-        seed : int, optional, of the single problem
+        seed : int, optional, the seed of the single problem
         """
         if options.folds is not None:
             folds = cls._of_shared(batch, options.folds)
@@ -74,7 +74,7 @@ class BatchFolds(NamedTuple):
         constants = np.where(is_constant, np.sign(2.0 * n_positive - n_kept), np.nan)
         is_trained = ~is_constant & (n_kept < batch.sizes)
         if is_constant.any():
-            # These machines are not used. That of all samples is the least work.
+            # These machines are not used. Keeping all samples is the least work.
             is_kept = is_kept | is_constant[:, batch.problem_of]
         fold_of = shared.fold_of[batch.rows]
         (samples,) = (fold_of >= 0).nonzero()
@@ -103,7 +103,7 @@ class BatchFolds(NamedTuple):
         )
 
     def _checked(self, batch: Batch) -> BatchFolds:
-        """Return the same folds, with reasons where they do not hold out samples of both sides."""
+        """Return the same folds, with a reason if they do not hold out samples of both sides."""
         problems, n_problems = batch.problem_of[self.samples], len(batch.sizes)
         n_all = np.bincount(problems, minlength=n_problems)
         n_positive = np.bincount(problems, batch.is_positive[self.samples], n_problems)
@@ -114,8 +114,8 @@ class BatchFolds(NamedTuple):
     def machine_of(self, batch: Batch) -> NDArray[np.intp]:
         """Return the machine that scores each held-out sample.
 
-        Where a fold has only one side to train on, its constant score says nothing about the
-        relation of scores and sides. For a calibrator, the machine of all samples stands in.
+        If a fold has only one side to train on, its constant score says nothing about how scores
+        relate to sides. For the calibrator, the machine of all samples is used instead.
         """
         is_trained = self.is_trained[self.fold_of, batch.problem_of[self.samples]]
         return np.where(is_trained, self.fold_of + 1, 0)

@@ -1,7 +1,7 @@
-"""Problems that are trained in one go: their samples, one problem after the other.
+"""Problems that are trained together: their samples, one problem after the other.
 
-A few operations on the samples of all problems replace many on those of each. For problems of a
-few samples, these would take longer than the training.
+A few operations on the samples of all problems replace many operations on each problem. For small
+problems, the latter would take longer than the training.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ __all__ = ["Batch", "divide_into_batches"]
 
 _Task = TypeVar("_Task")
 
-# Most samples of a batch, and most scores: rows of the data times problems. Larger batches save
-# nothing, and leave too few of them for the threads.
+# Most samples in a batch, and most scores (rows of the data times problems). Larger batches save
+# nothing, and leave too few batches for the threads.
 _MOST_SAMPLES = 2**12
 _MOST_SCORES = 2**21
 
@@ -66,7 +66,7 @@ class Batch:
         return np.repeat(np.arange(len(self.sizes)), self.sizes)
 
     def count(self, mask: NDArray[np.bool_]) -> NDArray[np.intp]:
-        """Return how many samples of each problem a mask has.
+        """Return how many samples of each problem a mask selects.
 
         Parameters
         ----------
@@ -83,12 +83,12 @@ class Batch:
 def divide_into_batches(
     tasks: Sequence[_Task], problems: Sequence[BinaryProblem], n_rows: int
 ) -> Iterator[list[_Task]]:
-    """Yield consecutive tasks whose problems fit in one batch; one task has to fit in any case.
+    """Yield consecutive tasks whose problems fit in one batch; a batch has at least one task.
 
     Parameters
     ----------
-    tasks : tasks, each with the problem of the same position
-    problems : their problems
+    tasks : tasks, one for each problem
+    problems : the problems, in the same order
     n_rows : number of rows of the data
     """
     batch: list[_Task] = []

@@ -1,4 +1,4 @@
-"""How large the coefficients of support vectors may be."""
+"""Upper bounds of the coefficients of support vectors."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def coefficient_bounds(
     is_kept: NDArray[np.bool_],
     weight: _Floats | None = None,
 ) -> _Floats:
-    """Return the largest coefficient of each sample in each machine: C times its weights.
+    """Return the largest allowed coefficient of each sample in each machine: C times its weights.
 
     Parameters
     ----------
@@ -33,8 +33,8 @@ def coefficient_bounds(
         The first sample of each problem, and the number of samples.
     is_positive : array of shape (n_samples,), the sides of the samples
     is_kept : array of shape (n_parts, n_samples)
-        Which samples each part has; the others have bounds of zero there. The weights of classes
-        are those of the samples in the part.
+        The samples in each part; the others have bounds of zero. Class weights are computed from
+        the samples in the part.
     weight : array of shape (n_samples,), optional
 
     Returns

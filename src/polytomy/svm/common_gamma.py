@@ -15,12 +15,12 @@ __all__ = ["fix_gamma", "fix_gamma_by_variance", "has_gamma_of_data"]
 
 
 def fix_gamma(estimators: Sequence[Any], X: Any) -> list[Any]:
-    """Return the estimators; in SVCs, ``gamma="scale"`` and ``"auto"`` become a number.
+    """Return the estimators, with ``gamma="scale"`` and ``"auto"`` of SVCs replaced by a number.
 
-    The number is the one that scikit-learn's SVC works out on all rows of X. So the machines of
-    one-vs-one are those of SVC itself, and all machines share one kernel. Estimators that occur
-    several times are the same object in the result, too. An SVC behind other steps of a pipeline
-    sees other features, and keeps its parameter.
+    The number is what scikit-learn's SVC computes from all rows of X. So the machines of one-vs-one
+    equal those of SVC itself, and all machines share one kernel. An estimator that occurs several
+    times is also a single object in the result. An SVC after other steps of a pipeline sees other
+    features, and keeps its parameter.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ def fix_gamma(estimators: Sequence[Any], X: Any) -> list[Any]:
 
 
 def fix_gamma_by_variance(estimators: Sequence[Any], n_features: int, variance: float) -> list[Any]:
-    """Return what `fix_gamma` does, given the variance of all values instead of the values.
+    """Do the same as `fix_gamma`, given the variance of all values instead of the values.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ def fix_gamma_by_variance(estimators: Sequence[Any], n_features: int, variance: 
 
 
 def has_gamma_of_data(estimators: Iterable[Any]) -> bool:
-    """Return whether the gamma of any estimator is a rule, and not a number."""
+    """Return whether the gamma of any estimator is a rule instead of a number."""
     return any(map(_has_text_gamma, estimators))
 
 
@@ -83,7 +83,7 @@ def _has_text_gamma(estimator: Any) -> bool:
 
 
 def _fix(estimators: Sequence[Any], find_gamma: Callable[[Any], float | None]) -> list[Any]:
-    """Return the estimators with the gammas that a function finds; None changes nothing."""
+    """Return the estimators with the gammas that a function returns; None means no change."""
     fixed: dict[int, Any] = {}
     for estimator in estimators:
         if id(estimator) in fixed:

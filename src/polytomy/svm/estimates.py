@@ -1,6 +1,6 @@
-"""How long the training of support vector machines will take, measured on samples of the data.
+"""Estimates of the training time of support vector machines, measured on samples of the data.
 
-The time of a problem of n rows grows like n^p: n² for its kernel values, and a power between 1.5
+The time of a problem with n rows grows like n^p: n² for its kernel values, and a power between 1.5
 and 2.6 for its steps, which depends on the data. Both are measured on a few hundred to a few
 thousand rows of some of the problems, and extrapolated.
 """
@@ -28,36 +28,36 @@ from polytomy.svm.suitability import UnsuitableError, as_numbers
 
 __all__ = ["TrainingEstimate", "estimate_training"]
 
-# Pairs of rows, over all problems, whose training takes seconds. Less needs no estimate.
+# Pairs of rows, over all problems, that take seconds to train on. Fewer need no estimate.
 _WORTH_ESTIMATING = 10**9
 
-# Sizes of the samples; larger ones are tried while the last took less than this many seconds.
+# Sample sizes; the next is tried if the last took less than this many seconds.
 _SIZES = (250, 500, 1000, 2000, 4000)
 _LONGEST_TRIAL = 0.25
 _KERNEL_ROWS = 1000
 
-# The problems that are tried: those on which this part of all pairs of rows has gone, in the order
-# of their sizes. Small problems hardly count.
+# The problems to time: with problems sorted by size, those at which the cumulative share of all
+# pairs of rows reaches these fractions. Small problems hardly count.
 _PARTS_OF_PAIRS = (1.0, 0.6, 0.25)
 _LOWEST_POWER, _HIGHEST_POWER = 1.5, 2.6
 
-# Beyond this many seconds, the text offers ways out.
+# Above this many seconds, the text suggests alternatives.
 _LONG = 600.0
 _WAYS_OUT = (
-    " Ways out: a linear estimator after Nystroem features, partial_fit (train --stream), or fewer "
-    "rows; see docs/many_rows.md."
+    " Alternatives: a linear estimator after Nystroem features, partial_fit (train --stream), or "
+    "fewer rows; see docs/many_rows.md."
 )
 
 
 class TrainingEstimate(NamedTuple):
-    """What training will take.
+    """The time and memory that training will take.
 
     Attributes
     ----------
-    n_machines : int, without those of folds
-    most_rows : int, of the largest problem
+    n_machines : int, without fold machines
+    most_rows : int, number of rows of the largest problem
     seconds : float
-    n_bytes : float, memory besides the data
+    n_bytes : float, memory in addition to the data
     is_in_budget : bool, whether each kernel matrix fits in the memory budget
     """
 
@@ -68,7 +68,7 @@ class TrainingEstimate(NamedTuple):
     is_in_budget: bool
 
     def __str__(self) -> str:
-        """Return the estimate as a sentence, with ways out if training takes long.
+        """Return the estimate as a sentence, with alternatives if training takes long.
 
         Examples
         --------
@@ -91,7 +91,9 @@ def estimate_training(
     problems: Sequence[BinaryProblem] | ProblemList,
     options: TrainingOptions,
 ) -> TrainingEstimate | None:
-    """Return what training SVCs will take; None if that is seconds, or there are none.
+    """Estimate the time and memory for training SVCs.
+
+    Return None if it takes only seconds, or if there are no SVCs.
 
     Parameters
     ----------
@@ -127,7 +129,7 @@ def estimate_training(
     logarithms = [curve.log_factor + curve.power * np.log(sizes) for curve in curves]
     seconds = of_pair * kernel_pairs + float(np.exp(np.mean(logarithms, axis=0)).sum())
     if options.folds is not None and is_apart:
-        # Rows outside a problem are scored as well, against the vectors of all machines.
+        # Rows outside a problem are also scored, with the support vectors of all machines.
         seconds += of_pair * float(whole.n_rows) ** 2
     n_threads = min(int(effective_n_jobs(options.n_jobs)), len(own))
     if is_apart:
@@ -142,7 +144,7 @@ def estimate_training(
 
 
 def _choose_problems(sizes: NDArray[np.float64]) -> list[int]:
-    """Return problems whose times say most about the time of all."""
+    """Return the problems whose times best predict the total time."""
     order = np.argsort(sizes, kind="stable")
     parts = np.cumsum(sizes[order] ** 2) / float(sizes @ sizes)
     found = np.searchsorted(parts, [part - 1e-9 for part in _PARTS_OF_PAIRS])
@@ -150,7 +152,7 @@ def _choose_problems(sizes: NDArray[np.float64]) -> list[int]:
 
 
 class _Curve(NamedTuple):
-    """The seconds that the steps of a problem of n rows take, exp(log_factor)·n^power."""
+    """Seconds for the steps of a problem with n rows: exp(log_factor)·n^power."""
 
     log_factor: float
     power: float
@@ -165,7 +167,7 @@ class _Timer:
         self._generator = np.random.default_rng(0)
 
     def fit(self, svc: Any, problem: BinaryProblem, of_pair: float) -> _Curve:
-        """Return how the time of a problem grows; a kernel value takes `of_pair` seconds."""
+        """Return how the time grows with n, if computing a kernel value takes `of_pair` seconds."""
         sizes, seconds = [], []
         self._time(svc, self._sample(problem, _SIZES[0]))  # the first call may compile routines
         for size in _SIZES:
@@ -183,7 +185,7 @@ class _Timer:
         return _Curve(float(np.log(seconds[-1]) - power * np.log(sizes[-1])), power)
 
     def _time(self, svc: Any, part: BinaryProblem) -> float:
-        # The same decisions about memory as for all rows.
+        # Scale the budget, so that decisions about memory are the same as for all rows.
         share = (part.n_samples / self._n_rows) ** 2
         options = replace(self._options, memory_budget=max(self._budget * share, 2.0**26))
         started = perf_counter()
@@ -193,7 +195,7 @@ class _Timer:
         return perf_counter() - started
 
     def seconds_of_pair(self, svc: Any, problem: BinaryProblem) -> float:
-        """Return the time of a kernel value."""
+        """Return the time to compute a kernel value."""
         from sklearn.metrics.pairwise import pairwise_kernels
 
         part = self._sample(problem, _KERNEL_ROWS)
@@ -204,7 +206,7 @@ class _Timer:
         return (perf_counter() - started) / len(part.rows) ** 2
 
     def _sample(self, problem: BinaryProblem, size: int) -> BinaryProblem:
-        """Return a random part of a problem, with both sides as in the whole."""
+        """Return a random sample of a problem, stratified by side."""
         if problem.n_samples <= size:
             return problem
         mask = np.zeros(problem.n_samples, dtype=np.bool_)
@@ -216,7 +218,7 @@ class _Timer:
 
 
 def _time_in_words(seconds: float) -> str:
-    """Return a time to two digits at most, for people to read.
+    """Return a human-readable time with at most two digits.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Scores of the rows outside a problem, by the machines of their folds."""
+"""Scores that fold machines give to rows outside their problem."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ def score_outside(
     place: NDArray[np.intp],
     folds: SharedFolds,
 ) -> list[MachineData]:
-    """Return the same machines with the scores of all rows, as far as the matrix has the values.
+    """Return the same machines with the scores of all rows, where the matrix has the values.
 
-    Then the machines of the folds are no longer needed, and left out.
+    The fold machines are then no longer needed, and are dropped.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ def _score(
     rows: NDArray[np.intp],
     fold_of: NDArray[np.intp],
 ) -> NDArray[np.float64] | None:
-    """Return the scores of rows of the matrix by all machines of their folds, or None."""
+    """Return the scores that the machines of their folds give to rows of the matrix, or None."""
     columns = place[np.concatenate([each.rows for each in machines])]
     numbers = np.repeat(np.arange(len(machines)), [len(each.rows) for each in machines])
     coefficients = np.concatenate([each.coefficients for each in machines], axis=1)

@@ -36,18 +36,18 @@ from polytomy.svm.worker import Task, Worker
 
 __all__ = ["GroupTrainer"]
 
-# Pairs of samples, over all problems, that keep a thread busy for a tenth of a second or so.
+# Pairs of samples, over all problems, that keep a thread busy for about a tenth of a second.
 _PAIRS_PER_THREAD = 10**7
 
 # A matrix of this many bytes stays in the processor's cache, so it is shared even by problems that
 # have few rows in common.
 _SMALL_MATRIX = 2**22
 
-# Up to this many bytes, it is shared by problems so small that most of their time goes into
-# preparing them: on one matrix, they are prepared in batches.
+# Up to this many bytes, a matrix is shared by problems so small that preparing them takes most of
+# the time: on one matrix, they are prepared in batches.
 _BATCHED_MATRIX = 2**28
 
-# Folds that there is memory for where a splitter does not say how many it makes.
+# Number of folds to reserve memory for if a splitter does not say how many it makes.
 _EXPECTED_FOLDS = 10
 
 
@@ -71,7 +71,7 @@ class GroupTrainer:
             numbers = as_numbers(self.X)
         except UnsuitableError as reason:
             return [reason] * len(tasks)
-        # The threads are over problems; those within a small matrix product cost more than it.
+        # Problems run in threads; BLAS threads would cost more than a small matrix product.
         with one_blas_thread():
             return self._train_numbers(numbers, tasks, notes, listener, n_threads)
 
@@ -88,7 +88,7 @@ class GroupTrainer:
         if size.matrix <= _BATCHED_MATRIX:
             is_small |= max(problem.n_samples for _, problem, _ in tasks) <= SMALL_PROBLEM
         if not is_small and is_better_apart([task[1] for task in tasks], size.n_rows):
-            notes.append(f"{len(tasks)} binaries have a kernel matrix each: they are small.")
+            notes.append(f"{len(tasks)} small binaries each have their own kernel matrix.")
             return self._train_apart(numbers, tasks, listener, n_threads)
         try:
             plan = self._plan(numbers, tasks)
@@ -118,7 +118,7 @@ class GroupTrainer:
         return [next(scored) if isinstance(each, MachineData) else each for each in outcomes]
 
     def _matrix(self, plan: MatrixPlan, size: Size, n_threads: int) -> tuple[Matrix, int, str]:
-        """Return the matrix of a plan, how many threads can use it, and what to say of it."""
+        """Return the matrix of a plan, how many threads can use it, and a note about it."""
         try:
             n_threads = min(n_threads, size.count_threads(self.budget))
         except TooLargeError:
@@ -138,10 +138,10 @@ class GroupTrainer:
         listener: TrainingListener,
         n_threads: int,
     ) -> list[MachineData | UnsuitableError]:
-        """Train each problem on a matrix of its own, if that one fits: pairs of classes do."""
+        """Train each problem on its own matrix if that fits, as it does for pairs of classes."""
         sizes = [self._measure(numbers, [task]) for task in tasks]
         needs = [size.with_one_thread for size in sizes]
-        # Whether a problem fits must not depend on the threads, so these depend on what fits.
+        # Whether a problem fits must not depend on n_threads, so n_threads depends on what fits.
         largest = max((need for need in needs if need <= self.budget), default=1)
         n_threads = min(n_threads, int(self.budget // largest))
 
@@ -190,9 +190,9 @@ def _run(
     batches: Sequence[Sequence[Task]],
     listener: TrainingListener,
 ) -> list[MachineData | UnsuitableError]:
-    """Return what attempts to train batches come to, and tell the listener as they go on."""
+    """Return the results of the attempts to train batches, and report progress to the listener."""
     outcomes: list[MachineData | UnsuitableError] = []
-    # Closed if the listener raises an error, so that no thread goes on training.
+    # Closed if the listener raises an error, so that no thread keeps training.
     with closing(run_tasks(attempts, n_threads)) as results:
         for found, tasks in zip(results, batches, strict=True):
             for outcome, (_, problem, _) in zip(found, tasks, strict=True):
@@ -210,7 +210,7 @@ def _attempt(worker: Worker, tasks: Sequence[Task]) -> list[MachineData | Unsuit
 
 
 def _count_threads(n_jobs: int | None, problems: Sequence[BinaryProblem]) -> int:
-    """Return how many threads pay: those of small problems would only wait for the interpreter."""
+    """Return how many threads are worthwhile: with small problems, they would wait for the GIL."""
     n_pairs = sum(problem.n_samples**2 for problem in problems)
     n_useful = min(len(problems), 1 + n_pairs // _PAIRS_PER_THREAD)
     return min(int(effective_n_jobs(n_jobs)), n_useful)

@@ -29,7 +29,7 @@ Samples have no such limit: a sample far longer than all vectors is far from all
 kernel values are zero, whatever the error.
 """
 
-#: The parameters that each kind uses.
+#: The parameters used by each kind.
 _PARAMETERS: dict[str, tuple[str, ...]] = {
     "linear": (),
     "rbf": ("gamma",),
@@ -37,7 +37,7 @@ _PARAMETERS: dict[str, tuple[str, ...]] = {
     "sigmoid": ("gamma", "coef0"),
 }
 
-# Size of the blocks in which sparse rows are made dense to take differences.
+# Size of the blocks in which sparse rows are converted to dense, to compute differences.
 _DENSE_BYTES = 2**24
 
 
@@ -86,15 +86,16 @@ class KernelFunction:
 
     @classmethod
     def of(cls, machine: Any) -> Self | None:
-        """Return the kernel of a fitted SVC or NuSVC, or None.
+        """Return the kernel of a fitted SVC or NuSVC.
 
-        None if the kernel is precomputed or a callable, or if its degree is above LARGEST_DEGREE.
+        Return None if the kernel is precomputed or a callable, or if its degree is above
+        LARGEST_DEGREE.
         """
         return cls._of(machine, lambda: machine._gamma)
 
     @classmethod
     def from_parameters(cls, machine: Any, X: Any) -> Self | None:
-        """Return the kernel that an SVC or NuSVC would have if it were fitted to the rows of X.
+        """Return the kernel that an SVC or NuSVC would have after fitting on X.
 
         As in scikit-learn, ``gamma="scale"`` is 1 / (n_features · variance of all values of X) and
         ``gamma="auto"`` is 1 / n_features. Return None in the same cases as `of`.
@@ -132,15 +133,15 @@ class KernelFunction:
         and Y, which changes no distance, and for rows of Y that are still long, distances are
         computed from differences.
 
-        If `x_squares` and `y_squares` are given, none of this happens: the rows are used as they
-        are, in their own precision. This is for callers that need many blocks of one matrix and
-        have centred its rows themselves.
+        If `x_squares` and `y_squares` are given, this is skipped: the rows are used as they are, in
+        their own precision. This is for callers that compute many blocks of one matrix and have
+        already centred its rows.
 
         Parameters
         ----------
         X, Y : arrays or sparse matrices of shape (n, n_features) and (m, n_features)
         x_squares, y_squares : arrays of shape (n,) and (m,), optional
-            `squared_lengths` of the rows, which only the rbf kernel uses.
+            `squared_lengths` of the rows, used by the rbf kernel only.
         out : array of shape (n, m), optional
             Array to write the values to.
 
@@ -177,7 +178,7 @@ class KernelFunction:
         ----------
         products : array of shape (n, m), the inner products x·y
         x_squares, y_squares : arrays of shape (n,) and (m,), |x|² and |y|²
-            Only the rbf kernel uses them.
+            Used by the rbf kernel only.
 
         Examples
         --------

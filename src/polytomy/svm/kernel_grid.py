@@ -1,7 +1,7 @@
-"""Scores of held-out rows by machines of many values of C, on kernel matrices of all the data.
+"""Scores of held-out rows for many values of C, computed from kernel matrices of all the data.
 
-A search over C and gamma on folds needs the kernel value of two rows for every C, every fold and
-every problem. Here it is computed once.
+A search over C and gamma with cross-validation needs the same kernel values for every C, fold and
+problem. Here each is computed only once.
 """
 
 from __future__ import annotations
@@ -78,9 +78,9 @@ class KernelGrid:
         All the data, of all folds.
     class_indices : array of shape (n_rows,), the index of each row's class
     memory_budget : float, optional
-        Bytes that the kernel matrices may take. Those of some kernels are kept, if there is room.
+        Bytes that the kernel matrices may take. Matrices of several kernels are kept if they fit.
     n_jobs : int, optional
-        Number of threads over the problems, as joblib counts jobs.
+        Number of problems to train in parallel threads, as in joblib.
 
     Raises
     ------
@@ -104,11 +104,11 @@ class KernelGrid:
         n_rows = len(self.class_indices)
         budget = check_budget(self.memory_budget) - bytes_of_rows(numbers, n_rows)
         matrix = bytes_of_matrix(n_rows, holds_kernel_values=True)
-        # One matrix, and the same again for what is held out.
+        # One matrix more for the values of held-out rows.
         self._n_kept = int((budget - bytes_of_thread(n_rows, 1)) // matrix) - 1
         if self._n_kept < 1:
             raise TooLargeError(f"a kernel matrix of {n_rows} rows does not fit in memory_budget")
-        # Rows of a class are adjacent, so that a problem has few runs of columns.
+        # Rows of a class are adjacent, so that the columns of a problem form few runs.
         order = np.argsort(self.class_indices, kind="stable")
         self._numbers = numbers[order]
         self._place = np.empty(n_rows, dtype=np.intp)
@@ -124,17 +124,17 @@ class KernelGrid:
     ) -> GridScores:
         """Return the decision values of held-out rows.
 
-        Machines of the smallest C are trained first; the others start from the solutions of the
-        next smaller C.
+        Machines with the smallest C are trained first; the others are warm-started from the
+        solution for the next smaller C.
 
         Parameters
         ----------
-        svcs : SVCs that differ in C alone
+        svcs : SVCs that differ only in C
         problems : sequence of problems; their rows are positions in `rows`
         rows : array of int, the rows of the data to train on
         held_out : array of int, the rows of the data to score
         options : TrainingOptions, optional
-            Its weights are those of `rows`. There is no calibration.
+            Sample weights are for `rows`. Nothing is calibrated.
         """
         options = TrainingOptions() if options is None else options
         for svc in svcs:
@@ -145,7 +145,7 @@ class KernelGrid:
         with one_blas_thread():
             matrix = self._matrix_of(kernel)
             values_held_out = matrix.rows().kernel_values[self._place[held_out]]
-            # A row for each row of the data, so that those of support vectors are taken quickly.
+            # One row for each row of the data, so that selecting the support vectors is fast.
             of_held_out = np.ascontiguousarray(values_held_out.T, dtype=np.float64)
             places = self._place[rows]
             tasks = [
@@ -161,7 +161,7 @@ class KernelGrid:
         if n_stopped:
             warnings.warn(
                 f"{n_stopped} machines stopped early, after max_iter={svcs[0].max_iter} steps. "
-                "Scale the features, or allow more steps.",
+                "Scale the features, or increase max_iter.",
                 ConvergenceWarning,
                 stacklevel=2,
             )
@@ -170,17 +170,17 @@ class KernelGrid:
         return GridScores(values, fit_seconds, predict_seconds)
 
     def _kernel_of(self, svc: SVC, rows: NDArray[np.intp]) -> KernelFunction:
-        """Return the kernel of an SVC that is fitted to some rows."""
+        """Return the kernel of an SVC fitted on some rows."""
         numbers = self._numbers
         if svc.kernel != "linear" and svc.gamma == "scale":
-            # In the order of the data, or its sums are rounded differently.
+            # In the order of the data; otherwise its sums would be rounded differently.
             numbers = take_rows(numbers, self._place[rows])
         kernel = kernel_of(svc, numbers)
         check_range(kernel, float(squared_lengths(self._numbers).max()))
         return kernel
 
     def _matrix_of(self, kernel: KernelFunction) -> WholeMatrix:
-        """Return the matrix of a kernel, and keep those that were used last."""
+        """Return the matrix of a kernel, and cache the most recently used ones."""
         matrix = self._matrices.pop(kernel, None)
         if matrix is None:
             while len(self._matrices) >= self._n_kept:
@@ -200,7 +200,7 @@ class KernelGrid:
         of_held_out: _Floats,
         options: TrainingOptions,
     ) -> _Scored:
-        """Return the decision values of the machines of one problem, C ascending."""
+        """Return the decision values of the machines of one problem, in ascending order of C."""
         weight = weights_of_problem(problem, options, len(places))
         if weight is not None:
             problem = problem.keep(weight[problem.rows] > 0)
@@ -211,7 +211,7 @@ class KernelGrid:
         started = perf_counter()
         whole = np.ones((1, problem.n_samples), dtype=np.bool_)
         ends = np.array([0, problem.n_samples])
-        # LIBSVM's order, so that ties fall as there: the −1 side comes first, and counts as +1.
+        # LIBSVM's order, so that ties are broken alike: the −1 side comes first, and counts as +1.
         order = np.argsort(problem.is_positive, kind="stable")
         columns = places[problem.rows[order]]
         bounds = np.vstack(
@@ -230,7 +230,7 @@ class KernelGrid:
             np.array([svc.tol], dtype=np.float64),
             np.array([svc.max_iter], dtype=np.int64),
             np.array([svc.shrinking], dtype=np.bool_),
-            # An indefinite kernel has several solutions; which one is found depends on the start.
+            # An indefinite kernel has several solutions; the starting point decides which is found.
             FROM_ZERO if svc.kernel == "sigmoid" else FROM_PREVIOUS_RUN,
             self._cache(problem.n_samples),
         )
@@ -241,7 +241,7 @@ class KernelGrid:
         return _Scored(values, n_stopped, trained - started, perf_counter() - trained)
 
     def _cache(self, n_samples: int) -> NDArray[np.float32]:
-        """Return this thread's place for rows of kernel values."""
+        """Return this thread's buffer for rows of kernel values."""
         if not hasattr(self._local, "cache"):
             self._local.cache = np.empty(CACHE_BYTES // 4, dtype=np.float32)
         cache: NDArray[np.float32] = self._local.cache

@@ -1,7 +1,7 @@
 """The matrix that all problems use: inner products, squared distances or kernel values.
 
-A matrix that fits in memory is computed at once. The rows of a larger one are computed when they
-are needed: a machine needs only the rows of its support vectors, and a few more.
+A matrix that fits in memory is computed at once. The rows of a larger matrix are computed when they
+are needed: a machine only needs the rows of its support vectors and a few more.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from polytomy.svm.kernel_functions import KernelFunction, squared_lengths
 
 __all__ = ["Matrix", "MatrixOnDemand", "MatrixRows", "WholeMatrix", "diagonal_of", "entry_form"]
 
-# Rows and columns of a block: its inner products stay in the processor's cache.
+# Rows and columns of a block, whose inner products stay in the processor's cache.
 _BLOCK = 384
 
-# Most bytes of kernel values that are summed at a time.
+# Most bytes of kernel values to sum at a time.
 _SUM_BYTES = 2**22
 
 
@@ -37,7 +37,7 @@ class MatrixRows(NamedTuple):
     ----------
     kernel_values : float32 array, empty if the matrix does not hold kernel values
     entries : float64 array, empty if the matrix holds kernel values
-    maker : RowMaker, which computes the rows that are not there yet
+    maker : RowMaker, which computes missing rows
     """
 
     kernel_values: NDArray[np.float32]
@@ -56,7 +56,7 @@ class Matrix(Protocol):
 
     n_rows: int
     common_kernel: KernelFunction | None
-    """The kernel of all problems, if they have only one; the entries are its values then."""
+    """The kernel of all problems if they share one; the entries are then its values."""
     squares: NDArray[np.float64]
     """|x|² of the rows."""
 
@@ -69,7 +69,7 @@ class Matrix(Protocol):
     ) -> NDArray[np.float64] | None:
         """Return Σ_t K(row, t)·weights[t, m] for each row and machine m.
 
-        None if some of the kernel values would have to be computed first.
+        Return None if some of the kernel values would have to be computed first.
 
         Parameters
         ----------
@@ -91,9 +91,9 @@ class WholeMatrix:
     X : float64 array or CSR matrix of shape (n_rows, n_features)
         The samples, in the order of the rows of the matrix.
     kind : str
-        Kind of the kernels. Kernels of all kinds except "rbf" can use the same matrix.
+        Kind of the kernels. All kinds except "rbf" can use the same matrix.
     common_kernel : KernelFunction, optional
-        The kernel of all problems, if they have only one.
+        The kernel of all problems, if they share one.
     n_threads : int, default=1
 
     Examples
@@ -159,16 +159,16 @@ class WholeMatrix:
 
 
 class MatrixOnDemand:
-    """A matrix whose rows are computed when they are needed, and kept while there is room.
+    """A matrix whose rows are computed when needed, and cached while there is room.
 
-    Each thread keeps its own rows. Results do not depend on which rows are kept.
+    Each thread has its own cache. Results do not depend on which rows are cached.
 
     Parameters
     ----------
     X : float64 array of shape (n_rows, n_features)
     kind, common_kernel : as for `WholeMatrix`
     n_kept : int
-        Number of rows that each thread keeps.
+        Number of rows that each thread caches.
 
     Examples
     --------
@@ -190,7 +190,7 @@ class MatrixOnDemand:
         self._local = threading.local()
 
     def rows(self) -> MatrixRows:
-        """Return the rows that this thread has computed so far, and the maker of others."""
+        """Return the rows that this thread has cached so far, and the maker of others."""
         if not hasattr(self._local, "rows"):
             values, entries = _allocate_rows(
                 self._n_kept, self.n_rows, holds_kernel_values=self.common_kernel is not None
@@ -212,7 +212,7 @@ class MatrixOnDemand:
 
 
 def entry_form(matrix: Matrix, function: KernelFunction) -> int:
-    """Return how the matrix's entries become values of a kernel, as a number for routines."""
+    """Return how to turn matrix entries into kernel values, as a number for routines."""
     return KERNEL_VALUES if matrix.common_kernel is not None else KINDS[function.kind]
 
 
@@ -227,7 +227,7 @@ def diagonal_of(
 
 def _centre(X: Any, kind: str) -> Any:
     if kind == "rbf" and not is_sparse(X):
-        # This changes no distance, but it reduces the rounding error of data far from the origin.
+        # This changes no distance, but reduces the rounding error of data far from the origin.
         return X - X.mean(axis=0)
     return X
 

@@ -15,7 +15,7 @@ from polytomy.svm.kernel_functions import KernelFunction
 
 __all__ = ["KernelMachine", "VectorPool"]
 
-# Largest size of the kernel values of a block of samples.
+# Largest size of the kernel values computed for a block of samples.
 _BLOCK_BYTES = 2**25
 
 
@@ -23,7 +23,7 @@ _BLOCK_BYTES = 2**25
 class VectorPool:
     """The vectors from which several machines take their support vectors.
 
-    Machines that are pickled together share it afterwards too, so it is stored once.
+    Machines that are pickled together still share it afterwards, so it is stored once.
 
     Parameters
     ----------
@@ -44,10 +44,10 @@ class VectorPool:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class KernelMachine:
-    """A trained support vector machine that tells −1 from +1.
+    """A trained binary support vector machine with the classes −1 and +1.
 
     Like scikit-learn's SVC, it computes f(x) = Σ dual_coef_ · K(vector, x) + intercept_, but it
-    holds no vectors itself: `support_` says which vectors of a pool are its support vectors.
+    stores no vectors itself: `support_` says which vectors of a pool are its support vectors.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""How much memory training on one kernel matrix may take, and how much it takes."""
+"""The memory budget for training on one kernel matrix, and the memory it takes."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ __all__ = [
 ]
 
 CACHE_BYTES = 2**24
-"""Size of the kernel values that each thread keeps. A larger cache was not faster."""
+"""Size of each thread's cache of kernel values. A larger cache was not faster."""
 
 MEMORY_BUDGET = Parameter(
     "memory_budget", "a non-negative number of bytes", is_nonnegative_number, allows_none=True
 )
 """The parameter `memory_budget`."""
 
-# Size of the inner products while the matrix is filled block by block.
+# Size of a block of inner products while the matrix is filled.
 _BLOCK_BYTES = 2**22
 
 _SHARE_OF_MEMORY = 4
 
 
 def default_memory_budget(limit_files: Sequence[Path] = CONTAINER_LIMITS) -> int:
-    """Return a quarter of the memory of the machine, or of the container, in bytes.
+    """Return a quarter of the memory of the computer or container, in bytes.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ def bytes_of_matrix(n_rows: int, *, holds_kernel_values: bool) -> int:
 
 
 def bytes_of_rows(numbers: Any, n_rows: int) -> int:
-    """Return the size of three copies of some rows: as numbers, in matrix order, and centred.
+    """Return the size of three copies of rows: converted, in matrix order, and centred.
 
     Parameters
     ----------
@@ -96,7 +96,7 @@ def bytes_of_thread(n_samples: int, n_runs: int) -> int:
 
 
 def size_in_words(n_bytes: float) -> str:
-    """Return a size with its unit, for people to read.
+    """Return a human-readable size with its unit.
 
     Examples
     --------

@@ -32,17 +32,17 @@ __all__ = [
 ]
 
 
-# Problems get their own matrices if the largest has at most this fraction of all rows, and if all
-# of them together have at most this many times the entries of one matrix. In one-vs-one of k
-# classes, a problem has 2/k of the rows, and all have 2(k − 1)/k times the entries.
+# Problems get their own matrices if the largest has at most this fraction of all rows, and if
+# together they have at most this many times the entries of one matrix. In one-vs-one with k
+# classes, each problem has 2/k of the rows, and all together have 2(k − 1)/k times the entries.
 _LARGEST_PART = 0.5
 _MOST_PAIRS = 2.0
 
-# Rows of a matrix of one megabyte.
+# Number of rows of a one-megabyte matrix.
 _FEW_ROWS = 512
 
-# Smallest useful number of rows to keep if rows are computed on demand: a machine goes back and
-# forth between its support vectors.
+# Smallest useful number of rows to cache if rows are computed on demand: training goes back and
+# forth between support vectors.
 _FEWEST_KEPT_ROWS = 500
 
 
@@ -57,7 +57,7 @@ class MatrixPlan(NamedTuple):
     ----------
     numbers : float64 array or CSR matrix, the samples in the order of the matrix's rows
     kind : str, the kind of one problem's kernel
-    common_kernel : KernelFunction, optional, the kernel of all problems if they have only one
+    common_kernel : KernelFunction, optional, the kernel of all problems if they share one
     place : array of shape (n_rows,), the row of the matrix for each row of the data, or −1
     """
 
@@ -71,19 +71,19 @@ class MatrixPlan(NamedTuple):
         return WholeMatrix(self.numbers, self.kind, self.common_kernel, n_threads)
 
     def build_on_demand(self, n_kept: int) -> Matrix:
-        """Return the matrix, whose rows are computed when they are needed."""
+        """Return the matrix, whose rows are computed when needed."""
         return MatrixOnDemand(self.numbers, self.kind, self.common_kernel, n_kept)
 
 
 class Size(NamedTuple):
-    """The memory that training some problems on one matrix takes.
+    """The memory needed to train problems on one matrix.
 
     Attributes
     ----------
     n_rows : number of rows of the matrix
-    matrix : bytes of the matrix
-    samples : bytes of the samples that are its rows
-    by_thread : bytes of each thread
+    matrix : bytes for the matrix
+    samples : bytes for the samples that are its rows
+    by_thread : bytes for each thread
     """
 
     n_rows: int
@@ -93,7 +93,7 @@ class Size(NamedTuple):
 
     @property
     def with_one_thread(self) -> int:
-        """Bytes of everything if there is one thread."""
+        """Total bytes with one thread."""
         return self.matrix + self.samples + self.by_thread
 
     def count_threads(self, budget: float) -> int:
@@ -107,9 +107,9 @@ class Size(NamedTuple):
         return int((budget - self.matrix - self.samples) // self.by_thread)
 
     def rows_on_demand(self, budget: float, most_threads: int) -> tuple[int, int]:
-        """Return how many threads fit in a budget if each keeps some rows, and how many rows.
+        """Return how many threads fit in a budget if each caches some rows, and how many rows.
 
-        Raise a TooLargeError if not even one thread can keep enough rows.
+        Raise a TooLargeError if not even one thread can cache enough rows.
         """
         row = self.matrix // self.n_rows
         left = budget - self.samples
@@ -126,7 +126,7 @@ class Size(NamedTuple):
 def measure(
     numbers: Any, problems: Sequence[BinaryProblem], n_runs: int, *, holds_kernel_values: bool
 ) -> Size:
-    """Return the memory that problems on one matrix take.
+    """Return the memory needed to train problems on one matrix.
 
     Parameters
     ----------
@@ -150,7 +150,7 @@ def measure(
 
 
 def is_better_apart(problems: Sequence[BinaryProblem], n_rows: int) -> bool:
-    """Return whether small matrices, one for each problem, are better than one of all rows.
+    """Return whether one small matrix per problem is better than one matrix of all rows.
 
     This is the case for pairs of many classes: twice as many kernel values are computed, but
     reading a matrix that stays in the processor's cache saves more time than that costs.
@@ -168,7 +168,7 @@ def group_by_matrix(estimators: Sequence[Any]) -> tuple[list[list[int]], Counter
     Returns
     -------
     groups : positions of the estimators of each group
-    reasons : how many estimators cannot use a matrix for each reason
+    reasons : number of estimators that cannot use a matrix, by reason
     """
     groups: dict[bool, list[int]] = {}
     reasons: Counter[str] = Counter()
@@ -222,10 +222,10 @@ def plan_matrix(numbers: Any, svcs: Sequence[Any], problems: Sequence[BinaryProb
 
 
 def _order_rows(problems: Sequence[BinaryProblem], n_rows: int) -> NDArray[np.intp]:
-    """Return the rows that occur in a problem, with rows that are always on the same side adjacent.
+    """Return the rows used by any problem, with rows that are always on the same side adjacent.
 
-    The entries of a matrix row that a problem needs are then in few runs. A small matrix needs no
-    order: all of it is in the processor's cache.
+    The entries of a matrix row that a problem needs are then in few runs. The order of a small
+    matrix does not matter, because all of it fits in the processor's cache.
     """
     if len(problems) == 1:
         # The −1 side first, as in LIBSVM.

@@ -32,13 +32,13 @@ __all__ = ["SharedTraining", "train_on_shared_kernel"]
 
 
 class SharedTraining(NamedTuple):
-    """What was trained on a shared matrix.
+    """The result of training on a shared matrix.
 
     Attributes
     ----------
-    binaries : list of TrainedBinary; None for those that must be trained another way
-    held_out : list of HeldOutScores, or None, for each of the binaries
-    notes : sentences that say how many were trained how, and why
+    binaries : list of TrainedBinary; None for those that must be trained in another way
+    held_out : list with HeldOutScores or None for each binary
+    notes : sentences that say how many binaries were trained in which way, and why
     """
 
     binaries: list[TrainedBinary | None]
@@ -57,25 +57,25 @@ def train_on_shared_kernel(
 ) -> SharedTraining:
     """Train all binaries that are plain SVCs on one matrix of kernel values.
 
-    Each result is what :func:`polytomy.binary.train_binary` returns, but faster: the kernel value
-    of two samples is computed once for all problems and folds, the folds of a calibration start
-    from the solution of their problem, and scoring held-out samples takes no further kernel
-    values. Machines are trained as LIBSVM trains them and to the same tolerance;
-    ``gamma="scale"`` is worked out on all rows.
+    Each result is equal to that of :func:`polytomy.binary.train_binary`, but training is faster:
+    the kernel value of two samples is computed once for all problems and folds, the folds of a
+    calibration are warm-started from the solution of their problem, and scoring held-out samples
+    needs no further kernel values. Machines are trained with LIBSVM's algorithm and tolerance;
+    ``gamma="scale"`` is computed from all rows.
 
     Parameters
     ----------
     estimators : sequence of n_problems estimators
-        Anything but an SVC with a linear, rbf, poly or sigmoid kernel is left to be trained another
-        way.
+        Anything but an SVC with a linear, rbf, poly or sigmoid kernel is left to be trained in
+        another way.
     X : array, sparse matrix or frame of shape (n_rows, n_features)
     problems : sequence of n_problems problems
     options : TrainingOptions, optional
-        If the kernel matrix does not fit in ``memory_budget``, its rows are computed when they are
-        needed, and some of them kept; for sparse samples, each problem has its own matrix. A
-        problem that does not fit even so is left to be trained another way.
+        If the kernel matrix does not fit in ``memory_budget``, its rows are computed when needed,
+        and some of them are cached; for sparse samples, each problem has its own matrix instead. A
+        problem that still does not fit is left to be trained in another way.
     seeds : sequence of n_problems ints, optional
-        Each fixes the folds of a problem.
+        The seeds for the folds of each problem.
     listener : TrainingListener, optional
 
     Returns
@@ -103,7 +103,7 @@ def train_on_shared_kernel(
     seeds = [None] * len(estimators) if seeds is None else seeds
 
     groups, reasons = group_by_matrix(estimators)
-    # Those of other estimators are not needed, and may take much memory.
+    # The problems of other estimators are not needed, and may take much memory.
     own = {k: problems[k] for group in groups for k in group}
     if options.arguments.sample_weight is not None:
         weight = check_weights(options.arguments.sample_weight, count_rows(X))
@@ -147,7 +147,7 @@ def train_on_shared_kernel(
 
 
 def _share_vectors(machines: Mapping[int, Machine], X: Any) -> dict[int, KernelMachine]:
-    """Return the machines with one pool of all vectors that any of them supports."""
+    """Return the machines with one pool of the support vectors of all of them."""
     if not machines:
         return {}
     rows, places = np.unique(
@@ -175,7 +175,7 @@ def _as_binary(
 def _held_out_scores(
     machines: Mapping[int, MachineData], X: Any, names: Mapping[int, str]
 ) -> dict[int, HeldOutScores]:
-    """Return the scores of held-out rows, and models to score those that are left."""
+    """Return the scores of held-out rows, and the models that score the remaining rows."""
     of_folds = {
         k: data.fold_machines
         for k, data in machines.items()
@@ -205,7 +205,7 @@ def _warn_of_early_stops(
             warnings.warn(
                 f'{machine.n_stopped} of the machines of partition "{names[k]}" stopped '
                 f"early, after max_iter={estimators[k].max_iter} steps. Scale the features, or "
-                "allow more steps.",
+                "increase max_iter.",
                 ConvergenceWarning,
                 stacklevel=3,
             )

@@ -1,4 +1,4 @@
-"""Which estimators and data can be trained on a common kernel matrix, and why others cannot."""
+"""Checks whether estimators and data can be trained on a common kernel matrix, and why not."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def check_suitable(estimator: Any) -> None:
 def _check_parameters(svc: SVC) -> None:
     """Raise a ValueError if scikit-learn does not accept the parameters of an SVC.
 
-    Its check takes as long as training a small machine, so values that passed are remembered.
+    The check takes as long as training a small machine, so values that passed are cached.
     """
     values = tuple([getattr(svc, name) for name in SVC._parameter_constraints])
     types = tuple(map(type, values))
@@ -82,12 +82,12 @@ def _check_parameters(svc: SVC) -> None:
 
 @lru_cache(maxsize=256)
 def _check_plain_parameters(values: tuple[Any, ...], types: tuple[type, ...]) -> None:
-    """Check values; their types tell 1 from True, which are equal."""
+    """Check values; the types are in the cache key because 1 equals True."""
     SVC(**dict(zip(SVC._parameter_constraints, values, strict=True)))._validate_params()
 
 
 def kernel_of(svc: SVC, X: Any) -> KernelFunction:
-    """Return the kernel that a suitable SVC has if its gamma is worked out on the rows of X.
+    """Return the kernel of a suitable SVC, with its gamma computed from the rows of X.
 
     Examples
     --------
@@ -100,7 +100,7 @@ def kernel_of(svc: SVC, X: Any) -> KernelFunction:
 
 
 def check_compiled() -> None:
-    """Raise an UnsuitableError unless compiled routines run: the reference ones are too slow."""
+    """Raise an UnsuitableError unless compiled routines are used: the others are too slow."""
     routine("kernel_values", "kernel_rows")(np.zeros(1), KINDS["rbf"], 1.0, 0, 0.0)
     if not prefers_compiled():
         raise UnsuitableError("the compiled routines are not used")
@@ -113,7 +113,7 @@ def check_range(function: KernelFunction, largest_square: float) -> None:
     ----------
     function : KernelFunction
     largest_square : float
-        The largest |x|² of the data; inner products are at most as large.
+        The largest |x|² of the data, which bounds all inner products.
 
     Examples
     --------

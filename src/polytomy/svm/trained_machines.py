@@ -1,4 +1,4 @@
-"""Machines as they are trained, by the rows of the data that are their support vectors."""
+"""Trained machines, given by the rows of the data that are their support vectors."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _Floats = NDArray[np.float64]
 
 
 class Machine(NamedTuple):
-    """A machine, by the rows of the data that are its support vectors."""
+    """A machine, given by the rows of the data that are its support vectors."""
 
     kernel: KernelFunction
     rows: NDArray[np.intp]
@@ -25,7 +25,7 @@ class Machine(NamedTuple):
 
 
 class FoldMachines(NamedTuple):
-    """The machines of one problem that were trained without the shared folds.
+    """The machines of one problem, each trained without one of the shared folds.
 
     Attributes
     ----------
@@ -48,14 +48,14 @@ class FoldMachines(NamedTuple):
 
 
 class MachineData(NamedTuple):
-    """A trained machine, what to calibrate it with, and the machines of shared folds.
+    """A trained machine, its calibration data, and the machines of shared folds.
 
     Attributes
     ----------
     machine : Machine
-    to_calibrate : HeldOut, what a calibrator learns from, or None if there is to be none
-    reason : why there is no calibrator, as a clause; empty if that was not asked for
-    n_stopped : how many machines stopped before the tolerance was reached
+    to_calibrate : HeldOut, the data that a calibrator learns from, or None for no calibrator
+    reason : why there is no calibrator, as a clause; empty if none was requested
+    n_stopped : number of machines that stopped before reaching the tolerance
     seconds : training time
     held_out : array of shape (n_scored,), the score of each row in ``SharedFolds.scored`` by the
         machine of its fold, NaN for rows outside the problem; None without shared folds
@@ -72,5 +72,5 @@ class MachineData(NamedTuple):
 
     @property
     def lacks_scores(self) -> bool:
-        """Whether rows outside the problem are still to be scored."""
+        """Whether rows outside the problem still have to be scored."""
         return self.held_out is not None and bool(np.isnan(self.held_out).any())

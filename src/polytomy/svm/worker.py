@@ -1,4 +1,4 @@
-"""Training problems on the shared matrix: their machines, and the machines of their folds."""
+"""Training problems on the shared matrix: their machines and fold machines."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class _Trained(NamedTuple):
     ----------
     coefficients, values : arrays of shape (n_machines, n_samples)
     intercepts : array of shape (n_machines, n_problems)
-    n_stopped : array of shape (n_problems,), machines that stopped before the tolerance was reached
+    n_stopped : array of shape (n_problems,), machines that stopped before reaching the tolerance
     """
 
     coefficients: _Floats
@@ -54,17 +54,17 @@ class _Trained(NamedTuple):
 
 @dataclass(slots=True)
 class Worker:
-    """Trains problems, from any thread.
+    """Trains problems; thread-safe.
 
     Attributes
     ----------
-    X : the training data as given, for splitters that look at it
+    X : the training data as passed by the user, for splitters that use it
     matrix : Matrix
     place : array of shape (n_rows,)
-        The row of the matrix that holds each row of the data; −1 for rows that it leaves out.
+        The row of the matrix for each row of the data, or −1 if it is not in the matrix.
     numbers : the training data as an array or CSR matrix
     options : TrainingOptions
-    most_runs : one more than the number of folds that there is memory for
+    most_runs : one more than the number of folds that fit in memory
     """
 
     X: Any
@@ -76,10 +76,10 @@ class Worker:
     _local: threading.local = field(default_factory=threading.local)
 
     def train(self, tasks: Sequence[Task]) -> list[MachineData]:
-        """Return the machines of a batch of problems; both sides of each have samples.
+        """Train the machines of a batch of problems, each with samples on both sides.
 
-        Several problems need shared folds and a common kernel. Raise an UnsuitableError if they
-        have to be trained another way.
+        A batch of several problems requires shared folds and a common kernel. Raise an
+        UnsuitableError if the problems have to be trained in another way.
 
         Parameters
         ----------
@@ -102,7 +102,7 @@ class Worker:
         scores = trained.values[folds.machine_of(batch), folds.samples]
         ends = np.searchsorted(folds.samples, batch.starts)
         if len(tasks) == 1:
-            ends = np.array([0, len(folds.samples)])  # in any order, perhaps several times
+            ends = np.array([0, len(folds.samples)])  # in any order, possibly repeated
         held_out, machines = self._of_folds(batch, folds, kernel, trained, scores)
         (support,) = trained.coefficients[0].nonzero()
         of_support = np.searchsorted(support, batch.starts)
@@ -148,13 +148,13 @@ class Worker:
         bounds: _Floats,
     ) -> _Trained:
         """Train the machines of all problems."""
-        # LIBSVM's order, so that ties fall as there: the −1 side comes first, and counts as +1.
+        # LIBSVM's order, so that ties are broken alike: the −1 side comes first, and counts as +1.
         place = self.place[batch.rows]
         order = np.lexsort((batch.is_positive, batch.problem_of))
         if len(svcs) == 1 and len(place) == self.matrix.n_rows > FEW_SAMPLES:
-            # But a large problem that has all the rows can use those of the matrix as they are.
+            # But a large problem with all rows can use the rows of the matrix without copying.
             order = np.argsort(place)
-        # In one memory order whatever the shape, or there are two to be compiled.
+        # Always the same memory order, or the routine would be compiled for two.
         place, bounds = place[order], np.ascontiguousarray(bounds[:, order])
         signs = np.where(batch.is_positive[order], -1.0, 1.0)
         runs = np.ones((len(bounds), 1))
@@ -171,11 +171,11 @@ class Worker:
             np.array([svc.tol for svc in svcs], dtype=np.float64),
             most_steps,
             np.array([svc.shrinking for svc in svcs], dtype=np.bool_),
-            # An indefinite kernel has several solutions; the start decides which is found.
+            # An indefinite kernel has several solutions; the starting point decides which is found.
             FROM_ZERO if svcs[0].kernel == "sigmoid" else FROM_FIRST_RUN,
             self._cache(int(batch.sizes.max())),
         )
-        # Back to the order of the problems, and to the sign of the +1 side.
+        # Restore the order of the problems and the sign of the +1 side.
         back = np.empty_like(order)
         back[order] = np.arange(len(order))
         is_stopped = steps == most_steps
@@ -218,7 +218,7 @@ class Worker:
         return held_out[self.options.folds.scored], machines
 
     def _weight_of(self, problems: Sequence[BinaryProblem]) -> _Floats | None:
-        """Return the weights of the samples of problems, one problem after the other."""
+        """Return the sample weights of problems, one problem after the other."""
         if self.options.arguments.sample_weight is None and not self.options.balances_sides:
             return None
         of_rows = [weights_of_problem(each, self.options, len(self.place)) for each in problems]
@@ -231,7 +231,7 @@ class Worker:
         )
 
     def _cache(self, n_samples: int) -> NDArray[np.float32]:
-        """Return this thread's place for rows of kernel values."""
+        """Return this thread's buffer for rows of kernel values."""
         if not hasattr(self._local, "cache"):
             self._local.cache = np.empty(CACHE_BYTES // 4, dtype=np.float32)
         cache: NDArray[np.float32] = self._local.cache

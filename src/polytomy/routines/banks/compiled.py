@@ -1,16 +1,16 @@
 """Compiled twin of :mod:`polytomy.routines.banks.reference`.
 
 Samples are side by side in *lanes*, the last index of every workspace, so that each step is a
-vector operation. Vectors are taken in slabs of a few: first their products with all lanes, then the
-kernel values, which are added to the sums of all machines that use the vectors. No matrix of kernel
-values is ever held, so apart from the scores, memory grows neither with the number of vectors nor
-with the number of samples. Four features of four vectors are taken at a time, which saves three
-in four loads and stores of the products. Workspaces are indexed and never sliced, because a slice
-costs more than the work on it.
+vector operation. Vectors are processed in slabs of a few: first their products with all lanes, then
+the kernel values, which are added to the sums of all machines that use the vectors. No matrix of
+kernel values is ever stored, so apart from the scores, memory grows neither with the number of
+vectors nor with the number of samples. Four features of four vectors are processed at a time, which
+saves three in four loads and stores of the products. Workspaces are indexed and never sliced,
+because a slice costs more than the work on it.
 
 A chunk of samples begins at a multiple of the number of lanes, whatever the blocks are, and no lane
-depends on its neighbours: answers are the same for any number of threads. A last chunk that is
-short uses as many lanes as it needs, in whole vectors.
+depends on its neighbours: results are the same for any number of threads. A short last chunk uses
+as many lanes as it needs, in whole vectors.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _RBF = KINDS["rbf"]
 
 _LONG_ROW = 512
 
-# Nanoseconds, roughly.
+# Approximate costs in nanoseconds.
 _COST_OF_PRODUCT = 0.05
 _COST_OF_SPARSE_PRODUCT = 0.12
 _COST_OF_VALUE = 0.8
@@ -99,7 +99,7 @@ def _add_dense_scores(
     stop: Flag,
 ) -> None:
     n_features = samples.shape[1]
-    n_padded = (n_features + 3) // 4 * 4  # features are taken four at a time
+    n_padded = (n_features + 3) // 4 * 4  # features are processed four at a time
     starts, machines, coefficients = weights
     lanes = np.zeros((n_padded, LANES), centre.dtype)
     slab = np.zeros((SLAB, n_padded), centre.dtype)
@@ -178,7 +178,7 @@ def _add_sparse_scores(
     sample_data, sample_indices, sample_starts = samples
     vector_data, vector_indices, vector_starts = vectors
     starts, machines, coefficients = weights
-    # `lanes` has room only for the features that occur in a chunk of samples.
+    # `lanes` only has room for the features that occur in a chunk of samples.
     place = np.full(n_features, -1, np.int32)
     vector_squares = np.zeros(SLAB, sample_data.dtype)
     sample_squares = np.zeros(LANES, sample_data.dtype)
@@ -200,7 +200,7 @@ def _add_sparse_scores(
             for t in range(row_start, row_end):
                 lanes[place[sample_indices[t]], lane] += sample_data[t]
             # In the order of the row itself, which does not depend on the rest of the chunk. If an
-            # index occurs twice, both entries have the sum as their factor.
+            # index occurs twice, both entries use the sum as their factor.
             sample_squares[lane] = 0
             for t in range(row_start, row_end):
                 sample_squares[lane] += sample_data[t] * lanes[place[sample_indices[t]], lane]
@@ -293,7 +293,7 @@ def _count_pair_votes(
             return
         for k in range(n_machines):
             odds = slopes[k] * scores[sample, k] + intercepts[k]
-            # No branch, because the processor would mispredict it half of the time.
+            # Without a branch, which the processor would mispredict half of the time.
             side = np.float64(odds > 0.0) - np.float64(odds < 0.0)
             votes[sample, positive[k]] += side
             votes[sample, negative[k]] -= side
@@ -311,7 +311,7 @@ def transform_products(
 
 
 def _as_numbers(function: Function) -> Function:
-    """Return a kernel function in the types that the entries are compiled for."""
+    """Convert a kernel function to the types that the entries are compiled for."""
     kind, gamma, degree, coef0 = function
     return int(kind), float(gamma), int(degree), float(coef0)
 

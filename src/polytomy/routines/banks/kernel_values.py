@@ -1,7 +1,7 @@
 """Compiled kernel functions of support vector machines, on small blocks of inner products.
 
-These are helpers of other compiled routines. A block is a two-dimensional array, whose last index
-is the *lane*. Loops over lanes are vector operations, on as many whole vectors as are in use.
+These are helpers of other compiled routines. A block is a two-dimensional array whose last index is
+the *lane*. Loops over lanes are vector operations, on as many whole vectors as are in use.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ __all__ = [
 ]
 
 VECTOR = 16
-"""Lanes of a vector; those of a block are a multiple of it."""
+"""Lanes of a vector; a block has a multiple of this number."""
 
 _LINEAR, _RBF, _POLY, _SIGMOID = KINDS.values()
 

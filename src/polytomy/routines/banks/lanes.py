@@ -1,6 +1,6 @@
 """Products of a slab of vectors with a chunk of samples in lanes, and sums over machines.
 
-These are helpers of :mod:`polytomy.routines.banks.compiled`, which says what lanes and slabs are.
+These are helpers of :mod:`polytomy.routines.banks.compiled`, which explains lanes and slabs.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def compute_products(
 def _add_squares(
     total: float, a: float, b: float, c: float, d: float, p: float, q: float, r: float, s: float
 ) -> Any:
-    # Added one after the other, so that each term is one difference and one fused operation.
+    # Added one by one, so that each term is one difference and one fused operation.
     return total + (a - p) ** 2 + (b - q) ** 2 + (c - r) ** 2 + (d - s) ** 2
 
 
@@ -111,7 +111,7 @@ def add_multiple(
 ) -> None:
     """Add a multiple of a row of lanes to a row of another array."""
     if n_vectors * VECTOR == LANES:
-        # The usual case, where the compiler knows the length of the loop.
+        # The usual case, in which the compiler knows the length of the loop.
         for lane in range(LANES):
             target[target_row, lane] += factor * source[row, lane]
     else:

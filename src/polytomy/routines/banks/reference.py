@@ -63,7 +63,7 @@ def add_dense_scores(
         Subtracted from samples and vectors, which are then rounded to its precision; distances and
         inner products are computed in that precision. Zero for kernels other than rbf.
     squares : array of shape (n_vectors,) or (0,)
-        Squared distances of the vectors from the centre, so that the rbf kernel can compute
+        Squared distances of the vectors from the centre, with which the rbf kernel computes
         distances by |x|² + |y|² − 2x·y. If empty, it uses differences: slower, but always exact.
     function : (kind, gamma, degree, coef0)
     weights : (starts, machines, coefficients), see above
@@ -111,7 +111,7 @@ def transform_products(
     ----------
     products : array of shape (n, m), of either precision
     row_squares, column_squares : arrays of shape (n,) and (m,)
-        Squared lengths, which only the rbf kernel uses.
+        Squared lengths, used by the rbf kernel only.
     function : (kind, gamma, degree, coef0)
     """
     for block in _blocks(*products.shape):

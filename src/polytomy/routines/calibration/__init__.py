@@ -1,1 +1,1 @@
-"""Maximum likelihood of the few parameters that calibrators have."""
+"""Maximum likelihood estimation of the few parameters of calibrators."""

@@ -134,7 +134,7 @@ def _fit_log_odds(columns: Floats, targets: Floats, weight: Floats, stop: Flag) 
         for i in range(n_coefficients):
             slope += gradient[i] * direction[i]
         if -slope <= NEAR * loss:
-            # A full step squares the error now, but the change of the loss is lost to rounding.
+            # A full step now squares the error, but the change of the loss is lost to rounding.
             for i in range(n_coefficients):
                 coefficients[i] += direction[i]
             break
@@ -170,7 +170,7 @@ def _fit_scale_and_bias(
     stop: Flag,
 ) -> Any:
     n_samples, n_classes = features.shape
-    # Without a bias, the system to solve is the first row and column alone.
+    # Without a bias, only the first row and column of the system are solved.
     n_free = 1 + n_classes if has_bias else 1
     parameters, nearer = start.copy(), np.empty(1 + n_classes)
     gradient, direction = np.empty(n_free), np.empty(n_free)
@@ -184,7 +184,7 @@ def _fit_scale_and_bias(
             features, class_indices, weight, parameters, probabilities, gradient, hessian
         )
         if parameters[0] <= 0.0 and gradient[0] > 0.0:
-            gradient[0] = 0.0  # at its bound; the bias alone can still change
+            gradient[0] = 0.0  # at its bound; only the bias can still change
             hessian[0, 0] = 1.0
             for k in range(1, n_free):
                 hessian[k, 0] = 0.0
@@ -280,7 +280,7 @@ def _differentiate(
 
 @helper
 def _solve_positive(matrix: Floats, gradient: Floats, direction: Floats) -> None:
-    """Solve matrix·direction = −gradient by Cholesky's method, in place of the lower triangle."""
+    """Solve matrix·direction = −gradient with a Cholesky factor, in place of the lower triangle."""
     n = len(gradient)
     for i in range(n):
         for j in range(i + 1):
@@ -290,7 +290,7 @@ def _solve_positive(matrix: Floats, gradient: Floats, direction: Floats) -> None
             if i > j:
                 matrix[i, j] = value / matrix[j, j]
             else:
-                # Rounding must not make it negative.
+                # Rounding could make it negative.
                 matrix[i, i] = np.sqrt(max(value, np.finfo(np.float64).tiny))
     for i in range(n):
         value = -gradient[i]

@@ -32,20 +32,20 @@ Floats = NDArray[np.float64]
 MOST_STEPS = 100
 
 LEAST_DECREASE = 1e-4
-"""Part of the decrease that the slope promises which a step must bring."""
+"""Fraction of the decrease predicted by the slope that a step must achieve."""
 
 NEAR = 1e-12
-"""If a step can save no more than this part of the loss, Newton's method squares the error."""
+"""If a step can lower the loss by at most this fraction, Newton's method squares the error."""
 
 SMALLEST_LOG_ODDS_STEP = 1e-10
 
 RIDGE = 1e-12
-"""Times the total weight, keeps the Hessian invertible when all probabilities have saturated."""
+"""Times the total weight, keeps the Hessian invertible if all probabilities are saturated."""
 
 SMALLEST_STEP = 1e-8
 
 SAME = 1e-12
-"""Values that spread less than this part of their mean count as one."""
+"""Values whose spread is below this fraction of their mean count as equal."""
 
 MOST_CLASSES_OF_HESSIAN = 128
 """With more classes, solving for a step by conjugate gradients is faster than forming the
@@ -79,7 +79,7 @@ def fit_sigmoids(
     values : array of shape (n_samples,), decision values of one binary after the other
     is_positive : bool array of shape (n_samples,), their sides
     weight : array of shape (n_samples,), positive
-    starts : array of shape (n_binaries + 1,), where the values of each binary start, and the end
+    starts : array of shape (n_binaries + 1,), the first value of each binary, and the end
 
     Returns
     -------
@@ -89,7 +89,7 @@ def fit_sigmoids(
     for k, (start, end) in enumerate(pairwise(starts)):
         own, own_weight = values[start:end], weight[start:end]
         targets = platt_targets(is_positive[start:end], own_weight)
-        # Newton's steps do not depend on the origin and scale of the values; rounding errors do.
+        # Newton steps do not depend on the origin and scale of the values, but rounding errors do.
         centre, spread = float(np.mean(own)), float(np.std(own))
         ones = np.ones_like(own)
         if spread <= SAME * abs(centre):
@@ -126,7 +126,7 @@ def fit_log_odds(columns: Floats, targets: Floats, weight: Floats) -> Floats:
         direction = -np.linalg.solve(hessian, gradient)
         slope = float(gradient @ direction)
         if -slope <= NEAR * loss:
-            # A full step squares the error now, but the change of the loss is lost to rounding.
+            # A full step now squares the error, but the change of the loss is lost to rounding.
             return coefficients + direction
         step = 1.0
         while step >= SMALLEST_LOG_ODDS_STEP:
@@ -160,10 +160,10 @@ def fit_scale_and_bias(
     features : array of shape (n_samples, n_classes), L
     class_indices : array of shape (n_samples,), y
     weight : array of shape (n_samples,), w
-    start : array of shape (1 + n_classes,), s and b to start from
+    start : array of shape (1 + n_classes,), initial values of s and b
     has_bias : bool
         Without a bias, only s is changed.
-    tolerance : part of the loss that a step must be able to save
+    tolerance : stop when a step can lower the loss by less than this fraction
 
     Returns
     -------
@@ -183,7 +183,7 @@ def fit_scale_and_bias(
         if has_bias:
             gradient[1:] = weighted.sum(axis=0) - counts + parameters[1:]
         if parameters[0] <= 0.0 and gradient[0] > 0.0:
-            gradient[0] = 0.0  # at its bound; the bias alone can still change
+            gradient[0] = 0.0  # at its bound; only the bias can still change
         direction = _newton_direction(features, probabilities, weighted, means, gradient, has_bias)
         slope = float(gradient @ direction)
         if -slope <= tolerance * max(loss, 1.0):

@@ -1,6 +1,6 @@
 """Compiled twin of :mod:`polytomy.routines.coupling.reference`: the same elimination as loops.
 
-Expressions of whole arrays would take longer to compile.
+Array expressions would take longer to compile.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def _write_distributions(
                 for b in range(n_members):
                     work[a, b] = rates[members[a], members[b]]
             _eliminate(n_members, work, outflow, part)
-            # The mixture of least norm weights each part by the inverse of its squared length.
+            # The least-norm mixture weights each part by the inverse of its squared length.
             square = 0.0
             for a in range(n_members):
                 square += part[a] * part[a]
@@ -77,7 +77,7 @@ def _write_distributions(
 
 @helper
 def _fill_rates(first: Indices, second: Indices, answers: Floats, rates: Floats) -> None:
-    """Set the rates at which the chain moves; zero for pairs without an answer."""
+    """Set the transition rates of the chain; zero for pairs without an answer."""
     for j in range(len(rates)):
         for k in range(len(rates)):
             rates[j, k] = 0.0
@@ -107,7 +107,7 @@ def _find_reachable(rates: Floats, reaches: Flags) -> None:
 
 @helper
 def _is_leader_of_closed_set(reaches: Flags, state: int) -> bool:
-    """Return whether a state is reached from all states it reaches, and is the first of them."""
+    """Return whether a state is reachable from all states it reaches, and is the first of them."""
     for other in range(len(reaches)):
         if reaches[state, other] and (not reaches[other, state] or other < state):
             return False

@@ -24,7 +24,7 @@ def stationary_distribution(
     """Return p with p_i Σ_j μ_ji = Σ_j μ_ij p_j, where sums are over opponents with an answer.
 
     If answers are missing or exactly 0 or 1, there may be several stationary distributions, each on
-    its own set of classes. Then this is their mixture of least norm.
+    its own set of classes. In this case, the result is their least-norm mixture.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ def stationary_distribution(
         rates[first[known], second[known]] = (1 - answered[known]) / 2
         for members in _closed_sets(rates):
             part = _eliminate(rates[np.ix_(members, members)])
-            # The mixture of least norm weights each part by the inverse of its squared length.
+            # The least-norm mixture weights each part by the inverse of its squared length.
             probabilities[sample, members] = part / (part @ part)
         probabilities[sample] /= probabilities[sample].sum()
     return probabilities
@@ -74,7 +74,7 @@ def _eliminate(rates: FloatArray) -> FloatArray:
     p = np.ones(len(rates))
     for state in range(1, len(rates)):
         p[state] = p[:state] @ rates[:state, state] / outflow[state]
-        # Ratios of neighbours multiply; dividing by the largest prevents overflow.
+        # Ratios of neighbours are multiplied; dividing by the largest prevents overflow.
         p[: state + 1] /= p[: state + 1].max()
     stationary: FloatArray = p / p.sum()
     return stationary

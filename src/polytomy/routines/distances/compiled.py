@@ -1,14 +1,15 @@
 """Compiled twin of :mod:`polytomy.routines.distances.reference`.
 
-max_a min_b |a − b| does not need most of the distances: once some b is as near to a as the maximum
+max_a min_b |a − b| does not need most of the distances: once some b is as close to a as the maximum
 so far, a cannot raise the maximum, and the search for its nearest b ends (Taha and Hanbury 2015).
 Four rules make searches end early. Points far from the mean of their own set come first as a, and
 last as b. The points b that ended recent searches are tried first. The second direction starts from
 the maximum of the first. And a point a is skipped if its path through the mean of its own set to
 some b is short enough.
 
-Points are stored in blocks of eight, features before points, so that the distances to a whole block
-take hardly longer than one distance. All are sums of squared differences, so nothing cancels.
+Points are stored in blocks of eight, features before points, so that computing the distances to a
+whole block is hardly slower than one distance. All are sums of squared differences, so nothing
+cancels.
 """
 
 from __future__ import annotations
@@ -21,8 +22,8 @@ from polytomy.routines.runtime.threads import run_in_blocks
 
 __all__ = ["hausdorff_matrix"]
 
-_COST_OF_POINT = 250.0  # nanoseconds for each point of a set or a pair of sets, roughly
-_LANES = 8  # points of a block, written out in `_nearest_of_block`
+_COST_OF_POINT = 250.0  # approximate nanoseconds for each point of a set or a pair of sets
+_LANES = 8  # points per block, unrolled in `_nearest_of_block`
 _LATEST = 2  # blocks of points that ended recent searches
 _SHELLS = 256
 _SAFE = 1 + 1e-9  # far more than rounding can add to the sum of two distances
@@ -38,7 +39,7 @@ def hausdorff_matrix(rows: NDArray[np.float64], starts: NDArray[np.intp]) -> NDA
     run_in_blocks(_order_sets, n_sets, rows, starts, bounds, means, blocks, radii, cost=cost)
     matrix = np.zeros((n_sets, n_sets))
     pairs = np.array(np.tril_indices(n_sets, -1))
-    # Large pairs first, so that no thread ends with a large one.
+    # Largest pairs first, so that no thread ends with a large one.
     n_points = sizes[pairs].sum(axis=0)
     pairs = np.ascontiguousarray(pairs[:, np.argsort(-n_points, kind="stable")])
     cost = _COST_OF_POINT * float(n_points.sum()) / max(1, len(n_points))
@@ -184,7 +185,7 @@ def _nearest_of_block(
 ) -> float:
     """Set |a − b|² for the eight points b of a block, and return the smallest.
 
-    The eight sums are written out without a loop, so that they stay in registers.
+    The eight sums are unrolled, so that they stay in registers.
     """
     s0 = s1 = s2 = s3 = s4 = s5 = s6 = s7 = 0.0
     for k in range(len(a)):

@@ -1,1 +1,1 @@
-"""Class probabilities of least Kullback-Leibler divergence."""
+"""Class probabilities with the least Kullback-Leibler divergence."""

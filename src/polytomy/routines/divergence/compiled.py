@@ -1,7 +1,7 @@
 """Compiled twin of :mod:`polytomy.routines.divergence.reference`: the same steps as loops.
 
-Loops over classes are written out: expressions of whole arrays, masks and slices compute the same,
-but take five times as long to compile.
+Loops over classes are written out: array expressions, masks and slices compute the same, but take
+five times as long to compile.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
 _ITERATIONS = 15
-"""How many a descent takes, roughly."""
+"""Approximate number of iterations of a descent."""
 
 
 class _Answers(NamedTuple):
     """The answers for one sample; side 0 of a row is its −1 side."""
 
-    # The classes of row i are members[bounds[i, 0]:bounds[i, 2]]; side 1 begins at bounds[i, 1].
+    # The classes of row i are members[bounds[i, 0]:bounds[i, 2]]; side 1 starts at bounds[i, 1].
     members: Indices
     bounds: Indices  # (n_rows, 3)
     shares: Floats  # (n_rows, 2), w·m of each side; zeros if the row is left out
@@ -50,7 +50,7 @@ class _Answers(NamedTuple):
 def minimise_divergence(
     matrix: NDArray[np.int8], decisions: Floats, weights: Floats, is_convex: bool
 ) -> Floats:
-    """Return the probabilities of least weighted Kullback-Leibler divergence."""
+    """Return the probabilities with the least weighted Kullback-Leibler divergence."""
     probabilities = np.empty((len(decisions), matrix.shape[1]))
     arguments = (
         read_only(matrix),
@@ -65,7 +65,7 @@ def minimise_divergence(
 
 
 def _cost_of_iteration(matrix: NDArray[np.int8]) -> float:
-    """Return about how many nanoseconds an iteration takes: pulls, curvature and its factor."""
+    """Return the approximate nanoseconds of an iteration: pulls, curvature and its factor."""
     n_members = np.count_nonzero(matrix, axis=1).astype(np.float64)
     return float(5 * n_members.sum() + (n_members**2).sum() / 2 + matrix.shape[1] ** 3 / 3)
 
@@ -148,7 +148,7 @@ def _fill_lean_starts(answers: Any, starts: Floats, values: Floats) -> None:
 
 @helper
 def _take_lowest(values: Floats) -> int:
-    """Return the place of the least value, the first of several, and mark it as taken by NaN."""
+    """Return the first position of the smallest value, and mark it as taken with NaN."""
     lowest = 0
     for k in range(1, len(values)):
         if np.isnan(values[lowest]) or values[k] < values[lowest]:
@@ -159,7 +159,7 @@ def _take_lowest(values: Floats) -> int:
 
 @helper
 def _descend(all_answers: Any, p: Floats) -> float:
-    """Move p to the minimum that is reached from there, and return L there."""
+    """Move p to the minimum reached from there, and return L at the minimum."""
     members, bounds, shares, masses = all_answers
     answers = _Answers(members, bounds, shares.copy(), masses)
     n_classes = len(p)
@@ -228,7 +228,7 @@ def _weigh_sides(answers: Any, p: Floats) -> None:
 def _drop_one_sided(answers: Any, p: Floats) -> None:
     _weigh_sides(answers, p)
     for row in range(len(answers.bounds)):
-        # The masses of a row that was left out before are not known; it stays left out.
+        # The masses of a row that was dropped before are unknown; it stays dropped.
         if answers.masses[row, 0] == 0 or answers.masses[row, 1] == 0:
             answers.shares[row, 0] = 0.0
             answers.shares[row, 1] = 0.0
@@ -352,7 +352,7 @@ def _fill_curvature(answers: Any, p: Floats, use_information: bool, curvature: F
 
 @helper
 def _solve_positive_definite(upper: Floats, target: Floats) -> bool:
-    """Solve in place by a Cholesky factor of the upper triangle; return False if there is none."""
+    """Solve in place with a Cholesky factor of the upper triangle; return False if it has none."""
     n = len(target)
     for k in range(n):
         if not upper[k, k] > 0:

@@ -1,4 +1,4 @@
-"""The least Kullback-Leibler divergence in plain NumPy: the oracle of the compiled twin.
+"""Minimisation of the Kullback-Leibler divergence in plain NumPy: the oracle of the compiled twin.
 
 A is the coding matrix, r the decision values, w the weights of the sides, and p the class
 probabilities; P, N and T are the masses of a row's +1 side, of its −1 side and of both.
@@ -7,22 +7,22 @@ Up to a constant, the divergence is
 
     L(p) = − Σ_i [ w_i⁺ m_i⁺ log(P_i/T_i) + w_i⁻ m_i⁻ log(N_i/T_i) ],     m_i^± = (1 ± r_i)/2,
 
-which does not change when p is multiplied by a number. Its gradient is c − g, with the *pull*
+which does not change if p is multiplied by a number. Its gradient is c − g, with the *pull*
 g_j = Σ w m^±/(mass of j's side) and the *cost* c_j = Σ (w⁺m⁺ + w⁻m⁻)/T, both sums over the rows
 that contain class j. Two kinds of step alternate:
 
 - p_j ← p_j g_j / c_j, the majorise-minimise step of Huang, Weng and Lin (2006). It never increases
   L, and it finds the right scale of probabilities that are far below one;
 - a Newton step in the scaled variables of Coleman and Li (1996), which converges quadratically even
-  if probabilities go to zero. If the Hessian is not positive definite, the Fisher information
-  replaces it; a line search prevents an increase of L.
+  if probabilities go to zero. If the Hessian is not positive definite, the Fisher information is
+  used instead; a line search prevents an increase of L.
 
 At a minimum on the boundary of the simplex, both sides of a row may have no mass; such a minimum
 can only be approached. So a class whose probability has vanished and is still falling is removed,
-together with the rows that it leaves one-sided: answers about it no longer matter.
+together with the rows that become one-sided: answers about it no longer matter.
 
 L is convex in p if A is strict, and in log p if A is pairwise. For other codes it may have several
-local minima; descents then start from several points, and the lowest minimum is the result.
+local minima; then there are descents from several points, and the lowest minimum is returned.
 """
 
 from __future__ import annotations
@@ -59,10 +59,10 @@ LEAN = 0.9
 
 SCREENING_STEPS = 10
 N_SCREENED = 5
-"""Number of starting points to descend from: the lowest after the screening steps."""
+"""Number of starting points for descents: those with the lowest L after the screening steps."""
 
 BETTER = 1e-10
-"""Relative decrease of L that makes another local minimum lower, beyond rounding."""
+"""Relative decrease of L beyond rounding, above which another local minimum is lower."""
 
 
 class Answers(NamedTuple):
@@ -82,14 +82,14 @@ class Answers(NamedTuple):
 def minimise_divergence(
     matrix: NDArray[np.int8], decisions: FloatArray, weights: FloatArray, is_convex: bool
 ) -> FloatArray:
-    """Return the probabilities of least weighted Kullback-Leibler divergence.
+    """Return the probabilities with the least weighted Kullback-Leibler divergence.
 
     Parameters
     ----------
     matrix : int8 array of shape (n_rows, n_classes)
     decisions : array of shape (n_samples, n_rows), in [-1, 1]; NaN leaves the row out
     weights : array of shape (n_rows, 2), of the −1 side and of the +1 side
-        A side of weight zero has no term in L; a row with two zeros is left out. A partition of n
+        A side with weight zero has no term in L; a row with two zeros is left out. A partition of n
         sides is n rows with weights on their +1 sides only: L = − Σ_s q_s log(P_s/T), s = 1, …, n.
     is_convex : whether one descent finds the minimum, because the code is strict or pairwise
 
@@ -141,7 +141,7 @@ def _screened_starts(answers: Answers) -> list[FloatArray]:
 
 
 def _descend(answers: Answers, start: FloatArray) -> tuple[FloatArray, float]:
-    """Return the minimum reached from a starting point, and L there."""
+    """Return the minimum reached from a starting point, and L at the minimum."""
     p = start
     n_gone = 0
     set_aside = 0.0
@@ -160,7 +160,7 @@ def _descend(answers: Answers, start: FloatArray) -> tuple[FloatArray, float]:
             continue
         step = _newton_step(answers, p, cost, excess)
         if np.abs(excess).max() <= TOLERANCE:
-            # L before the last step: if that leaves a row without mass, L no longer counts the row.
+            # L before the last step: if it leaves a row without mass, L no longer includes the row.
             return _last_step(p, step), set_aside + _divergence(answers, p)
         p = _search_along(answers, p, step, slope=float(p @ ((cost - pull) * step)))
     return p, set_aside + _divergence(answers, p)
@@ -173,7 +173,7 @@ def _drop_one_sided(answers: Answers, p: FloatArray) -> Answers:
 
 
 def _divergence(answers: Answers, p: FloatArray) -> float:
-    """Return L; it is infinite if a side has an answer but no mass."""
+    """Return L, which is infinite if a side has an answer but no mass."""
     positive, negative = answers.positive @ p, answers.negative @ p
     total = positive + negative
     value = 0.0
@@ -181,7 +181,7 @@ def _divergence(answers: Answers, p: FloatArray) -> float:
         (answers.positive_weights, positive),
         (answers.negative_weights, negative),
     ):
-        # A row without any mass does not count: its sides can be in any proportion.
+        # A row without any mass does not count: its sides can have any proportion.
         counted = (weights > 0) & (total > 0)
         if (mass[counted] == 0).any():
             return float("inf")
@@ -195,7 +195,7 @@ def _pull_and_cost(answers: Answers, p: FloatArray) -> tuple[FloatArray, FloatAr
     pull += answers.negative.T @ _ratio(answers.negative_weights, negative)
     members = answers.positive + answers.negative
     cost = members.T @ _ratio(answers.weights, positive + negative)
-    # A class without mass is removed for good: scaled steps cannot bring it back.
+    # A class without mass is removed permanently: scaled steps cannot bring it back.
     return np.where(p > 0, pull, 0.0), np.where(p > 0, cost, 0.0)
 
 
@@ -243,7 +243,7 @@ def _hessian(answers: Answers, p: FloatArray) -> FloatArray:
         answers.negative, _ratio(_ratio(answers.negative_weights, negative), negative)
     )
     members = answers.positive + answers.negative
-    # For a row with all classes that have any mass, the two terms cancel.
+    # The two terms cancel for a row that contains all classes with mass.
     partial = ((p > 0) & (members == 0)).any(axis=1)
     weights = np.where(partial, answers.weights, 0.0)
     hessian -= _weighted_gram(members, _ratio(_ratio(weights, total), total))
@@ -268,7 +268,7 @@ def _weighted_gram(members: FloatArray, weights: FloatArray) -> FloatArray:
 
 
 def _search_along(answers: Answers, p: FloatArray, step: FloatArray, slope: float) -> FloatArray:
-    """Return the first point at 1, 1/2, 1/4, … of the step that is low enough, or else p."""
+    """Return the first point at 1, 1/2, 1/4, … of the step that is low enough, or p."""
     value = _divergence(answers, p)
     slack = ROUNDING * (answers.weights.sum() + abs(value))
     fraction = 1.0

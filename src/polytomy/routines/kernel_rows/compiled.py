@@ -46,7 +46,7 @@ Flag = NDArray[np.int64]
 Singles = NDArray[np.float32]
 Doubles = NDArray[np.float64]
 
-_COST_OF_VALUE = 1.0  # nanoseconds, roughly
+_COST_OF_VALUE = 1.0  # nanoseconds, approximately
 _BLOCK = 512
 _TILE = 16
 _EXPONENT_BIAS = np.int64(1023)
@@ -59,12 +59,12 @@ class KernelRows(NamedTuple):
 
     Attributes
     ----------
-    values, entries, maker, form, columns : as `train_machines` takes them
+    values, entries, maker, form, columns : as for `train_machines`
     is_whole : whether the problem has all columns of the matrix, in the same order
     kernel : gamma, degree and coef0, float64 array of shape (3,)
-    cache : float32 array of two or more rows, one after the other; a row holds the kernel values
-        of one sample with the considered samples, in their order
-    slot_of : the row of the cache that belongs to each sample, or −1, shape (m,)
+    cache : float32 array of two or more rows, one after the other; a row has the kernel values of
+        one sample with the considered samples, in order
+    slot_of : the row of the cache for each sample, or −1, shape (m,)
     sample_in : the sample whose row is in each slot, or −1, shape (m,)
     state : length of a row, number of slots, the slot to fill next
     scratch : float64 array of shape (3, block), a workspace
@@ -174,7 +174,7 @@ def _store_products(
                 matrix[first_row + first + i, first_column + j] = entries[j]
         if first_row == first_column:
             continue
-        # Several rows at a time, so that the mirror image is written in runs of entries.
+        # Several rows at a time, so that the mirror image is written in contiguous runs.
         for j in range(n_columns):
             for i in range(size):
                 matrix[first_column + j, first_row + first + i] = tile[i, j]
@@ -224,7 +224,7 @@ def has_own_rows(rows: KernelRows) -> bool:
 
 @helper
 def forget_rows(rows: KernelRows, n: int) -> None:
-    """Empty the cache, for rows of n considered samples; call it if they or the kernel change."""
+    """Clear the cache, for rows of n considered samples; call this if they or the kernel change."""
     for k in range(len(rows.slot_of)):
         rows.slot_of[k] = -1
         rows.sample_in[k] = -1
@@ -237,8 +237,8 @@ def forget_rows(rows: KernelRows, n: int) -> None:
 def load_row(rows: KernelRows, sample: int, considered: Any, kept_slot: int) -> Any:
     """Fill a slot with the kernel values of a sample with the considered ones; return the slot.
 
-    Call it only if `slot_of` has no slot for the sample: the caller sees that faster than a
-    function call takes. The slot `kept_slot`, which is in use, is not overwritten.
+    Call this only if `slot_of` has no slot for the sample: checking that is faster than a function
+    call. The slot `kept_slot`, which is in use, is not overwritten.
     """
     n, n_slots, slot = rows.state
     if slot == kept_slot:
@@ -254,9 +254,9 @@ def load_row(rows: KernelRows, sample: int, considered: Any, kept_slot: int) -> 
 
 @helper
 def load_all_rows(rows: KernelRows, samples: Any) -> None:
-    """Fill the cache, which has room for it, with the rows of all samples in their order.
+    """Fill the cache, which is large enough, with the rows of all samples in order.
 
-    `samples` holds their numbers: 0, 1, 2, …
+    `samples` has their numbers: 0, 1, 2, …
     """
     n = rows.state[0]
     for sample in range(n):
@@ -392,7 +392,7 @@ def _power(base: float, degree: int) -> float:
 def _exponential(
     entries: Doubles, factor: float, x: Doubles, shifted: Doubles, out: Singles
 ) -> None:
-    """Write exp(factor · entry) of a block of entries; the twin explains how."""
+    """Write exp(factor · entry) for a block of entries, computed as in the reference twin."""
     size = len(entries)
     bits = shifted.view(np.int64)
     for k in range(size):

@@ -1,10 +1,10 @@
 """Kernel values from the entries of a matrix, in plain NumPy: the oracle of the compiled twin.
 
 Many problems use one matrix. If they all have the same kernel, its entries are kernel values;
-otherwise they are what the kernels have in common, inner products or squared distances. If the
-matrix is too large, its rows are computed when they are needed. Kernel values are in single
-precision, like LIBSVM's; everything else is in double precision, so that each kernel value is
-rounded once, as in LIBSVM.
+otherwise they are what the kernels have in common: inner products or squared distances. If the
+matrix is too large, its rows are computed when needed. Kernel values are in single precision, as in
+LIBSVM; everything else is in double precision, so that each kernel value is rounded once, as in
+LIBSVM.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ __all__ = [
 ]
 
 LINEAR, RBF, POLY, SIGMOID, KERNEL_VALUES = range(5)
-"""Forms of a matrix, which say how an entry x becomes a kernel value.
+"""Forms of a matrix, which define how an entry x becomes a kernel value.
 
 They are x itself; exp(−γx); (γx + coef0)^degree; tanh(γx + coef0); and x itself again, for a matrix
-whose entries are kernel values already. The first four are KINDS of `routines.banks.reference`.
+whose entries are already kernel values. The first four are KINDS of `routines.banks.reference`.
 """
 
 LARGEST_EXPONENT = 87.0
@@ -56,7 +56,7 @@ TAYLOR = tuple(1 / math.factorial(k) for k in range(10, -1, -1))
 
 
 class RowMaker(NamedTuple):
-    """Computes rows of a matrix when they are needed, and keeps some of them in slots.
+    """Computes rows of a matrix when needed, and caches some of them in slots.
 
     Attributes
     ----------
@@ -85,7 +85,7 @@ def nothing_to_make() -> RowMaker:
 def made_entries(maker: RowMaker, row: int) -> NDArray[np.float64]:
     """Return a row of the matrix: inner products, or squared distances for the kind RBF."""
     entries = np.zeros(maker.features.shape[1])
-    for feature in maker.features:  # in the order in which the twin adds them
+    for feature in maker.features:  # in the order in which the compiled twin adds them
         entries += feature[row] * feature
     if maker.kind == RBF:
         entries = np.maximum(maker.squares[row] + maker.squares - 2.0 * entries, 0.0)
@@ -137,10 +137,10 @@ def store_products(
     ----------
     products : float64 array of shape (n, m), inner products x·y; may be overwritten
     row_squares, column_squares : arrays of shape (n,) and (m,), |x|² and |y|²
-        Used only for the form RBF, whose entries are squared distances.
+        Only used for the form RBF, whose entries are squared distances.
     form, gamma, degree, coef0 : the kernel
     holds_kernel_values : whether to write kernel values, or the entries they are computed from
-    matrix : array of shape (N, N) to write to, float32 for kernel values, else float64
+    matrix : array of shape (N, N) to write to, float32 for kernel values, otherwise float64
     first_row, first_column : where the block begins
     """
     entries = products
@@ -157,7 +157,7 @@ def store_products(
 
 
 def _exponential(x: NDArray[np.float64]) -> NDArray[np.float32]:
-    """Return exp(x) for x ≤ 0, rounded to single precision as the exact value would be.
+    """Return exp(x) for x ≤ 0, correctly rounded to single precision.
 
     With x = k ln 2 + r, exp(r) is a short Taylor series, and 2^k is written into the bits of the
     exponent. The operations are exactly those of the compiled twin, so both agree to the last bit.
@@ -168,6 +168,6 @@ def _exponential(x: NDArray[np.float64]) -> NDArray[np.float32]:
     series = np.full_like(x, TAYLOR[0])
     for coefficient in TAYLOR[1:]:
         series = series * r + coefficient
-    # The lowest bits hold k; the shift moves them into the exponent and drops all others.
+    # The lowest bits are k; the shift moves them into the exponent and drops all others.
     power = ((shifted.view(np.int64) + 1023) << 52).view(np.float64)
     return (series * power).astype(np.float32)

@@ -1,4 +1,4 @@
-"""Tolerances that tell zero from other numbers, in one place for both twins.
+"""Tolerances for treating numbers as zero, shared by both twins.
 
 Each is relative to the scale of the numbers that are compared, in double precision.
 """
@@ -16,19 +16,19 @@ __all__ = [
 ]
 
 DEPENDENT = 1e-16
-"""Largest squared distance from a unit column to the span of others that it still lies in."""
+"""Largest squared distance from a unit column to the span of others that counts as zero."""
 
 DEPENDENT_BY_GRAM = 1e-12
-"""The same if only products of columns are known, so that the square is a difference of them."""
+"""The same if only products of columns are known and the square is a difference of them."""
 
 ROUNDING = 1e-14
-"""A value or gradient that is this far on the wrong side of zero counts as zero."""
+"""A value or gradient this far on the wrong side of zero counts as zero."""
 
 FACE = 1e-9
 """Largest gradient of a class that may take part in other minima."""
 
 UNCHANGED = 1e-11
-"""Largest change of the gradient at another point that is also a minimum; more is not rounding."""
+"""Largest change of the gradient, due to rounding, at another point that is also a minimum."""
 
 NEGLIGIBLE = 1e-13
 """A probability that need not be distinguished from zero."""

@@ -1,1 +1,1 @@
-"""Linear classifiers with an L2 penalty: logistic regression and the squared hinge loss."""
+"""Linear classifiers with an L2 penalty, with the logistic or the squared hinge loss."""

@@ -1,8 +1,8 @@
 """Compiled twin of :mod:`polytomy.routines.linear.reference`: the same steps as loops.
 
-Rows are read where they are: a problem is a list of row numbers, and nothing is copied. With the
-squared hinge loss, samples beyond their margins have no loss. Those that cannot come back within a
-step are not even looked at.
+Rows are read in place: a problem is a list of row numbers, and nothing is copied. With the squared
+hinge loss, samples beyond their margins have no loss. Samples that cannot come back within a step
+are skipped.
 """
 
 from __future__ import annotations
@@ -102,14 +102,14 @@ def _fit_models(
     most_samples = 0
     for problem in range(n_problems):
         most_samples = max(most_samples, starts[problem + 1] - starts[problem])
-    # z, the way w has gone when z was computed, and both at the solution of all samples.
+    # z, the length of w's path when z was computed, and both at the solution for all samples.
     z, way_of = np.empty(most_samples), np.empty(most_samples)
     whole_z, whole_way_of = np.empty(most_samples), np.empty(most_samples)
-    # By near sample: slope, curvature, change of z, next z.
+    # For each near sample: slope, curvature, change of z, next z.
     by_near = np.empty((4, most_samples))
     near = np.empty(most_samples, dtype=np.intp)
     most_solved = min(MOST_SOLVED, end + 1, most_samples) if bias_penalty > 0.0 else 0
-    gram = np.empty((most_solved + 1, most_solved))  # and a row for the right side
+    gram = np.empty((most_solved + 1, most_solved))  # with a row for the right-hand side
     reduction = FOLD_REDUCTION if is_logistic else 1.0
     for problem in range(n_problems):
         first, last = starts[problem], starts[problem + 1]
@@ -247,9 +247,9 @@ def _find_near(
     way_of: Floats,
     near: NDArray[np.intp],
 ) -> int:
-    """List the samples that may have a loss while w goes further, and bring their z up to date.
+    """List the samples that may have a loss while w moves `further`, and update their z.
 
-    A sample's z changes by at most its norm times the way that w goes. So one that has been far
+    A sample's z changes by at most its norm times the length of w's path. So a sample that was far
     beyond its margin has no loss, and its z need not be known.
     """
     n_near, end = 0, len(w) - 1
@@ -258,7 +258,7 @@ def _find_near(
             continue
         if not is_logistic:
             norm = np.sqrt(norms[rows[t]] ** 2 + bias * bias)
-            # A little more, for rounding.
+            # Slightly more, to allow for rounding.
             if y[t] * z[t] - norm * (way + further - way_of[t]) * 1.000001 > 1.000001:
                 continue
         if way_of[t] != way:
@@ -299,9 +299,9 @@ def _minimise(
 ) -> tuple[int, bool, float, float]:
     """Minimise f from w, in place.
 
-    The gradient must be small, and smaller than at the start by `reduction`. Return the number of
-    steps, whether it converged, the way that w has gone, and the norm of the gradient that is small
-    enough.
+    The gradient must be small, and smaller than at the start by the factor `reduction`. Return the
+    number of steps, whether it converged, the length of w's path, and the gradient norm that is
+    small enough.
     """
     slopes, curvatures, change, next_z = by_near[0], by_near[1], by_near[2], by_near[3]
     gradient, direction, diagonal = work[0], work[1], work[2]
@@ -410,7 +410,7 @@ def _search_line(
     direction_square: float,
     slope: float,
 ) -> float:
-    """Return the step up to one where f is least along a direction, for the squared hinge loss."""
+    """Return the step of at most one that minimises f along a direction, for squared hinge loss."""
     low, high, step = 0.0, 1.0, 1.0
     for _ in range(MOST_HALVINGS):
         first, second = across + step * direction_square, direction_square
@@ -470,7 +470,7 @@ def _find_direction(
 ) -> bool:
     """Solve H·direction = −gradient by preconditioned conjugate gradients.
 
-    Return whether the steps were enough.
+    Return whether `n_steps` steps were enough.
     """
     gradient, direction, diagonal = work[0], work[1], work[2]
     residual, search, product = work[3], work[4], work[5]
@@ -529,7 +529,7 @@ def _solve_direction(
     gram: Floats,
     stop: Flag,
 ) -> None:
-    """Solve H·direction = −gradient exactly, with an equation for each sample that has a curvature.
+    """Solve H·direction = −gradient exactly, with one equation per sample that has a curvature.
 
     Let P be the penalties, X the samples with a curvature and D their curvatures. By Woodbury's
     identity, (P + XᵀDX)⁻¹ = P⁻¹ − P⁻¹Xᵀ (D⁻¹ + XP⁻¹Xᵀ)⁻¹ XP⁻¹.
@@ -573,7 +573,7 @@ def _solve_direction(
 
 @fused_helper
 def _solve_positive(matrix: Floats, vector: Floats, n: int) -> None:
-    """Solve the first n equations of a positive definite matrix, in place, by Cholesky factors.
+    """Solve the first n equations of a positive definite matrix in place by Cholesky factors.
 
     Only the part on and below the diagonal is read.
     """

@@ -5,16 +5,17 @@ coefficient b of a constant feature σ minimise
 
     f(w, b) = |w|²/2 + ρ b²/2 + Σ_i c_i ℓ(y_i z_i),     z_i = x_i·w + σ b,
 
-where ℓ(t) is log(1 + exp(−t)) or max(0, 1 − t)². Newton's method minimises f: with backtracking,
-and for the second loss with an exact search along each direction (Keerthi and DeCoste 2005). Its
-directions come from conjugate gradients, preconditioned by the diagonal of the Hessian. They are
-the more exact, the smaller the gradient is and the fewer samples have a curvature. (Lin, Weng and
-Keerthi 2008 solve the same problem in a trust region.) If few samples have a curvature, as when the
-sides can be separated, and conjugate gradients are slow, the directions are exact: that takes a
-system of as many equations as these samples.
+where ℓ(t) is log(1 + exp(−t)) or max(0, 1 − t)². Newton's method with backtracking minimises f; for
+the second loss, an exact line search comes first (Keerthi and DeCoste 2005). Directions are
+computed by conjugate gradients, preconditioned by the diagonal of the Hessian. The smaller the
+gradient is and the fewer samples have a curvature, the more exact they are. (Lin, Weng and Keerthi
+2008 solve the same problem with a trust region.) If few samples have a curvature, as in separable
+problems, and conjugate gradients are slow, the directions are exact: this takes a system with one
+equation for each of these samples.
 
-The models of folds leave out some samples. They start from the solution of all samples, which has
-seen those. So they must be solved properly, or their scores of these samples would be too good.
+Fold models leave out some samples. They are warm-started from the solution for all samples, which
+was fitted to the samples they leave out. So they must be solved accurately; otherwise their scores
+for these samples would be too good.
 """
 
 from __future__ import annotations
@@ -47,23 +48,24 @@ __all__ = [
 Floats = NDArray[np.float64]
 
 FOLD_REDUCTION = 1e-3
-"""With the logistic loss, the gradient of a fold's model must be this part of what it is at the
-solution of all samples: where all losses are small, that may be within the tolerance already."""
+"""With the logistic loss, the gradient of a fold model must be at most this fraction of its value
+at the solution for all samples: if all losses are small, that may already be within the tolerance.
+"""
 
 MOST_SOLVED = 512
-"""Most equations of a system for an exact direction."""
+"""Most equations in the system for an exact direction."""
 
 LARGEST_FORCING, LEAST_FORCING = 0.25, 1e-3
-"""Conjugate gradients stop at a part of the first residual between these, or earlier."""
+"""Conjugate gradients stop at a fraction of the first residual between these, or earlier."""
 
 LEAST_DECREASE = 1e-4
 MOST_HALVINGS = 40
 
 NEAR_ROOT = 1e-3
-"""Part of the first derivative that may be left after a search along a line."""
+"""Fraction of the first derivative that may remain after a line search."""
 
 ROUNDING = 1e-14
-"""Part of f that may be lost to rounding."""
+"""Fraction of f that may be lost to rounding."""
 
 SMALLEST_CURVATURE = 1e-12
 
@@ -88,11 +90,11 @@ class LinearSamples(NamedTuple):
 
 
 class LinearForm(NamedTuple):
-    """The form of f.
+    """The definition of f.
 
     Attributes
     ----------
-    is_logistic : bool, which of the two losses ℓ is
+    is_logistic : bool, whether ℓ is the logistic or the squared hinge loss
     bias : float, σ; zero for models without an intercept
     bias_penalty : float, ρ
     most_steps : int, largest number of Newton steps
@@ -105,15 +107,15 @@ class LinearForm(NamedTuple):
 
 
 class LinearFits(NamedTuple):
-    """What `fit_linear_models` returns.
+    """The result of `fit_linear_models`.
 
     Attributes
     ----------
     coefficients : array of shape (n_problems, 1 + n_folds, n_features + 1)
-        w and b: first those of all samples, then those of the folds. Folds that are not trained
-        have the first ones.
-    values : array of shape (n_samples,), z of each sample by the model of its own fold
-    n_steps : array of shape (n_problems,), Newton steps for all samples
+        w and b: first for all samples, then for the folds. Folds that are not trained have the same
+        coefficients as the first.
+    values : array of shape (n_samples,), z of each sample, from the model of its fold
+    n_steps : array of shape (n_problems,), number of Newton steps for all samples
     is_converged : bool array of shape (n_problems,)
     """
 
@@ -144,14 +146,14 @@ def fit_linear_models(
     starts : array of shape (n_problems + 1,), where the samples of each problem start
     signs : array like `rows`, y
     costs : array of shape (1 + n_folds, n_samples), c
-        First that of all samples, then that of each fold; zero for samples that it leaves out.
+        First for all samples, then for each fold; zero for samples that the fold leaves out.
     fold_of : array like `rows`, the fold that holds each sample out; −1 if none does
     is_trained : bool array of shape (n_problems, n_folds), which folds have a model
     form : LinearForm
     largest : array of shape (n_problems,)
-        A problem is solved when no component of its gradient is larger.
+        A problem is solved if no component of its gradient is larger.
     relative : array of shape (n_problems,)
-        It is also solved when the norm of its gradient is this part of the norm at the start.
+        It is also solved if its gradient norm is at most this fraction of the initial norm.
     """
     n_problems, n_folds = is_trained.shape
     coefficients = np.zeros((n_problems, 1 + n_folds, samples.n_features + 1))
@@ -182,23 +184,23 @@ def fit_linear_models(
 
 
 def choose_forcing(progress: float, share: float) -> float:
-    """Return the part of the first residual at which conjugate gradients stop.
+    """Return the fraction of the first residual at which conjugate gradients stop.
 
     Parameters
     ----------
-    progress : norm of the gradient, as a part of the first
-    share : part of the samples that have a curvature; if it is small, exact directions are cheap
+    progress : gradient norm, as a fraction of the initial one
+    share : fraction of samples that have a curvature; if small, exact directions are cheap
     """
     return float(min(LARGEST_FORCING, np.sqrt(progress), max(share, LEAST_FORCING)))
 
 
 def fold_reduction(form: LinearForm) -> float:
-    """Return the part of the first gradient that the gradient of a fold's model must be."""
+    """Return the fraction of its initial value to which a fold model's gradient must fall."""
     return FOLD_REDUCTION if form.is_logistic else 1.0
 
 
 def first_bias(y: Floats, cost: Floats, form: LinearForm) -> float:
-    """Return the b to start from: the log-odds of the sides if it is not penalised, else zero."""
+    """Return the initial b: the log-odds of the sides if b is not penalised, otherwise zero."""
     if not form.is_logistic or form.bias == 0.0 or form.bias_penalty > 0.0:
         return 0.0
     above, below = cost[y > 0].sum(), cost[y < 0].sum()
@@ -228,10 +230,9 @@ def _minimise(
 ) -> tuple[Floats, int, bool, float]:
     """Minimise f from the given coefficients, in place.
 
-    The gradient must be small, and smaller than at the start by `reduction`.
+    The gradient must be small, and smaller than at the start by the factor `reduction`.
 
-    Return z, the number of steps, whether it converged, and the norm of the gradient that is small
-    enough.
+    Return z, the number of steps, whether it converged, and the gradient norm that is small enough.
     """
     penalty = np.ones(x.shape[1])
     penalty[-1] = form.bias_penalty
@@ -277,7 +278,7 @@ def _minimise(
 def _differentiate(
     z: Floats, y: Floats, cost: Floats, is_logistic: bool
 ) -> tuple[float, Floats, Floats]:
-    """Return Σ c ℓ(y z), and its first and second derivatives by each z."""
+    """Return Σ c ℓ(y z), and its first and second derivatives with respect to each z."""
     if is_logistic:
         t = y * z
         loss = cost @ (np.log1p(np.exp(-np.abs(t))) + np.maximum(-t, 0.0))
@@ -295,15 +296,15 @@ def _search_line(
     parabola: tuple[float, float],
     slope: float,
 ) -> float:
-    """Return the step up to one where f is least along a direction, for the squared hinge loss.
+    """Return the step of at most one that minimises f along a direction, for squared hinge loss.
 
     The derivative is piecewise linear, so Newton's method finds its root in a few steps.
 
     Parameters
     ----------
-    z, change : z, and its change with a step of one
+    z, change : z, and its change for a step of one
     y, cost : y and c
-    parabola : derivatives of the penalty, the first at zero
+    parabola : first derivative of the penalty at zero, and its second derivative
     slope : derivative of f at zero
     """
     low, high, step = 0.0, 1.0, 1.0
@@ -322,10 +323,10 @@ def _search_line(
 def _find_direction(
     x: Floats, curvatures: Floats, penalty: Floats, gradient: Floats, forcing: float
 ) -> Floats:
-    """Solve H·direction = −gradient, by preconditioned conjugate gradients as long as they pay."""
+    """Solve H·direction = −gradient by preconditioned conjugate gradients; exactly if cheaper."""
     n_curved, n_steps = int(np.count_nonzero(curvatures)), len(gradient)
     can_solve = n_curved <= min(MOST_SOLVED, len(gradient)) and bool((penalty > 0.0).all())
-    if can_solve:  # four steps take as long as an equation
+    if can_solve:  # four steps take as long as one equation
         n_steps = n_curved // 4
     diagonal = np.maximum(penalty + curvatures @ x**2, SMALLEST_CURVATURE)
     direction = np.zeros_like(gradient)

@@ -1,1 +1,1 @@
-"""Class probabilities of least Kullback-Leibler divergence for one-vs-rest codes."""
+"""Class probabilities with the least Kullback-Leibler divergence for one-vs-rest codes."""

@@ -15,11 +15,11 @@ Floats = NDArray[np.float64]
 
 _ITERATIONS = 6
 _NANOSECONDS = 10.0
-"""What a class takes in an iteration, roughly."""
+"""Approximate time per class and iteration."""
 
 
 def minimise_one_vs_rest(answers: Floats, weights: Floats) -> Floats:
-    """Return the probabilities of least weighted Kullback-Leibler divergence."""
+    """Return the probabilities with the least weighted Kullback-Leibler divergence."""
     probabilities = np.empty(answers.shape)
     cost = _NANOSECONDS * _ITERATIONS * answers.shape[1]
     arguments = read_only(answers), read_only(weights), probabilities

@@ -1,4 +1,4 @@
-"""The divergence of one-vs-rest codes in plain NumPy: the oracle of the compiled twin.
+"""Minimum divergence for one-vs-rest codes in plain NumPy: the oracle of the compiled twin.
 
 Let q be the answers of the binaries, each the probability of one class against all others, and w
 their weights. The probabilities p minimise
@@ -10,7 +10,7 @@ With the multiplier μ of the constraint and ν_k = μ/w_k, each p_k is a root o
     p_k(μ) = 2 q_k / (1 + ν_k + d_k),     d_k = √((1 + ν_k)² − 4 ν_k q_k).
 
 It falls as μ rises, with the slope − p (1 − p) / (w d), so Newton's method finds the μ at which the
-sum is one. Steps that leave the interval in which μ must lie are replaced by a halving of it.
+sum is one. Steps that leave the interval that contains μ are replaced by bisection.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ ROUNDING = 4e-16
 
 
 def minimise_one_vs_rest(answers: Floats, weights: Floats) -> Floats:
-    """Return the probabilities of least weighted Kullback-Leibler divergence.
+    """Return the probabilities with the least weighted Kullback-Leibler divergence.
 
     Parameters
     ----------
@@ -63,8 +63,8 @@ def _inside(low: Floats, high: Floats) -> Floats:
 
 
 def _probabilities(q: Floats, nu: Floats, weights: Floats) -> tuple[Floats, Floats]:
-    """Return p and its derivative by μ."""
-    # Of two forms of the same number, the one without cancellation.
+    """Return p and its derivative with respect to μ."""
+    # Two forms of the same number; use the one without cancellation.
     root = np.sqrt(
         np.where(nu > 0.0, (1.0 - nu) ** 2 + 4.0 * nu * (1.0 - q), (1.0 + nu) ** 2 - 4.0 * nu * q)
     )

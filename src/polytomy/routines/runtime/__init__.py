@@ -1,1 +1,1 @@
-"""How routines run: how they are compiled, which twin is used, and threads."""
+"""How routines are run: compilation, the choice between twins, and threads."""

@@ -1,12 +1,12 @@
 """How Numba compiles the routines.
 
-Compiled functions release the interpreter lock and start no threads. Python calls *entries*, whose
-machine code is kept on disk. Entries call *helpers*, which Python cannot call. Without code that
-converts arguments, and without files of their own, helpers compile in a third less time.
+Compiled functions release the GIL and start no threads. Python calls *entries*, whose machine code
+is cached on disk. Entries call *helpers*, which Python cannot call. Without code that converts
+arguments, and without files of their own, helpers compile in a third less time.
 
-Functions use IEEE arithmetic as written, where a division by zero raises nothing. Those that are
-*fused* may turn a product and a sum into one operation with one rounding: a quarter less time, and
-no less exact.
+Functions use IEEE arithmetic as written, where a division by zero raises nothing. *Fused* functions
+may turn a product and a sum into one operation with one rounding: a quarter less time, and just as
+accurate.
 
 The routines that :mod:`polytomy.routines.runtime.dispatch` returns are Python functions. They call
 entries through :mod:`polytomy.routines.runtime.threads`.
@@ -91,26 +91,26 @@ def fused_helper(function: _Function) -> _Function:
 
 
 def inlined_helper(function: _Function) -> _Function:
-    """Compile an innermost loop, with fused operations, that is made part of the functions around.
+    """Compile an innermost loop, with fused operations, that is inlined into its callers.
 
-    A call in a loop would count references to the arrays that it passes.
+    A call in a loop would update the reference counts of its array arguments.
     """
     return cast(_Function, njit(**_HELPER_OPTIONS | _FUSED, forceinline=True)(function))
 
 
 def summing_helper(function: _Function) -> _Function:
-    """Compile an innermost sum, like `inlined_helper`, whose terms may be added in any order.
+    """Compile an innermost sum like `inlined_helper`, with terms that may be added in any order.
 
-    The processor can then add several at a time.
+    The processor can then add several terms at a time.
     """
     options = {**_HELPER_OPTIONS, "fastmath": {"contract", "reassoc", "nsz"}}
     return cast(_Function, njit(**options, forceinline=True)(function))
 
 
 def with_read_only_arguments(function: _Function) -> _Function:
-    """Make a compiled function see all arrays as read-only and in C order.
+    """Pass all arrays to a compiled function as read-only and in C order.
 
-    Numba then compiles it once, whatever arrays the caller has.
+    Numba then compiles it once, whatever arrays the caller passes.
     """
 
     @wraps(function)
@@ -123,8 +123,8 @@ def with_read_only_arguments(function: _Function) -> _Function:
 def read_only(argument: Any) -> Any:
     """Return a read-only view of an array in C order, and anything else unchanged.
 
-    An array in another order is copied. To Numba arrays have another type if they can be written or
-    are in another order, and it would compile a function again for each.
+    An array in another order is copied. Numba gives arrays different types depending on their order
+    and on whether they are writeable, and would compile a function again for each.
     """
     if not isinstance(argument, np.ndarray):
         return argument
@@ -134,20 +134,20 @@ def read_only(argument: Any) -> Any:
 
 
 def count_compiled() -> int:
-    """Return how many entries this process has compiled, each once for every type of arguments."""
+    """Return how often this process has compiled an entry, once for each set of argument types."""
     return sum(len(each.signatures) - sum(each.stats.cache_hits.values()) for each in _entries)
 
 
 def machine_code_folder() -> Path:
-    """Return the folder that holds the machine code of all entries that were imported so far."""
+    """Return the folder with the machine code of all entries imported so far."""
     return Path(commonpath([each.stats.cache_path for each in _entries]))
 
 
 def _delete_stale_code() -> None:
     """Delete the index of machine code that is older than a source it was compiled from.
 
-    Numba compiles a function again when its own file has changed, but not when only the file of a
-    function that it calls has.
+    Numba compiles a function again if its own file has changed, but not if only the file of a
+    function that it calls has changed.
     """
     for index in _ROUTINES.glob("**/__pycache__/*.nbi"):
         sources = _sources_of(index.parents[1] / f"{index.name.split('.')[0]}.py")
@@ -160,7 +160,7 @@ def _delete_stale_code() -> None:
 
 @cache
 def _sources_of(source: Path) -> frozenset[Path]:
-    """Return the file of a routine and of all modules of routines that it imports."""
+    """Return the file of a routine and of all routine modules that it imports."""
     if not source.exists():
         return frozenset()
     imported = _IMPORTED_ROUTINES.findall(source.read_text(encoding="utf-8"))
@@ -169,7 +169,7 @@ def _sources_of(source: Path) -> frozenset[Path]:
 
 
 class _Refusal(event.Listener):
-    """Refuses to compile where that is not allowed; by then Numba has looked in its cache."""
+    """Prevents compilation where it is not allowed; Numba has already looked in its cache."""
 
     def on_start(self, event: Any) -> None:
         if not is_compiling_allowed():

@@ -1,15 +1,15 @@
-"""Choose between the twins: the compiled routine where Numba works, else the reference routine.
+"""Choose between the twins: the compiled routine if Numba works, otherwise the reference routine.
 
 The routine `name` of the subject `s` is the function `name` of both `routines/s/reference` and
-`routines/s/compiled`. The compiled module is imported when one of its routines is first called, and
-not earlier, because importing Numba takes most of a second. While a routine is not compiled, its
-twin may stand in for it (:mod:`polytomy.routines.runtime.stand_ins`).
+`routines/s/compiled`. The compiled module is imported when one of its routines is first called,
+because importing Numba takes most of a second. While a routine is not compiled, its twin may stand
+in for it (:mod:`polytomy.routines.runtime.stand_ins`).
 
-The environment variable POLYTOMY_ROUTINES forces one side: `reference` or `compiled`. If it is not
-set and Numba fails (it is not installed, cannot write its cache, …), a RoutineWarning says so once
-and the reference routines are used from then on. If it is set to `compiled`, the failure is raised.
-Only what fails on another thread counts: an exception in the calling thread may be a signal
-handler's.
+The environment variable POLYTOMY_ROUTINES forces one of them: `reference` or `compiled`. If it is
+not set and Numba fails (it is not installed, cannot write its cache, …), a RoutineWarning says so
+once, and the reference routines are used from then on. If it is set to `compiled`, the failure is
+raised. Only failures on another thread count: an exception in the calling thread may come from a
+signal handler.
 """
 
 from __future__ import annotations
@@ -44,19 +44,19 @@ __all__ = [
 ENVIRONMENT_VARIABLE = "POLYTOMY_ROUTINES"
 
 _OLD_ENVIRONMENT_VARIABLE = "POLYTOMY_KERNELS"
-"""Its name in version 0.1, which still works."""
+"""The variable's name in version 0.1, which still works."""
 
 Routine = Callable[..., Any]
 
 
 class _CompiledSide:
-    """What this process knows about its compiled routines."""
+    """State of the compiled routines in this process."""
 
     def __init__(self) -> None:
         self.usable = True
 
     def give_up(self, reason: str) -> None:
-        """Use the reference routines from now on, and say why, once."""
+        """Use the reference routines from now on, and warn once with the reason."""
         if not self.usable:
             return
         self.usable = False
@@ -75,7 +75,7 @@ _imported: dict[str, ModuleType] = {}
 
 
 def routine(name: str, subject: str) -> Routine:
-    """Return the routine of that name, compiled if possible.
+    """Return the routine with the given name, compiled if possible.
 
     Parameters
     ----------
@@ -103,13 +103,13 @@ def routine(name: str, subject: str) -> Routine:
 
 
 def compiled_routine(name: str, subject: str) -> Routine:
-    """Return the compiled routine of that name, which raises RoutineFailure where Numba fails."""
+    """Return the compiled routine with the given name; it raises RoutineFailure if Numba fails."""
     compiled: Routine = getattr(_compiled_twin(subject), name)
     return compiled
 
 
 def prefers_compiled() -> bool:
-    """Return whether routines are the compiled ones, as far as is known yet."""
+    """Return whether compiled routines are used, as far as is known so far."""
     side = _forced_side()
     return side == "compiled" or (side == "" and _compiled_side.usable)
 
@@ -134,7 +134,7 @@ def _twin(side: str, subject: str) -> ModuleType:
 
 @cache
 def _compiled_or_reference(name: str, subject: str, *, is_forced: bool) -> Routine:
-    """Return a function that runs the compiled routine, or the reference where Numba fails."""
+    """Return a function that runs the compiled routine, or the reference if Numba fails."""
     reference: Routine = getattr(_twin("reference", subject), name)
 
     stand_in = None if is_forced else find_stand_in(name, subject)
@@ -169,7 +169,7 @@ def explain_cause(failure: RoutineFailure) -> str:
 
 def _compiled_twin(subject: str) -> ModuleType:
     if subject not in _imported:
-        # On another thread, because an interrupted import of Numba cannot be repeated.
+        # On another thread, because an interrupted import of Numba cannot be retried.
         _imported[subject] = run_aside(_import_compiled, subject, cost=float("inf"))
     return _imported[subject]
 

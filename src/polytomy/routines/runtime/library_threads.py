@@ -1,4 +1,4 @@
-"""The threads of BLAS and OpenMP: limits that polytomy sets, and those that it obeys."""
+"""The threads of BLAS and OpenMP: limits that polytomy sets, and limits that it respects."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ __all__ = ["count_openmp_threads", "one_blas_thread"]
 def one_blas_thread() -> AbstractContextManager[Any]:
     """Return a context in which BLAS uses one thread.
 
-    The threads of a small matrix product take longer to start than it takes, and far longer if the
-    machine is busy.
+    Starting threads takes longer than a small matrix product itself, and far longer on a busy
+    machine.
     """
     limit: AbstractContextManager[Any] = _controller().limit(limits=1, user_api="blas")
     return limit
@@ -34,12 +34,12 @@ def count_openmp_threads() -> int | None:
 
 @cache
 def _openmp_libraries(has_sklearn: bool) -> list[Any]:
-    """Return the libraries; scikit-learn brings one, so they are sought again once it is there."""
+    """Return the libraries; scikit-learn loads one, so the cache distinguishes both cases."""
     libraries: list[Any] = ThreadpoolController().select(user_api="openmp").lib_controllers
     return libraries
 
 
 @cache
 def _controller() -> ThreadpoolController:
-    # Looking for the libraries takes a millisecond, so it is done once.
+    # Finding the libraries takes a millisecond, so it is done once.
     return ThreadpoolController()

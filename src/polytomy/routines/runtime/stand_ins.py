@@ -1,12 +1,12 @@
-"""Reference routines stand in for compiled ones that would have to be compiled first.
+"""Reference routines stand in for routines that would have to be compiled first.
 
-Compiling a routine takes seconds, and its reference twin may have answered by then. So the twin
-does the work as long as the routine is neither in memory nor in Numba's cache. Each twin has a
-budget of seconds, a part of the time that compiling takes, and every call reduces it. A call that
-the budget does not cover compiles the routine: no process stays with the slow twin.
+Compiling a routine takes seconds, and its reference twin may be done by then. So the twin does the
+work as long as the routine is neither in memory nor in Numba's cache. Each twin has a budget in
+seconds, a fraction of the compile time, and every call reduces it. A call that exceeds the budget
+compiles the routine, so no process keeps using the slow twin.
 
-What a call takes is estimated from its arguments. The figures were measured on one machine and
-rounded up. They do not depend on a clock, so the same calls are answered by the same twins.
+The time of a call is estimated from its arguments. The figures were measured on one machine and
+rounded up. They do not depend on a clock, so the same calls always use the same twins.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ __all__ = [
 ]
 
 _SHARE = 0.3
-"""Of the time to compile a routine, what its twin may take instead."""
+"""Fraction of the time to compile a routine that its twin may take instead."""
 
 _is_compiling_allowed: ContextVar[bool] = ContextVar("_is_compiling_allowed", default=True)
 
@@ -41,7 +41,7 @@ class NotCompiled(Exception):
 
 
 def is_compiling_allowed() -> bool:
-    """Return whether a function may be compiled here; otherwise it raises `NotCompiled`."""
+    """Return whether functions may be compiled here; otherwise they raise `NotCompiled`."""
     return _is_compiling_allowed.get()
 
 
@@ -60,15 +60,15 @@ class OverBudget(Exception):
 
 
 class StandIn(NamedTuple):
-    """What the twin of a routine takes.
+    """The time that the twin of a routine takes.
 
     Attributes
     ----------
-    compiling : seconds that it takes to compile the routine, roughly
-    estimate : function of the routine's arguments: the seconds that the twin takes, roughly
+    compiling : approximate seconds to compile the routine
+    estimate : function of the routine's arguments that returns the twin's approximate seconds
     run_within : function, optional
-        Takes the twin, some seconds and the routine's arguments. It returns the twin's answer, or
-        None if that would take longer, and the seconds it took.
+        Function of the twin, a number of seconds and the routine's arguments. It returns the twin's
+        answer, or None if that would take longer, and the seconds it took.
     """
 
     compiling: float
@@ -77,7 +77,7 @@ class StandIn(NamedTuple):
 
 
 class Budgets:
-    """The seconds that are left to the twins of routines."""
+    """The remaining seconds of the routines' twins."""
 
     def __init__(self) -> None:
         self._left: dict[str, float] = {}
@@ -87,7 +87,7 @@ class Budgets:
     ) -> Any:
         """Return the answer of a routine's twin, and reduce its budget.
 
-        Raise OverBudget if the budget does not cover it; nothing is left of the budget then.
+        Raise OverBudget if the budget does not suffice; the budget is then used up.
 
         Examples
         --------
@@ -115,7 +115,7 @@ class Budgets:
 
 
 def find_stand_in(name: str, subject: str) -> StandIn | None:
-    """Return what the twin of a routine takes, or None if it never stands in.
+    """Return the StandIn of a routine, or None if its twin never stands in.
 
     Examples
     --------
@@ -138,8 +138,8 @@ def _train_machines(
     *others: Any,
 ) -> float:
     if len(maker.slot_of):
-        return inf  # the problem is large, and computing its rows takes the twin long
-    # A fifth as many steps as samples is usual, but hard problems take many more.
+        return inf  # the problem is large, and its rows are slow to compute in the twin
+    # There are usually a fifth as many steps as samples, but hard problems take many more.
     sizes = np.diff(ends, prepend=0)
     return float(len(bounds) * (sizes / 5 @ _seconds_of_step(sizes)))
 
@@ -147,7 +147,7 @@ def _train_machines(
 def _train_machines_within(
     twin: Callable[..., Any], seconds: float, arguments: tuple[Any, ...]
 ) -> tuple[Any, float]:
-    """Train machines, but stop when the steps have taken too long."""
+    """Train machines, but stop if the steps take too long."""
     columns, ends, signs, bounds, parameters, diagonals, tolerances, most_steps, shrinks = (
         arguments[4:13]
     )
@@ -210,7 +210,7 @@ def _add_sparse_scores(
 def _couple_pairs(decisions: Any, negative: Any, positive: Any, n_classes: int) -> float:
     size = len(negative) * n_classes
     if size > 2**14:
-        return inf  # the twin would need much memory
+        return inf  # the twin would need too much memory
     return 1e-4 + 1e-6 * len(decisions) * (1.0 + 1e-4 * size * n_classes)
 
 
@@ -229,7 +229,7 @@ def _size(seconds: float, *, per_entry: float) -> Callable[..., float]:
 
 
 def _samples(per_sample: float, *, per_class: float) -> Callable[..., float]:
-    """Return an estimate that grows with samples and classes, if those are the last argument."""
+    """Return an estimate that grows with samples and classes, the last argument."""
     return lambda decisions, *others: len(decisions) * (per_sample + per_class * others[-1])
 
 

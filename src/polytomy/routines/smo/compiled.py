@@ -3,8 +3,8 @@
 No function here starts threads, so any number of threads can train machines at the same time.
 
 Shrunk samples are skipped immediately. When enough samples are shrunk, the arrays are compacted to
-the others. The gradient of the samples left out is restored from the last time when it was
-complete, and from the coefficients that have changed since then.
+the others. The gradient of the samples left out is restored from its last complete state and the
+coefficients that have changed since then.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ Floats = NDArray[np.float64]
 Flag = NDArray[np.int64]
 
 _SHORT_WORK = 2_000_000
-"""Samples that all steps of a short training pass over, of about a nanosecond each."""
+"""Samples processed by all steps of a short training, at about a nanosecond each."""
 
 _NO_LIMIT = 2**62
 
@@ -88,7 +88,7 @@ def train_machines(
         *(kernel_values, entries, maker, form, columns, ends, signs, bounds, parameters),
         *(diagonals, tolerances, most_steps, shrinks, start, cache),
     )
-    # Most small problems take a moment, but no estimate can say which of them do not.
+    # Most small problems are solved quickly, but no estimate can say which ones are not.
     sizes = np.diff(ends, prepend=0)
     cost = float(len(bounds) * (sizes @ sizes))
     if cost <= _SHORT_WORK:
@@ -160,7 +160,7 @@ def _train_machines(
                 lower[t] = 0.0 if sides[t] > 0 else -bounds[run, first + t]
                 upper[t] = bounds[run, first + t] if sides[t] > 0 else 0.0
                 problem.gradient[t] = -sides[t]
-            # The run to start from.
+            # The run to warm-start from.
             other = max(0, run - 1) if start == FROM_PREVIOUS_RUN else 0
             solved, slopes = coefficients[other, first:last], gradients[other, first:last]
             if start == FROM_PREVIOUS_RUN and run > 0:
@@ -211,7 +211,7 @@ def _are_equal(first: Floats, second: Floats) -> bool:
 
 @helper
 def _make_feasible(problem: Problem, coefficients: Floats, gradient: Floats) -> None:
-    """Copy another run's coefficients, changed to be within the bounds and to sum to zero."""
+    """Copy another run's coefficients, changed to satisfy the bounds and to sum to zero."""
     b = problem.coefficients
     n_samples = len(b)
     excess = 0.0
@@ -239,7 +239,7 @@ def _make_feasible(problem: Problem, coefficients: Floats, gradient: Floats) -> 
 def _start_from_multiple(
     problem: Problem, signs: Floats, coefficients: Floats, gradient: Floats
 ) -> None:
-    """Start from the feasible multiple of another run's solution that has the least dual."""
+    """Start from the feasible multiple of another run's solution with the least dual."""
     b = problem.coefficients
     n_samples = len(b)
     linear, quadratic, most = 0.0, 0.0, np.inf
@@ -303,8 +303,8 @@ def _solve(
 ) -> int:
     """Take steps until the stopping rule holds; return their number.
 
-    If `stop` is set, or if the steps so far have passed over more than `most_work` samples, the
-    result is of no use.
+    If `stop` is set, or if the steps so far have processed more than `most_work` samples, the
+    result is invalid.
     """
     n_samples = len(problem.gradient)
     consider_all(considered, problem)
@@ -312,7 +312,7 @@ def _solve(
     whole_gradient = problem.gradient.copy()
     whole_coefficients = problem.coefficients.copy()
     lanes = new_lanes()
-    # While no sample is left out, rows of a matrix of kernel values can be used without a copy.
+    # While no sample is left out, rows of a matrix of kernel values can be used without copying.
     is_direct = has_own_rows(rows)
 
     n_free = 0
@@ -357,8 +357,8 @@ def _solve(
                     slot_i = load_row(rows, sample_i, considered.samples, -1)
                 row_i = row_in(rows, slot_i)
             j = choose_fall(considered, n, row_i, i, rise, lanes)
-        # A cheap test first: the fall that gains most is rarely the steepest one, but usually steep
-        # enough to show that the steps go on.
+        # A cheap test first: the fall with the largest gain is rarely the steepest, but usually
+        # steep enough to show that the steps must continue.
         is_at_end = j < 0 or rise + considered.gradient[j] < tolerance
         if is_at_end and sum(steepest(considered, n)) < tolerance:
             if not has_shrunk:
@@ -449,7 +449,7 @@ def _complement(samples: NDArray[np.int64], n: int, n_samples: int) -> Any:
 
 @helper
 def _offset(problem: Problem) -> float:
-    """Return ρ: the mean gradient of the free samples, or else the middle of the possible range."""
+    """Return ρ: the mean gradient of the free samples, or the middle of the possible range."""
     total, n_free = 0.0, 0
     least, greatest = np.inf, NEVER
     for t in range(len(problem.gradient)):

@@ -6,10 +6,9 @@ A machine is f(x) = Σ_t b_t K(x_t, x) − ρ. The coefficients b = y·α minimi
 
 by LIBSVM's sequential minimal optimisation (Chang and Lin 2011). Each step changes two
 coefficients. One rises: the one whose rise lowers the dual most steeply. The other falls: among
-those that can, the one that promises the largest gain to second order (Fan, Chen and Lin 2005). The
-steps end when the slopes of the steepest rise and the steepest fall sum to less than the tolerance.
-A coefficient that seems to stay at its bound is left out for a while: it is "shrunk" (Joachims
-1999).
+those that can, the one with the largest second-order gain (Fan, Chen and Lin 2005). The steps end
+when the slopes of the steepest rise and the steepest fall sum to less than the tolerance. A
+coefficient that seems to stay at its bound is left out for a while: it is "shrunk" (Joachims 1999).
 
 In terms of b and the gradient g = K b − y, the formulas have no signs: `upper` limits rises and
 `lower` limits falls, on both sides.
@@ -51,7 +50,7 @@ LEAST_CURVATURE = 1e-12
 
 STANDSTILL = 4 * float(np.finfo(np.float64).eps)
 """A free step of at most this fraction of the coefficients is rounding. Training stops there;
-otherwise it would never end for a tolerance that double precision cannot reach."""
+otherwise it would never end if double precision cannot reach the tolerance."""
 
 FEW_SAMPLES = 4096
 STEPS_BETWEEN_SHRINKS = 1000, 250
@@ -64,14 +63,14 @@ SMALL_PROBLEM = 128
 with this many samples or fewer."""
 
 FROM_ZERO, FROM_FIRST_RUN, FROM_PREVIOUS_RUN = 0, 1, 2
-"""Where a run starts. Folds start from the first run, the whole problem; the values of C from the
-neighbouring one."""
+"""Where a run starts. Folds start from the first run, which is the whole problem; each value of C
+starts from the neighbouring one."""
 
 AT_BOUND = 1.0 - 4 * float(np.finfo(np.float64).eps)
 """A scaled coefficient that is at least this fraction of its bound is at the bound."""
 
 NEAR_THE_END = 10.0
-"""Within this many tolerances of the end, all shrunk samples are considered again, once."""
+"""Within this many tolerances of the end, all shrunk samples are reconsidered once."""
 
 
 def train_machines(
@@ -94,17 +93,16 @@ def train_machines(
     """Train the machines of several problems, each in several runs with their own bounds.
 
     The first run is the whole problem. The other runs are parts of it, such as the folds of a
-    calibration; samples outside a part have bounds of zero. Or the runs are the same problem with
-    several values of C.
+    calibration, with bounds of zero for samples outside the part. Or the runs are the same problem
+    with different values of C.
 
     Parameters
     ----------
-    kernel_values : float32 array of shape (n, n), symmetric, if the form is KERNEL_VALUES, else
-        of shape (0, 0)
-    entries : float64 array of shape (n, n), symmetric, if the form is another one, else of shape
-        (0, 0)
-    maker : RowMaker, if rows are computed when they are needed; `kernel_values` or `entries` then
-        has shape (n_slots, n), and the compiled twin keeps rows in it
+    kernel_values : float32 array of shape (n, n), symmetric, if the form is KERNEL_VALUES;
+        otherwise of shape (0, 0)
+    entries : float64 array of shape (n, n), symmetric, for other forms; otherwise of shape (0, 0)
+    maker : RowMaker, if rows are computed when needed; `kernel_values` or `entries` then has shape
+        (n_slots, n), and the compiled twin caches rows in it
     form : how entries of the matrix become kernel values; see `routines.kernel_rows.reference`
     columns : rows and columns of the matrix that belong to the samples, shape (m,), one problem
         after the other
@@ -118,8 +116,8 @@ def train_machines(
     shrinks : whether to shrink, shape (n_problems,)
     start : where later runs start: FROM_ZERO, FROM_FIRST_RUN or FROM_PREVIOUS_RUN, which needs
         the same kernel in all runs
-    cache : float32 array with room for two rows of the largest problem, where the compiled twin
-        keeps rows
+    cache : float32 array with room for two rows of the largest problem, in which the compiled twin
+        caches rows
 
     Returns
     -------
@@ -208,12 +206,12 @@ def _start_from(
 ) -> None:
     """Start from another run's solution, made feasible.
 
-    Cutting coefficients at their bounds leaves a sum that is not zero. The samples whose change
-    lowers the dual most make up for it.
+    Clipping coefficients to their bounds leaves a sum that is not zero. The samples whose change
+    lowers the dual most compensate for it.
     """
     b = problem.coefficients
     b[:] = np.clip(coefficients, problem.lower, problem.upper)
-    excess = float(np.add.accumulate(b)[-1])  # in the order in which the twin adds them
+    excess = float(np.add.accumulate(b)[-1])  # in the order in which the compiled twin adds them
     while excess != 0:
         direction = np.sign(excess)
         can_change = problem.may_fall if excess > 0 else problem.may_rise
@@ -226,7 +224,7 @@ def _start_from(
         else:
             b[best] -= excess
             excess = 0.0
-    # With another kernel no part of the gradient can be kept: it starts at −y.
+    # With a different kernel, no part of the gradient can be reused: it starts at −y.
     changes = b
     if is_same_kernel:
         problem.gradient[:] = gradient
@@ -238,11 +236,11 @@ def _start_from(
 def _start_from_multiple(
     problem: _Problem, signs: Floats, coefficients: Floats, gradient: Floats
 ) -> None:
-    """Start from the feasible multiple of another run's solution that has the least dual.
+    """Start from the feasible multiple of another run's solution with the least dual.
 
-    The dual of s·b is s²q/2 − s·l with l = Σ y_t b_t and q = b·Kb, least at s = l/q. A solution
-    that meets no bound has l = q, so it is kept as it is. One with all coefficients at their bounds
-    stays at the bounds. The gradient takes no kernel values: K(s·b) − y = s·(g + y) − y.
+    The dual of s·b is s²q/2 − s·l with l = Σ y_t b_t and q = b·Kb, and is least at s = l/q. A
+    solution that meets no bound has l = q, so it stays the same. If all coefficients are at their
+    bounds, they stay there. The gradient needs no kernel values: K(s·b) − y = s·(g + y) − y.
     """
     is_support = coefficients != 0
     sizes = np.abs(coefficients[is_support])
@@ -300,8 +298,8 @@ class _Samples:
     """Which samples the steps consider, and which have an up-to-date gradient ("present").
 
     More samples are present than considered, because the compiled twin compacts its arrays only
-    when that pays; the samples of small problems are always present. The gradient of the absent
-    samples is computed later, from the last time when all of it was known.
+    when that is worthwhile; the samples of small problems are always present. The gradient of the
+    absent samples is computed later, from its last complete state.
     """
 
     is_considered: NDArray[np.bool_]
@@ -360,7 +358,7 @@ def _stays_at_bound(problem: _Problem, rise: float, fall: float) -> NDArray[np.b
 
 
 def _step(problem: _Problem, samples: _Samples, rises: Floats, falls: Floats) -> bool:
-    """Raise one coefficient and lower another equally; return whether that is a standstill."""
+    """Raise one coefficient and lower another equally; return whether the step is negligible."""
     b, g = problem.coefficients, problem.gradient
     i = _last_largest(rises)
     slope = rises[i] + falls
@@ -391,7 +389,7 @@ def _last_largest(values: Floats) -> int:
 
 
 def _offset(problem: _Problem) -> float:
-    """Return ρ: the mean gradient of the free samples, or else the middle of the possible range."""
+    """Return ρ: the mean gradient of the free samples, or the middle of the possible range."""
     g = problem.gradient
     may_rise, may_fall = problem.may_rise, problem.may_fall
     is_free = may_rise & may_fall

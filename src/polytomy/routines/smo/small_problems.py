@@ -1,11 +1,11 @@
-"""Steps of :mod:`polytomy.routines.smo.compiled` for problems of few samples.
+"""Steps of :mod:`polytomy.routines.smo.compiled` for problems with few samples.
 
-With few samples a step takes less time than counting the references to the arrays that it passes to
-functions. All of it is therefore one function, on plain arrays, with the kernel values of all
-samples. :mod:`polytomy.routines.smo.working_set` is faster with more samples.
+With few samples, a step takes less time than updating the reference counts of the arrays that it
+passes to functions. So everything is in one function, on plain arrays, with the kernel values of
+all samples. :mod:`polytomy.routines.smo.working_set` is faster with more samples.
 
-A loop that looks for a maximum and its place branches; two loops, one for each, are several times
-as fast.
+A loop that looks for a maximum and its position has branches; two loops, one for each, are several
+times as fast.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ Workspace = tuple[Floats, Floats, Floats]
 
 @helper
 def new_workspace() -> Any:
-    """Return the arrays that `solve_small` works with."""
+    """Return the workspace of `solve_small`."""
     return np.empty(SMALL_PROBLEM), np.empty(SMALL_PROBLEM), np.empty(SMALL_PROBLEM)
 
 
@@ -52,8 +52,8 @@ def solve_small(
 ) -> int:
     """Take steps until the stopping rule holds; return their number.
 
-    `rows` holds the kernel values of all samples, one row after the other. If `stop` is set, or if
-    the steps so far have passed over more than `most_work` samples, the result is of no use.
+    `rows` has the kernel values of all samples, row after row. If `stop` is set, or if the steps so
+    far have processed more than `most_work` samples, the result is invalid.
     """
     diagonal, lower, upper, b, gradient = problem
     rise, fall, gains = workspace

@@ -1,7 +1,7 @@
 """The samples that :mod:`polytomy.routines.smo.compiled` considers in its steps, and the steps.
 
-Finding maxima is most of the work. The compiler turns a loop into vector instructions if it has no
-branches and keeps many maxima side by side, in lanes; it does not if the loop keeps a single one.
+Most of the work is finding maxima. The compiler turns a loop into vector instructions if it has no
+branches and keeps many maxima side by side, in lanes, but not if it keeps a single one.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ NEVER = -np.inf
 
 _LANES = 64
 _FEWER_LANES = 32
-"""A power of two, and half as many for loops that keep more numbers in each lane."""
+"""A power of two, and half of it for loops that keep more numbers in each lane."""
 
 
 class Problem(NamedTuple):
@@ -56,7 +56,7 @@ class Problem(NamedTuple):
 class Considered(NamedTuple):
     """The samples considered in the steps, in compact arrays that are padded to whole lanes.
 
-    `rise` is 0 if a coefficient may rise, else −∞, so that rise − gradient is the slope of its
+    `rise` is 0 if a coefficient may rise, otherwise −∞, so that rise − gradient is the slope of its
     rise, or −∞ if it cannot rise; `fall` likewise.
     """
 
@@ -123,7 +123,7 @@ def steepest(considered: Considered, n: int) -> Any:
 
 @helper
 def shrink(considered: Considered, n: int, rise: float, fall: float) -> int:
-    """Mark the samples that seem to stay at their bounds; return how many others there are."""
+    """Mark the samples that seem to stay at their bounds; return the number of others."""
     n_left = 0
     for k in range(n):
         g = considered.gradient[k]
@@ -158,7 +158,7 @@ def compact(considered: Considered, n: int) -> int:
 
 @helper
 def choose_rise(considered: Considered, n: int, lanes: Lanes) -> Any:
-    """Return the place and slope of the steepest rise, the last one if several are equal."""
+    """Return the position and slope of the steepest rise, the last one if several are equal."""
     gradient, rise, slopes = considered.gradient, considered.rise, lanes.slopes
     n_blocks = (n + _LANES - 1) // _LANES
     for lane in range(_LANES):
@@ -199,7 +199,7 @@ def _largest(values: Floats, halves: Floats) -> float:
 def choose_fall(
     considered: Considered, n: int, row: Singles, i: int, rise: float, lanes: Lanes
 ) -> int:
-    """Return the place of the fall that gains most with the rise of i, or −1 if none gains.
+    """Return the position of the fall with the largest gain for the rise of i, or −1 if none.
 
     The gain is slope²/curvature. Each lane keeps the numerator and denominator of its best gain and
     compares by multiplication, which is faster than division.
@@ -256,7 +256,7 @@ def _gain(considered: Considered, row: Singles, i: int, k: int, rise: float) -> 
 def step(problem: Problem, considered: Considered, i: int, j: int, kernel_ij: float) -> Any:
     """Raise coefficient i and lower coefficient j equally.
 
-    Return both changes, and whether the step is a standstill.
+    Return both changes, and whether the step is negligible.
     """
     b = problem.coefficients
     sample_i, sample_j = considered.samples[i], considered.samples[j]

@@ -1,9 +1,9 @@
 """Compiled: the minimum of ½xᵀMx − cᵀx over the cone x ≥ 0, for one sample at a time.
 
 Block pivoting (Júdice and Pires 1994) finds the support in a few steps: solve on a guess, then move
-every class of the wrong sign into or out of the support. If that does not end, or meets dependent
-classes, Lawson and Hanson's active set (1974) takes over, class by class. Both use M, a Gram
-matrix, and one Cholesky factor, to which members of the support are appended.
+every class with the wrong sign into or out of the support. If that does not end, or encounters
+dependent classes, Lawson and Hanson's active set (1974) takes over, class by class. Both use M, a
+Gram matrix, and one Cholesky factor, to which members of the support are appended.
 
 Workspaces have the size of the largest problem; their first n entries are in use.
 """
@@ -31,7 +31,7 @@ __all__ = [
 ]
 
 _BARELY_INDEPENDENT = 1e-15
-"""DEPENDENT_BY_GRAM for a class whose gradient shows that it does not depend on others."""
+"""Replaces DEPENDENT_BY_GRAM for a class whose gradient shows that it is independent."""
 
 _SWEEPS = 6
 _EXCHANGES = 20
@@ -52,7 +52,7 @@ class Single(NamedTuple):
     x: Floats  # (n,)
     trial: Floats  # (n,)
     gradient: Floats  # (n,), Mx − c
-    root: Floats  # (n,), of the diagonal of M: the scale of each class
+    root: Floats  # (n,), of the diagonal of M: each class's scale
     column: Floats  # (n,)
     inside: Flags  # (n,), the support
     barred: Flags  # (n,)
@@ -64,13 +64,13 @@ class Single(NamedTuple):
     shortest: Floats  # (n,)
     candidate: Floats  # (n,)
     open: Flags  # (n,), the classes known to be positive in some minimum
-    face: Indices  # (n,), the classes that may be
+    face: Indices  # (n,), the classes that may be positive
     closed: Indices  # (n,)
 
 
 @helper
 def new_single(n: int) -> Any:
-    """Return the workspace of one sample of n classes."""
+    """Return the workspace for one sample with n classes."""
     matrices, vectors = np.empty((4, n, n)), np.empty((10, n))
     flags, indices = np.empty((3, n), np.bool_), np.empty((3, n), np.intp)
     return Single(
@@ -116,7 +116,7 @@ def minimise_on_cone(n: int, gram: Floats, single: Any) -> int:
 
 @helper
 def _guess_support(n: int, gram: Floats, single: Any) -> None:
-    """Set the support to that of a few sweeps of projected coordinate descent."""
+    """Set the support from a few sweeps of projected coordinate descent."""
     x, gradient, linear = single.x, single.gradient, single.linear
     for j in range(n):
         single.root[j] = np.sqrt(gram[j, j])
@@ -149,7 +149,7 @@ def _guess_support(n: int, gram: Floats, single: Any) -> None:
 
 @helper
 def _list_members(n: int, single: Any) -> int:
-    """List the classes of the support; return how many."""
+    """List the classes of the support; return their number."""
     n_members = int(np.intp(0))  # see _search_active_set
     for j in range(n):
         if single.inside[j]:
@@ -160,7 +160,7 @@ def _list_members(n: int, single: Any) -> int:
 
 @helper
 def _append_support(n: int, gram: Floats, single: Any) -> int:
-    """Factor M on the support without dependent classes; return how many classes remain."""
+    """Factor M on the support, dropping dependent classes; return how many classes remain."""
     n_members = int(np.intp(0))  # see _search_active_set
     for j in range(n):
         if single.inside[j]:
@@ -196,7 +196,7 @@ def scale_of_gradient(n: int, single: Any) -> float:
 
 @helper
 def _exchange(n: int, single: Any) -> int:
-    """Move every class of the wrong sign into or out of the support; return how many moved."""
+    """Move every class with the wrong sign into or out of the support; return how many moved."""
     scale = scale_of_gradient(n, single)
     n_wrong = 0
     for j in range(n):
@@ -220,16 +220,16 @@ def _search_active_set(n: int, gram: Floats, single: Any) -> int:
         x[j] = 0.0
         inside[j] = False
         single.barred[j] = False
-    # Not the literal 0, which has another type: Numba would compile the called functions twice.
+    # Not the literal 0, which has a different type: Numba would compile the callees twice.
     k = int(np.intp(0))
     _take_gradient(n, k, gram, single)
-    # Every change lowers the objective, so this ends; the limit is there because of rounding.
+    # Every change lowers the objective, so this ends; the limit is a safeguard against rounding.
     for _ in range(10 * n + 10):
         new, is_rounding = _find_entering_class(n, single)
         if new < 0:
             break
-        # If the class turns out to be dependent, or to lead uphill, only rounding chose it: it may
-        # not enter again until something else has changed.
+        # If the class turns out to be dependent, or to lead uphill, it was chosen only because of
+        # rounding: it may not enter again until something else has changed.
         single.barred[new] = True
         if not append_member(
             new, k, gram, single, DEPENDENT_BY_GRAM if is_rounding else _BARELY_INDEPENDENT
@@ -266,7 +266,7 @@ def _search_active_set(n: int, gram: Floats, single: Any) -> int:
 
 @helper
 def _find_entering_class(n: int, single: Any) -> tuple[int, bool]:
-    """Return the class that enters, or -1, and whether its gradient may be rounding."""
+    """Return the entering class, or -1, and whether its gradient may be rounding."""
     scale = scale_of_gradient(n, single)
     best, steepest, is_rounding = -1, 0.0, True
     for j in range(n):

@@ -1,8 +1,8 @@
 """Compiled: the steps from one minimum on the simplex to the shortest one.
 
-The reference routines (`reference/systems.py`) say what is solved and why; these functions do the
-same in terms of Gram matrices. The *face* is a list of classes that may be positive in a minimum;
-those that are known to be are *open*. `single.py` calls these functions in order.
+The reference routines (`reference/systems.py`) explain what is solved and why; these functions do
+the same in terms of Gram matrices. The *face* is a list of classes that may be positive in a
+minimum; those that are known to be positive are *open*. `single.py` calls these functions in order.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ __all__ = [
 ]
 
 _NOTHING = 1e-15
-"""Rounding error of the squared norm of a unit column, for each class."""
+"""Rounding error of the squared norm of a unit column, per class."""
 
 Floats = NDArray[np.float64]
 
@@ -89,7 +89,7 @@ def span_open_classes(n_face: int, single: Any) -> int:
 
 @helper
 def has_doubtful_rest(n_face: int, single: Any) -> bool:
-    """Return whether a remaining diagonal entry is small, but larger than rounding explains."""
+    """Return whether a remaining diagonal entry is small, but larger than rounding can explain."""
     for b in range(n_face):
         if _NOTHING * n_face < single.rest[b] <= DEPENDENT_BY_GRAM and not single.barred[b]:
             return True
@@ -98,7 +98,7 @@ def has_doubtful_rest(n_face: int, single: Any) -> bool:
 
 @helper
 def open_dependent_classes(n_face: int, single: Any) -> tuple[int, int]:
-    """Open classes in the span of the open ones; return how many stay closed, how many opened."""
+    """Open classes in the span of the open ones; return the numbers of closed and opened."""
     n_closed, n_opened = 0, 0
     for b in range(n_face):
         if not single.open[single.face[b]]:
@@ -113,7 +113,7 @@ def open_dependent_classes(n_face: int, single: Any) -> tuple[int, int]:
 
 @helper
 def fill_mixtures(n_closed: int, rank: int, single: Any) -> None:
-    """Set up the problem of the shortest mixture of the closed columns' parts outside the span."""
+    """Set up the problem for the shortest mixture of the closed columns' parts outside the span."""
     rows, face, rest = single.factor, single.face, single.rest
     for u in range(n_closed):
         b = single.closed[u]
@@ -151,7 +151,7 @@ def open_mixture(n_closed: int, single: Any) -> int:
 
 @helper
 def leave_out_closed(n_face: int, single: Any) -> int:
-    """Reduce the face to its open classes; return how many."""
+    """Reduce the face to its open classes; return their number."""
     n_open = 0
     for b in range(n_face):
         if single.open[single.face[b]]:
@@ -162,7 +162,7 @@ def leave_out_closed(n_face: int, single: Any) -> int:
 
 @helper
 def project_on_span(n_face: int, rank: int, single: Any, p: Floats) -> float:
-    """Set the shortest candidate, which may have negative entries; return its least entry."""
+    """Set the shortest candidate, which may have negative entries; return its smallest entry."""
     rows, face, shortest = single.factor, single.face, single.shortest
     for b in range(n_face):
         shortest[b] = 0.0
@@ -170,7 +170,7 @@ def project_on_span(n_face: int, rank: int, single: Any, p: Floats) -> float:
         row = rows[t]
         for b in range(n_face):
             row[b] *= single.unit[face[b]]
-        for _ in range(2):  # Gram-Schmidt is accurate when done twice
+        for _ in range(2):  # Gram-Schmidt is accurate if done twice
             for s in range(t):
                 product = 0.0
                 for b in range(n_face):
@@ -211,7 +211,7 @@ def fill_dual(n_face: int, rank: int, single: Any) -> None:
 
 @helper
 def read_dual(n_face: int, single: Any) -> float:
-    """Set the candidate from the solution of the dual problem; return its least entry."""
+    """Set the candidate from the solution of the dual problem; return its smallest entry."""
     square, least = 1.0, 0.0
     for b in range(n_face):
         square += single.shortest[b] * single.x[b]
@@ -244,7 +244,7 @@ def is_same(n_face: int, other: Floats, single: Any, p: Floats) -> bool:
 
 @helper
 def write_candidate(n_face: int, single: Any, p: Floats) -> None:
-    """Set p to the candidate, with the negative entries that rounding leaves set to zero."""
+    """Set p to the candidate, with negative entries caused by rounding set to zero."""
     total = 0.0
     for b in range(n_face):
         total += max(single.candidate[b], 0.0)

@@ -26,8 +26,8 @@ def factor_members(k: int, gram: Floats, single: Any, least: float) -> bool:
     """Factor M on the k members; return False if one may depend on those before it.
 
     A small pivot amplifies the rounding error of later pivots in proportion, so these must be
-    larger. Rows are updated in blocks, which read the rows above them once, and in strips that stay
-    in the processor's cache.
+    larger. Rows are updated in blocks, which read the rows above once, and in strips that stay in
+    the processor's cache.
     """
     factor, members = single.factor, single.members
     smallest = 1.0
@@ -87,7 +87,7 @@ def append_member(new: int, k: int, gram: Floats, single: Any, least: float) -> 
 
 @helper
 def solve_support(k: int, single: Any, solution: Floats) -> None:
-    """Solve M x = c on the support of k members; other entries of the solution do not change."""
+    """Solve M x = c on the support of k members; other entries of `solution` do not change."""
     factor, members, y = single.factor, single.members, single.column
     for a in range(k):
         y[a] = single.linear[members[a]]

@@ -2,7 +2,7 @@
 
 The sample, or *lane*, is the last index of every array, so each arithmetic step is one vector
 operation over all lanes, whatever their supports are. Supports are found by block pivoting (Júdice
-and Pires 1994): solve on the guess, then move every class of the wrong sign into or out of the
+and Pires 1994): solve on the guess, then move every class with the wrong sign into or out of the
 support. Samples that are not settled after a few steps are reported, and `cone.py` solves them.
 """
 
@@ -24,21 +24,21 @@ Floats = NDArray[np.float64]
 
 
 class Lanes(NamedTuple):
-    """Workspace of several samples; the last index of every array is the sample."""
+    """Workspace for several samples; the last index of every array is the sample."""
 
     gram: Floats  # (n, n, lanes), upper triangle
     factor: Floats  # (n, n + 1, lanes), upper triangle, the right-hand side in the last column
     inverse: Floats  # (n, lanes), of the factor's diagonal; zero outside the support
-    inside: Floats  # (n, lanes), 1 in the support, else 0
+    inside: Floats  # (n, lanes), 1 in the support, 0 elsewhere
     x: Floats  # (n, lanes)
     gradient: Floats  # (n, lanes), Mx − 1, or Mx alone
-    root: Floats  # (n, lanes), of the Gram diagonal: the scale of each class
+    root: Floats  # (n, lanes), of the Gram diagonal: each class's scale
     terms: Floats  # (4, lanes)
     settled: NDArray[np.bool_]  # (lanes,)
 
 
 def count_lanes(n: int) -> int:
-    """Return how many samples of n classes to solve side by side; 0 if that does not pay.
+    """Return how many samples with n classes to solve side by side; 0 if that is not worthwhile.
 
     The loop over lanes should be long, and the matrices should fit in the second-level cache.
     """
@@ -48,7 +48,7 @@ def count_lanes(n: int) -> int:
 
 @helper
 def new_lanes(n: int, n_lanes: int) -> Any:
-    """Return the workspace of several samples of n classes."""
+    """Return the workspace for several samples with n classes."""
     flat = (n, n_lanes)
     return Lanes(
         np.empty((n, n, n_lanes)),
@@ -65,14 +65,14 @@ def new_lanes(n: int, n_lanes: int) -> Any:
 
 @helper
 def solve_lanes(lanes: Any) -> None:
-    """Solve M x = 1 on each lane's support, by Cholesky factors; x is zero elsewhere.
+    """Solve M x = 1 on each lane's support with Cholesky factors; x is zero elsewhere.
 
     A class outside the support, or one that depends on those before it, gets a row of zeros. A
     small pivot amplifies the rounding error of later pivots in proportion, so these must be larger.
     """
     gram, factor, inverse, x = lanes.gram, lanes.factor, lanes.inverse, lanes.x
     n, n_lanes = gram.shape[0], gram.shape[2]
-    least = lanes.terms[3]  # of the pivots so far, relative to the diagonal
+    least = lanes.terms[3]  # smallest pivot so far, relative to the diagonal
     for lane in range(n_lanes):
         least[lane] = 1.0
     for a in range(n):
@@ -119,7 +119,7 @@ def solve_lanes(lanes: Any) -> None:
 
 @helper
 def settle_lanes(lanes: Any, n_steps: int) -> None:
-    """Minimise in every lane; `settled` says where a minimum was found and is the only one."""
+    """Minimise in every lane; `settled` says where a unique minimum was found."""
     _guess_supports(lanes)
     for _ in range(n_steps):
         solve_lanes(lanes)
@@ -130,7 +130,7 @@ def settle_lanes(lanes: Any, n_steps: int) -> None:
 
 @helper
 def _guess_supports(lanes: Any) -> None:
-    """Set each lane's support to that of a few sweeps of projected coordinate descent."""
+    """Set each lane's support from a few sweeps of projected coordinate descent."""
     gram, x, gradient, step = lanes.gram, lanes.x, lanes.gradient, lanes.terms[0]
     n, n_lanes = gram.shape[0], gram.shape[2]
     for j in range(n):
@@ -186,7 +186,7 @@ def _take_products(lanes: Any) -> None:
 
 @helper
 def _exchange_in_lanes(lanes: Any) -> int:
-    """Move every class of the wrong sign into or out of the support; return how many moved."""
+    """Move every class with the wrong sign into or out of the support; return how many moved."""
     n, n_lanes = lanes.gram.shape[0], lanes.gram.shape[2]
     scales = lanes.terms[0]
     for lane in range(n_lanes):

@@ -1,7 +1,7 @@
 """Compiled twins of `reference/shortcuts.py`: least squares without linear systems.
 
-Samples are processed in blocks, each with its own small workspace, so memory does not grow with the
-number of samples beyond the result. No routine changes its arguments.
+Samples are processed in blocks, each with its own small workspace, so apart from the result, memory
+does not grow with the number of samples. No routine changes its arguments.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ _MOST_MULTIPLICATIONS = 2**18
 """Size of the largest matrix product that OpenBLAS computes on one thread."""
 
 _LEAST_PRODUCT = 16
-"""Smallest number of samples that is worth a matrix product."""
+"""Smallest number of samples for which a matrix product is worthwhile."""
 
 _LONG_PRODUCT = 2**31
-"""Multiplications of the largest matrix product, a second or less: Ctrl-C waits for its end."""
+"""Multiplications of the largest matrix product: at most a second, since Ctrl-C has to wait."""
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -32,11 +32,11 @@ Flag = NDArray[np.int64]
 def project_answers(decisions: Floats, directions: Floats) -> Floats:
     """Return the nearest point of the simplex to each row of decisions @ directions."""
     points = np.empty((len(decisions), directions.shape[1]))
-    # Nanoseconds: a product, and the passes over the classes until the threshold fits.
+    # Nanoseconds for a product, and for the passes over the classes until the threshold fits.
     cost = 0.2 * directions.size + 5.0 * directions.shape[1]
     step = _MOST_MULTIPLICATIONS // directions.size
     if step < _LEAST_PRODUCT:
-        # The products are so large that BLAS divides each among threads itself.
+        # The products are so large that BLAS itself divides each among threads.
         step = max(1, _LONG_PRODUCT // directions.size)
         for start in range(0, len(decisions), step):
             part = slice(start, start + step)
@@ -76,8 +76,8 @@ def _project_rows(points: Floats, first: int, last: int, stop: Flag) -> None:
         for j in range(1, n_classes):
             largest = max(largest, point[j])
         # Coordinates are relative to the largest, so that large ones do not lose digits. The
-        # threshold is at least -1. It rises to the value that fits the coordinates still above it,
-        # until all of them stay above it (Michelot 1986).
+        # threshold is at least -1. It rises to the value that fits the coordinates above it, until
+        # all of them stay above it (Michelot 1986).
         n_above, total = 0, 0.0
         for j in range(n_classes):
             value = point[j] - largest
@@ -218,7 +218,7 @@ def _multiply_rows(
 
 @helper
 def _balance_open_nodes(children: Indices, order: Indices, answer: Floats, square: Floats) -> None:
-    """Fill in the answers of unanswered nodes that give the result of least norm."""
+    """Fill in the answers of unanswered nodes that give the least-norm result."""
     for position in range(order.shape[0] - 1, -1, -1):
         row = order[position]
         left, right = children[row, 0], children[row, 1]

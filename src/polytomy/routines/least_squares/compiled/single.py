@@ -40,7 +40,7 @@ Floats = NDArray[np.float64]
 def minimise_single(single: Any, is_graded: bool, p: Floats) -> bool:
     """Set p to the shortest minimum on the simplex, given the plain Gram matrix QᵀQ.
 
-    Return False if the matrix does not have enough digits for that.
+    Return False if the matrix is not accurate enough for that.
     """
     n = len(p)
     coarse = _mean_shift(n, single)
@@ -102,7 +102,7 @@ def _mean_shift(n: int, single: Any) -> float:
 
 @helper
 def _fine_shift(n: int, single: Any) -> float:
-    """Return the least square of an open class's column, without columns of zeros."""
+    """Return the smallest squared norm of an open class's column, ignoring zero columns."""
     least = np.inf
     for j in range(n):
         if single.open[j] and single.plain_gram[j, j] > 0.0:
@@ -122,7 +122,7 @@ def _add_shift(n: int, shift: float, single: Any) -> None:
 
 @helper
 def is_stationary(n: int, single: Any, tolerance: float, p: Floats) -> bool:
-    """Return whether p is a minimum: the gradient is least where p is positive."""
+    """Return whether p is a minimum: the gradient is smallest where p is positive."""
     slopes, mean, size, scale = single.trial, 0.0, 0.0, 0.0
     for j in range(n):
         row, slope = single.plain_gram[j], 0.0
@@ -131,7 +131,7 @@ def is_stationary(n: int, single: Any, tolerance: float, p: Floats) -> bool:
         slopes[j] = slope
         mean += slope * p[j]
         size += np.sqrt(row[j]) * p[j]
-        # If the columns in the support of p are tiny, the rounding of p itself matters more.
+        # If the columns in the support of p are tiny, the rounding of p matters more.
         scale += np.sqrt(row[j]) * (tolerance * p[j] + ROUNDING)
     for j in range(n):
         rounding = scale * (np.sqrt(single.plain_gram[j, j]) + size)

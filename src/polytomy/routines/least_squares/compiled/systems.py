@@ -1,8 +1,8 @@
 """Compiled twins of `reference/systems.py`: least squares by linear systems.
 
-Codes of few classes are solved in lanes, many samples side by side. Codes of many classes, and
-samples that the lanes do not settle, are solved one sample at a time. The reference routines say
-what is solved and why.
+Codes with few classes are solved in lanes, many samples side by side. Codes with many classes, and
+samples that the lanes do not settle, are solved one sample at a time. The reference routines
+explain what is solved and why.
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ _SPARSE = 8
 """A row with fewer than one in this many classes is processed class by class, not as a vector."""
 
 _ROUNDS = (3, 8)
-"""Numbers of steps in the rounds of lanes."""
+"""Number of steps in each round of lanes."""
 
 _MOST_ROUNDS = 100
-"""After this many rounds, a working set of classes gives way to all of them."""
+"""After this many rounds, the working set is replaced by all classes."""
 
 _COST = 0.2
-"""Nanoseconds of a multiplication and an addition, roughly."""
+"""Approximate nanoseconds of a multiplication and an addition."""
 
 Floats = NDArray[np.float64]
 Flag = NDArray[np.int64]
@@ -55,7 +55,7 @@ Indices = NDArray[np.intp]
 
 @with_read_only_arguments
 def couple_pairs(decisions: Floats, negative: Indices, positive: Indices, n_classes: int) -> Floats:
-    """Return the class probabilities of a code that holds every pair of classes, once or more."""
+    """Return the class probabilities of a code with every pair of classes, once or more."""
     probabilities = np.empty((len(decisions), n_classes))
     pairs, n_samples, n_lanes = (negative, positive), len(decisions), count_lanes(n_classes)
     cost = _COST * (n_classes**3 / 3 + 10 * len(negative))
@@ -80,8 +80,8 @@ def minimise_on_simplex(
     rows = _Rows(row_starts, row_classes, row_signs, shared_gram)
     probabilities = np.empty((len(decisions), n_classes))
     has_gaps = np.isnan(decisions).any(axis=1)
-    # Apart, because the Gram matrices of samples without gaps are computed in another way. What is
-    # computed for a sample must not depend on which others are beside it in the lanes.
+    # Separately, because the Gram matrices of samples without gaps are computed differently. What
+    # is computed for a sample must not depend on which others are beside it in the lanes.
     for samples in (np.flatnonzero(~has_gaps), np.flatnonzero(has_gaps)):
         _minimise(decisions, rows, samples, probabilities)
     return probabilities
@@ -94,7 +94,7 @@ def _minimise(
     n_lanes = count_lanes(n_classes)
     n_members = np.diff(rows.starts).astype(np.float64)
     cost_of_gram, cost_of_step = _COST * float((n_members**2).sum()), _COST * n_classes**3
-    # All lanes wait for the slowest, so samples that need many steps go in a round of their own.
+    # All lanes wait for the slowest, so samples that need many steps get a separate round.
     for n_steps in _ROUNDS if n_lanes else ():
         settled = np.empty(len(samples), dtype=np.bool_)
         arguments = decisions, rows, samples, n_lanes, n_steps, probabilities, settled
@@ -107,7 +107,7 @@ def _minimise(
     run_in_blocks(_minimise_singly, len(samples), *one_by_one, cost=cost)
     samples = samples[~settled]
     if len(samples):
-        # Some samples are so nearly degenerate that Gram matrices do not have enough digits.
+        # Some samples are so nearly degenerate that Gram matrices are not accurate enough.
         probabilities[samples] = reference_systems.minimise_on_simplex(
             decisions[samples], *rows, n_classes
         )
@@ -119,7 +119,7 @@ class _Rows(NamedTuple):
     starts: Indices
     classes: Indices
     signs: Floats
-    shared_gram: Floats  # AᵀA of a strict code, else of shape (0, 0)
+    shared_gram: Floats  # AᵀA of a strict code, otherwise of shape (0, 0)
 
 
 @entry
@@ -239,7 +239,7 @@ def _minimise_singly(
             return
         r, p = decisions[samples[position]], probabilities[samples[position]]
         k = fill_working_set(r, rows, working, single.plain_gram) if has_few_rows else n
-        # Every round lowers the objective, so this ends; the limit is there because of rounding.
+        # Every round lowers the objective, so this ends; the limit guards against rounding.
         for n_left in range(_MOST_ROUNDS, -1, -1):
             k = k if n_left > 0 else n
             found = working.p[:k] if k < n else p  # in the working set, or among all classes
@@ -312,7 +312,7 @@ def _has_gaps(r: Floats) -> bool:
 
 @helper
 def _update_shared_gram(decisions: Floats, rows: Any, samples: Indices, lanes: Any) -> None:
-    """Set each lane's Gram matrix from AᵀA: since Q = A − r1ᵀ, they differ by a rank-two term."""
+    """Set each lane's Gram matrix from AᵀA: as Q = A − r1ᵀ, they differ by a rank-two term."""
     gram, products, terms = lanes.gram, lanes.x, lanes.terms
     n, n_lanes = gram.shape[0], gram.shape[2]
     n_partitions = decisions.shape[1]

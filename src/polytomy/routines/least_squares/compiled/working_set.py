@@ -1,16 +1,16 @@
-"""Compiled: least squares of many classes, searched for among few of them.
+"""Compiled: least squares with many classes, searching few of them at a time.
 
-If answers are confident, few classes are positive in the minimum. So it is found among a *working
+If answers are confident, few classes are positive in the minimum. So it is found within a *working
 set* of classes, by `single.minimise_single`; then every class outside whose slope is too small
-joins the set, until there is none. Each round lowers the objective, because classes that are
-positive stay. Products with Q are computed from Q itself, so no matrix of all pairs of classes is
-needed.
+joins the set, until there is none. Each round lowers the objective, because positive classes stay.
+Products with Q are computed from Q itself, so no matrix of all pairs of classes is needed.
 
-A class outside the set is in no minimum if its slope is clearly larger than the mean. Where answers
-are certain (±1) that does not show: the residuals of a class that agrees with all of them are zero,
-and so are all slopes. But a row of Q with r = ±1 has entries of one sign, −2r for the classes that
-contradict the answer and zero for others. All minima have the same residuals Qp. If they are zero
-in the rows of certain answers, no class that contradicts one of them has any mass in any minimum.
+A class outside the set is in no minimum if its slope is clearly larger than the mean. If answers
+are certain (±1), this cannot be seen: the residuals of a class that agrees with all of them are
+zero, and so are all slopes. But a row of Q with r = ±1 has entries of one sign, −2r for the classes
+that contradict the answer and zero for others. All minima have the same residuals Qp. If they are
+zero in the rows of certain answers, no class that contradicts one of them has any mass in any
+minimum.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ from polytomy.routines.runtime.compiling import helper
 __all__ = ["Working", "fill_working_set", "new_working", "widen_working_set", "write_working_set"]
 
 _FIRST, _MORE = 8, 16
-"""Numbers of classes at first, and of classes that may join in a round."""
+"""Initial number of classes, and how many may join in a round."""
 
 _CERTAIN = 1.0 - 1e-15
-"""An answer that is this sure is certain."""
+"""Absolute value from which an answer counts as certain."""
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -37,7 +37,7 @@ Indices = NDArray[np.intp]
 
 
 class Working(NamedTuple):
-    """Workspace of one sample: its residuals, and a set of k classes."""
+    """Workspace for one sample: its residuals, and a set of k classes."""
 
     residuals: Floats  # (n_partitions, n), the matrix Q
     columns: Floats  # (n_partitions, n), the first k are the columns of Q of the set
@@ -53,7 +53,7 @@ class Working(NamedTuple):
 
 @helper
 def new_working(n_partitions: int, n: int) -> Any:
-    """Return the workspace of one sample of n classes."""
+    """Return the workspace for one sample with n classes."""
     matrices, vectors = np.empty((2, n_partitions, n)), np.empty((4, n))
     return Working(
         matrices[0],
@@ -71,7 +71,7 @@ def new_working(n_partitions: int, n: int) -> Any:
 
 @helper
 def fill_working_set(r: Floats, rows: Any, working: Any, gram: Floats) -> int:
-    """Set up Q, and the Gram matrix of the classes with the least residuals; return how many."""
+    """Set up Q, and the Gram matrix of the classes with the smallest residuals; return how many."""
     residuals, norms, n_against = working.residuals, working.norms, working.n_against
     n = len(norms)
     residuals[:] = 0.0
@@ -105,10 +105,10 @@ def fill_working_set(r: Floats, rows: Any, working: Any, gram: Floats) -> int:
 
 @helper
 def widen_working_set(k: int, working: Any, gram: Floats) -> int:
-    """Exchange classes of the set whose minimum is `p`; return how many there are then.
+    """Exchange classes of the set whose minimum is `p`; return its new size.
 
-    Return 0 if the minimum of the set is that of all classes, and -1 if too many would have to
-    join.
+    Return 0 if the minimum of the set is that of all classes, and -1 if too many classes would have
+    to join.
     """
     norms, slopes, fit, p = working.norms, working.slopes, working.fit, working.p
     n = len(norms)
@@ -131,7 +131,7 @@ def widen_working_set(k: int, working: Any, gram: Floats) -> int:
             slopes[j] += value * row[j]
     n_lower, n_equal = 0, 0
     for j in range(n):
-        # From here on the slope is relative: at most 1 in absolute value if it may be the mean.
+        # From here on, the slope is relative: at most 1 in absolute value if it may be the mean.
         slopes[j] -= mean
         rounding = scale * (norms[j] + size)
         slopes[j] = slopes[j] / rounding if rounding > 0.0 else 0.0
@@ -171,7 +171,7 @@ def write_working_set(k: int, working: Any, p: Floats) -> None:
 
 @helper
 def _add_class(new: int, k: int, working: Any, gram: Floats) -> None:
-    """Make a class the last of the set, with its row and column of the Gram matrix."""
+    """Append a class to the set, with its row and column of the Gram matrix."""
     working.is_inside[new] = True
     working.classes[k] = new
     own = gram[k, : k + 1]
@@ -188,7 +188,7 @@ def _add_class(new: int, k: int, working: Any, gram: Floats) -> None:
 
 @helper
 def _drop_classes(k: int, working: Any, gram: Floats) -> int:
-    """Remove the classes that are zero and whose slope is clearly larger; return how many stay."""
+    """Remove classes that are zero and whose slope is clearly larger; return how many remain."""
     kept, n_kept = working.kept, 0
     for a in range(k):
         j = working.classes[a]

@@ -10,7 +10,7 @@ from polytomy.routines.least_squares.tolerances import DEPENDENT, ROUNDING, UNCH
 __all__ = ["minimise_on_cone", "span_columns"]
 
 _BARELY_INDEPENDENT = 1e-26
-"""Replaces DEPENDENT for a class whose gradient shows that it does not depend on others."""
+"""Replaces DEPENDENT for a class whose gradient shows that it is independent."""
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -31,7 +31,7 @@ def minimise_on_cone(b: Floats, last: float) -> Floats:
     x = np.zeros(n_classes)
     support = np.zeros(n_classes, dtype=bool)
     barred = np.zeros(n_classes, dtype=bool)
-    # Every change lowers the objective, so this ends; the limit is there because of rounding.
+    # Every change lowers the objective, so this ends; the limit is a safeguard against rounding.
     for _ in range(10 * n_classes + 10):
         slopes = units.T @ (units @ x - target)
         slopes[support | barred] = 0.0
@@ -39,8 +39,8 @@ def minimise_on_cone(b: Floats, last: float) -> Floats:
         scale = x.sum() + last
         if slopes[new] >= -ROUNDING * scale:
             break
-        # If the class turns out to be dependent, or to lead uphill, only rounding chose it: it may
-        # not enter again until something else has changed.
+        # If the class turns out to be dependent, or to lead uphill, it was chosen only because of
+        # rounding: it may not enter again until something else has changed.
         barred[new] = True
         basis = span_columns(units[:, support], least=0.0)
         outside = units[:, new] - basis.T @ (basis @ units[:, new])

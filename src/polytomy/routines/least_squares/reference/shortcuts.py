@@ -19,12 +19,12 @@ Indices = NDArray[np.intp]
 def project_answers(decisions: Floats, directions: Floats) -> Floats:
     """Return the nearest point of the simplex to each row of decisions @ directions.
 
-    For x it is max(x − t, 0), with the threshold t that makes the sum one. The threshold is found
+    For x, it is max(x − t, 0), with the threshold t that makes the sum one. The threshold is found
     from the coordinates in descending order (Held, Wolfe and Crowder 1974).
 
     If AᵀA = a·I + b·11ᵀ and directions are A/a, these are the class probabilities: on the plane
     sum(p) = 1 the objective is |Ap − r|² = a·|p − Aᵀr/a|² + constant. Because a > 0, it is strictly
-    convex there, so there is one minimum for every r.
+    convex there, so the minimum is unique for every r.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ def regress_isotonic(
     Let F_c be the probability of the classes up to cut c. A row of sign s says 1 − 2F_c = s·r. So
     least squares is the isotonic regression of the (1 − s·r)/2 of each cut, weighted by its number
     of rows, and p are the steps of F. The targets lie in [0, 1], and so do the means that the
-    regression takes of them, so the bounds 0 ≤ F ≤ 1 always hold. A cut without an answer fixes
+    regression takes of them, so 0 ≤ F ≤ 1 always holds. A cut without an answer fixes
     only the sum of its two neighbours; the least norm divides it evenly.
 
     Parameters
@@ -67,7 +67,7 @@ def regress_isotonic(
     decisions : array of shape (n_samples, n_partitions)
     classes : array of shape (n_classes,), the classes along the line
     cuts : array of shape (n_partitions,), row i cuts after the class at position ``cuts[i]``
-    signs : array of shape (n_partitions,), +1 where the row is −1 before its cut, else −1
+    signs : array of shape (n_partitions,), +1 if the row is −1 before its cut, otherwise −1
 
     Returns
     -------
@@ -101,9 +101,9 @@ def regress_isotonic(
 def multiply_down_tree(decisions: Floats, children: Indices, order: Indices) -> Floats:
     """Return the product of the conditional probabilities down the path to each class.
 
-    The residual of every row is then zero, so this is a minimum of least squares. It is the only
-    one: at the root, a residual of zero and the sum of one fix the mass of both sides, and so on
-    down the tree.
+    The residual of every row is then zero, so this is a minimum of least squares. It is unique: at
+    the root, a residual of zero and the sum of one fix the mass of both sides, and so on down the
+    tree.
 
     A node without an answer may divide its mass in any way. Let N be the least sum of squares that
     unit mass can have below a node. Dividing the mass as (1 − t, t) gives (1 − t)²·N_left +
@@ -130,8 +130,8 @@ def multiply_down_tree(decisions: Floats, children: Indices, order: Indices) -> 
     """
     n_samples, n_rows = decisions.shape
     answers = decisions.T.copy()
-    # Rows come first, and classes are counted from the end, so that the code of a child, ~k for
-    # class k, is its index.
+    # Rows come first, and classes are counted from the end, so that a child's code (~k for class k)
+    # is its index.
     square = np.ones((2 * n_rows + 1, n_samples))
     for row in order[::-1]:
         left, right = square[children[row]]

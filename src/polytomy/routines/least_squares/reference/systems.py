@@ -32,18 +32,18 @@ Indices = NDArray[np.intp]
 
 
 def couple_pairs(decisions: Floats, negative: Indices, positive: Indices, n_classes: int) -> Floats:
-    """Return the class probabilities of a code that holds every pair of classes, once or more.
+    """Return the class probabilities of a code with every pair of classes, once or more.
 
     This is the second method of Wu, Lin and Weng (2004), for rows that may repeat. It ignores the
-    constraint p ≥ 0 and solves (QᵀQ + 11ᵀ) x = 1, p = x/sum(x). Proof that this is right for any r:
+    constraint p ≥ 0 and solves (QᵀQ + 11ᵀ) x = 1, p = x/sum(x). Proof that this is valid for any r:
 
     - The matrix is positive definite. Let Qd = 0 and sum(d) = 0. The row of classes j and k says
       (1 − r)·d_k = (1 + r)·d_j, with factors that are not negative and not both zero, so d_j and
       d_k do not have opposite signs. The code has all pairs, so no two entries of d have opposite
       signs. They sum to zero, so d = 0.
-    - Hence there is one minimum on the plane sum(p) = 1. There QᵀQp is a multiple of 1, as it is
+    - Hence there is one minimum on the plane sum(p) = 1. There, QᵀQp is a multiple of 1, as it is
       for p = x/sum(x).
-    - It is not negative. Off the diagonal QᵀQ is −(1 − r²) ≤ 0, so the objective of |p| is at most
+    - It is not negative. Off the diagonal, QᵀQ is −(1 − r²) ≤ 0, so the objective of |p| is at most
       that of p, and dividing by sum(|p|) ≥ 1 does not increase it. The minimum is unique, so
       p = |p|.
 
@@ -90,7 +90,7 @@ def minimise_on_simplex(
 ) -> Floats:
     """Return the class probabilities of any code.
 
-    This is the minimum of |Qp|² on the simplex; if there are several, the one of least norm.
+    This is the minimum of |Qp|² on the simplex; if there are several, the one with the least norm.
 
     Parameters
     ----------
@@ -98,8 +98,8 @@ def minimise_on_simplex(
     row_starts : array of shape (n_partitions + 1,)
         The classes of row i are ``row_classes[row_starts[i]:row_starts[i + 1]]``, ascending.
     row_classes, row_signs : arrays of shape (n_nonzeros,)
-    shared_gram : array of shape (n_classes, n_classes), AᵀA of a code without zeros, else (0, 0)
-        It saves the compiled twin some work and is not used here.
+    shared_gram : array of shape (n_classes, n_classes), AᵀA of a code without zeros, or (0, 0)
+        It saves work in the compiled twin and is not used here.
     n_classes : int
 
     Returns
@@ -130,13 +130,13 @@ def _minimise(q: Floats) -> Floats:
     The objective is homogeneous, so the sum need not be constrained: for any shift > 0, the x ≥ 0
     that minimises ½xᵀ(QᵀQ + shift·11ᵀ)x − 1ᵀx, divided by its sum, is a minimum on the simplex. Its
     conditions QᵀQx + shift·sum(x) − 1 ≥ 0, with equality where x > 0, become those of p = x/sum(x)
-    when divided by sum(x). With B = [Q; √shift·1ᵀ] it is the x ≥ 0 of least
+    when divided by sum(x). With B = [Q; √shift·1ᵀ], it is the x ≥ 0 with the least
     |Bx − (0, …, 0, 1/√shift)|.
 
     Any shift leads to the same minima, but it should have the size of the columns of Q in the
     support of p. If r is so close to ±1 that several of these columns are tiny, a much larger shift
     makes them look equal, and a much smaller one hides that others are equal. So the squares of the
-    smallest and the largest tiny column are also tried as shifts, and the shortest minimum wins.
+    smallest and the largest tiny column are also tried as shifts, and the shortest minimum is used.
     """
     squares = (q**2).sum(axis=0)
     shift = squares.mean() / len(squares) if squares.any() else 1.0
@@ -165,7 +165,7 @@ class _Minimum(NamedTuple):
 def _minimise_with_shift(q: Floats, shift: float) -> _Minimum:
     b = np.vstack((q, np.full(q.shape[1], np.sqrt(shift))))
     x = minimise_on_cone(b, 1.0 / np.sqrt(shift))
-    # Only classes whose gradient is zero can be positive in a minimum.
+    # Only classes with a zero gradient can be positive in a minimum.
     root = np.linalg.norm(b, axis=0)
     gradient = b.T @ (b @ x) - 1.0
     face = np.flatnonzero((x > 0.0) | (gradient <= FACE * (root * (root @ x) + 1.0)))
@@ -187,10 +187,10 @@ def _shorten_minimum(minimum: _Minimum) -> Floats:
 
 
 def _is_stationary(q: Floats, p: Floats) -> bool:
-    """Return whether p is a minimum: the gradient is least where p is positive."""
+    """Return whether p is a minimum: the gradient is smallest where p is positive."""
     root = np.linalg.norm(q, axis=0)
-    # If the columns in the support of p are tiny, the rounding of p itself matters more. The slopes
-    # are compared with their mean, which has its own rounding error.
+    # If the columns in the support of p are tiny, the rounding of p matters more. The slopes are
+    # compared with their mean, which has its own rounding error.
     rounding = (UNCHANGED * (root @ p) + ROUNDING * root.sum()) * (root + root @ p)
     slopes = q.T @ (q @ p)
     slopes -= slopes @ p
@@ -218,7 +218,7 @@ def _find_open_classes(units: Floats, is_open: Flags) -> Flags:
             mixture = hull @ (weights / weights.sum())
             if mixture @ mixture > DEPENDENT:
                 break
-            # The smaller the part outside is, the larger is its rounding error.
+            # The smaller the part outside, the larger its rounding error.
             opened[closed] = weights > ROUNDING * weights.sum() / np.sqrt(square[closed])
         is_open |= opened
     return is_open
@@ -231,8 +231,8 @@ def _shorten(p: Floats, b: Floats, root: Floats, classes: Indices) -> None:
     convex in Qp. So they are the non-negative vectors among p + Nt, where N is an orthonormal basis
     of the null space of B. Without the bound, the shortest is s, the projection of p on the span of
     B's rows. If s has a negative entry and rounding spoils the shortest vector within the bound, p
-    moves towards s as far as it can, and the class that stops it is left out. If even s is not a
-    minimum, B only looked singular because of rounding, and p is the result.
+    moves towards s as far as possible, and the class that stops it is left out. If even s is not a
+    minimum, B only looked singular because of rounding, and p is returned.
     """
     while True:
         here = p[classes]
@@ -261,8 +261,8 @@ def _shorten(p: Floats, b: Floats, root: Floats, classes: Indices) -> None:
 def _span_rows(units: Floats) -> Floats:
     """Return independent rows with the same span as those of B, in units of its columns' norms.
 
-    They are found row by row, from the column farthest from the span of the columns before it. So
-    tiny columns are not lost in the rounding of others, as they would be in an orthogonal basis.
+    They are found row by row, from the column farthest from the span of the columns before. So tiny
+    columns are not lost in the rounding of others, as they would be in an orthogonal basis.
     """
     triangle, order = qr(units, mode="r", pivoting=True)
     rank = np.count_nonzero(np.diag(triangle) ** 2 > DEPENDENT)
@@ -283,7 +283,7 @@ def _shortest_within_bounds(shortest: Floats, null_space: Floats) -> Floats:
 
     It is found from the dual: with the y ≥ 0 of least |[Nᵀ; −sᵀ]y − (0, …, 0, 1)| and its residual
     (u, v), t is −u/v (Lawson and Hanson 1974, chapter 23). Every class is positive in some minimum,
-    so the bounds leave room inside; without it, rounding could leave no solution. Since −v is
+    so the feasible set has an interior; otherwise rounding could leave no solution. Since −v is
     1/(1 + |t|²) and |s + Nt| ≤ 1, a smaller −v shows that there is none; then s is returned.
     """
     dual = np.vstack((null_space.T, -shortest))

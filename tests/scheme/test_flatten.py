@@ -40,7 +40,7 @@ def test_a_tree_comes_back_from_its_flat_code(n_classes, seed):
 
 
 def test_a_code_that_is_not_a_tree_cannot_become_one():
-    with pytest.raises(SchemeError, match="is not a tree: its partitions are not the nodes"):
+    with pytest.raises(SchemeError, match="is not a tree: its partitions do not nest"):
         designs.one_vs_one(3).to_tree()
 
 

@@ -127,14 +127,14 @@ def test_decoding_says_the_same_of_any_scheme_and_code(method: str, subject: Any
         (
             "greedy",
             "code: one-vs-rest",
-            'solver="greedy" needs a tree; 3 partitions are not the 2 splits of a tree over '
-            '3 classes. Use solver="least-squares".',
+            'solver="greedy" needs a tree; a tree over 3 classes has 2 splits, the code has '
+            '3 partitions. Use solver="least-squares".',
         ),
         (
             "greedy",
             "scheme: mixture",
-            'solver="greedy" needs a tree; in node 0 of the scheme, 3 partitions are not the '
-            '2 splits of a tree over 3 classes. Use solver="least-squares".',
+            'solver="greedy" needs a tree; in node 0 of the scheme, a tree over 3 classes has '
+            '2 splits, the code has 3 partitions. Use solver="least-squares".',
         ),
     ],
 )

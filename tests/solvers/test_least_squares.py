@@ -296,8 +296,8 @@ def test_the_structure_picks_the_algorithm(matrix, names):
         (
             "product",
             [[-1, 1, 1], [-1, -1, 1], [1, -1, 1]],
-            'algorithm="product" needs a tree; 3 partitions are not the 2 splits of a tree over '
-            '3 classes. Use algorithm="projection" or "active-set", or omit it to choose '
+            'algorithm="product" needs a tree; a tree over 3 classes has 2 splits, the code has '
+            '3 partitions. Use algorithm="projection" or "active-set", or omit it to choose '
             "automatically.",
         ),
         (

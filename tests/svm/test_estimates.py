@@ -47,20 +47,20 @@ def test_kernel_values_of_a_shared_matrix_are_counted_once(problem, monkeypatch)
     assert found.seconds == pytest.approx(1e-3 * 600**2, rel=1e-3)
 
 
-def test_a_matrix_beyond_the_budget_is_said_with_ways_out(problem):
+def test_a_matrix_beyond_the_budget_is_reported_with_alternatives(problem):
     X, whole = problem
     found = estimate_training([SVC()], X, [whole], replace(OPTIONS, memory_budget=1e6))
     assert not found.is_in_budget
     assert found.n_bytes <= 1e6
     text = str(found)
-    assert "1 SVM of 600 rows: about 1 seconds" in text
+    assert "1 SVM of 600 rows: about 1 second" in text
     assert (
         "The kernel matrix is larger than memory_budget. Alternatives: a linear estimator" in text
     )
     assert "--stream" in text
 
 
-def test_long_training_has_ways_out_as_well():
+def test_long_training_suggests_alternatives_as_well():
     assert "Alternatives" in str(TrainingEstimate(45, 60_000, 2100.0, 4e9, True))
     assert str(TrainingEstimate(45, 60_000, 2100.0, 4e9, True)).startswith(
         "45 SVMs of up to 60,000 rows: about 35 minutes, 4 GB."

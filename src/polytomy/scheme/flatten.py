@@ -82,6 +82,6 @@ def _require_tree(node: Node) -> TreeShape:
     if tree is None:
         raise SchemeError(
             f"the code of {node.binaries[0]} and its {len(node.branches)} branches is not a tree: "
-            "its partitions are not the nodes of one tree"
+            "its partitions do not nest"
         )
     return tree

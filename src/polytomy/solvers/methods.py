@@ -43,7 +43,6 @@ class Method:
     needs : the structure that a code must have; see `check_applicable`
     function : function of a code, decisions and, by name, the options
     options : which of algorithm, weights and loss the function accepts
-    description : what it does, in one line
     reference : the publication it comes from
     """
 
@@ -52,7 +51,6 @@ class Method:
     needs: Literal["any code", "one-vs-one", "tree"]
     function: Callable[..., FloatArray]
     options: frozenset[str]
-    description: str
     reference: str
 
     @property
@@ -70,7 +68,6 @@ METHODS: dict[str, Method] = {
             "any code",
             solve_least_squares,
             frozenset({"algorithm"}),
-            "the probabilities that fit the answers best, by least squares",
             "Wu, Lin and Weng 2004 for pairs; Kong and Dietterich 1997 for codes",
         ),
         Method(
@@ -79,7 +76,6 @@ METHODS: dict[str, Method] = {
             "any code",
             solve_divergence,
             frozenset({"weights"}),
-            "the probabilities that fit the answers best, by Kullback-Leibler divergence",
             "Zadrozny 2001",
         ),
         Method(
@@ -88,7 +84,6 @@ METHODS: dict[str, Method] = {
             "one-vs-one",
             solve_hastie_tibshirani,
             frozenset({"weights"}),
-            "the least Kullback-Leibler divergence for pairs",
             "Hastie and Tibshirani 1998",
         ),
         Method(
@@ -97,7 +92,6 @@ METHODS: dict[str, Method] = {
             "one-vs-one",
             solve_wu_lin_weng_1,
             frozenset(),
-            "the stationary distribution of a chain that moves to the winner of each pair",
             "Wu, Lin and Weng 2004, first method",
         ),
         Method(
@@ -106,7 +100,6 @@ METHODS: dict[str, Method] = {
             "one-vs-one",
             solve_price,
             frozenset(),
-            "a closed formula for each class",
             "Price, Knerr, Personnaz and Dreyfus 1994",
         ),
         Method(
@@ -115,7 +108,6 @@ METHODS: dict[str, Method] = {
             "one-vs-one",
             solve_like_libsvm,
             frozenset(),
-            "the probabilities of LIBSVM, which stops before reaching the least squares of pairs",
             "Chang and Lin 2011",
         ),
         Method(
@@ -124,7 +116,6 @@ METHODS: dict[str, Method] = {
             "any code",
             score_votes,
             frozenset(),
-            "the sum of the decision values for each class",
             "Mills, Solving for multi-class: a survey and synthesis",
         ),
         Method(
@@ -133,7 +124,6 @@ METHODS: dict[str, Method] = {
             "any code",
             score_matches,
             frozenset(),
-            "the number of answers for each class minus the number against it",
             "Dietterich and Bakiri 1995",
         ),
         Method(
@@ -142,7 +132,6 @@ METHODS: dict[str, Method] = {
             "any code",
             score_losses,
             frozenset({"loss"}),
-            "the negative sum of a class's losses in all partitions",
             "Allwein, Schapire and Singer 2000",
         ),
         Method(
@@ -151,7 +140,6 @@ METHODS: dict[str, Method] = {
             "any code",
             score_weighted_losses,
             frozenset({"loss", "weights"}),
-            "the negative mean of a class's losses in the partitions that it takes part in",
             "Escalera, Pujol and Radeva 2010",
         ),
         Method(
@@ -160,7 +148,6 @@ METHODS: dict[str, Method] = {
             "tree",
             score_greedily,
             frozenset(),
-            "the winner at each node of a tree",
             "Mills, Solving for multi-class: a survey and synthesis",
         ),
     )

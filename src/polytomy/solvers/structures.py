@@ -28,7 +28,7 @@ class Structure(NamedTuple):
     --------
     >>> code = CodingMatrix([[-1, 1, 1], [-1, -1, 1], [1, -1, 1]])
     >>> print(f"needs {TREE.name}; {TREE.why_not(code)}")
-    needs a tree; 3 partitions are not the 2 splits of a tree over 3 classes
+    needs a tree; a tree over 3 classes has 2 splits, the code has 3 partitions
     """
 
     name: str
@@ -48,10 +48,9 @@ def _in_words(number: int) -> str:
 def _why_not_tree(code: CodingMatrix) -> str:
     n_splits = code.n_classes - 1
     if code.is_binary and code.n_partitions != n_splits:
-        verb = "is" if code.n_partitions == 1 else "are"
         return (
-            f"{count_things(code.n_partitions, 'partition')} {verb} not the "
-            f"{count_things(n_splits, 'split')} of a tree over {code.n_classes} classes"
+            f"a tree over {code.n_classes} classes has {count_things(n_splits, 'split')}, the code "
+            f"has {count_things(code.n_partitions, 'partition')}"
         )
     return "the partitions do not nest, so they are not the splits of one tree"
 

@@ -43,7 +43,7 @@ _LOWEST_POWER, _HIGHEST_POWER = 1.5, 2.6
 
 # Above this many seconds, the text suggests alternatives.
 _LONG = 600.0
-_WAYS_OUT = (
+_ALTERNATIVES = (
     " Alternatives: a linear estimator after Nystroem features, partial_fit (train --stream), or "
     "fewer rows; see docs/many_rows.md."
 )
@@ -82,7 +82,7 @@ class TrainingEstimate(NamedTuple):
         )
         if not self.is_in_budget:
             text += " The kernel matrix is larger than memory_budget."
-        return text + _WAYS_OUT if not self.is_in_budget or self.seconds > _LONG else text
+        return text + _ALTERNATIVES if not self.is_in_budget or self.seconds > _LONG else text
 
 
 def estimate_training(
@@ -222,10 +222,11 @@ def _time_in_words(seconds: float) -> str:
 
     Examples
     --------
-    >>> [_time_in_words(each) for each in (8, 100, 3000, 20000, 500000)]
-    ['8 seconds', '2 minutes', '50 minutes', '6 hours', '6 days']
+    >>> [_time_in_words(each) for each in (1, 8, 100, 3000, 20000, 500000)]
+    ['1 second', '8 seconds', '2 minutes', '50 minutes', '6 hours', '6 days']
     """
     for unit, length in (("days", 86400.0), ("hours", 3600.0), ("minutes", 60.0)):
         if seconds >= 1.5 * length:
             return f"{seconds / length:.0f} {unit}"
-    return f"{max(1.0, seconds):.0f} seconds"
+    n_seconds = round(max(1.0, seconds))
+    return "1 second" if n_seconds == 1 else f"{n_seconds} seconds"

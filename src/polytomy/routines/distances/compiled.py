@@ -26,7 +26,7 @@ _COST_OF_POINT = 250.0  # approximate nanoseconds for each point of a set or a p
 _LANES = 8  # points per block, unrolled in `_nearest_of_block`
 _LATEST = 2  # blocks of points that ended recent searches
 _SHELLS = 256
-_SAFE = 1 + 1e-9  # far more than rounding can add to the sum of two distances
+_ROUNDING_FACTOR = 1 + 1e-9  # far more than rounding can add to the sum of two distances
 
 
 def hausdorff_matrix(rows: NDArray[np.float64], starts: NDArray[np.intp]) -> NDArray[np.float64]:
@@ -150,7 +150,7 @@ def _directed(
     for number in range(starts[i + 1] - starts[i] - 1, -1, -1):
         if stop[0] != 0:
             break
-        over_mean = (radii[starts[i] + number] + from_mean) * _SAFE
+        over_mean = (radii[starts[i] + number] + from_mean) * _ROUNDING_FACTOR
         if over_mean * over_mean <= farthest:
             continue
         for k in range(len(a)):

@@ -33,7 +33,7 @@ __all__ = [
     "write_normalised",
 ]
 
-_NOTHING = 1e-15
+_ROUNDING = 1e-15
 """Rounding error of the squared norm of a unit column, per class."""
 
 Floats = NDArray[np.float64]
@@ -91,7 +91,7 @@ def span_open_classes(n_face: int, single: Any) -> int:
 def has_doubtful_rest(n_face: int, single: Any) -> bool:
     """Return whether a remaining diagonal entry is small, but larger than rounding can explain."""
     for b in range(n_face):
-        if _NOTHING * n_face < single.rest[b] <= DEPENDENT_BY_GRAM and not single.barred[b]:
+        if _ROUNDING * n_face < single.rest[b] <= DEPENDENT_BY_GRAM and not single.barred[b]:
             return True
     return False
 

@@ -101,8 +101,8 @@ def fit_scale(features: Floats, class_indices: NDArray[np.intp], weight: Floats)
 
     Examples
     --------
-    The features favour the right class by 1 in three samples of four, which corresponds to s = log
-    3. The prior pulls s towards one.
+    The features favour the right class by 1 in three samples of four, which corresponds to
+    s = log 3. The prior pulls s towards one.
 
     >>> features = np.array([[1.0, 0.0]] * 4)
     >>> round(fit_scale(features, np.array([0, 0, 0, 1]), np.ones(4)).scale, 3)

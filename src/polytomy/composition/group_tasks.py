@@ -41,8 +41,8 @@ __all__ = [
 # longer than starting a task. Small support vector machines are trained particularly fast.
 _ENOUGH, _ENOUGH_FOR_MACHINES = 2**11, 2**13
 
-# Machines that have most rows in common share a kernel matrix if it has at most this many bytes.
-# At most this many machines share one, so that there is work for several workers.
+# At most this many machines with most rows in common share a kernel matrix, so that there is work
+# for several workers, and only if the matrix has at most this many bytes.
 _MOST_TOGETHER = 4
 _LARGEST_MATRIX = 2**30
 

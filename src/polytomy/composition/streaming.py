@@ -41,7 +41,7 @@ class StreamingMixin:
     """``partial_fit`` of a classifier, and the calibration of what it trains.
 
     Calibration is learnt when it is first needed after a batch. Until then the object's
-    ``__dict__`` has no ``composition_``, but ``_pending``, the composition to calibrate.
+    ``__dict__`` has no ``composition_``, but ``_pending``, with what to calibrate.
     """
 
     estimator: Any

@@ -390,7 +390,9 @@ def test_an_error_at_prediction_names_the_partition(iris):
     classifier = PolytomyClassifier(FailsAtPrediction(), final_calibration=None).fit(X, y)
     with pytest.raises(ValueError, match="not today") as caught:
         classifier.predict(X)
-    assert caught.value.__notes__ == ['while asking the binary of partition "one-vs-one-00"']
+    assert caught.value.__notes__ == [
+        'while predicting with the binary of partition "one-vs-one-00"'
+    ]
 
 
 def test_a_class_instead_of_an_object_can_be_shown_but_not_fitted(iris):

@@ -48,17 +48,17 @@ class PolytomyClassifier(
     MetaEstimatorMixin,  # type: ignore[misc]
     BaseEstimator,  # type: ignore[misc]
 ):
-    """A multi-class classifier composed of two-class ones, with class probabilities.
+    """Multi-class classifier built from two-class classifiers, with class probabilities.
 
-    The scheme divides the classes into two-class problems; a clone of the estimator is trained on
-    each; the solver turns their answers into class probabilities.
+    The scheme divides the classes into two-class problems, a clone of the estimator is trained on
+    each, and the solver turns their answers into class probabilities.
 
     Parameters
     ----------
     estimator : classifier or str, default=SVC()
         The two-class classifier: any scikit-learn classifier or pipeline, or a specification such
-        as ``"svc C=10"``. Its answers come from ``predict_proba`` if it has one; else from its
-        calibrated ``decision_function``; else from ``predict``, as if they were certain. For
+        as ``"svc C=10"``. Its answers come from ``predict_proba`` if it has one, otherwise from its
+        calibrated ``decision_function``, otherwise from ``predict``, treated as certain. For
         partitions with more than two sides, it must be able to separate that many classes.
     scheme : str, path, Scheme, dict, array or callable, default="one-vs-one"
         The name of a design or of an ensemble, control text, a control file, a Scheme or
@@ -76,31 +76,31 @@ class PolytomyClassifier(
         How decision values become probabilities. "auto" uses the estimator's own probabilities if
         it has them, else a sigmoid. Calibrators learn from held-out folds of each problem.
     final_calibration : {"auto", "bias", "decoder"}, None or calibrator, default="auto"
-        How the solver's probabilities are calibrated, on out-of-fold answers. "bias" learns a
-        temperature, a floor and a bias for each class; "decoder" also how much each binary says
-        about each class. "auto" is "decoder" for ``scheme="ordered"``, else "bias"; if nothing
-        else needs folds, it makes only as many as hold out 600 samples. It is None if all binaries
+        How the solver's probabilities are calibrated, using out-of-fold answers. "bias" learns a
+        temperature, a floor and a bias for each class; "decoder" also learns how much each binary
+        says about each class. "auto" is "decoder" for ``scheme="ordered"``, else "bias"; if nothing
+        else needs folds, it makes only enough to hold out 600 samples. It is None if all binaries
         are fitted models. A calibrator has ``fit(log_probabilities, y)`` and ``predict_proba``.
     cv : int, float, "auto", splitter or list of splits, default="auto"
-        Folds for both calibrations, shared by all binaries; and for comparing designs with
-        ``scheme="auto"``. A fraction holds out that part of the rows for good, so that each binary
-        is trained once. "auto" is five folds; from 100,000 rows, a tenth or 20,000 of the rows. A
-        list has pairs of training and held-out rows.
+        Folds for both calibrations, shared by all binaries, and for comparing designs with
+        ``scheme="auto"``. A fraction holds out that share of the rows permanently, so each binary
+        is trained once. "auto" is five folds; from 100,000 rows, it holds out a tenth of the rows,
+        at most 20,000. A list has pairs of training and held-out rows.
     models : dict, optional
-        Estimators, or fitted models, for names in the scheme.
+        Estimators, or fitted models, keyed by names in the scheme.
     n_jobs : int, optional
         Number of joblib jobs over the binaries. The result does not depend on it.
     random_state : int, RandomState or None
         Fixes random schemes, the folds and the estimators.
     verbose : int, default=0
-        If not zero, shows a progress bar and how the binaries are trained.
+        If not zero, show a progress bar and report how the binaries are trained.
     class_weight : dict, "balanced", "balanced-per-partition" or None
         Class weights, multiplied with the sample weights. "balanced" gives all classes the same
-        total weight, "balanced-per-partition" both sides of each problem.
+        total weight; "balanced-per-partition" does so for both sides of each problem.
     memory_budget : float, optional
-        Bytes for the kernel matrix on which support vector machines are trained together; a quarter
-        of the machine's memory by default. Output of `shared_preprocessing` that takes more goes to
-        a temporary file. The result does not depend on it.
+        Maximum size in bytes of the kernel matrix that support vector machines share in training;
+        by default a quarter of the machine's memory. Output of `shared_preprocessing` that is
+        larger is stored in a temporary file. The result does not depend on it.
     prediction_dtype : "float64" or "float32", default="float64"
         Precision of kernel values in prediction. Single precision is faster; decision values are
         off by about 1e-6 times the sum of a machine's coefficients.
@@ -109,23 +109,25 @@ class PolytomyClassifier(
     class_order : list of labels, optional
         All labels from first to last, for schemes that use the order of the classes ("adjacent",
         "ordered", "chain", "tree") and for the columns of a coding matrix. By default the classes
-        are sorted, numbers written as text by their values; ``classes_`` always is.
+        are sorted, and numbers written as text are sorted by value. ``classes_`` is always sorted.
     shared_preprocessing : bool, default=False
-        Whether the steps before the last of a pipeline are fitted once, on all rows and without y,
-        for all binaries and folds; otherwise each binary and fold fits its own.
+        Whether to fit the steps of a pipeline before the last only once, on all rows and without
+        y, for all binaries and folds. Otherwise each binary and fold fits its own.
     reservoir_size : int, default=5000
-        Most rows that ``partial_fit`` holds out of training, for calibration: a tenth of each
-        class, until the reservoir is full. 0 trains on all rows, and calibrates nothing.
+        Maximum number of rows that ``partial_fit`` holds out of training for calibration: a tenth
+        of each class, until the reservoir is full. With 0, all rows are used for training and
+        nothing is calibrated.
 
     Attributes
     ----------
     classes_ : array of the class labels
-    composition_ : Composition, with binaries, scheme and solver: all that prediction needs
+    composition_ : Composition, with binaries, scheme and solver: everything that prediction needs
     out_of_fold_score_ : dict
-        Log-loss, Brier score, accuracy and uncertainty coefficient on training samples, judged by
-        models that were trained without them: an estimate of the quality on new samples.
+        Log-loss, Brier score, accuracy and uncertainty coefficient on training samples, predicted
+        by models that were trained without them: an estimate of the quality on new samples.
     out_of_fold_proba_ : array of shape (n_samples, n_classes), with ``keep_out_of_fold=True``
-        The probabilities behind that; NaN if no fold holds a sample out or knows its class.
+        The probabilities behind these scores; NaN for a sample that no fold holds out, or whose
+        class is missing from the fold's training rows.
     prior_ : array of shape (n_classes,), the class frequencies that the probabilities assume
     scheme_ : Scheme or SchemeEnsemble
     estimators_ : list of fitted two-class estimators, in the order of the partitions
@@ -201,10 +203,10 @@ class PolytomyClassifier(
         X : array, sparse matrix, frame or list of shape (n_samples, n_features)
         y : array of shape (n_samples,), labels of any kind
         sample_weight : array of shape (n_samples,), optional
-        **fit_params : further arguments of the estimator's fit; those with a value for each sample
-            are divided among the two-class problems
+        **fit_params : further arguments of the estimator's fit; those with one value per sample
+            are split among the two-class problems
         """
-        # If this fit fails, an earlier one must not answer in its place.
+        # If this fit fails, the results of an earlier fit must not be used in its place.
         self._forget()
         check_parameters(self, CLASSIFIER_CHECKS)
         estimator = resolve_estimator(self.estimator)

@@ -190,7 +190,7 @@ def test_weights_of_classes_inside_are_an_error_that_points_outside(estimator, n
     with pytest.raises(ArgumentError) as caught:
         resolve_estimator(estimator)
     assert str(caught.value) == (
-        f"{name} names other labels than 0 and 1, the two sides of a partition. To weight classes, "
+        f"{name} has labels other than 0 and 1, the two sides of a partition. To weight classes, "
         "set class_weight of PolytomyClassifier instead."
     )
 

@@ -258,5 +258,5 @@ def test_labels_that_are_paths_make_a_hierarchy(polytomy):
     outcome = polytomy("design", "paths", "-l", "comp.mac,comp.pc,sci", "--separator", ".")
     assert outcome.out == "hierarchy {\n  comp {comp.mac comp.pc}\n  sci\n}\n"
     outcome = polytomy("design", "paths", "-l", "comp.mac,comp.pc,sci")
-    words = "Another separator, such as --separator ., can be given to the design."
+    words = "Another separator, such as --separator ., can be passed to the design."
     assert (outcome.code, words in outcome.err) == (2, True)

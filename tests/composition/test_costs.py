@@ -114,7 +114,7 @@ def test_costs_by_label_are_those_of_the_matrix():
         ({"a": 1}, {}, r"matrix must be \{true: \{predicted: cost\}\} if it is a dict"),
         ({"a": {"b": 1, "c": 1}, "d": {}}, {}, "matrix has 'd', which is not a class"),
         ({"a": {"b": 1}}, {}, "matrix has no cost for predicting 'c' when 'a' is true"),
-        (MATRIX, {"reject_label": "?"}, 'reject_label="\\?" is of no use without reject_cost'),
+        (MATRIX, {"reject_label": "?"}, 'reject_label="\\?" has no effect without reject_cost'),
         (MATRIX, {"reject_cost": float("nan")}, "reject_cost=nan must be a finite number"),
         (MATRIX, {"reject_cost": "1"}, 'reject_cost="1" must be a finite number'),
         (MATRIX, {"reject_cost": 1, "reject_label": "b"}, "reject_label='b' must not be a class"),

@@ -238,7 +238,7 @@ def test_a_prior_of_training_that_is_not_known_is_asked_for():
         fitted.prior_  # noqa: B018
     shifted = fitted.with_prior(PRIOR, training_prior=[1 / 3] * 3)
     np.testing.assert_allclose(shifted.prior_, list(PRIOR.values()))
-    with pytest.raises(ArgumentError, match="training_prior is of no use without prior"):
+    with pytest.raises(ArgumentError, match="training_prior has no effect without prior"):
         fitted.with_prior(None, training_prior=PRIOR)
 
 

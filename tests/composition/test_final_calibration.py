@@ -324,7 +324,7 @@ def test_a_restricted_composition_is_calibrated_anew(blobs):
 
 def test_a_model_without_out_of_fold_scores_warns_that_it_loses_the_calibration(blobs):
     composition = replace(fit(blobs).composition_, out_of_fold=None)
-    with pytest.warns(CalibrationWarning, match="no final calibration any more"):
+    with pytest.warns(CalibrationWarning, match="no longer have a final calibration"):
         other = composition.with_solver("divergence")
     assert other.final is None
     # A solver without probabilities has none in any case.

@@ -61,8 +61,8 @@ def test_an_ensemble_has_no_nodes_of_its_own():
 @pytest.mark.parametrize(
     ("max_depth", "min_probability", "words"),
     [
-        (-1, 0.0, "max_depth must be a whole number of zero or more or None; got -1."),
-        (1.5, 0.0, "max_depth must be a whole number of zero or more or None; got 1.5."),
+        (-1, 0.0, "max_depth must be a non-negative integer or None; got -1."),
+        (1.5, 0.0, "max_depth must be a non-negative integer or None; got 1.5."),
         (None, 80, "min_probability must be a number from 0 to 1; got 80."),
         (None, np.nan, "min_probability must be a number from 0 to 1; got nan."),
         (None, None, "min_probability must be a number from 0 to 1; got None."),

@@ -141,7 +141,10 @@ def test_a_series_is_matched_by_its_labels():
     ("prior", "words"),
     [
         ([0.2, 0.3, 0.4], "prior sums to 0.9, not to one. Divide it by its sum."),
-        ({"a": 0.5, "b": 0.5}, "prior misses 'c'. Give every class a probability; it may be zero."),
+        (
+            {"a": 0.5, "b": 0.5},
+            "prior is missing 'c'. Give every class a probability; it may be zero.",
+        ),
         ({"a": 0.5, "b": 0.3, "c": 0.1, "d": 0.1}, "prior has unknown labels: 'd'. The classes"),
         ([0.5, 0.5], r"prior has shape \(2,\); 3 classes need \(3,\)"),
         ([0.5, 0.7, -0.2], "prior has -0.2 for 'c', which is not a probability"),

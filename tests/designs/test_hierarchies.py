@@ -125,8 +125,8 @@ def test_every_path_is_a_class(paths):
     ("paths", "separator", "words"),
     [
         (["a/b", "a/b"], "/", "has 'a/b' twice"),
-        ("a/b", "/", "must be a list of texts"),
-        (["a", 1], "/", "must be texts; got 1"),
+        ("a/b", "/", "must be a list of strings"),
+        (["a", 1], "/", "must be strings; got 1"),
         (["a"], "", "separator must not be empty"),
     ],
 )

@@ -145,12 +145,12 @@ def test_labels_that_are_paths_are_a_design():
 @pytest.mark.parametrize(
     ("labels", "words"),
     [
-        (3, '"paths" needs classes whose labels are texts, such as "comp/sys/mac"; got 0.'),
-        (["a/b", 1], 'whose labels are texts, such as "comp/sys/mac"; got 1.'),
+        (3, '"paths" needs classes whose labels are strings, such as "comp/sys/mac"; got 0.'),
+        (["a/b", 1], 'whose labels are strings, such as "comp/sys/mac"; got 1.'),
         (
             ["comp.mac", "comp.pc"],
             '"paths" needs labels with "/" between their parts; \'comp.mac\' and the other classes '
-            'have none. Another separator, such as separator=".", can be given to the design, '
+            'have none. Another separator, such as separator=".", can be passed to the design, '
             "designs.from_paths.",
         ),
     ],

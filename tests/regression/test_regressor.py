@@ -212,7 +212,7 @@ class TestParameters:
     @pytest.mark.parametrize(
         ("parameters", "message"),
         [
-            ({"n_bins": 1}, 'n_bins must be "auto" or an integer of 2 or more; got 1'),
+            ({"n_bins": 1}, 'n_bins must be "auto" or an integer of at least 2; got 1'),
             ({"n_bins": "many"}, 'n_bins must be "auto" or an integer'),
             ({"n_bins": True}, 'n_bins must be "auto" or an integer'),
             ({"statistic": "mode"}, 'statistic must be "mean" or "median"; got \'mode\''),

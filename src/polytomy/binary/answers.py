@@ -64,7 +64,7 @@ class TrainedBinary:
     constant : float
         The answer, if it is constant.
     columns : array of int, optional
-        The training samples whose columns the estimator takes from a precomputed kernel matrix.
+        The training samples whose columns of a precomputed kernel matrix the estimator uses.
     shortcoming : str
         Why it could not be calibrated, as a sentence; empty if it could.
     seconds : float
@@ -96,7 +96,7 @@ class TrainedBinary:
         try:
             return self._raw_scores(X)
         except Exception as error:
-            error.add_note(f'while asking the binary of partition "{self.name}"')
+            error.add_note(f'while predicting with the binary of partition "{self.name}"')
             raise
 
     def side_chances(self, X: Any) -> NDArray[np.float64]:
@@ -107,7 +107,7 @@ class TrainedBinary:
         try:
             chances: NDArray[np.float64] = self.estimator.predict_proba(X)
         except Exception as error:
-            error.add_note(f'while asking the model of partition "{self.estimator.name}"')
+            error.add_note(f'while predicting with the model of partition "{self.estimator.name}"')
             raise
         return chances
 
@@ -168,8 +168,8 @@ class HeldOutScores(NamedTuple):
     Attributes
     ----------
     scores : float32 array of shape (n_samples,)
-        The scores of the rows in ``SharedFolds.scored``, each by the model that was trained without
-        the row's fold. NaN for rows outside the problem, if `models` are to score them.
+        The scores of the rows in ``SharedFolds.scored``, each from the model that was trained
+        without the row's fold. NaN for rows outside the problem, if `models` are to score them.
     models : tuple of TrainedBinary, one for each fold; empty if no rows are left to score
     """
 
@@ -186,7 +186,7 @@ def decisions_from_scores(
     ----------
     binaries : sequence of n_partitions trained binaries
     scores : array of shape (n_samples, n_partitions)
-        The results of :meth:`TrainedBinary.scores` of each binary.
+        The results of :meth:`TrainedBinary.scores`, one column for each binary.
 
     Returns
     -------
@@ -206,7 +206,7 @@ def decisions_from_scores(
 
 
 def is_fitted(model: Any) -> bool:
-    """Return whether a model that the user provided is fitted, or has to be trained.
+    """Return whether a model that the user provided is already fitted.
 
     Examples
     --------
@@ -215,7 +215,7 @@ def is_fitted(model: Any) -> bool:
     (False, True)
     """
     if not hasattr(model, "fit") or not hasattr(model, "get_params"):
-        return True  # it cannot be cloned and trained
+        return True  # it cannot be cloned or trained
     try:
         check_is_fitted(model)
     except (NotFittedError, TypeError):  # a class instead of an object raises a TypeError
@@ -228,12 +228,13 @@ def is_fitted(model: Any) -> bool:
 def adopt_fitted(
     model: Any, negative: Sequence[Any], positive: Sequence[Any], *, name: str
 ) -> TrainedBinary:
-    """Return a model that was fitted elsewhere as a trained binary. It is not trained again.
+    """Return a model that was fitted elsewhere as a trained binary, without training it again.
 
-    It answers with ``predict_proba`` if it has one; else with ``decision_function``, through the
-    logistic function; else with ``predict``, as ±1. Its ``classes_`` tell the sides: if each side
-    is a single class, they may be the labels of the two classes, in either order; otherwise they
-    are −1/+1, 0/1 or False/True. A model without ``classes_`` is assumed to have −1 and +1.
+    It answers with ``predict_proba`` if it has one, otherwise with ``decision_function`` through
+    the logistic function, otherwise with ``predict``, as ±1. Its ``classes_`` determine the sides:
+    if each side is a single class, they may be the labels of the two classes, in either order;
+    otherwise they are −1/+1, 0/1 or False/True. A model without ``classes_`` is assumed to have −1
+    and +1.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""LIBSVM's training options, as a support vector classifier of scikit-learn.
+"""LIBSVM's training options, as a scikit-learn support vector classifier.
 
 The options and their defaults are those of ``svm-train`` (Chang and Lin 2011). Two defaults differ
 from scikit-learn's: gamma is 1 / number of features, and the cache has 100 MB.
@@ -27,8 +27,8 @@ _Number = TypeVar("_Number", int, float)
 def classifier_from_options(options: Sequence[str]) -> Any:
     """Return the SVC or NuSVC that LIBSVM's options describe.
 
-    If an option is repeated, the last one counts, as in LIBSVM. ``-b`` (probabilities) and ``-q``
-    have no effect: the decision values of binaries are calibrated outside of LIBSVM.
+    If an option is repeated, the last one is used, as in LIBSVM. ``-b`` (probabilities) and ``-q``
+    have no effect: decision values of binaries are calibrated outside LIBSVM.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Options of training, and listeners to its progress."""
+"""Training options, and listeners for training progress."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class FitArguments:
     ----------
     sample_weight : array of shape (n_rows,), optional
     fit_params : dict
-        Further arguments by name. Those with n_rows values are cut to the rows of each problem.
+        Further arguments by name. Those with n_rows values are reduced to the rows of each problem.
     """
 
     sample_weight: ArrayLike | None = None
@@ -37,20 +37,21 @@ class TrainingOptions:
     calibration : "auto", "sigmoid", "isotonic", "temperature", None or a calibrator
     cv : int, HoldOut, splitter or list of splits
         Folds on which calibrators learn: a number of stratified, shuffled folds, one part to hold
-        out for good, an object with ``split(X, y)``, or pairs of training and held-out rows of X.
+        out permanently, an object with ``split(X, y)``, or pairs of training and held-out rows of
+        X.
     random_state : int, RandomState or None
         Fixes the folds and every random_state in the estimators.
     arguments : FitArguments
     arguments_by_model : dict of str to FitArguments
-        Arguments of estimators that were given under a name and need their own.
+        Arguments of estimators that were given by name and need their own.
     data_weight : array of shape (n_rows,), optional
-        The sample weights without the class weights that `arguments` have.
+        The sample weights, without the class weights that `arguments` include.
     balances_sides : bool
         Whether both sides of each binary problem get the same total weight.
     n_jobs : int, optional
         Number of jobs, as joblib counts them. Results do not depend on it.
     memory_budget : float, optional
-        Bytes that a shared kernel matrix may take; a quarter of the memory by default.
+        Maximum bytes of a shared kernel matrix; a quarter of the memory by default.
     final_calibration : "auto", "bias", "decoder", None or a calibrator
         How the solver's probabilities are calibrated.
     wants_probabilities : bool
@@ -58,7 +59,7 @@ class TrainingOptions:
     keep_out_of_fold : bool
         Whether to keep the out-of-fold probabilities of the classes.
     shares_preprocessing : bool
-        Whether the steps before the last of a pipeline are fitted once for all binaries.
+        Whether to fit the steps of a pipeline before the last once for all binaries.
     folds : SharedFolds, optional
         Folds of all rows, for all binaries. Without them, each binary makes its own from `cv`.
     """
@@ -79,13 +80,13 @@ class TrainingOptions:
     data_weight: ArrayLike | None = None
 
     def arguments_for(self, model: str | None) -> FitArguments:
-        """Return the arguments of the estimator given under a name, or of the default one."""
+        """Return the arguments of the estimator given by name, or of the default estimator."""
         return (
             self.arguments if model is None else self.arguments_by_model.get(model, self.arguments)
         )
 
     def for_partition(self, seed: int | None, model: str | None = None) -> TrainingOptions:
-        """Return the options for training a single partition, which has a seed of its own."""
+        """Return the options for training a single partition, which has its own seed."""
         return replace(self, random_state=seed, arguments=self.arguments_for(model))
 
 
@@ -95,7 +96,7 @@ class TrainingListener:
     Attributes
     ----------
     wants_estimates : bool
-        Whether to measure how long training will take, and note it.
+        Whether to estimate how long training will take, and note it.
     """
 
     wants_estimates: bool = False

@@ -41,7 +41,7 @@ def prepare_estimator(estimator: Any, seed: int | None) -> Any:
     """Return an unfitted clone of the estimator, with every random_state in it set from the seed.
 
     ``probability=True`` of a support vector machine is reset: its decision values are calibrated
-    like those of other estimators, not by its own, deprecated calibration.
+    like those of other estimators, not by scikit-learn's deprecated calibration.
 
     Examples
     --------
@@ -62,8 +62,8 @@ def prepare_estimator(estimator: Any, seed: int | None) -> Any:
 def copy_unfitted(estimator: Any) -> Any:
     """Return a copy of an unfitted estimator, as ``clone`` does.
 
-    `clone` looks up the names of all parameters and compares their values. If all of these are
-    numbers, texts or None, a plain copy does as well and takes a tenth of the time.
+    `clone` looks up the names of all parameters and compares their values. If all values are
+    numbers, strings or None, a plain copy is equivalent and takes a tenth of the time.
 
     Examples
     --------
@@ -74,7 +74,7 @@ def copy_unfitted(estimator: Any) -> Any:
 
 
 def _has_plain_attributes(estimator: Any) -> bool:
-    """Return whether an estimator is unfitted, with parameters that need no look inside."""
+    """Return whether an estimator is unfitted and all its parameters are plain values."""
     attributes = getattr(estimator, "__dict__", {})
     return bool(attributes) and all(type(each) in _PLAIN_TYPES for each in attributes.values())
 
@@ -82,7 +82,7 @@ def _has_plain_attributes(estimator: Any) -> bool:
 def side_labels(estimator: Any) -> tuple[int, int]:
     """Return the labels of the −1 and the +1 side in the targets that the estimator is fitted to.
 
-    They are 0 and 1, which every classifier accepts: some refuse −1, and for scikit-learn's
+    They are 0 and 1, which every classifier accepts: some reject −1, and for scikit-learn's
     semi-supervised classifiers it means that the label is unknown. They are −1 and 1 if the
     estimator's own ``class_weight`` has −1, as with LIBSVM's option ``-w-1``.
 
@@ -92,7 +92,7 @@ def side_labels(estimator: Any) -> tuple[int, int]:
     ((0, 1), (-1, 1))
     """
     if _has_plain_attributes(estimator):
-        return (0, 1)  # get_params takes a while, and would find no dict
+        return (0, 1)  # skips get_params, which is slow and would find no dict
     for name, value in estimator.get_params(deep=True).items():
         is_weight = name == "class_weight" or name.endswith("__class_weight")
         if is_weight and isinstance(value, Mapping):
@@ -103,11 +103,11 @@ def side_labels(estimator: Any) -> tuple[int, int]:
 
 
 def _check_side_weights(estimator: Any, name: str, weights: Mapping[Any, float]) -> None:
-    """Raise ArgumentError if weights are those of classes, which a binary does not know."""
+    """Raise ArgumentError if weights are for classes, which a binary does not know."""
     is_of_sides = any(all(label in sides for label in weights) for sides in ((0, 1), (-1, 1)))
     if not is_of_sides:
         raise ArgumentError(
-            f"{name}={dict(weights)!r} of {type(estimator).__name__} names other labels than 0 and "
+            f"{name}={dict(weights)!r} of {type(estimator).__name__} has labels other than 0 and "
             "1, the two sides of a partition. To weight classes, set ",
             Argument("class_weight"),
             PythonOnly(" of PolytomyClassifier instead"),
@@ -116,10 +116,10 @@ def _check_side_weights(estimator: Any, name: str, weights: Mapping[Any, float])
 
 
 def request_weights(estimator: Any) -> None:
-    """Let the last step of a pipeline request weights, unless its user has decided on that.
+    """Make the last step of a pipeline request weights, unless the user has set that.
 
     With scikit-learn's metadata routing, a pipeline passes weights only to steps that request
-    them, and raises an error if a step that could take them has not been configured either way.
+    them, and raises an error if a step that accepts them has not been configured either way.
     """
     if not (isinstance(estimator, Pipeline) and get_config()["enable_metadata_routing"]):
         return
@@ -135,7 +135,7 @@ def request_weights(estimator: Any) -> None:
 
 
 def weight_parameter(estimator: Any) -> str:
-    """Return the name of the argument of `fit` for weights; in a pipeline, of its final step.
+    """Return the name of the `fit` argument for weights; for a pipeline, that of its last step.
 
     Examples
     --------
@@ -161,9 +161,9 @@ def weight_parameter(estimator: Any) -> str:
 
 
 def drops_rows_by_weight(estimator: Any, X: Any, n_samples: int) -> bool:
-    """Return whether to leave rows out by giving them weight zero, rather than to copy the others.
+    """Return whether to leave rows out by giving them weight zero instead of copying the others.
 
-    For a linear model that is the same. A copy of nearly all rows would double the memory.
+    For a linear model, the result is the same. A copy of nearly all rows would double the memory.
 
     Parameters
     ----------
@@ -226,7 +226,7 @@ def resolve_estimator(estimator: Any) -> Any:
     if isinstance(estimator, str):
         estimator = _estimator_from_text(estimator)
     check_classifier(estimator)
-    side_labels(estimator)  # an error now rather than in the middle of the training
+    side_labels(estimator)  # raises errors now rather than in the middle of training
     return estimator
 
 
@@ -241,7 +241,7 @@ def _estimator_from_text(text: str) -> Any:
 
 
 def check_nested_parameters(estimator: Any, params: Mapping[str, Any]) -> None:
-    """Raise an ArgumentError if parameters of an estimator are set that is text or None."""
+    """Raise an ArgumentError if nested parameters are set on an estimator that is text or None."""
     nested = [name for name in params if name.startswith("estimator__")]
     if nested and (estimator is None or isinstance(estimator, str)):
         raise ArgumentError(
@@ -260,7 +260,7 @@ def tags_of(estimator: Any) -> Any:
         resolved = resolve_estimator(estimator) if is_template else estimator
         # scikit-learn 1.6 makes up tags for objects that have none, and warns.
         return get_tags(resolved) if hasattr(resolved, "__sklearn_tags__") else None
-    except (AttributeError, TypeError, ArgumentError):  # with incomplete tags, or invalid
+    except (AttributeError, TypeError, ArgumentError):  # incomplete tags, or invalid
         return None
 
 

@@ -1,4 +1,4 @@
-"""The problems of many dichotomies, each made when it is asked for."""
+"""The problems of many dichotomies, each created on demand."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ __all__ = ["ProblemList"]
 
 
 class ProblemList:
-    """The binary problems of dichotomies, made one by one: together they may not fit in memory.
+    """The binary problems of dichotomies, created one at a time: together they may exceed memory.
 
-    All problems with all rows share one array of row numbers.
+    All problems that contain all rows share one array of row numbers.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ class ProblemList:
         )
         if len(negative) + len(positive) < len(self._counts):
             return binary_problem(self._rows_of_class, negative, positive, name=name)
-        # Either side says which rows are on it; the smaller one is quicker.
+        # Either side determines which rows are on it; the smaller one is faster.
         is_positive = np.zeros(self.n_rows, dtype=np.bool_)
         is_swapped = len(negative) < len(positive)
         for k in negative if is_swapped else positive:

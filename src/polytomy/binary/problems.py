@@ -17,7 +17,7 @@ _FEW_ROWS_EACH = 16
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BinaryProblem:
-    """One dichotomy of the training data, as row numbers: the data is not copied.
+    """One dichotomy of the training data, as row numbers, without a copy of the data.
 
     Attributes
     ----------
@@ -68,7 +68,7 @@ class BinaryProblem:
         return min(self.n_negative, self.n_positive)
 
     def keep(self, mask: NDArray[np.bool_]) -> BinaryProblem:
-        """Return the problem with only the samples for which `mask` is true."""
+        """Return the problem with only the samples where `mask` is true."""
         return BinaryProblem(self.name, self.rows[mask], self.is_positive[mask])
 
 
@@ -79,9 +79,9 @@ def binary_problem(
     *,
     name: str,
 ) -> BinaryProblem:
-    """Return the problem of telling the classes on the two sides of a partition apart.
+    """Return the problem of separating the classes on the two sides of a partition.
 
-    The cost grows with the number of samples in the problem, not in the whole training data.
+    The cost depends on the number of samples in the problem, not in the whole training data.
 
     Parameters
     ----------

@@ -19,11 +19,11 @@ __all__ = ["check_neighbours", "fit_rows", "parameters_with_weights"]
 def parameters_with_weights(
     estimator: Any, fit_params: Mapping[str, Any], weight: NDArray[np.float64] | None
 ) -> dict[str, Any]:
-    """Return the parameters of ``fit`` with the weights among them.
+    """Return the parameters of ``fit``, including the weights.
 
     Parameters
     ----------
-    estimator : prepared estimator; it is asked to pass weights on if there are any
+    estimator : prepared estimator; it is set to pass weights on if there are any
     fit_params : parameters of ``fit`` besides the weights
     weight : array of shape (n_rows,), or None if all weights are one
     """
@@ -52,9 +52,9 @@ def fit_rows(
     X : the whole training data
     rows : rows to fit the model to
     targets : targets of these rows
-    fit_params : parameters of ``fit``; those with a value for each row of X are cut to `rows`
+    fit_params : parameters of ``fit``; those with a value for each row of X are reduced to `rows`
     takes_pairwise_values : whether X is a kernel matrix, so that columns are selected too
-    place : what is trained, for a note on errors
+    place : what is being trained, for a note on errors
     """
     part = take_rows(X, rows)
     if takes_pairwise_values:
@@ -69,9 +69,9 @@ def fit_rows(
 
 
 def check_neighbours(estimator: Any, name: str) -> None:
-    """Raise an ArgumentError if a problem has fewer samples than the neighbours to look for.
+    """Raise an ArgumentError if a problem has fewer samples than the number of neighbours.
 
-    The estimator itself would only fail at prediction.
+    The estimator itself would fail only at prediction.
     """
     last = split_pipeline(estimator)[1]
     wanted, known = (getattr(last, each, None) for each in ("n_neighbors", "n_samples_fit_"))

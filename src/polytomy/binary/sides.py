@@ -1,7 +1,7 @@
 """Problems with more than two sides, and fitted models that decide between them.
 
-A partition of n sides has one model. Everything else sees n binaries. Each answers for one side
-against the others; they share the model, and a bank asks it once.
+A partition of n sides has one model. Everything else sees n binaries, each of which answers for one
+side against the others. They share the model, and a bank evaluates it once.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class SidesProblem:
     n_sides: int
 
     def keep(self, mask: NDArray[np.bool_]) -> SidesProblem:
-        """Return the problem with only the samples for which `mask` is true."""
+        """Return the problem with only the samples where `mask` is true."""
         return replace(self, rows=self.rows[mask], sides=self.sides[mask])
 
 
@@ -107,7 +107,7 @@ class SidesModel:
         return self.scaling.apply(self.values(X))
 
     def values(self, X: Any) -> Floats:
-        """Return what vector scaling takes: decision values; −inf for sides that are not known."""
+        """Return the input of vector scaling: decision values, or −inf for unknown sides."""
         if self.output is Output.MARGIN:
             own = np.asarray(self.estimator.decision_function(X), dtype=np.float64)
             own = np.column_stack([-own, own]) / 2 if self._is_of_two(own) else own
@@ -145,7 +145,7 @@ class SidesModel:
             )
 
     def _spread(self, values: Floats, fill: float) -> Floats:
-        """Return the values of all sides, given those of the sides that are known."""
+        """Return the values of all sides, given those of the known sides."""
         if len(self.known_sides) == 0:
             return np.full((len(values), self.n_sides), 1.0 / self.n_sides)
         spread = np.full((len(values), self.n_sides), fill)
@@ -156,7 +156,7 @@ class SidesModel:
 def side_binaries(
     model: SidesModel, columns: NDArray[np.intp] | None = None, **details: Any
 ) -> list[TrainedBinary]:
-    """Return the binary of each side, which answers 2 q − 1; details belong to the first."""
+    """Return the binary of each side, which answers 2 q − 1; only the first has the details."""
     binaries = [
         TrainedBinary(
             f"{model.name}/{side}",
@@ -177,8 +177,8 @@ def adopt_sides(
     """Return a model that was fitted elsewhere as the binaries of a partition's sides.
 
     Its ``classes_`` are the labels of the classes, if each side is a single class, or the numbers
-    of the sides from 0. It answers with ``predict_proba``, else with the softmax of its decision
-    values, else with ``predict``.
+    of the sides from 0. It answers with ``predict_proba``, otherwise with the softmax of its
+    decision values, otherwise with ``predict``.
     """
     n_sides = len(side_classes)
     labels = tuple(np.asarray(getattr(model, "classes_", ())).tolist())
@@ -207,7 +207,7 @@ def adopt_sides(
 def choose_sides_output(
     estimator: Any, calibration: Any, n_sides: int
 ) -> tuple[Output, VectorScaling | None]:
-    """Return which output of an estimator is used, and the plain softmax if it needs one."""
+    """Return which output of an estimator to use, and the plain softmax if it needs one."""
     uses_own = calibration is None or (isinstance(calibration, str) and calibration == "auto")
     plain = VectorScaling(np.ones(n_sides), np.zeros(n_sides))
     if uses_own and hasattr(estimator, "predict_proba"):

@@ -1,4 +1,4 @@
-"""Training the model of a partition with more than two sides, and calibrating it."""
+"""Training and calibrating the model of a partition with more than two sides."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ _CALIBRATIONS = ("auto", "sigmoid", "temperature")
 def train_sides(
     estimator: Any, X: Any, problem: SidesProblem, options: TrainingOptions | None = None
 ) -> tuple[list[TrainedBinary], list[HeldOutScores | None]]:
-    """Return a binary for each side of a partition, and their scores of held-out rows.
+    """Return a binary for each side of a partition, and their scores for held-out rows.
 
     The scores are None if the options have no shared folds. The estimator is fitted to the numbers
-    of the sides. It answers by ``predict_proba``, or by decision values that vector scaling turns
-    into probabilities; the scaling learns from held-out folds. A named calibration other than
-    "auto" does that for every estimator: "sigmoid" is vector scaling, "temperature" has one slope.
+    of the sides. It answers with ``predict_proba``, or with decision values that vector scaling
+    turns into probabilities; the scaling learns from held-out folds. A named calibration other than
+    "auto" does this for every estimator: "sigmoid" is vector scaling, "temperature" has one slope.
 
     Parameters
     ----------
@@ -89,11 +89,11 @@ def train_sides(
 
 
 class _FoldError(Exception):
-    """A fold cannot be fitted."""
+    """Raised if a fold cannot be fitted."""
 
 
 def check_sides_calibration(calibration: Any, name: str, n_sides: int) -> None:
-    """Raise an ArgumentError if a partition with more than two sides cannot be calibrated so."""
+    """Raise an ArgumentError if a calibration does not work for more than two sides."""
     if calibration is not None and not (
         isinstance(calibration, str) and calibration in _CALIBRATIONS
     ):
@@ -136,7 +136,7 @@ def _weights_of_sides(
 
 
 def _make_folds(problem: SidesProblem, X: Any, options: TrainingOptions) -> SharedFolds:
-    """Return folds of the problem's own, stratified by its sides."""
+    """Return folds for this problem only, stratified by its sides."""
     labels = np.full(count_rows(X), problem.n_sides, dtype=np.intp)
     labels[problem.rows] = problem.sides
     return make_shared_folds(X, labels, options.cv, options.random_state)
@@ -184,7 +184,7 @@ class _SidesTrainer:
             model,
             self.X,
             problem.rows,
-            labels,  # the sides that have samples, counted from 0: some classifiers refuse gaps
+            labels,  # the sides that have samples, counted from 0: some classifiers reject gaps
             self.fit_params,
             takes_pairwise_values=self.takes_pairwise_values,
             place=f'model of partition "{problem.name}"',
@@ -196,10 +196,11 @@ class _SidesTrainer:
     def hold_out(
         self, problem: SidesProblem, folds: SharedFolds, calibration: Any, whole: SidesModel
     ) -> Floats:
-        """Return what the model that was trained without a row's fold says about each row.
+        """Return the output for each row from the model that was trained without the row's fold.
 
-        These are the values that vector scaling takes, or probabilities if there is no scaling.
-        Rows that are neither in the problem nor scored by every binary have NaN.
+        The output is the input of vector scaling, or probabilities if there is no scaling. It is
+        NaN
+        for rows that are neither in the problem nor scored by every binary.
         """
         values = np.full((len(folds.fold_of), problem.n_sides), np.nan)
         is_wanted = np.zeros(len(values), dtype=np.bool_)
@@ -219,7 +220,7 @@ class _SidesTrainer:
             except PolytomyError:
                 raise
             except ValueError as error:
-                raise _FoldError(str(error)) from error  # all samples could be fitted
+                raise _FoldError(str(error)) from error  # fitting all samples worked
         return values
 
     @staticmethod
@@ -228,6 +229,6 @@ class _SidesTrainer:
             return model.predict_proba(part)
         if model.estimator is not None:
             return model.values(part)
-        # The fold knows one side only, or none.
+        # The fold has samples of only one side, or of none.
         with np.errstate(divide="ignore"):
             return np.log(model.predict_proba(part))

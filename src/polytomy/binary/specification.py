@@ -145,7 +145,7 @@ def _read_parameters(words: Iterable[str]) -> dict[str, Any]:
 
 
 def read_value(name: str, text: str) -> Any:
-    """Return the value that a text stands for: a literal, or the text itself if it is a word."""
+    """Return the value of a text: a literal, or the text itself if it is a word."""
     if text in _NAMED_NUMBERS:
         return _NAMED_NUMBERS[text]
     try:
@@ -160,7 +160,7 @@ def read_value(name: str, text: str) -> Any:
 
 
 def print_value(value: Any) -> str | None:
-    """Return a text that reads as `value`, or None if there is none."""
+    """Return a text that is read as `value`, or None if there is none."""
     if isinstance(value, np.generic):
         value = value.item()
     candidates = (value, repr(value)) if isinstance(value, str) else (repr(value),)
@@ -178,14 +178,14 @@ def _is_same_value(one: Any, other: Any) -> bool:
     if isinstance(one, float) and isinstance(other, float) and math.isnan(one):
         return math.isnan(other)
     equal = one == other
-    # Arrays compare value by value. They are not literals, so never the same as one.
+    # Arrays compare value by value. They are not literals, so they never equal one.
     return one is other or (isinstance(equal, bool | np.bool_) and bool(equal))
 
 
 @lru_cache(maxsize=1)
 def _classifiers() -> Mapping[str, type]:
     """Return scikit-learn's classifiers by their kebab-case names, long and short."""
-    # This imports all of scikit-learn, so do it only if a name has to be looked up.
+    # This imports all of scikit-learn, so it is done only when a name has to be looked up.
     from sklearn.utils.discovery import all_estimators
 
     full = {_kebab(name): kind for name, kind in all_estimators(type_filter="classifier")}
@@ -230,7 +230,7 @@ def _set_parameters(estimator: Any, parameters: dict[str, Any]) -> None:
 
 
 def check_parameter_values(estimator: Any) -> None:
-    """Let scikit-learn check the values now, not only when the estimator is fitted."""
+    """Let scikit-learn check the values now rather than when the estimator is fitted."""
     for part in (estimator, *estimator.get_params(deep=True).values()):
         if isinstance(part, BaseEstimator) and hasattr(part, "_parameter_constraints"):
             try:
@@ -240,7 +240,7 @@ def check_parameter_values(estimator: Any) -> None:
 
 
 def suggest_parameter(name: str, known: Iterable[str]) -> str:
-    """Return a suggestion, first of all a parameter of that name of a step of a pipeline."""
+    """Return a suggestion, preferably a parameter with that name in a step of a pipeline."""
     known = list(known)
     of_steps = [each for each in known if each.lower().endswith(f"__{name.lower()}")]
     return did_you_mean(of_steps[0], of_steps) if of_steps else did_you_mean(name, known)

@@ -1,4 +1,4 @@
-"""Training one binary: the model on all of its samples, the calibrator on held-out scores."""
+"""Training one binary: the model on all its samples, the calibrator on held-out scores."""
 
 from __future__ import annotations
 
@@ -72,8 +72,8 @@ def train_binary(
     predict only         ±1                     ±1                     ±1, calibrated
     ===================  =====================  =====================  ==========================
 
-    Calibrators learn from the decision values of held-out folds; one final model is fitted to all
-    samples. There are at most as many folds as the smaller side has samples. If a side has a
+    Calibrators learn from the decision values of held-out folds, and one final model is fitted to
+    all samples. There are at most as many folds as the smaller side has samples. If a side has a
     single sample, or no fold can be used, the binary answers as with ``calibration=None``, with a
     CalibrationWarning. Samples of weight zero are ignored. If a side is empty, the answer is
     constant: +1 or −1, or 0 if both sides are empty.
@@ -89,8 +89,8 @@ def train_binary(
     options : TrainingOptions, optional
         ``random_state`` is the seed of this partition.
     warn : bool, default=True
-        Whether to warn if the binary cannot be calibrated. Worker processes do not: their
-        warnings would be lost. The reason is always in the attribute ``shortcoming``.
+        Whether to warn if the binary cannot be calibrated. Worker processes do not warn, because
+        their warnings would be lost. The reason is always in the attribute ``shortcoming``.
 
     Returns
     -------
@@ -114,9 +114,9 @@ def train_binary(
 def train_and_hold_out(
     estimator: Any, X: Any, problem: BinaryProblem, options: TrainingOptions | None = None
 ) -> tuple[TrainedBinary, HeldOutScores | None]:
-    """Return a trained binary, and its scores of held-out rows if the options have shared folds.
+    """Return a trained binary, and its scores for held-out rows if the options have shared folds.
 
-    The parameters are those of `train_binary`, which is the same without the scores.
+    The parameters are those of `train_binary`, which does the same without the scores.
     """
     options = TrainingOptions() if options is None else options
     calibration, seed, folds = options.calibration, options.random_state, options.folds
@@ -187,7 +187,7 @@ def describe_shortcoming(binary: TrainedBinary, reason: str) -> str:
 
 
 def _is_one_sided(problem: BinaryProblem, folds: SharedFolds) -> bool:
-    """Return whether the folds do not hold out samples of both sides of a problem."""
+    """Return whether the folds fail to hold out samples of both sides of a problem."""
     sides = problem.is_positive[folds.fold_of[problem.rows] >= 0]
     return bool(sides.all() or not sides.any())
 
@@ -226,13 +226,13 @@ class _ProblemTrainer:
     ) -> TrainedBinary:
         """Fit a clone of the estimator to the samples to keep; None keeps all.
 
-        A linear model of all rows takes the others with weight zero: that saves a copy of X.
+        For a linear model of all rows, the others get weight zero, which avoids a copy of X.
         """
         if is_kept is None:
             return self.train(problem)
         kept = problem.keep(is_kept)
         if kept.smaller_side == 0:
-            return self.train(problem)  # all samples of a side that count are held out
+            return self.train(problem)  # all samples of a side with positive weight are held out
         if not drops_rows_by_weight(self.estimator, self.X, problem.n_samples):
             return self.train(kept)
         weight = np.zeros(count_rows(self.X))
@@ -266,9 +266,9 @@ class _ProblemTrainer:
     def score_rows(
         self, problem: BinaryProblem, output: Output, folds: SharedFolds, whole: TrainedBinary
     ) -> NDArray[np.float64]:
-        """Return the score of each row by the model that was trained without the row's fold.
+        """Return the score of each row from the model that was trained without the row's fold.
 
-        Rows that are neither in the problem nor scored by every binary have NaN.
+        The score is NaN for rows that are neither in the problem nor scored by every binary.
         """
         scores = np.full(len(folds.fold_of), np.nan)
         is_wanted = np.zeros(len(scores), dtype=np.bool_)
@@ -277,7 +277,7 @@ class _ProblemTrainer:
             rows = np.flatnonzero((folds.fold_of == fold) & is_wanted)
             if part.constant is not None:
                 n_seen = int(np.count_nonzero(part.is_kept))
-                # As probabilities by Laplace's rule of succession.
+                # Probabilities from Laplace's rule of succession.
                 is_probability = output is Output.PROBABILITY
                 scores[rows] = part.constant * (n_seen / (n_seen + 2) if is_probability else 1.0)
                 continue
@@ -290,7 +290,7 @@ class _ProblemTrainer:
             except PolytomyError:
                 raise
             except ValueError as error:
-                # All samples could be fitted, so the fold must be too small.
+                # Fitting all samples worked, so the fold must be too small.
                 raise CannotCalibrateError(f"a fold cannot be fitted ({error})") from error
         return scores
 
@@ -304,8 +304,8 @@ class _ProblemTrainer:
     ) -> tuple[NDArray[np.float64], NDArray[np.bool_], NDArray[np.float64] | None]:
         """Return the scores, sides and weights of rows in the problem, for a calibrator.
 
-        Where a fold has only one side to train on, its constant score says nothing about the
-        relation of scores and sides. The model of all samples stands in.
+        If a fold has only one side to train on, its constant score says nothing about the relation
+        between scores and sides, so the model of all samples is used instead.
         """
         scores = scores.copy()
         for part in folds.parts(problem.rows, problem.is_positive):
@@ -330,7 +330,7 @@ class _ProblemTrainer:
             except PolytomyError:
                 raise
             except ValueError as error:
-                # All samples could be fitted, so the fold must be too small.
+                # Fitting all samples worked, so the fold must be too small.
                 raise CannotCalibrateError(f"a fold cannot be fitted ({error})") from error
             held_out.append(test)
         order = np.concatenate(held_out) if held_out else np.empty(0, dtype=np.intp)

@@ -31,14 +31,14 @@ def update_binary(
 ) -> TrainedBinary:
     """Return the binary after training on one more batch, with ``partial_fit``.
 
-    Nothing is calibrated: the answers are those of ``calibration=None``. The answer is 0,
+    Nothing is calibrated: the answers are as with ``calibration=None``. The answer is 0,
     undecided, until the first batch with a sample of the problem.
 
     Parameters
     ----------
     binary : TrainedBinary, optional
-        The result of the previous batch; None for the first. A copy of its estimator is trained
-        further, so that Ctrl-C or an error leaves it as it was.
+        The result of the previous batch; None for the first. A copy of its estimator is trained, so
+        that Ctrl-C or an error leaves the original unchanged.
     estimator : classifier with ``partial_fit``
         It is cloned for the first batch.
     X : array, sparse matrix or frame of shape (n_rows, n_features)

@@ -69,9 +69,9 @@ class LogisticMap:
 class UncalibratedMap(LogisticMap):
     """The plain logistic function, which learns nothing.
 
-    It treats decision values as log-odds. For logistic regression and boosting, they are; for
-    margins, it keeps their order and gives 0.73 at the margin of a support vector machine. It is
-    used for ``calibration=None`` and when there are too few samples to calibrate.
+    It treats decision values as log-odds. For logistic regression and boosting, that is correct;
+    for margins, it keeps their order and gives 0.73 at the margin of a support vector machine. It
+    is used for ``calibration=None`` and when there are too few samples to calibrate.
 
     Examples
     --------
@@ -215,8 +215,8 @@ def fit_sigmoids(
     Parameters
     ----------
     calibrators : calibrators to fit
-    values, is_positive, weight : what `fitting_data` returns, for one calibrator after the other
-    starts : where the samples of each calibrator start, and those of the last one end
+    values, is_positive, weight : the results of `fitting_data`, one calibrator after another
+    starts : where the samples of each calibrator start, and where those of the last one end
     """
     fitted = routine("fit_sigmoids", "calibration")(values, is_positive, weight, starts)
     for calibrator, slope, intercept in zip(
@@ -228,7 +228,7 @@ def fit_sigmoids(
 def fitting_data(
     decision_values: ArrayLike, target: ArrayLike, sample_weight: ArrayLike | None
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_], NDArray[np.float64]]:
-    """Return decision values, sides and weights of the samples of positive weight, checked."""
+    """Return the checked decision values, sides and weights of the samples of positive weight."""
     values = np.asarray(decision_values, dtype=np.float64)
     is_positive = np.asarray(target, dtype=np.bool_)
     if values.ndim != 1 or values.shape != is_positive.shape:

@@ -1,12 +1,12 @@
-"""The final calibration: from the solver's probabilities to probabilities that can be trusted.
+"""The final calibration: from the solver's probabilities to calibrated class probabilities.
 
-Solvers assume that the binaries are right; they are not, and their errors add up. Least squares
-gives classes exactly zero, Platt's targets make one-vs-one under-confident, a tree multiplies the
-errors on its paths. A final calibration learns from out-of-fold answers how far to trust the
-solver:
+Solvers assume that the binaries are right. They are not, and their errors add up: least squares
+gives some classes exactly zero, Platt's targets make one-vs-one under-confident, and a tree
+multiplies the errors on its paths. A final calibration learns from out-of-fold answers how far to
+trust the solver:
 
-- `BiasMap`: logits s·log(p + ε) + b. A temperature, a floor and a bias for each class. Biases that
-  cost accuracy are left out; the rest leaves the winner as it is.
+- `BiasMap`: logits s·log(p + ε) + b, with a temperature, a floor and a bias for each class. Biases
+  that cost accuracy are left out; the other parameters do not change the winner.
 - `DecoderMap`: logits s·log(p + ε) + b + z·W, where z are the log-odds of the binaries. It can also
   learn which binaries to trust.
 """
@@ -51,20 +51,20 @@ __all__ = [
 Floats = NDArray[np.float64]
 
 FINAL_CALIBRATIONS = ("auto", "bias", "decoder")
-"""The names that `final_calibration` may have."""
+"""The names that `final_calibration` accepts."""
 
 LARGEST_LOG_ODDS = 15.0
-"""Log-odds beyond these are not credible, so a decoder does not see them."""
+"""Larger log-odds are not credible, so the decoder clips them."""
 
-# The solver sees larger ones: among very sure binaries, it must know which is the surest.
-# A decision is the hyperbolic tangent of half of the log-odds.
+# The limit for the solver is larger: among very sure binaries, it must know which is the surest.
+# A decision is the hyperbolic tangent of half the log-odds.
 _LARGEST_DECISION = float(np.tanh(30.0 / 2))
 
-# ε·n, from the smallest. The search goes up while the loss falls.
+# Values of ε·n, smallest first. The search stops when the loss no longer falls.
 _FLOORS = (0.3, 1.0, 3.0, 10.0, 30.0, 100.0)
 _LARGEST_FLOOR = 0.2
 
-# λ, from the strongest. Without weights the decoder is a BiasMap.
+# Values of λ, strongest first. Without weights the decoder is a BiasMap.
 _PENALTIES = (0.1, 0.03, 0.01, 3e-3, 1e-3, 3e-4)
 _N_PARTS = 3
 
@@ -80,7 +80,7 @@ def _log_odds(decisions: Floats) -> Floats:
 
 
 def _logarithms(probabilities: Floats, floor: float) -> Floats:
-    """Return log(p + ε). A user's solver may give values below zero, by rounding."""
+    """Return log(p + ε). A user's solver may return values below zero because of rounding."""
     with np.errstate(divide="ignore"):
         return np.asarray(np.log(np.maximum(probabilities, 0.0) + floor))
 
@@ -94,7 +94,7 @@ class FinalMap(Protocol):
         Parameters
         ----------
         probabilities : array of shape (n_samples, n_classes), the solver's
-        decisions : array of shape (n_samples, n_binaries), what it was given
+        decisions : array of shape (n_samples, n_binaries), the solver's input
         """
         ...
 
@@ -106,7 +106,7 @@ class BiasMap:
     Attributes
     ----------
     scale : float, s; above one if the solver is under-confident
-    floor : float, ε; how much probability a class may have that the solver excludes
+    floor : float, ε; how much probability a class can have that the solver excludes
     bias : array of shape (n_classes,), b
 
     Examples
@@ -154,7 +154,7 @@ class DecoderMap:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ProvidedMap:
-    """A calibrator that the user provides, fitted to the logarithms of probabilities.
+    """A user's calibrator, fitted to the logarithms of probabilities.
 
     Attributes
     ----------
@@ -190,7 +190,7 @@ class ProvidedMap:
 
 
 class OutOfFoldAnswers(NamedTuple):
-    """What a final calibration learns from.
+    """The data that a final calibration learns from.
 
     Attributes
     ----------
@@ -219,13 +219,13 @@ class OutOfFoldAnswers(NamedTuple):
 
 
 class FinalFit(NamedTuple):
-    """A fitted final calibration and its honest answers.
+    """A fitted final calibration and its out-of-fold probabilities.
 
     Attributes
     ----------
     map : FinalMap
     probabilities : array of shape (n_samples, n_classes)
-        The probabilities of each sample by a map that was fitted without the sample's fold.
+        The probabilities of each sample from a map that was fitted without the sample's fold.
     """
 
     map: FinalMap
@@ -273,7 +273,8 @@ def fit_final(option: Any, answers: OutOfFoldAnswers, seed: int | None = None) -
     for part in np.unique(parts):
         is_held_out = parts == part
         known = set(answers.class_indices[~is_held_out].tolist())
-        # A part without some class cannot be left out: the calibrator would not know the class.
+        # A part that has all samples of a class cannot be left out: the calibrator would not know
+        # it.
         is_complete = len(known) == whole.n_classes
         own = _fit_provided(option, answers.take(~is_held_out), seed) if is_complete else whole
         chosen = answers.take(is_held_out)
@@ -312,7 +313,7 @@ def _cross_fit(
     logarithms: Floats,
     parts: NDArray[np.intp],
 ) -> Floats:
-    """Return the probabilities of each part by a model that was fitted to the other parts."""
+    """Return the probabilities of each part from a model that was fitted to the other parts."""
     held_out = np.empty_like(logarithms)
     for part in np.unique(parts):
         is_held_out = parts == part
@@ -354,7 +355,7 @@ def _fit_floor(answers: OutOfFoldAnswers) -> tuple[ScaleAndBias, float]:
 
 
 def _fit_decoder(answers: OutOfFoldAnswers, parts: NDArray[np.intp]) -> FinalFit:
-    """Choose λ by cross-validation over the parts, then fit all samples."""
+    """Choose λ by cross-validation over the parts, then fit to all samples."""
     plain = _fit_bias(answers, parts)
     assert isinstance(plain.map, BiasMap)
     base = plain.map
@@ -413,7 +414,7 @@ def _losses(probabilities: Floats, answers: OutOfFoldAnswers) -> Floats:
 def _strongest_penalty(tried: list[Floats], answers: OutOfFoldAnswers) -> int:
     """Return the first of the tried maps that is within one standard error of the best.
 
-    The error is that of the difference between the two, sample by sample.
+    The standard error is that of the difference between the two, sample by sample.
     """
     weight = answers.weight
     losses = [_losses(each, answers) for each in tried]

@@ -29,12 +29,12 @@ __all__ = [
 
 
 class CannotCalibrateError(Exception):
-    """There can be no held-out decision values; the message is the reason, as a clause."""
+    """No held-out decision values are possible; the message is the reason, as a clause."""
 
 
 @dataclass(frozen=True, slots=True)
 class RoutedSplitter:
-    """A splitter and further arguments of its ``split``, such as groups, one for each row of X."""
+    """A splitter and further arguments of its ``split``, such as groups, with one value per row."""
 
     splitter: Any
     parameters: Mapping[str, Any]
@@ -77,12 +77,12 @@ def _check_splits(splits: list[Any], cv: Any) -> None:
 
 
 def _is_list(cv: Any) -> bool:
-    # The first of many binary problems would exhaust a generator.
+    # A generator would be exhausted after the first of many binary problems.
     return isinstance(cv, Iterable) and not isinstance(cv, Iterator)
 
 
 def count_folds(cv: Any, unknown: int) -> int:
-    """Return the largest number of folds that `cv` makes, or `unknown` if it cannot tell.
+    """Return the largest number of folds that `cv` makes, or `unknown` if it is not known.
 
     Examples
     --------
@@ -102,7 +102,7 @@ def count_folds(cv: Any, unknown: int) -> int:
 def fold_masks(
     rows: NDArray[np.intp], is_positive: NDArray[np.bool_], X: Any, cv: Any, seed: int | None
 ) -> Iterator[tuple[NDArray[np.bool_], NDArray[np.intp]]]:
-    """Yield for each fold the samples of a binary problem to train on and those to hold out.
+    """Yield the samples of a binary problem to train on and to hold out, for each fold.
 
     Parameters
     ----------
@@ -110,7 +110,7 @@ def fold_masks(
         Rows of X in the problem, ascending.
     is_positive : bool array of shape (n_samples,)
         Whether each row is on the +1 side.
-    X : the whole training data, for splitters that look at it
+    X : the whole training data, for splitters that use it
     cv : int, splitter, RoutedSplitter or list of splits
         A number of stratified, shuffled folds, reduced to the number of samples on the smaller
         side; an object with ``split(X, y)``; or pairs of training and held-out rows of X.
@@ -187,7 +187,7 @@ def row_numbers(rows: Any, n_rows: int) -> NDArray[np.intp]:
 
 def splits_within(cv: Any, rows: NDArray[np.intp], n_rows: int) -> Any:
     """Return a list of splits restricted to some rows; any other `cv` is returned unchanged."""
-    if isinstance(cv, int | np.integer) or hasattr(cv, "split"):  # "auto" has one, too
+    if isinstance(cv, int | np.integer) or hasattr(cv, "split"):  # "auto" has one too
         return cv
     place = np.full(n_rows, -1)
     place[rows] = np.arange(len(rows))
@@ -204,10 +204,10 @@ def _positions(rows: NDArray[np.intp], part: Any, X: Any) -> NDArray[np.intp]:
 
 
 def _deal_folds(is_positive: NDArray[np.bool_], n_folds: int, seed: int | None) -> NDArray[np.intp]:
-    """Return the fold of each sample; each side is dealt out evenly, and shuffled within itself.
+    """Return the fold of each sample; each side is shuffled and dealt out evenly.
 
-    These are the folds of scikit-learn's StratifiedKFold. Its many checks of the data would take
-    longer than the training of a small machine.
+    These are the folds of scikit-learn's StratifiedKFold, whose many checks of the data would take
+    longer than training a small machine.
     """
     generator = check_random_state(seed)
     turns = np.arange(len(is_positive)) % n_folds
@@ -223,7 +223,7 @@ def _deal_folds(is_positive: NDArray[np.bool_], n_folds: int, seed: int | None) 
 
 def copy_splitter(cv: Any, most_folds: float, seed: int | None) -> Any:
     """Return a copy of a splitter with at most `most_folds` folds, and a seed if it has none."""
-    # A copy: if problems shared a random generator, folds would depend on the order of training.
+    # Copied because folds would depend on the order of training if problems shared a generator.
     splitter = copy.deepcopy(cv)
     if getattr(splitter, "random_state", seed) is None:
         splitter.random_state = seed

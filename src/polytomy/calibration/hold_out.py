@@ -1,4 +1,4 @@
-"""Holding out one part of the rows: all that calibration needs if there are many rows."""
+"""Holding out one part of the rows, which is enough for calibration if there are many rows."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _FOLDS = 5
 _LARGEST_SHARE = 0.1
 _MOST_ROWS = 20_000
 
-# A rare class has more of its rows held out than others, up to this many and to a fifth of them.
+# Rare classes have a larger share of their rows held out, up to this many rows and up to a fifth.
 _ENOUGH_OF_CLASS = 20
 _LARGEST_SHARE_OF_CLASS = 5
 
@@ -37,7 +37,7 @@ class HeldOutRows:
     ----------
     mask : bool array of shape (n_rows,)
     weight : array of shape (n_rows,), optional
-        Weights that give each class its share of the data again; None if all are one.
+        Weights that restore each class's share of the data; None if all are one.
     """
 
     mask: NDArray[np.bool_]
@@ -46,7 +46,7 @@ class HeldOutRows:
 
 @dataclass(slots=True)
 class HoldOut:
-    """Holds out one part of the rows, stratified by class. It is also a splitter of scikit-learn.
+    """Holds out one part of the rows, stratified by class. It is also a scikit-learn splitter.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ class HoldOut:
     def choose_of_classes(
         self, sizes: Sequence[int], seed: int | None = None
     ) -> Iterator[NDArray[np.intp]]:
-        """Yield the positions of the rows to hold out among those of each class.
+        """Yield the positions of the rows to hold out, among the rows of each class.
 
         Parameters
         ----------
@@ -94,18 +94,18 @@ class HoldOut:
         """
         generator = check_random_state(seed if self.random_state is None else self.random_state)
         for size in sizes:
-            # The first rows of a permutation, so that a choice is part of each larger one.
+            # The first rows of a permutation, so that each choice contains every smaller one.
             yield generator.permutation(size)[: self.count_of(size)]
 
     def count_of(self, size: int) -> int:
-        """Return how many rows to hold out of a class with this many."""
+        """Return how many rows to hold out from a class of this size."""
         n_least = min(_ENOUGH_OF_CLASS, size // _LARGEST_SHARE_OF_CLASS)
         return min(max(round(self.share * size), n_least), size - 1)
 
     def weight_of(self, size: int) -> float:
-        """Return the weight of the rows that are held out of a class with this many.
+        """Return the weight of the rows held out from a class of this size.
 
-        It corrects for the larger share that is held out of rare classes.
+        It corrects for the larger share held out from rare classes.
         """
         n_held_out = self.count_of(size)
         return self.share * size / n_held_out if n_held_out > round(self.share * size) else 1.0
@@ -113,7 +113,7 @@ class HoldOut:
     def split(
         self, X: Any, y: NDArray[Any], groups: Any = None
     ) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp]]]:
-        """Yield the rows to train on and those to hold out, once."""
+        """Yield once the rows to train on and the rows to hold out."""
         mask = self.choose(np.asarray(y)).mask
         yield np.flatnonzero(~mask), np.flatnonzero(mask)
 
@@ -123,7 +123,7 @@ class HoldOut:
 
 
 def choose_folds(cv: Any, n_rows: int) -> Any:
-    """Return what a value of ``cv`` stands for with a number of rows.
+    """Return the folds that a value of ``cv`` means for a number of rows.
 
     Examples
     --------

@@ -39,7 +39,7 @@ Calibration = Any
 
 
 class ProvidedCalibrator:
-    """A calibrator that the user provides, such as a scikit-learn classifier or regressor.
+    """A user's calibrator, such as a scikit-learn classifier or regressor.
 
     It needs ``fit(values, target)`` and ``predict_proba`` or ``predict``. If there are weights,
     ``fit`` also gets ``sample_weight``. The target is 1 on the +1 side and 0 on the other. An
@@ -50,7 +50,7 @@ class ProvidedCalibrator:
     Parameters
     ----------
     calibrator : object
-        It is copied and never fitted itself.
+        It is copied, and never fitted itself.
 
     Examples
     --------
@@ -120,7 +120,7 @@ def make_calibrator(calibration: Calibration, seed: int | None = None) -> Calibr
     calibration : "auto", "sigmoid", "isotonic", "temperature", None or a calibrator
         "auto" is the sigmoid; a calibrator is copied.
     seed : int, optional
-        Sets every random_state of a calibrator that the user provides.
+        Sets every random_state of a user's calibrator.
 
     Examples
     --------
@@ -152,7 +152,7 @@ def make_calibrator(calibration: Calibration, seed: int | None = None) -> Calibr
 
 
 class HeldOut(NamedTuple):
-    """What a calibrator learns from.
+    """The data that a calibrator learns from.
 
     Attributes
     ----------
@@ -169,7 +169,7 @@ class HeldOut(NamedTuple):
 def fit_calibrators(
     calibration: Calibration, held_out: Sequence[HeldOut | None], seeds: Sequence[int | None]
 ) -> list[Calibrator | None]:
-    """Return a fitted calibrator for each of many binaries, None where there is nothing to learn.
+    """Return a fitted calibrator for each of many binaries, or None if there is nothing to learn.
 
     All sigmoids are fitted at once.
 
@@ -214,9 +214,9 @@ def _fit_sigmoids(sigmoids: Sequence[SigmoidCalibrator], samples: Sequence[HeldO
 def calibrate(
     calibrators: Sequence[Calibrator], decision_values: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Return the probabilities of many binaries, each column by its own fitted calibrator.
+    """Return the probabilities of many binaries, each column from its own fitted calibrator.
 
-    All logistic maps are evaluated together; the other calibrators go column by column.
+    All logistic maps are evaluated together; other calibrators are evaluated column by column.
 
     Parameters
     ----------

@@ -1,10 +1,10 @@
-"""A reservoir: rows of a stream that are held out of training, for calibration.
+"""A reservoir: rows of a stream that are held out of training for calibration.
 
-Each row has a random key. Of the rows of a class, those with the smallest keys are held out: a
-tenth of them, until the class has its share of the reservoir. From then on, a row with a smaller
-key takes the place of the one with the largest, which is trained on instead. So at any time the
-reservoir is a random choice of the rows of each class so far, and all other rows have been trained
-on. The method is known as bottom-k sampling.
+Each row has a random key. In each class, the rows with the smallest keys are held out: a tenth of
+the class, until it has filled its share of the reservoir. From then on, a row with a smaller key
+replaces the one with the largest, which is trained on instead. So at any time the reservoir is a
+random subset of each class's rows so far, and all other rows have been trained on. This method is
+known as bottom-k sampling.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ __all__ = ["Batch", "Reservoir", "Taken"]
 Floats = NDArray[np.float64]
 Integers = NDArray[np.intp]
 
-# The part of a class that is held out until the reservoir is full.
+# The share of a class that is held out until the reservoir is full.
 _SHARE = 0.1
-# Keys are drawn in chunks, so that they do not depend on how the stream is cut into batches.
+# Keys are drawn in chunks, so that they do not depend on how the stream is divided into batches.
 _CHUNK = 2**14
 _NEVER = 2.0
 
@@ -46,23 +46,23 @@ class Batch(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Reservoir:
-    """Rows of a stream that are held out, a random choice of each class.
+    """Held-out rows of a stream, a random subset of each class.
 
     Attributes
     ----------
-    size : int, most rows to hold; classes share it equally
+    size : int, maximum number of rows; classes share it equally
     seed : int
-    n_of_class : array of shape (n_classes,), rows of each class so far
-    weight_of_class : array of shape (n_classes,), and their total weight
+    n_of_class : array of shape (n_classes,), number of rows of each class so far
+    weight_of_class : array of shape (n_classes,), total weight of each class so far
     X : the rows that are held, or None if there are none
     class_indices : array of shape (n_held,)
     weight : array of shape (n_held,)
     keys : array of shape (n_held,)
-    positions : array of shape (n_held,), ascending; where each row was in the stream
-    n_rows : int, rows of the stream so far
-    next_position : int, of the next row; less than `n_rows` while the stream is repeated
+    positions : array of shape (n_held,), ascending; the position of each row in the stream
+    n_rows : int, number of rows of the stream so far
+    next_position : int, position of the next row; less than `n_rows` while the stream is repeated
     starts_late : bool
-        Whether the binaries were trained on rows before those of the stream.
+        Whether the binaries were trained on other rows before the stream.
 
     Examples
     --------
@@ -110,25 +110,25 @@ class Reservoir:
 
     @property
     def rows_per_class(self) -> int:
-        """Most rows of a class that are held."""
+        """Maximum number of rows held for each class."""
         return max(1, self.size // max(1, len(self.n_of_class)))
 
     def rewind(self) -> Reservoir:
-        """Return the reservoir before the same rows come again, in the same order."""
+        """Return the reservoir ready for the same rows again, in the same order."""
         return replace(self, next_position=0)
 
     def take(self, batch: Batch) -> Taken:
         """Return the reservoir after a batch, and the rows to train on.
 
-        The latter are the rows of the batch that are not held out, and rows of earlier batches that
-        have lost their place. The first row of each class is trained on and the second is held out.
-        Rows of weight zero are neither.
+        The rows to train on are the rows of the batch that are not held out, and rows of earlier
+        batches that have lost their place. The first row of each class is trained on and the second
+        is held out. Rows of weight zero are neither.
         """
         n_batch = len(batch.class_indices)
         positions = np.arange(self.next_position, self.next_position + n_batch, dtype=np.int64)
         weight = np.ones(n_batch) if batch.weight is None else batch.weight
         is_counted = weight > 0
-        # Rows that come again are held out if they were before.
+        # Repeated rows are held out if they were before.
         is_new = is_counted & (positions >= self.n_rows)
         keys = np.full(n_batch, _NEVER)
         keys[is_new] = self._draw_keys(positions[is_new], batch.class_indices[is_new])
@@ -168,7 +168,7 @@ class Reservoir:
         return Taken(changed, training, kept)
 
     def calibration_weight(self) -> Floats:
-        """Return weights that give each class the share of the stream that it had so far.
+        """Return weights that restore each class's share of the stream so far.
 
         They sum to the number of rows that are held.
         """
@@ -192,7 +192,7 @@ class Reservoir:
         return np.asarray(keys)
 
     def _choose(self, keys: Floats, class_indices: Integers) -> tuple[NDArray[np.bool_], Integers]:
-        """Return which candidates find a place, and which rows have to leave."""
+        """Return which candidates get a place, and which rows have to leave."""
         every = np.concatenate([self.keys, keys])
         classes = np.concatenate([self.class_indices, class_indices])
         order = np.lexsort((every, classes))
@@ -203,15 +203,15 @@ class Reservoir:
 
 
 class Taken(NamedTuple):
-    """What becomes of a batch.
+    """The division of a batch into held-out and training rows.
 
     Attributes
     ----------
     reservoir : Reservoir, after the batch
     training : Batch, the rows to train on
     kept : array of int
-        The rows of the batch that are among them, first and in order; the others come from the
-        reservoir.
+        The rows of the batch that are in `training`, where they come first and in order; the
+        other rows come from the reservoir.
     """
 
     reservoir: Reservoir

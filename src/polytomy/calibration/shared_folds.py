@@ -1,8 +1,8 @@
 """Folds of all training rows, shared by every binary of a fit.
 
 If all binaries leave out the same rows, all scores of a row come from models that have not seen it,
-whether it is in their problem or not. A final calibration can learn from such scores: where a score
-came from says nothing about the class of its row.
+whether it is in their problem or not. A final calibration can learn from such scores, because the
+source of a score says nothing about the class of its row.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class FoldPart(NamedTuple):
     held_out : array of int, the samples of the problem that the fold holds out
     constant : float or None
         The score of every row if a side has no samples to train on: 1 if only the +1 side has
-        some, −1 if only the −1 side has, 0 if neither has. LIBSVM scores such folds alike.
+        some, −1 if only the −1 side has, 0 if neither has. LIBSVM does the same.
     """
 
     is_kept: NDArray[np.bool_]
@@ -56,12 +56,12 @@ class SharedFolds:
         The fold that holds out each row; −1 for rows that are never held out.
     is_trained_on : bool array of shape (n_folds, n_rows)
     scored : array of int, ascending
-        The rows that every binary scores, also if they are outside its problem.
+        The rows that every binary scores, even if they are outside its problem.
     is_only_part : bool
-        Whether the one fold is a part that is held out for good: the model that is trained without
-        it is the model of the binary.
-    weight : array of shape (n_rows,), optional
-        Weights of held-out rows for calibration, besides those of training.
+            Whether the only fold is a part that is held out permanently: the model that is trained
+            without it is the model of the binary.
+        weight : array of shape (n_rows,), optional
+            Weights of held-out rows for calibration, in addition to those of training.
 
     Examples
     --------
@@ -80,12 +80,12 @@ class SharedFolds:
 
     @classmethod
     def from_numbers(cls, fold_of: NDArray[np.intp]) -> SharedFolds:
-        """Return folds that train on all rows but their own, and score all rows."""
+        """Return folds that train on all rows except their own, and score all rows."""
         is_trained_on = np.arange(fold_of.max(initial=-1) + 1)[:, np.newaxis] != fold_of
         return cls(fold_of, is_trained_on, np.flatnonzero(fold_of >= 0))
 
     def first(self, n_rows: int) -> SharedFolds:
-        """Return the first folds that hold out a number of rows, or all if they hold out fewer."""
+        """Return as few of the first folds as hold out `n_rows` rows; all if there are too few."""
         sizes = np.bincount(self.fold_of[self.fold_of >= 0], minlength=self.n_folds)
         n_folds = 1 + int(np.searchsorted(np.cumsum(sizes), n_rows))
         if n_folds >= self.n_folds:
@@ -96,12 +96,12 @@ class SharedFolds:
     def keep_scored(
         self, is_kept: NDArray[np.bool_], most_rows: int, seed: int | None
     ) -> SharedFolds:
-        """Return the same folds with fewer scored rows: a random choice, if there are too many.
+        """Return the same folds with fewer scored rows: a random subset if there are too many.
 
         Parameters
         ----------
         is_kept : bool array of shape (n_rows,), which rows may be scored
-        most_rows : largest number of scored rows
+        most_rows : maximum number of scored rows
         seed : int, optional
         """
         scored = self.scored[is_kept[self.scored]]
@@ -148,14 +148,14 @@ class SharedFolds:
 def make_shared_folds(
     X: Any, class_indices: NDArray[np.intp], cv: Any, seed: int | None
 ) -> SharedFolds:
-    """Return the folds that a value of ``cv`` makes of all training rows.
+    """Return the folds of all training rows for a value of ``cv``.
 
     Parameters
     ----------
-    X : the training data, for splitters that look at it
+    X : the training data, for splitters that use it
     class_indices : array of shape (n_rows,), the index of each row's class
     cv : int, HoldOut, splitter, RoutedSplitter or list of splits
-        A number of shuffled folds, stratified by class; one part to hold out for good; an object
+        A number of shuffled folds, stratified by class; one part to hold out permanently; an object
         with ``split(X, y)``; or pairs of training and held-out rows. A row that several splits hold
         out belongs to the first.
     seed : int, optional
@@ -183,9 +183,9 @@ def make_shared_folds(
 
 
 def deal_rows(class_indices: NDArray[np.intp], n_folds: int, seed: int | None) -> NDArray[np.intp]:
-    """Return the fold of each row; each class is dealt out evenly, shuffled within itself.
+    """Return the fold of each row; each class is shuffled and dealt out evenly.
 
-    The first fold of a class follows the last of the class before, so that folds have equal sizes
+    Each class continues at the fold after the previous class's last, so that folds have equal sizes
     even if many classes have few rows.
 
     Examples
@@ -208,7 +208,7 @@ def deal_rows(class_indices: NDArray[np.intp], n_folds: int, seed: int | None) -
 def deal_classes(
     sizes: Sequence[int] | NDArray[np.intp], n_folds: int, seed: int | None
 ) -> Iterator[NDArray[np.intp]]:
-    """Yield the folds of the rows of each class, given how many rows each class has.
+    """Yield the folds of the rows of each class, given the number of rows in each class.
 
     `deal_rows` gives the same folds to rows in any order.
 
@@ -242,7 +242,7 @@ def _splits(
         most_folds = min(most_folds, len(np.unique(parameters["groups"])))
     splitter = copy_splitter(cv, most_folds, seed)
     with warnings.catch_warnings():
-        # A class with fewer samples than folds is expected here: some folds hold out none of it.
+        # A class may have fewer samples than folds: some folds hold out none of it.
         warnings.filterwarnings("ignore", "The least populated class in y", UserWarning)
         try:
             splits = list(splitter.split(X, class_indices, **parameters))

@@ -1,11 +1,11 @@
 """Maximum likelihood of softmax models: the numerical part of the final calibration.
 
-Two models of the classes of n samples, given features with a column for each class:
+Two models for the classes of n samples, given features with a column for each class:
 
 - `fit_scale_and_bias`: logits s·L + b, with s ≥ 0. It has few parameters, so Newton's method needs
   few steps.
-- `fit_weights`: logits s·L + b + Z·W, with a penalty on W. L-BFGS minimises it in coordinates in
-  which the problem is well conditioned.
+- `fit_weights`: logits s·L + b + Z·W, with a penalty on W. L-BFGS minimises the loss in coordinates
+  in which the problem is well conditioned.
 
 Both have unit Gaussian priors on s − 1 and b. Without one, s would grow without limit if all
 samples are classified correctly.
@@ -34,14 +34,14 @@ __all__ = [
 
 Floats = NDArray[np.float64]
 
-# Part of the loss that a step must be able to save.
+# Newton's method stops when a step would save less than this fraction of the loss.
 _TOLERANCE = 1e-8
 
-# On fewer values, a call of NumPy takes longer than its work, so the loops of the compiled routine
-# are faster. On more, they are slower.
+# For fewer values, the overhead of NumPy calls exceeds their work, so the loops of the compiled
+# routine are faster. For more values, they are slower.
 _FEW_VALUES = 2**14
 
-# The mean of p·(1 − p), roughly, in the Hessian of the weights.
+# Approximate mean of p·(1 − p) in the Hessian of the weights.
 _CURVATURE = 0.05
 _MOST_DIRECTIONS = 512
 
@@ -76,12 +76,12 @@ def fit_scale_and_bias(
     features : array of shape (n_samples, n_classes), L
     class_indices : array of shape (n_samples,), y
     weight : array of shape (n_samples,), w
-    start : where to start, if a solution of a similar problem is known
+    start : starting point, if a solution of a similar problem is known
 
     Examples
     --------
-    Three samples of one class and one of the other, and features that say nothing: the bias would
-    be log 3 / 2 = 0.55 without its prior.
+    Three samples of one class and one of the other, with features that carry no information: the
+    bias would be log 3 / 2 = 0.55 without its prior.
 
     >>> solution = fit_scale_and_bias(np.zeros((4, 2)), np.array([0, 0, 0, 1]), np.ones(4))
     >>> solution.bias.round(3)
@@ -101,8 +101,8 @@ def fit_scale(features: Floats, class_indices: NDArray[np.intp], weight: Floats)
 
     Examples
     --------
-    The features favour the right class by 1 in three samples of four, which is what s = log 3
-    says. The prior pulls s towards one.
+    The features favour the right class by 1 in three samples of four, which corresponds to
+    s = log 3. The prior pulls s towards one.
 
     >>> features = np.array([[1.0, 0.0]] * 4)
     >>> round(fit_scale(features, np.array([0, 0, 0, 1]), np.ones(4)).scale, 3)
@@ -128,7 +128,7 @@ def _minimise(
 
 
 def _softmax(logits: Floats, class_indices: NDArray[np.intp]) -> tuple[Floats, Floats]:
-    """Return the probabilities, in place of the logits, and −log p of each sample's class."""
+    """Return the probabilities, computed in place, and −log p of each sample's class."""
     logits -= logits.max(axis=1, keepdims=True)
     own = logits[np.arange(len(logits)), class_indices]
     np.exp(logits, out=logits)
@@ -196,7 +196,7 @@ def fit_weights(
     class_indices : array of shape (n_samples,), y
     weight : array of shape (n_samples,); the mean is weighted, n is the sum of the weights
     penalty : λ > 0
-    start : where to start
+    start : starting point
     basis : `find_basis` of Z, or of features like it
     tolerance : relative change of the loss at which to stop
     """
@@ -204,7 +204,7 @@ def fit_weights(
     total = float(weight.sum())
     shares = weight / total
     rows = np.arange(n_samples)
-    # In these coordinates the Hessian is about the identity.
+    # In these coordinates the Hessian is close to the identity.
     stretch = 1.0 / np.sqrt(_CURVATURE * basis.variances + penalty)
     inputs = (further @ basis.directions) * stretch
     penalties = penalty * stretch**2

@@ -1,4 +1,4 @@
-"""Fewer samples for a calibrator, where one side has far more than it can use."""
+"""Fewer samples for a calibrator if one side has far more than it can use."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ __all__ = ["thin_larger_side"]
 
 
 def thin_larger_side(held_out: HeldOut, most: int, seed: int | None) -> HeldOut:
-    """Return at most `most` samples of the larger side, with weights that make up for the others.
+    """Return at most `most` samples of the larger side, with weights that represent all of them.
 
-    The half that is hardest to tell from the other side is kept; the rest is a random choice, whose
-    weights add up to those of all samples it stands for. A sigmoid that is fitted to the result
-    differs from that of all samples by chance alone.
+    The half that is hardest to separate from the other side is kept; the rest is a random subset
+    whose weights sum to those of all samples it represents. A sigmoid fitted to the result differs
+    only by chance from one fitted to all samples.
 
     Parameters
     ----------
     held_out : HeldOut
-    most : int, largest number of samples of the larger side, at least 2
+    most : int, maximum number of samples of the larger side, at least 2
     seed : int, optional
-        Fixes the choice.
+        Fixes the random subset.
 
     Examples
     --------

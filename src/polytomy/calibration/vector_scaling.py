@@ -1,4 +1,4 @@
-"""Vector scaling: decision values of several sides become probabilities (Guo et al. 2017)."""
+"""Vector scaling: from decision values of several sides to probabilities (Guo et al. 2017)."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def fit_vector_scaling(
     """Return the vector scaling of maximum likelihood, with a weak prior.
 
     The logarithms of the slopes, in units of the spread of the values, and the intercepts have unit
-    Gaussian priors. So the slopes stay finite if all samples are on their side.
+    Gaussian priors. So the slopes stay finite even if all samples are on their own side.
 
     Parameters
     ----------

@@ -68,18 +68,19 @@ class AnsweringMixin(DecidingMixin):
     ) -> tuple[NDArray[Any], NDArray[np.float64]]:
         """Return the k likeliest classes of each sample, without an array of all probabilities.
 
-        Memory is bounded whatever the numbers of samples and classes: they are processed in blocks.
-        In a tree of linear binaries without a final calibration, only the binaries that matter are
-        asked. The answers are exact unless there is a beam.
+        Samples are processed in blocks, so memory stays bounded for any number of samples and
+        classes. In a tree of linear binaries without a final calibration, only the binaries that
+        matter are evaluated. The answers are exact unless `beam` is set.
 
         Parameters
         ----------
         X : samples
         k : int, from 1 to the number of classes
         beam : int, optional
-            For trees with two branches at each node and linear binaries: how many nodes of each
-            depth to follow for each sample, at least k. Faster, but a class below a node that is
-            left out is not found, and a final calibration has to guess the total of such classes.
+            For trees with two branches at each node and linear binaries: the number of nodes to
+            follow at each depth for each sample, at least k. This is faster, but a class below a
+            node that is not followed is not found, and a final calibration has to guess the total
+            of such classes.
 
         Returns
         -------
@@ -92,16 +93,16 @@ class AnsweringMixin(DecidingMixin):
         return composition.classes[indices], proba
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """Return a value for each class; the class with the largest is the one `predict` returns.
+        """Return a value for each class; `predict` returns the class with the largest value.
 
-        Only `with_cost` changes `predict` alone.
+        The exception is `with_cost`, which changes `predict` only.
 
-        Probabilities give their logarithms, minus the mean of each row; the scores of other solvers
-        are returned as they are. For two classes there is one value, positive for the second class:
-        the log-odds, or the difference of the scores.
+        For probabilities, the values are their logarithms minus the mean of each row; the scores of
+        other solvers are returned unchanged. For two classes there is one value, positive for the
+        second class: the log-odds, or the difference of the scores.
 
-        Models read from LIBSVM's files break ties between votes as svm-predict does; there
-        `predict` may return another of the classes with the largest value.
+        Models read from LIBSVM's files break ties between votes as svm-predict does; for them,
+        `predict` may return a different class among those with the largest value.
 
         Returns
         -------
@@ -130,11 +131,11 @@ class AnsweringMixin(DecidingMixin):
         ----------
         X : samples
         hierarchy : Scheme, control text or nested dicts, optional
-            A hierarchy of the classes to take in place of the scheme.
+            A hierarchy of the classes to use instead of the scheme.
 
         Returns
         -------
-        array of shape (n_samples, n_nodes), in the order of ``scheme_.nodes``; the root has 1.
+        array of shape (n_samples, n_nodes), in the order of ``scheme_.nodes``; 1 for the root.
         ``scheme_.node_names`` has the names.
         """
         return sum_below_nodes(*self._hierarchy(hierarchy), self.predict_proba(X))
@@ -148,7 +149,7 @@ class AnsweringMixin(DecidingMixin):
         min_probability: float = 0.0,
         hierarchy: Any = None,
     ) -> NDArray[Any]:
-        """Return how far down the scheme each sample can be told: a class, or the name of a node.
+        """Return the class, or the name of the node, where the walk down the scheme ends.
 
         Each step from the root goes to the branch with the largest probability, the sum over the
         classes below it.
@@ -157,11 +158,11 @@ class AnsweringMixin(DecidingMixin):
         ----------
         X : samples
         max_depth : int, optional
-            Largest number of steps.
+            Maximum number of steps.
         min_probability : float, default=0
-            Stop before a branch that has less.
+            Stop before a branch with a smaller probability.
         hierarchy : Scheme, control text or nested dicts, optional
-            A hierarchy of the classes to take in place of the scheme.
+            A hierarchy of the classes to use instead of the scheme.
 
         Returns
         -------
@@ -182,12 +183,12 @@ class AnsweringMixin(DecidingMixin):
     # -- the same binaries, composed differently --------------------------------------------------
 
     def with_solver(self, solver: Solver) -> Self:
-        """Return a classifier with the same trained binaries and another solver. No refit."""
+        """Return a copy with the same trained binaries and another solver, without refitting."""
         composition = self._fitted().with_solver(solver)
         return self._copy_with(composition, solver=solver)
 
     def with_scheme(self, scheme: SchemeArgument) -> Self:
-        """Return a classifier with the same trained binaries in another scheme. No refit.
+        """Return a copy with the same trained binaries in another scheme, without refitting.
 
         Every partition of the new scheme must have been trained, with its sides in either order;
         SchemeError names one that was not.
@@ -206,7 +207,7 @@ class AnsweringMixin(DecidingMixin):
             setattr(other, name, value)
         to_train = [each.estimator for each in composition.dichotomies if each.trained is None]
         if any(hasattr(estimator, "partial_fit") for estimator in to_train):
-            # Otherwise training one of the two further would change the other's answers.
+            # Otherwise training one of the two further would change the answers of the other.
             composition = composition.with_copied_binaries()
         other.composition_ = composition
         return other
@@ -253,7 +254,7 @@ class AnsweringMixin(DecidingMixin):
         scores = self.composition_.out_of_fold
         if scores is None:
             raise AttributeError(
-                f"{type(self).__name__} has no out_of_fold_proba_: the model was saved without. "
+                f"{type(self).__name__} has no out_of_fold_proba_: the model was saved without it. "
                 "Fit it with keep_out_of_fold=True, and save it with out_of_fold=True."
             )
         if kept is None:

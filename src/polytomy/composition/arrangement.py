@@ -39,7 +39,7 @@ class Arrangement(NamedTuple):
     signs: NDArray[np.float64]
 
     def uses_all_in_order(self, n_binaries: int) -> bool:
-        """Return whether the binaries are those of the partitions, in their order."""
+        """Return whether the binaries are exactly those of the partitions, in the same order."""
         is_whole = len(self.columns) == n_binaries and bool((self.signs == 1).all())
         return is_whole and bool((self.columns == np.arange(n_binaries)).all())
 
@@ -61,12 +61,12 @@ class Arrangement(NamedTuple):
         return self._for_data(solve_by(solver, self.scheme, self.decisions(answers)), solver)
 
     def walk(self, bank: Bank, X: Any) -> NDArray[np.float64]:
-        """Return the scores of ``solver="greedy"``, asking only the binaries on a sample's path."""
+        """Return the scores of ``solver="greedy"``, using only the binaries on a sample's path."""
         scores = walk_down_tree(self.scheme, bank, self.columns, self.signs, X)
         return self._for_data(scores, "greedy")
 
     def pair_votes(self, bank: Bank, X: Any) -> NDArray[np.float64] | None:
-        """Return the votes of one-vs-one from the signs of the binaries alone, or None.
+        """Return the votes of one-vs-one, using only the signs of the binaries, or None.
 
         None means that the scheme is not a code of pairs, or that its binaries are not linear.
         """
@@ -137,7 +137,7 @@ def first_rows(scheme: Scheme) -> NDArray[np.intp]:
 def _rows_to_arrange(
     scheme: Scheme, translate: ClassTranslation
 ) -> Iterator[tuple[Partition, tuple[Hashable, Hashable]]]:
-    """Yield the rows of a scheme: their partitions, and what `sides_key` gives for them."""
+    """Yield the partition of each row of a scheme, and its `sides_key`."""
     for partition, own in zip(scheme.partitions, iterate_sides(scheme), strict=True):
         sides = [set_key(translate(side)) for side in own]
         if len(sides) == 2:

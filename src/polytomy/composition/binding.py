@@ -21,9 +21,9 @@ def bind_classes(scheme: Scheme, classes: Iterable[Any]) -> NDArray[np.intp]:
     """Return the position in the scheme of each class of the data.
 
     A label of the scheme matches the class that equals it, or else the one that is written the
-    same: ``3`` in a control text matches ``"3"`` in the data. It is an error if the scheme does not
-    name a class of the data. It is a warning if a class of the scheme has no data; that class gets
-    no probability.
+    same: ``3`` in a control text matches ``"3"`` in the data. A class of the data that the scheme
+    does not name is an error. A class of the scheme without data causes a warning, and gets no
+    probability.
 
     Examples
     --------
@@ -69,7 +69,7 @@ def bind_classes(scheme: Scheme, classes: Iterable[Any]) -> NDArray[np.intp]:
 
 
 def _kind_and_value(label: Label) -> tuple[bool, Label]:
-    # To Python 1, 1.0 and True are equal, and they may be to the data; "1" is different.
+    # Python treats 1, 1.0 and True as equal, and the data may too; "1" is different.
     return isinstance(label, str), label
 
 

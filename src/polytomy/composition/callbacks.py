@@ -25,7 +25,7 @@ __all__ = ["CallbackListener", "CallbackSupportMixin", "with_callbacks"]
 
 
 class CallbackListener(TrainingListener):
-    """Tells the callbacks of an estimator about its fit and about each trained binary."""
+    """Notifies the callbacks of an estimator about its fit and about each trained binary."""
 
     def __init__(self, estimator: Any, n_tasks: int, X: Any, y: Any) -> None:
         self._estimator = estimator
@@ -35,7 +35,7 @@ class CallbackListener(TrainingListener):
             self._context.call_on_fit_task_begin(estimator=estimator, X=X, y=y)
 
     def trained(self, partition: str) -> None:
-        """Tell the callbacks that a binary has been trained."""
+        """Notify the callbacks that a binary has been trained."""
         if self._context is None:
             return
         task = self._context.subcontext(task_name=partition)
@@ -43,6 +43,6 @@ class CallbackListener(TrainingListener):
         task.call_on_fit_task_end(estimator=self._estimator)
 
     def end(self, X: Any, y: Any) -> None:
-        """Tell the callbacks that the fit is done."""
+        """Notify the callbacks that the fit is done."""
         if self._context is not None:
             self._context.call_on_fit_task_end(estimator=self._estimator, X=X, y=y)

@@ -1,7 +1,7 @@
 """Running group tasks on a Dask cluster, whose workers may die at any moment.
 
-Nothing is scattered: every block of rows is the result of a task, so that the scheduler can compute
-it again if its worker is lost. This module imports Dask when it is used, and not before.
+Nothing is scattered: every block of rows is the result of a task, so the scheduler can compute it
+again if its worker is lost. This module imports Dask only when it is used.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def run_groups(
 def join_sample(client: Any, blocks: Mapping[int, Any]) -> Any:
     """Return the future of the rows of all blocks that every binary scores.
 
-    They are taken where the blocks are, so that no worker has to hold all blocks.
+    They are taken on the workers that have the blocks, so that no worker has to hold all blocks.
     """
     key = [name_task("take rows to score") for _ in blocks]
     taken = client.map(take_scored, list(blocks.values()), key=key)
@@ -82,20 +82,20 @@ def join_sample(client: Any, blocks: Mapping[int, Any]) -> Any:
 
 
 def pass_on(value: _Value) -> _Value:
-    """Return a value: the task that holds data which is sent to the cluster."""
+    """Return the value unchanged; a task of this function holds data sent to the cluster."""
     return value
 
 
 def name_task(words: str) -> str:
-    """Return a key that no other task has; a dashboard shows the words."""
+    """Return a unique key for a task; a dashboard shows the words."""
     return f"{words}-{uuid4().hex}"
 
 
 @contextmanager
 def sending_data() -> Iterator[None]:
-    """Silence Dask's warning about data within tasks.
+    """Silence Dask's warning about large data within tasks.
 
-    It advises to scatter the data, which is then lost if its worker dies.
+    It recommends scattering the data, but scattered data is lost if its worker dies.
     """
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Sending large graph", UserWarning)
@@ -104,7 +104,7 @@ def sending_data() -> Iterator[None]:
 
 @contextmanager
 def explaining_faults(client: Any) -> Iterator[None]:
-    """Raise a ClusterError in place of what Dask raises if a cluster fails."""
+    """Raise a ClusterError in place of Dask's own errors if a cluster fails."""
     from distributed import KilledWorker
     from distributed.comm import CommClosedError
     from distributed.scheduler import NoValidWorkerError
@@ -139,12 +139,12 @@ def explaining_faults(client: Any) -> Iterator[None]:
         raise ClusterError(lost) from error
     except (OSError, RuntimeError, TimeoutError) as error:
         if client.status == "running" or isinstance(error, ClusterError):
-            raise  # it comes from a task
+            raise  # the error comes from a task
         raise ClusterError(lost) from error
 
 
 def _reason_of(error: CancelledError) -> str:
-    """Return why futures were cancelled, in Dask's words."""
+    """Return Dask's reason for cancelling futures."""
     groups = getattr(error, "error_groups", ())
     return str(groups[0].reason if groups else getattr(error, "reason", "unknown"))
 

@@ -1,6 +1,6 @@
-"""Waiting for results of a Dask cluster, but not for ever if it has no workers left.
+"""Waiting for results from a Dask cluster, but not forever if it has no workers left.
 
-This module imports Dask when it is used, and not before.
+This module imports Dask only when it is used.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ __all__ = ["gather", "gather_in_order", "no_workers_error"]
 
 _Value = TypeVar("_Value")
 
-# Seconds without workers after which a fit is given up, and after which a warning says so, unless
-# Dask's configuration has another number. New workers of a busy cluster may take minutes to start.
+# Seconds without workers before a fit is given up, unless Dask's configuration sets another limit,
+# and before a warning. New workers on a busy cluster may take minutes to start.
 _LONGEST_WAIT, _WAIT_BEFORE_WARNING = 300.0, 20.0
 _SETTING = "distributed.scheduler.no-workers-timeout"
 _SECONDS_BETWEEN_LOOKS = 1.0
 
 
 def gather(client: Any, futures: Sequence[Any]) -> list[Any]:
-    """Return the results of futures; ClusterError if the cluster has no workers for too long."""
+    """Return the results of futures; raise a ClusterError after too long without workers."""
 
     async def gather_all() -> list[Any]:
         waiting = client.gather(list(futures), asynchronous=True)
@@ -37,9 +37,9 @@ def gather(client: Any, futures: Sequence[Any]) -> list[Any]:
 
 
 def gather_in_order(client: Any, futures: Sequence[Any]) -> Iterator[tuple[int, Any]]:
-    """Yield the numbers and results of futures as they finish; if one fails, cancel the others.
+    """Yield the indices and results of futures as they finish; if one fails, cancel the others.
 
-    ClusterError if the cluster has no workers for too long.
+    Raises a ClusterError if the cluster has no workers for too long.
     """
     from distributed import as_completed
 
@@ -62,7 +62,7 @@ def gather_in_order(client: Any, futures: Sequence[Any]) -> Iterator[tuple[int, 
 
 
 async def _unless_without_workers(client: Any, waiting: Awaitable[_Value]) -> _Value:
-    """Return what an awaitable returns, or raise a ClusterError if there are no workers."""
+    """Return the result of an awaitable, or raise a ClusterError if there are no workers."""
     work = asyncio.ensure_future(waiting)
     watch = asyncio.ensure_future(_watch_workers(client))
     try:
@@ -81,7 +81,7 @@ async def _watch_workers(client: Any) -> None:
     last_seen, is_warned = monotonic(), False
     while True:
         await asyncio.sleep(min(_SECONDS_BETWEEN_LOOKS, longest / 4))
-        with suppress(OSError):  # whoever waits for the work is told that the scheduler is lost
+        with suppress(OSError):  # the code that waits for the results reports a lost scheduler
             if await client.scheduler.ncores():
                 last_seen, is_warned = monotonic(), False
         seconds = monotonic() - last_seen
@@ -107,7 +107,7 @@ def _find_longest_wait() -> float:
 
 
 def no_workers_error(seconds: float) -> ClusterError:
-    """Return the error for a cluster that has had no workers for so long."""
+    """Return the error for a cluster that has had no workers for this long."""
     return ClusterError(
         f"the Dask cluster has had no workers for {seconds:.0f} seconds. Start some, for example "
         'with "dask worker ADDRESS" or cluster.scale(2), and repeat the call. To wait longer, set '

@@ -66,15 +66,15 @@ Floats = NDArray[np.float64]
 class Composition:
     """Trained binaries, the scheme they answer for, and the solver that couples their answers.
 
-    It has all that prediction needs, and nothing about training. It does not check samples;
-    `PolytomyClassifier` does.
+    It holds everything that prediction needs, and nothing about training. It does not check
+    samples; `PolytomyClassifier` does.
 
     Parameters
     ----------
     classes : array of the class labels
     scheme : Scheme or SchemeEnsemble
     dichotomies : tuple of Dichotomy
-        What each binary tells apart, with sides as class indices.
+        The classes that each binary separates, as class indices.
     arrangements : tuple of Arrangement, one for the scheme or for each member of the ensemble
     bank : Bank, the trained binaries in the order of the dichotomies
     solver : name of a method, or function of (scheme, decisions)
@@ -84,16 +84,16 @@ class Composition:
     final : FinalCalibration, optional
         Applied to the solver's probabilities.
     out_of_fold : OutOfFold, optional
-        What `final` was learnt from. If it is there, `with_solver`, `with_scheme` and
-        `restricted_to` learn the final calibration again.
+        What `final` was learnt from. If present, `with_solver`, `with_scheme` and `restricted_to`
+        learn the final calibration again.
     preprocessing : fitted Pipeline of transformers, optional
         Applied to samples before any binary sees them.
     frequencies : ClassFrequencies, optional
-        How frequent the classes were in training, if that is known.
+        Class frequencies in training, if known.
     prior : PriorShift, optional
         Applied to the probabilities, after the final calibration.
     costs : Costs, optional
-        `predict` returns the class of least expected cost.
+        If set, `predict` returns the class with the least expected cost.
 
     Examples
     --------
@@ -145,7 +145,7 @@ class Composition:
                 )
             check_solver(member, self.solver)
         if not callable(self.solver):
-            find_method(self.solver, "solver")  # "auto" is not a solver, it stands for one
+            find_method(self.solver, "solver")  # "auto" must have been resolved before
         if not self.gives_probabilities and (self.prior is not None or self.costs is not None):
             part, undo = ("prior", "with_prior") if self.costs is None else ("costs", "with_cost")
             raise ArgumentError(
@@ -190,7 +190,7 @@ class Composition:
         array of shape (n_samples, n_rows), in [−1, 1]
         """
         answers = self.bank.decisions(preprocess(self.preprocessing, X), n_jobs=n_jobs)
-        # The binaries of an ensemble do not belong to one scheme: they answer as trained.
+        # The binaries of an ensemble belong to several schemes, so they answer as trained.
         return self.arrangements[0].decisions(answers) if len(self.arrangements) == 1 else answers
 
     def scores(self, X: Any, n_jobs: int | None = None) -> Floats:
@@ -226,7 +226,7 @@ class Composition:
         return scores if self.prior is None else self.prior.apply(scores)
 
     def couple(self, answers: Floats) -> Floats:
-        """Return what the solver makes of the answers of all binaries: `solve` corrects that."""
+        """Return the solver's scores for the answers of all binaries, without corrections."""
         return _mean(each.solve(answers, self.solver) for each in self.arrangements)
 
     def predict(self, X: Any, n_jobs: int | None = None) -> NDArray[Any]:
@@ -239,7 +239,7 @@ class Composition:
         return found[0] if len(found) == 1 else np.concatenate(found or [self.classes[:0]])
 
     def labels(self, scores: Floats) -> NDArray[Any]:
-        """Return the label for each row of scores: of the winner, or of least expected cost."""
+        """Return the label for each row of scores: the winner, or the one with the least cost."""
         if self.costs is not None:
             return self.costs.labels(scores, self.classes)
         labels: NDArray[Any] = self.classes[self.winners(scores)]
@@ -298,9 +298,9 @@ class Composition:
     def decision_values(self, X: Any, n_jobs: int | None = None) -> Floats:
         """Return a value for each class, the largest for the class that `predict` returns.
 
-        Probabilities give their logarithms, minus the mean of each row; other scores are returned
-        as they are. Two classes have one value, positive for the second: the log-odds, or the
-        difference of the scores.
+        For probabilities, the values are their logarithms minus the mean of each row; other scores
+        are returned unchanged. For two classes there is one value, positive for the second: the
+        log-odds, or the difference of the scores.
 
         Returns
         -------
@@ -314,7 +314,7 @@ class Composition:
         winners, rows = self.winners(scores), np.arange(len(scores))
         if scores.shape[1] == 2:
             log_odds = logarithms[:, 1] - logarithms[:, 0]
-            # Probabilities that differ by rounding alone may have the same logarithm.
+            # Probabilities that differ only by rounding may have the same logarithm.
             is_hidden = (winners == 1) & (log_odds <= 0)
             log_odds[is_hidden] = np.finfo(np.float64).eps
             return log_odds
@@ -344,13 +344,13 @@ class Composition:
     def with_binaries(self, binaries: Sequence[TrainedBinary]) -> Composition:
         """Return the same scheme and solver with other binaries for the same dichotomies.
 
-        It has no final calibration, and its class frequencies are not known.
+        The result has no final calibration, and its class frequencies are not known.
         """
         bank = Bank(binaries, self.bank.dtype)
         return replace(self, bank=bank, final=None, out_of_fold=None, frequencies=None)
 
     def with_copied_binaries(self) -> Composition:
-        """Return the same composition with copies of its binaries, to be trained separately."""
+        """Return the same composition with copies of its binaries, to train them separately."""
         return replace(self, bank=Bank(copy.deepcopy(self.binaries), self.bank.dtype))
 
     def with_solver(self, solver: Solver) -> Composition:
@@ -358,14 +358,14 @@ class Composition:
         return self._changed(solver=self._resolve(solver, self.scheme))
 
     def with_prior(self, prior: PriorShift | None) -> Composition:
-        """Return the same composition for another prior of the classes; None for that of training.
+        """Return the same composition with another class prior; None restores that of training.
 
-        It replaces an earlier one.
+        It replaces any earlier prior.
         """
         return replace(self, prior=prior)
 
     def with_costs(self, costs: Costs | None) -> Composition:
-        """Return the same composition with other costs of decisions; None for none."""
+        """Return the same composition with other costs of decisions; None removes them."""
         return replace(self, costs=costs)
 
     def _resolve(self, solver: Solver, scheme: Scheme | SchemeEnsemble) -> Solver:
@@ -375,7 +375,7 @@ class Composition:
     def with_scheme(
         self, scheme: Scheme | SchemeEnsemble, solver: Solver | None = None
     ) -> Composition:
-        """Return the same binaries with another scheme, and with another solver if there is one.
+        """Return the same binaries with another scheme, and with another solver if one is given.
 
         Every partition of the new scheme must have been trained, with its sides in either order;
         SchemeError names one that was not.
@@ -389,8 +389,8 @@ class Composition:
     def calibrated_on(self, out_of_fold: OutOfFold | None) -> Composition:
         """Return the same composition with a final calibration learnt from out-of-fold scores.
 
-        There is none if the solver does not give probabilities; the scores are kept all the same,
-        for another solver.
+        There is none if the solver does not give probabilities; the scores are still kept, for
+        another solver.
         """
         plain = replace(self, final=None, out_of_fold=out_of_fold)
         if out_of_fold is None or not self.gives_probabilities:
@@ -405,28 +405,28 @@ class Composition:
         return replace(plain, final=final)
 
     def find_conformity(self) -> ConformityRows | None:
-        """Return the out-of-fold probabilities from which prediction sets are made, if possible.
+        """Return the out-of-fold probabilities on which prediction sets are based, if possible.
 
-        Calibrators of small problems remember their samples a little, so they are learnt again
-        without each fold. That takes as long as the final calibration itself, so it is done when
-        sets are asked for, or the model is saved.
+        Calibrators of small problems overfit slightly, so they are learnt again without each fold.
+        That takes as long as the final calibration itself, so it is done only when sets are
+        requested or the model is saved.
         """
         final, out_of_fold = self.final, self.out_of_fold
         if final is None or final.conformity is not None or out_of_fold is None:
             return None if final is None else final.conformity
         decisions = cross_decisions(out_of_fold, self.binaries, self.dichotomies, every=True)
         rows = learn_conformity(out_of_fold, self.couple(decisions), decisions)
-        # It is the same every time, so it may be kept although the object is frozen.
+        # The result never changes, so it can be cached although the object is frozen.
         object.__setattr__(final, "conformity", rows)
         return rows
 
     def _changed(self, **changes: Any) -> Composition:
-        """Return a changed composition, and learn its final calibration again."""
+        """Return a changed composition with its final calibration learnt again."""
         other = replace(self, **changes, final=None)
         if self.final is not None and self.out_of_fold is None and other.gives_probabilities:
             warn_caller(
                 CalibrationWarning(
-                    "the probabilities have no final calibration any more: it would have to be "
+                    "the probabilities no longer have a final calibration: it would have to be "
                     "learnt again from out-of-fold scores, which the model was saved without. Fit "
                     "it again",
                     PythonOnly(" and save it with out_of_fold=True"),
@@ -437,10 +437,10 @@ class Composition:
         return other.calibrated_on(other.out_of_fold)
 
     def restricted_to(self, partitions: Sequence[int]) -> Composition:
-        """Return the code made of some of the scheme's partitions, with their binaries alone.
+        """Return the code made of some of the scheme's partitions, with only their binaries.
 
-        A nested scheme is flattened first. CodeError names classes that the remaining partitions
-        do not tell apart.
+        A nested scheme is flattened first. CodeError names classes that the remaining partitions do
+        not separate.
 
         Parameters
         ----------
@@ -494,7 +494,7 @@ class Composition:
 
 
 def _mean(scores: Iterable[Floats]) -> Floats:
-    """Return the mean over the members of an ensemble, holding no more than two at a time."""
+    """Return the mean over the members of an ensemble, with at most two in memory at a time."""
     total, n_members = None, 0
     for each in scores:
         n_members += 1

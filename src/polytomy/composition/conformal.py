@@ -1,19 +1,19 @@
 """Prediction sets that contain the true class with a given probability.
 
-A set has every class that the sample could plausibly belong to: classes whose score is not
+A set contains every class that the sample could plausibly belong to: classes whose score is not
 unusually high compared with the training samples, scored by models that have not seen them
-(cross-conformal prediction, Vovk 2015). There are three scores, all zero for a sure and correct
-answer:
+(cross-conformal prediction, Vovk 2015). There are three scores, each zero for a certain and
+correct answer:
 
 - "lac": 1 − p (Sadinle, Lei and Wasserman 2019); the smallest sets on average.
 - "aps": the probability of all likelier classes (Romano, Sesia and Candès 2020, without their
-  random fraction of the class's own); sets that adapt to how hard a sample is, and never empty.
+  random fraction of the class's own); the sets adapt to how hard a sample is, and are never empty.
 - "raps": the same with a penalty for each likelier class (Angelopoulos et al. 2021), which avoids
   large sets.
 
 The p-value of a class is the weighted share of training samples whose score is at least as large,
-the sample itself included. A set has the classes whose p-value is above 1 − level. If the mixture
-of the classes differs from that of training, samples are weighted by the ratio of the two
+the sample itself included. A set contains the classes whose p-value is above 1 − level. If the
+class frequencies differ from those of training, samples are weighted by the ratio of the two
 (Podkopaev and Ramdas 2021).
 """
 
@@ -40,10 +40,10 @@ __all__ = [
 
 Floats = NDArray[np.float64]
 
-# The rows that are kept take at most a megabyte, or that of a thousand rows.
+# At most a megabyte of rows is kept, but always at least a thousand rows.
 _MOST_ENTRIES, _FEWEST_ROWS, _MOST_ROWS = 2**19, 1000, 2**15
 
-# Of "raps", for each likelier class.
+# The penalty of "raps" for each likelier class.
 _PENALTY = 0.02
 
 # P-values are ratios of sums, so they have rounding errors.
@@ -60,7 +60,7 @@ class ConformityRows:
         Logarithms, which are as precise near one as near zero. They assume the prior of training.
     class_indices : array of shape (n_rows,), the true classes
     weight : array of shape (n_rows,)
-        Only the ratios of weights within a class count.
+        Only the ratios of weights within a class matter.
     """
 
     log_proba: NDArray[np.float16]
@@ -83,10 +83,10 @@ class ConformityRows:
         probabilities : array of shape (n_samples, n_classes), under the prior of training
         score : one of SCORES
         frequencies : array of shape (n_classes,)
-            How frequent the classes are in the data to predict.
+            Class frequencies in the data to predict.
         ratio : array of shape (n_classes,), optional
-            By what each class's probability is multiplied, if the prior is not that of training.
-        per_class : whether samples are compared with those of the same class only
+            Factor of each class's probability, if the prior is not that of training.
+        per_class : whether to compare samples only with those of the same class
 
         Returns
         -------
@@ -95,7 +95,7 @@ class ConformityRows:
         n_rows, n_classes = self.log_proba.shape
         of_rows = SCORES[score](_unpack(self.log_proba, ratio))
         of_truth = of_rows[np.arange(n_rows), self.class_indices]
-        # Equal probabilities must stay equal, so those of the samples are rounded as well.
+        # Equal probabilities must stay equal, so those of the samples are rounded too.
         of_samples = SCORES[score](_unpack(_pack(probabilities), ratio))
         totals = np.bincount(self.class_indices, self.weight, n_classes)
         squares = np.bincount(self.class_indices, self.weight**2, n_classes)
@@ -120,8 +120,8 @@ def collect_conformity(
 ) -> ConformityRows:
     """Return the compact form of out-of-fold probabilities.
 
-    If there are many, it takes a random choice of rows. Rare classes keep all of theirs; the
-    number that frequent classes keep is the same for all.
+    If there are many rows, a random subset is kept. Rare classes keep all their rows; frequent
+    classes all keep the same number.
 
     Parameters
     ----------
@@ -140,8 +140,8 @@ def choose_sets(
 ) -> NDArray[np.bool_]:
     """Return which classes are in the set of each sample, for each level.
 
-    A set that would be empty gets the class with the largest p-value, and of several the likeliest
-    one, so that the sets of higher levels contain those of lower ones.
+    A set that would be empty gets the class with the largest p-value, or the likeliest of several,
+    so that the sets of higher levels contain those of lower ones.
 
     Returns
     -------
@@ -223,7 +223,7 @@ SCORES: dict[str, Callable[[Floats], NDArray[np.float32]]] = {
     "aps": _score_aps,
     "raps": _score_raps,
 }
-"""The scores by name: how strange each class of each row is, given all probabilities."""
+"""The scores by name: how unusual each class of each row is, given all probabilities."""
 
 
 # -- parts of the above ----------------------------------------------------------------------------
@@ -244,7 +244,7 @@ def _unpack(log_proba: NDArray[np.float16], ratio: Floats | None) -> Floats:
 def _compare(
     known: NDArray[np.float32], weight: Floats, scores: NDArray[np.float32], alone: Floats | float
 ) -> Floats:
-    """Return the weighted share of known scores at least as large, each score itself included."""
+    """Return the weighted share of known scores at least as large, including the score itself."""
     order = np.argsort(known, kind="stable")
     above = np.append(np.cumsum(weight[order][::-1])[::-1], 0.0)
     tail = above[np.searchsorted(known[order], scores, side="left")]

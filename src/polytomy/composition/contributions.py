@@ -22,9 +22,9 @@ Indices = NDArray[np.intp]
 def find_linear_terms(
     code: CodingMatrix, decisions: Floats, probabilities: Floats, winners: Indices, runners: Indices
 ) -> Floats:
-    """Return what each row of a code adds to the winner over the runner-up, by least squares.
+    """Return what each row of a code adds to the winner's lead over the runner-up.
 
-    It is h_i (r_i − n_i) T_i; see `polytomy.composition.explaining`.
+    By least squares, it is h_i (r_i − n_i) T_i; see `polytomy.composition.explaining`.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ def find_linear_terms(
 
 
 def logarithmic_mean(first: Floats, second: Floats) -> Floats:
-    """Return (a − b) / (log a − log b), the number by which a − b becomes log a − log b.
+    """Return (a − b) / (log a − log b), the divisor that turns a − b into log a − log b.
 
     Examples
     --------
@@ -81,7 +81,7 @@ class TreePaths:
             self._above[int(children[partition, side])] = int(partition), int(side)
 
     def to_class(self, place: int) -> Iterator[tuple[int, int]]:
-        """Yield the partition and the side of each step, from the class up."""
+        """Yield the partition and the side of each step, from the class up to the root."""
         step = self._above.get(~place)
         while step is not None:
             yield step

@@ -20,7 +20,7 @@ _REJECT_NUMBER, _REJECT_TEXT = -1, "unknown"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Costs:
-    """What each prediction costs if the truth is known, and what it costs to make none.
+    """The cost of each prediction for each true class, and the cost of making none.
 
     Attributes
     ----------
@@ -55,7 +55,7 @@ class Costs:
     def labels(self, probabilities: Floats, classes: NDArray[Any]) -> NDArray[Any]:
         """Return the labels of least expected cost.
 
-        Ties go to the first class, and no prediction loses ties against any class.
+        Ties go to the first class, and any class wins a tie with making no prediction.
         """
         labels = classes if self.reject_cost is None else self.labels_with_reject(classes)
         chosen: NDArray[Any] = labels[np.argmin(self.expected(probabilities), axis=1)]
@@ -64,8 +64,8 @@ class Costs:
     def labels_with_reject(self, classes: NDArray[Any]) -> NDArray[Any]:
         """Return the labels of the classes and, last, the one that stands for no prediction.
 
-        The array has the type of the classes if that can hold the label, and else objects, so that
-        no label changes: 1 does not become "1".
+        The array has the dtype of the classes if that can hold the label, and dtype object
+        otherwise, so that no label changes: 1 does not become "1".
         """
         label = self.reject_label
         is_text = isinstance(label, str)
@@ -91,8 +91,8 @@ def check_costs(
     Parameters
     ----------
     matrix : array of shape (n_classes, n_classes), in the order of `classes`; a dict of dicts,
-        ``{true: {predicted: cost}}``; or a frame with the labels as index and columns. None costs
-        one for every error.
+        ``{true: {predicted: cost}}``; or a frame with the labels as index and columns. With None,
+        every error costs one.
     classes : array of labels
     reject_cost : float, optional
     reject_label : label that is not a class; by default −1 for numbers and "unknown" for text
@@ -117,7 +117,7 @@ def check_costs(
         if reject_label is not None:
             raise ArgumentError(
                 Argument("reject_label", reject_label),
-                " is of no use without ",
+                " has no effect without ",
                 Argument("reject_cost"),
                 ". Set both.",
             )
@@ -174,7 +174,7 @@ def _read_matrix(matrix: Any, labels: list[Any]) -> Floats:
 
 
 def _from_mapping(matrix: Mapping[Any, Any], labels: list[Any]) -> list[list[Any]]:
-    """Return the rows of a dict of dicts; correct predictions cost nothing unless it says more."""
+    """Return the rows of a dict of dicts; correct predictions cost nothing unless given."""
     rows = {_plain(true): row for true, row in matrix.items()}
     known = set(labels)
     found = []

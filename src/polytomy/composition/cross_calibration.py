@@ -1,4 +1,4 @@
-"""Answers of binaries to rows that neither their models nor their calibrators have learnt from."""
+"""Answers of binaries for rows that neither their models nor their calibrators have seen."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["cross_decisions", "remember_samples"]
 
 Floats = NDArray[np.float64]
 
-# With more samples than these, two numbers remember none.
+# With more samples than this, a map with two parameters does not overfit.
 _MANY_SAMPLES = 20_000
 
 
@@ -29,19 +29,19 @@ def cross_decisions(
     *,
     every: bool = False,
 ) -> Floats:
-    """Return the calibrated answers to out-of-fold samples.
+    """Return the calibrated answers for out-of-fold samples.
 
-    Calibrators have learnt from these very samples. The two numbers of a sigmoid hardly remember
-    them, but an isotonic map follows them so closely that its answers are too sure: sets of 90 %
-    contained the true class in 88 % of all cases. So every map that is not logistic is learnt again
-    without each fold, and answers to that fold.
+    The calibrators have learnt from these very samples. A sigmoid with its two parameters hardly
+    overfits them, but an isotonic map follows them so closely that its answers are overconfident:
+    90 % sets contained the true class in 88 % of all cases. So every map that is not logistic is
+    learnt again without each fold, and used for that fold.
 
     Parameters
     ----------
     out_of_fold : OutOfFold
     binaries : trained binaries, with their calibrators
-    dichotomies : what each of them tells apart
-    every : whether logistic maps are learnt again as well
+    dichotomies : what each of them separates
+    every : whether to learn logistic maps again as well
 
     Returns
     -------
@@ -71,7 +71,7 @@ def cross_decisions(
 def remember_samples(
     out_of_fold: OutOfFold, binaries: Sequence[TrainedBinary], dichotomies: Sequence[Dichotomy]
 ) -> bool:
-    """Return whether logistic maps were learnt from few enough samples to remember them."""
+    """Return whether logistic maps were learnt from so few samples that they overfit."""
     if len(out_of_fold.rows) > _MANY_SAMPLES:
         return False
     return any(
@@ -95,7 +95,7 @@ def _calibrate_again(
     column: int,
     is_chosen: NDArray[np.bool_],
 ) -> TrainedBinary:
-    """Return a binary whose calibrator has learnt from some of the samples only."""
+    """Return a binary whose calibrator has learnt from only some of the samples."""
     classes = out_of_fold.class_indices
     is_positive = np.isin(classes, dichotomy.positive)
     is_chosen = is_chosen & (is_positive | np.isin(classes, dichotomy.negative))

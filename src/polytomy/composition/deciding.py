@@ -37,10 +37,10 @@ def why_no_probabilities(classifier: Any) -> str:
 
 
 class DecidingMixin:
-    """What is done with the probabilities of the Composition in ``composition_``.
+    """Decisions based on the probabilities of the Composition in ``composition_``.
 
-    `with_prior` and `with_cost` return fitted copies, as `with_solver` does. `fit` starts afresh,
-    with the prior of its data and without costs.
+    `with_prior` and `with_cost` return fitted copies, as `with_solver` does. `fit` resets both, to
+    the prior of its data and no costs.
     """
 
     composition_: Composition
@@ -59,27 +59,27 @@ class DecidingMixin:
         per_class: bool = False,
         allow_empty: bool = False,
     ) -> NDArray[np.bool_]:
-        """Return which classes each sample may belong to, such that the true one is rarely missing.
+        """Return a set of classes for each sample that rarely misses the true class.
 
-        The sets come from the out-of-fold probabilities of the training (cross-conformal
-        prediction), so they need no further data. On samples like those of training, the true class
-        is in the set with a probability of `confidence_level` or more. After `with_prior` that
-        holds for samples with the new frequencies of the classes.
+        The sets are based on the out-of-fold probabilities of training (cross-conformal
+        prediction), so they need no further data. For samples like those of training, the set
+        contains the true class with a probability of at least `confidence_level`. After
+        `with_prior`, this holds for samples with the new class frequencies.
 
         Parameters
         ----------
         X : samples
         confidence_level : float or list of floats in (0, 1), default=0.9
         score : {"lac", "aps", "raps"}, default="lac"
-            "lac" takes the classes with large probabilities, and makes the smallest sets. "aps"
-            takes the likeliest classes until their probabilities sum to enough, so that hard
-            samples get larger sets. "raps" does the same, but avoids large sets. None of them is
-            random.
+            "lac" takes the classes with large probabilities, which gives the smallest sets. "aps"
+            takes the likeliest classes until the sum of their probabilities is large enough, so
+            hard samples get larger sets. "raps" does the same, but avoids large sets. All three are
+            deterministic.
         per_class : bool, default=False
-            Whether the level must hold for every class by itself. A class with few training samples
+            Whether the level must hold for each class separately. A class with few training samples
             is then in most sets.
         allow_empty : bool, default=False
-            Whether a set may be empty. Otherwise it has the most plausible class at least.
+            Whether a set may be empty. Otherwise it has at least the most plausible class.
 
         Returns
         -------
@@ -114,8 +114,8 @@ class DecidingMixin:
                 Argument("final_calibration", "bias"),
                 "; models saved by an earlier version have to be fitted again",
                 PythonOnly(
-                    ", and those that are given another solver or scheme after loading, saved with "
-                    "out_of_fold=True"
+                    ", and models that are given another solver or scheme after loading must be "
+                    "saved with out_of_fold=True"
                 ),
                 ".",
             )
@@ -159,7 +159,7 @@ class DecidingMixin:
 
     @available_unless(why_no_probabilities)
     def with_prior(self, prior: Any, *, training_prior: Any = None) -> Self:
-        """Return a classifier for data in which the classes have other frequencies. No refit.
+        """Return a copy for data with other class frequencies, without refitting.
 
         Each probability is multiplied by the ratio of the new prior to that of training, and each
         row is divided by its sum. A second call replaces the prior of the first.
@@ -167,8 +167,8 @@ class DecidingMixin:
         Parameters
         ----------
         prior : dict or series of labels and probabilities, array in the order of ``classes_``, None
-            It sums to one. A class with the probability zero is never predicted. None returns to
-            the prior of training.
+            It sums to one. A class with probability zero is never predicted. None restores the
+            prior of training.
         training_prior : as `prior`, optional
             The prior that the probabilities assume, for models whose training data is not known. By
             default the frequencies of the classes in training, with sample weights and class
@@ -191,7 +191,7 @@ class DecidingMixin:
             shift = shift_prior(prior, composition.classes, frequencies, training_prior)
         elif training_prior is not None:
             raise ArgumentError(
-                Argument("training_prior"), " is of no use without ", Argument("prior"), "."
+                Argument("training_prior"), " has no effect without ", Argument("prior"), "."
             )
         return self._copy_with(composition.with_prior(shift))
 
@@ -199,11 +199,11 @@ class DecidingMixin:
     def estimate_prior(
         self, X: Any, *, sample_weight: ArrayLike | None = None, training_prior: Any = None
     ) -> Floats:
-        """Return how frequent the classes are in data without labels.
+        """Return an estimate of the class frequencies in unlabelled data.
 
         The estimate is the prior under which the samples are likeliest (Saerens, Latinne and
-        Decaestecker 2002), if the classes themselves look as they did in training and only their
-        frequencies have changed. It does not depend on an earlier `with_prior`.
+        Decaestecker 2002). It assumes that only the class frequencies have changed since training,
+        and not the classes themselves. It does not depend on an earlier `with_prior`.
 
         Parameters
         ----------
@@ -233,10 +233,10 @@ class DecidingMixin:
     def with_cost(
         self, matrix: Any = None, reject_cost: float | None = None, reject_label: Any = None
     ) -> Self:
-        """Return a classifier whose `predict` has the least expected cost. No refit.
+        """Return a copy whose `predict` minimises the expected cost, without refitting.
 
-        `predict_proba` and `decision_function` stay as they are. A second call replaces the costs
-        of the first, and ``with_cost()`` removes them.
+        `predict_proba` and `decision_function` do not change. A second call replaces the costs of
+        the first, and ``with_cost()`` removes them.
 
         Parameters
         ----------
@@ -247,8 +247,9 @@ class DecidingMixin:
             The cost of making no prediction. `predict` returns `reject_label` where that is cheaper
             than any class.
         reject_label : label, optional
-            It must not be a class; by default −1 if the labels are numbers, and "unknown" if they
-            are text. If its type is not that of the labels, `predict` returns an array of objects.
+            It must not be a class. The default is −1 if the labels are numbers, and "unknown" if
+            they are text. If its type differs from that of the labels, `predict` returns an object
+            array.
 
         Examples
         --------
@@ -268,14 +269,14 @@ class DecidingMixin:
 
     @available_unless(why_no_probabilities)
     def predict_cost(self, X: Any) -> Floats:
-        """Return the expected cost of predicting each class; `predict` takes the least.
+        """Return the expected cost of predicting each class; `predict` minimises it.
 
         Without `with_cost`, every error costs one.
 
         Returns
         -------
         array of shape (n_samples, n_classes), in the order of ``classes_``; with a `reject_cost`,
-        the last of n_classes + 1 columns is that of making no prediction
+        the last of n_classes + 1 columns is the cost of making no prediction
         """
         composition = self._fitted_composition()
         costs = composition.costs or check_costs(None, composition.classes)
@@ -284,12 +285,13 @@ class DecidingMixin:
     # -- explanations ------------------------------------------------------------------------------
 
     def explain(self, X: Any) -> Explanations:
-        """Return why each sample's likeliest class beats the second.
+        """Explain why each sample's likeliest class beats the second.
 
-        What the partitions add to the winner over the runner-up, and what else does, sums to the
-        difference between the two. It is exact for least squares, by its linear terms, and for
-        trees, along the paths to the two classes. For other solvers and ensembles, a partition adds
-        what is lost if it is left out, and what is then missing in the sum is listed as well.
+        The contributions of the partitions and of everything else sum to the difference between the
+        winner and the runner-up. They are exact for least squares, where they are its linear terms,
+        and for trees, where they follow the paths to the two classes. For other solvers and
+        ensembles, a partition contributes what is lost if it is left out, and the remainder is
+        listed as well.
 
         Returns
         -------

@@ -25,7 +25,7 @@ __all__ = [
 
 
 class Dichotomy(NamedTuple):
-    """Two groups of classes, and the estimator or trained model that tells them apart.
+    """Two groups of classes, and the estimator or trained model that separates them.
 
     Attributes
     ----------
@@ -36,8 +36,8 @@ class Dichotomy(NamedTuple):
     estimator : estimator to clone for this partition
     trained : the trained binary, if the user provided one
     model : name under which the estimator was given; None for the default or a specification
-    whole : the partition that this is one side of, if that has more than two
-        The +1 side is the one, and the −1 side all others.
+    whole : the partition that this is one side of, if it has more than two
+        The +1 side is this side, and the −1 side is all others.
     side : number of that side
     """
 
@@ -53,7 +53,7 @@ class Dichotomy(NamedTuple):
 
     @property
     def is_counted(self) -> bool:
-        """Whether it counts as a model: of the sides of one partition, only the first does."""
+        """Whether it counts as a model: of the sides of a partition, only the first does."""
         return self.side == 0
 
 
@@ -72,7 +72,7 @@ class WholePartition:
 
 
 def sides_key(dichotomy: Dichotomy) -> tuple[Hashable, Hashable]:
-    """Return what a dichotomy separates, whatever the order of the sides of its partition."""
+    """Return what a dichotomy separates, regardless of the order of its partition's sides."""
     positive = set_key(dichotomy.positive)
     if dichotomy.whole is None:
         return set_key(dichotomy.negative), positive
@@ -85,12 +85,12 @@ def make_dichotomies(
     models: Mapping[str, Any] | None,
     estimators: dict[BinaryName, Any] | None = None,
 ) -> list[Dichotomy]:
-    """Return the dichotomy of each partition of the scheme, or of each of its sides if it has more.
+    """Return the dichotomy of each partition of the scheme, or of each side if it has more than 2.
 
-    A name stands for the fitted model or the estimator given under it, or else for the default
-    estimator; a specification describes an estimator of its own. `estimators` remembers which
-    estimator each name and specification stands for, so that several schemes get the same objects.
-    Models that the scheme does not name are ignored; `check_models` refuses them.
+    A name refers to the fitted model or the estimator given under it, or else to the default
+    estimator; a specification describes its own estimator. `estimators` stores the estimator of
+    each name and specification, so that several schemes get the same objects. Models that the
+    scheme does not name are ignored; `check_models` rejects them.
     """
     models = {} if models is None else models
     estimators = {} if estimators is None else estimators
@@ -140,7 +140,7 @@ def _of_sides(
     trained: list[TrainedBinary] | None,
     model: str | None,
 ) -> list[Dichotomy]:
-    """Return the dichotomy of two sides, or one for each side of more."""
+    """Return one dichotomy for two sides, or one for each side if there are more."""
     if len(sides) == 2:
         own = None if trained is None else trained[0]
         return [Dichotomy(name, sides[0], sides[1], binary, estimator, own, model)]
@@ -162,7 +162,7 @@ def _of_sides(
 
 
 def check_models(schemes: Sequence[Scheme], models: Mapping[str, Any] | None) -> None:
-    """Raise an ArgumentError unless the models are a dict of names that one of the schemes has."""
+    """Raise an ArgumentError unless `models` is a dict of names that occur in the schemes."""
     if models is None:
         return
     if not isinstance(models, Mapping):

@@ -35,9 +35,9 @@ def train_dichotomies(
     seeds: Sequence[int | None],
     listener: TrainingListener,
 ) -> tuple[list[TrainedBinary], list[HeldOutScores | None]]:
-    """Return the binaries of dichotomies, and what their training held out.
+    """Return the binaries of dichotomies, and what was held out in training.
 
-    The folds, if they are shared, are in the options, and every gamma is a number, if it can be.
+    Shared folds, if any, are in the options, and every gamma is already a number if possible.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ def train_dichotomies(
         )
         for group in together_with
     )
-    # joblib would prepare its workers even without a task.
+    # joblib would start its workers even without a task.
     results = _run_parallel(tasks, options.n_jobs) if left else ()
     for group, trained_group in zip(together_with, results, strict=True):
         for i, (binary, scores) in zip(group, trained_group, strict=True):
@@ -86,13 +86,13 @@ def train_dichotomies(
 
 
 def _can_be_shared(dichotomy: Dichotomy, options: TrainingOptions) -> bool:
-    """Return whether a dichotomy has two sides, and no arguments of its own for `fit`."""
+    """Return whether a dichotomy has two sides and no `fit` arguments of its own."""
     has_own = options.arguments_for(dichotomy.model) is not options.arguments
     return dichotomy.whole is None and not has_own and not options.arguments.fit_params
 
 
 def group_sides(dichotomies: Sequence[Dichotomy], positions: Sequence[int]) -> list[list[int]]:
-    """Return positions of dichotomies; the sides of one partition, which share a model, together.
+    """Return groups of positions; sides of the same partition, which share a model, are together.
 
     Parameters
     ----------
@@ -106,9 +106,9 @@ def group_sides(dichotomies: Sequence[Dichotomy], positions: Sequence[int]) -> l
 
 
 def _run_parallel(tasks: Iterable[Any], n_jobs: int | None) -> Iterable[list[_Trained]]:
-    """Return the results of tasks in their order, one by one as they come if possible."""
+    """Return the results of tasks in order, one by one as they arrive if possible."""
     parallel = Parallel(n_jobs=n_jobs)
-    # A backend that cannot stream its results, such as dask's, raises a ValueError.
+    # A backend that cannot stream its results, such as Dask's, raises a ValueError.
     with suppress(ValueError):
         parallel = Parallel(n_jobs=n_jobs, return_as="generator")
     results: Iterable[list[_Trained]] = parallel(tasks)
@@ -123,7 +123,7 @@ def _train(
 ) -> list[_Trained]:
     """Return the binary of a dichotomy, or the binaries of all sides of a partition."""
     dichotomy, started = dichotomies[0], perf_counter()
-    # Warnings would be lost in a worker; the binary carries its shortcoming back instead.
+    # Warnings would be lost in a worker, so the binary carries its shortcoming back instead.
     if dichotomy.whole is not None:
         whole = sides_problem(rows_of_class, dichotomy.whole.sides, name=dichotomy.whole.name)
         binaries, scores = train_sides(dichotomy.estimator, X, whole, options)

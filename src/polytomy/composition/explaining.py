@@ -1,18 +1,18 @@
-"""What each partition adds to the winner of a sample over the runner-up.
+"""What each partition adds to the winner's lead over the runner-up.
 
 **Least squares** of a code A minimises Σ_i w_i (a_i·p − r_i T_i)², with T_i the probability of the
-classes in partition i. If the T_i are taken as they come out, the minimum with sum one is linear:
+classes in partition i. With the T_i fixed at their solution, the minimum with sum one is linear:
 p − 1/k = (ΠAᵀWAΠ)⁺ AᵀW (t − A1/k), with t_i = r_i T_i and Π = I − 11ᵀ/k. So a partition adds
 h_i (r_i − n_i) T_i to the difference of two probabilities, where n_i is the answer that equal
-probabilities would give. What is missing in the sum comes from partitions that leave out classes
-and contradict each other, and from probabilities that must not be negative.
+probabilities would give. The remainder comes from partitions that leave out classes and
+contradict each other, and from the constraint that probabilities are not negative.
 
-**A tree** multiplies the probabilities along the path to a class, so a partition adds the logarithm
-of that of the winner's side minus that of the runner-up's.
+**A tree** multiplies the probabilities along the path to a class, so a partition adds the log
+probability of the winner's side minus that of the runner-up's.
 
 **A final calibration** works on logits, s·log(p + ε) + b + z·W. A difference of probabilities
-becomes one of logarithms when it is divided by their logarithmic mean, so the linear terms stay
-exact. What a decoder weighs belongs to the partition too.
+divided by their logarithmic mean is a difference of logarithms, so the linear terms stay exact.
+The weighted answers of a decoder are added to their partitions.
 """
 
 from __future__ import annotations
@@ -46,12 +46,12 @@ __all__ = ["explain_samples"]
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
-# Smaller probabilities count as this, as in `Composition.decision_values`.
+# Smaller probabilities are treated as this value, as in `Composition.decision_values`.
 _SMALLEST = float(np.finfo(np.float64).eps)
 
 
 def explain_samples(composition: Composition, X: Any, n_jobs: int | None = None) -> Explanations:
-    """Return why the winner of each sample beats the runner-up.
+    """Explain why the winner of each sample beats the runner-up.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ def explain_samples(composition: Composition, X: Any, n_jobs: int | None = None)
 
 
 class _Group(NamedTuple):
-    """A partition: the columns of its binaries, and what they tell apart."""
+    """A partition: the columns of its binaries, and what they separate."""
 
     name: str
     columns: list[int]
@@ -88,7 +88,7 @@ class _Group(NamedTuple):
 
 
 class _Duel(NamedTuple):
-    """The winner and the runner-up of each sample, and the scores that made them so."""
+    """The winner and the runner-up of each sample, and the scores that decided."""
 
     answers: Floats
     scores: Floats
@@ -96,13 +96,13 @@ class _Duel(NamedTuple):
     runners: Indices
 
     def pick(self, values: Floats) -> tuple[Floats, Floats]:
-        """Return the winner's and the runner-up's value, of values of all classes."""
+        """Return the winner's and the runner-up's values, given values for all classes."""
         rows = np.arange(len(self.winners))
         return values[rows, self.winners], values[rows, self.runners]
 
 
 class _Shares(NamedTuple):
-    """What the partitions add, and what else does.
+    """The contributions of the partitions and of everything else.
 
     `adds` has shape (n_samples, n_partitions); `is_shown` says which partitions decided.
     """
@@ -116,7 +116,7 @@ class _Shares(NamedTuple):
 
 
 def _group_columns(composition: Composition) -> Iterator[_Group]:
-    """Yield the partitions of the scheme; of an ensemble, what its binaries tell apart."""
+    """Yield the partitions of the scheme; for an ensemble, what its binaries separate."""
     labels = composition.classes.tolist()
     if len(composition.arrangements) == 1:
         (arrangement,) = composition.arrangements
@@ -203,7 +203,7 @@ def _take_linear_terms(
     decisions = arrangement.decisions(duel.answers)
     whole = solve_by(composition.solver, arrangement.scheme, decisions)
     linear = find_linear_terms(code, decisions, whole, *_places(arrangement, duel))
-    # Classes without samples have no probability in the end.
+    # Classes without samples end up with no probability.
     linear /= np.maximum(whole[:, arrangement.positions].sum(axis=1, keepdims=True), _SMALLEST)
     by_partition = np.add.reduceat(linear, np.cumsum(code.rows_per_partition) -
                                    code.rows_per_partition, axis=1)  # fmt: skip
@@ -262,7 +262,7 @@ def _leave_one_out(composition: Composition, duel: _Duel, groups: list[_Group]) 
     scale = "log-odds" if composition.gives_probabilities else "score"
     difference = _difference(duel, duel.scores, scale)
     adds = np.empty((len(duel.winners), len(groups)))
-    # A solver of the user may not know that NaN means no answer.
+    # A user's solver may not know that NaN means no answer.
     left_out = 0.0 if callable(composition.solver) else np.nan
     for k, group in enumerate(groups):
         answers = duel.answers.copy()
@@ -299,7 +299,7 @@ def _scale_and_floor(composition: Composition) -> tuple[float, float]:
 
 
 def _weigh_decoder(composition: Composition, duel: _Duel, groups: list[_Group]) -> Floats:
-    """Return what a decoder weighs of each partition, z·W of the winner minus the runner-up."""
+    """Return a decoder's term for each partition: z·W of the winner minus the runner-up."""
     weighed = np.zeros((len(duel.winners), len(groups)))
     map_ = None if composition.final is None else composition.final.map
     if not isinstance(map_, DecoderMap):
@@ -310,7 +310,7 @@ def _weigh_decoder(composition: Composition, duel: _Duel, groups: list[_Group]) 
     of_columns = log_odds * (weights[duel.winners] - weights[duel.runners])
     seen: set[int] = set()
     for k, group in enumerate(groups):
-        # A binary that answers for two partitions is weighed once.
+        # A binary that answers for two partitions counts once.
         columns = [column for column in group.columns if column not in seen]
         seen.update(columns)
         weighed[:, k] = of_columns[:, columns].sum(axis=1)
@@ -325,7 +325,7 @@ def _finish(
     is_shown: NDArray[np.bool_],
     interaction: Floats | None,
 ) -> _Shares:
-    """Return the shares on the scale of log-odds, with what the last steps change."""
+    """Return the shares on the log-odds scale, including the effect of the last steps."""
     difference = _difference(duel, duel.scores, "log-odds")
     rest: dict[str, Floats] = {} if interaction is None else {"interaction": interaction}
     before = difference

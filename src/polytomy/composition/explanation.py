@@ -1,4 +1,4 @@
-"""Explanations of predictions as values: what adds to the winner over the runner-up, and text."""
+"""Explanations of predictions: contributions to the winner's lead over the runner-up, and text."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Term(NamedTuple):
     name : str, the name of the partition
     sides : tuple with the labels on each side
     answers : tuple with the probability of each side, as the partition answered
-    adds : float, what that adds to the winner over the runner-up
+    adds : float, what that adds to the winner's lead over the runner-up
     """
 
     name: str
@@ -47,7 +47,7 @@ class Term(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Explanation:
-    """Why the likeliest class of a sample beats the second.
+    """Why a sample's likeliest class beats the second.
 
     The numbers that `terms` and `rest` add sum to `difference`.
 
@@ -65,10 +65,10 @@ class Explanation:
     terms : tuple of Term, the largest first
         The partitions that decided: all, or in a tree those on the paths to the two classes.
     rest : dict of str to float
-        What adds to the winner besides. "interaction": answers that contradict each other, and
-        probabilities that must not be negative. "final calibration" and "prior": what these change.
-        "not attributed": what leaving out one partition at a time does not find.
-    prediction : label that `predict` returns, another than `winner` if costs say so
+        Other contributions. "interaction": answers that contradict each other, and probabilities
+        that must not be negative. "final calibration" and "prior": the effect of these. "not
+        attributed": what remains after leaving out one partition at a time.
+    prediction : label that `predict` returns; not `winner` if costs favour another class
     """
 
     sample: int
@@ -101,7 +101,7 @@ class Explanation:
         return "\n".join([*lines, *(_line(adds, name) for name, adds in self.rest.items())])
 
     def records(self) -> list[dict[str, Any]]:
-        """Return a dict for each number that adds to the winner, partitions first."""
+        """Return a dict for each contribution to the winner's lead, partitions first."""
         same = {
             "sample": self.sample,
             "winner": self.winner,

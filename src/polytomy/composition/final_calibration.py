@@ -32,7 +32,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FinalCalibration:
-    """A final calibration, and what it achieves on samples that no model has seen.
+    """A final calibration, and its scores on samples that no model has seen.
 
     Attributes
     ----------
@@ -43,8 +43,8 @@ class FinalCalibration:
         Out-of-fold probabilities of the samples of `OutOfFold`, if they are kept. Both the binaries
         and the map behind them were learnt without the sample's fold.
     conformity : ConformityRows, optional
-        The same in compact form, from which prediction sets are made. None if it is worked out when
-        it is needed, see `Composition.find_conformity`, and in files of earlier versions.
+        The same in compact form, for prediction sets. None if it is computed when it is needed, see
+        `Composition.find_conformity`, and in files of earlier versions.
     """
 
     map: FinalMap
@@ -67,14 +67,14 @@ def learn_final_calibration(
     *,
     keeps_conformity: bool = True,
 ) -> FinalCalibration:
-    """Return the final calibration that out-of-fold scores ask for.
+    """Return the final calibration learnt from out-of-fold scores.
 
     Parameters
     ----------
     out_of_fold : OutOfFold
     probabilities : array of shape (n_samples, n_classes), the solver's
-    decisions : array of shape (n_samples, n_binaries), what it was given
-    keeps_conformity : whether its out-of-fold probabilities will do for prediction sets
+    decisions : array of shape (n_samples, n_binaries), the solver's input
+    keeps_conformity : whether to keep the out-of-fold probabilities for prediction sets
     """
     classes, weight = out_of_fold.class_indices, out_of_fold.weight
     fit = _fit(out_of_fold, probabilities, decisions)

@@ -60,7 +60,7 @@ class TrainedBinaries:
 
     @property
     def seconds(self) -> float:
-        """Training time of the binaries, one after another, with their pre-processing."""
+        """Total training time of the binaries in seconds, including their pre-processing."""
         return self.preprocessing_seconds + sum(binary.seconds for binary in self.binaries)
 
     def take(self, columns: Sequence[int]) -> TrainedBinaries:
@@ -73,7 +73,7 @@ class TrainedBinaries:
         )
 
     def with_final_calibration(self, final_calibration: Any) -> TrainedBinaries:
-        """Return the same binaries for another final calibration, if there is to be any."""
+        """Return the same binaries for another final calibration, or for none."""
         if self.out_of_fold is None:
             return self
         scores = replace(self.out_of_fold, final_calibration=final_calibration)
@@ -94,10 +94,10 @@ def fit_binaries(
 
     Logistic regressions and linear support vector classifiers are trained together. So are support
     vector machines, in threads, if their kernel matrix fits in the memory budget. All others are
-    divided among the jobs of joblib, so any of its backends can be chosen with
-    ``joblib.parallel_config``; worker processes see the data as a memory map. With joblib's backend
-    "dask", all of them are trained on the cluster. The result depends neither on the backend nor on
-    the number of jobs: each dichotomy has its own seed.
+    distributed over joblib's jobs, and ``joblib.parallel_config`` can choose any backend; worker
+    processes see the data as a memory map. With joblib's "dask" backend, all of them are trained on
+    the cluster. The result depends neither on the backend nor on the number of jobs: each dichotomy
+    has its own seed.
 
     Parameters
     ----------
@@ -148,7 +148,7 @@ def fit_binaries(
 
 
 def warn_of_shortcomings(binaries: Sequence[TrainedBinary]) -> None:
-    """Warn of binaries that could not be calibrated; name the first few."""
+    """Warn about binaries that could not be calibrated, naming the first few."""
     shortcomings = [binary.shortcoming for binary in binaries if binary.shortcoming]
     if not shortcomings:
         return
@@ -167,7 +167,7 @@ def update_binaries(
     n_classes: int,
     options: TrainingOptions,
 ) -> list[TrainedBinary]:
-    """Return the binaries after one more batch, not calibrated; `binaries` is None before it."""
+    """Return the uncalibrated binaries after one more batch; `binaries` is None for the first."""
     for arguments in (options.arguments, *options.arguments_by_model.values()):
         if arguments.fit_params:
             raise ArgumentError(f"partial_fit does not take {', '.join(arguments.fit_params)}.")

@@ -1,4 +1,4 @@
-"""Groups of dichotomies that one task trains, on a worker that has only the rows they need."""
+"""Groups of dichotomies trained in one task, on a worker that has only the rows they need."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ __all__ = [
     "weight_rows",
 ]
 
-# Small problems are put together until they have this many samples, so that training them takes
+# Small problems are grouped until they have this many samples, so that training them takes
 # longer than starting a task. Small support vector machines are trained particularly fast.
 _ENOUGH, _ENOUGH_FOR_MACHINES = 2**11, 2**13
 
-# Machines that have most rows in common share a kernel matrix: this many, so that there is work
-# for several workers, if the matrix has at most this many bytes.
+# At most this many machines with most rows in common share a kernel matrix, so that there is work
+# for several workers, and only if the matrix has at most this many bytes.
 _MOST_TOGETHER = 4
 _LARGEST_MATRIX = 2**30
 
@@ -53,12 +53,12 @@ class GroupTask:
 
     Attributes
     ----------
-    dichotomies : tuple of Dichotomy, with sides as class indices and none trained
+    dichotomies : tuple of Dichotomy, untrained, with sides as class indices
     seeds : tuple, one seed for each of them
     class_labels : array of all labels
     options : TrainingOptions, without arguments and folds
     n_folds : number of folds that all binaries share; None if there are none
-    is_only_part : bool, whether the one fold is a part that is held out for good
+    is_only_part : bool, whether the only fold is a part that is held out permanently
     class_weight : dict of labels and weights, optional
     routes_metadata : bool, whether scikit-learn's metadata routing is on
     """
@@ -84,7 +84,7 @@ class GroupTask:
 
 
 class GroupResult(NamedTuple):
-    """What a task has trained.
+    """The result of a task.
 
     Attributes
     ----------
@@ -109,7 +109,7 @@ def divide_into_groups(
 ) -> list[list[int]]:
     """Return which dichotomies to train in the same task.
 
-    That depends on the data and on the scheme, but not on the workers; so results do not either.
+    The groups depend on the data and the scheme but not on the workers, so neither do the results.
 
     Parameters
     ----------
@@ -173,7 +173,7 @@ def train_group(
     task : GroupTask
     blocks : the rows of the task's classes
     sample : RowBlock, optional
-        Rows of all classes that every binary scores; those that are in `blocks` too count once.
+        Rows of all classes that every binary scores; rows that are also in `blocks` count once.
     """
     block = join_blocks([*blocks, *([] if sample is None else [sample])])
     block = weight_rows(block, task.class_labels, task.class_weight)
@@ -201,9 +201,9 @@ def train_group(
 def weight_rows(
     block: RowBlock, class_labels: NDArray[Any], class_weight: Mapping[Any, float] | None
 ) -> RowBlock:
-    """Return rows with their weights times those of their classes, without rows of weight zero.
+    """Return rows with their weights times their class weights, without rows of weight zero.
 
-    Such rows are in no problem, and no binary scores them.
+    Rows of weight zero are in no problem, and no binary scores them.
     """
     if block.weight is not None:
         block = block.keep(block.weight > 0)
@@ -224,14 +224,14 @@ def _folds_of(block: RowBlock, n_folds: int, is_only_part: bool) -> SharedFolds:
 
 
 def score_given(binaries: Sequence[TrainedBinary], sample: RowBlock) -> NDArray[np.float32]:
-    """Return what binaries that were trained elsewhere say about rows that every binary scores."""
+    """Return the scores of binaries trained elsewhere, for the rows that every binary scores."""
     return Bank(binaries).scores(sample.X).astype(np.float32)
 
 
 def share_vectors(binaries: Sequence[TrainedBinary]) -> list[TrainedBinary]:
     """Return the binaries with one pool of vectors for all machines of all tasks.
 
-    Each vector is there once, so that prediction computes its kernel values once.
+    Each vector is stored once, so prediction computes its kernel values once.
     """
     shared = list(binaries)
     for sparse in (False, True):

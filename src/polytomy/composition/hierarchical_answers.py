@@ -19,7 +19,7 @@ Floats = NDArray[np.float64]
 
 _MAX_DEPTH = Parameter(
     "max_depth",
-    "a whole number of zero or more",
+    "a non-negative integer",
     lambda value: is_count(value) and not is_boolean(value),
     allows_none=True,
 )
@@ -31,9 +31,9 @@ _MIN_PROBABILITY = Parameter(
 
 
 def find_hierarchy(arrangements: Sequence[Arrangement]) -> tuple[Scheme, NDArray[np.intp]]:
-    """Return the scheme, and the position in it of each class; SchemeError for an ensemble."""
+    """Return the scheme, and the position of each class in it; SchemeError for an ensemble."""
     if len(arrangements) > 1:
-        raise SchemeError("an ensemble has several schemes, and not one hierarchy of nodes")
+        raise SchemeError("an ensemble has several schemes, not a single hierarchy of nodes")
     return arrangements[0].scheme, arrangements[0].positions
 
 

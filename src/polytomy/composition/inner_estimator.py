@@ -1,4 +1,4 @@
-"""What a meta-estimator takes over from its two-class estimator: tags, metadata, parameters."""
+"""What a meta-estimator inherits from its two-class estimator: tags, metadata, parameters."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class FollowsEstimatorMixin:
         return make_router(self, resolve_estimator(self.estimator), self.models, self.cv)
 
     def set_params(self, **params: Any) -> Self:
-        """Set the parameters of this estimator, and of the two-class one as ``estimator__C``."""
+        """Set the parameters of this estimator, and the inner ones, such as ``estimator__C``."""
         check_nested_parameters(params.get("estimator", self.estimator), params)
         return super().set_params(**params)  # type: ignore[misc,no-any-return]
 

@@ -14,8 +14,7 @@ _Method = TypeVar("_Method", bound=Callable[..., Any])
 def undone_if_interrupted(fit: _Method) -> _Method:
     """Decorate a `fit`: after Ctrl-C, the estimator has the attributes that it had before.
 
-    An error is another matter: what was fitted before must not answer for data that could not be
-    fitted.
+    Errors do not restore them: an earlier fit must not answer for data that could not be fitted.
 
     Examples
     --------

@@ -1,8 +1,8 @@
-"""joblib's backend "dask": the binaries of data in memory are trained on the cluster.
+"""joblib's "dask" backend: binaries are trained on the cluster from data in memory.
 
-joblib itself would scatter the data to workers and lose it with them, and support vector machines
-would be trained by threads of this process. Here the rows of each class are sent once, as tasks
-that can be run again.
+joblib itself would scatter the data to workers and lose it if they die, and support vector
+machines would be trained by threads of this process. Here the rows of each class are sent once, as
+tasks that can be run again.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ __all__ = ["find_cluster", "train_on_cluster"]
 
 
 def find_cluster(options: TrainingOptions) -> Any:
-    """Return joblib's active backend if it is Dask's, and if the options can be sent to it.
+    """Return joblib's active backend if it is Dask's and the options can be sent to it.
 
-    Arguments of `fit` other than weights, and folds that are not a number, are left to joblib. As
-    in joblib, this backend uses all workers whatever ``n_jobs`` says.
+    `fit` arguments other than weights, and folds that are not a number, are left to joblib. As in
+    joblib, this backend uses all workers regardless of ``n_jobs``.
     """
     backend, _ = get_active_backend()
     if type(backend).__name__ != "DaskDistributedBackend":
@@ -57,7 +57,7 @@ def train_on_cluster(
     seeds: Sequence[int | None],
     listener: TrainingListener,
 ) -> tuple[list[TrainedBinary], list[HeldOutScores | None]]:
-    """Return what `train_dichotomies` does, trained on the cluster of joblib's backend.
+    """Do the work of `train_dichotomies` on the cluster of joblib's backend.
 
     The parameters after the first are those of `train_dichotomies`.
     """

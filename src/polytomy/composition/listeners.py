@@ -12,19 +12,19 @@ __all__ = ["ListenerGroup", "progress_bar"]
 
 
 class ListenerGroup(TrainingListener):
-    """Passes everything on to several listeners."""
+    """Forwards everything to several listeners."""
 
     def __init__(self, listeners: Sequence[TrainingListener]) -> None:
         self._listeners = tuple(listeners)
         self.wants_estimates = any(each.wants_estimates for each in self._listeners)
 
     def trained(self, partition: str) -> None:
-        """Tell all listeners that a binary has been trained."""
+        """Notify all listeners that a binary has been trained."""
         for listener in self._listeners:
             listener.trained(partition)
 
     def note(self, text: str) -> None:
-        """Tell all listeners how the binaries are trained."""
+        """Pass a note on how the binaries are trained to all listeners."""
         for listener in self._listeners:
             listener.note(text)
 
@@ -44,9 +44,9 @@ class _ProgressBar(TrainingListener):
 
 @contextmanager
 def progress_bar(n_partitions: int, verb: str = "training") -> Iterator[TrainingListener]:
-    """Show a progress bar with the time left on standard error, and notes above it.
+    """Show a progress bar with the remaining time on standard error, and notes above it.
 
-    Yields the listener that moves it on.
+    Yields the listener that advances it.
     """
     from rich.console import Console
     from rich.progress import (

@@ -53,7 +53,7 @@ class RoutedArguments(NamedTuple):
 def make_router(
     classifier: Any, estimator: Any, models: Mapping[str, Any] | None, cv: Any
 ) -> MetadataRouter:
-    """Return the router of a classifier: the parts of it that may request arguments."""
+    """Return the router of a classifier, with the parts of it that may request arguments."""
     methods = MethodMapping().add(caller="fit", callee="fit")
     methods.add(caller="partial_fit", callee="partial_fit")
     parts = {_key(name): model for name, model in _trainable(models).items()}
@@ -99,7 +99,7 @@ def route_arguments(
 
 
 def take_groups(cv: Any, arguments: dict[str, Any]) -> dict[str, Any]:
-    """Remove the groups from the arguments of a fit, and return them, if a splitter takes them."""
+    """Remove the groups from the arguments of a fit and return them, if the splitter uses them."""
     if not is_splitter(cv):
         return {}
     if "groups" in arguments:
@@ -126,5 +126,5 @@ def _trainable(models: Mapping[str, Any] | None) -> dict[str, Any]:
 
 
 def _key(name: str) -> str:
-    # The space keeps a model's name from being that of another part.
+    # The space prevents a model's name from clashing with another part.
     return f"model {name}"

@@ -1,4 +1,4 @@
-"""Out-of-fold scores: what binaries say about rows that they were not trained on."""
+"""Out-of-fold scores: what binaries predict for rows that they were not trained on."""
 
 from __future__ import annotations
 
@@ -44,18 +44,18 @@ __all__ = [
 
 Floats = NDArray[np.float64]
 
-# Held-out rows that suffice for a temperature, a floor and biases. If nothing else needs folds,
-# few folds are made: one of five, in large data.
+# Enough held-out rows for a temperature, a floor and biases. If nothing else needs folds, only
+# a few are made: one of five for large data.
 _ENOUGH_ROWS = 600
 
-# A final calibration learns from a random choice of rows if there would be more scores than these.
-# As double precision they take an eighth of a gigabyte, and there are several arrays of that size.
+# A final calibration learns from a random subset of rows if there would be more scores than this.
+# In double precision they take an eighth of a gigabyte, and there are several such arrays.
 MOST_SCORES = 2**24
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OutOfFold:
-    """Out-of-fold scores of training rows, and what a final calibration is to be learnt from them.
+    """Out-of-fold scores of training rows, and which final calibration to learn from them.
 
     Attributes
     ----------
@@ -166,7 +166,7 @@ def share_held_out_part(
 
 
 def warn_of_no_rows() -> None:
-    """Warn that there is no row that a final calibration could learn from."""
+    """Warn that no row can be used to learn a final calibration."""
     warn_caller(
         "There is no final calibration: no fold has both samples of a class to train on and "
         "samples of the same class to hold out.",
@@ -181,10 +181,10 @@ def plan_out_of_fold(
     n_classes: int,
     options: TrainingOptions,
 ) -> OutOfFoldPlan | None:
-    """Return the folds that a final calibration needs, or None if there is to be none.
+    """Return the folds that a final calibration needs, or None if none is wanted.
 
-    "auto" learns none from binaries that were all trained elsewhere: they may have been trained on
-    these very samples.
+    "auto" learns none if all binaries were trained elsewhere, because they may have been trained
+    on these very samples.
 
     The parameters are those of `polytomy.composition.fitting.fit_binaries`.
     """
@@ -208,12 +208,12 @@ def plan_out_of_fold(
 
 
 class FoldRule(NamedTuple):
-    """Which final calibration there is to be, and how many rows it needs.
+    """Which final calibration to learn, and how many rows it needs.
 
     Attributes
     ----------
     final_calibration : "bias", "decoder" or an object
-    enough_rows : number of held-out rows that suffice; None if all rows are to be held out
+    enough_rows : number of held-out rows that suffice; None to hold out all rows
     seed : int, optional, the seed of the folds
     """
 
@@ -225,7 +225,7 @@ class FoldRule(NamedTuple):
 def find_fold_rule(
     dichotomies: Sequence[Dichotomy], n_classes: int, options: TrainingOptions
 ) -> FoldRule | None:
-    """Return which final calibration the options ask for, or None if there is to be none."""
+    """Return which final calibration the options ask for, or None if they ask for none."""
     final_calibration = options.final_calibration
     if final_calibration is None or n_classes < 2:
         return None
@@ -246,8 +246,8 @@ def _is_class_known(
 ) -> NDArray[np.bool_]:
     """Return whether the models of each row's fold are trained on other rows of its class.
 
-    If they are not, their answers for the row are wrong whatever the data, which says nothing about
-    models that are trained on all rows.
+    If they are not, their answers for the row are always wrong, which says nothing about models
+    that are trained on all rows.
     """
     is_known = np.zeros((folds.n_folds, class_indices.max(initial=0) + 1), dtype=np.bool_)
     for known, is_trained_on in zip(is_known, folds.is_trained_on, strict=True):
@@ -257,7 +257,7 @@ def _is_class_known(
 
 
 def takes_weights(options: TrainingOptions) -> bool:
-    """Return whether all calibrators take weights; those of users may not."""
+    """Return whether all calibrators take weights; a user's calibrator may not."""
     return all(
         each is None or isinstance(each, str)
         for each in (options.calibration, options.final_calibration)
@@ -279,10 +279,10 @@ def have_folds_anyway(options: TrainingOptions, dichotomies: Sequence[Dichotomy]
 def calibration_weights(
     options: TrainingOptions, class_indices: NDArray[np.intp], n_classes: int
 ) -> Floats:
-    """Return the weights with which the final calibration learns: those of training.
+    """Return the weights for the final calibration: those of training.
 
-    If both sides of each problem were balanced, all classes get the same total weight, or the final
-    calibration would undo that.
+    If both sides of each problem were balanced, all classes get the same total weight; otherwise
+    the final calibration would undo the balancing.
     """
     weight = check_weights(options.arguments.sample_weight, len(class_indices))
     if options.balances_sides:

@@ -99,7 +99,7 @@ def plan_training(
 
     A partition that occurs several times in one scheme has a binary for each occurrence.
     Dichotomies of different schemes are the same if they are trained from the same estimator and
-    tell the same classes apart, with the sides in either order.
+    separate the same classes, with the sides in either order.
 
     Parameters
     ----------

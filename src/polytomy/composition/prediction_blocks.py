@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 __all__ = ["blocks_of_rows"]
 
-# Most bytes that the decision values of a block of samples take.
+# Maximum size in bytes of the decision values of a block of samples.
 _BLOCK_BYTES = 2**27
 _SMALLEST_BLOCK = 256
 

@@ -1,8 +1,8 @@
 """Class priors: what training assumed, what the data to predict has, and how to estimate it.
 
-Probabilities learnt on one mixture of the classes suit another mixture after Bayes' rule: each is
-multiplied by the ratio of the two priors, and each row is divided by its sum. The prior of data
-without labels is the one under which the data is likeliest (Saerens, Latinne and Decaestecker
+Probabilities learnt on one mixture of the classes are adapted to another by Bayes' rule: each is
+multiplied by the ratio of the two priors, and each row is divided by its sum. The prior of
+unlabelled data is the one under which the data is likeliest (Saerens, Latinne and Decaestecker
 2002).
 """
 
@@ -28,18 +28,18 @@ __all__ = [
 
 Floats = NDArray[np.float64]
 
-# Accepts priors printed with three digits, 0.333 three times; they are divided by their sum.
+# Accepts priors rounded to three digits, such as 0.333 three times; they are divided by their sum.
 _SUM_TOLERANCE = 1.001e-3
 _MOST_NAMED = 5
 
-# The likelihood of the estimate, per sample and in logarithms, is within this of the largest.
+# The log-likelihood of the estimate, per sample, is within this of the largest.
 _TOLERANCE = 1e-10
 _MOST_CYCLES = 5000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ClassFrequencies:
-    """How frequent the classes are in the training data.
+    """Class frequencies in the training data.
 
     Attributes
     ----------
@@ -75,7 +75,7 @@ class ClassFrequencies:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PriorShift:
-    """From the prior that the probabilities assume to the prior of the data to predict.
+    """The change from the prior that the probabilities assume to that of the data to predict.
 
     Attributes
     ----------
@@ -88,14 +88,14 @@ class PriorShift:
 
     @property
     def ratio(self) -> Floats:
-        """The prior divided by that of training; zero for a class that neither has."""
+        """The prior divided by that of training; zero for a class where both are zero."""
         is_known = self.training > 0
         return np.divide(self.prior, self.training, out=np.zeros_like(self.prior), where=is_known)
 
     def apply(self, probabilities: Floats) -> Floats:
         """Return the probabilities under the new prior.
 
-        A row whose classes all have the prior zero gets the prior itself.
+        A row whose classes all have a prior of zero gets the prior itself.
 
         Examples
         --------
@@ -133,7 +133,7 @@ def shift_prior(
         raise ArgumentError(
             Argument("prior"),
             f" gives {label!r} a probability of {target[is_lost][0]:g}, but in training that class "
-            "had the weight zero, so nothing is known about it. Fit with positive weights.",
+            "had weight zero, so nothing is known about it. Fit with positive weights.",
         )
     return PriorShift(target, training)
 
@@ -166,7 +166,7 @@ def check_prior(prior: Any, classes: NDArray[Any], name: str) -> Floats:
     array([0.25, 0.75])
     """
     index: Any = getattr(prior, "index", None)
-    if hasattr(index, "tolist") and type(index).__name__ != "RangeIndex":  # a series of pandas
+    if hasattr(index, "tolist") and type(index).__name__ != "RangeIndex":  # a pandas series
         prior = dict(zip(index.tolist(), np.asarray(prior).tolist(), strict=True))
     if isinstance(prior, Mapping):
         values: Any = _match_classes(prior, classes.tolist(), name)
@@ -207,7 +207,7 @@ def _match_classes(prior: Mapping[Any, Any], labels: list[Any], name: str) -> li
     missing = [repr(label) for label in labels if label not in given]
     for names, problem, cure in (
         (unknown, "has unknown labels:", f"The classes are {_listed(map(repr, labels))}."),
-        (missing, "misses", "Give every class a probability; it may be zero."),
+        (missing, "is missing", "Give every class a probability; it may be zero."),
     ):
         if names:
             raise ArgumentError(Argument(name), f" {problem} {_listed(names)}. {cure}")
@@ -227,12 +227,12 @@ def _listed(names: Any) -> str:
 def maximise_likelihood(
     probabilities: Floats, training: Floats, weight: Floats | None = None
 ) -> Floats:
-    """Return the prior under which samples without labels are likeliest.
+    """Return the prior under which unlabelled samples are likeliest.
 
     It maximises Σ_i w_i log Σ_k q_k p_ik / π_k over the simplex, by the steps of Saerens et al.
     (expectation and maximisation), extrapolated two at a time (Varadhan and Roland 2008). The
-    function is concave, and its gradient bounds what is left to gain, so the answer is the maximum
-    and not merely where progress was slow.
+    function is concave, and its gradient bounds the remaining gain, so the result is the maximum
+    and not merely a point where progress was slow.
 
     Parameters
     ----------
@@ -246,7 +246,7 @@ def maximise_likelihood(
 
     Examples
     --------
-    Sure answers are counted:
+    Certain answers are counted:
 
     >>> sure = np.array([[1.0, 0.0], [1.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
     >>> maximise_likelihood(sure, np.array([0.5, 0.5])).round(6)
@@ -277,7 +277,7 @@ def _growth(ratios: Floats, shares: Floats, prior: Floats) -> Floats:
 def _extrapolate(
     ratios: Floats, shares: Floats, prior: Floats, once: Floats, twice: Floats
 ) -> Floats:
-    """Return a prior further along the way of two steps, or the second if that is likelier."""
+    """Return a prior extrapolated from two steps, or the second step if that is likelier."""
     change, bend = once - prior, twice - 2 * once + prior
     length = float(np.linalg.norm(bend))
     if length == 0.0:

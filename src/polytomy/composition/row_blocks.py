@@ -1,4 +1,4 @@
-"""Blocks of training rows that know their places in the whole data, to be sent to workers."""
+"""Blocks of training rows with their positions in the whole data, to be sent to workers."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class RowBlock:
     Attributes
     ----------
     X : array, sparse matrix or frame of shape (n_rows, n_features)
-    rows : array of shape (n_rows,), the numbers of the rows in the whole data, ascending
+    rows : array of shape (n_rows,), the indices of the rows in the whole data, ascending
     class_indices : array of shape (n_rows,)
     weight : array of shape (n_rows,), optional
     fold_of : array of shape (n_rows,), optional
@@ -30,7 +30,7 @@ class RowBlock:
     is_scored : bool array of shape (n_rows,), optional
         Whether every binary scores the row, for the final calibration.
     fold_weight : array of shape (n_rows,), optional
-        Weights for calibration, besides those of training.
+        Weights for calibration, in addition to those of training.
     """
 
     X: Any
@@ -42,7 +42,7 @@ class RowBlock:
     fold_weight: NDArray[np.float64] | None = None
 
     def keep(self, mask: NDArray[np.bool_]) -> RowBlock:
-        """Return the rows for which a mask is true."""
+        """Return the rows where a mask is true."""
         if mask.all():
             return self
         chosen = np.flatnonzero(mask)
@@ -61,7 +61,7 @@ _NAMES = ("class_indices", "weight", "fold_of", "is_scored", "fold_weight")
 
 
 def join_blocks(blocks: Sequence[RowBlock]) -> RowBlock:
-    """Return the rows of several blocks in the order of the data, each once.
+    """Return the rows of several blocks in the order of the data, without duplicates.
 
     A binary that is trained on them is the same as one trained on the whole data.
     """

@@ -79,8 +79,8 @@ def scheme_from(
     classes : the labels of the data, sorted; designs and matrices divide these
     X, y : the training data, for callables and for designs made from data
     random_state : for random designs
-    class_order : all labels in their order, for designs that use it and columns of matrices
-    warns_of_order : whether to warn if a design uses the order of labels that have none
+    class_order : all labels in order, for designs that use it and for the columns of matrices
+    warns_of_order : whether to warn if a design uses an order that the labels do not have
 
     Examples
     --------
@@ -90,7 +90,7 @@ def scheme_from(
     3
     """
     if class_order is not None:
-        class_order = order_classes(classes, class_order)  # checked, whatever the scheme
+        class_order = order_classes(classes, class_order)  # check it for any scheme
     if callable(argument) and not isinstance(argument, Scheme | SchemeEnsemble | CodingMatrix):
         if X is None:
             raise _needs_data(argument)
@@ -138,7 +138,7 @@ def scheme_from(
 
 
 def _has_labels(argument: Any) -> bool:
-    """Return whether a list is not a matrix: it has text, or lists of different lengths."""
+    """Return whether a list has labels and is not a matrix: text, or lists of different lengths."""
     if not isinstance(argument, list | tuple):
         return False
     try:
@@ -202,7 +202,7 @@ def needs_data(
 def _needs_data(argument: Any) -> ArgumentError:
     return ArgumentError(
         Argument("scheme", argument),
-        " makes a scheme from all the training data, which only fit has. Pass a Scheme, or a "
+        " builds a scheme from all the training data, which only fit has. Pass a Scheme, or a "
         "design that needs no data.",
     )
 

@@ -14,7 +14,7 @@ _MOST_LINES = 40
 
 
 def scheme_as_html(scheme: Scheme | SchemeEnsemble) -> str:
-    """Return the control text of a scheme as an HTML element that can be folded.
+    """Return the control text of a scheme as a collapsible HTML element.
 
     Examples
     --------

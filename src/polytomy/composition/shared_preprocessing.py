@@ -42,8 +42,8 @@ __all__ = [
 _ASKED = Argument("shared_preprocessing", True)
 _TRAIN_ALONE = (". Use ", Argument("shared_preprocessing", False), ".")
 
-# Transformers that take rows in blocks, and those that learn from blocks, if there are this many
-# values; bytes of a block.
+# Transformers that can process rows in blocks, and those that can also learn in blocks; the number
+# of values from which they do; and the bytes of a block.
 _ROW_BY_ROW = (Nystroem, RBFSampler, MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler)
 _INCREMENTAL = (MaxAbsScaler, MinMaxScaler, StandardScaler)
 _MANY_VALUES = 2**22
@@ -78,8 +78,8 @@ def share_preprocessing(
     """Fit the steps before the last of the dichotomies' pipelines once, on all rows, without y.
 
     All pipelines must have the same steps before the last. Estimators that are not pipelines are
-    trained on the same output. Rows of weight zero do not count. Nothing is shared unless the
-    options say so, or if there is no pipeline.
+    trained on the same output. Rows of weight zero do not count. Nothing is shared if the options
+    do not ask for it, or if there is no pipeline.
 
     Parameters
     ----------
@@ -128,7 +128,7 @@ def share_preprocessing(
 
 
 def preprocess(pipeline: Any, X: Any) -> Any:
-    """Return samples as the binaries take them; X itself without a pipeline."""
+    """Return samples transformed for the binaries; X unchanged without a pipeline."""
     return X if pipeline is None else check_sparse(pipeline.transform(unchangeable(X)))
 
 
@@ -191,7 +191,7 @@ def _check_transformer(step: Any) -> None:
 
 
 def _parts(step: Any) -> Iterator[Any]:
-    """Return a transformer, or those that it puts together."""
+    """Yield a transformer, or the transformers that it combines."""
     waiting = [step]
     while waiting:
         part = waiting.pop()
@@ -208,7 +208,7 @@ def _parts(step: Any) -> Iterator[Any]:
 
 
 def _are_same(one: Any, other: Any) -> bool:
-    """Return whether two values are the same; estimators, if they have the same parameters."""
+    """Return whether two values are the same; for estimators, whether their parameters are."""
     if one is other:
         return True
     if type(one) is not type(other):
@@ -256,7 +256,7 @@ def _fit_transform(
         else:
             output = pipeline.fit(take_rows(X, rows), **given).transform(unchangeable(X))
     except (TypeError, ValueError) as error:
-        # It may be an estimator within a transformer that needs y.
+        # An estimator inside a transformer may need y.
         error.add_note(
             "shared_preprocessing=True fits the steps before the last without y. If one of them "
             "needs y, use shared_preprocessing=False."
@@ -278,7 +278,7 @@ def _works_row_by_row(pipeline: Pipeline, X: Any) -> bool:
 
 
 def _fit_row_by_row(pipeline: Pipeline, X: NDArray[Any], given: dict[str, Any]) -> None:
-    """Fit transformers; if a scaler comes first, without its temporary arrays of twice the size."""
+    """Fit transformers, avoiding a leading scaler's temporary arrays of twice the size."""
     first, *rest = _active(pipeline.steps)
     if type(first) not in _INCREMENTAL or given:
         pipeline.fit(unchangeable(X), **given)
@@ -296,11 +296,11 @@ def _blocks(X: NDArray[Any]) -> Iterator[slice]:
 def _transform_blocks(transformer: Any, X: NDArray[Any], budget: float) -> Any:
     """Return the output of a fitted transformer, without temporary arrays of its size.
 
-    Output of more bytes than the budget goes to a temporary file.
+    Output that is larger than the budget goes to a temporary file.
     """
     parts = (transformer.transform(unchangeable(X[block])) for block in _blocks(X))
     first = next(parts)
-    if not isinstance(first, np.ndarray):  # transformers can be asked for frames
+    if not isinstance(first, np.ndarray):  # transformers may be set to return frames
         return transformer.transform(unchangeable(X))
     if first.nbytes / len(first) * len(X) > budget:
         return write_temporary_rows(chain([first], parts))
@@ -316,7 +316,7 @@ def _transform_blocks(transformer: Any, X: NDArray[Any], budget: float) -> Any:
 def cut_pipelines(dichotomies: Sequence[Dichotomy]) -> list[Dichotomy]:
     """Return the dichotomies with the last steps of their pipelines.
 
-    Dichotomies with the same estimator still have the same object.
+    Dichotomies with the same estimator still share one object.
     """
     return [
         each._replace(estimator=each.estimator.steps[-1][1])
@@ -328,7 +328,7 @@ def cut_pipelines(dichotomies: Sequence[Dichotomy]) -> list[Dichotomy]:
 
 def _cut_arguments(dichotomies: Sequence[Dichotomy], options: TrainingOptions) -> TrainingOptions:
     """Return the options with the arguments of `fit` that the last steps get."""
-    # Pipelines last: a specification without steps has no name either.
+    # Pipelines come last: a specification without steps has no name either.
     ordered = sorted(dichotomies, key=lambda each: bool(_steps_before(each.estimator)))
     estimators = {each.model: each.estimator for each in ordered}
     by_model = dict(options.arguments_by_model)

@@ -38,8 +38,9 @@ def resolve_solver(
 ) -> Solver:
     """Return the solver that "auto" stands for; any other is returned unchanged.
 
-    That is least squares, except for one-vs-rest with a final calibration: least squares gives zero
-    to many classes, and with it goes what the binaries know about them. The divergence keeps it.
+    That is least squares, except for one-vs-rest with a final calibration: there, least squares
+    gives zero to many classes, and loses what the binaries know about them. The divergence keeps
+    it.
 
     Parameters
     ----------

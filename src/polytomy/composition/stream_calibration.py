@@ -29,7 +29,7 @@ __all__ = ["calibrate_on_reservoir", "is_calibrated", "keep_calibration", "learn
 
 Floats = NDArray[np.float64]
 
-# Held-out rows that replace a calibration from before the stream.
+# Held-out rows needed to replace a calibration from before the stream.
 _ENOUGH_ROWS = 100
 
 
@@ -90,8 +90,8 @@ def calibrate_on_reservoir(
 ) -> Composition:
     """Return the composition with calibrators and a final calibration learnt from a reservoir.
 
-    A binary stays as it is if the reservoir has rows of one of its sides only, and everything does
-    if there are hardly any rows to replace an earlier calibration.
+    A binary does not change if the reservoir has rows of only one of its sides. Nothing changes if
+    there are too few rows to replace an earlier calibration.
 
     Parameters
     ----------
@@ -110,7 +110,7 @@ def calibrate_on_reservoir(
     weight = reservoir.calibration_weight() if takes_weights else reservoir.weight
     learner = _Learner(reservoir, weight, options)
     if not np.isfinite(learner.score(composition.binaries)).all():
-        return composition  # of models that have hardly seen any rows
+        return composition  # its models have hardly seen any rows
     binaries = learner.calibrate(composition)
     final = options.final_calibration
     composition = composition.with_binaries(binaries)

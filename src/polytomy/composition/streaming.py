@@ -40,8 +40,8 @@ __all__ = ["StreamingMixin"]
 class StreamingMixin:
     """``partial_fit`` of a classifier, and the calibration of what it trains.
 
-    Calibration is learnt when it is first needed after a batch: until then the object's dict has
-    no ``composition_``, but ``_pending``, what it is to be learnt for.
+    Calibration is learnt when it is first needed after a batch. Until then the object's
+    ``__dict__`` has no ``composition_``, but ``_pending``, with what to calibrate.
     """
 
     estimator: Any
@@ -76,7 +76,7 @@ class StreamingMixin:
         self.__dict__["composition_"] = composition
 
     def _forget(self) -> None:
-        """Remove what earlier calls have trained."""
+        """Remove the results of earlier calls."""
         for name in ("_pending", "composition_", "reservoir_"):
             self.__dict__.pop(name, None)
 
@@ -91,8 +91,8 @@ class StreamingMixin:
     ) -> Self:
         """Train the binaries on one more batch, and calibrate them on held-out rows.
 
-        A random choice of rows, at most `reservoir_size`, is kept and not trained on. Probabilities
-        are calibrated on them when they are first asked for after a batch.
+        A random subset of the rows, at most `reservoir_size`, is kept and not used for training.
+        Probabilities are calibrated on these rows when they are first requested after a batch.
 
         Parameters
         ----------
@@ -132,10 +132,10 @@ class StreamingMixin:
         return self
 
     def begin_pass(self) -> Self:
-        """Begin another pass: the batches so far come again, with the same rows in the same order.
+        """Begin another pass over the same batches, with the same rows in the same order.
 
-        Rows that are held out are held out again. Without this call, a repeated row is a new row:
-        those in the reservoir would be trained on, and the calibration would be too optimistic.
+        Held-out rows are held out again. Without this call, a repeated row counts as a new row:
+        rows in the reservoir would be trained on, and the calibration would be too optimistic.
         """
         reservoir = self.__dict__.get("reservoir_")
         if self._trained_so_far() is None:
@@ -147,7 +147,7 @@ class StreamingMixin:
     # -- parts of the above ---------------------------------------------------------------------
 
     def _trained_so_far(self) -> Composition | None:
-        """Return what was trained so far, perhaps not yet calibrated."""
+        """Return the composition trained so far, which may not be calibrated yet."""
         pending = self.__dict__.get("_pending")
         found: Composition | None = pending[0] if pending else self.__dict__.get("composition_")
         return found
@@ -158,7 +158,7 @@ class StreamingMixin:
         options: TrainingOptions,
         dichotomies: Sequence[Dichotomy],
     ) -> Reservoir | None:
-        """Return the reservoir so far, or an empty one; None if nothing is to be held out."""
+        """Return the reservoir so far, or an empty one; None if nothing is held out."""
         found: Reservoir | None = self.__dict__.get("reservoir_")
         for each in dichotomies:
             if each.whole is not None:
@@ -180,7 +180,7 @@ class StreamingMixin:
         reservoir: Reservoir | None,
         options: TrainingOptions,
     ) -> None:
-        """Keep what a batch has changed."""
+        """Store what a batch has changed."""
         composition: Composition
         if plan is not None:
             trained = TrainedBinaries(list(binaries))
@@ -203,7 +203,7 @@ class StreamingMixin:
             self.composition_ = composition
             return
         self.reservoir_ = reservoir
-        # The weights of the batch are not needed any more.
+        # The weights of the batch are no longer needed.
         lean = replace(options, arguments=FitArguments(), arguments_by_model={}, data_weight=None)
         self._pending = (composition, lean)
 
@@ -237,7 +237,7 @@ def _hold_out(
 def _warn_of_lost_calibration(earlier: Composition) -> None:
     if is_calibrated(earlier):
         warn_caller(
-            "partial_fit changes binaries that are calibrated; their answers are no longer "
-            "calibrated. Use a reservoir_size above 0, and a calibration.",
+            "partial_fit changes calibrated binaries, so their answers are no longer calibrated. "
+            "Use a reservoir_size above 0, and a calibration.",
             CalibrationWarning,
         )

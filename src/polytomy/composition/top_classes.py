@@ -23,7 +23,7 @@ __all__ = ["check_beam", "check_top_k", "find_tree_search", "search_tree", "take
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
-# Paths that are followed at a time: samples times classes.
+# Maximum number of paths followed at a time: samples times classes.
 _MOST_PATHS = 2**22
 _FEWEST_SAMPLES = 64
 
@@ -54,7 +54,7 @@ def check_beam(beam: Any) -> int | None:
 def find_tree_search(
     arrangement: Arrangement, bank: Bank, final: FinalMap | None
 ) -> tuple[TreeSearch, LinearAnswers] | None:
-    """Return what searches a tree of linear binaries; None for anything else."""
+    """Return a search for a tree of linear binaries; None for anything else."""
     scheme = arrangement.scheme
     is_plain = final is None or isinstance(final, BiasMap)
     is_tree = scheme.is_tree and scheme.is_binary and scheme.n_partitions > 0
@@ -118,7 +118,7 @@ def take_top_classes(
     ----------
     X : samples
     k : number of classes
-    n_binaries : number of decision values of a sample
+    n_binaries : number of decision values per sample
     score : function that returns the scores of some samples
     """
     n_rows = count_rows(X)

@@ -1,4 +1,4 @@
-"""From the parameters and arguments of a classifier to the options of its training."""
+"""From a classifier's parameters and `fit` arguments to its training options."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = ["TrainingSource", "training_source"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TrainingSource:
-    """The origin of training options: a classifier's parameters, its fit's arguments, the labels.
+    """The source of training options: a classifier's parameters, its fit's arguments, the labels.
 
     Attributes
     ----------
@@ -43,7 +43,7 @@ class TrainingSource:
 
     @classmethod
     def from_labels(cls, parameters: TrainingOptions, y: NDArray[Any]) -> TrainingSource:
-        """Return what training is made from without weights or other arguments."""
+        """Return the source for training without weights or other arguments."""
         classes, class_indices = np.unique(y, return_inverse=True)
         routed = RoutedArguments(parameters.arguments, parameters.arguments_by_model, {})
         return cls(parameters, None, routed, classes, class_indices)
@@ -83,7 +83,7 @@ def training_source(
     *,
     owner: Any = None,
 ) -> TrainingSource:
-    """Return where the training options of a classifier come from.
+    """Return the source of a classifier's training options.
 
     Parameters
     ----------

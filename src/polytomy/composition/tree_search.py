@@ -1,4 +1,4 @@
-"""The likeliest classes of a tree, found without asking all of its binaries."""
+"""The likeliest classes of a tree, found without evaluating all of its binaries."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Indices = NDArray[np.intp]
 LogOdds = Callable[[Indices, Indices], Floats]
 """Function of samples and nodes: the log-odds of each node's second branch."""
 
-# Log-odds that a final calibration sees, as in `polytomy.calibration.final.clip_decisions`.
+# Limit of log-odds for a final calibration, as in `polytomy.calibration.final.clip_decisions`.
 _LARGEST_LOG_ODDS = 30.0
 
 
@@ -60,9 +60,9 @@ class TreeSearch:
     def best(self, log_odds: LogOdds, n_samples: int, k: int) -> tuple[Indices, Floats]:
         """Return the k likeliest classes of each sample, exactly, and their probabilities.
 
-        A class is at most as likely as any node above it. So a beam finds classes that are likely,
-        and then every node is followed that is at least as likely as the k-th of them. There must
-        be no final calibration.
+        A class is at most as likely as any node above it. So a beam first finds likely classes, and
+        then every node that is at least as likely as the k-th of them is followed. There must be no
+        final calibration.
 
         Returns
         -------
@@ -79,8 +79,8 @@ class TreeSearch:
         """Return k likely classes of each sample, found by a beam, and their probabilities.
 
         At each depth, the `width` likeliest nodes of a sample are followed. The final calibration
-        needs the probabilities of all classes; those below a node that is not followed are taken to
-        be equal.
+        needs the probabilities of all classes; those below a node that is not followed are assumed
+        to be equal.
         """
         found, others = self._follow(log_odds, n_samples, beam=max(k, width), least=None)
         final = self._final
@@ -95,7 +95,7 @@ class TreeSearch:
     def _follow(
         self, log_odds: LogOdds, n_samples: int, beam: int | None, least: Floats | None
     ) -> tuple[_Found, Floats]:
-        """Follow nodes down, level by level; also return what nodes left out add to the total."""
+        """Follow nodes down, level by level; also return what omitted nodes add to the total."""
         samples, nodes = np.arange(n_samples), np.zeros(n_samples, dtype=np.intp)
         logs = np.zeros(n_samples)
         others = np.zeros(n_samples)
@@ -168,7 +168,7 @@ def sort_best(scores: Floats, k: int) -> Indices:
     is_chosen = scores >= lowest
     (tied,) = (np.count_nonzero(is_chosen, axis=1) > k).nonzero()
     if len(tied):
-        # Of those that equal the lowest, the first are chosen.
+        # Among scores equal to the lowest, the first are chosen.
         is_lowest = scores[tied] == lowest[tied]
         n_above = np.count_nonzero(scores[tied] > lowest[tied], axis=1)
         is_late = np.cumsum(is_lowest, axis=1) > (k - n_above)[:, np.newaxis]

@@ -1,4 +1,4 @@
-"""Walking samples down a tree, asking only the binaries on their path."""
+"""Walking samples down a tree, evaluating only the binaries on their path."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from polytomy.scheme import ClassRef, Scheme
 
 __all__ = ["is_walk_cheaper", "walk_down_tree"]
 
-# How much longer an inner product takes in a walk, which gathers rows and asks one node at a time.
+# How much slower an inner product is in a walk, which gathers rows and evaluates node by node.
 _WALK_OVERHEAD = 1.5
 
 
@@ -22,10 +22,10 @@ def is_walk_cheaper(
     walks: Iterable[tuple[Scheme, NDArray[np.intp]]],
     bank: Bank,
 ) -> bool:
-    """Return whether asking the nodes on each sample's path costs less than asking all nodes.
+    """Return whether evaluating the nodes on each sample's path is cheaper than evaluating all.
 
     Binaries that share support vectors cost little more together than alone, so walking down a tree
-    can take longer than asking everywhere.
+    can take longer than evaluating all nodes.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ def walk_down_tree(
 ) -> NDArray[np.float64]:
     """Return the winner of each sample in a tree, with the probability of its path.
 
-    A node is asked only about the samples that reach it.
+    A node is evaluated only for the samples that reach it.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ def walk_down_tree(
         for branch, mask in zip(node.branches, (~goes_right, goes_right), strict=True):
             below, mass = rows[mask], path[mask] * (1 + np.abs(answers[mask])) / 2
             if isinstance(branch, ClassRef):
-                # A product of many factors may underflow; the class wins all the same.
+                # A product of many factors may underflow; the class still wins.
                 probabilities[below, branch.index] = np.maximum(mass, np.finfo(np.float64).tiny)
             else:
                 reached[branch.index] = (below, mass)

@@ -1,6 +1,6 @@
 """Schemes from classes, matrices, hierarchies and data.
 
-Every design is a function of its name, with underscores for hyphens: ``one_vs_one`` is the design
+Every design is also a function, with underscores for hyphens: ``one_vs_one`` is the design
 "one-vs-one".
 """
 
@@ -42,7 +42,7 @@ from polytomy.designs.registry import (
 from polytomy.designs.searched_trees import best_random_tree, evolved_tree
 from polytomy.designs.trees import balanced_tree, from_tree, random_tree
 
-# These six functions are also known by the shorter names of their designs.
+# These six functions also have the shorter names of their designs.
 random = random_code
 n_ary = n_ary_code
 paths = from_paths

@@ -22,16 +22,16 @@ def order_classes(
     class_order: Iterable[Any] | None = None,
     designs: Sequence[str] = (),
 ) -> list[Label]:
-    """Return classes in their order, for designs that use one.
+    """Return classes in order, for designs that use one.
 
     Parameters
     ----------
     classes : labels of the data
-    class_order : all labels in their order, optional
-        By default numbers, also those written as text, are sorted by value, and all other labels
-        are left as they are.
+    class_order : all labels in order, optional
+        By default numbers, including numbers written as text, are sorted by value, and all other
+        labels are left as they are.
     designs : names of the designs that use the order
-        If there are any, and the labels are text without an order, they are named in a warning.
+        If there are any, and the labels are text without an order, a warning names them.
 
     Examples
     --------

@@ -19,11 +19,11 @@ __all__ = ["cluster_tree"]
 
 Floats = NDArray[np.float64]
 
-# k-means from this many starts; the best is taken.
+# Number of starts of k-means; the best result is used.
 _STARTS = 3
 _MOST_STEPS = 30
 
-# Sparse means with fewer entries than this are made dense: products are faster.
+# Sparse means with fewer entries than this are made dense, because products are faster.
 _DENSE_ENTRIES = 2**25
 _BLOCK_BYTES = 2**25
 
@@ -37,12 +37,12 @@ def cluster_tree(
     random_state: RandomState = None,
     name: str = "cluster",
 ) -> Scheme:
-    """Return a balanced tree that keeps classes with near means together.
+    """Return a balanced tree that keeps classes with nearby means together.
 
     Each node divides its classes into branches of equal size, give or take one, by k-means of the
-    class means (Prabhu et al. 2018 do so with labels). It takes n·log(n) distances for n classes,
-    so 10,000 classes take seconds. The depth is the least possible. Features are scaled to unit
-    variance first.
+    class means (Prabhu et al. 2018 do this with labels). It computes n·log(n) distances for n
+    classes, so 10,000 classes take seconds. The depth is the smallest possible. Features are scaled
+    to unit variance first.
 
     Parameters
     ----------
@@ -50,9 +50,9 @@ def cluster_tree(
     y : array of shape (n_samples,), labels of any kind
     branches : int, default=2
         Number of branches of each node.
-    nodes : what decides between the branches of a node of three or more: "direct", one model with
-        a side for each branch, or a design such as "one-vs-rest"
-    random_state : int, generator or None for a different tree each time
+    nodes : what decides between the branches of a node of three or more: "direct" is one model with
+        a side for each branch; or a design such as "one-vs-rest"
+    random_state : int, generator, or None for a different tree each time
     name : base of the binaries' names
 
     Examples
@@ -89,7 +89,7 @@ def cluster_tree(
             below.extend(samples.classes[k] for k in members)
             continue
         cluster_of = _divide(means[members], int(branches), random)
-        # In the order of their first classes.
+        # Sort by first class.
         firsts = np.unique(cluster_of, return_index=True)[1]
         parts = [members[cluster_of == cluster_of[first]] for first in np.sort(firsts)]
         waiting.extend((part, below) for part in reversed(parts))
@@ -97,7 +97,7 @@ def cluster_tree(
 
 
 def _scaled_means(samples: ClassSamples) -> Any:
-    """Return the means of the classes, features scaled to unit variance: an array or CSR array."""
+    """Return the class means, with features scaled to unit variance, as an array or CSR array."""
     counts = samples.counts
     shares = np.repeat(1.0 / counts, counts)
     places = np.arange(len(shares))
@@ -142,7 +142,7 @@ def _divide(means: Any, n_clusters: int, random: np.random.Generator) -> NDArray
 def _draw_centres(
     means: Any, squares: Floats, n_clusters: int, random: np.random.Generator
 ) -> Floats:
-    """Return means to start from, far from each other with high probability (k-means++)."""
+    """Return initial centres that are far from each other with high probability (k-means++)."""
     chosen = [int(random.integers(len(squares)))]
     nearest = _distances(means, squares, _rows(means, chosen))[:, 0]
     for _ in range(n_clusters - 1):
@@ -168,7 +168,7 @@ def _row_squares(means: Any) -> Floats:
 
 
 def _distances(means: Any, squares: Floats, centres: Floats) -> Floats:
-    """Return the squared distances of means and centres, of shape (n_means, n_centres)."""
+    """Return the squared distances between means and centres, of shape (n_means, n_centres)."""
     products = np.asarray(means @ centres.T)
     between = squares[:, np.newaxis] - 2.0 * products + np.einsum("ij,ij->i", centres, centres)
     return np.asarray(np.maximum(between, 0.0))
@@ -184,9 +184,9 @@ def _centres_of(means: Any, cluster_of: NDArray[np.intp], n_clusters: int) -> Fl
 
 
 def _assign_evenly(between: Floats) -> NDArray[np.intp]:
-    """Return a near centre for each mean, each centre for as many means, give or take one.
+    """Assign each mean to a near centre, the same number to each centre, give or take one.
 
-    In each round, the means that are left go to the nearest centre with room; a centre without room
+    In each round, the remaining means go to the nearest centre with room. A centre without room
     for all of them takes those that would lose most by going elsewhere.
     """
     n_means, n_centres = between.shape
@@ -196,7 +196,7 @@ def _assign_evenly(between: Floats) -> NDArray[np.intp]:
         found[order[(n_means + 1) // 2 :]] = 1
         return found
     room = np.full(n_centres, n_means // n_centres)
-    n_larger = n_means % n_centres  # so many centres take one more
+    n_larger = n_means % n_centres  # this many centres take one more
     has_more = np.zeros(n_centres, dtype=np.bool_)
     found = np.full(n_means, -1, dtype=np.intp)
     left = np.arange(n_means)

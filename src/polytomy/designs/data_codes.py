@@ -1,4 +1,4 @@
-"""A code of the dichotomies that separate the classes best in the data."""
+"""A code of the dichotomies that best separate the classes in the data."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ def data_driven_code(
     random_state: RandomState = None,
     name: str = "data",
 ) -> Scheme:
-    """Return a code of the dichotomies that separate the classes best for their cost.
+    """Return a code of the dichotomies that best separate the classes for their cost.
 
     The candidates are the nodes of trees, one-vs-rest and random dichotomies. They are added
-    greedily: each time the one that removes the most doubt between pairs of classes, by
-    cross-validation, for each sample it is trained on. Zhou, Peng and Suen (2008) choose
-    dichotomies from data in a similar way. The code is complete when it has `n_partitions` rows and
-    no two classes have equal columns.
+    greedily: each step adds the one that removes the most doubt between pairs of classes, by
+    cross-validation, per sample it is trained on. Zhou, Peng and Suen (2008) choose dichotomies
+    from data in a similar way. The code is complete when it has `n_partitions` rows and no two
+    classes have equal columns.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ def data_driven_code(
         by default twice the number of classes
     estimator : binary classifier; by default ridge regression on random Fourier features
     cv : number of folds
-    random_state : int, generator or None for a different code each time
+    random_state : int, generator, or None for a different code each time
     name : base of the binaries' names
 
     Examples
@@ -115,8 +115,8 @@ def _choose_rows(
     costs = [counts[row != 0].sum() for row in candidates]
     doubt = np.ones((len(counts), len(counts)))  # between two classes, given the rows chosen so far
     chosen: list[int] = []
-    # Doubt only decreases, and so does the gain of a row: an old gain is an upper bound. So only
-    # the row with the largest gain is evaluated again.
+    # Doubt only decreases, and so does the gain of a row, so an old gain is an upper bound. Only
+    # the row with the largest gain has to be evaluated again.
     gain, is_new = np.full(len(candidates), np.inf), np.zeros(len(candidates), dtype=bool)
     while len(chosen) < len(candidates) and (
         len(chosen) < n_wanted or not _is_code(candidates, chosen)
@@ -136,7 +136,7 @@ def _choose_rows(
 
 
 def _is_code(candidates: list[NDArray[np.int8]], chosen: list[int]) -> bool:
-    """Return whether every class is in some row, and no two have equal columns."""
+    """Return whether every class is in some row, and no two classes have equal columns."""
     matrix = np.array([candidates[i] for i in chosen])
     n_distinct = np.unique(matrix, axis=1).shape[1]
     return bool(matrix.any(axis=0).all()) and n_distinct == matrix.shape[1]
@@ -145,8 +145,8 @@ def _is_code(candidates: list[NDArray[np.int8]], chosen: list[int]) -> bool:
 def _split_by_row(row: NDArray[np.int8], dichotomies: Dichotomies) -> _Split:
     """Return the two sides of a row, and the doubt that remains between their classes.
 
-    It is twice the probability that two samples, one from each class, are put on the same side:
-    one if the answers are guesses, zero if they are certain and right.
+    The doubt is twice the probability that two samples, one from each class, are put on the same
+    side: one if the answers are guesses, zero if they are certain and right.
     """
     negative, positive = np.flatnonzero(row < 0), np.flatnonzero(row > 0)
     sides: tuple[Side, Side] = frozenset(negative.tolist()), frozenset(positive.tolist())

@@ -19,7 +19,7 @@ __all__ = ["Dichotomies", "Side"]
 
 Side: TypeAlias = frozenset[int]  # class indices
 
-# More samples make the comparison of dichotomies slower and hardly better.
+# More samples make comparing dichotomies slower and hardly better.
 _MOST_SAMPLES = 8_000
 _LEAST_OF_A_CLASS = 20
 _FOURIER_FEATURES = 200
@@ -32,7 +32,7 @@ class _ScoringModel(Protocol):
     def held_out(
         self, negative: Side, positive: Side, rows: NDArray[np.intp]
     ) -> NDArray[np.float64]:
-        """Return held-out scores of rows, positive for the +1 side."""
+        """Return the scores of held-out rows, positive for the +1 side."""
         ...
 
 
@@ -40,7 +40,7 @@ class Dichotomies:
     """Cross-validated answers of binary classifiers, for any two sets of classes.
 
     The loss of a tree is the sum of the losses of its dichotomies, so a search over trees trains
-    only dichotomies that no earlier tree had.
+    only dichotomies that did not occur in an earlier tree.
 
     Parameters
     ----------
@@ -53,8 +53,8 @@ class Dichotomies:
     Attributes
     ----------
     n_trained : number of dichotomies trained so far
-    weights : array of shape (n_samples,), number of samples that each sample of the subsample
-        stands for
+    weights : array of shape (n_samples,), the number of samples that each sample of the subsample
+        represents
     """
 
     def __init__(
@@ -107,7 +107,7 @@ class Dichotomies:
     def scores(self, negative: Side, positive: Side, of_classes: Side) -> NDArray[np.float64]:
         """Return the scores of the samples of some classes, in the order of the classes."""
         self.n_trained += 1
-        # Systems this small are slower on several threads, above all on a busy machine.
+        # Systems this small are slower on several threads, especially on a busy machine.
         with one_blas_thread():
             return self._model.held_out(negative, positive, self._rows(of_classes))
 
@@ -142,7 +142,7 @@ class Dichotomies:
 def _subsample(
     samples: ClassSamples, random: np.random.Generator
 ) -> tuple[ClassSamples, NDArray[np.float64]]:
-    """Return at most _MOST_SAMPLES samples, and how many each sample of a class stands for."""
+    """Return at most _MOST_SAMPLES samples, and how many each sample of a class represents."""
     counts = samples.counts
     if counts.sum() <= _MOST_SAMPLES:
         return samples, np.ones(len(counts))

@@ -1,4 +1,4 @@
-"""The discriminant code: splits with the most mutual information."""
+"""The discriminant code: splits with the largest mutual information."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from polytomy.scheme import Scheme
 
 __all__ = ["decoc"]
 
-# For features of unit variance. Without it, a class without spread would have infinite information.
+# For features of unit variance. Without it, a class with no spread has infinite information.
 _LEAST_VARIANCE = 1e-2
 _EXHAUSTIVE = 10  # with this many classes, all 511 splits are compared
 _STARTS = 8
@@ -76,7 +76,7 @@ class _Moments(NamedTuple):
         return _Moments(*(moment[members] for moment in self))
 
     def entropy(self) -> NDArray[np.float64]:
-        """Return the mean entropy of the features, taken as normal, up to a constant."""
+        """Return the mean entropy of the features, assumed normal, up to a constant."""
         counts = self.counts[:, np.newaxis]
         variances = self.squares / counts - (self.sums / counts) ** 2
         entropy: NDArray[np.float64] = np.log(np.maximum(variances, _LEAST_VARIANCE)).mean(axis=1)
@@ -84,7 +84,7 @@ class _Moments(NamedTuple):
 
 
 def _moments(samples: ClassSamples) -> _Moments:
-    # Features are centred and scaled, so that the sums of squares lose no digits.
+    # Features are centred and scaled, so that the sums of squares do not lose digits.
     scaled = samples.scaled()
     sums = [np.asarray(part.sum(axis=0)).ravel() for part in scaled]
     squares = [np.asarray((part * part).sum(axis=0)).ravel() for part in scaled]

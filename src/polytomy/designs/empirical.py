@@ -1,4 +1,4 @@
-"""Trees from distances between classes: near classes are separated last."""
+"""Trees from distances between classes: nearby classes are separated last."""
 
 from __future__ import annotations
 
@@ -45,14 +45,14 @@ def empirical_tree(
     distance : name of a distance in `polytomy.distances`, ClassDistances, a matrix in the order of
         the sorted labels, or a function of (X, y) that returns one of these
     linkage : {"single", "complete", "average", "recomputed"}
-        Distance between groups of classes: the smallest, largest or mean distance of their
+        Distance between groups of classes: the smallest, largest or mean distance between their
         members, or the distance between their pooled samples
     merge : float, optional
-        Merges nodes with their parents where the dendrogram has no gap: if the distance at which a
-        node was joined is at least this share of its parent's, from 0 to 1. By default all nodes
-        have two branches.
-    nodes : what decides between the branches of a node of three or more: "direct", one model with
-        a side for each branch, or a design such as "one-vs-one"
+        Merges nodes with their parents where the dendrogram has no gap: if a node was joined at a
+        distance of at least this share of its parent's, from 0 to 1. By default all nodes have
+        two branches.
+    nodes : what decides between the branches of a node of three or more: "direct" is one model with
+        a side for each branch; or a design such as "one-vs-one"
     name : base of the binaries' names
 
     Examples
@@ -145,7 +145,7 @@ class _Forest:
         return len(self.trees)
 
     def join(self, one: int, other: int, height: float) -> None:
-        """Replace the first of two subtrees by both joined; the other is not used any more."""
+        """Replace the first of two subtrees by both joined; the other is no longer used."""
         ranks = [(self.sizes[i], self.firsts[i]) for i in (one, other)]
         left, right = (one, other) if ranks[0] > ranks[1] else (other, one)
         self.trees[one] = [*self._branches(left, height), *self._branches(right, height)]
@@ -163,12 +163,12 @@ class _Forest:
 def _join_by_linkage(matrix: NDArray[np.float64], forest: _Forest, linkage: str) -> Nested:
     """Join the two nearest groups until one is left, in about n² steps.
 
-    Each group remembers the nearest of the groups after it. After a join, only the groups whose
-    nearest one was joined look again; as a rule these are few.
+    Each group stores its nearest group among those after it. After a join, only the groups whose
+    nearest group was joined search again; usually these are few.
     """
     n_groups = len(forest)
     between = matrix.copy()
-    # Each pair is kept once, in the row of its first group.
+    # Each pair is stored once, in the row of its first group.
     between[np.tri(n_groups, dtype=np.bool_)] = np.inf
     nearest = between.argmin(axis=1)
     distances = between[np.arange(n_groups), nearest]
@@ -195,7 +195,7 @@ def _join_by_linkage(matrix: NDArray[np.float64], forest: _Forest, linkage: str)
 
 
 def _distances_of(between: NDArray[np.float64], group: int) -> NDArray[np.float64]:
-    """Return the distances of a group to all others; infinite to itself and to joined ones."""
+    """Return the distances from a group to all others; infinite to itself and to joined groups."""
     return np.concatenate([between[:group, group], between[group, group:]])
 
 
@@ -207,10 +207,10 @@ def _look_again(
     one: int,
     other: int,
 ) -> None:
-    """Find the nearest group again where a join has changed it, in place."""
+    """Find the nearest group again, in place, where a join has changed it."""
     before = np.arange(one)
     is_nearer = joined[:one] < distances[:one]
-    # Of groups at the same distance, the first counts.
+    # Among groups at the same distance, the first is used.
     is_nearer |= (joined[:one] == distances[:one]) & (one < nearest[:one])
     is_nearer &= np.isfinite(joined[:one])
     was_near = ((nearest == one) | (nearest == other)) & np.isfinite(distances)

@@ -36,7 +36,7 @@ def tree_ensemble(
     n_trees : number of trees
     make : function of the classes and ``random_state=`` that returns a tree; to use data, pass
         ``lambda classes, random_state: random_pair_tree(X, y, random_state=random_state)``
-    random_state : int, generator or None for different trees each time
+    random_state : int, generator, or None for different trees each time
 
     Examples
     --------
@@ -56,10 +56,10 @@ def random_trees(
 
     Parameters
     ----------
-    X : array, sparse matrix or frame of shape (n_samples, n_features); its values do not matter
+    X : array, sparse matrix or frame of shape (n_samples, n_features); its values are not used
     y : array of shape (n_samples,), labels of any kind
     n_trees : number of trees
-    random_state : int, generator or None for different trees each time
+    random_state : int, generator, or None for different trees each time
 
     Examples
     --------
@@ -74,15 +74,15 @@ def random_pair_trees(
 ) -> SchemeEnsemble:
     """Return an ensemble of trees that split around pairs of random classes.
 
-    These trees share more dichotomies than random trees, and each is better (Leathart, Pfahringer
-    and Frank 2016).
+    These trees share more dichotomies than random trees, and each one is better (Leathart,
+    Pfahringer and Frank 2016).
 
     Parameters
     ----------
     X : array, sparse matrix or frame of shape (n_samples, n_features)
     y : array of shape (n_samples,), labels of any kind
     n_trees : number of trees
-    random_state : int, generator or None for different trees each time
+    random_state : int, generator, or None for different trees each time
 
     Examples
     --------

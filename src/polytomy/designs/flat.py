@@ -1,4 +1,4 @@
-"""Schemes of one code, made from the number of classes alone."""
+"""Schemes of one code, built from the number of classes alone."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ def _numbered(code: CodingMatrix, labels: Sequence[Any], name: str) -> Scheme:
 def one_vs_one(classes: Iterable[Any] | int, *, name: str = "one-vs-one") -> Scheme:
     """Return the scheme with one binary for each pair of classes (Hastie and Tibshirani 1998).
 
-    It has n(n−1)/2 small binary problems: the usual choice for support vector machines (Hsu and
-    Lin 2002).
+    It has n(n−1)/2 small binary problems, and is the usual choice for support vector machines (Hsu
+    and Lin 2002).
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ def one_vs_one(classes: Iterable[Any] | int, *, name: str = "one-vs-one") -> Sch
 def one_vs_rest(classes: Iterable[Any] | int, *, name: str = "one-vs-rest") -> Scheme:
     """Return the scheme with one binary for each class against all others.
 
-    It has n binary problems, each on all the data (Rifkin and Klautau 2004 defend it).
+    It has n binary problems, each on all the data (Rifkin and Klautau 2004 argue for it).
 
     Parameters
     ----------
@@ -107,7 +107,7 @@ def adjacent(classes: Iterable[Any] | int, *, name: str = "adjacent") -> Scheme:
 
     Parameters
     ----------
-    classes : labels in their order, or a number of classes
+    classes : labels in order, or a number of classes
     name : base of the binaries' names
 
     Examples
@@ -127,14 +127,14 @@ def chain(
     """Return the scheme that splits off one class at a time, in the order of the classes.
 
     This is the continuation-ratio model (Fienberg 1980). Each of its n−1 binaries separates a class
-    from all that follow it, or, backward, from all that precede it. The binaries are the nodes of a
+    from all that follow it or, backward, from all that precede it. The binaries are the nodes of a
     tree, so the probabilities are products.
 
     Parameters
     ----------
-    classes : labels in their order, or a number of classes
+    classes : labels in order, or a number of classes
     direction : {"forward", "backward"}
-        Which end to start from: the first class or the last one
+        Which end to start from: the first class or the last
     name : base of the binaries' names
 
     Examples
@@ -153,7 +153,7 @@ def chain(
 
 
 def chain_backward(classes: Iterable[Any] | int, *, name: str = "chain-backward") -> Scheme:
-    """Return the scheme that splits off the last class first: `chain`, backward.
+    """Return the scheme that splits off the last class first: `chain` backward.
 
     Parameters
     ----------
@@ -174,12 +174,12 @@ def orthogonal(
 ) -> Scheme:
     """Return a scheme whose code has orthogonal columns, from a Hadamard matrix (Mills 2019).
 
-    Two or three classes have no such code; they get one with equiangular columns.
+    Two or three classes have no such code; they get a code with equiangular columns.
 
     Parameters
     ----------
     classes : labels, or a number of classes
-    random_state : int, generator or None; None always gives the same code
+    random_state : int, generator, or None, which always gives the same code
     name : base of the binaries' names
 
     Examples
@@ -212,7 +212,7 @@ def random_code(
     classes : labels, or a number of classes
     n_partitions : number of binaries; by default 10·log2(n), or 15·log2(n) for a ternary code
     ternary : whether partitions leave out classes, each with probability one half
-    random_state : int, generator or None for a different code each time
+    random_state : int, generator, or None for a different code each time
     name : base of the binaries' names
 
     Examples
@@ -250,7 +250,7 @@ def random_ternary(
 
 
 def direct(classes: Iterable[Any] | int, *, name: str = "direct") -> Scheme:
-    """Return the scheme of one model for all classes, which answers as it does without a scheme.
+    """Return the scheme of one model for all classes, which predicts as it would without a scheme.
 
     Parameters
     ----------
@@ -281,7 +281,7 @@ def n_ary_code(
     classes : labels, or a number of classes
     sides : number of sides of each partition; 4 by default, or fewer for fewer classes
     rows : number of partitions, each with a model; by default 10·log(n) to the base `sides`
-    random_state : int, generator or None for a different code each time
+    random_state : int, generator, or None for a different code each time
     name : base of the models' names
 
     Examples

@@ -1,4 +1,4 @@
-"""Schemes from hierarchies of classes, with nodes of any width."""
+"""Schemes from hierarchies of classes, with any number of branches at a node."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from polytomy.scheme.naming import branch_base, number_binaries
 __all__ = ["PATHS", "check_labels_are_paths", "from_hierarchy", "from_paths"]
 
 PATHS = "paths"
-"""The design of classes whose labels are paths."""
+"""The design for classes whose labels are paths."""
 
 _SEPARATOR = "/"
-# Other separators of paths that people use, to suggest one.
+# Other common separators of paths, to suggest one.
 _COMMON_SEPARATORS = ("/", ".", "::", ":", "\\", "|", ">", "_", "-")
 
 _NOT_IN_NAMES = re.compile(r'[\s{};"#\x00-\x1f\x7f-\x9f]+')
@@ -29,15 +29,15 @@ _NOT_IN_NAMES = re.compile(r'[\s{};"#\x00-\x1f\x7f-\x9f]+')
 def from_hierarchy(hierarchy: Any, *, nodes: str = DIRECT, name: str = "hierarchy") -> Scheme:
     """Return the scheme of a hierarchy of classes, given as nested dicts and lists.
 
-    The keys of dicts name the nodes. A key whose value is empty or None is a class; so are all
-    members of lists that are not lists or dicts themselves. A node with a single branch is replaced
-    by that branch.
+    The keys of dicts name the nodes. A key whose value is empty or None is a class, and so is every
+    member of a list that is not itself a list or dict. A node with a single branch is replaced by
+    that branch.
 
     Parameters
     ----------
     hierarchy : dict or list
-    nodes : what decides between the branches of a node of three or more: "direct", one model with
-        a side for each branch, or a design such as "one-vs-one"
+    nodes : what decides between the branches of a node of three or more: "direct" is one model with
+        a side for each branch; or a design such as "one-vs-one"
     name : name of the root, and base of the names of nodes that have none
 
     Examples
@@ -54,7 +54,7 @@ def from_hierarchy(hierarchy: Any, *, nodes: str = DIRECT, name: str = "hierarch
     labels: list[Any] = []
     made: list[tuple[Node, list[BranchRef]]] = []
     top: list[BranchRef] = []
-    # Still to be placed: a branch, its name, the name above it, its position, and its siblings.
+    # Still to be placed: a branch, its name, the name above it, its position and its siblings.
     waiting: list[tuple[Any, str, str, int, list[BranchRef]]] = [(hierarchy, name, "", 0, top)]
     while waiting:
         item, own_name, above, position, siblings = waiting.pop()
@@ -88,13 +88,13 @@ def from_paths(
 ) -> Scheme:
     """Return the scheme of classes whose labels are paths, such as "comp/sys/mac".
 
-    ``scheme="paths"`` of a classifier is this scheme of its classes, with the separator "/".
+    With ``scheme="paths"``, a classifier uses this scheme of its classes, with the separator "/".
 
     Parameters
     ----------
-    paths : labels of the classes, in their order
-        The parts before the last name the nodes that a class is below. A path that others start
-        with is a class among them.
+    paths : labels of the classes, in order
+        The parts before the last name the nodes above a class. A path that other paths start with
+        is a class among them.
     separator : str, default="/"
     nodes, name : as for `from_hierarchy`
 
@@ -112,19 +112,19 @@ def from_paths(
     if isinstance(paths, str) or not separator:
         raise ArgumentError(
             Argument("paths" if separator else "separator"),
-            " must be a list of texts." if separator else " must not be empty.",
+            " must be a list of strings." if separator else " must not be empty.",
         )
     labels = list(paths)
     wrong = [label for label in labels if not isinstance(label, str)]
     if wrong:
-        raise ArgumentError(Argument("paths"), f" must be texts; got {wrong[0]!r}.")
+        raise ArgumentError(Argument("paths"), f" must be strings; got {wrong[0]!r}.")
     root: dict[str, Any] = {}
     for label in labels:
         level, parts = root, label.split(separator)
         for depth in range(1, len(parts)):
             prefix = separator.join(parts[:depth])
             inner = level.setdefault(prefix, {})
-            if inner is None:  # a class that is a node, too
+            if inner is None:  # a class that is also a node
                 inner = level[prefix] = {prefix: None}
             level = inner
         if isinstance(level.get(label), dict):
@@ -136,12 +136,12 @@ def from_paths(
 
 
 def check_labels_are_paths(labels: Sequence[Any], separator: str | None = None) -> Sequence[str]:
-    """Return the labels, or raise an ArgumentError unless they are texts, one with a separator."""
+    """Return the labels, or raise an ArgumentError unless all are strings, one with a separator."""
     separator = _SEPARATOR if separator is None else separator
     wrong = [label for label in labels if not isinstance(label, str)]
     if wrong:
         raise ArgumentError(
-            f'"{PATHS}" needs classes whose labels are texts, such as "comp/sys/mac"; got '
+            f'"{PATHS}" needs classes whose labels are strings, such as "comp/sys/mac"; got '
             f"{wrong[0]!r}."
         )
     if len(labels) > 1 and not any(separator in label for label in labels):
@@ -150,7 +150,7 @@ def check_labels_are_paths(labels: Sequence[Any], separator: str | None = None) 
             f'"{PATHS}" needs labels with "{separator}" between their parts; {labels[0]!r} and the '
             "other classes have none. Another separator, such as ",
             Argument("separator", other),
-            ", can be given to the design",
+            ", can be passed to the design",
             PythonOnly(", designs.from_paths"),
             ".",
         )
@@ -158,9 +158,9 @@ def check_labels_are_paths(labels: Sequence[Any], separator: str | None = None) 
 
 
 def _refuse_cycles(hierarchy: Any) -> None:
-    """Raise an ArgumentError if a dict or list contains itself: it would have no end."""
+    """Raise an ArgumentError if a dict or list contains itself, which would never end."""
     around: set[int] = set()
-    # An item comes back, as done, after all that it contains.
+    # An item comes back, marked as done, after everything that it contains.
     waiting: list[tuple[Any, bool]] = [(hierarchy, False)]
     while waiting:
         item, is_done = waiting.pop()

@@ -1,4 +1,4 @@
-"""Trees grown from the root, by a rule that splits each node's classes."""
+"""Trees grown from the root by a rule that splits each node's classes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _Split: TypeAlias = Callable[[list[int]], tuple[list[int], list[int]]]
 
 
 def furthest_centroid_tree(X: Any, y: ArrayLike, *, name: str = "centroids") -> Scheme:
-    """Return a tree that splits around the two classes with the furthest means.
+    """Return a tree that splits around the two classes whose means are furthest apart.
 
     At each node, the two classes whose means are furthest apart go to different sides, and every
     other class joins the one with the nearer mean (Duarte-Villaseñor et al. 2012). Features are
@@ -71,11 +71,11 @@ def class_balanced_tree(
 
     Parameters
     ----------
-    X : array, sparse matrix or frame of shape (n_samples, n_features); its values do not matter
+    X : array, sparse matrix or frame of shape (n_samples, n_features); its values are not used
     y : array of shape (n_samples,), labels of any kind
     by : {"classes", "samples"}
         What each node divides evenly between its two sides; "classes" gives the shallowest tree
-    random_state : int, generator or None for a different tree each time
+    random_state : int, generator, or None for a different tree each time
     name : base of the binaries' names
 
     Examples
@@ -119,7 +119,7 @@ def random_pair_tree(
     X : array, sparse matrix or frame of shape (n_samples, n_features)
     y : array of shape (n_samples,), labels of any kind
     estimator : binary classifier; by default ridge regression on random Fourier features
-    random_state : int, generator or None for a different tree each time
+    random_state : int, generator, or None for a different tree each time
     name : base of the binaries' names
 
     Examples

@@ -21,12 +21,12 @@ from polytomy.scheme import Scheme
 
 __all__ = ["ClassOrder", "detect_order", "ordered_adjacent"]
 
-# On all data tried, classes that are bins of a number had at least 0.77, others at most 0.70.
+# In all data tried, classes that are bins of a number had at least 0.77, others at most 0.70.
 _STRONG = 0.75
 _SIGNIFICANT = 0.05
-# Below what separability can resolve: one doubtful sample in a thousand.
+# Below the resolution of separability: one doubtful sample in a thousand.
 _SHARE_OF_MEANS = 1e-3
-# If there are more triples of classes than this, a sample of this size is drawn.
+# If there are more triples of classes than this, a random sample of this size is used.
 _MOST_TRIPLES = 100_000
 
 
@@ -40,8 +40,8 @@ def ordered_adjacent(
 ) -> Scheme:
     """Return the adjacent code of the classes, in the order found in the data.
 
-    The order puts near classes next to each other. Classes that a linear model separates perfectly
-    are compared by the distance between their means.
+    The order puts nearby classes next to each other. Classes that a linear model separates
+    perfectly are compared by the distance between their means.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ def ordered_adjacent(
     distance : name of a distance in `polytomy.distances`, ClassDistances, a matrix in the order of
         the sorted labels, or a function of (X, y) that returns one of these
     method : {"auto", "exact", "optimal-leaf", "spectral"}
-        "exact" finds the shortest path, for up to 12 classes; "auto" uses it where it can
+        "exact" finds the shortest path, for up to 12 classes; "auto" uses it where possible
     name : base of the binaries' names
 
     Examples
@@ -76,7 +76,7 @@ class ClassOrder:
     Attributes
     ----------
     order : tuple of labels, from one end to the other
-    strength : 1 if distances always grow along the order, 0 if they do so no more often than
+    strength : 1 if distances always grow along the order, 0 if they do so no more often than for
         shuffled distances in their best order; can be negative
     p_value : how often shuffled distances do at least as well
     """
@@ -137,7 +137,7 @@ def detect_order(
     order = seriate(matrix, method)
     triples = _triples(len(classes), random)
     share = _robinson_share(matrix[np.ix_(order, order)], triples)
-    # Sorted, so that the shuffles do not depend on the names of the classes.
+    # Sorted, so that the shuffling does not depend on the names of the classes.
     condensed = np.sort(squareform(matrix, checks=False))
     by_chance = np.empty(n_permutations)
     for k in range(n_permutations):
@@ -151,7 +151,7 @@ def detect_order(
 
 
 def _distances_along(distance: DistanceArgument, X: Any, y: ArrayLike) -> NDArray[np.float64]:
-    """Return the distances between classes; those between means break ties of separability."""
+    """Return the distances between classes; distances between means break ties of separability."""
     matrix = compute_distances(distance, X, y).matrix
     if not isinstance(distance, str) or distance != "separability":
         return matrix

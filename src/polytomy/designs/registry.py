@@ -40,18 +40,18 @@ __all__ = [
     "uses_class_order",
 ]
 
-# Options of `design` that only some designs take.
+# Options of `design` that apply only to some designs.
 _OPTIONS = frozenset({"random_state", "n_partitions", "sides", "separator"})
-# What a design's own function calls an option, if that is another name.
+# The name of an option in a design's own function, if it differs.
 _OWN_NAMES = {("n-ary", "n_partitions"): "rows"}
 _DESIGNS_IN_ORDER = frozenset({"adjacent", "chain", "chain-backward", "tree"})
 
 
 class Design(NamedTuple):
-    """A design: the function that makes its schemes, and a line about it.
+    """A design: the function that builds its schemes, and a one-line summary.
 
     The function takes the classes, or X and y if the design needs data. If the design uses the
-    order of the classes, it takes them in their order.
+    order of the classes, they are passed in order.
     """
 
     make: Callable[..., Scheme]
@@ -120,7 +120,7 @@ DATA_DESIGNS: dict[str, Design] = {
 LABEL_DESIGNS: dict[str, Design] = {
     hierarchies.PATHS: Design(hierarchies.from_paths, "the hierarchy in labels such as a/b/c"),
 }
-"""Designs made from what the labels say."""
+"""Designs made from the text of the labels."""
 
 ENSEMBLES: dict[str, Callable[..., SchemeEnsemble]] = {
     "random-trees": ensembles.random_trees,
@@ -133,7 +133,7 @@ SCHEME_NAMES = (*DESIGNS, *LABEL_DESIGNS, *DATA_DESIGNS, *ENSEMBLES)
 
 
 def find_design(name: str) -> Design:
-    """Return the design of that name, or raise ArgumentError.
+    """Return the design with this name, or raise ArgumentError.
 
     Examples
     --------
@@ -154,7 +154,7 @@ def find_design(name: str) -> Design:
 
 
 def uses_class_order(name: str) -> bool:
-    """Return whether a name is that of a design that uses the order of the classes.
+    """Return whether a name belongs to a design that uses the order of the classes.
 
     Examples
     --------
@@ -180,7 +180,7 @@ def design(
 ) -> Scheme:
     """Return the scheme of a named design.
 
-    Each design is also a function of its own, with underscores in its name:
+    Each design is also a function, with underscores in its name:
     ``design("one-vs-one", classes)`` is ``one_vs_one(classes)``.
 
     Parameters
@@ -188,11 +188,11 @@ def design(
     design : one of DESIGNS, LABEL_DESIGNS or DATA_DESIGNS
     classes : labels, or a number of classes; ignored for DATA_DESIGNS
     X, y : training data; required for DATA_DESIGNS, ignored for the others
-    random_state, n_partitions : for designs that take them; ArgumentError for the others
+    random_state, n_partitions : for designs that use them; ArgumentError for the others
     sides : number of sides of each partition of "n-ary"
-    separator : what separates the parts of the labels for "paths"; by default "/"
+    separator : separator between the parts of the labels for "paths"; by default "/"
     name : base of the binaries' names; by default the design's own
-    class_order : all classes in their order, for designs that use it: "adjacent", "chain",
+    class_order : all classes in order, for designs that use it: "adjacent", "chain",
         "chain-backward" and "tree"; by default as in `classes`
 
     Examples

@@ -22,7 +22,7 @@ __all__ = ["best_random_tree", "evolved_tree"]
 _Tree: TypeAlias = Any  # a class index, or a tuple of two trees
 
 _TOURNAMENT = 3
-# A tree can be as deep as it has classes, and the functions below recurse over its levels.
+# A tree can be as deep as its number of classes, and the functions below recurse over its levels.
 _MOST_CLASSES = 500
 
 
@@ -45,10 +45,10 @@ def best_random_tree(
     X : array, sparse matrix or frame of shape (n_samples, n_features)
     y : array of shape (n_samples,), labels of any kind
     estimator : binary classifier; by default ridge regression on random Fourier features
-        (Rahimi and Recht 2007), which evaluates a hundred dichotomies or more in a second
+        (Rahimi and Recht 2007), which evaluates at least a hundred dichotomies per second
     n_trees : number of random trees to compare
     cv : number of folds
-    random_state : int, generator or None for a different tree each time
+    random_state : int, generator, or None for a different tree each time
     name : base of the binaries' names
 
     Examples
@@ -96,7 +96,7 @@ def evolved_tree(
     population : number of trees kept in each generation
     generations : number of generations
     cv : number of folds
-    random_state : int, generator or None for a different tree each time
+    random_state : int, generator, or None for a different tree each time
     name : base of the binaries' names
 
     Examples

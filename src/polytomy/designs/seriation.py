@@ -1,4 +1,4 @@
-"""Seriation: an order of the classes that puts near ones next to each other."""
+"""Seriation: an order of the classes that puts nearby ones next to each other."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ _DIGITS = 10
 
 
 def seriate(matrix: NDArray[np.float64], method: str = "auto") -> NDArray[np.intp]:
-    """Return an order of the rows of a distance matrix that puts near ones next to each other.
+    """Return an order of the rows of a distance matrix that puts nearby rows next to each other.
 
     Parameters
     ----------
     matrix : symmetric array of shape (n, n)
     method : {"auto", "exact", "optimal-leaf", "spectral"}
         "exact" is the shortest path through all rows, for up to 12 (Held and Karp 1962);
-        "optimal-leaf" the best leaf order of an average-linkage dendrogram (Bar-Joseph, Gifford
-        and Jaakkola 2001); "spectral" the order of the Fiedler vector (Atkins, Boman and
+        "optimal-leaf" is the best leaf order of an average-linkage dendrogram (Bar-Joseph, Gifford
+        and Jaakkola 2001); "spectral" is the order of the Fiedler vector (Atkins, Boman and
         Hendrickson 1998); "auto" is the first of these that is fast enough
 
     Returns
@@ -64,8 +64,8 @@ def seriate(matrix: NDArray[np.float64], method: str = "auto") -> NDArray[np.int
     if n <= 2:
         return np.arange(n)
     search = {"exact": _shortest_path, "optimal-leaf": _best_leaves, "spectral": _fiedler}[method]
-    # Ties are broken by the position of the rows. Sorted from the most central row outwards, that
-    # position does not depend on the order of the input.
+    # Ties are broken by the position of the rows. When sorted from the most central row outwards,
+    # that position does not depend on the order of the input.
     matrix = without_noise(matrix)
     from_centre = np.argsort(matrix.sum(axis=0).round(_DIGITS), kind="stable")
     order: NDArray[np.intp] = from_centre[search(matrix[np.ix_(from_centre, from_centre)])]
@@ -73,7 +73,7 @@ def seriate(matrix: NDArray[np.float64], method: str = "auto") -> NDArray[np.int
 
 
 def without_noise(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the matrix divided by its largest entry, rounded to digits free of noise."""
+    """Return the matrix divided by its largest entry, rounded to digits without noise."""
     scaled: NDArray[np.float64] = matrix / (matrix.max() or 1.0)
     return scaled.round(_DIGITS)
 

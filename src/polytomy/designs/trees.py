@@ -23,13 +23,13 @@ Nested: TypeAlias = Any  # a label, or a list or tuple of Nested
 def from_tree(nested: Nested, *, name: str = "tree", wide: str = "one-vs-one") -> Scheme:
     """Return the scheme of a hierarchy of classes, given as nested lists.
 
-    One binary separates the members of a list of two; a code those of a longer list.
+    One binary separates the two members of a list; a code separates those of a longer list.
 
     Parameters
     ----------
     nested : list or tuple of labels and of further lists
     name : base of the binaries' names: the first branch of `name` is `name.00`
-    wide : design for lists of more than two, such as "one-vs-rest"
+    wide : design for lists of more than two members, such as "one-vs-rest"
 
     Examples
     --------
@@ -78,7 +78,7 @@ def balanced_tree(classes: Iterable[Any] | int, *, name: str = "tree") -> Scheme
 
     Parameters
     ----------
-    classes : labels in their order, or a number of classes
+    classes : labels in order, or a number of classes
     name : base of the binaries' names
 
     Examples
@@ -107,7 +107,7 @@ def random_tree(
     Parameters
     ----------
     classes : labels, or a number of classes
-    random_state : int, generator or None for a different tree each time
+    random_state : int, generator, or None for a different tree each time
     name : base of the binaries' names
 
     Examples

@@ -1,1 +1,1 @@
-"""Arguments and data as users give them: checked and converted once."""
+"""Users' arguments and data, checked and converted once."""

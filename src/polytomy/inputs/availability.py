@@ -1,4 +1,4 @@
-"""Methods that an estimator has only with some parameters, with a reason when one is missing."""
+"""Methods that an estimator has only with some parameters; the error says why one is missing."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["available_unless"]
 
 
 class _ExplainedMethod:
-    """A method whose absence is explained: reading it raises AttributeError with the reason."""
+    """A method that may be missing: accessing it then raises AttributeError with the reason."""
 
     def __init__(self, function: Callable[..., Any], why_missing: Callable[[Any], str]) -> None:
         self._function, self._why_missing = function, why_missing
@@ -25,19 +25,19 @@ class _ExplainedMethod:
         try:
             reason = self._why_missing(owner)
         except ArgumentError:
-            reason = ""  # of an invalid parameter, which the fit will name
+            reason = ""  # a parameter is invalid, which fit will report
         if reason:
             name = self._function.__name__
-            # The first words, and a cause, are those of scikit-learn's available_if.
+            # The first words, and the cause, are those of scikit-learn's available_if.
             message = f"This {type(owner).__name__!r} has no attribute {name!r}: {reason}"
             raise AttributeError(message, name=name, obj=owner) from AttributeError(reason)
         return MethodType(self._function, owner)
 
 
 def available_unless(why_missing: Callable[[Any], str]) -> Callable[[Callable[..., Any]], Any]:
-    """Return a decorator for a method that is missing for a reason.
+    """Return a decorator for a method that some estimators do not have.
 
-    It is scikit-learn's ``available_if`` with an error that says why the method is missing.
+    It works like scikit-learn's ``available_if``, but the error says why the method is missing.
 
     Parameters
     ----------

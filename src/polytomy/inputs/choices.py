@@ -1,6 +1,6 @@
-"""Names that an option may have, for options that more than one package checks.
+"""Names that an option accepts, for options that more than one package checks.
 
-Options of one package alone declare their names there: solvers in `polytomy.solvers.methods`,
+Options of a single package declare their names there: solvers in `polytomy.solvers.methods`,
 designs in `polytomy.designs.registry`, distances in `polytomy.distances.option`.
 """
 

@@ -21,7 +21,7 @@ __all__ = ["ClassSamples", "Rows", "check_two_classes", "group_samples"]
 
 Rows: TypeAlias = Any  # float64 array of shape (n_samples, n_features), or sparse, in rows
 
-# Sums of squares of numbers up to this do not overflow.
+# Sums of squares of numbers up to this limit do not overflow.
 _LARGEST = 1e140
 
 
@@ -73,8 +73,8 @@ class ClassSamples:
     def draw_ranks(self, random: np.random.Generator) -> NDArray[np.intp]:
         """Return the rank of each row in a random order of the rows of its class.
 
-        The random numbers belong to the rows of the original data, so that renaming classes does
-        not change the ranks.
+        The random numbers are tied to the rows of the original data, so renaming classes does not
+        change the ranks.
         """
         draws = random.permutation(int(self.order.max()) + 1)[self.order]
         by_class = np.lexsort((draws, self.class_indices))

@@ -1,4 +1,4 @@
-"""Dates and durations, which must not be taken for numbers."""
+"""Dates and durations, which must not be treated as numbers."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ __all__ = ["refuse_dates"]
 
 
 def refuse_dates(values: Any, name: str) -> None:
-    """Raise DataError if an array or a frame has dates or durations.
+    """Raise DataError if an array or frame has dates or durations.
 
-    NumPy would turn them into numbers of any unit, and missing ones into -9.2e18.
+    NumPy would turn them into numbers in arbitrary units, and missing ones into -9.2e18.
 
     Examples
     --------

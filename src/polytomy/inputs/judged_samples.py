@@ -11,14 +11,14 @@ from numpy.typing import ArrayLike, NDArray
 from polytomy.errors import Argument, ArgumentError
 from polytomy.inputs.weights import check_weights
 
-# Accepts probabilities printed with few digits; rows that were not normalised are far beyond it.
+# Accepts probabilities rounded to a few digits; rows that were not normalised are far beyond it.
 _SUM_TOLERANCE = 1e-3
 # Accepts rounding errors below zero or above one.
 _RANGE_TOLERANCE = 1e-9
 
 
 class JudgedSamples(NamedTuple):
-    """Checked input: each sample's true class, by its column, probabilities, weights, classes."""
+    """Checked input: the column of each sample's true class, probabilities, weights, classes."""
 
     truth: NDArray[np.intp]
     proba: NDArray[np.float64]

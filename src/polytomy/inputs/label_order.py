@@ -1,7 +1,7 @@
 """The order of class labels, for designs and metrics that use one.
 
-Classes that are numbers are in order by themselves, and so is text that is written as numbers. All
-other text has only an alphabetical order, which is rarely the one that is meant.
+Numbers, and numbers written as text, have a natural order. All other text has only an alphabetical
+order, which is rarely the intended one.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def order_labels(labels: Sequence[Any], used_by: Sequence[str] = ()) -> list[Any
     ----------
     labels : sorted labels
     used_by : what uses the order
-        If there is anything, and the labels are text without an order, a warning names it.
+        If not empty, and the labels are text without an order, a warning names it.
 
     Examples
     --------
@@ -50,7 +50,7 @@ def order_labels(labels: Sequence[Any], used_by: Sequence[str] = ()) -> list[Any
 
 
 def has_natural_order(labels: Sequence[Any]) -> bool:
-    """Return whether labels are in order without being told: numbers, or fewer than three.
+    """Return whether labels have an order of their own: numbers, or fewer than three labels.
 
     Examples
     --------
@@ -61,7 +61,7 @@ def has_natural_order(labels: Sequence[Any]) -> bool:
 
 
 def sort_naturally(labels: Sequence[Any]) -> list[Any]:
-    """Return labels that are numbers written as text in the order of their values; others as is."""
+    """Return numbers written as text in the order of their values, other labels unchanged."""
     if _are_numbers(labels):
         return sorted(labels, key=lambda label: (float(label), str(label)))
     return list(labels)
@@ -76,8 +76,8 @@ def match_class_order(
 ) -> list[Any]:
     """Return labels in the given order; ArgumentError unless it has each of them once.
 
-    A label of the order matches the class that equals it, or else the one that is written the
-    same, so that a command line can order classes that are numbers.
+    A label of the order matches the class that equals it, or else the one that is written the same,
+    so that the order of numeric classes can be given on the command line.
 
     Parameters
     ----------

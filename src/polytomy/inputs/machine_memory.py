@@ -12,7 +12,7 @@ __all__ = ["CONTAINER_LIMITS", "machine_memory"]
 
 _UNKNOWN_MEMORY = 2**33
 
-#: Files with the memory limit of a container, in the two versions of Linux's control groups.
+#: Files with the memory limit of a container, in the two versions of Linux control groups.
 CONTAINER_LIMITS = (
     Path("/sys/fs/cgroup/memory.max"),
     Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"),

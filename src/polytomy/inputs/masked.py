@@ -1,4 +1,4 @@
-"""Masked arrays, whose hidden values must not be taken for data."""
+"""Masked arrays, whose hidden values must not be treated as data."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["refuse_masked"]
 
 
 def refuse_masked(values: Any, name: str) -> None:
-    """Raise DataError if values are masked; most functions would compute with what is hidden.
+    """Raise DataError if values are masked; most functions would use the hidden values.
 
     Examples
     --------

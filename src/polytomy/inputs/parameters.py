@@ -22,7 +22,7 @@ __all__ = [
 
 
 class Parameter(NamedTuple):
-    """A parameter of an estimator, and what it may be.
+    """A parameter of an estimator, and its allowed values.
 
     Attributes
     ----------
@@ -31,7 +31,7 @@ class Parameter(NamedTuple):
         The allowed values besides `choices`, in words that complete "must be".
     is_valid : function of a value that is not one of the choices
     choices : tuple of str
-        Texts that are allowed. A near miss is suggested.
+        Allowed strings. A near miss is suggested.
     allows_none : bool
     """
 
@@ -84,23 +84,23 @@ def _is_integer(value: Any) -> bool:
 
 
 def is_count(value: Any) -> bool:
-    """Return whether a value is a whole number of zero or more; True and False count as 1 and 0."""
+    """Return whether a value is a non-negative integer; True and False count as 1 and 0."""
     return isinstance(value, int | np.integer | np.bool_) and bool(value >= 0)
 
 
 def is_job_count(value: Any) -> bool:
-    """Return whether a value is a number of jobs as joblib takes it."""
+    """Return whether a value is a number of jobs that joblib accepts."""
     return _is_integer(value) and value != 0
 
 
 def is_nonnegative_number(value: Any) -> bool:
-    """Return whether a value is a number of zero or more."""
+    """Return whether a value is a non-negative number."""
     is_number = isinstance(value, int | float | np.number) and not is_boolean(value)
     return is_number and bool(value >= 0)
 
 
 def is_random_state(value: Any) -> bool:
-    """Return whether a value is a seed or a legacy generator, as scikit-learn takes them."""
+    """Return whether a value is a seed or a legacy generator, as scikit-learn accepts them."""
     if isinstance(value, np.random.RandomState):
         return True
     return _is_integer(value) and 0 <= value < 2**32

@@ -1,4 +1,4 @@
-"""Pipelines of scikit-learn: their steps, and what stands before the last one."""
+"""scikit-learn pipelines: their steps, and the steps before the last."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["list_steps", "split_pipeline"]
 
 
 def split_pipeline(estimator: Any) -> tuple[list[Any], Any]:
-    """Return the steps before the last one of a pipeline, and the last one.
+    """Return the steps of a pipeline before the last, and the last step.
 
     Parameters
     ----------

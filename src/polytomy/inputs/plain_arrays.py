@@ -1,6 +1,6 @@
 """Arrays that need no conversion, recognised without scikit-learn's checks.
 
-These take a tenth of a millisecond or more, which is much for few samples.
+Those checks take a tenth of a millisecond or more, which is a lot for few samples.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ __all__ = ["are_plain_labels", "is_plain_array"]
 
 
 def is_plain_array(X: Any) -> TypeGuard[NDArray[np.float64]]:
-    """Return whether X is what ``check_array`` returns as it is: finite float64, in C order.
+    """Return whether ``check_array`` would return X unchanged: finite float64, in C order.
 
     Examples
     --------
@@ -28,7 +28,7 @@ def is_plain_array(X: Any) -> TypeGuard[NDArray[np.float64]]:
         and X.size > 0
         and X.flags.c_contiguous
     )
-    # A sum that overflows is not finite either: such arrays take the longer way.
+    # A sum that overflows is not finite either; such arrays go through scikit-learn's checks.
     with np.errstate(over="ignore", invalid="ignore"):
         return is_in_form and bool(np.isfinite(X.sum()))
 
@@ -36,7 +36,8 @@ def is_plain_array(X: Any) -> TypeGuard[NDArray[np.float64]]:
 def are_plain_labels(y: Any) -> TypeGuard[NDArray[Any]]:
     """Return whether y is an array of labels that scikit-learn accepts without a warning.
 
-    It warns if more than half of the labels are different: they may be numbers to predict.
+    scikit-learn warns if more than half of the labels are different: they may be numbers to
+    predict.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The argument ``random_state``: random generators from its values."""
+"""The argument ``random_state``: from its values to random generators."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Old names of arguments and of module attributes: they still work, and warn."""
+"""Old names of arguments and module attributes, which still work with a warning."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ _Result = TypeVar("_Result")
 def renamed_arguments(
     **new_names: str,
 ) -> Callable[[Callable[_Arguments, _Result]], Callable[_Arguments, _Result]]:
-    """Let a function take arguments by their old names, with a DeprecationWarning.
+    """Let a function accept arguments by their old names, with a DeprecationWarning.
 
-    If an old name is now the name of another argument, it has its old meaning only in a call that
+    If an old name is now the name of another argument, it keeps its old meaning only in a call that
     would otherwise lack the argument it used to name.
 
     Parameters
@@ -64,7 +64,7 @@ def renamed_arguments(
 
 
 def find_renamed(module: str, name: str, renamed: Mapping[str, Any]) -> Any:
-    """Return what a module now has under another name, with a DeprecationWarning.
+    """Return an object that a module now has under another name, with a DeprecationWarning.
 
     For a module's ``__getattr__``; raises AttributeError for a name that never existed.
 

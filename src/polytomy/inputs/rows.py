@@ -1,4 +1,4 @@
-"""Rows and columns of data of any kind that scikit-learn takes."""
+"""Rows and columns of any kind of data that scikit-learn accepts."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def count_rows(X: Any) -> int:
 
 
 def take_rows(X: Any, rows: NDArray[np.intp]) -> Any:
-    """Return some rows, as the kind of data that X is; X itself cannot be changed through them."""
+    """Return some rows, as the same kind of data; changing them never changes X."""
     if np.array_equal(rows, np.arange(count_rows(X))):
         return unchangeable(X)  # indexing all rows of a frame may return a view of it
     if isinstance(X, np.ndarray):
@@ -44,7 +44,7 @@ def take_rows(X: Any, rows: NDArray[np.intp]) -> Any:
 
 
 def concatenate_rows(parts: Sequence[Any]) -> Any:
-    """Return the rows of several parts, which are data of the same kind.
+    """Return the rows of several parts, which must be the same kind of data.
 
     Examples
     --------
@@ -65,7 +65,7 @@ def concatenate_rows(parts: Sequence[Any]) -> Any:
 
 
 def take_values(value: Any, rows: NDArray[np.intp], n_rows: int) -> Any:
-    """Return some rows of an argument with `n_rows` values; any other argument unchanged."""
+    """Return some rows of an argument with `n_rows` values; return other arguments unchanged."""
     is_array = isinstance(value, list | tuple) or bool(getattr(value, "shape", ()))
     return take_rows(value, rows) if is_array and count_rows(value) == n_rows else value
 
@@ -73,25 +73,25 @@ def take_values(value: Any, rows: NDArray[np.intp], n_rows: int) -> Any:
 def unchangeable(X: Any) -> Any:
     """Return a read-only view or a copy of X, so that no estimator can change X in place."""
     if not isinstance(X, np.ndarray):
-        return X.copy() if hasattr(X, "copy") else X  # frames of polars are immutable
+        return X.copy() if hasattr(X, "copy") else X  # polars frames are immutable
     view = X.view()
     view.flags.writeable = False
     return view
 
 
 def take_block(X: Any, block: slice) -> Any:
-    """Return consecutive rows, as the kind of data that X is."""
+    """Return consecutive rows, as the same kind of data as X."""
     if isinstance(X, np.ndarray):
         return X[block]  # a view
     return take_rows(X, np.arange(*block.indices(count_rows(X))))
 
 
 def take_columns(X: Any, columns: NDArray[np.intp]) -> Any:
-    """Return some columns, as the kind of data that X is."""
+    """Return some columns, as the same kind of data as X."""
     return _safe_indexing(_rowwise(X), columns, axis=1)
 
 
 def _rowwise(X: Any) -> Any:
-    """Return sparse data in a format that can be indexed, other data unchanged."""
+    """Return sparse data in a format that can be indexed; return other data unchanged."""
     is_sparse: bool = issparse(X)
     return X.tocsr() if is_sparse else X

@@ -1,4 +1,4 @@
-"""Samples that many models score: checked and converted once."""
+"""Samples to be scored by many models, checked and converted once."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Samples:
 
     Attributes
     ----------
-    raw : X; sparse data with its indices checked, in canonical CSR form
+    raw : X; sparse data is in canonical CSR form with checked indices
     n_rows : int
     """
 
@@ -42,8 +42,8 @@ class Samples:
     def as_numbers(self, model: Any, n_features: int) -> Any:
         """Return the samples as a float64 array or CSR matrix, checked as the model checks them.
 
-        Feature names and number are compared with those the model was fitted with. Models with the
-        same `input_key` share the result.
+        The names and number of features are compared with those the model was fitted with. Models
+        with the same `input_key` share the result.
         """
         key = input_key(model, n_features)
         if key not in self._as_numbers:

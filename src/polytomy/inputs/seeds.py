@@ -20,7 +20,7 @@ def partition_seeds(random_state: Any, n_partitions: int) -> list[int | None]:
     Parameters
     ----------
     random_state : int, RandomState or None
-        None gives no seeds: estimators then keep the random_state they have.
+        None gives no seeds: estimators keep their own random_state.
     n_partitions : int
 
     Examples
@@ -45,7 +45,7 @@ def _draw_seeds(random_state: Any, n_partitions: int) -> list[int | None]:
 
 @lru_cache(maxsize=64)
 def _kept_seeds(random_state: int, n_partitions: int) -> tuple[int | None, ...]:
-    # A generator takes a tenth of a millisecond to make, and many fits have the same seed.
+    # Creating a generator takes a tenth of a millisecond, and many fits have the same seed.
     return tuple(_draw_seeds(random_state, n_partitions))
 
 
@@ -64,7 +64,7 @@ def seed_all(estimator: Any, seed: int | None) -> None:
 
 
 def draw_seed(seed: int) -> int:
-    """Return the random_state that `seed_all` gives an estimator with no other estimators in it.
+    """Return the random_state that `seed_all` gives an estimator without nested estimators.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Sparse data: every index checked, and brought into the one form that all routines take."""
+"""Sparse data: every index is checked, and the data is converted to the form all routines take."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MOST_ROWS_OR_COLUMNS = 2**31 - 1
 
 
 def is_sparse(X: Any) -> bool:
-    """Return whether X is a sparse matrix or array of SciPy."""
+    """Return whether X is a SciPy sparse matrix or array."""
     return bool(sparse.issparse(X))
 
 
@@ -27,8 +27,9 @@ def check_sparse(X: Any, name: str = "X") -> Any:
     """Return sparse data as a valid CSR matrix in canonical form; other data unchanged.
 
     SciPy, LIBSVM and our own routines follow indices and offsets without checking them, and most
-    expect that no entry is stored twice. SciPy itself checks them only when a matrix is made, not
-    when its arrays are changed later. So every sparse matrix of a user's comes in through here.
+    assume that no entry is stored twice. SciPy itself checks them only when a matrix is created,
+    not when its arrays are changed later. So every sparse matrix from a user goes through this
+    function.
 
     Parameters
     ----------
@@ -38,7 +39,7 @@ def check_sparse(X: Any, name: str = "X") -> Any:
     Returns
     -------
     CSR matrix, or CSR array if X is a sparse array, that owns or shares the arrays of X
-        Indices are sorted, without duplicates, and have 32 bits if these suffice.
+        Indices are sorted, without duplicates, and have 32 bits if that is enough.
 
     Raises
     ------
@@ -81,11 +82,11 @@ def check_sparse(X: Any, name: str = "X") -> Any:
 def check_csr_parts(
     data: NDArray[Any], indices: NDArray[Any], indptr: NDArray[Any], shape: tuple[int, int]
 ) -> Any:
-    """Return the CSR array with these parts, in canonical form; ValueError if they are invalid."""
+    """Return the CSR array of these parts, in canonical form; ValueError if they are invalid."""
     data, indices, indptr = _check_compressed(
         _numbers(data), indices, indptr, n_offsets=shape[0] + 1, n_minor=shape[1]
     )
-    # Made anew: what a matrix remembers of its order may be out of date.
+    # Created anew, because a matrix's cached flags about its order may be out of date.
     rows = _compressed(sparse.csr_array, data, indices, indptr, shape)
     if not rows.has_canonical_format:
         rows = rows.copy()
@@ -94,7 +95,7 @@ def check_csr_parts(
 
 
 class _InvalidError(ValueError):
-    """Why a sparse matrix is invalid."""
+    """Raised with the reason why a sparse matrix is invalid."""
 
 
 def _read_csr(X: Any) -> sparse.csr_array:
@@ -182,14 +183,14 @@ def _from_entries(
 def _compressed(
     container: Any, data: NDArray[Any], indices: NDArray[Any], indptr: NDArray[Any], shape: Any
 ) -> Any:
-    # LIBSVM takes indices of 32 bits only.
+    # LIBSVM accepts only 32-bit indices.
     kind = np.int32 if max(*shape, len(indices)) <= np.iinfo(np.int32).max else np.int64
     parts = data, indices.astype(kind, copy=False), indptr.astype(kind, copy=False)
     return container(parts, shape=shape)
 
 
 def _converted(rows: Any) -> sparse.csr_array:
-    """Return a CSR array that SciPy made of checked parts, in canonical form."""
+    """Return a CSR array that SciPy created from checked parts, in canonical form."""
     rows.sum_duplicates()
     converted: sparse.csr_array = _compressed(
         sparse.csr_array, rows.data, rows.indices, rows.indptr, rows.shape
@@ -200,7 +201,7 @@ def _converted(rows: Any) -> sparse.csr_array:
 def _check_compressed(
     data: NDArray[Any], indices: Any, indptr: Any, *, n_offsets: int, n_minor: int
 ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
-    """Return values, indices and offsets that belong together, without values that are not used."""
+    """Return values, indices and offsets that match, without unused values."""
     indices, indptr = _integers("indices", indices), _integers("indptr", indptr)
     if len(indptr) != n_offsets:
         raise _InvalidError(f"indptr has {len(indptr)} values; it must have {n_offsets}")
@@ -237,13 +238,13 @@ def _integers(what: str, values: Any) -> NDArray[Any]:
 
 
 def _numbers(values: Any, n_dimensions: int = 1) -> NDArray[Any]:
-    """Return values of a type that SciPy and scikit-learn compute with."""
+    """Return values of a type that SciPy and scikit-learn can compute with."""
     array = np.asarray(values)
     if array.ndim != n_dimensions:
         raise _InvalidError(f"data has shape {array.shape}; it must have {n_dimensions} dimensions")
     if array.dtype.kind not in "biufcO":
         raise _InvalidError(f"its values have type {array.dtype}, which is not a number")
-    # Half and extended precision, and objects, which few routines know.
+    # Half and extended precision, and objects, which few routines support.
     is_rare = array.dtype.kind == "O" or array.dtype in (np.float16, np.longdouble)
     kind = np.dtype(np.float64) if is_rare else array.dtype.newbyteorder("=")
     return np.ascontiguousarray(array, dtype=kind)

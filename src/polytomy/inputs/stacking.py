@@ -1,4 +1,4 @@
-"""Data of any kind that scikit-learn takes, put together from parts."""
+"""Any kind of data that scikit-learn accepts, assembled from parts."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ __all__ = ["bytes_of_data", "merge_rows", "stack_rows"]
 
 
 def stack_rows(parts: Sequence[Any]) -> Any:
-    """Return the rows of all parts, one part after the other.
+    """Return the rows of all parts, one part after another.
 
-    Columns of frames that are categories stay so, with the categories of all parts.
+    Categorical columns of frames stay categorical, with the categories of all parts.
 
     Parameters
     ----------
-    parts : arrays, sparse matrices or frames of pandas with the same columns; at least one
+    parts : arrays, sparse matrices or pandas frames with the same columns; at least one
     """
-    # A part without rows may have another type of numbers.
+    # A part without rows may have a different numeric type.
     parts = [part for part in parts if count_rows(part)] or parts[:1]
     if len(parts) == 1:
         return parts[0]
@@ -40,7 +40,7 @@ def stack_rows(parts: Sequence[Any]) -> Any:
 
 
 def merge_rows(parts: Sequence[Any], numbers: Sequence[NDArray[np.int64]]) -> Any:
-    """Return the rows of all parts in the order of their numbers; of equal numbers, the first row.
+    """Return the rows of all parts in the order of their numbers; of duplicates, the first row.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ def merge_rows(parts: Sequence[Any], numbers: Sequence[NDArray[np.int64]]) -> An
     unique, first = np.unique(together, return_index=True)
     if not all(isinstance(part, np.ndarray) for part in parts):
         return take_rows(stack_rows(parts), first)
-    # Without a copy of the parts one after the other.
+    # This avoids a stacked copy of the parts.
     dtype = np.result_type(*[part for part in parts if len(part)] or parts)
     merged = np.empty((len(unique), *parts[0].shape[1:]), dtype=dtype)
     for part, own in zip(reversed(parts), reversed(numbers), strict=True):
@@ -68,7 +68,7 @@ def merge_rows(parts: Sequence[Any], numbers: Sequence[NDArray[np.int64]]) -> An
 
 
 def bytes_of_data(X: Any) -> int:
-    """Return how many bytes of memory an array, sparse matrix or frame takes."""
+    """Return the size of an array, sparse matrix or frame in bytes."""
     if is_sparse(X):
         return int(X.data.nbytes + X.indices.nbytes + X.indptr.nbytes)
     if hasattr(X, "memory_usage"):

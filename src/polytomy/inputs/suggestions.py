@@ -1,4 +1,4 @@
-"""Suggestions for a name that is not known."""
+"""Suggestions for unknown names."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ __all__ = ["did_you_mean"]
 def did_you_mean(text: object, choices: Iterable[str]) -> str:
     """Return a sentence that suggests the nearest choice, with a space before it, or nothing.
 
-    A choice is near if it is spelt almost the same, or if the text abbreviates it. Case does not
-    matter.
+    A choice is near if its spelling is almost the same, or if the text abbreviates it. Case does
+    not matter.
 
     Examples
     --------

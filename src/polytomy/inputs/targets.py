@@ -1,4 +1,4 @@
-"""Targets that are numbers, and levels of quantiles and intervals."""
+"""Numeric targets, and levels of quantiles and intervals."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def check_range(y: Floats) -> None:
 
 
 def check_levels(name: str, levels: ArrayLike) -> Floats:
-    """Return levels of quantiles, from 0 to 1, as an array of at most two dimensions.
+    """Return quantile levels, from 0 to 1, as an array of at most two dimensions.
 
     Examples
     --------
@@ -101,7 +101,7 @@ def check_levels(name: str, levels: ArrayLike) -> Floats:
 
 
 def check_confidence_levels(name: str, levels: ArrayLike) -> Floats:
-    """Return confidence levels, between 0 and 1, as an array: a number, or a row of them.
+    """Return confidence levels, between 0 and 1, as an array: a number or a row of numbers.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Training data and samples to predict, as the binaries take them."""
+"""Training data and samples to predict, in the form that the binaries take."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ __all__ = [
     "check_training_data",
 ]
 
-# So few rows are trained on so quickly that scikit-learn's checks would take a tenth of the time.
+# Training on so few rows is so fast that scikit-learn's checks would take a tenth of the time.
 _FEW_ROWS = 1000
 
 
@@ -77,7 +77,7 @@ def check_batch_labels(y: NDArray[Any], classes: Any, known: NDArray[Any] | None
     Parameters
     ----------
     y : array of labels that must all be known
-    classes : labels of all classes, or None if they are known
+    classes : labels of all classes, or None if they are already known
     known : labels of earlier batches, or None for the first
     """
     if known is None:
@@ -101,7 +101,7 @@ def check_batch_labels(y: NDArray[Any], classes: Any, known: NDArray[Any] | None
 
 
 def check_features(classifier: Any, X: Any) -> Any:
-    """Return samples to predict, in a form that all binaries of a fitted classifier take."""
+    """Return samples to predict in a form that all binaries of a fitted classifier take."""
     n_features = getattr(classifier, "n_features_in_", None)
     has_names = hasattr(classifier, "feature_names_in_")
     if not has_names and is_plain_array(X) and X.shape[1] == n_features:
@@ -113,10 +113,10 @@ def check_features(classifier: Any, X: Any) -> Any:
 
 
 def _check_memory(X: Any) -> Any:
-    """Return data whose indices, masks and dates are checked, before anything is computed with it.
+    """Return data whose indices, masks and dates have been checked, before it is used.
 
     Sparse data has sorted 32-bit indices: in worker processes it is read-only and could not be
-    sorted, and LIBSVM takes no other indices.
+    sorted, and LIBSVM accepts no other indices.
     """
     refuse_masked(X, "X")
     if isinstance(X, np.ndarray):  # the dates of a frame are left to the estimator
@@ -125,7 +125,7 @@ def _check_memory(X: Any) -> Any:
 
 
 # Missing values are left to the binaries, which all check their input: a pipeline may impute them,
-# whatever its tags say, and the estimators of a scheme's specifications are not known yet.
+# whatever its tags say, and estimators from a scheme's specifications are not known yet.
 _OPTIONS: dict[str, Any] = {
     "accept_sparse": True,
     "dtype": None,
@@ -134,9 +134,9 @@ _OPTIONS: dict[str, Any] = {
 
 
 def _is_left_to_estimator(X: Any) -> bool:
-    """Return whether X is a frame, texts or dicts, which only the estimator knows how to read."""
+    """Return whether X is a frame, strings or dicts, which only the estimator knows how to read."""
     if any(hasattr(X, name) for name in ("iloc", "columns", "__dataframe__")):
-        return True  # frames of pandas, polars and others, and series of pandas
+        return True  # frames of pandas, polars and others, and pandas series
     if isinstance(X, list | tuple):
         return len(X) > 0 and isinstance(X[0], str | Mapping)
     is_column = len(getattr(X, "shape", ())) == 1

@@ -54,7 +54,7 @@ def class_weights(
     class_indices: NDArray[np.intp],
     sample_weight: ArrayLike | None,
 ) -> NDArray[np.float64] | None:
-    """Return the weights of the samples times those of their classes; None if all are one.
+    """Return the sample weights times the class weights; None if all are one.
 
     Examples
     --------
@@ -77,7 +77,7 @@ def class_weights(
         totals = np.bincount(class_indices, weight, len(classes))
         with np.errstate(divide="ignore"):
             of_class = (totals.sum() / (len(classes) * totals))[class_indices]
-        of_class[~np.isfinite(of_class)] = 0.0  # samples of a class without weight
+        of_class[~np.isfinite(of_class)] = 0.0  # classes of total weight zero
     return of_class if weight is None else of_class * weight
 
 

@@ -13,15 +13,15 @@ __all__ = ["TargetBins", "choose_n_bins", "make_bins"]
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
-# The number of bins grows with the square root of the number of samples. On data that no other
-# figure comes from, these were the fewest bins with about the best scores.
+# The number of bins grows with the square root of the number of samples. On data used for no other
+# result, these were the fewest bins with close to the best scores.
 _BINS_PER_ROOT = 1.2
 _MOST_BINS = 30
-# A value is an atom if it has this share of its bin, and as much weight as this many samples.
+# A value is an atom if it has this share of its bin, and the weight of this many samples.
 _ATOM_SHARE = 0.25
 _ATOM_SAMPLES = 5.0
-# Bins with less than these two, half a bin and a few samples, are joined to a neighbour. So are
-# bins of one sample, which a classifier cannot learn.
+# Bins with less than both of these, half a bin and a few samples, are joined to a neighbour. So
+# are bins of one sample, which a classifier cannot learn.
 _FEWEST_SHARE = 0.5
 _FEWEST_SAMPLES = 5.0
 _MORE_THAN_ONE = 1.5
@@ -31,9 +31,9 @@ _MORE_THAN_ONE = 1.5
 class TargetBins:
     """Bins of a number, and how the training values are spread inside each of them.
 
-    A bin consists of pieces; the distribution function is linear on each of them. Most bins are
-    one piece. The first and the last bin, which reach to the extremes, have finer pieces towards
-    these. A piece without width is an atom: many training values are the same.
+    A bin consists of pieces, and the distribution function is linear on each piece. Most bins are
+    one piece. The first and last bins, which extend to the extremes, have finer pieces towards
+    them. A piece without width is an atom: many training values are the same.
 
     Attributes
     ----------
@@ -42,7 +42,7 @@ class TargetBins:
         largest
     bin_of : array of shape (n_pieces,), the bin of each piece, ascending
     shares : array of shape (n_pieces,)
-        The part of its bin's probability that each piece gets; they sum to one in each bin.
+        The share of its bin's probability that each piece gets; they sum to one in each bin.
     """
 
     last_values: Floats
@@ -83,15 +83,15 @@ def choose_n_bins(n_values: float) -> int:
 def make_bins(y: Floats, weight: Floats, n_bins: int | None) -> TargetBins:
     """Return bins of about the same weight; none is empty.
 
-    A value with the weight of several bins is one bin. With no more different values than bins,
-    each value that repeats is a bin.
+    A value with the weight of several bins is one bin. If there are no more distinct values than
+    bins, each value that repeats is a bin.
 
     Parameters
     ----------
     y : array of shape (n_samples,), finite
     weight : array of shape (n_samples,), not all zero
         A weight of two counts as two samples; samples without weight are ignored.
-    n_bins : int, the largest number of bins; None leaves the choice to `choose_n_bins`
+    n_bins : int, the maximum number of bins; None leaves the choice to `choose_n_bins`
 
     Examples
     --------
@@ -145,7 +145,7 @@ def _share_bins(mass: Floats, n_bins: int) -> Indices:
 
 
 class _Groups(NamedTuple):
-    """Neighbouring values that make one piece of a bin: what `_lay_out` needs of each group."""
+    """Neighbouring values that form one piece of a bin, with the data that `_lay_out` needs."""
 
     first: Floats
     last: Floats
@@ -180,8 +180,8 @@ def _divide_bins(values: Floats, mass: Floats, bin_of: Indices, n_samples: float
 def _number_tail(middles: Floats, is_first: bool, is_last: bool) -> Floats:
     """Return a number for each value of the first or the last bin, the same within a piece.
 
-    Each piece has half the mass of the one before, towards the extreme, so that a tail or an
-    outlier takes no more mass than it has.
+    Each piece has half the mass of the previous one, towards the extreme, so that a tail or an
+    outlier gets no more mass than it has.
 
     Parameters
     ----------
@@ -199,7 +199,7 @@ def _number_tail(middles: Floats, is_first: bool, is_last: bool) -> Floats:
 
 
 def _lay_out(groups: _Groups, last_values: Floats) -> TargetBins:
-    """Return bins whose pieces meet half-way between values, or at an atom."""
+    """Return bins whose pieces meet halfway between values, or at an atom."""
     edges: list[float] = [float(groups.first[0])]
     bin_of: list[int] = []
     shares: list[float] = []

@@ -1,4 +1,4 @@
-"""Calibration of the probabilities of ordered bins: one slope and one shift of all log-odds."""
+"""Calibration of the probabilities of ordered bins: one slope and one shift for all log-odds."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Floats = NDArray[np.float64]
 
 # A slope of zero would put all mass into the outermost bins.
 _SMALLEST_SLOPE = 0.05
-# Two parameters need no more rows than these.
+# Two parameters need no more rows than this.
 _MOST_ROWS = 2**15
 _TINY = np.finfo(np.float64).tiny
 
@@ -25,13 +25,13 @@ _TINY = np.finfo(np.float64).tiny
 class CumulativeScaling:
     """F → σ(slope · logit F + shift), for the probabilities F of all values up to a border.
 
-    Bins are calibrated as classes, which have no order: a row of bins can be right on average and
-    too wide or too low as a whole. This corrects it.
+    Bins are calibrated as classes, which have no order, so a row of bins can be right on average
+    and still be too wide or too low as a whole. This map corrects that.
 
     Attributes
     ----------
-    slope : float, positive; more than one makes distributions narrower
-    shift : float; more than zero makes values smaller
+    slope : float, positive; above one makes distributions narrower
+    shift : float; above zero makes values smaller
     """
 
     slope: float = 1.0
@@ -53,7 +53,7 @@ class CumulativeScaling:
             return probabilities
         log_odds = self.slope * _log_odds(probabilities) + self.shift
         below, above = expit(log_odds), expit(-log_odds)
-        # Differences of the smaller of both keep their digits.
+        # The differences of the smaller of the two keep their digits.
         first, last = np.zeros((len(below), 1)), np.ones((len(below), 1))
         from_below = np.diff(np.hstack([first, below, last]), axis=1)
         from_above = -np.diff(np.hstack([last, above, first]), axis=1)
@@ -65,9 +65,9 @@ class CumulativeScaling:
 def fit_cumulative_scaling(
     probabilities: Floats, bin_indices: NDArray[np.intp], weight: Floats
 ) -> CumulativeScaling:
-    """Return the likeliest scaling, given probabilities by models that have not seen the samples.
+    """Return the likeliest scaling, given probabilities from models that have not seen the samples.
 
-    The likelihood is that of an ordered logit model, which is log-concave; a prior keeps the slope
+    The likelihood is that of an ordered logit model, which is log-concave. A prior keeps the slope
     near one and the shift near zero if there are few samples.
 
     Parameters
@@ -77,7 +77,7 @@ def fit_cumulative_scaling(
     weight : array of shape (n_samples,); a weight of two counts as two samples
     """
     if probabilities.shape[1] < 3:
-        return CumulativeScaling()  # nothing is left to calibrate
+        return CumulativeScaling()  # there is nothing to calibrate
     step = -(-len(weight) // _MOST_ROWS)
     rows = np.arange(0, len(weight), step)
     problem = _Problem.of(probabilities[rows], bin_indices[rows], step * weight[rows])
@@ -93,7 +93,7 @@ def fit_cumulative_scaling(
 
 
 class _Problem(NamedTuple):
-    """Log-odds of the lower and the upper border of each sample's bin; infinite at the ends."""
+    """Log-odds of the lower and upper borders of each sample's bin; infinite at the ends."""
 
     lower: Floats
     upper: Floats
@@ -124,12 +124,12 @@ class _Problem(NamedTuple):
 
 
 def _finite(log_odds: Floats) -> Floats:
-    """Return log-odds with zero for the ends, which no parameter moves."""
+    """Return log-odds with zero for the ends, which no parameter affects."""
     return np.where(np.isfinite(log_odds), log_odds, 0.0)
 
 
 def _log_odds(probabilities: Floats) -> Floats:
-    """Return the log-odds of lying below each border between bins, of shape (n, n_bins − 1)."""
+    """Return the log-odds of being below each border between bins, of shape (n, n_bins − 1)."""
     below = np.cumsum(probabilities, axis=1)[:, :-1]
     above = np.cumsum(probabilities[:, ::-1], axis=1)[:, -2::-1]
     return np.asarray(np.log(np.maximum(below, _TINY)) - np.log(np.maximum(above, _TINY)))

@@ -17,10 +17,10 @@ Floats = NDArray[np.float64]
 
 
 class BinnedDistribution:
-    """One distribution for each sample: bins that all share, and their probabilities.
+    """One distribution per sample: probabilities of bins that all samples share.
 
     The distribution function is linear inside a bin. A bin without width has all its mass at one
-    value. There is no mass outside the first and the last edge. The methods have the names of
+    value. There is no mass outside the first and last edges. The methods have the same names as in
     scipy.stats.
 
     Parameters
@@ -72,7 +72,7 @@ class BinnedDistribution:
     # -- functions -------------------------------------------------------------------------------
 
     def cdf(self, y: ArrayLike) -> Floats:
-        """Return the probability of values up to `y`, included.
+        """Return the probability of values up to and including `y`.
 
         Parameters
         ----------
@@ -92,7 +92,7 @@ class BinnedDistribution:
     def pdf(self, y: ArrayLike) -> Floats:
         """Return the density at `y`; infinite where a bin without width has mass.
 
-        Parameters and result are those of `cdf`. At an edge, it is the density of the bin above.
+        Parameters and result are as for `cdf`. At an edge, it is the density of the bin above.
         """
         points, is_flat = self._points(y, "y")
         width = np.diff(self.edges)
@@ -111,11 +111,11 @@ class BinnedDistribution:
         return self._result(answer, is_flat)
 
     def ppf(self, level: ArrayLike) -> Floats:
-        """Return quantiles: the smallest values up to which there is that much probability.
+        """Return quantiles: the smallest values whose `cdf` is at least `level`.
 
         Parameters
         ----------
-        level : number from 0 to 1, or an array of the shapes that `cdf` takes
+        level : number from 0 to 1, or an array of any shape that `cdf` takes
 
         Returns
         -------
@@ -138,9 +138,9 @@ class BinnedDistribution:
         return self._result(answer, is_flat)
 
     def interval(self, confidence: float) -> tuple[Floats, Floats]:
-        """Return both ends of the interval with equal probabilities outside on both sides.
+        """Return both ends of the interval with equal probability on either side of it.
 
-        Its coverage is that of the predicted probabilities; ``predict_interval`` of the regressor
+        Its coverage is that of the predicted probabilities; the regressor's ``predict_interval``
         corrects it.
         """
         tail = 0.5 * (1.0 - float(check_levels("confidence", confidence)))
@@ -166,7 +166,7 @@ class BinnedDistribution:
         scale = float(self.edges[-1] - self.edges[0])
         if scale == 0.0:
             return np.zeros(len(self))
-        # In units of the whole range, squares neither overflow nor vanish.
+        # In units of the whole range, squares neither overflow nor underflow.
         middles = (self._middles() - self._centre()) / scale
         widths = np.diff(self.edges) / scale
         means = (self.masses @ middles)[:, np.newaxis]
@@ -174,7 +174,7 @@ class BinnedDistribution:
         return np.asarray(scale * np.sqrt(np.sum(self.masses * squares, axis=1)))
 
     def support(self) -> tuple[float, float]:
-        """Return the first and the last edge, between which all the mass is."""
+        """Return the first and last edges, which enclose all the mass."""
         return float(self.edges[0]), float(self.edges[-1])
 
     def crps(self, y: ArrayLike) -> Floats:
@@ -211,7 +211,7 @@ class BinnedDistribution:
         return self._result(answer, is_flat)
 
     def _points(self, values: ArrayLike, name: str) -> tuple[Floats, bool]:
-        """Return points as a table of one row, or one for each sample; and whether to undo it."""
+        """Return points as a table of one row or a row per sample, and whether to undo that."""
         points = np.asarray(values, dtype=np.float64)
         if np.isnan(points).any():
             raise ArgumentError(f"{name} has NaN.")

@@ -13,21 +13,22 @@ __all__ = ["IntervalCorrection", "distance_to_median"]
 
 Floats = NDArray[np.float64]
 
-# Samples to add that may be anywhere: the new one, and one more because folds are stratified, so
-# that out-of-fold predictions know the frequencies of the bins better than those of new samples.
-# With one, intervals of 40 to 100 training samples covered about one point too little.
+# Number of extra samples that may be anywhere: the new one, and one more because folds are
+# stratified, so out-of-fold predictions know the frequencies of the bins better than predictions
+# for new samples do. With one, intervals from 40 to 100 training samples covered about one point
+# too little.
 _ADDED_SAMPLES = 2.0
-# Makes up for rounding where an atom begins exactly at the end of an interval.
+# Allows for rounding where an atom begins exactly at the end of an interval.
 _NUDGE = 1e-10
-# Distances that are kept. More would only change the fourth digit of a confidence level.
+# Maximum number of distances. More would only change the fourth digit of a confidence level.
 _MOST_DISTANCES = 2**14
 
 
 def distance_to_median(predicted: BinnedDistribution, y: Floats) -> Floats:
     """Return |F(y) − ½| for the distribution F of each sample.
 
-    If y is an atom, it is the least d such that any part of its probability is between ½ − d and
-    ½ + d; negative if ½ lies inside.
+    If y is an atom, it is the smallest d such that some of its probability lies between ½ − d and
+    ½ + d; negative if ½ is inside the atom.
 
     Examples
     --------
@@ -40,16 +41,16 @@ def distance_to_median(predicted: BinnedDistribution, y: Floats) -> Floats:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class IntervalCorrection:
-    """How far from the median true values are, in probability, by models that have not seen them.
+    """How far true values are from the median, in probability, out of fold.
 
-    The interval from the predicted quantile ½ − d to ½ + d has the confidence c if a share c of the
-    training values lie within d of their predicted medians (distributional conformal
+    The interval from the predicted quantile ½ − d to ½ + d has confidence c if a share c of the
+    training values are within d of their predicted medians (distributional conformal
     prediction; Chernozhukov, Wüthrich and Zhu 2021).
 
     Attributes
     ----------
     distances : array of shape (n_distances,), ascending
-    reached : array of shape (n_distances,), the share of the samples up to each distance
+    reached : array of shape (n_distances,), the share of the samples within each distance
     n_effective : float, the number of samples; fewer if their weights differ
     """
 
@@ -59,7 +60,7 @@ class IntervalCorrection:
 
     @classmethod
     def learn(cls, distances: Floats, weight: Floats) -> IntervalCorrection:
-        """Return the correction that out-of-fold predictions of training values ask for.
+        """Return the correction learnt from out-of-fold predictions of training values.
 
         Parameters
         ----------

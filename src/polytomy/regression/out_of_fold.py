@@ -1,4 +1,4 @@
-"""What the out-of-fold probabilities of a classifier of bins say about its predictions."""
+"""Scores and distances from the out-of-fold probabilities of a classifier of bins."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ Floats = NDArray[np.float64]
 
 
 class JudgedRows:
-    """Measures distributions of rows that come block by block, in order.
+    """Measures the predicted distributions of rows that arrive in blocks, in order.
 
     Parameters
     ----------
     y : array of shape (n_rows,), true values
-    statistic : "mean" or "median", what is predicted
+    statistic : "mean" or "median", the statistic to predict
     """
 
     def __init__(self, y: Floats, statistic: str) -> None:
@@ -49,7 +49,7 @@ def find_probabilities(classifier: PolytomyClassifier, n_rows: int) -> Floats | 
 
 
 def forget_probabilities(classifier: PolytomyClassifier) -> PolytomyClassifier:
-    """Return the classifier without its out-of-fold probabilities, which take much memory."""
+    """Return the classifier without its out-of-fold probabilities, which use a lot of memory."""
     composition = classifier.composition_
     final, scores = composition.final, composition.out_of_fold
     classifier.keep_out_of_fold = False

@@ -58,6 +58,6 @@ def _check_solver(solver: Any) -> None:
 _CHECKS = {
     **{name: check for name, check in CLASSIFIER_CHECKS.items() if name in CLASSIFIER_PARAMETERS},
     "solver": _check_solver,
-    "n_bins": Parameter("n_bins", "an integer of 2 or more", _is_bin_count, ("auto",)).check,
+    "n_bins": Parameter("n_bins", "an integer of at least 2", _is_bin_count, ("auto",)).check,
     "statistic": STATISTIC.check,
 }

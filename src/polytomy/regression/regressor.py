@@ -34,7 +34,7 @@ __all__ = ["PolytomyRegressor"]
 
 Floats = NDArray[np.float64]
 
-# Rows whose distributions are in memory at the same time.
+# Number of rows whose distributions are in memory at a time.
 _BLOCK_ROWS = 2**14
 
 
@@ -44,19 +44,19 @@ class PolytomyRegressor(
     MetaEstimatorMixin,  # type: ignore[misc]
     BaseEstimator,  # type: ignore[misc]
 ):
-    """A regressor that predicts a whole distribution, composed of two-class classifiers.
+    """Regressor that predicts a whole distribution, built from two-class classifiers.
 
-    The target is divided into bins with about the same number of samples, and a
-    `PolytomyClassifier` learns the probabilities of the bins, which are then calibrated together as
-    one distribution. It gives the mean, the median, quantiles and intervals.
+    The target is divided into bins with about the same number of samples. A `PolytomyClassifier`
+    learns the probabilities of the bins, which are then calibrated together as one distribution.
+    The distribution gives the mean, the median, quantiles and intervals.
 
     Parameters
     ----------
     estimator : classifier or str, default=SVC()
-        The two-class classifier, as of `PolytomyClassifier`.
+        The two-class classifier, as for `PolytomyClassifier`.
     n_bins : int or "auto", default="auto"
-        Largest number of bins. "auto" chooses it by the number of samples. Values that repeat often
-        have bins of their own, so discrete and zero-inflated targets are fine.
+        Maximum number of bins. "auto" chooses it from the number of samples. Values that occur
+        often have their own bins, so discrete and zero-inflated targets work well.
     scheme : str, path, Scheme, array or callable, default="ordered"
         How the bins, whose labels are 0, 1, 2, …, are divided into two-class problems. "ordered"
         asks whether the target is above each border between bins, and calibrates the answers
@@ -65,7 +65,7 @@ class PolytomyRegressor(
         What `predict` returns.
     solver, calibration, final_calibration, cv, models, n_jobs, random_state, verbose, \
 memory_budget, prediction_dtype, shared_preprocessing
-        As of `PolytomyClassifier`. The solver must give probabilities.
+        As for `PolytomyClassifier`. The solver must give probabilities.
 
     Attributes
     ----------
@@ -74,7 +74,7 @@ memory_budget, prediction_dtype, shared_preprocessing
     n_bins_ : int
     out_of_fold_score_ : dict, or None without a final calibration
         CRPS, root mean squared error and mean absolute error of `predict` on training samples,
-        judged by models that were trained without them.
+        predicted by models that were trained without them.
     cumulative_scaling_ : CumulativeScaling, the calibration of the distributions
     interval_correction_ : IntervalCorrection, or None without a final calibration
     n_features_in_ : int
@@ -138,7 +138,7 @@ memory_budget, prediction_dtype, shared_preprocessing
     def fit(
         self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None, **fit_params: Any
     ) -> Self:
-        """Divide the target into bins, and train a classifier of the bins.
+        """Divide the target into bins and train a classifier of the bins.
 
         Parameters
         ----------
@@ -147,7 +147,7 @@ memory_budget, prediction_dtype, shared_preprocessing
         sample_weight : array of shape (n_samples,), optional
         **fit_params : further arguments of the estimator's fit
         """
-        # If this fit fails, an earlier one must not answer in its place.
+        # If this fit fails, the results of an earlier fit must not be used in its place.
         self.__dict__.pop("classifier_", None)
         check_regressor(self)
         X, y = check_regression_data(self, X, y)
@@ -164,7 +164,7 @@ memory_budget, prediction_dtype, shared_preprocessing
         return self
 
     def predict(self, X: Any, statistic: str | None = None) -> Floats:
-        """Return the mean of each predicted distribution, or its median.
+        """Return the mean or the median of each predicted distribution.
 
         Parameters
         ----------
@@ -201,11 +201,11 @@ memory_budget, prediction_dtype, shared_preprocessing
         return self._answer(self._probabilities(X), lambda each: each.ppf(table))
 
     def predict_interval(self, X: Any, confidence_level: ArrayLike = 0.9) -> Floats:
-        """Return intervals that contain the true value with a confidence.
+        """Return intervals that contain the true value with a given confidence.
 
-        They reach from one predicted quantile to another. Which ones, training has learnt from its
-        out-of-fold predictions (conformal prediction), so that on average over new samples the
-        coverage is the confidence level, even if the probabilities are off.
+        Each interval extends from one predicted quantile to another. Out-of-fold predictions of
+        training determine which ones (conformal prediction), so that on average over new samples
+        the coverage is the confidence level, even if the probabilities are inaccurate.
 
         Parameters
         ----------
@@ -240,7 +240,7 @@ memory_budget, prediction_dtype, shared_preprocessing
         return composition.scores(check_features(self, X), self.n_jobs)
 
     def _answer(self, proba: Floats, function: Callable[[BinnedDistribution], Floats]) -> Floats:
-        """Return what a function of distributions gives for all rows, a block at a time."""
+        """Return the result of a function of distributions for all rows, block by block."""
         starts = range(0, len(proba), _BLOCK_ROWS)
         blocks = [function(self._distribution(proba[k : k + _BLOCK_ROWS])) for k in starts]
         return np.concatenate(blocks)
@@ -250,7 +250,7 @@ memory_budget, prediction_dtype, shared_preprocessing
         return BinnedDistribution(self.bins_.edges, masses)
 
     def _learn_from(self, proba: Floats | None, y: Floats, weight: Floats) -> None:
-        """Calibrate distributions and intervals on out-of-fold probabilities, and judge them."""
+        """Calibrate distributions and intervals on out-of-fold probabilities, and score them."""
         self.cumulative_scaling_ = CumulativeScaling()
         self.out_of_fold_score_: dict[str, float] | None = None
         self.interval_correction_ = None

@@ -31,13 +31,13 @@ def choose_scheme(
     """Return the scheme that suits the data, as a value of the parameter ``scheme``.
 
     Candidates are compared on the folds of ``cv``, by `joint_log_loss` if the solver gives
-    probabilities and by the uncertainty coefficient if not.
+    probabilities and by the uncertainty coefficient otherwise.
 
     Parameters
     ----------
     X, y : the data, checked
     estimator, solver, models : as in the classifier
-    training : where the options of training come from
+    training : the source of the training options
     progress : see `run_race`
     class_order : see `RaceSetup`
     """

@@ -11,8 +11,8 @@ from polytomy.scheme import Scheme
 
 __all__ = ["Candidate", "candidates_from", "default_candidates"]
 
-# Designs whose binaries would together be trained on more than this many times the samples are not
-# tried by default: one-vs-one of more than a hundred classes, for instance.
+# Designs that would train on more than this many times the samples, over all their binaries, are
+# not tried by default: one-vs-one with more than a hundred classes, for instance.
 _MOST_WORK = 100
 _SOLVED_TWICE = ("one-vs-rest", "orthogonal")
 
@@ -46,7 +46,7 @@ class Candidate(NamedTuple):
             raise self.refused(error) from error
 
     def refused(self, error: PolytomyError) -> ArgumentError:
-        """Return an error that says which of the candidates another error is about."""
+        """Return an error that says which candidate another error is about."""
         has_parts = isinstance(error, ArgumentError | SchemeError | DataError)
         parts = error.args if has_parts else (str(error),)
         return ArgumentError(Argument("candidates"), f" has {self.name!r}: ", *parts)
@@ -55,9 +55,9 @@ class Candidate(NamedTuple):
 def default_candidates(
     n_classes: int, solver: Solver = "least-squares", *, has_order: bool = False
 ) -> list[Candidate]:
-    """Return the designs that suit a number of classes, with one solver.
+    """Return the designs that suit a number of classes, all with one solver.
 
-    If the classes have an order, so that `has_order` is true, "adjacent" is one of them.
+    If the classes have an order (`has_order`), "adjacent" is one of them.
 
     Examples
     --------
@@ -80,9 +80,9 @@ def candidates_from(
     Parameters
     ----------
     argument : "default", a list, or a dict of names
-        "default" means the designs that suit the number of classes; one-vs-rest and orthogonal
-        codes, whose least squares can give a class a probability of zero, are also tried with a
-        solver that never does. Each item of a list or dict is a scheme, in any form that the
+        "default" means the designs that suit the number of classes. One-vs-rest and orthogonal
+        codes, for which least squares can give a class a probability of zero, are also tried with
+        a solver that never does. Each item of a list or dict is a scheme, in any form that the
         parameter ``scheme`` takes, or a pair of a scheme and a solver.
     n_classes : number of classes of the data
     solver : solver of candidates without one

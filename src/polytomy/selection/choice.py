@@ -14,15 +14,15 @@ def choose_runner(race: Race) -> Runner:
     """Return the cheapest runner that is no more than one standard error worse than the best.
 
     The standard error is that of the difference between the two on the same samples. The cost of a
-    runner is the number of samples that its binaries are trained on, which does not depend on how
-    busy the machine was.
+    runner is the number of samples that its binaries are trained on, which does not depend on the
+    load of the machine.
     """
     measured = [
         runner for runner in race.survivors if np.isfinite(np.concatenate(runner.losses)).all()
     ]
     best = race.leader(measured)
     good = [runner for runner in measured if _is_as_good(race, runner, best)]
-    # Among equally cheap runners take the best, and among equals the first.
+    # Among equally cheap runners, take the best; among equally good ones, the first.
     return min(good, key=lambda each: (np.mean(each.n_training_samples), race.gap(each, best)[0]))
 
 
@@ -32,7 +32,7 @@ def _is_as_good(race: Race, runner: Runner, best: Runner) -> bool:
 
 
 def pareto_set(criteria: NDArray[np.float64]) -> list[int]:
-    """Return the rows that no other row beats in one criterion without losing in another one.
+    """Return the rows that no other row beats in one criterion without losing in another.
 
     Parameters
     ----------

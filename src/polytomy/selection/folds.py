@@ -26,17 +26,17 @@ def comparison_folds(
     skips_incomplete: bool = False,
     **split_params: Any,
 ) -> list[Split]:
-    """Return pairs of training and held-out rows; all classes are in every training part.
+    """Return pairs of training and held-out rows; every training part has all classes.
 
     Parameters
     ----------
     cv : int, float, "auto", splitter or list of splits
         A number divides the samples of each class among that many folds, or among as many as the
-        largest class has samples. The sample of a class with only one is always trained on. A
-        fraction holds out that part of the samples once; "auto" is as for a classifier.
+        largest class has samples. If a class has only one sample, it is always trained on. A
+        fraction holds out that share of the samples once; "auto" is as for a classifier.
     X, y : the data
     random_state : fixes the folds if cv is a number
-    skips_incomplete : if true, a fold that trains without some class is skipped; otherwise it is an
+    skips_incomplete : whether to skip a fold that trains without some class; otherwise it is an
         error
     **split_params : further arguments of a splitter's ``split``, such as groups
 

@@ -1,9 +1,8 @@
-"""Training candidates on some rows, and measuring them on others.
+"""Training candidates on some rows and measuring them on others.
 
 Every dichotomy that occurs in several candidates with the same parameters is trained once. Support
-vector machines that differ in C alone are trained together, on one kernel matrix. If a solver needs
-no more than the scores of such machines, nothing is calibrated, and the kernel matrix serves all
-folds, too.
+vector machines that differ only in C are trained together, on one kernel matrix. If a solver needs
+only the scores of such machines, nothing is calibrated, and all folds share the kernel matrix too.
 """
 
 from __future__ import annotations
@@ -56,8 +55,8 @@ class RaceSetup:
     ----------
     X, y : the data, checked
     estimator : the two-class estimator
-    training : where the options of training come from, and the weights of the samples
-    models, class_order : as in the classifier; nothing warns if a candidate needs an order
+    training : the source of the training options, and the sample weights
+    models, class_order : as in the classifier; there is no warning if a candidate needs an order
     """
 
     X: Any
@@ -73,13 +72,13 @@ class RaceSetup:
         return check_weights(self.training.routed.estimator.sample_weight, len(self.y))
 
     def samples(self, rows: Rows, training_rows: Rows) -> Any:
-        """Return some samples; of a kernel matrix, with the columns of the training samples."""
+        """Return some samples; for a kernel matrix, with the columns of the training samples."""
         X = take_rows(self.X, rows)
         return take_columns(X, training_rows) if takes_pairwise_values(self.estimator) else X
 
 
 class Measurement(NamedTuple):
-    """What a candidate said about held-out rows, and what it cost.
+    """A candidate's predictions for held-out rows, and their cost.
 
     Attributes
     ----------
@@ -100,8 +99,8 @@ class Measurement(NamedTuple):
 def is_trained_without_calibration(candidate: Candidate, calibration: Any) -> bool:
     """Return whether the binaries of a candidate in a grid of parameters are not calibrated.
 
-    Votes count only the sign of a score, as in SVC. They take no calibration, unless it is asked
-    for by name.
+    Votes use only the sign of a score, as in SVC, so they need no calibration unless it is
+    requested by name.
 
     Parameters
     ----------
@@ -122,7 +121,7 @@ def is_trained_without_calibration(candidate: Candidate, calibration: Any) -> bo
 
 @dataclass(slots=True, eq=False)
 class FoldMeasurer:
-    """Measures candidates on one fold after the other.
+    """Measures candidates on one fold after another.
 
     Attributes
     ----------
@@ -135,13 +134,13 @@ class FoldMeasurer:
     def measure(
         self, entries: Sequence[Entry], rows: Rows, held_out: Rows, progress: Progress | None = None
     ) -> list[Measurement]:
-        """Return what each candidate says about held-out rows after training on others.
+        """Return the measurement of each candidate on held-out rows after training on others.
 
         Parameters
         ----------
         entries : candidates, each with its scheme for the training rows
         rows, held_out : rows of the data
-        progress : context manager of the number of partitions of a fold
+        progress : context manager that takes the number of partitions of a fold
         """
         batches = [_Batch(self.setup, entries, *each) for each in self._divide(entries)]
         bar: AbstractContextManager[TrainingListener | None] = nullcontext(None)
@@ -222,11 +221,11 @@ class _Batch:
     def measure(
         self, rows: Rows, held_out: Rows, listener: TrainingListener
     ) -> dict[int, Measurement]:
-        """Train all binaries, and return what each candidate says, by its position."""
+        """Train all binaries, and return the measurement of each candidate by its position."""
         setup, training = self._setup, self._setup.training
         options = self._options(rows)
         dichotomies = [each for point in self._points for each in point.plan.dichotomies]
-        # The same seeds for all parameters, as if each of them had been tried alone.
+        # All parameters have the same seeds, as if each of them had been tried alone.
         numbers = [len(point.plan.dichotomies) for point in self._points]
         seeds = partition_seeds(options.random_state, max(numbers))
         trained = fit_binaries(
@@ -270,7 +269,7 @@ class _Batch:
         options = self._options(rows)
         if grid is None or options.arguments.fit_params or options.arguments_by_model:
             return None
-        # All values of C have the binaries of the first, so that they are trained together.
+        # All values of C use the binaries of the first, so that they are trained together.
         schemes = list({id(scheme): scheme for _, scheme in self._entries.values()}.values())
         setup, training = self._setup, self._setup.training
         svc = self._points[0].estimator
@@ -331,7 +330,7 @@ class _Point:
 
     @cached_property
     def plan(self) -> TrainingPlan:
-        """What their schemes need."""
+        """The dichotomies that their schemes need."""
         schemes = [scheme for _, scheme in self.entries.values()]
         setup = self.setup
         return plan_training(schemes, setup.training.classes, self.estimator, setup.models)
@@ -347,7 +346,7 @@ class _Point:
 
 
 def _time_scores(composition: Composition, X: Any) -> tuple[float, Floats]:
-    """Return the seconds that prediction takes, and the scores of the classes."""
+    """Return the prediction time in seconds, and the scores of the classes."""
     composition.scores(take_rows(X, np.arange(1)))  # compiles routines and sets up the bank
     started = perf_counter()
     scores = composition.scores(X)

@@ -129,7 +129,7 @@ def _check_values(name: str, values: Any) -> None:
 
 
 def _set_checked(estimator: Any, params: Mapping[str, Any]) -> Any:
-    """Return the estimator with parameters, which scikit-learn has checked."""
+    """Return the estimator with parameters that scikit-learn has checked."""
     try:
         own = set_grid_params(estimator, params)
         check_parameter_values(own)

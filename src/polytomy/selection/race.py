@@ -1,7 +1,7 @@
 """The race: candidates are measured on the same held-out folds, and losers are dropped.
 
-In each fold every dichotomy that occurs in any candidate is trained once. Schemes made from data
-are made from the training part of the fold alone.
+In each fold, every dichotomy that occurs in any candidate is trained once. Schemes made from data
+use only the training part of the fold.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Fold = tuple[NDArray[np.intp], NDArray[np.intp]]
 # A candidate is dropped when it loses to the best by this many standard errors of the difference,
 # which happens by chance once in seven hundred times.
 _CLEAR_LOSS = 3.0
-# Fewer samples than this decide nothing.
+# With fewer samples than this, no candidate is dropped.
 _LEAST_SAMPLES = 30
 
 
@@ -76,7 +76,7 @@ class Race:
         return [runner for runner in self.runners if not runner.reason]
 
     def gap(self, runner: Runner, other: Runner) -> tuple[float, float]:
-        """Return how much a runner loses to another on their common folds, and its error."""
+        """Return a runner's loss minus another's on their common folds, and its standard error."""
         n_folds = min(runner.n_folds, other.n_folds)
         losses = np.concatenate(runner.losses[:n_folds]) - np.concatenate(other.losses[:n_folds])
         weight = np.concatenate(self.weights[:n_folds])
@@ -87,7 +87,7 @@ class Race:
         return mean, float(spread / weight.sum())
 
     def leader(self, runners: Sequence[Runner]) -> Runner:
-        """Return the runner with the least loss; the first among equals."""
+        """Return the runner with the smallest loss; the first in a tie."""
         best = runners[0]
         for runner in runners[1:]:
             if self.gap(runner, best)[0] < 0:
@@ -113,13 +113,13 @@ def run_race(
     ----------
     candidates : sequence of Candidate
     setup : RaceSetup
-    folds : pairs of training and held-out rows; all classes are in every training part
+    folds : pairs of training and held-out rows; every training part has all classes
     scores : scores to measure; the first one decides
     budget : start no new fold after this many seconds
-    is_lenient : if true, a candidate that cannot be used on this data is dropped, and the reason
-        noted; otherwise its error is raised
-    drops_losers : whether candidates that clearly lose are dropped
-    progress : context manager of the number of partitions of a fold, such as `progress_bar`
+    is_lenient : whether to drop a candidate that cannot be used on this data, and note the
+        reason; otherwise its error is raised
+    drops_losers : whether to drop candidates that clearly lose
+    progress : context manager that takes the number of partitions of a fold, such as `progress_bar`
     on_fold : called after each fold
     """
     deciding = scores[0]
@@ -158,10 +158,10 @@ def run_race(
 def _make_schemes(
     runners: Sequence[Runner], setup: RaceSetup, rows: NDArray[np.intp], *, is_lenient: bool
 ) -> list[tuple[Runner, Scheme | SchemeEnsemble]]:
-    """Return the runners that are left, each with its scheme for the training rows."""
+    """Return the remaining runners, each with its scheme for the training rows."""
     X, y = setup.samples(rows, rows), setup.y[rows]
     made = []
-    # Candidates that differ in parameters alone have the same scheme.
+    # Candidates that differ only in parameters have the same scheme.
     known: dict[int, Scheme | SchemeEnsemble] = {}
     for runner in runners:
         if runner.reason:
@@ -204,7 +204,7 @@ def _run_fold(
     scores: Sequence[Score],
     progress: Progress | None,
 ) -> None:
-    """Train what the schemes need on some rows, and judge the runners on others."""
+    """Train the schemes' binaries on some rows, and measure the runners on others."""
     setup = measurer.setup
     entries = [(runner.candidate, scheme) for runner, scheme in schemes]
     measured = measurer.measure(entries, rows, held_out, progress)

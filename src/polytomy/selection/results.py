@@ -1,7 +1,7 @@
 """The results of a race as a table with a row for each candidate.
 
-A candidate that was dropped has fewer folds than the others, and folds differ. So its means are not
-compared with theirs: ranks, differences and the Pareto set use the folds that both have.
+A candidate that was dropped has fewer folds than the others, and folds differ. So ranks,
+differences and the Pareto set do not compare means over all folds, but use the common folds.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ def tabulate_race(race: Race, winner: Runner) -> dict[str, Any]:
     """Return the columns of a table of results, in the order of the candidates.
 
     Means and standard deviations are over the ``n_folds`` folds of a candidate.
-    The columns of scikit-learn's searches are there as well: ``params``, ``param_…``,
-    ``split0_test_score`` and so on, and ``mean_``, ``std_`` and ``rank_test_score``. They are of
-    the score that decided, negated if it is a loss. A fold that a candidate was not measured on
+    The columns of scikit-learn's searches are included: ``params``, ``param_…``,
+    ``split0_test_score`` and so on, and ``mean_``, ``std_`` and ``rank_test_score``. They are for
+    the score that decided, negated if it is a loss. A fold on which a candidate was not measured
     has NaN.
     ``difference_…`` is the mean of a score minus that of the candidate of rank 1 on the same
     folds. ``is_dropped`` marks candidates with a ``reason`` not to be chosen. ``is_pareto``
-    marks candidates that no other beats in a score, fit time or prediction time, on the folds
-    of both, without losing in another of these.
+    marks candidates that no other beats in a score, fit time or prediction time, on their common
+    folds, without losing in another of these.
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ def _scikit_learn_columns(race: Race, best: Runner) -> dict[str, Any]:
 
 
 def _masked(values: Sequence[tuple[bool, Any]]) -> Any:
-    """Return values as a masked array; each comes with whether it is there."""
+    """Return values as a masked array; each comes with a flag that says whether it is present."""
     there = [value for is_there, value in values if is_there]
     are_numbers = all(isinstance(value, int | float | np.number) for value in there)
     are_numbers = are_numbers and not any(isinstance(value, bool | np.bool_) for value in there)
@@ -108,7 +108,7 @@ def _masked(values: Sequence[tuple[bool, Any]]) -> Any:
 
 
 def _population_std(values: Sequence[Sequence[float]]) -> NDArray[np.float64]:
-    """Return standard deviations as scikit-learn's searches have them, divided by n."""
+    """Return standard deviations divided by n, as in scikit-learn's searches."""
     return np.array([np.std(each) if each else np.nan for each in values])
 
 
@@ -126,7 +126,7 @@ def _difference(runner: Runner, best: Runner, score: str) -> float:
 
 
 def _rank_runners(race: Race, best: Runner) -> NDArray[np.intp]:
-    """Return the rank of each runner by its loss to the best on common folds; the dropped last."""
+    """Return the ranks of the runners by their loss to the best on common folds; dropped last."""
 
     places = [_place(race, runner, best) for runner in race.runners]
     order = sorted(range(len(places)), key=lambda i: places[i])
@@ -136,13 +136,13 @@ def _rank_runners(race: Race, best: Runner) -> NDArray[np.intp]:
 
 
 def _place(race: Race, runner: Runner, best: Runner) -> tuple[bool, float]:
-    """Return what runners are ranked by: the dropped come last, then the loss to the best."""
+    """Return the sort key for ranks: dropped runners last, then by the loss to the best."""
     is_measured = runner.n_folds > 0 and np.isfinite(np.concatenate(runner.losses)).all()
     return bool(runner.reason), race.gap(runner, best)[0] if is_measured else np.inf
 
 
 def _are_pareto(runners: Sequence[Runner]) -> list[bool]:
-    """Return whether no other runner beats each on the folds that both have."""
+    """Return for each runner whether no other beats it on the folds that both have."""
     if not any(each.n_folds for each in runners):
         return [True] * len(runners)
     # Criteria of all runners on the first folds, for each number of folds that a runner has.
@@ -154,7 +154,7 @@ def _are_pareto(runners: Sequence[Runner]) -> list[bool]:
     for k, runner in enumerate(runners):
         is_pareto = runner.n_folds > 0
         for n_folds, criteria in known.items():
-            # Those that share exactly these folds with the runner.
+            # Those whose common folds with the runner are exactly these.
             rivals = [
                 i
                 for i, other in enumerate(runners)
@@ -167,7 +167,7 @@ def _are_pareto(runners: Sequence[Runner]) -> list[bool]:
 
 
 def _criteria(runner: Runner, n_folds: int) -> list[float]:
-    """Return what counts on the first folds, scores and times; smaller is better."""
+    """Return the criteria on the first folds, scores and times; smaller is better."""
     scores = [
         (-1 if find_score(name).greater_is_better else 1) * _mean_or_nan(values[:n_folds])
         for name, values in runner.scores.items()

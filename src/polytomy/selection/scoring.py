@@ -43,15 +43,15 @@ class Judged(NamedTuple):
 
 
 class Score(NamedTuple):
-    """A way to judge candidates.
+    """A score for candidates.
 
     Attributes
     ----------
     name : str
     measure : from held-out samples to a number
     greater_is_better : bool
-    needs_probabilities : whether it cannot judge votes and other scores
-    losses : from held-out samples to a loss for each, whose mean ranks candidates as the score
+    needs_probabilities : whether it cannot be used for votes and other scores
+    losses : from held-out samples to one loss each, whose mean ranks candidates as the score
         does; None if the score is not such a mean
     """
 
@@ -94,7 +94,7 @@ def _surprises_at_prediction(judged: Judged) -> Floats:
     joint = np.zeros((n_classes, n_classes))
     np.add.at(joint, (truth, predicted), 1.0 if judged.weight is None else judged.weight)
     among = joint[truth, predicted] / joint.sum(axis=0)[predicted]
-    # Samples of weight zero may be the only ones with their prediction.
+    # A prediction may occur only in samples of weight zero.
     return np.asarray(-np.log(np.where(np.isnan(among) | (among <= 0), 1.0, among)))
 
 
@@ -148,7 +148,7 @@ SCORES: dict[str, Score] = {
 
 
 def find_score(name: str) -> Score:
-    """Return the score of that name; an ArgumentError lists the names.
+    """Return the score with this name; an ArgumentError lists the names.
 
     Examples
     --------

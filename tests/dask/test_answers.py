@@ -198,5 +198,5 @@ def test_explanations_and_priors_need_samples_in_memory():
     assert str(far.explain(X[:2])) == str(near.explain(X[:2]))
     np.testing.assert_array_equal(far.estimate_prior(X), near.estimate_prior(X))
     for method in far.explain, far.estimate_prior:
-        with pytest.raises(pt.ArgumentError, match="takes samples in memory"):
+        with pytest.raises(pt.ArgumentError, match="needs samples in memory"):
             method(data)

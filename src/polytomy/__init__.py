@@ -1,6 +1,6 @@
 """Multi-class classifiers composed of two-class ones.
 
-A short text in the control language says which dichotomies to train and how to put them together;
+A short text in the control language describes which dichotomies to train and how to combine them;
 a solver turns their answers into class probabilities.
 """
 

@@ -1,4 +1,4 @@
-"""The search for a scheme: compares designs and solvers, training each dichotomy once per fold."""
+"""Scheme search: compares designs and solvers, and trains each dichotomy once per fold."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def _why_no_probabilities(search: SchemeSearchCV) -> str:
     try:
         winner = search.best_estimator_
     except AttributeError:
-        if isinstance(search.candidates, str):  # the default ones have
+        if isinstance(search.candidates, str):  # the default candidates give probabilities
             return ""
         candidates = candidates_from(search.candidates, 3, search._classifier().solver)
         has_any = any(each.gives_probabilities for each in candidates)
@@ -102,20 +102,20 @@ def _why_no_probabilities(search: SchemeSearchCV) -> str:
 class SchemeSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     """Compare schemes, solvers and parameters on held-out folds, and train the best.
 
-    In each fold every dichotomy that occurs in any candidate is trained once, and schemes made from
-    data are made from the training part of the fold alone. A candidate that clearly loses is
+    In each fold, every dichotomy that occurs in any candidate is trained once, and schemes made
+    from data are made from the training part of the fold only. A candidate that clearly loses is
     dropped. Among candidates no more than one standard error worse than the best (the error of the
     difference, on the same samples), the search chooses the one whose binaries train on the fewest
-    samples. Support vector machines share their kernel values over all folds and values of C.
+    samples. Support vector machines share their kernel values across all folds and values of C.
 
     Parameters
     ----------
     estimator : classifier or str, default=SVC()
         The two-class classifier, or a PolytomyClassifier with further parameters.
     candidates : "default", list or dict, default="default"
-        Schemes, each in any form that the parameter ``scheme`` of a classifier takes, or pairs of a
-        scheme and a solver; in a dict, by name. "default" tries the designs that suit the number of
-        classes.
+        Schemes, each in any form that the parameter ``scheme`` of a classifier accepts, or pairs of
+        a scheme and a solver; a dict gives them names. "default" tries the designs that suit the
+        number of classes.
     scoring : str or sequence of str, default=("log_loss", "uncertainty_coefficient")
         Scores to measure; the first decides. One or more of log_loss, brier_score,
         winner_brier_score, classwise_calibration_error, uncertainty_coefficient, joint_log_loss and
@@ -124,7 +124,7 @@ class SchemeSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
         How the probabilities of the candidates, and of the chosen classifier, are calibrated; see
         PolytomyClassifier. "auto" keeps the value of a PolytomyClassifier in `estimator`.
     cv : int, splitter or list of splits, default=5
-        The folds.
+        The cross-validation folds.
     budget : float, optional
         Start no new fold after this many seconds. The first fold is always finished.
     refit : bool, default=True
@@ -158,11 +158,11 @@ class SchemeSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
         Means are over the folds of the candidate, ``n_folds``, which are fewer if it was dropped.
         To compare candidates, use ``rank`` and ``difference_log_loss`` (and so on for each score),
         the difference from the candidate of rank 1 on the same folds. The columns of GridSearchCV,
-        such as ``param_C`` and ``mean_test_score``, are of the score that decides, negated if it is
-        a loss.
+        such as ``param_C`` and ``mean_test_score``, are for the score that decides, negated if it
+        is a loss.
     pareto_ : list of str
-        Candidates that no other beats in a score, fit time or prediction time, on the folds of
-        both, without losing in another of these.
+        Candidates that no other candidate beats in a score, fit time or prediction time, on the
+        folds of both, without being worse in another of these.
     n_folds_ : int, number of folds that were run
     n_splits_ : int, number of folds
     classes_, n_features_in_, feature_names_in_
@@ -218,7 +218,7 @@ class SchemeSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
         ----------
         X, y, sample_weight, **fit_params : as in PolytomyClassifier
         """
-        # If this fit fails, an earlier one must not answer in its place.
+        # If this fit fails, predict must not use the results of an earlier one.
         for name in _RESULTS:
             self.__dict__.pop(name, None)
         check_parameters(self, _CHECKS)
@@ -314,13 +314,13 @@ class SchemeSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
     def _split_params(
         self, sample_weight: ArrayLike | None, given: dict[str, Any]
     ) -> dict[str, Any]:
-        """Return the arguments of the folds, removed from `given` if nobody else takes them."""
+        """Return the folds' arguments; remove them from `given` if nothing else uses them."""
         if get_config()["enable_metadata_routing"]:
             weights = {} if sample_weight is None else {"sample_weight": sample_weight}
             return dict(process_routing(self, "fit", **weights, **given)["folds"].split)
         split_params = take_groups(self.cv, given)
         if is_splitter(self._classifier().cv):
-            given |= split_params  # the folds for calibration keep them together too
+            given |= split_params  # the calibration folds keep groups together too
         return split_params
 
     @property
@@ -439,7 +439,7 @@ class SchemeSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
         )
 
     def get_metadata_routing(self) -> MetadataRouter:
-        """Return which arguments of `fit` go to the binaries and to their splitter."""
+        """Return which arguments of `fit` are passed to the binaries and to their splitter."""
         classifier = self._classifier()
         estimator = resolve_estimator(classifier.estimator)
         router = make_router(self, estimator, classifier.models, classifier.cv)

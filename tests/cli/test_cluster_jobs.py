@@ -116,4 +116,6 @@ def test_nodes_of_the_scheme_are_refused(data, address):
     run("train", data / "whole.csv", "-o", data / "m.polytomy", "--estimator", "gaussian-nb")
     files = [str(data / "m.polytomy"), str(data / "parts"), "-o", str(data / "out")]
     outcome = call_main(["predict", *files, "--dask", address, "--max-depth", "1"])
-    assert outcome.err == ("polytomy: with --dask, predict has labels, --proba and --top only\n")
+    assert outcome.err == (
+        "polytomy: with --dask, predict supports only labels, --proba and --top\n"
+    )

@@ -137,7 +137,7 @@ def test_options_of_training_that_do_not_go_together_are_refused(polytomy, rain,
     ("options", "message"),
     [
         (["--proba"], "--proba is only for classifiers; use --quantiles or --interval"),
-        (["--quantiles", "low"], "--quantiles must be numbers with commas between them"),
+        (["--quantiles", "low"], "--quantiles must be comma-separated numbers"),
         (["--quantiles", "0.5,2"], "--quantiles 2.0 is not a probability"),
         (["--interval", "90"], "--interval 90.0 is not between 0 and 1"),
     ],
@@ -152,7 +152,7 @@ def test_options_that_a_regressor_cannot_use_are_refused(polytomy, regressor, op
 def test_options_that_a_classifier_cannot_use_are_refused(polytomy, model, options):
     outcome = polytomy("predict", model, "iris.csv", *options)
     assert (outcome.code, outcome.out) == (2, "")
-    assert f"{options[0]} is only for regressors, which train --regress makes" in outcome.err
+    assert f"{options[0]} is only for regressors, trained with train --regress" in outcome.err
 
 
 def test_scores_of_ordered_classes_are_refused_for_a_regressor(polytomy, regressor):

@@ -129,9 +129,9 @@ def test_a_pipe_is_read_once(polytomy):
     ("line", "words"),
     [
         ("--stream --estimator svc", "needs an estimator that learns in batches; SVC does not"),
-        ("--passes 2", "--passes and --classes are for --stream"),
-        ("--classes corn,oak", "--passes and --classes are for --stream"),
-        ("--stream --folds 3", "--folds has no meaning with --stream"),
+        ("--passes 2", "--passes and --classes need --stream"),
+        ("--classes corn,oak", "--passes and --classes need --stream"),
+        ("--stream --folds 3", "--folds cannot be used with --stream"),
         ("--stream --classes corn,oak", '"pine" is not one of the classes corn, oak'),
         ("--stream --classes corn,,oak", "--classes corn,,oak: a label is empty"),
         ("--stream --class-weight balanced-per-partition", "needs all the data at once"),

@@ -116,8 +116,8 @@ def test_an_order_without_meaning_is_a_warning_and_class_order_sets_it(polytomy,
     outcome = polytomy(*line.split(), "--data", data, "-o", "sorted")
     assert outcome.err.splitlines()[0] == (
         'polytomy: warning: "tree" needs the classes in order, and those of land have only their '
-        "alphabetical order: a, b, c. So have those of sea. Set --class-order to all labels, from "
-        "first to last, or write class_order.json in the folder of the data."
+        "alphabetical order: a, b, c. The same is true of sea. Set --class-order to all labels, "
+        "from first to last, or write class_order.json in the folder of the data."
     )
     (here / "orders.json").write_text(json.dumps({"land": ["b", "c", "a"], "sea": ["c", "a", "b"]}))
     for folder, order in (("one", "b,c,a"), ("two", "orders.json")):

@@ -188,7 +188,7 @@ def test_sets_and_costs_are_lazy_and_know_priors_and_costs():
         assert lazy.dtype == expected.dtype
         np.testing.assert_array_equal(lazy.compute(), expected)
     assert "unknown" in near.predict(X)
-    with pytest.raises(pt.ArgumentError, match="confidence_level must be one number"):
+    with pytest.raises(pt.ArgumentError, match="confidence_level must be a single number"):
         far.predict_set(data, [0.8, 0.9])
 
 
@@ -198,5 +198,5 @@ def test_explanations_and_priors_need_samples_in_memory():
     assert str(far.explain(X[:2])) == str(near.explain(X[:2]))
     np.testing.assert_array_equal(far.estimate_prior(X), near.estimate_prior(X))
     for method in far.explain, far.estimate_prior:
-        with pytest.raises(pt.ArgumentError, match="takes samples in memory"):
+        with pytest.raises(pt.ArgumentError, match="needs samples in memory"):
             method(data)

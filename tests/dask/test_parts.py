@@ -46,7 +46,7 @@ def test_collections_and_lists_of_delayed_parts_are_told_from_other_data():
         (
             [dask.delayed(X), dask.delayed(X)],
             [dask.delayed(y)],
-            "X has 2 parts, but y has 1. Divide both alike",
+            "X has 2 parts, but y has 1. Divide both in the same way",
         ),
     ],
 )

@@ -65,8 +65,8 @@ def test_a_mistake_names_the_file(folder):
 def test_a_folder_without_rows_or_files_is_an_error(tmp_path):
     nothing = arrow.array([], arrow.float64())
     write(tmp_path / "d/empty.parquet", a=nothing, kind=nothing)
-    with pytest.raises(DataError, match=r"the folder has no rows in files \*\.parquet"):
+    with pytest.raises(DataError, match=r"the \*\.parquet files in the folder have no rows"):
         read_data(tmp_path / "d")
     (tmp_path / "bare").mkdir()
-    with pytest.raises(IsADirectoryError, match=r"has no Parquet files\. Join its files to one"):
+    with pytest.raises(IsADirectoryError, match=r"has no Parquet files\. Merge its files"):
         read_data(tmp_path / "bare")

@@ -59,7 +59,7 @@ def test_what_a_killed_process_left_is_deleted_by_the_next(tmp_path):
 def test_a_folder_with_other_files_is_not_replaced(tmp_path):
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "thesis.tex").touch()
-    with pytest.raises(ArgumentError, match=r"holds thesis\.tex, which would be lost"):
+    with pytest.raises(ArgumentError, match=r"contains thesis\.tex, which would be lost"):
         check_output_folder(tmp_path / "out")
     (tmp_path / "file").touch()
     with pytest.raises(ArgumentError, match=r"is a file\. The output is a folder"):

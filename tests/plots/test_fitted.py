@@ -58,7 +58,7 @@ def test_an_estimator_that_is_not_fitted_is_refused(estimator):
 
 def test_a_search_that_trained_nothing_is_refused():
     search = SchemeSearchCV("gaussian-nb", ["one-vs-rest"], cv=2, refit=False).fit(X, Y)
-    with pytest.raises(NotFittedError, match=r"has not trained what it chose\. Fit it with refit"):
+    with pytest.raises(NotFittedError, match=r"did not train its chosen model\. Fit it with refit"):
         find_fitted(search)
 
 

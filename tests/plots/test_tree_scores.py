@@ -86,5 +86,5 @@ def test_an_ensemble_has_no_single_tree():
     X = np.arange(12.0)[:, np.newaxis]
     classifier = PolytomyClassifier("gaussian-nb", members, final_calibration=None)
     classifier.fit(X, ["a", "b", "c"] * 4)
-    with pytest.raises(ArgumentError, match=r"estimator has an ensemble of 2 schemes\. Draw them"):
+    with pytest.raises(ArgumentError, match=r"estimator has an ensemble of 2 schemes\. Draw one"):
         score_classifier(classifier, X, ["a", "b", "c"] * 4, "recall")

@@ -90,7 +90,7 @@ def test_given_axes_are_used():
         ),
         (
             lambda: plots.tree(fitted_on_line(), X=[[0.0]]),
-            "Pass both X and y, or neither; with them, no separability.",
+            "Pass both X and y, or neither; with them, leave out separability.",
         ),
         (
             lambda: plots.TreeDisplay.from_predictions(["a"], [[1.0]], "m {a b}"),

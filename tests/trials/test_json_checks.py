@@ -84,11 +84,11 @@ def test_damage_becomes_a_data_error():
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        (b"", "it is not JSON, or not all of it"),
-        (b"\xff\xff", "it is not JSON, or not all of it"),
-        (b'{"a": 1', "it is not JSON, or not all of it"),
-        (b'{"a": ' + b"1" * 5000 + b"}", "it is not JSON, or not all of it"),
-        (b'{"a": -Infinity}', "-Infinity is not a number of JSON"),
+        (b"", "it is not JSON, or it is incomplete"),
+        (b"\xff\xff", "it is not JSON, or it is incomplete"),
+        (b'{"a": 1', "it is not JSON, or it is incomplete"),
+        (b'{"a": ' + b"1" * 5000 + b"}", "it is not JSON, or it is incomplete"),
+        (b'{"a": -Infinity}', "-Infinity is not a JSON number"),
         (b"[" * 100_000, "it is nested too deeply"),
         (b"7", "7 is not an object"),
     ],

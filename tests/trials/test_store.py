@@ -171,7 +171,7 @@ def test_the_same_pairs_in_another_order_are_another_protocol(tmp_path):
         Store(tmp_path, PROTOCOL | {"pairs": pairs[::-1]})
 
 
-NOT_JSON = "it is not JSON, or not all of it"
+NOT_JSON = "it is not JSON, or it is incomplete"
 DAMAGED = {
     "": NOT_JSON,
     "{": NOT_JSON,

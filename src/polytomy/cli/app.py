@@ -1,7 +1,6 @@
-"""The command `polytomy`. A failure is one message and exit code 2, never a traceback.
+"""The `polytomy` command. A failure prints one message and exits with code 2, never a traceback.
 
-Ctrl-C ends it with the message "interrupted" and exit code 130; files are written whole or not at
-all.
+Ctrl-C prints "interrupted" and exits with code 130; files are written completely or not at all.
 """
 
 from __future__ import annotations
@@ -43,7 +42,7 @@ _EXIT_CODE_OF_INTERRUPT = 130
 
 
 class _Interrupted(BaseException):
-    """Stands for a KeyboardInterrupt, which Typer would handle in its own way."""
+    """Replaces KeyboardInterrupt, which Typer would handle in its own way."""
 
 
 class _Commands(HelpfulGroup):
@@ -113,7 +112,7 @@ def _options(
 
 
 def main() -> None:
-    """Run the command line and end the process with its exit code."""
+    """Run the command line and end the process with the exit code."""
     warnings.showwarning = _make_warning_printer()
     # SIGTERM becomes SystemExit, so that temporary files are removed.
     with suppress(ValueError):  # not in the main thread
@@ -132,7 +131,7 @@ def main() -> None:
         character = error.object[error.start]
         _fail(f"the terminal cannot show {character!a}; set its encoding to UTF-8")
     except (ValueError, csv.Error) as error:
-        # From scikit-learn or the csv module, about the options or the data.
+        # Raised by scikit-learn or the csv module because of the options or the data.
         _fail(str(error))
 
 
@@ -142,7 +141,7 @@ def _fail(message: str, code: int = 2) -> None:
 
 
 def _show_message(message: Message) -> str:
-    """Return a message of the library with options in place of arguments."""
+    """Return a library message with options in place of arguments."""
     command = find_command(app, sys.argv[1:])
     return message.worded(lambda argument: show_option(argument, command))
 

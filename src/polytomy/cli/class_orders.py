@@ -13,7 +13,7 @@ from polytomy.errors import ArgumentError
 
 __all__ = ["ClassOrder", "parse_class_order"]
 
-# A file of labels is small; a longer one is some other file.
+# A file of labels is small; a larger file must be something else.
 _MOST_BYTES = 2**24
 
 ClassOrder = Annotated[
@@ -28,7 +28,7 @@ ClassOrder = Annotated[
 
 
 def parse_class_order(text: str | None, option: str = "--class-order") -> Any:
-    """Return the labels that the option lists; None without it.
+    """Return the labels listed by the option; None if it is not given.
 
     A file has one label per line, or a JSON list of labels. For trials of several datasets, it may
     be a JSON object of dataset names and lists of labels. Labels with commas need quotes.
@@ -42,7 +42,7 @@ def parse_class_order(text: str | None, option: str = "--class-order") -> Any:
         return None
     try:
         is_file = Path(text).is_file()
-    except OSError:  # too long for a name
+    except OSError:  # too long for a file name
         is_file = False
     if is_file:
         return _read_file(Path(text), option)

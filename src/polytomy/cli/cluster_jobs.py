@@ -25,12 +25,12 @@ _SECONDS_TO_CONNECT = 10
 
 @contextmanager
 def connect(address: str, jobs: int | None = None) -> Iterator[Any]:
-    """Yield a client of the cluster at an address, or of one on this machine for "local".
+    """Yield a client of the cluster at an address; "local" starts a cluster on this machine.
 
     Parameters
     ----------
     address : address of a scheduler, or "local"
-    jobs : number of processes of a local cluster; one for each core by default
+    jobs : number of processes of a local cluster; default: one per core
     """
     try:
         from distributed import Client, LocalCluster
@@ -69,10 +69,10 @@ def connect(address: str, jobs: int | None = None) -> Iterator[Any]:
 def run_on_files(
     client: Any, verb: str, files: Sequence[Path], function: Callable[..., Any], *arguments: Any
 ) -> list[Any]:
-    """Return ``function(file, *arguments)`` of each file; progress is shown on a terminal.
+    """Return ``function(file, *arguments)`` for each file; show progress on a terminal.
 
-    Arguments are sent to the cluster once. A file whose worker is lost is processed again; one that
-    raises an error is not.
+    Arguments are sent to the cluster once. A file is processed again if its worker is lost, but not
+    if it raises an error.
     """
     from dask import delayed
     from polytomy.composition.cluster import name_task, sending_data
@@ -111,7 +111,7 @@ def train_on_folder(
     one_hot: bool,
     scale: str,
 ) -> tuple[Any, FolderSurvey]:
-    """Return a classifier trained on the files of a folder, and what the folder has.
+    """Return a classifier trained on the files of a folder, and the survey of the folder.
 
     Parameters
     ----------
@@ -148,7 +148,7 @@ def train_on_folder(
     ]
     scaler = make_scaler(scale, np.empty((1, 1)))
     parameters = classifier.get_params(deep=False)
-    del parameters["reservoir_size"]  # of streams
+    del parameters["reservoir_size"]  # only for streams
     if scaler is not None:
         estimator = resolve_estimator(parameters["estimator"])
         parameters |= {
@@ -188,7 +188,7 @@ def predict_folder(
     output : folder to write
     target, format, header : see `polytomy.datasets.read_data`
     proba : whether to write the probabilities of all classes
-    top_columns : names of the columns of the likeliest classes and their probabilities in turn
+    top_columns : names of the columns: the most likely classes, each followed by its probability
     """
     from polytomy.datasets.folders import list_data_files
     from polytomy.files import open_folder_atomically
@@ -218,7 +218,7 @@ def predict_folder(
             )
         written = {_part_file(temporary, each) for each in numbers.values()}
         for leftover in set(temporary.iterdir()) - written:
-            leftover.unlink()  # of a worker that was killed
+            leftover.unlink()  # left by a worker that was killed
     return sum(counts)
 
 
@@ -246,7 +246,7 @@ def _predict_file(
     arrow = import_pyarrow()
     schema = _make_schema(arrow, loaded, proba, top_columns)
     path = _part_file(folder, numbers[file])
-    # A worker that is killed leaves its own file, and not half of the part.
+    # A killed worker leaves its own temporary file, not half of the part.
     own = folder / f"{path.stem}-{uuid4().hex}"
     n_samples = 0
     with arrow.parquet.ParquetWriter(own, schema) as writer:
@@ -295,7 +295,7 @@ def evaluate_folder(
     format: str | None,
     header: bool | None,
 ) -> RunningScores:
-    """Return the scores of the predictions for the files of a folder; `scores` has none yet."""
+    """Add the scores for the files of a folder to `scores`, which must be empty, and return it."""
     from polytomy.datasets.folders import list_data_files
 
     files = list_data_files(folder, format)
@@ -319,7 +319,7 @@ def _score_file(
 ) -> RunningScores:
     from polytomy.datasets.folders import is_empty_file
 
-    # A task may run again on the same worker, with the same object.
+    # A task may run twice on the same worker, with the same object.
     own = copy.deepcopy(scores)
     if not is_empty_file(file, format, header):
         for block in loaded.labelled_blocks(file, target, format, header):

@@ -1,6 +1,6 @@
-"""What the shell offers after the tab key.
+"""Shell completion.
 
-Each function takes what was typed so far. If nothing fits, the shell completes file names.
+Each function takes the text typed so far. If nothing matches, the shell completes file names.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ Completion = Callable[[str], list[str]]
 
 
 def complete_names(names: Iterable[str]) -> Completion:
-    """Return a function that completes one of some names.
+    """Return a function that completes a name from a list.
 
     Examples
     --------
@@ -43,7 +43,7 @@ def complete_list(names: Iterable[str]) -> Completion:
 
 
 def complete_schemes(*more: str) -> Completion:
-    """Return a function that completes designs, further names, and control files."""
+    """Return a function that completes designs, the given names, and control files."""
 
     def complete(incomplete: str) -> list[str]:
         from polytomy.designs import DATA_DESIGNS, DESIGNS, LABEL_DESIGNS

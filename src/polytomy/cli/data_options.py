@@ -99,7 +99,7 @@ ZeroBased = Annotated[
     typer.Option(
         "--zero-based",
         metavar="auto|yes|no",
-        help="Whether LIBSVM data numbers its features from 0; auto: if an index 0 occurs.",
+        help="Whether feature indices in LIBSVM data start at 0; auto: if index 0 occurs.",
         autocompletion=complete_names(_ZERO_BASED),
         rich_help_panel=_DATA,
     ),
@@ -142,7 +142,7 @@ Dask = Annotated[
     typer.Option(
         "--dask",
         metavar="ADDRESS|local",
-        help="Work on the Dask cluster with this address, or on all cores of this machine; DATA is "
+        help="Run on the Dask cluster at this address, or on all cores of this machine; DATA is "
         "a folder of Parquet, CSV or TSV files.",
         rich_help_panel=_RUNNING,
     ),
@@ -157,7 +157,7 @@ def _check_jobs(jobs: int | None) -> int | None:
 
 
 def _check_seed(seed: int) -> int:
-    # Not min and max of the option: the help would show them, and take half of its width.
+    # Not the option's min and max: the help would show them, and they take half of its width.
     if not 0 <= seed < 2**32:
         raise typer.BadParameter(f"{seed} is not between 0 and {2**32 - 1}")
     return seed
@@ -181,7 +181,7 @@ Seed = Annotated[
 
 
 def open_data(path: str) -> Source:
-    """Return the source of data: standard input for -, a pipe, or a file."""
+    """Return the data source: standard input for -, a pipe, or a file."""
     from polytomy.datasets import Stream, open_source
 
     if path == STANDARD_INPUT:
@@ -200,9 +200,9 @@ def read_samples(
     features: int | None = None,
     is_number: bool = False,
 ) -> tuple[Data, NDArray[Any]]:
-    """Return the samples of a file and their labels; DataError if they are not classes.
+    """Return the samples of a file and their labels; DataError if the labels are not classes.
 
-    With `is_number`, the labels are the numbers that a regressor learns.
+    With `is_number`, the labels are the numeric targets of a regressor.
     """
     from polytomy.datasets import read_data
 
@@ -309,7 +309,7 @@ def _plain(value: Any) -> Any:
         return {str(key): _plain(each) for key, each in value.items()}
     if isinstance(value, list | tuple):
         return [_plain(each) for each in value]
-    if hasattr(value, "tolist"):  # of NumPy
+    if hasattr(value, "tolist"):  # a NumPy value
         return _plain(value.tolist())
     if isinstance(value, float) and (value != value or abs(value) == float("inf")):
         return None

@@ -99,13 +99,13 @@ def get_datasets(
             autocompletion=complete_datasets,
         ),
     ],
-    data: Annotated[Path, typer.Option(metavar="DIR", help="Folder to write them into.")] = Path(
+    data: Annotated[Path, typer.Option(metavar="DIR", help="Folder to download to.")] = Path(
         "data"
     ),
     accept_other_values: Annotated[
         bool,
         typer.Option(
-            "--accept-other-values", help="Accept data of the right size with another checksum."
+            "--accept-other-values", help="Accept data of the right size with a different checksum."
         ),
     ] = False,
     as_json: AsJson = False,

@@ -35,7 +35,7 @@ ESTIMATE = "estimate"
 """The value of --prior that estimates the prior from the data."""
 
 SET_SCORES = ("lac", "aps", "raps")
-# A file of priors or costs is small; a longer one is some other file.
+# A file of priors or costs is small; a larger file must be something else.
 _MOST_BYTES = 2**26
 
 _DECISIONS = "Decisions"
@@ -83,7 +83,7 @@ TrainingPrior = Annotated[
     typer.Option(
         "--training-prior",
         metavar="PRIOR",
-        help="Class frequencies of the training data, for models that do not know them.",
+        help="Class frequencies of the training data, for models that do not store them.",
         rich_help_panel=_DECISIONS,
     ),
 ]
@@ -92,8 +92,8 @@ Cost = Annotated[
     typer.Option(
         "--cost",
         metavar="FILE",
-        help="CSV file of costs: a row for each true class, a column for each predicted one; with "
-        "or without labels. The class of least expected cost is predicted.",
+        help="CSV file of costs: one row per true class and one column per predicted class, with "
+        "or without labels. The class with the lowest expected cost is predicted.",
         rich_help_panel=_DECISIONS,
     ),
 ]
@@ -102,7 +102,7 @@ RejectCost = Annotated[
     typer.Option(
         "--reject-cost",
         metavar="COST",
-        help="Cost of no prediction; without --cost, every error costs 1.",
+        help="Cost of making no prediction; without --cost, every error costs 1.",
         rich_help_panel=_DECISIONS,
     ),
 ]
@@ -111,7 +111,7 @@ RejectLabel = Annotated[
     typer.Option(
         "--reject-label",
         metavar="LABEL",
-        help='Label for no prediction; -1 or "unknown".',
+        help='Label for no prediction; default: -1 or "unknown".',
         rich_help_panel=_DECISIONS,
     ),
 ]
@@ -119,14 +119,14 @@ Explain = Annotated[
     bool,
     typer.Option(
         "--explain",
-        help="Print what each partition adds to the winner, as text instead of CSV.",
+        help="Print how much each partition adds to the winner, as text instead of CSV.",
         rich_help_panel=_DECISIONS,
     ),
 ]
 
 
 def check_set_score(score: str) -> str:
-    """Return the name of a score of sets, or raise an ArgumentError."""
+    """Return the name of a set score; raise ArgumentError if it is unknown."""
     check_choice("--set-score", score, SET_SCORES)
     return score
 
@@ -140,12 +140,12 @@ def take_decisions(
     reject_cost: float | None,
     reject_label: str | None,
 ) -> Iterator[Any]:
-    """Give a model the prior and the costs that options ask for, and return the data to predict.
+    """Apply the prior and the costs given as options to a model; return the data to predict.
 
     Parameters
     ----------
-    loaded : LoadedModel, which is changed
-    blocks : the samples to predict; to estimate a prior, they are all read
+    loaded : LoadedModel, changed in place
+    blocks : samples to predict; all of them are read to estimate a prior
     prior, training_prior, cost, reject_cost, reject_label : values of the options
     """
     labels = loaded.classes.tolist()
@@ -175,13 +175,13 @@ def take_decisions(
 
 
 def _estimate_prior(loaded: LoadedModel, blocks: Sequence[Any], training_prior: Any) -> Any:
-    """Return the prior of all samples of the data, which may be in several blocks."""
+    """Return the prior estimated from all samples, which may be in several blocks."""
     import numpy as np
 
     from polytomy.composition.priors import find_training_prior, maximise_likelihood
 
     if not blocks:
-        raise ArgumentError("--prior estimate needs data, and there is none")
+        raise ArgumentError("--prior estimate needs data, but there are no samples")
     plain = [
         loaded.ask(each.X, lambda core, X: core.with_prior(None).predict_proba(X))
         for each in blocks
@@ -217,7 +217,7 @@ def sets_to_text(sets: Any, labels: Sequence[Any]) -> list[list[str]]:
     Parameters
     ----------
     sets : bool array of shape (n_samples, n_classes, n_levels)
-    labels : of the classes
+    labels : labels of the classes
 
     Examples
     --------
@@ -232,7 +232,7 @@ def sets_to_text(sets: Any, labels: Sequence[Any]) -> list[list[str]]:
 
 
 def parse_prior(text: str, labels: Sequence[Any], option: str = "--prior") -> dict[Any, float]:
-    """Return the prior that an option lists: "a=0.2,b=0.8", or a CSV file of such pairs.
+    """Return the prior given by an option: "a=0.2,b=0.8", or a CSV file of such pairs.
 
     Examples
     --------
@@ -264,7 +264,7 @@ def parse_prior(text: str, labels: Sequence[Any], option: str = "--prior") -> di
 
 
 def read_costs(path: Path, labels: Sequence[Any]) -> Any:
-    """Return the costs of a CSV file: a list of rows, or a dict of dicts if it has labels."""
+    """Return the costs in a CSV file: a list of rows, or a dict of dicts if it has labels."""
     rows = [row for row in _read_rows(path, "--cost") if row]
     source, n_classes = f"--cost {path}", len(labels)
     has_labels = len(rows) == n_classes + 1 and len(rows[0]) == n_classes + 1
@@ -293,7 +293,7 @@ def read_costs(path: Path, labels: Sequence[Any]) -> Any:
 
 
 def parse_reject_label(text: str | None, labels: Sequence[Any]) -> Any:
-    """Return the label for no prediction: a number if the classes are numbers and it is one."""
+    """Return the label for no prediction, as a number if it is one and the classes are numbers."""
     if text is None or any(isinstance(label, str) for label in labels):
         return text
     try:
@@ -321,7 +321,7 @@ def _to_number(text: str) -> float | None:
 def _is_file(text: str) -> bool:
     try:
         return Path(text).is_file()
-    except OSError:  # too long for a name
+    except OSError:  # too long for a file name
         return False
 
 

@@ -76,7 +76,7 @@ def evaluate(
         str | None,
         typer.Option(
             metavar="CONTROL",
-            help="Also print scores for a hierarchy of the classes, the scheme of a control file.",
+            help="Also print scores for a hierarchy of the classes, given as a control file.",
         ),
     ] = None,
     level: Levels = None,
@@ -91,7 +91,7 @@ def evaluate(
     For a regressor: errors, the score of its distributions (CRPS) and the coverage of intervals.
     The data is read in blocks, so it may be larger than memory.
 
-    Beside these scores are those that training expected, from its held-out folds.
+    The scores expected from training, estimated on its held-out folds, are printed next to these.
 
     Example: `polytomy train iris.csv -o m.polytomy && polytomy evaluate m.polytomy iris.csv`
     """
@@ -166,7 +166,7 @@ def _score_line(name: str, value: float, expected: float | None) -> str:
 
 
 def _find_order(loaded: LoadedModel, class_order: Any, is_ordered: bool) -> list[Any] | None:
-    """Return the classes in order: as asked for, as in training, or, if ordered, by value."""
+    """Return the classes in order: as requested, as in training, or, if ordered, by value."""
     from polytomy.inputs.label_order import match_class_order, order_labels
 
     labels = loaded.classes.tolist()

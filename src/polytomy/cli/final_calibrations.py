@@ -23,7 +23,7 @@ _TITLES = {
     "rmse": "RMSE",
     "mae": "MAE",
 }
-# Scores in the unit of the target, which may be of any size.
+# Scores in the unit of the target, whose scale is arbitrary.
 _IN_UNITS = ("crps", "rmse", "mae")
 
 FinalCalibration = Annotated[

@@ -26,7 +26,7 @@ _EXAMPLE = 'Write it like "C=0.1,1,10 gamma=0.01,0.1".'
 
 
 def parse_grids(texts: Sequence[str] | None) -> list[dict[str, list[Any]]] | None:
-    """Return the value of the parameter `param_grid` that the options describe; None without any.
+    """Return the value of the parameter `param_grid` given by the options; None if there are none.
 
     Examples
     --------

@@ -109,7 +109,7 @@ def _describe(parameter: Any) -> str:
 
 
 def _plain(text: str | None) -> str:
-    """Return a help text on one line, without marks of Markdown.
+    """Return a help text on one line, without Markdown markup.
 
     Examples
     --------

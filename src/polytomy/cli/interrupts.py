@@ -16,14 +16,14 @@ _PAUSE = 0.02
 
 
 def interrupt_after_imports(command: Callable[[], Any]) -> None:
-    """Run a command; where an import would lose Ctrl-C, KeyboardInterrupt comes a moment later.
+    """Run a command; where an import would swallow KeyboardInterrupt, raise it a moment later.
 
-    An extension module that is interrupted while it is imported raises ImportError instead. Other
-    packages take that for a missing optional package and go on. Callbacks of the import system
-    lose every exception.
+    If the import of an extension module is interrupted, it raises ImportError instead. Other
+    packages then assume that an optional package is missing, and continue. Callbacks of the import
+    system swallow every exception.
 
-    Nothing is changed if Ctrl-C is ignored or handled already, in other threads than the main one,
-    and on systems without timers, such as Windows.
+    Nothing changes if Ctrl-C is ignored or already handled, in threads other than the main one, and
+    on systems without timers, such as Windows.
 
     Examples
     --------

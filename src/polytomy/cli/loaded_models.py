@@ -22,7 +22,7 @@ _DENSE_BYTES = 2**25
 class LoadedModel:
     """A classifier, and how to read the columns of its data.
 
-    A LIBSVM model does not know its number of features. Like svm-predict, it takes samples with
+    A LIBSVM model does not know its number of features. Like svm-predict, it accepts samples with
     more features than its support vectors.
 
     Parameters
@@ -50,13 +50,13 @@ class LoadedModel:
             )
         self._takes_kernel_values = takes_pairwise_values(self._classifier)
         if self._takes_kernel_values and self._may_widen:
-            known = None  # A row of kernel values shows it.
+            known = None  # given by the rows of kernel values
         self._options: dict[str, Any] = {
             "features": metadata.get("columns") or metadata.get("n_columns") or known,
             "categories": metadata.get("categories") or "refuse",
             "extra_features": self._may_widen,
         }
-        # Data to predict may happen to lack feature 0, so it is read as the training data was.
+        # Data to predict may happen to lack feature 0, so it is read like the training data.
         self._was_zero_based: bool | None = metadata.get("zero_based")
         self.set_zero_based("auto")
         # A model trained on dense data, or by libAGF with borders or a normalisation, may not
@@ -85,7 +85,7 @@ class LoadedModel:
 
     @property
     def predicted_labels(self) -> NDArray[Any]:
-        """The labels that can be predicted: the classes and, last, the one for no prediction."""
+        """The labels that can be predicted: the classes and, last, the label for no prediction."""
         from polytomy.inputs.pipelines import split_pipeline
 
         costs = split_pipeline(self._classifier)[1].composition_.costs
@@ -103,7 +103,7 @@ class LoadedModel:
 
     @property
     def expected_score(self) -> dict[str, float] | None:
-        """The out-of-fold score of the training; None if the model has none."""
+        """The out-of-fold score from training; None if the model has none."""
         from polytomy.cli.final_calibrations import find_score
 
         return find_score(self._classifier)
@@ -114,31 +114,31 @@ class LoadedModel:
         return hasattr(self._classifier, "predict_proba")
 
     def set_zero_based(self, zero_based: ZeroBased) -> None:
-        """Set whether LIBSVM data numbers its features from 0; "auto" means as in training."""
+        """Set whether feature indices in LIBSVM data start at 0; "auto" means as in training."""
         is_known = zero_based == "auto" and self._was_zero_based is not None
         self._options["zero_based"] = self._was_zero_based if is_known else zero_based
 
     def predict_top_k(self, X: Any, k: int) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Return the k likeliest labels of samples, and their probabilities."""
+        """Return the k most likely labels of samples, and their probabilities."""
         best: tuple[NDArray[Any], NDArray[Any]] = self.ask(
             X, lambda core, samples: core.predict_top_k(samples, k)
         )
         return best
 
     def change(self, change: Callable[[Any], Any]) -> None:
-        """Replace the classifier by what a function makes of it, such as `with_prior`."""
+        """Replace the classifier by the result of a function of it, such as `with_prior`."""
         self._changes.append(change)
         self._classifier = _change_last(self._classifier, change)
 
     def ask(self, X: Any, question: Callable[[Any, Any], Any]) -> Any:
-        """Return the answer to a question: a function of the last step and its samples."""
+        """Return the result of a function of the last step and its samples."""
         from polytomy.inputs.pipelines import split_pipeline
 
         X = self.transform(X)
         return question(split_pipeline(self._classifier)[1], X)
 
     def transform(self, X: Any) -> Any:
-        """Return samples as the last step of the model takes them."""
+        """Return samples in the form that the last step of the model accepts."""
         from polytomy.inputs.pipelines import split_pipeline
 
         X = self._prepare(X)
@@ -147,7 +147,7 @@ class LoadedModel:
         return X
 
     def _prepare(self, X: Any) -> Any:
-        """Return samples as the model takes them, which is made for more features if need be."""
+        """Return samples in the form that the model accepts; rebuild it for more features."""
         if self._may_widen and X.shape[1] != self._classifier.n_features_in_:
             self._classifier = self._opened.make(X.shape[1])
             for change in self._changes:
@@ -155,7 +155,7 @@ class LoadedModel:
         return X.toarray() if self._needs_dense and hasattr(X, "toarray") else X
 
     def predict(self, X: Any) -> tuple[NDArray[Any], NDArray[Any] | None]:
-        """Return the predicted labels of samples, and their probabilities if the solver has any."""
+        """Return the predicted labels of samples, and the probabilities if the solver gives any."""
         from polytomy.inputs.pipelines import split_pipeline
 
         X = self._prepare(X)

@@ -135,7 +135,7 @@ def convert(
 
 
 def _has_out_of_fold(model: Any) -> bool:
-    classifier = getattr(model, "classifier_", model)  # of a regressor
+    classifier = getattr(model, "classifier_", model)  # if it is a regressor
     return classifier.composition_.out_of_fold is not None
 
 
@@ -157,7 +157,7 @@ def _describe_bins(found: Any) -> str:
 def _describe_decisions(found: Any) -> str:
     parts = {
         "prediction sets": found.has_sets,
-        "another prior than that of training": found.has_prior,
+        "a prior other than that of training": found.has_prior,
         "costs": found.has_costs,
     }
     return ", ".join(name for name, is_there in parts.items() if is_there)

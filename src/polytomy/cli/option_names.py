@@ -1,7 +1,7 @@
-"""Options of the command line in place of the arguments that messages of the library mention.
+"""Command-line options in place of the arguments in library messages.
 
-A message of the library mentions an argument as Python writes it, ``target=-1``. The user of a
-command knows it as an option, ``--target -1``. See `polytomy.errors.Message`.
+A library message writes an argument as in Python, ``target=-1``. The user of a command knows it as
+an option, ``--target -1``. See `polytomy.errors.Message`.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ def find_command(app: typer.Typer, words: Sequence[str]) -> Any:
     app : the whole command line
     words : the command line, without the name of the program
     """
-    command: Any = typer.main.get_command(app)  # of click, or of typer's own copy of it
+    command: Any = typer.main.get_command(app)  # from click, or from typer's own copy of it
     for word in words:
         found = getattr(command, "commands", {}).get(word)
         if found is None:
@@ -99,7 +99,7 @@ def find_command(app: typer.Typer, words: Sequence[str]) -> Any:
 def show_option(argument: Argument, command: Any) -> str:
     """Return an argument as the user of a command writes it.
 
-    Parameters that no option sets are those of an estimator, which are written as in Python.
+    Parameters that no option sets are parameters of an estimator, and are written as in Python.
 
     Examples
     --------

@@ -71,7 +71,7 @@ def predict(
         typer.Option(
             "--top",
             metavar="K",
-            help="Print the K likeliest classes of each sample, with their probabilities.",
+            help="Print the K most likely classes of each sample, with their probabilities.",
         ),
     ] = None,
     quantiles: Quantiles = None,
@@ -124,7 +124,7 @@ def predict(
         bool,
         typer.Option(
             "--escape/--no-escape",
-            help="Whether labels that a spreadsheet would run as formulas get an apostrophe.",
+            help="Put an apostrophe before labels that a spreadsheet would run as formulas.",
         ),
     ] = True,
     level: Levels = None,
@@ -170,7 +170,7 @@ def predict(
         _write_rows(blocks, numbers.head, numbers.predict, output, escape)
         return
     of_numbers = {"--quantiles": quantiles, "--interval": interval, "--median": median}
-    refuse_options(of_numbers, "is only for regressors, which train --regress makes")
+    refuse_options(of_numbers, "is only for regressors, trained with train --regress")
     stops_at_nodes = max_depth is not None or min_probability > 0
     if (proba or stops_at_nodes) and not loaded.has_probabilities:
         needs = "--proba" if proba else "--max-depth and --min-probability"
@@ -180,7 +180,7 @@ def predict(
     if dask is not None:
         is_decided = prior or cost or reject_cost is not None
         if level or explain or is_decided or stops_at_nodes:
-            raise ArgumentError("with --dask, predict has labels, --proba and --top only")
+            raise ArgumentError("with --dask, predict supports only labels, --proba and --top")
         options: dict[str, Any] = {
             "target": column,
             "format": format,
@@ -223,7 +223,7 @@ def _write_rows(
     escape: bool,
 ) -> None:
     """Write a row for each sample of all blocks as CSV."""
-    # Written with the first rows, so that a failure before them leaves no output at all.
+    # The header is written with the first rows, so that an earlier failure leaves no output at all.
     waiting: list[list[Any]] = [head]
     with _open_csv(output, escape) as write, count_samples("predicted") as advance:
         for block in blocks:
@@ -277,7 +277,7 @@ def _make_rows(labels: Any, P: Any) -> list[list[Any]]:
 
 
 def _check_top(top: int, proba: bool, loaded: LoadedModel) -> None:
-    """Raise an ArgumentError unless the likeliest classes can be printed."""
+    """Raise an ArgumentError unless the most likely classes can be printed."""
     from polytomy.composition.top_classes import check_top_k
 
     if proba:

@@ -35,7 +35,7 @@ Regress = Annotated[
     bool,
     typer.Option(
         "--regress",
-        help="Train a regressor: the target is a number, divided into bins.",
+        help="Train a regressor: the target is a number, split into bins.",
         rich_help_panel="Regression",
     ),
 ]
@@ -73,7 +73,7 @@ Median = Annotated[
     ),
 ]
 
-# The confidence level of the intervals that `evaluate` judges.
+# The confidence level of the intervals that `evaluate` scores.
 _CONFIDENCE_LEVEL = 0.9
 
 
@@ -96,7 +96,7 @@ def parse_bins(text: str) -> int | str:
 def check_regression_options(
     is_regression: bool, bins: str, class_options: Mapping[str, Any]
 ) -> None:
-    """Raise ArgumentError if `train` has options for numbers and for classes together.
+    """Raise ArgumentError if `train` has options for both numbers and classes.
 
     Parameters
     ----------
@@ -117,7 +117,7 @@ def refuse_options(options: Mapping[str, Any], why: str) -> None:
 
 
 def as_numbers(data: Data, source: str) -> NDArray[Any]:
-    """Return the target of samples as floats; DataError with the row if one is not a number."""
+    """Return the targets of samples as floats; DataError with the row if one is not a number."""
     import numpy as np
 
     labels = data.y
@@ -138,12 +138,12 @@ def as_numbers(data: Data, source: str) -> NDArray[Any]:
 
 
 class NumberPredictor:
-    """What `predict` prints for a regressor.
+    """The output of `predict` for a regressor.
 
     Parameters
     ----------
     loaded : LoadedModel with a regressor
-    quantiles : levels with commas between them, or None
+    quantiles : comma-separated levels, or None
     interval : confidence level, or None
     is_median : bool, whether to predict the median
     """
@@ -191,8 +191,8 @@ def evaluate_numbers(
     ----------
     loaded : LoadedModel with a regressor
     blocks : samples with targets
-    source : the name of the data in messages
-    advance : is called with the number of samples of each block
+    source : name of the data in messages
+    advance : called with the number of samples of each block
     """
     import numpy as np
 
@@ -223,7 +223,7 @@ def evaluate_numbers(
 
 
 def show_number_scores(measured: Mapping[str, Any], expected: Mapping[str, float] | None) -> str:
-    """Return scores as text, beside those that training expected.
+    """Return scores as text, next to those expected from training.
 
     Examples
     --------
@@ -245,5 +245,5 @@ def _parse_levels(text: str | None) -> list[float]:
         return [] if text is None else [float(word) for word in text.split(",")]
     except ValueError:
         raise ArgumentError(
-            f'--quantiles must be numbers with commas between them, 0.1,0.5,0.9; got "{text}"'
+            f'--quantiles must be comma-separated numbers, such as 0.1,0.5,0.9; got "{text}"'
         ) from None

@@ -14,7 +14,7 @@ _BINS = 15
 
 
 class RunningScores:
-    """Adds up scores over blocks; the result is that of all samples at once, but for rounding.
+    """Accumulates scores over blocks; up to rounding, the result is that of all samples at once.
 
     Parameters
     ----------
@@ -22,7 +22,7 @@ class RunningScores:
     class_order : labels from first to last, to score ordered classes; optional
     hierarchy : Scheme whose nodes are the hierarchy to score; optional
     predicted : array of the labels that can be predicted; optional
-        The classes and, last, the one for no prediction; by default the classes.
+        The classes and, last, the label for no prediction; by default the classes.
     levels : confidence levels of prediction sets; optional
     """
 

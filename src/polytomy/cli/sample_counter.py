@@ -12,7 +12,7 @@ __all__ = ["count_samples"]
 
 @contextmanager
 def count_samples(verb: str) -> Iterator[Any]:
-    """Yield a function that counts samples; the count is shown on a terminal only."""
+    """Yield a function that counts samples; the count is only shown on a terminal."""
     if sys.stderr is None or not sys.stderr.isatty():
         yield lambda n_samples: None
         return

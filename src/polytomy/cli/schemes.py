@@ -87,7 +87,7 @@ def design(
             "-n",
             min=1,
             metavar="N",
-            help="Number of classes, which are called 0, 1, 2, …",
+            help="Number of classes, named 0, 1, 2, …",
         ),
     ] = None,
     labels: Annotated[
@@ -103,7 +103,7 @@ def design(
             "--partitions",
             min=1,
             metavar="N",
-            help="Number of partitions, for designs that vary it.",
+            help="Number of partitions, for designs that let you choose it.",
         ),
     ] = None,
     rows: Annotated[int | None, typer.Option("--rows", min=1, hidden=True)] = None,
@@ -183,7 +183,7 @@ def check(
     strict: Annotated[bool, typer.Option("--strict", help="Treat warnings as problems.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Report the problems of control files.
+    """Report the problems in control files.
 
     The exit code is 1 if there are problems, and 2 if a file cannot be read.
 

@@ -33,7 +33,7 @@ from polytomy.errors import ArgumentError
 
 __all__ = ["register"]
 
-# As in polytomy.distances and polytomy.selection, which are not imported for the help.
+# Same as in polytomy.distances and polytomy.selection, which the help does not import.
 _DISTANCES = ("hausdorff", "robust-hausdorff", "centroid", "energy", "separability")
 _SCORES = (
     "log_loss",
@@ -234,8 +234,8 @@ def _parse_candidate(text: str) -> Any:
 def _table(found: Any) -> str:
     """Return the results as text.
 
-    Means of dropped candidates are over other folds than those of the rest, so their scores are
-    shown as differences from the best candidate on their own folds.
+    The means of dropped candidates are over fewer folds than the others, so their scores are shown
+    as differences from the best candidate on the same folds.
     """
     results = found.cv_results_
     means = [
@@ -286,7 +286,7 @@ def _advise_training(found: Any) -> str:
 
     try:
         specification = specification_of(found.best_candidate_.estimator)
-    except ArgumentError:  # a pipeline, say
+    except ArgumentError:  # for example a pipeline
         return f"chosen parameters: {found.best_params_}"
     return f"To train with the chosen parameters: --estimator {shlex.quote(specification)}"
 

@@ -46,7 +46,7 @@ def split(
             "-o",
             "--output",
             metavar="PREFIX",
-            help="Start of the names of both files, or a folder for them. By default they are in "
+            help="Prefix of both file names, or a folder for them. By default, the files are in "
             "the working directory.",
         ),
     ] = None,
@@ -62,9 +62,9 @@ def split(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Split a data file into a training set and a test set, class by class.
+    """Split a data file into a training set and a test set, stratified by class.
 
-    The files NAME.train.csv and NAME.test.csv are written into the working directory. Both have the
+    The files NAME.train.csv and NAME.test.csv are written to the working directory. Both have the
     label column last, under its own name.
 
     Example: `polytomy split iris.csv --test 0.3`
@@ -131,7 +131,7 @@ def _select(samples: Any, mask: Any) -> Any:
 
 
 def _choose_format(file: Path, default: str) -> str:
-    """Return the format that the name of a file shows, or the default."""
+    """Return the format given by a file name, or the default."""
     from polytomy.datasets import find_format
 
     try:
@@ -141,7 +141,7 @@ def _choose_format(file: Path, default: str) -> str:
 
 
 def _name_files(data: str, output: str | None) -> tuple[str, str]:
-    """Return the start and the end of the names of both files."""
+    """Return the prefix of both file names, and their extension."""
     if data == STANDARD_INPUT:
         return output or "", ".csv"
     path = Path(data)

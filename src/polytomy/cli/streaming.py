@@ -58,13 +58,13 @@ class StreamSource:
 
 
 class TrainedModel(NamedTuple):
-    """A trained model, and what it was trained on.
+    """A trained model, and a description of its training data.
 
     Attributes
     ----------
     model : fitted classifier, or pipeline of a scaler and the classifier
     description : dict, the metadata of its file
-    n_samples, n_features : of the data
+    n_samples, n_features : size of the data
     """
 
     model: Any
@@ -122,7 +122,7 @@ def train_stream(classifier: Any, source: StreamSource, *, scale: str, passes: i
                 n_samples += block.n_samples if number == 0 else 0
                 last = block
                 advance(block.n_samples)
-    assert last is not None, "data without rows is an error before"
+    assert last is not None, "data without rows was rejected earlier"
     model = classifier if scaler is None else make_pipeline(scaler, classifier)
     return TrainedModel(model, describe_data(last, source.target), n_samples, last.n_features)
 
@@ -224,7 +224,7 @@ def _check_classes(scan: Scan, source: StreamSource) -> None:
 
 
 def _balance(classifier: Any, scan: Scan) -> None:
-    """Replace the class weight "balanced" by the weights that it stands for."""
+    """Replace the class weight "balanced" with the weights that it stands for."""
     if classifier.class_weight == "balanced":
         counts = scan.counts[scan.counts > 0]
         labels = scan.classes[scan.counts > 0].tolist()
@@ -233,7 +233,7 @@ def _balance(classifier: Any, scan: Scan) -> None:
 
 
 def _fit_first(scaler: Any, scale: str, block: Data, is_pipe: bool) -> Any:
-    """Return the scaler, for a pipe fitted to the first block."""
+    """Return the scaler; for a pipe, fit it to the first block."""
     if not is_pipe:
         return scaler
     scaler = make_scaler(scale, block.X)
@@ -254,7 +254,7 @@ def _warn_if_sorted(block: Data, classes: Any) -> None:
 
 
 def describe_data(block: Data, target: str) -> dict[str, Any]:
-    """Return what a model file says about its data."""
+    """Return the description of the data that the model file stores."""
     n_added = sum(len(values) - 1 for values in block.categories.values())
     return {
         "columns": None if block.columns is None else list(block.columns),
@@ -268,7 +268,7 @@ def describe_data(block: Data, target: str) -> dict[str, Any]:
 
 @contextmanager
 def _show_progress(total: int | None, verb: str = "trained") -> Iterator[Callable[[int], None]]:
-    """Yield a function that counts samples; a terminal shows the count and the time left."""
+    """Yield a function that counts samples; show the count and the time left on a terminal."""
     if sys.stderr is None or not sys.stderr.isatty():
         yield lambda n_samples: None
         return

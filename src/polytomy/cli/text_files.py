@@ -50,7 +50,7 @@ def read_control(file: str) -> tuple[str, str]:
 
 
 def print_text(text: str) -> None:
-    """Print a text; exit quietly if the reader is gone, as in `polytomy show FILE | head`."""
+    """Print a text; exit quietly if the pipe is closed, as in `polytomy show FILE | head`."""
     if sys.stdout is None:
         raise _closed("<standard output>")
     try:
@@ -71,7 +71,7 @@ def write_text(text: str, output: Path | None) -> None:
 
 
 def check_output(output: Path | None, *sources: str) -> None:
-    """Raise ArgumentError before the work, not after it, if a file cannot be written."""
+    """Raise ArgumentError if a file cannot be written, before any work is done."""
     if output is None:
         return
     if any(output.resolve() == Path(source).resolve() for source in sources):
@@ -87,6 +87,6 @@ def _closed(name: str) -> OSError:
 
 
 def explain_failure(error: OSError) -> str:
-    """Return in one line which file could not be read or written, and why."""
+    """Return one line that says which file could not be read or written, and why."""
     reason = error.strerror or str(error)
     return f"{error.filename}: {reason}" if error.filename else reason

@@ -135,7 +135,7 @@ def train(
         bool,
         typer.Option(
             "--stream",
-            help="Read the data in blocks, for files larger than the memory; needs an estimator "
+            help="Read the data in blocks, for files larger than memory; needs an estimator "
             "that learns in batches.",
             rich_help_panel=_STREAMS,
         ),
@@ -163,7 +163,7 @@ def train(
         typer.Option(
             min=0,
             metavar="N",
-            help="Most rows to hold out for calibration, with --stream.",
+            help="Maximum number of rows to hold out for calibration, with --stream.",
             rich_help_panel=_STREAMS,
         ),
     ] = 5000,
@@ -185,9 +185,9 @@ def train(
 
     check_output(output, data)
     if not stream and (passes > 1 or classes is not None):
-        raise ArgumentError("--passes and --classes are for --stream. Leave them out, or add it.")
+        raise ArgumentError("--passes and --classes need --stream. Add it, or leave them out.")
     if stream and folds is not None:
-        raise ArgumentError("--folds has no meaning with --stream. Use --reservoir.")
+        raise ArgumentError("--folds cannot be used with --stream. Use --reservoir.")
     if regress and (stream or dask is not None):
         raise ArgumentError("--regress needs all data in memory; leave out --stream and --dask")
     own = {"--class-weight": class_weight, "--class-order": class_order}
@@ -315,7 +315,7 @@ def _train_whole(
 
 
 def _check_kernel(is_precomputed: bool, format: str | None, scale: str) -> None:
-    """Raise ArgumentError if kernel values would be taken for features, or features for them."""
+    """Raise ArgumentError if kernel values would be used as features, or the other way round."""
     if is_precomputed != (format == "kernel"):
         raise ArgumentError(
             '--estimator "svc kernel=precomputed" and --format kernel must be used together'

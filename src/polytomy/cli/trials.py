@@ -68,7 +68,7 @@ def trials(
         bool | None,
         typer.Option(
             "--calibrated/--no-calibrated",
-            help="Whether to compare also pairs with a final calibration. Default: yes, except "
+            help="Whether to also compare pairs with a final calibration. Default: yes, except "
             "with --paper.",
             show_default=False,
         ),
@@ -146,7 +146,7 @@ def trials(
 
 
 def _describe_interruption(folder: Path) -> str:
-    """Return what an interrupted run has left, and how to continue."""
+    """Return a message that says what an interrupted run saved, and how to continue."""
     from polytomy.errors import PolytomyError
     from polytomy.trials import Results
 

@@ -26,9 +26,9 @@ def register(app: typer.Typer) -> None:
 def warm_up(jobs: Jobs = None, as_json: AsJson = False) -> None:
     """Compile all routines now, so that no later command or program has to.
 
-    Put it into the recipe of a container image. The machine code is kept beside the package, or in
-    the folder that the environment variable NUMBA_CACHE_DIR names. Routines that are compiled
-    already are not compiled again.
+    Run it when you build a container image. The machine code is stored next to the package, or in
+    the folder named by the environment variable NUMBA_CACHE_DIR. Routines that are already compiled
+    are not compiled again.
 
     Example: `polytomy warm-up`
     """

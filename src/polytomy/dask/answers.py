@@ -1,4 +1,4 @@
-"""The answers of a classifier: lazy for collections of Dask, at once for data in memory."""
+"""The answers of a classifier: lazy for Dask collections, immediate for data in memory."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ def _why_no_probabilities(classifier: Any) -> str:
 
 
 class LazyAnswersMixin:
-    """Methods of a fitted classifier that take collections of Dask.
+    """Methods of a fitted classifier that accept Dask collections.
 
-    Samples in a dask array give a dask array; in a dask dataframe, a dask dataframe or series with
-    the same index; in a list of delayed parts, a list of delayed arrays. Nothing is computed until
-    that is asked for, and then one part at a time, so memory is bounded by a part. Samples in
-    memory are answered at once.
+    For a dask array, the result is a dask array; for a dask dataframe, a dask dataframe or series
+    with the same index; for a list of delayed parts, a list of delayed arrays. Nothing is computed
+    until it is requested, and then one part at a time, so memory is bounded by a part. For samples
+    in memory, the result is computed immediately.
     """
 
     to_local: Callable[[], PolytomyClassifier]
@@ -49,7 +49,7 @@ class LazyAnswersMixin:
     def predict(self, X: Any) -> Any:
         """Return the class with the largest probability or score; ties go to the first class."""
         composition = self._fitted()
-        # With costs, the label for no prediction may be of another type.
+        # With costs, the label for no prediction may have another type.
         labels = composition.labels(np.empty((0, len(composition.classes))))
         return self._answer(X, "predict", labels.dtype)
 
@@ -77,7 +77,7 @@ class LazyAnswersMixin:
 
     @available_unless(_why_no_probabilities)
     def predict_top_k(self, X: Any, k: int, *, beam: int | None = None) -> tuple[Any, Any]:
-        """Return the labels and the probabilities of the k likeliest classes, likeliest first.
+        """Return the labels and probabilities of the k most likely classes, most likely first.
 
         Parameters
         ----------
@@ -128,7 +128,7 @@ class LazyAnswersMixin:
         min_probability: float = 0.0,
         hierarchy: Any = None,
     ) -> Any:
-        """Return how far down the scheme each sample can be told: a class, or the name of a node.
+        """Return a class or node for each sample, as far down the scheme as is certain enough.
 
         The parameters are those of `PolytomyClassifier.predict_nodes`.
         """
@@ -147,14 +147,14 @@ class LazyAnswersMixin:
         per_class: bool = False,
         allow_empty: bool = False,
     ) -> Any:
-        """Return which classes each sample may belong to, such that the true one is rarely missing.
+        """Return which classes each sample may belong to; the true class is rarely missing.
 
-        The parameters are those of `PolytomyClassifier.predict_set`; collections of Dask take one
-        level.
+        The parameters are those of `PolytomyClassifier.predict_set`; with Dask collections, there
+        can be only one level.
         """
         if is_collection(X) and np.ndim(confidence_level):
             raise ArgumentError(
-                Argument("confidence_level"), " must be one number for collections of Dask."
+                Argument("confidence_level"), " must be a single number for Dask collections."
             )
         self._fitted().find_conformity()  # workers have no out-of-fold scores
         options: dict[str, Any] = {
@@ -167,7 +167,7 @@ class LazyAnswersMixin:
 
     @available_unless(_why_no_probabilities)
     def predict_cost(self, X: Any) -> Any:
-        """Return the expected cost of predicting each class; `predict` takes the least."""
+        """Return the expected cost of predicting each class; `predict` chooses the lowest."""
         composition, columns = self._fitted(), self._labels
         if composition.costs is not None and composition.costs.reject_cost is not None:
             columns = composition.costs.labels_with_reject(composition.classes).tolist()
@@ -175,7 +175,7 @@ class LazyAnswersMixin:
 
     @available_unless(_why_no_probabilities)
     def explain(self, X: Any) -> Any:
-        """Return why each sample's likeliest class beats the second, for samples in memory."""
+        """Return why each sample's most likely class beats the second, for samples in memory."""
         _refuse_collection(X, "explain")
         return self._answer(X, "explain", object)
 
@@ -221,7 +221,7 @@ class LazyAnswersMixin:
         return answer_lazily(self._model_for(X), X, answer)
 
     def _model_for(self, X: Any) -> PolytomyClassifier:
-        """Return the model that is sent to the workers, after a first look at the samples.
+        """Return the model to send to the workers, after a first check of the samples.
 
         It has no out-of-fold scores, which are as large as the training data.
         """
@@ -245,7 +245,7 @@ class LazyAnswersMixin:
 def _refuse_collection(X: Any, method: str) -> None:
     if is_collection(X):
         raise ArgumentError(
-            f"{method} takes samples in memory. Compute some of the rows first, such as "
+            f"{method} needs samples in memory. Compute some of the rows first, such as "
             "X[:1000].compute()."
         )
 

@@ -32,7 +32,7 @@ def weights_by_class(
 
 
 def balance_classes(layout: Layout) -> NDArray[np.float64]:
-    """Return weights that give all classes the same total weight; zero for one without weight."""
+    """Return weights that give all classes the same total; zero for a class without weight."""
     totals = layout.class_weights
     share = totals.sum() / len(totals)
     weights = np.zeros_like(totals)

@@ -12,7 +12,7 @@ __all__ = ["find_client"]
 
 
 def find_client(client: Any) -> Client:
-    """Return a client that is given, or else the one that was made last.
+    """Return the given client, or else the one that was created last.
 
     Raises an ArgumentError if there is none, or if it is asynchronous.
     """
@@ -21,7 +21,7 @@ def find_client(client: Any) -> Client:
             client = default_client()
         except ValueError as error:
             raise ArgumentError(
-                "there is no Dask cluster. Make a client first, with distributed.Client(), or set ",
+                "there is no Dask cluster. Create one with distributed.Client(), or set ",
                 Argument("client"),
                 ".",
             ) from error
@@ -35,6 +35,6 @@ def find_client(client: Any) -> Client:
         )
     if client.status != "running":
         raise ArgumentError(
-            Argument("client"), f" is {client.status}. Make a new one, with distributed.Client()."
+            Argument("client"), f" is {client.status}. Create a new one, with distributed.Client()."
         )
     return client

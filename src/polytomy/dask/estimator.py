@@ -80,10 +80,10 @@ class DaskPolytomyClassifier(
     """A `PolytomyClassifier` that is trained on a Dask cluster, on data divided among its workers.
 
     The rows are grouped by class once, on the workers. Each task trains one binary, or a group of
-    small ones or of machines that share a kernel matrix, and receives the rows of its classes
-    alone. For the final calibration, it also receives a sample of all rows, of 64 megabytes at
-    most. The result depends neither on the workers nor on how the rows are divided, but on their
-    order; it is that of `PolytomyClassifier`, but for rounding.
+    small ones or of machines that share a kernel matrix, and receives only the rows of its classes.
+    For the final calibration, it also receives a sample of all rows, of at most 64 megabytes. The
+    result depends on the order of the rows, but neither on the workers nor on how the rows are
+    divided; up to rounding, it is that of `PolytomyClassifier`.
 
     Parameters
     ----------
@@ -92,16 +92,16 @@ class_weight, memory_budget, prediction_dtype, keep_out_of_fold, class_order
         As in `PolytomyClassifier`.
     cv : int, float or "auto", default="auto"
         Number of folds, or fraction of the rows to hold out, for both calibrations. "auto": five
-        folds, or one held-out part from 100,000 rows.
+        folds, or one held-out part for 100,000 rows or more.
     n_jobs : int, optional
-        Threads of each task on its worker; one by default.
+        Number of threads per task; one by default.
     shared_preprocessing : bool, default=False
         Whether the steps before the last of a pipeline are fitted once. Those with
         ``partial_fit``, such as scalers, learn from all rows; others from `design_rows` rows.
     design_rows : int, default=10000
-        Size of the stratified sample from which designs are made that need data.
+        Size of the stratified sample for designs that need data.
     client : distributed.Client, optional
-        The cluster; by default that of the client that was made last.
+        Client of the cluster; by default the one that was created last.
 
     Attributes
     ----------
@@ -169,14 +169,14 @@ class_weight, memory_budget, prediction_dtype, keep_out_of_fold, class_order
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Train the binaries of the scheme on the cluster.
 
-        If a worker is lost, its tasks are run again elsewhere. ClusterError says so if the
-        scheduler is lost.
+        If a worker is lost, its tasks are run again elsewhere. If the scheduler is lost, this
+        raises ClusterError.
 
         Parameters
         ----------
         X : dask array or dataframe of shape (n_samples, n_features), or a list of delayed parts
             Chunks of unknown size and empty partitions are allowed.
-        y : dask array or series of labels, or a list of delayed parts, divided as X is
+        y : dask array or series of labels, or a list of delayed parts, divided like X
         sample_weight : dask array or series, or a list of delayed parts, optional
         """
         self.__dict__.pop("composition_", None)
@@ -258,9 +258,9 @@ class_weight, memory_budget, prediction_dtype, keep_out_of_fold, class_order
         )
 
     def _options(self, n_rows: int, *, has_weights: bool) -> TrainingOptions:
-        """Return the options of training, without what belongs to rows."""
+        """Return the training options, without those that belong to rows."""
         nothing = np.empty(0, dtype=np.intp)
-        # Any value stands for the weights, to see who requests them.
+        # Any value can stand for the weights, to find out which estimators request them.
         marker = nothing if has_weights else None
         source = training_source(self, "fit", marker, {}, self.classes_, nothing)
         requests = [source.routed.estimator, *source.routed.by_model.values()]
@@ -293,7 +293,7 @@ class_weight, memory_budget, prediction_dtype, keep_out_of_fold, class_order
 
 
 class _Sampler:
-    """Takes a sample of the rows when it is first needed, and remembers it."""
+    """Takes a sample of the rows when it is first needed, and caches it."""
 
     def __init__(self, data: GroupedData, n_rows: int, random_state: Any) -> None:
         self._data, self._n_rows, self._random_state = data, n_rows, random_state

@@ -1,7 +1,7 @@
 """Folds that all binaries share, when the rows are on many machines.
 
-The fold of a row depends on its class, on its place among the rows of its class, on how many rows
-each class has, and on the seed; so it is the same as on one machine.
+The fold of a row depends on its class, on its position among the rows of its class, on how many
+rows each class has, and on the seed. So it is the same as on one machine.
 """
 
 from __future__ import annotations
@@ -45,12 +45,12 @@ class FoldPlan:
 
     Attributes
     ----------
-    dealt : number of folds among which the rows are dealt out, or HoldOut for one part
+    dealt : number of folds that the rows are divided into, or HoldOut for one held-out part
     n_folds : number of folds that are held out; rows of the others are always trained on
     seed : int
     choices : list of ScoredChoice, one for each class
     n_rows : number of all rows
-    final_calibration : "bias", "decoder" or an object; None if the folds serve the binaries alone
+    final_calibration : "bias", "decoder" or an object; None if only the binaries use the folds
     given_seed : seed of the final calibration; None without a random_state
     """
 
@@ -88,7 +88,7 @@ class FoldPlan:
         *,
         has_weights: bool = True,
     ) -> Self:
-        """Return the folds that a rule asks for.
+        """Return the folds that a rule requires.
 
         Parameters
         ----------
@@ -96,9 +96,9 @@ class FoldPlan:
         layout : Layout
         cv : number of folds, or HoldOut
         n_dichotomies : int
-        has_weights : whether calibrators take the weights of a part that is held out
+        has_weights : whether calibrators use the weights of a held-out part
         """
-        # Tasks that are run again must come to the same folds.
+        # Tasks that are run again must get the same folds.
         seed = rule.seed
         if seed is None:
             seed = int(np.random.default_rng().integers(2**31))
@@ -128,7 +128,7 @@ class FoldPlan:
 
     @property
     def is_only_part(self) -> bool:
-        """Whether the one fold is a part that is held out for good."""
+        """Whether the only fold is a held-out part that is never trained on."""
         return isinstance(self.dealt, HoldOut)
 
     def collect(
@@ -140,13 +140,13 @@ class FoldPlan:
     ) -> OutOfFold | None:
         """Return the out-of-fold scores of all binaries; None if a fold could not be trained.
 
-        None as well if there is no final calibration to learn from them.
+        Also None if there is no final calibration to learn from them.
 
         Parameters
         ----------
         rows : the rows that every binary has scored, without samples
         weight : their weights
-        scores : those of each binary, or None
+        scores : the scores of each binary, or None
         keeps_probabilities : whether the final calibration keeps its probabilities
         """
         if self.final_calibration is None:

@@ -54,7 +54,7 @@ class GroupedPart:
 
     Attributes
     ----------
-    X : samples, those of one class adjacent
+    X : samples; those of a class are adjacent
     rows : array, their positions in the part
     labels : array of the labels that occur, sorted
     starts : array, the first sample of each label, and the end
@@ -73,7 +73,7 @@ class GroupedPart:
 
 
 class PartSummary(NamedTuple):
-    """What has to be known of a part before anything can be planned.
+    """The summary of a part that is needed to plan the training.
 
     Attributes
     ----------
@@ -129,7 +129,7 @@ def group_part(X: Any, y: Any, weight: Any, number: int) -> GroupedPart:
 
 
 def summarise_part(part: GroupedPart) -> PartSummary:
-    """Return what has to be known of a part before anything can be planned."""
+    """Return the summary of a part that is needed to plan the training."""
     counts = np.diff(part.starts)
     weights = counts.astype(np.float64)
     if part.weight is not None:
@@ -156,7 +156,7 @@ def cut_piece(part: GroupedPart, label: int) -> Piece:
 def deal_folds(
     sizes: Sequence[int], cv: int | HoldOut, seed: int | None
 ) -> list[NDArray[np.int16]]:
-    """Return the fold of each row of each class: those that `PolytomyClassifier` makes.
+    """Return the fold of each row of each class, as `PolytomyClassifier` would.
 
     Parameters
     ----------
@@ -227,7 +227,7 @@ def join_class(
 def _choose_scored(
     fold_of: NDArray[np.int16], weight: NDArray[np.float64] | None, choice: ScoredChoice
 ) -> NDArray[np.bool_]:
-    """Return which rows of a class to score: those that models trained without them may know."""
+    """Return the rows of a class to score: those whose fold leaves rows for training."""
     has_weight = np.ones(len(fold_of), np.bool_) if weight is None else weight > 0
     n_outside = np.array(
         [np.count_nonzero(has_weight & (fold_of != fold)) for fold in range(choice.n_kept_folds)]

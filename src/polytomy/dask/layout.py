@@ -89,7 +89,7 @@ class Layout:
         return parts
 
     def locate(self, class_index: int, positions: NDArray[np.intp]) -> dict[int, NDArray[np.intp]]:
-        """Return where some rows of a class are: for each part, positions among its rows of it.
+        """Locate some rows of a class: for each part, positions among its rows of the class.
 
         Parameters
         ----------
@@ -121,10 +121,10 @@ def _find_features(summaries: Sequence[PartSummary]) -> tuple[int, NDArray[Any] 
         if other.n_features != first.n_features:
             raise DataError(
                 f"parts of the data have different numbers of features: {first.n_features} and "
-                f"{other.n_features}, in the part {number} of those with rows."
+                f"{other.n_features}, in part {number} of those with rows."
             )
         if not _are_same_names(first.feature_names, other.feature_names):
-            raise DataError("parts of the data have different feature names. Use the same.")
+            raise DataError("parts of the data have different feature names. Use the same names.")
     assert first.n_features is not None
     return first.n_features, first.feature_names
 

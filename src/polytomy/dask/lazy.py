@@ -1,4 +1,4 @@
-"""Answers of a fitted classifier that are computed when they are needed, part by part."""
+"""Answers of a fitted classifier, computed part by part when they are needed."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ __all__ = ["Answer", "answer_lazily", "index_labels", "pack_top_k", "take_column
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Answer:
-    """What a method returns for some samples.
+    """The result of a method for some samples.
 
     Attributes
     ----------
     compute : function of a fitted PolytomyClassifier and samples, returns an array
-    dtype : of that array
+    dtype : type of that array
     columns : names of its columns; None if it has one dimension
-    name : name of a series that has it as values
+    name : name of a series with these values
     """
 
     compute: Callable[[Any, Any], NDArray[Any]]
@@ -70,7 +70,7 @@ class Answer:
 
 
 def answer_lazily(model: Any, X: Any, answer: Answer) -> Any:
-    """Return the answer for samples, typed as they are.
+    """Return the answer for samples, as the same kind of collection.
 
     A dask array gives a dask array, a dask dataframe a dask dataframe or series with the same
     index, and a list of delayed parts a list of delayed arrays.
@@ -81,7 +81,7 @@ def answer_lazily(model: Any, X: Any, answer: Answer) -> Any:
     X : dask array or dataframe, or a list of delayed parts
     answer : Answer
     """
-    # One task has the model, and all parts depend on it.
+    # One task holds the model, and all parts depend on it.
     shared = delayed(model, name=f"polytomy model-{uuid4().hex}", traverse=False)
     if isinstance(X, list | tuple):
         return [delayed(answer.for_part)(part, shared) for part in X]
@@ -106,13 +106,13 @@ def polytomy(answer: Answer, X: Any, model: Any) -> NDArray[Any]:
     return answer.for_part(X, model)
 
 
-# -- the likeliest classes, labels and probabilities in one array ------------------------------
+# -- the most likely classes, labels and probabilities in one array ----------------------------
 
 
 def pack_top_k(k: int, beam: int | None, model: Any, X: Any) -> NDArray[np.float64]:
-    """Return the indices of the k likeliest classes of each sample, and their probabilities.
+    """Return the indices of the k most likely classes of each sample, and their probabilities.
 
-    Both are computed at once, and lie in one array of shape (n_samples, 2 k).
+    Both are computed together, in one array of shape (n_samples, 2 k).
     """
     labels, probabilities = model.predict_top_k(X, k, beam=beam)
     return np.hstack([np.searchsorted(model.classes_, labels), probabilities])

@@ -13,14 +13,14 @@ from polytomy.svm.memory import size_in_words
 
 __all__ = ["check_memory"]
 
-# A task has its rows twice: by class as they came, and in the order of the data.
+# A task has its rows twice: by class, as received, and in the order of the data.
 _COPIES = 2
 
 
 def check_memory(client: Any, groups: Sequence[Sequence[Dichotomy]], layout: Layout) -> None:
     """Raise a ClusterError if a task has more rows than any worker can hold.
 
-    Without it, the workers would be killed one after the other.
+    Otherwise, the workers would be killed one after the other.
 
     Parameters
     ----------

@@ -59,7 +59,7 @@ class Moments(NamedTuple):
     def merge(cls, parts: Iterable[Moments | None]) -> Moments | None:
         """Return the moments of the values of all parts; None if those of a part are not known.
 
-        The update is that of Chan, Golub and LeVeque (1983), which does not cancel.
+        The update is that of Chan, Golub and LeVeque (1983), which avoids cancellation.
         """
         total = Moments(0, 0, 0.0, 0.0)
         for part in parts:

@@ -1,4 +1,4 @@
-"""Collections of Dask as a list of parts, each with some rows of the data."""
+"""Dask collections as a list of parts, each with some rows of the data."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Part(NamedTuple):
 
 
 def make_parts(X: Any, y: Any, sample_weight: Any = None) -> list[Part]:
-    """Return the parts of training data, with labels and weights divided as the samples are.
+    """Return the parts of training data, with labels and weights divided like the samples.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ def _divide_alike(X: Any, values: Any, name: str, n_parts: int) -> list[Any]:
     """Return the parts of labels or weights, as many as X has."""
     if not is_collection(values):
         raise ArgumentError(
-            f"{name} must be a dask array, a dask series or a list of delayed parts, as X is; got "
+            f"{name} must be a dask array, a dask series or a list of delayed parts, like X; got "
             f"{type(values).__name__}."
         )
     if is_dataframe_like(values) and not is_series_like(values):
@@ -92,14 +92,14 @@ def _divide_alike(X: Any, values: Any, name: str, n_parts: int) -> list[Any]:
         if isinstance(X, da.Array) and _are_known(X.chunks[0]) and _are_known(values.chunks[0]):
             if X.shape[0] != values.shape[0]:
                 raise ArgumentError(
-                    f"X has {X.shape[0]} rows, but {name} has {values.shape[0]}. Pass as many."
+                    f"X has {X.shape[0]} rows, but {name} has {values.shape[0]}. Pass one per row."
                 )
             values = values.rechunk((X.chunks[0],))
     parts = list_delayed(values)
     if len(parts) != n_parts:
         raise ArgumentError(
-            f"X has {n_parts} parts, but {name} has {len(parts)}. Divide both alike, for example "
-            "by taking both from one dataframe."
+            f"X has {n_parts} parts, but {name} has {len(parts)}. Divide both in the same way, for "
+            "example by taking both from one dataframe."
         )
     return parts
 

@@ -65,7 +65,7 @@ def _has_weight(weight: Any, n_rows: int) -> Any:
 
 
 def _learn(step: Any, part: GroupedPart, before: Sequence[Any]) -> Any:
-    """Return a transformer that has learnt from one more part."""
+    """Return a transformer that has been fitted to one more part."""
     rows = np.flatnonzero(_has_weight(part.weight, len(part.rows)))
     if not len(rows):
         return step

@@ -48,7 +48,7 @@ def divide_quota(sizes: Sequence[int], most_rows: int) -> list[int]:
 def choose_rows(
     layout: Layout, most_rows: int, seed: int
 ) -> dict[int, dict[int, NDArray[np.intp]]]:
-    """Return a random choice of rows, stratified by class; all if there are no more.
+    """Return a random choice of rows, stratified by class; all rows if there are not more.
 
     It depends on the order of the rows and on the seed, but not on how the rows are divided.
 

@@ -69,7 +69,7 @@ class GroupedData:
     layout: Layout
 
     def sample(self, most_rows: int, seed: int) -> Sample:
-        """Return a stratified sample of the rows, or all if there are no more, in their order."""
+        """Return a stratified sample of the rows in their order; all rows if there are not more."""
         chosen = choose_rows(self.layout, most_rows, seed)
         futures = [
             self.client.submit(pick_rows, self.parts[part], rows, key=name_task("sample rows"))
@@ -114,7 +114,7 @@ def train_binaries(
     make_sample: Callable[[], Sample],
     listener: TrainingListener,
 ) -> TrainedBinaries:
-    """Return a trained binary for each dichotomy, in their order: what `fit_binaries` returns.
+    """Return a trained binary for each dichotomy, in their order, as `fit_binaries` does.
 
     Parameters
     ----------
@@ -222,7 +222,7 @@ def _join_classes(data: GroupedData, folds: FoldPlan | None, preprocessing: Any)
         )
         for k in range(len(sizes))
     }
-    # The workers may forget the parts as soon as their rows are joined.
+    # The workers can release the parts as soon as their rows are joined.
     data.parts.clear()
     return blocks
 
@@ -230,7 +230,7 @@ def _join_classes(data: GroupedData, folds: FoldPlan | None, preprocessing: Any)
 def _fix_gamma(
     client: Any, dichotomies: Sequence[Dichotomy], blocks: Mapping[int, Any]
 ) -> list[Dichotomy]:
-    """Return the dichotomies with a number for every gamma, worked out on all rows."""
+    """Return the dichotomies with a number for every gamma, computed from all rows."""
     estimators = [each.estimator for each in dichotomies]
     if not has_gamma_of_data(estimators):
         return list(dichotomies)

@@ -1,4 +1,4 @@
-"""libAGF's binary tables: vectors in a .vec file, their classes in a .cls file beside it."""
+"""libAGF's binary tables: vectors in a .vec file, their classes in a .cls file next to it."""
 
 from __future__ import annotations
 

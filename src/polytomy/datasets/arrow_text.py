@@ -1,7 +1,7 @@
-"""Tables in text parsed with the optional package pyarrow, several times faster than by NumPy.
+"""Text tables parsed with the optional package pyarrow, several times faster than with NumPy.
 
-Nothing depends on whether it is installed: what it may read differently from NumPy, and what it
-refuses, is left to `polytomy.datasets.delimited`, which finds the place of an error.
+Results do not depend on whether it is installed: text that it rejects, or may read differently from
+NumPy, is left to `polytomy.datasets.delimited`, which locates errors.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 
 __all__ = ["ArrowParser", "ParsedText"]
 
-# Importing pyarrow takes longer than NumPy takes for less text. Large files come in larger blocks.
+# For less text, importing pyarrow takes longer than parsing with NumPy. Large files come in larger
+# blocks.
 _FEWEST_BYTES = 2**19
 # pyarrow counts the bytes of a block in 32 bits.
 _MOST_BYTES = 2**30
@@ -24,7 +25,7 @@ _QUOTE, _LINE_END = ord('"'), ord("\n")
 
 
 class ParsedText(NamedTuple):
-    """What pyarrow has made of some lines.
+    """Lines parsed by pyarrow.
 
     Attributes
     ----------
@@ -41,8 +42,8 @@ class ParsedText(NamedTuple):
     ) -> NDArray[np.float64] | None:
         """Return the numbers of a column of text; None if a text has no number.
 
-        `number_of` is called once for each different text, in the order in which these first
-        occur. It raises ValueError for a text without a number.
+        `number_of` is called once for each different text, in order of first appearance. It raises
+        ValueError for a text without a number.
         """
         words = self.texts[column]
         try:
@@ -75,7 +76,7 @@ class ArrowParser:
     def parse(self, text: bytes, n_lines: int) -> ParsedText | None:
         """Return the columns of a table; None if another parser has to decide.
 
-        Several threads may call it at the same time.
+        This method is thread-safe.
 
         Parameters
         ----------
@@ -106,7 +107,7 @@ class ArrowParser:
         types = dict.fromkeys(map(str, self._numeric.values()), arrow.float64())
         types |= dict.fromkeys(map(str, self._texts), words)
         return (
-            # All lines at once, in this thread: the caller has several.
+            # One block, parsed in this thread: the caller already uses several threads.
             arrow.csv.ReadOptions(
                 column_names=[str(i) for i in range(self._n_columns)],
                 block_size=_MOST_BYTES,
@@ -133,7 +134,7 @@ class ArrowParser:
 
 @cache
 def _import_arrow() -> Any:
-    """Return pyarrow with its reader of text; None if it is not installed."""
+    """Return pyarrow with its text reader; None if it is not installed."""
     try:
         import pyarrow.csv
     except ImportError:
@@ -142,7 +143,7 @@ def _import_arrow() -> Any:
 
 
 def _is_utf8(text: bytes) -> bool:
-    """Return whether a text is UTF-8, without a byte order mark, which pyarrow would leave out."""
+    """Return whether a text is UTF-8, without a byte order mark, which pyarrow would drop."""
     try:
         return text.isascii() or not text.decode().startswith("\ufeff")
     except UnicodeDecodeError:
@@ -152,7 +153,7 @@ def _is_utf8(text: bytes) -> bool:
 def _are_quotes_plain(text: bytes, delimiter: str) -> bool:
     """Return whether all quotes enclose whole fields of one line, and none is part of a field.
 
-    Parsers differ in what they make of any other quote.
+    Parsers differ in how they treat any other quote.
     """
     if b'"' not in text:
         return True

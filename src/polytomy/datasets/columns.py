@@ -51,7 +51,7 @@ class Columns(NamedTuple):
 
 
 class ColumnTable:
-    """What all tables have whose features are some of their columns.
+    """Common base of tables whose features are some of their columns.
 
     Attributes
     ----------

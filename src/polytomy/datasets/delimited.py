@@ -27,9 +27,9 @@ from polytomy.inputs.suggestions import did_you_mean
 
 __all__ = ["DelimitedTable", "Dialect"]
 
-# Number of lines that show which columns hold text.
+# Number of lines from which text columns are detected.
 _N_SAMPLED = 1000
-# Threads that parse. More would not help, because one thread reads the file.
+# Number of parsing threads. More would not help, because one thread reads the file.
 _MOST_THREADS = 4
 #: Limit on the number of columns of a text table.
 MOST_COLUMNS = 2**20
@@ -105,12 +105,12 @@ class DelimitedTable(ColumnTable):
         self.columns: Columns = choose_columns(self._source, n_columns, names, target, features)
         self._feature_at = {column: k for k, column in enumerate(self.columns.features)}
         self.categories = self._open_categories(categories, fields)
-        # Given features come from a trained model, which fixes what becomes of text columns.
+        # Given features come from a trained model, which determines how text columns are read.
         self._are_features_given = features is not None
 
     def blocks(self, n_rows: int) -> Iterator[RawBlock]:
         """Yield the samples, at most `n_rows` at a time; DataError gives the place of a bad one."""
-        # A pipe may take its time: its samples are not kept back until later ones arrive.
+        # A pipe may be slow: its samples are not held back until later ones arrive.
         n_threads = 0 if isinstance(self._path, Stream) else min(_MOST_THREADS, cpu_count())
         delimiter, columns = self._dialect.delimiter, self.columns
         if delimiter is None:

@@ -51,8 +51,8 @@ def read_data(
     ----------
     path : file; a folder of Parquet files; or a pipe, for text formats
     format : "csv", "tsv", "svmlight", "parquet", "npz", "lvq", "agf" or "kernel"
-        By default it is found from the file name (``iris.csv.gz``) or the first line. Text files
-        may be gzipped.
+        By default, it is detected from the file name (``iris.csv.gz``) or the first line. Text
+        files may be gzipped.
     target : str, int or None, default=-1
         Name or position of the label column (negative from the end); None to read no labels.
         In formats whose labels have a fixed place, only None makes a difference.
@@ -147,8 +147,8 @@ def open_blocks(
 ) -> Iterator[Data]:
     """Return an iterator over blocks of samples, in bounded memory for files of any size.
 
-    The file is opened and its columns are checked at once, before the first block is read. Without
-    `classes`, labels of text files stay text, because later blocks may have any label.
+    The file is opened and its columns are checked immediately, before the first block is read.
+    Without `classes`, labels of text files stay text, because later blocks may have any label.
 
     Parameters
     ----------
@@ -160,8 +160,8 @@ def open_blocks(
         Whether samples in the svmlight format may have more features than `features`; a block is
         then as wide as its widest sample.
     zero_based : bool or "auto", default="auto"
-        See `read_data`. For a pipe whose number of features is given, "auto" looks only at the
-        first lines; an index 0 after them is an error.
+        See `read_data`. For a pipe whose number of features is given, "auto" checks only the first
+        lines; an index 0 after them is an error.
 
     Returns
     -------
@@ -193,7 +193,7 @@ def rows_per_block(table: SampleTable, n_rows: int | None = None) -> int:
 
 
 def _to_data(table: SampleTable, block: RawBlock, *, are_all: bool) -> Data:
-    """Return a block with one-hot features for categories, and labels for their numbers."""
+    """Return a block with one-hot features for categories, and labels instead of numbers."""
     X: Any = block.X
     values_of: dict[int, tuple[str, ...]] = {}
     if table.categories:

@@ -107,7 +107,7 @@ def _write_delimited(stream: Any, data: Data, delimiter: str, target: str) -> No
 
 
 def _check_texts(values: NDArray[Any]) -> None:
-    """Refuse text that would not be read back: fields are stripped, samples end with their line."""
+    """Reject text that would not read back: fields are stripped, samples end with their line."""
     texts = set() if values.dtype.kind in "biuf" else set(map(str, values.tolist()))
     bad = [text for text in texts if not text or text.strip() != text or set(text) & {"\n", "\r"}]
     if bad:
@@ -176,7 +176,7 @@ def _write_svmlight(stream: Any, data: Data) -> None:
     labels, values = _texts(y), _texts(X.data)
     starts = X.indptr.tolist()
     base = 0 if data.is_zero_based else 1
-    # Without any index 0, nobody could see that indices start there.
+    # Without any index 0, a reader could not tell that indices start at 0.
     mark = " 0:0" if base == 0 and not np.any(X.indices == 0) else ""
     for label, first, last in zip(labels, starts[:-1], starts[1:], strict=True):
         indices = (X.indices[first:last] + base).tolist()

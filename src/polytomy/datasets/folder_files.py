@@ -10,7 +10,7 @@ __all__ = ["PARQUET_ENDINGS", "list_files"]
 #: Endings of the names of Parquet files.
 PARQUET_ENDINGS = (".parquet", ".pq")
 
-# Other programs write such files beside the data, or while they are at work.
+# Other programs write such files next to the data, or while they are running.
 _HIDDEN = (".", "_")
 
 

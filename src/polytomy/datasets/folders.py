@@ -1,7 +1,7 @@
 """Folders of data files with the same columns, such as those that clusters write.
 
-Each file is a part of the data. What a part needs to know of the others, the classes and the values
-of text columns, a survey of all files finds first; so files can be read on different machines.
+Each file is a part of the data. A survey of all files first finds what every part needs to
+know: the classes and the values of text columns. So files can be read on different machines.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def list_data_files(path: str | Path, format: str | None = None) -> list[Path]:
 
 
 def is_empty_file(file: Path, format: str | None = None, header: bool | None = None) -> bool:
-    """Return whether a file has no rows, as some of a cluster's files do."""
+    """Return whether a file has no rows, like some of the files that clusters write."""
     if find_format(file, format) == "parquet":
         return count_parquet_rows(file) == 0
     try:
@@ -86,7 +86,7 @@ def is_empty_file(file: Path, format: str | None = None, header: bool | None = N
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FileSurvey:
-    """What one file has.
+    """The survey of one file.
 
     Attributes
     ----------
@@ -111,7 +111,7 @@ class FileSurvey:
 def survey_file(
     file: Path, target: Target, format: str | None, header: bool | None, one_hot: bool
 ) -> FileSurvey:
-    """Return what one file has, read in blocks.
+    """Return the survey of one file, which is read in blocks.
 
     Parameters
     ----------
@@ -125,10 +125,10 @@ def survey_file(
     numbers: set[int] = set()
     n_rows = 0
     for block in table.blocks(rows_per_block(table)):
-        assert block.labels is not None, "labels were asked for"
+        assert block.labels is not None, "labels were requested"
         numbers.update(np.unique(block.labels).tolist())
         n_rows += len(block.row_numbers)
-    # Labels stay as they are written: those of other files decide on their type.
+    # Labels stay as they are written, because their type also depends on the other files.
     labels = table.label_index.labels(sorted(numbers), are_all=False)
     names = table.feature_names
     called = names or tuple(f"x{k + 1}" for k in range(table.n_features))
@@ -146,7 +146,7 @@ def survey_file(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FolderSurvey:
-    """What all files of a folder have in common.
+    """The survey of a folder: what all its files have in common.
 
     Attributes
     ----------
@@ -222,7 +222,7 @@ def divide_files(
 ) -> list[FilePart]:
     """Return the parts in which to read files: whole files, and large Parquet files in pieces.
 
-    A piece has as many row groups as take 128 MB, or one if it takes more. Files without rows have
+    A piece has as many row groups as fit in 128 MB, or one if it is larger. Files without rows have
     no part.
     """
     parts: list[FilePart] = []

@@ -31,7 +31,7 @@ FORMATS: dict[str, tuple[str, ...]] = {
 
 
 def find_format(path: Source, format: str | None = None) -> str:
-    """Return the format of a file: the given one, or that of its name or its first line.
+    """Return the format of a file: as given, or found from its name or its first line.
 
     Examples
     --------

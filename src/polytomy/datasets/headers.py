@@ -23,7 +23,7 @@ def is_header(
 
     It does if none of its fields is a number, if it counts 0, 1, 2, … (as data frames write
     unnamed columns), or if it has all columns that are requested by name. Other evenly spaced
-    numbers, such as 400, 410, 420, may be names or a sample; they are taken for a sample only if
+    numbers, such as 400, 410, 420, may be names or a sample; they are treated as a sample only if
     the number of features is known.
 
     Parameters

@@ -82,12 +82,12 @@ class LabelIndex:
         return np.array(found, dtype=np.intp)[places.ravel()]
 
     def found(self) -> NDArray[Any]:
-        """Return all labels so far, in order of appearance, as they are if no more come."""
+        """Return all labels so far, in order of appearance, typed as if no more followed."""
         n_labels = len(self._numbers) if self._classes is None else len(self._classes)
         return self.labels(np.arange(n_labels))
 
     def labels(self, numbers: ArrayLike, *, are_all: bool = True) -> NDArray[Any]:
-        """Return the labels with these numbers; text stays text unless `are_all` labels are in."""
+        """Return the labels with these numbers; text stays text unless all labels are known."""
         if self._classes is not None:
             known = self._classes
         else:
@@ -109,7 +109,7 @@ class LabelIndex:
 
     @cached_property
     def _given(self) -> tuple[dict[str, int], dict[float, list[int]]]:
-        """The numbers of the classes as they are written, and of those of each value."""
+        """The numbers of the classes by spelling, and by value."""
         written: dict[str, int] = {}
         by_value: dict[float, list[int]] = {}
         for i, each in enumerate([] if self._classes is None else self._classes.tolist()):
@@ -152,7 +152,7 @@ def _number_of(label: Any) -> float | None:
 def _as_array(values: Sequence[Any]) -> NDArray[Any]:
     """Return labels as an array; numbers as integers if all of them are whole."""
     if values and all(type(value) is int for value in values):
-        # NumPy's own choice for small and large ones together is float64, which cannot hold both.
+        # For small and large integers together, NumPy would choose float64, which cannot hold both.
         return np.array(values, dtype=np.int64 if max(values) < 2**63 else np.uint64)
     array = np.array(values)
     if array.dtype.kind != "f" or not np.all(np.abs(array) < 2**53):

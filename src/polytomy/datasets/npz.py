@@ -36,7 +36,7 @@ class NpzTable:
     Parameters
     ----------
     path : file
-    n_features : expected number of features; None to take what the file has
+    n_features : expected number of features; None to accept any number
     has_labels : whether to read the labels
     label_index : collects the labels
     """
@@ -133,7 +133,7 @@ class NpzTable:
             raise DataError(f"{self._source}: X is not a valid CSR matrix: {error}") from error
 
     def _check_format(self, archive: zipfile.ZipFile) -> None:
-        """Refuse other formats of `scipy.sparse.save_npz`, whose parts may look like CSR."""
+        """Reject other formats of `scipy.sparse.save_npz`, whose parts may look like CSR."""
         with archive.open("format.npy") as member:
             read_array_header(cast(BinaryIO, member))
             name = member.read(64).replace(b"\0", b"").decode("ascii", "replace")

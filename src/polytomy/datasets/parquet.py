@@ -24,12 +24,12 @@ from polytomy.errors import Argument, ArgumentError, DataError
 
 __all__ = ["ParquetTable", "count_parquet_rows", "import_pyarrow"]
 
-# Bytes of a column that are read ahead; without a limit it would be all of a row group.
+# Bytes of a column to read ahead; without a limit, it would be a whole row group.
 _READ_AHEAD = 2**18
 
 
 def import_pyarrow() -> Any:
-    """Return pyarrow; ArgumentError with the way to install it if it is missing."""
+    """Return pyarrow; if it is missing, raise an ArgumentError that says how to install it."""
     try:
         import pyarrow.parquet
     except ImportError as error:
@@ -53,8 +53,8 @@ def count_parquet_rows(path: str | os.PathLike[str]) -> int:
 def _without_index(schema: Any, target: Target, features: Features) -> list[str]:
     """Return the names of the columns, without the index of a pandas frame.
 
-    An index is a column only if it is asked for by name: row numbers are not a feature, and they
-    give away the classes if the rows were sorted by class.
+    An index is a column only if it is requested by name: row numbers are not a feature, and they
+    reveal the classes if the rows were sorted by class.
     """
     asked = {target} if isinstance(features, int | None) else {target, *features}
     index = {
@@ -127,7 +127,7 @@ class ParquetTable(ColumnTable):
 
     @contextmanager
     def _reporting(self, problem: str) -> Iterator[None]:
-        """Raise DataError for what pyarrow raises if a file is damaged."""
+        """Raise DataError instead of the errors that pyarrow raises for damaged files."""
         try:
             yield
         except (self._arrow.ArrowException, OSError, UnicodeDecodeError) as error:

@@ -41,7 +41,7 @@ class ParquetFolder(ColumnTable):
         counts = {part: count_parquet_rows(part) for part in list_files(path, PARQUET_ENDINGS)}
         self._parts = [part for part, n_rows in counts.items() if n_rows]
         if not self._parts:
-            raise DataError(f"{os.fspath(path)}: the folder has no rows in files *.parquet")
+            raise DataError(f"{os.fspath(path)}: the *.parquet files in the folder have no rows")
         self.n_rows = sum(counts.values())
         self.label_index = label_index
         self._options: dict[str, Any] = {"label_index": label_index, "categories": categories}
@@ -56,7 +56,7 @@ class ParquetFolder(ColumnTable):
         table = ParquetTable(
             part, target=columns.label_name, features=columns.feature_names, **self._options
         )
-        table.categories = dict(self.categories)  # values are numbered through all files
+        table.categories = dict(self.categories)  # values are numbered across all files
         return table
 
     def blocks(self, n_rows: int) -> Iterator[RawBlock]:

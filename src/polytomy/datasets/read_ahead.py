@@ -1,4 +1,4 @@
-"""Work on the next blocks of a file while the caller is busy with the one before."""
+"""Work on the next blocks of a file while the caller is busy with the current one."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ _Result = TypeVar("_Result")
 def read_ahead(
     work: Callable[[_Block], _Result], blocks: Iterable[_Block], n_threads: int
 ) -> Iterator[tuple[_Block, _Result]]:
-    """Yield each block with the result of its work, in their order.
+    """Yield each block with the result of its work, in order.
 
     Other threads do the work, on as many blocks beyond the current one as there are threads. An
-    error of a block is raised after the blocks before it are yielded, as if nothing ran ahead.
+    error in a block is raised after the blocks before it are yielded, as without reading ahead.
 
     Parameters
     ----------
-    work : function of a block, which may be called in several threads at the same time
+    work : function of a block; must be thread-safe
     blocks : read in the calling thread
     n_threads : int
         With 0, nothing is read ahead, and the calling thread does the work.

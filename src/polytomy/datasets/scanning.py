@@ -65,7 +65,7 @@ def scan_data(
     ----------
     path, format, target, header, features, classes, zero_based : see `read_data`
     one_hot : bool, default=False
-        Whether text columns are to be one-hot encoded.
+        Whether text columns will be one-hot encoded.
     visit : function of the features of a block, optional
         Called with each block; text columns have the numbers of their values.
     """
@@ -75,7 +75,7 @@ def scan_data(
     )
     counts = np.zeros(0, dtype=np.int64)
     for block in table.blocks(rows_per_block(table)):
-        assert block.labels is not None, "labels were asked for"
+        assert block.labels is not None, "labels were requested"
         n_labels = max(len(counts), int(block.labels.max(initial=-1)) + 1)
         counts = np.pad(counts, (0, n_labels - len(counts)))
         counts += np.bincount(block.labels, minlength=n_labels)

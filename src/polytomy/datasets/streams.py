@@ -52,7 +52,7 @@ Source = str | os.PathLike[str] | Stream
 def open_source(path: Source) -> Source:
     """Return the path of a file or folder, or a stream if the path is a pipe or device.
 
-    Only a folder that may be a table in several Parquet files can be read.
+    A folder can be read only if it may be a table in several Parquet files.
     """
     if isinstance(path, Stream):
         return path
@@ -67,7 +67,7 @@ def open_source(path: Source) -> Source:
         if list_files(path, PARQUET_ENDINGS):
             return path
         reason = (
-            f"{os.strerror(errno.EISDIR)}, and has no Parquet files. Join its files to one, or use "
+            f"{os.strerror(errno.EISDIR)}, and has no Parquet files. Merge its files, or use "
             'Dask ("--dask local" on the command line), which reads folders of CSV and TSV files.'
         )
         raise IsADirectoryError(errno.EISDIR, reason, os.fspath(path))

@@ -173,7 +173,7 @@ class SvmlightTable:
             X, y = load_svmlight_file(text, zero_based=True)  # indices as they are in the file
         except (ValueError, OverflowError, UnicodeDecodeError) as error:
             raise self._explain(block, error) from None
-        # Indices from 1 make one column more.
+        # Indices from 1 make one more column.
         is_good = X.shape[0] == len(block.lines) and X.shape[1] <= self._largest + 1
         if not (is_good and np.isfinite(X.data).all() and np.isfinite(y).all()):
             raise self._explain(block, None)

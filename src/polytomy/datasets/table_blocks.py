@@ -17,7 +17,7 @@ __all__ = ["NoRowsError", "RawBlock", "SampleTable", "check_finite"]
 
 
 class NoRowsError(DataError):
-    """A file without rows, such as a part of a folder may be."""
+    """A file without rows, which a folder may contain."""
 
 
 class RawBlock(NamedTuple):
@@ -26,7 +26,7 @@ class RawBlock(NamedTuple):
     Attributes
     ----------
     X : array or CSR array; text columns hold the numbers of their values
-    labels : numbers of the labels; None if labels are not wanted
+    labels : numbers of the labels; None if they are not read
     row_numbers : lines or rows of the file, counted from one
     """
 

@@ -22,9 +22,9 @@ from polytomy.errors import DataError
 __all__ = ["LineBlock", "TextBlock", "line_blocks", "open_unzipped", "peek_line", "text_blocks"]
 
 _GZIP = b"\x1f\x8b"
-# The first chunk is small, for those who only look at the first lines; each is twice the last.
+# The first chunk is small, for callers that only need the first lines; each is twice the last.
 _FIRST_CHUNK, _CHUNK = 2**16, 2**20
-# Text that is worth a block of its own.
+# Size of text that is worth its own block, in bytes.
 _LARGE = 2**18
 _LINE_END = ord("\n")
 # White space has codes up to that of the space.
@@ -55,7 +55,7 @@ class TextBlock(NamedTuple):
     line_ends: NDArray[np.intp]
 
     def split(self, n_lines: int) -> tuple[TextBlock, TextBlock]:
-        """Return the first lines, and the others; there must be as many first lines."""
+        """Return the first `n_lines` lines, and the others; there must be that many."""
         if n_lines == len(self.numbers):
             return self, TextBlock(b"", self.numbers[:0], self.line_ends[:0])
         end = int(self.line_ends[n_lines - 1])
@@ -118,7 +118,7 @@ def text_blocks(
     n_lines : maximum number of lines in a block
     comment : start of a comment line
     is_last : whether a stream is read for the last time
-    are_full : whether all blocks but the last must have as many lines
+    are_full : whether all blocks but the last must have `n_lines` lines
         If not, large blocks may have fewer, and less text is copied.
     """
     waiting: list[TextBlock] = []
@@ -175,7 +175,7 @@ def _has_indented_line(block: TextBlock) -> bool:
 
 
 def _chunks(path: Source, is_last: bool) -> Iterator[TextBlock]:
-    """Yield all lines, as many at a time as a chunk of the file has."""
+    """Yield all lines, one chunk of the file at a time."""
     first, rest = 1, b""
     n_bytes = min(_FIRST_CHUNK, _CHUNK)
     with open_unzipped(path, is_last=is_last) as file:
@@ -194,7 +194,7 @@ def _chunks(path: Source, is_last: bool) -> Iterator[TextBlock]:
             if end == 1 and chunk.startswith(b"\n"):
                 rest = rest.removesuffix(b"\r")
             n_ending = 2 if chunk.endswith(b"\r\n", 0, end) else 1
-            # One copy of the chunk, and not two: of its lines, and of the rest before them.
+            # A memoryview, because a slice of the chunk would be a second copy.
             block = _read_lines(b"".join([rest, memoryview(chunk)[: end - n_ending]]), first)
             rest = chunk[end:]
             yield block

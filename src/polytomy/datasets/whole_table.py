@@ -1,4 +1,4 @@
-"""All blocks of a table put together, within the memory of the machine."""
+"""All blocks of a table joined, within the memory of the machine."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ def shift_prior(graph: Graph, probabilities: Value, shift: PriorShift) -> Value:
 
 
 def choose_cheapest(graph: Graph, probabilities: Value, costs: Costs) -> Value:
-    """Return the index of the least expected cost; the last one is that of no prediction."""
+    """Return the index of the lowest expected cost; the last index stands for no prediction."""
     matrix = costs.matrix
     if costs.reject_cost is not None:
         # Probabilities sum to one, so the same cost in all rows is the expected one.

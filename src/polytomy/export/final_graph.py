@@ -41,7 +41,7 @@ def apply_final(graph: Graph, probabilities: Value, answers: Value, final: Final
     Parameters
     ----------
     graph : Graph to add nodes to
-    probabilities : the solver's, of shape (n_samples, n_classes)
+    probabilities : probabilities from the solver, of shape (n_samples, n_classes)
     answers : clipped answers of all binaries, of shape (n_samples, n_binaries)
     final : a map that `check_exportable_map` accepts
     """

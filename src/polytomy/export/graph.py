@@ -20,7 +20,7 @@ __all__ = ["Graph", "Operand", "Value", "import_onnx"]
 
 # Versions of the operators and of the file format, supported since onnx 1.12.
 _OPSET_VERSION, _IR_VERSION = 17, 8
-# Protocol buffers are limited to 2 GiB. All but the constants takes far less than the difference.
+# Protocol buffers are limited to 2 GiB. All but the constants take far less than the difference.
 _MOST_BYTES = 2**31 - 2**26
 
 Operand: TypeAlias = "Value | NDArray[Any] | float"

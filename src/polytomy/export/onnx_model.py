@@ -34,8 +34,8 @@ def to_onnx(classifier: Any, *, dtype: str = "float32") -> Any:
     Binaries can be support vector machines and linear classifiers, alone or in a pipeline after
     scalers; so can models with more than two sides. The solver can be "voting" or "hamming" for any
     scheme, and "least-squares" for trees, for one-vs-one, equiangular and adjacent codes, and for
-    schemes nested of these. The final calibration can be "bias", "decoder" or None. The model has
-    the prior and the costs of the classifier.
+    nested schemes of these. The final calibration can be "bias", "decoder" or None. The model
+    includes the prior and the costs of the classifier.
 
     The model has one input, `X` of shape (n_samples, n_features), and two outputs, `label` and
     `probabilities` of shape (n_samples, n_classes) in the order of ``classes_``. If the solver does

@@ -1,7 +1,7 @@
 """Models of partitions with more than two sides as an ONNX graph.
 
 Linear models have a decision value for each side. A support vector machine of several classes has
-one for each pair of them; scikit-learn makes values of the classes of these: votes, with ties
+one for each pair of them, which scikit-learn converts to a value for each class: votes, with ties
 broken by the sums of the values. Vector scaling or the softmax gives the probabilities.
 """
 
@@ -58,7 +58,7 @@ def answer_sides(graph: Graph, X: Value, model: SidesModel) -> Value:
 
 
 def _decision_values(graph: Graph, X: Value, scaling: Scaling | None, model: Any) -> Value | None:
-    """Return the decision values of the sides that the model knows, as `SidesModel.values` has."""
+    """Return the decision values of the sides that the model knows, as `SidesModel.values` does."""
     has_mixin = getattr(type(model), "decision_function", None) is LinearSVC.decision_function
     if has_mixin or type(model) is LinearDiscriminantAnalysis:
         weights, intercepts = dense(model.coef_), np.ravel(model.intercept_).astype(np.float64)
@@ -100,7 +100,7 @@ def _pair_coefficients(machine: Any) -> Floats:
 def _values_of_classes(graph: Graph, values: Value, n_classes: int) -> Value:
     """Return a value for each class, given one for each pair, positive for its first class.
 
-    A class has a vote for each pair that it wins, and s / (3 (|s| + 1)) of the sum s of its values.
+    A class gets one vote per pair that it wins, and s / (3 (|s| + 1)) for the sum s of its values.
     """
     pairs = np.array(list(combinations(range(n_classes), 2)))
     of_class = np.zeros((len(pairs), n_classes))

@@ -39,8 +39,8 @@ _SOLVERS = ("least-squares", "voting", "hamming")
 def check_exportable_solver(composition: Composition) -> None:
     """Raise an ArgumentError if a composition's solver cannot be written as a graph.
 
-    The divergence can if the code is one-vs-rest and answers are clipped, as they are before a
-    final calibration.
+    The divergence can be written if the code is one-vs-rest and answers are clipped, as they are
+    before a final calibration.
     """
     solver = composition.solver
     is_clipped = composition.final is not None
@@ -106,7 +106,7 @@ def _sum_margins(graph: Graph, decisions: Value, code: CodingMatrix) -> Value:
 def _count_answers(graph: Graph, decisions: Value, code: CodingMatrix) -> Value:
     """Return the sign of each row; of several sides, 1 for the most probable and −1 for others.
 
-    Sides that are equally probable, and more than any other, have zero.
+    Sides that tie for the most probable get zero.
     """
     if code.is_binary:
         return graph.add("Sign", decisions)

@@ -15,12 +15,12 @@ from polytomy.errors import ArgumentError
 __all__ = ["check_output_folder", "open_folder_atomically"]
 
 _PART = re.compile(r"part-\d+\.parquet")
-# Another computer that shares the folder may have a process with the same number.
+# Another computer that shares the folder may have a process with the same ID.
 _COMPUTER = re.sub(r"\W", "_", platform.node())
 
 
 def check_output_folder(path: str | os.PathLike[str]) -> None:
-    """Raise an ArgumentError if a folder cannot be written, or holds anything but parts."""
+    """Raise an ArgumentError if a folder cannot be written, or contains anything but parts."""
     target = Path(path)
     if target.exists() and not target.is_dir():
         raise ArgumentError(f"{target} is a file. The output is a folder; choose another name.")
@@ -30,7 +30,7 @@ def check_output_folder(path: str | os.PathLike[str]) -> None:
     others = sorted(name for name in others if not _PART.fullmatch(name))
     if others:
         raise ArgumentError(
-            f"{target} is a folder that holds {others[0]}, which would be lost. Choose another "
+            f"{target} is a folder that contains {others[0]}, which would be lost. Choose another "
             "folder, or an empty one."
         )
 
@@ -39,8 +39,8 @@ def check_output_folder(path: str | os.PathLike[str]) -> None:
 def open_folder_atomically(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Yield a temporary folder that replaces `path` when everything in it is written.
 
-    If the body of the ``with`` statement fails, an existing folder stays as it was. What a killed
-    process left behind is deleted by the next one that writes the same folder.
+    If the body of the ``with`` statement fails, an existing folder stays as it was. The next
+    process that writes the same folder deletes what a killed process left behind.
 
     Examples
     --------
@@ -75,7 +75,7 @@ def _prefix(target: Path) -> str:
 
 
 def _delete_leftovers(target: Path) -> None:
-    """Delete the temporary folders of processes that are gone."""
+    """Delete the temporary folders of processes that no longer run."""
     pattern = re.compile(re.escape(_prefix(target)) + r"(\d+)(-earlier)?")
     for entry in target.parent.iterdir():
         match = pattern.fullmatch(entry.name)
@@ -85,10 +85,10 @@ def _delete_leftovers(target: Path) -> None:
             os.kill(int(match[1]), 0)
         except ProcessLookupError:
             if match[2] and not target.exists():
-                entry.replace(target)  # it was killed between two steps
+                entry.replace(target)  # the process was killed between the two renames
             else:
                 shutil.rmtree(entry, ignore_errors=True)
         except (OSError, OverflowError):
-            continue  # of another user
+            continue  # the process belongs to another user
     with suppress(FileNotFoundError):
         shutil.rmtree(target.with_name(f"{_prefix(target)}{os.getpid()}"))

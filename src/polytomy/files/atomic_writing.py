@@ -23,14 +23,14 @@ except ImportError:  # Windows, where an open file can neither be deleted nor re
 __all__ = ["open_atomically"]
 
 _PREFIX = ".polytomy-"
-# The computer is part of the name, because locks of another one may be invisible here.
+# The computer is part of the name, because locks of other computers may be invisible here.
 _COMPUTER = f"{zlib.crc32(platform.node().encode()):08x}"
 _TEMPORARY_NAME = re.compile(
     re.escape(_PREFIX) + r"(?:(?P<computer>[0-9a-f]{8})-)?[a-z0-9_]{8}", re.ASCII
 )
-# A temporary file of another computer, or without a lock, is left over if it is this old.
+# A temporary file of another computer, or without a lock, counts as left over at this age.
 _SECONDS_UNTIL_OLD = 24 * 3600
-# How often to start again if another process takes a new file for a leftover.
+# Number of attempts if other processes mistake a new file for a leftover.
 _MOST_ATTEMPTS = 100
 
 
@@ -97,11 +97,11 @@ def _create_locked(folder: Path) -> tuple[int, int | None, Path]:
         if os.fstat(descriptor).st_nlink:
             return descriptor, os.dup(descriptor), Path(name)
         os.close(descriptor)
-    raise OSError(errno.EAGAIN, "other processes delete the temporary files of this one")
+    raise OSError(errno.EAGAIN, "other processes keep deleting the temporary files of this one")
 
 
 def _delete_leftovers(folder: Path) -> None:
-    """Delete the temporary files of processes that were killed; ignore those that cannot be."""
+    """Delete the temporary files of killed processes; skip those that cannot be deleted."""
     with suppress(OSError), os.scandir(folder) as entries:
         for entry in entries:
             match = _TEMPORARY_NAME.fullmatch(entry.name)
@@ -143,7 +143,7 @@ def _is_stream(path: Path) -> bool:
 
 
 def _mode_of(target: Path) -> int:
-    """Return the mode of a file, or that of a new file; temporary files would be private."""
+    """Return the mode of a file, or the mode for a new file; temporary files would be private."""
     if target.exists():
         return stat.S_IMODE(target.stat().st_mode)
     mask = os.umask(0)

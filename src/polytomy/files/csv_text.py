@@ -1,7 +1,7 @@
-"""CSV text whose cells no spreadsheet runs.
+"""CSV text that spreadsheets do not run as formulas.
 
 A spreadsheet runs a cell as a formula if it starts with ``=``, ``+``, ``-`` or ``@``, even if it is
-quoted. Such text gets an apostrophe in front, which a spreadsheet takes to mean text. Numbers stay
+quoted. Such text gets a leading apostrophe, which marks it as text for a spreadsheet. Numbers stay
 as they are, and so does a single sign, which is not a formula. Text that already starts with
 apostrophes before such a character gets one more, so removing one apostrophe always restores it.
 """
@@ -15,15 +15,15 @@ from typing import Any
 
 __all__ = ["escape_formula", "to_csv"]
 
-# A tab or a line break is skipped before a formula; spreadsheets of East Asian languages also know
-# the full-width signs.
+# Spreadsheets skip a tab or a line break before a formula; those for East Asian languages also
+# accept the full-width signs.
 _SIGNS = "=+@\t\r\n\uff1d\uff0b\uff0d\uff20-"
 _FORMULA = re.compile(f"'*[{_SIGNS}].", re.DOTALL)
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 
 
 def escape_formula(value: Any) -> Any:
-    """Return text with an apostrophe in front if a spreadsheet would run it; other values as is.
+    """Return text with a leading apostrophe if a spreadsheet would run it; other values as is.
 
     Examples
     --------
@@ -48,13 +48,13 @@ def to_csv(rows: Iterable[Iterable[Any]], *, escape: bool = True) -> str:
     if escape:
         rows = ([escape_formula(cell) for cell in row] for row in rows)
     lines = _Lines()
-    # With this end of line, cells with either character of it are quoted.
+    # With this line terminator, cells that contain either of its characters are quoted.
     csv.writer(lines, lineterminator="\r\n").writerows(rows)
     return "".join(lines.written)
 
 
 class _Lines:
-    """A file for the csv module, which writes it row by row."""
+    """A file-like object for the csv module, which writes one row at a time."""
 
     def __init__(self) -> None:
         self.written: list[str] = []

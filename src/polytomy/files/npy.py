@@ -62,7 +62,7 @@ def read_array_header(stream: BinaryIO) -> ArrayHeader:
 
 
 def read_array(stream: BinaryIO, n_bytes: int) -> NDArray[Any]:
-    """Return an array whose header and values take `n_bytes`; ValueError if it is invalid.
+    """Return an array whose header and values take up `n_bytes`; ValueError if it is invalid.
 
     The array has at most two dimensions and holds numbers, booleans or text.
     """

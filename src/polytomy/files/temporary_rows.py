@@ -1,4 +1,4 @@
-"""Rows in a temporary file, in place of memory."""
+"""Rows in a temporary file instead of in memory."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ __all__ = ["write_temporary_rows"]
 
 
 def write_temporary_rows(blocks: Iterable[NDArray[Any]]) -> NDArray[Any]:
-    """Return blocks of rows, one after the other, as one read-only array in a temporary file.
+    """Concatenate blocks of rows into one read-only array in a temporary file.
 
-    The operating system reads parts of the file when they are used, and may forget them again. The
-    file has no name, and goes with the array.
+    The operating system reads parts of the file when they are used, and may drop them again. The
+    file has no name, and is deleted with the array.
 
     Parameters
     ----------
@@ -36,13 +36,13 @@ def write_temporary_rows(blocks: Iterable[NDArray[Any]]) -> NDArray[Any]:
     """
     dtype, width = np.dtype(np.float64), 0
     try:
-        # Writing the file, not the map: a full disk would end the process.
+        # Write to the file, not to the memory map: there, a full disk would kill the process.
         with tempfile.TemporaryFile(prefix="polytomy-") as file:
             for block in blocks:
                 dtype, width = block.dtype, block.shape[1]
                 file.write(np.ascontiguousarray(block).data)
             file.flush()
-            # Not np.memmap: joblib would look for a file of this name.
+            # Not np.memmap: joblib would look for a file with its name.
             mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     except OSError as error:
         raise OSError(

@@ -13,7 +13,7 @@ from polytomy.inputs.weights import check_weights
 
 Floats = NDArray[np.float64]
 
-# Entries of the arrays that one block of samples needs.
+# Number of array entries for one block of samples.
 _BLOCK_ENTRIES = 2**20
 
 
@@ -121,7 +121,7 @@ def crps_of_samples(
     Parameters
     ----------
     y : array of shape (n_samples,)
-    samples : array of shape (n_samples, n_draws), what was predicted for each value, in any order
+    samples : array of shape (n_samples, n_draws), the predictions for each value, in any order
     sample_weight : array of shape (n_samples,), optional
 
     Examples

@@ -17,7 +17,7 @@ Floats = NDArray[np.float64]
 
 
 class Hierarchy(Protocol):
-    """The part of a scheme that tells which classes are below which nodes."""
+    """The part of a scheme that says which classes are below which nodes."""
 
     @property
     def classes(self) -> Sequence[Any]:
@@ -49,17 +49,17 @@ def hierarchical_score(
 ) -> HierarchicalScore:
     """Return the hierarchical precision, recall and F score (Kiritchenko et al. 2006).
 
-    A class counts together with the nodes that it is below, without the root. Precision is the
-    share of the predicted classes and nodes that are true, recall the share of the true ones that
-    were predicted, both summed over the samples; the F score is their harmonic mean. So a wrong
-    class in the right branch costs less than one in another branch.
+    A class counts together with the nodes above it, without the root. Precision is the share of the
+    predicted classes and nodes that are true, recall the share of the true ones that were
+    predicted, both summed over the samples; the F score is their harmonic mean. So a wrong class in
+    the right branch costs less than one in another branch.
 
     Parameters
     ----------
     y : array of shape (n_samples,), true labels
     predicted : array of shape (n_samples,), predicted labels
-        Names of nodes are allowed, too, as `predict_nodes` returns them. The root adds nothing; if
-        it is all that is predicted, the precision is 1 and the recall 0.
+        Names of nodes are also allowed, as `predict_nodes` returns them. The root adds nothing; if
+        only the root is predicted, the precision is 1 and the recall 0.
     hierarchy : Scheme whose classes are these labels
     sample_weight : array of shape (n_samples,), optional
 
@@ -75,7 +75,7 @@ def hierarchical_score(
     true_labels, predicted_labels, weight = check_predicted_labels(y, predicted, sample_weight)
     of_classes, of_nodes = _list_ancestors(hierarchy)
     true_sets = [_find(label, of_classes, "y") for label in true_labels]
-    # A class comes before a node of the same name.
+    # A class takes precedence over a node of the same name.
     of_both = of_nodes | of_classes
     predicted_sets = [_find(label, of_both, "predicted") for label in predicted_labels]
     pairs = list(zip(true_sets, predicted_sets, strict=True))
@@ -116,10 +116,10 @@ def node_scores(
     classes: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
 ) -> NodeScores:
-    """Return how well the nodes of a hierarchy are told apart, and their branches.
+    """Return how well the nodes of a hierarchy are separated, and the branches of each node.
 
     The error rate of a node does not depend on the nodes above it. It counts all samples whose
-    class is below the node, also those that are predicted elsewhere.
+    class is below the node, including those that are predicted elsewhere.
 
     Parameters
     ----------
@@ -180,7 +180,7 @@ _Ancestors = dict[Hashable, frozenset[int]]
 
 
 def _list_ancestors(hierarchy: Hierarchy) -> tuple[_Ancestors, _Ancestors]:
-    """Return for each class and each node itself and the nodes it is below, without the root."""
+    """Return, for each class and each node, itself and the nodes above it, without the root."""
     above: list[list[int]] = [[~index] for index in range(len(hierarchy.classes))]
     of_nodes: _Ancestors = {}
     for node, starts in enumerate(hierarchy.branch_starts):

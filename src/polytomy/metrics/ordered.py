@@ -34,7 +34,7 @@ def ranked_probability_score(
     y, proba, classes, sample_weight
         As in :func:`brier_score`.
     class_order : list of labels, optional
-        All classes, from first to last. By default, numbers are ordered by value, also those
+        All classes, from first to last. By default, numbers are ordered by value, including those
         written as text, and other labels are in the order of `classes`. If that is alphabetical,
         a ClassOrderWarning is issued.
     normalize : bool, default=False
@@ -80,7 +80,7 @@ def mean_absolute_rank_error(
         True and predicted labels.
     class_order : list of labels, optional
         All classes, from first to last. By default, the classes are the labels of `y` and
-        `predicted`. Numbers are ordered by value, also those written as text, and other text
+        `predicted`. Numbers are ordered by value, including those written as text, and other text
         alphabetically, with a ClassOrderWarning. Pass it if `y` and `predicted` lack a class.
     sample_weight : array of shape (n_samples,), optional
 
@@ -126,6 +126,6 @@ def _order(
 
 
 def _are_in_chosen_order(classes: Sequence[Any]) -> bool:
-    """Return whether labels are text in another order than the alphabetical one."""
+    """Return whether labels are text in an order that is not alphabetical."""
     is_text = all(isinstance(label, str) for label in classes)
     return is_text and not has_natural_order(classes) and list(classes) != sorted(classes)

@@ -165,14 +165,14 @@ def tabulate_reliability(
 
 
 def mean_gap(table: NDArray[np.void]) -> float:
-    """Return the mean difference between probability and frequency, over the weight of the bins."""
+    """Return the mean difference between probability and frequency, weighted by bin."""
     filled = table[table["weight"] > 0]
     gaps = np.abs(filled["predicted"] - filled["observed"])
     return float(np.average(gaps, weights=filled["weight"]))
 
 
 def check_bins(bins: int) -> NDArray[np.float64]:
-    """Return the edges of so many bins of equal width; ArgumentError if there are none."""
+    """Return the edges of this many bins of equal width; ArgumentError if `bins` is invalid."""
     if isinstance(bins, bool) or not isinstance(bins, int | np.integer) or bins < 1:
         raise ArgumentError(Argument("bins", bins), " is not a whole number of 1 or more.")
     # Division makes the edge at 0.3 equal to the literal 0.3; repeated addition would not.

@@ -50,7 +50,7 @@ def uncertainty_coefficient(
 def uncertainty_coefficient_of_indices(
     rows: NDArray[np.intp], columns: NDArray[np.intp], weight: NDArray[np.float64]
 ) -> float:
-    """Return the uncertainty coefficient of class indices that need no check.
+    """Return the uncertainty coefficient of class indices, without checking them.
 
     Parameters
     ----------

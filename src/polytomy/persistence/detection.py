@@ -35,7 +35,7 @@ class FileKind(StrEnum):
 
 
 class OpenedModel(NamedTuple):
-    """A model file that has been read, from which the classifier can be made.
+    """A model file that has been read, from which the classifier can be built.
 
     Attributes
     ----------

@@ -43,9 +43,9 @@ def compose_trained(
     Parameters
     ----------
     binaries : the trained binaries
-    dichotomies : what each of them tells apart
+    dichotomies : what each of them separates
     classes : labels of the data
-    scheme : how their answers are put together
+    scheme : how their answers are combined
     solver : name of a method
     arrangements : which binaries answer for the partitions of each member of the scheme; by default
         the binaries are those of the partitions, in order
@@ -72,7 +72,7 @@ def arrange_in_order(scheme: Scheme, classes: NDArray[Any]) -> Arrangement:
     """Return the arrangement of binaries that are those of the partitions, in order."""
     n_rows = scheme.n_rows
     with warnings.catch_warnings():
-        # The user was warned of classes without data when the model was fitted.
+        # The user was warned about classes without data when the model was fitted.
         warnings.simplefilter("ignore", PolytomyWarning)
         positions = bind_classes(scheme, classes)
     return Arrangement(scheme, positions, np.arange(n_rows), np.ones(n_rows))

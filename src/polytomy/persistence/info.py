@@ -59,7 +59,7 @@ class ModelInfo:
     preprocessing : tuple of str
         Types of the transformers that all binaries share; empty if there are none.
     target_range : dict, or None
-        Of a regressor, whose classes are the numbers of its bins: the ``lower`` and the ``upper``
+        For a regressor, whose classes are the numbers of its bins: the ``lower`` and the ``upper``
         end of all bins.
     has_sets : bool
         Whether the model can make prediction sets.

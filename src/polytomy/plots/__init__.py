@@ -1,8 +1,8 @@
 """Plots of fitted classifiers, schemes, distances and searches, with matplotlib (extra ``plots``).
 
-Displays are made by ``from_estimator`` or ``from_predictions``, as those of scikit-learn, and keep
-what they drew in ``ax_`` and ``figure_``. Functions return the axes. All of them draw into the
-given axes or a new figure.
+Displays are created by ``from_estimator`` or ``from_predictions``, like those of scikit-learn, and
+store what they drew in ``ax_`` and ``figure_``. Functions return the axes. All of them draw on the
+given axes, or on a new figure.
 """
 
 from polytomy.plots.binary_reliability import BinaryReliabilityDisplay

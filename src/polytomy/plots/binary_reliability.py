@@ -41,10 +41,10 @@ _MOST = Parameter(
 class BinaryReliabilityDisplay:
     """Reliability of the probabilities of each binary: which of them cannot be trusted?
 
-    A panel for each binary has the probability that it gives its +1 side against the frequency of
-    that side, for samples of the classes that it separates. The title has its two sides: the −1
+    Each panel plots the frequency of a binary's +1 side against the probability that the binary
+    gives it, for samples of the classes that it separates. The title shows the two sides, the −1
     side first. A partition with more than two sides has a panel for each side against the others.
-    Use `from_estimator` to make one.
+    Use `from_estimator` to create one.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ class BinaryReliabilityDisplay:
     Attributes
     ----------
     axes_ : array of the axes of the panels
-    figure_ : figure of matplotlib
+    figure_ : matplotlib figure
     lines_ : list of the curves
 
     See Also
@@ -106,12 +106,12 @@ class BinaryReliabilityDisplay:
             The binaries to draw, in this order. By default those with the largest gap between
             probability and frequency, the largest first.
         most : int, default=12
-            How many binaries to draw at most, if `partitions` is not given.
+            Maximum number of binaries to draw, if `partitions` is not given.
         n_bins : int, default=5
         strategy : {"uniform", "quantile"}, default="uniform"
             Bins of the same width, or with the same number of samples.
         sample_weight : array of shape (n_samples,), optional
-        ax : axes or array of axes of matplotlib, optional
+        ax : matplotlib axes or array of axes, optional
             One axes is divided into panels; otherwise there must be one for each panel.
         """
         STRATEGY.check(strategy)
@@ -153,7 +153,7 @@ class BinaryReliabilityDisplay:
 
         Parameters
         ----------
-        ax : axes or array of axes of matplotlib, optional
+        ax : matplotlib axes or array of axes, optional
             One axes is divided into panels; otherwise there must be one for each panel.
         **line_options : arguments of matplotlib's ``plot`` for the curves
         """
@@ -217,7 +217,7 @@ class BinaryReliabilityDisplay:
                 for k in range(n_panels)
             ]  # fmt: skip
         for k, panel in enumerate(panels):
-            # Numbers stand below the lowest panels and next to the first ones.
+            # Tick labels appear only below the lowest panels and next to the first ones.
             is_lowest, is_first = k + n_columns >= n_panels, k % n_columns == 0
             panel.tick_params(labelbottom=is_lowest, labelleft=is_first)
         return panels
@@ -232,7 +232,7 @@ class _Binary(NamedTuple):
 
 
 def _list_binaries(composition: Composition) -> Iterator[_Binary]:
-    """Yield what each column of `decisions` separates."""
+    """Yield a description of what each column of `decisions` separates."""
     labels = composition.classes.tolist()
     columns: Sequence[int] = range(len(composition.dichotomies))
     flips: Sequence[float] = [1.0] * len(columns)

@@ -32,24 +32,24 @@ __all__ = [
     "style_axes",
 ]
 
-# Dollar signs in labels are not formulas.
+# Dollar signs in labels must not start formulas.
 PLAIN_TEXT = {"parse_math": False}
 
 # Blue and orange, and their tints, are distinguishable with any colour vision. The −1 side of a
-# partition is blue, and so is what is right; the +1 side is orange, and so is what is wrong or
-# chosen.
+# partition is blue, and so are correct predictions; the +1 side is orange, and so are errors and
+# what was chosen.
 NEGATIVE, POSITIVE, PAPER = "#2166ac", "#b2501f", "#f7f7f7"
 FAINT = "#999999"
-# Curves differ in lightness and in their markers, too.
+# Curves also differ in lightness and in their markers.
 CURVES = (NEGATIVE, POSITIVE, "#44aa99", "#882255", "#ddaa33", "#555555")
 MARKERS = ("o", "s", "^", "D", "v", "P")
-# The colour map of magnitudes, which grey printers keep in order.
+# The colour map for magnitudes, which keeps their order when printed in grey.
 MAGNITUDES = "cividis"
 
 # Sizes of text in points.
 SMALL, NORMAL, TITLE = 8, 9, 10
 
-_LABEL_HEIGHT = 0.13  # inches of one label and the gap to the next
+_LABEL_HEIGHT = 0.13  # inches per label, with the gap to the next
 _STEPS = [step * 10**power for power in range(7) for step in (1, 2, 5)]
 
 
@@ -84,7 +84,7 @@ def ink() -> Any:
 
 
 def paper_behind(ax: Any) -> Any:
-    """Return the colour behind what is drawn in axes without a frame."""
+    """Return the background colour of axes without a frame."""
     colour = ax.figure.get_facecolor()
     return colour if colour[3] else import_pyplot().rcParams["axes.facecolor"]
 

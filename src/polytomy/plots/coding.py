@@ -37,7 +37,7 @@ def code(scheme: Scheme | CodingMatrix | Any, *, ax: Any = None) -> Any:
     ----------
     scheme : Scheme, CodingMatrix or array, or a fitted classifier, or a pipeline or search of one
         A scheme that is not flat is flattened.
-    ax : axes of matplotlib, optional
+    ax : matplotlib axes, optional
 
     Returns
     -------
@@ -86,7 +86,7 @@ def draw_cells(
     """Draw a matrix of −1, 0 and +1; return the image."""
     from matplotlib.colors import ListedColormap
 
-    # If cells are smaller than pixels, their colours are mixed, and not their numbers.
+    # If cells are smaller than pixels, their colours are averaged, not their numbers.
     return ax.imshow(
         matrix, cmap=ListedColormap([NEGATIVE, PAPER, POSITIVE]), vmin=-1, vmax=1, aspect="auto",
         interpolation="antialiased", interpolation_stage="rgba", extent=extent,

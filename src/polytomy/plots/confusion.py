@@ -37,7 +37,7 @@ _CELL, _SIDES = 0.42, (2.2, 7.5)  # inches: a cell, and the smallest and largest
 _MOST_NUMBERS = 20
 _NUMBER_SIZE = 8.0  # points, at most
 _MOST_BLOCKS = 40
-_LEAST_SHARE = 1e-3  # errors that are rarer have the palest shade
+_LEAST_SHARE = 1e-3  # rarer errors have the palest shade
 _NORMALIZE = Parameter("normalize", choices=("true", "pred", "all"), allows_none=True)
 
 
@@ -45,21 +45,21 @@ class ConfusionMatrixDisplay(SklearnConfusionMatrixDisplay):  # type: ignore[mis
     """Confusion matrix with the classes in the order of a tree: which classes are confused?
 
     Classes that are close in the tree are close in the matrix, and a frame shows the classes below
-    each node. Errors inside of a small frame are made at the end of a path, errors outside of all
-    frames at the root. Rows are the true classes. Cells are shaded by their share of the row: what
-    is right in blue, and errors in orange, on a logarithmic scale that shows rare ones too. Use
-    `from_estimator` or `from_predictions` to make one.
+    each node. Errors inside a small frame are made at the end of a path, errors outside all frames
+    at the root. Rows are the true classes. Cells are shaded by their share of the row: correct
+    predictions in blue, and errors in orange, on a logarithmic scale that also shows rare ones. Use
+    `from_estimator` or `from_predictions` to create one.
 
     Parameters
     ----------
     confusion_matrix : array of shape (n_classes, n_classes)
     display_labels : list of labels, in the order of the rows
     blocks : list of pairs, optional
-        The first class and the one after the last class of each frame.
+        Start and end of each frame, as positions of classes; the end is exclusive.
 
     Attributes
     ----------
-    ax_, figure_ : axes and figure of matplotlib
+    ax_, figure_ : matplotlib axes and figure
     im_ : the image
     text_ : array of the texts in the cells, or None
 
@@ -143,12 +143,12 @@ class ConfusionMatrixDisplay(SklearnConfusionMatrixDisplay):  # type: ignore[mis
         y_true : array of shape (n_samples,), true labels
         y_pred : array of shape (n_samples,), predicted labels
         hierarchy : Scheme, control text or nested dicts, optional
-            A hierarchy of the classes, whose order the rows and columns have.
+            A hierarchy of the classes; rows and columns are in its order.
         labels : list of labels, optional
-            The classes to show, in this order, in place of that of the hierarchy.
+            The classes to show, in this order instead of that of the hierarchy.
         sample_weight : array of shape (n_samples,), optional
         normalize : {"true", "pred", "all"}, optional
-            Show shares of the true classes, of the predicted classes or of all samples, and not
+            Show shares of the true classes, of the predicted classes or of all samples instead of
             numbers of samples. The shades stay the same.
         **options : arguments of `plot`
         """
@@ -218,11 +218,11 @@ class ConfusionMatrixDisplay(SklearnConfusionMatrixDisplay):  # type: ignore[mis
         ----------
         include_values : bool, optional
             Whether to write the values; by default for up to 20 classes.
-        cmap : colour map of matplotlib, optional
-            For the values of all cells, in place of the shades of this class.
+        cmap : matplotlib colour map, optional
+            For the values of all cells, instead of the shades of this class.
         xticks_rotation : {"vertical", "horizontal"} or float, optional
         values_format : str, optional
-        ax : axes of matplotlib, optional
+        ax : matplotlib axes, optional
         colorbar : bool, default=True
         im_kw, text_kw : dicts, optional
             Arguments of matplotlib's ``imshow`` and ``text``.
@@ -259,7 +259,7 @@ class ConfusionMatrixDisplay(SklearnConfusionMatrixDisplay):  # type: ignore[mis
         return self
 
     def _shades(self) -> NDArray[np.float64]:
-        """Return from 0 to 1 what is right, and from 0 to −1 errors on a logarithmic scale."""
+        """Return shades: 0 to 1 for correct predictions, 0 to −1 for errors, on a log scale."""
         shares = getattr(self, "_shares", None)
         if shares is None:
             shares = _shares_of_rows(np.asarray(self.confusion_matrix))
@@ -325,7 +325,7 @@ def _order_of(
 ) -> tuple[list[Any], list[tuple[int, int]]]:
     """Return classes in the order of a hierarchy, and the classes of its nodes.
 
-    Predicted labels that are not known to be classes are used if the hierarchy has them.
+    Predicted labels that are not known to be classes are included if the hierarchy has them.
     """
     labels = np.asarray(known).tolist()
     others = [label for label in np.asarray(predicted).tolist() if label not in labels]

@@ -44,9 +44,9 @@ def distances(
     ----------
     between : ClassDistances, as returned by the functions of `polytomy.distances`
     linkage : {"single", "complete", "average"}
-    figure : figure of matplotlib, optional
-    ax : axes of matplotlib, optional
-        Axes to divide between the dendrogram and the heat map, in place of a figure.
+    figure : matplotlib figure, optional
+    ax : matplotlib axes, optional
+        Axes to divide between the dendrogram and the heat map, instead of a figure.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""What adds to the winner of a sample over the runner-up, as bars."""
+"""Bar chart of what adds to the winner of a sample over the runner-up."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ __all__ = ["explanation"]
 
 
 def explanation(explained: Any, *, most: int = 12, ax: Any = None) -> Any:
-    """Draw an explanation: a bar for each partition, for what else adds, and for the sum.
+    """Draw an explanation: a bar for each partition, for each other term, and for the sum.
 
-    Bars to the right, blue, speak for the winner; bars to the left, orange, for the runner-up.
+    Blue bars to the right favour the winner; orange bars to the left favour the runner-up.
 
     Parameters
     ----------
-    explained : Explanation, one of those that ``classifier.explain(X)`` returns
+    explained : Explanation, one item of what ``classifier.explain(X)`` returns
     most : int, default=12
-        How many partitions get a bar of their own; the others share one.
-    ax : axes of matplotlib, optional
+        Number of partitions that get their own bar; the others share one.
+    ax : matplotlib axes, optional
 
     Returns
     -------

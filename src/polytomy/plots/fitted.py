@@ -25,7 +25,7 @@ __all__ = [
 
 
 class FittedClassifier(NamedTuple):
-    """A classifier of polytomy, and what is done to samples before it sees them.
+    """A polytomy classifier, and the transformers before it.
 
     Attributes
     ----------
@@ -38,7 +38,7 @@ class FittedClassifier(NamedTuple):
 
     @property
     def composition(self) -> Composition:
-        """What the classifier predicts with."""
+        """The fitted composition of the classifier."""
         composition: Composition = self.classifier.composition_
         return composition
 
@@ -50,7 +50,7 @@ class FittedClassifier(NamedTuple):
 
 
 def find_fitted(estimator: Any) -> FittedClassifier:
-    """Return the fitted classifier of polytomy in an estimator, a pipeline or a search.
+    """Return the fitted polytomy classifier in an estimator, a pipeline or a search.
 
     Raises NotFittedError if it is not fitted, and ArgumentError if there is none.
     """
@@ -59,7 +59,7 @@ def find_fitted(estimator: Any) -> FittedClassifier:
     while not hasattr(inner, "composition_"):
         steps, last = split_pipeline(inner)
         before += steps
-        # scikit-learn's searches and SchemeSearchCV keep what they have trained on all rows.
+        # scikit-learn's searches and SchemeSearchCV store the model that they refit on all rows.
         found = getattr(inner, "best_estimator_", None) if last is inner else last
         if found is None:
             _refuse(estimator, inner)
@@ -71,7 +71,7 @@ def _refuse(estimator: Any, inner: Any) -> NoReturn:
     """Raise the error for an estimator in which no fitted classifier was found."""
     if hasattr(inner, "cv_results_"):
         raise NotFittedError(
-            f"this {type(inner).__name__} has not trained what it chose. Fit it with refit=True."
+            f"this {type(inner).__name__} did not train its chosen model. Fit it with refit=True."
         )
     if hasattr(inner, "fit"):
         check_is_fitted(inner)
@@ -88,8 +88,8 @@ def scheme_of(estimator: Any) -> Scheme:
     if not isinstance(scheme, Scheme):
         raise ArgumentError(
             Argument("estimator"),
-            f" has an ensemble of {len(scheme)} schemes. Draw them one by one: "
-            "classifier.scheme_.schemes[0], say.",
+            f" has an ensemble of {len(scheme)} schemes. Draw one at a time, "
+            "such as classifier.scheme_.schemes[0].",
         )
     return scheme
 
@@ -123,5 +123,5 @@ def find_class_indices(y: ArrayLike, classes: NDArray[Any], n_samples: int) -> N
 
 
 def name_estimator(estimator: Any) -> str:
-    """Return the name of an estimator for a legend: that of its class; of a pipeline, the last."""
+    """Return an estimator's name for a legend: its class, or that of a pipeline's last step."""
     return type(split_pipeline(estimator)[1]).__name__

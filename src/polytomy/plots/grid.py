@@ -36,8 +36,8 @@ def grid(
 ) -> Any:
     """Draw the scores of a search over a grid of parameters, such as C and gamma.
 
-    A cell has the best score among the candidates with its two values: other schemes, solvers and
-    parameters are left open. The chosen cell has an orange frame. Hatched cells were dropped early;
+    A cell shows the best score among the candidates with its two values, over all schemes, solvers
+    and other parameters. The chosen cell has an orange frame. Hatched cells were dropped early;
     they are drawn with the score of the best candidate plus their difference on the same folds.
 
     Parameters
@@ -45,7 +45,7 @@ def grid(
     search : fitted SchemeSearchCV with a ``param_grid``, or its ``cv_results_``
     x, y : names of the parameters on the axes; by default gamma and C, or else the first two
     scheme : draw only the candidates of this scheme, by name
-    ax : axes of matplotlib, optional
+    ax : matplotlib axes, optional
 
     Returns
     -------
@@ -111,7 +111,7 @@ def _draw_cells(
     values: Any = np.ma.masked_all(shape)  # type: ignore[no-untyped-call]
     for place, k in cell_of.items():
         values[place] = sign * losses[k]
-    # The worst quarter has one colour, so that the good cells differ in theirs.
+    # The worst quarter has one colour, so that the colours of good cells differ more.
     shown = np.sort([losses[k] for k in cell_of.values()])
     low, high = sorted(sign * np.quantile(shown, [0.0, 0.75])) if cell_of else (0.0, 1.0)
     image = ax.imshow(
@@ -155,10 +155,11 @@ def _choose_axes(names: list[str], x: str | None, y: str | None) -> tuple[str, s
             )
     if x is not None and x == y:
         raise ArgumentError(
-            Argument("x", x), " and ", Argument("y", y), " are the same. Use another one."
+            Argument("x", x), " and ", Argument("y", y), " are the same. Use different ones."
         )
     left = [name for name in names if name not in (x, y)]
-    # C is upright and gamma level, as in most papers; in a pipeline they have a prefix.
+    # C is on the vertical axis and gamma on the horizontal one, as in most papers. In a pipeline
+    # they have a prefix.
     left.sort(key=lambda name: name.split("__")[-1] == "gamma")
     if y is None and x is None and len(left) > 1:
         y = left.pop(0)
@@ -169,7 +170,7 @@ def _choose_axes(names: list[str], x: str | None, y: str | None) -> tuple[str, s
 
 
 def _of_scheme(results: Any, scheme: str | None) -> NDArray[np.bool_]:
-    """Return which candidates have a scheme."""
+    """Return which candidates have this scheme."""
     if scheme is None:
         return np.ones(len(results["candidate"]), dtype=np.bool_)
     known = list(dict.fromkeys(results["scheme"]))
@@ -182,7 +183,7 @@ def _of_scheme(results: Any, scheme: str | None) -> NDArray[np.bool_]:
 
 
 def _values_of(results: Any, name: str, is_shown: NDArray[np.bool_]) -> list[Any]:
-    """Return the values of a parameter: numbers in their order, then others as they come."""
+    """Return the values of a parameter: sorted numbers, then others in order of appearance."""
     column = results[f"param_{name}"]
     found = dict.fromkeys(
         column[k] for k in np.flatnonzero(is_shown) if column[k] is not np.ma.masked
@@ -200,7 +201,7 @@ def _is_greater_better(results: Any) -> bool:
 
 
 def _losses_of(results: Any) -> NDArray[np.float64]:
-    """Return the score that decided as if all had been measured on all folds; less is better."""
+    """Return the deciding score as if all candidates had run on all folds; lower is better."""
     name = _deciding(results)
     best = int(np.argmin(results["rank"]))
     means = results[f"mean_{name}"][best] + np.asarray(results[f"difference_{name}"], float)

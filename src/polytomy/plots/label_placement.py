@@ -29,16 +29,17 @@ def place_labels(
 ) -> list[Any]:  # fmt: skip
     """Write a label next to each point, where it overlaps as little as possible.
 
-    Labels are placed one by one, the first ones best, and then each once more, given all others.
-    Sizes are those of the figure at the time, so the limits of the axes must not change afterwards.
+    Labels are placed one by one, so the first ones get the best places, and then each once more,
+    given all others. They depend on the current size of the figure and on the limits of the axes,
+    which must not change afterwards.
 
     Parameters
     ----------
-    ax : axes of matplotlib
+    ax : matplotlib axes
     points : array of shape (n_labels, 2), in the coordinates of the axes
     texts : the labels
     also_avoid : array of shape (n_points, 2), optional
-        Points without labels, which labels should not cover either.
+        Points without labels, which the labels should not cover either.
     line : array of shape (n_vertices, 2), optional
         A line that labels should not cover.
 
@@ -46,7 +47,7 @@ def place_labels(
     -------
     list of annotations
     """
-    ax.figure.get_figure(root=True).draw_without_rendering()  # the layout moves axes
+    ax.figure.get_figure(root=True).draw_without_rendering()  # the layout engine moves axes
     per_point = ax.figure.dpi / 72
     labels = [
         ax.annotate(
@@ -102,7 +103,7 @@ def _overlaps(found: Floats, boxes: Floats) -> Floats:
     lower = np.maximum(found[:, np.newaxis, :2], boxes[np.newaxis, :, :2])
     upper = np.minimum(found[:, np.newaxis, 2:], boxes[np.newaxis, :, 2:])
     areas = np.prod(np.clip(upper - lower, 0.0, None), axis=2)
-    # Any overlap is worse than the longest way.
+    # Any overlap is worse than the longest distance.
     return np.asarray(np.nansum(areas + 200.0 * (areas > 0), axis=1))
 
 
@@ -113,7 +114,7 @@ def _area_outside(found: Floats, frame: Floats) -> Floats:
 
 
 def _sample_line(vertices: Floats) -> Floats:
-    """Return points on a line, every few points of the screen."""
+    """Return points on a line, a few screen points apart."""
     if len(vertices) < 2:
         return vertices
     steps = []
@@ -124,7 +125,7 @@ def _sample_line(vertices: Floats) -> Floats:
 
 
 def _count_inside(found: Floats, samples: Floats) -> Floats:
-    """Return how much of a line is in each box, as one for a line across the whole box."""
+    """Return how much of a line is in each box; 1 is a line across the whole box."""
     x, y = samples.T
     is_inside = (x > found[:, :1]) & (x < found[:, 2:3]) & (y > found[:, 1:2]) & (y < found[:, 3:])
     return np.asarray(is_inside.any(axis=1).astype(np.float64) + 0.05 * is_inside.sum(axis=1))

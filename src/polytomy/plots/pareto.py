@@ -24,7 +24,7 @@ _MOST_NAMES = 24
 
 
 class ParetoCandidates(NamedTuple):
-    """The candidates of a search, with what they cost and how good they are.
+    """The candidates of a search, with their costs and scores.
 
     Attributes
     ----------
@@ -43,12 +43,12 @@ class ParetoCandidates(NamedTuple):
 
 
 class ParetoDisplay:
-    """The candidates of a search by score and cost: what is the better score worth?
+    """The candidates of a search by score and cost: what does a better score cost?
 
     A line joins the Pareto front: the candidates that no other beats in both. The chosen candidate
     is an orange diamond; those dropped early are grey rings. Their scores were measured on fewer
-    folds, so they are drawn where their difference from the best candidate on those folds puts
-    them. Use `from_estimator` to make one.
+    folds, so they are placed by their difference from the best candidate on those folds. Use
+    `from_estimator` to create one.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ class ParetoDisplay:
 
     Attributes
     ----------
-    ax_, figure_ : axes and figure of matplotlib
+    ax_, figure_ : matplotlib axes and figure
     line_ : the Pareto front
     labels_ : list of annotations, the names of the candidates
 
@@ -92,7 +92,7 @@ class ParetoDisplay:
         search : fitted SchemeSearchCV, or its ``cv_results_``
         x : name of the result on the horizontal axis, a cost
         y : name of the result on the vertical axis, by default the score that decided
-        ax : axes of matplotlib, optional
+        ax : matplotlib axes, optional
         """
         results = search if isinstance(search, dict) else getattr(search, "cv_results_", None)
         if results is None:
@@ -129,7 +129,7 @@ class ParetoDisplay:
 
         Parameters
         ----------
-        ax : axes of matplotlib, optional
+        ax : matplotlib axes, optional
         """
         ax = axes_or_new(ax, 7.4, 4.4)
         these = self.candidates
@@ -160,7 +160,7 @@ class ParetoDisplay:
         ax.set_ylabel(self.score_name)
         style_axes(ax)
         if is_known.any():
-            # Outside, because inside there are names everywhere.
+            # Outside the axes, because names fill the inside.
             ax.legend(
                 fontsize=SMALL, frameon=False, loc="upper left", bbox_to_anchor=(1.0, 1.0),
                 borderaxespad=0.0,
@@ -170,12 +170,12 @@ class ParetoDisplay:
         return self
 
     def _write_names(self, ax: Any, is_known: NDArray[np.bool_], front: Any) -> None:
-        """Write the names of the candidates, if there are many only those that matter."""
+        """Write the names of the candidates; if there are many, only the important ones."""
         these = self.candidates
         matters = these.is_chosen.copy()
         matters[these.front] = True
         named = np.flatnonzero(is_known & (matters | (is_known.sum() <= _MOST_NAMES)))
-        # Those that matter come first, and have the better places.
+        # The important ones come first, and get the better places.
         named = named[np.argsort(~matters[named], kind="stable")]
         places = np.column_stack([these.costs, these.scores])
         others = np.setdiff1d(np.flatnonzero(is_known), named)
@@ -193,7 +193,7 @@ def pareto(search: Any, *, x: str = "mean_fit_time", y: str | None = None, ax: A
     search : fitted SchemeSearchCV, or its ``cv_results_``
     x : name of the result on the horizontal axis, a cost
     y : name of the result on the vertical axis, by default the score that decided
-    ax : axes of matplotlib, optional
+    ax : matplotlib axes, optional
 
     Returns
     -------

@@ -24,8 +24,8 @@ class ReliabilityDisplay:
     """Observed frequencies against predicted probabilities: can the probabilities be trusted?
 
     Of all samples with a probability of 0.8, four in five should belong to the class. Points below
-    the diagonal are too sure, points above it not sure enough. Use `from_estimator` or
-    `from_predictions` to make one. To compare models, pass the axes of the first to the others.
+    the diagonal are overconfident, points above it underconfident. Use `from_estimator` or
+    `from_predictions` to create one. To compare models, pass the axes of the first to the others.
 
     Parameters
     ----------
@@ -35,11 +35,11 @@ class ReliabilityDisplay:
     name : str, optional
         Name in the legend.
     event : str, default="the predicted class"
-        What the probabilities are of, for the axes.
+        The event that the probabilities are of, for the axis labels.
 
     Attributes
     ----------
-    ax_, figure_ : axes and figure of matplotlib
+    ax_, figure_ : matplotlib axes and figure
     line_ : the curve
     intervals_ : vertical lines at the points, 95 % intervals of the frequencies; or None
     diagonal_ : the line of perfect calibration, or None
@@ -47,7 +47,7 @@ class ReliabilityDisplay:
     See Also
     --------
     polytomy.plots.BinaryReliabilityDisplay : the same for each binary.
-    polytomy.metrics.reliability_table : the same as a table, class by class.
+    polytomy.metrics.reliability_table : the same as a table, per class.
 
     Examples
     --------
@@ -73,7 +73,7 @@ class ReliabilityDisplay:
 
     @property
     def mean_gap(self) -> float:
-        """Mean difference between probability and frequency, over the samples."""
+        """Mean difference between probability and frequency, averaged over the samples."""
         return self.bins.mean_gap
 
     @classmethod
@@ -143,17 +143,17 @@ class ReliabilityDisplay:
         classes : array of shape (n_classes,), optional
             The label of each column of `proba`; by default the labels in `y`, sorted.
         kind : {"confidence", "classwise"}, default="confidence"
-            "confidence" takes the probability of the predicted class, and whether it is right.
-            "classwise" takes the probabilities of all classes together.
+            "confidence" uses the probability of the predicted class, and whether it is right.
+            "classwise" uses the probabilities of all classes together.
         pos_label : label, optional
-            With ``kind="classwise"``, take the probabilities of this class alone.
+            With ``kind="classwise"``, use the probabilities of this class only.
         n_bins : int, default=10
         strategy : {"uniform", "quantile"}, default="uniform"
             Bins of the same width, or with the same number of samples.
         sample_weight : array of shape (n_samples,), optional
         name : str, optional
             Name in the legend.
-        ax : axes of matplotlib, optional
+        ax : matplotlib axes, optional
         **options : arguments of `plot`
         """
         _KIND.check(kind)
@@ -179,13 +179,13 @@ class ReliabilityDisplay:
 
         Parameters
         ----------
-        ax : axes of matplotlib, optional
+        ax : matplotlib axes, optional
         name : str, optional
-            Name in the legend, in place of that of the display.
+            Name in the legend, instead of that of the display.
         ref_line : bool, default=True
             Whether to draw the diagonal.
         intervals : bool, default=True
-            Whether to draw where the frequencies may be, given the number of samples.
+            Whether to draw the 95 % intervals of the frequencies, given the number of samples.
         **line_options : arguments of matplotlib's ``plot`` for the curve
         """
         ax = axes_or_new(ax, 4.6, 4.4)

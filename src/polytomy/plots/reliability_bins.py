@@ -16,21 +16,21 @@ __all__ = ["STRATEGY", "ReliabilityBins", "draw_diagonal", "make_bins"]
 Floats = NDArray[np.float64]
 
 STRATEGY = Parameter("strategy", choices=("uniform", "quantile"))
-"""How wide the bins are: equal widths, or as many samples in each."""
+"""How wide the bins are: equal widths, or equal numbers of samples."""
 
 _DIAGONAL = "perfectly calibrated"
 _QUANTILE_95 = 1.959963984540054  # of the normal distribution, two-sided
 
 
 class ReliabilityBins(NamedTuple):
-    """Bins of the probabilities of an event, those with samples only.
+    """Bins of the probabilities of an event, without empty bins.
 
     Attributes
     ----------
     predicted : mean probability in each bin
     observed : frequency of the event in each bin
     weight : sum of the sample weights in each bin
-    lower, upper : where the frequency may be, by the number of samples (Wilson's 95 % interval)
+    lower, upper : Wilson's 95 % interval of the frequency, given the number of samples
     """
 
     predicted: Floats
@@ -41,7 +41,7 @@ class ReliabilityBins(NamedTuple):
 
     @property
     def mean_gap(self) -> float:
-        """Mean difference between probability and frequency, over the weight of the bins."""
+        """Mean difference between probability and frequency, weighted by bin."""
         return float(np.average(np.abs(self.predicted - self.observed), weights=self.weight))
 
 
@@ -55,7 +55,7 @@ def make_bins(
     predicted : array of shape (n_samples,), probabilities of the event
     observed : array of shape (n_samples,), whether it happened
     weight : array of shape (n_samples,)
-    n_bins : int; fewer if there are none with samples, or many equal probabilities
+    n_bins : int; there are fewer if some would be empty, or many probabilities are equal
     strategy : "quantile" for bins of the same weight, "uniform" for bins of the same width
     """
     edges = check_bins(n_bins)
@@ -63,7 +63,7 @@ def make_bins(
         edges = _quantile_edges(predicted, weight, edges)
     table = tabulate_reliability(predicted, observed, weight, edges)
     table = table[table["weight"] > 0]
-    # Weights that differ are worth fewer samples than there are (Kish 1965).
+    # Unequal weights reduce the effective number of samples (Kish 1965).
     samples_per_weight = weight.sum() / (weight @ weight)
     lower, upper = _wilson_interval(table["observed"], table["weight"] * samples_per_weight)
     return ReliabilityBins(
@@ -89,7 +89,7 @@ def _wilson_interval(share: Floats, n: Floats) -> tuple[Floats, Floats]:
 
 
 def draw_diagonal(ax: Any) -> Any:
-    """Draw where probabilities equal frequencies, once in these axes; return the line."""
+    """Draw the line where probabilities equal frequencies, once per axes; return the line."""
     for line in ax.lines:
         if line.get_label() == _DIAGONAL:
             return line

@@ -1,4 +1,4 @@
-"""Where the nodes of a tree diagram are."""
+"""Positions of the nodes in a tree diagram."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from polytomy.scheme import ClassRef, Scheme
 __all__ = ["COLUMN", "TreeLayout", "class_height", "place_nodes"]
 
 COLUMN = 1.25
-"""Inches from one level to the next, which are one unit."""
+"""Inches from one level to the next, which is one unit."""
 
-_CELL, _LEAST, _MOST = 0.11, 0.25, 3.2  # inches: width of a column of a coding matrix, of all
+_CELL, _LEAST, _MOST = 0.11, 0.25, 3.2  # inches: a column of a coding matrix, and all of it
 
 
 class TreeLayout(NamedTuple):
-    """Places of the nodes, in units of a level across and of a class upwards.
+    """Positions of the nodes, in levels from left to right and in classes upwards.
 
     Attributes
     ----------
-    lefts : where each node begins
-    widths : how wide it is: zero for a dot, else the width of its coding matrix
-    heights : how high it is, halfway between its outer branches
-    right : where the classes are
+    lefts : left end of each node
+    widths : width of each node: zero for a dot, else the width of its coding matrix
+    heights : vertical position of each node, halfway between its outer branches
+    right : horizontal position of the classes
     n_levels : number of levels of nodes
     """
 
@@ -39,7 +39,7 @@ def class_height(index: int) -> float:
 
 
 def place_nodes(scheme: Scheme) -> TreeLayout:
-    """Return the places of the nodes; a level is wider if it has a coding matrix.
+    """Return the positions of the nodes; a level is wider if it has a coding matrix.
 
     Examples
     --------
@@ -74,5 +74,5 @@ def place_nodes(scheme: Scheme) -> TreeLayout:
 
 
 def _matrix_width(n_rows: int, n_partitions: int) -> float:
-    """Return the width of a node's coding matrix; one model is a dot, and has none."""
+    """Return the width of a node's coding matrix; a single model is a dot, without a matrix."""
     return 0.0 if n_partitions == 1 else min(max(_CELL * n_rows, _LEAST), _MOST) / COLUMN

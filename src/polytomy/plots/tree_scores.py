@@ -39,11 +39,11 @@ def score_classifier(
 ) -> TreeScores:
     """Return one of SCORES for the nodes and classes of a fitted classifier's scheme."""
     _SCORE.check(score)
-    scheme_of(estimator)  # refuses ensembles
+    scheme_of(estimator)  # raises an error for ensembles
     composition = find_fitted(estimator).composition
     (arrangement,) = composition.arrangements
     proba = ask_probabilities(estimator, X)
-    # The scheme may write the labels differently, so all take those of the scheme.
+    # The scheme may spell the labels differently, so its labels are used for all.
     known = [arrangement.scheme.classes[place] for place in arrangement.positions.tolist()]
     indices = find_class_indices(y, composition.classes, len(proba))
     labels = [known[index] for index in indices.tolist()]
@@ -63,7 +63,7 @@ def score_predictions(
 ) -> TreeScores:
     """Return one of SCORES for the nodes and classes of a scheme, from probabilities.
 
-    The error rate of a class is the share of its samples that are predicted to be of another class.
+    The error rate of a class is the share of its samples that are predicted as another class.
     """
     _SCORE.check(score)
     scores = node_scores(y, proba, scheme, classes=classes, sample_weight=sample_weight)

@@ -46,7 +46,7 @@ class TreeDisplay:
     A node of one model is a dot. If it has two branches, the −1 branch is blue and the +1 branch
     orange. A node of several models is drawn as its coding matrix: a column for each partition,
     with the classes in their rows, blue for −1 and orange for +1. Use `from_estimator`,
-    `from_predictions` or the function `tree` to make one.
+    `from_predictions` or the function `tree` to create one.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ class TreeDisplay:
 
     Attributes
     ----------
-    ax_, figure_ : axes and figure of matplotlib
+    ax_, figure_ : matplotlib axes and figure
 
     See Also
     --------
@@ -140,8 +140,8 @@ class TreeDisplay:
             The label of each column of `proba`; by default the labels in `y`, sorted.
         score : {"error_rate", "precision", "recall", "f_score"}, default="error_rate"
             What to show. The error rate of a node is the share of the samples below it whose most
-            probable branch is not their own, that of a class the share of its samples that are
-            predicted to be of another class. The others are those of "is below this node"; see
+            probable branch is not their own; that of a class is the share of its samples that are
+            predicted as another class. The other scores are those of "is below this node"; see
             `metrics.node_scores`.
         sample_weight : array of shape (n_samples,), optional
         **options : arguments of `plot`
@@ -165,10 +165,10 @@ class TreeDisplay:
         Parameters
         ----------
         labels : dict, optional
-            Text to show for classes in place of their labels.
+            Text to show for classes instead of their labels.
         names : bool, default=False
             Whether to write the names of the nodes.
-        ax : axes of matplotlib, optional
+        ax : matplotlib axes, optional
         """
         scheme, texts = self.scheme, self._class_texts(labels)
         n_classes = len(scheme.classes)
@@ -210,7 +210,7 @@ class TreeDisplay:
         return self
 
     def _class_texts(self, labels: Mapping[Any, str] | None) -> list[str]:
-        """Return what is written at the classes: their labels, and values if they have some."""
+        """Return the texts at the classes: their labels, and their values if they have any."""
         texts = [
             str(label) if labels is None else labels.get(label, str(label))
             for label in self.scheme.classes
@@ -258,13 +258,13 @@ def tree(
     score : {"error_rate", "precision", "recall", "f_score"}, default="error_rate"
         What to show, if there are samples; see `TreeDisplay.from_predictions`.
     separability : ClassDistances, or one number per node in the order of ``scheme.nodes``, optional
-        Written at the nodes in place of a score, and shown by the size of the dots. From distances,
+        Written at the nodes instead of a score, and shown by the size of the dots. From distances,
         a node gets the mean distance between classes in different branches.
     labels : dict, optional
-        Text to show for classes in place of their labels.
+        Text to show for classes instead of their labels.
     names : bool, default=False
         Whether to write the names of the nodes.
-    ax : axes of matplotlib, optional
+    ax : matplotlib axes, optional
 
     Returns
     -------
@@ -279,7 +279,7 @@ def tree(
     """
     if X is not None or y is not None:
         if X is None or y is None or separability is not None:
-            raise ArgumentError("Pass both X and y, or neither; with them, no separability.")
+            raise ArgumentError("Pass both X and y, or neither; with them, leave out separability.")
         return TreeDisplay.from_estimator(
             scheme, X, y, score=score, labels=labels, names=names, ax=ax
         ).ax_

@@ -1,4 +1,4 @@
-"""Names, numbers and colours of the pairs, the same all over the page."""
+"""Names, numbers and colours of the pairs, the same throughout the page."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from polytomy.trials.summary import HEADLINE, Lead, compare_on, find_lead
 
 __all__ = ["count_trials", "result_section"]
 
-# Measures beside the accuracy, and their short titles.
+# Measures next to the accuracy, and their short titles.
 _FURTHER = {
     "log_loss": "log-loss",
     "fit_seconds": "training (s)",

@@ -35,7 +35,7 @@ class Dataset:
     ----------
     classes : tuple of the distinct labels, in order
     class_indices : array of shape (n_samples,), index of each label in `classes`
-    has_order : whether `classes` are in an order that means something, not just the alphabet's
+    has_order : whether `classes` are in a meaningful order, not just in alphabetical order
 
     Examples
     --------
@@ -113,14 +113,14 @@ class Dataset:
 
 
 def _order_labels(labels: list[Any], order: Sequence[Any] | None) -> list[Any]:
-    """Return sorted labels in their order; ArgumentError if it is not an order of these labels."""
+    """Return labels in `order`, or sorted; ArgumentError if it is not an order of these labels."""
     if order is None:
         return sort_naturally(labels)
     return match_class_order(_spell_like(labels, order), labels)
 
 
 def _spell_like(labels: Sequence[Any], order: Sequence[Any]) -> Sequence[Any]:
-    """Return an order with upper and lower case as in the labels, if that makes them equal."""
+    """Return an order with the letter case of the labels, if they differ in nothing else."""
     if isinstance(order, str) or not isinstance(order, Iterable):
         return order
     by_text = {str(label).casefold(): label for label in labels}

@@ -50,7 +50,7 @@ def parse_json(content: bytes) -> dict[str, Any]:
     --------
     >>> parse_json(b'{"repeat": NaN}')
     Traceback (most recent call last):
-    polytomy.errors.DataError: NaN is not a number of JSON
+    polytomy.errors.DataError: NaN is not a JSON number
     """
     try:
         found = json.loads(content, parse_constant=_refuse_constant)
@@ -59,14 +59,14 @@ def parse_json(content: bytes) -> dict[str, Any]:
     except DataError:
         raise
     except ValueError:
-        raise DataError("it is not JSON, or not all of it") from None
+        raise DataError("it is not JSON, or it is incomplete") from None
     if not isinstance(found, dict):
         raise DataError(f"{show_value(found)} is not an object")
     return found
 
 
 def _refuse_constant(name: str) -> None:
-    raise DataError(f"{name} is not a number of JSON")
+    raise DataError(f"{name} is not a JSON number")
 
 
 @contextmanager
@@ -178,7 +178,7 @@ def check_whole_number(value: Any) -> None:
 
 
 def check_fraction(value: Any) -> None:
-    """Check that a number is between 0 and 1, and neither of them."""
+    """Check that a number is strictly between 0 and 1."""
     _check_number(value, 0, 1)
     if not 0 < value < 1:
         raise Damage(f"{show_value(value)} is not between 0 and 1")

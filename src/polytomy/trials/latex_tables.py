@@ -14,7 +14,7 @@ _SPECIAL = str.maketrans(
     | {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
     | {"<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}"}
     | {'"': r"{\ttfamily\char34}"}
-    # After the end of a row, these would be its options.
+    # At the start of a row, these would be options of the line break before it.
     | {"[": "{[}", "*": "{*}"}
 )
 _DIRECTIONS = {"largest": "Larger is better", "smallest": "Smaller is better"}
@@ -23,8 +23,8 @@ _DIRECTIONS = {"largest": "Larger is better", "smallest": "Smaller is better"}
 def table_to_latex(table: Table, label: str | None = None) -> str:
     r"""Format a table in LaTeX, with the best values in bold.
 
-    The document needs ``\usepackage{booktabs}``. Names in scripts that pdfLaTeX does not know need
-    LuaLaTeX or XeLaTeX, and a font that has them.
+    The document needs ``\usepackage{booktabs}``. Names in scripts that pdfLaTeX does not support
+    need LuaLaTeX or XeLaTeX, and a font that has them.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ def table_to_latex(table: Table, label: str | None = None) -> str:
 
 
 def escape_latex(text: str) -> str:
-    r"""Return text that LaTeX sets as it is.
+    r"""Return text that LaTeX typesets literally.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""One trial: a split of a dataset, on which every pair is trained and judged."""
+"""One trial: a split of a dataset, on which every pair is trained and scored."""
 
 from __future__ import annotations
 
@@ -44,14 +44,14 @@ def measure_trial(
     n_jobs: int | None = None,
     on_trained: Callable[[str], None] | None = None,
 ) -> dict[str, Any]:
-    """Return the results of one trial, as values that JSON has.
+    """Return the results of one trial, as JSON-compatible values.
 
     Parameters
     ----------
     dataset : Dataset
     protocol : Protocol
     repeat : number of the trial, from zero
-    n_jobs : jobs of joblib over the binaries
+    n_jobs : number of joblib jobs for the binaries
     on_trained : called with the name of each configuration that is trained
 
     Returns
@@ -59,8 +59,8 @@ def measure_trial(
     dict
         ``cells`` has an item for each pair: the measures in ``scores``, None where one does not
         apply; the ``confusion`` matrix (rows are the true classes); the ``reliability`` of the
-        probabilities of all classes, for each tenth the number of probabilities, their sum, and
-        how many came true; ``problem``, why the pair cannot be used, or empty; and
+        probabilities of all classes, for each of ten bins the number of probabilities, their sum,
+        and the number of positives; ``problem``, why the pair cannot be used, or empty; and
         ``final_calibration`` if it has one. ``schemes`` has the control text of each configuration.
     """
     started = perf_counter()
@@ -154,12 +154,12 @@ def _measure_pair(
 
 
 def _predict(composition: Composition, X: Any) -> tuple[float, Floats]:
-    """Return the seconds that predicting the test part takes, and the scores of its samples.
+    """Return the seconds that it takes to predict the test samples, and their scores.
 
-    Quick predictions are repeated: the least time is the one that other work on the machine
-    disturbs least.
+    Quick predictions are repeated, and the shortest time counts: it is the one that other work on
+    the machine disturbs least.
     """
-    composition.scores(take_rows(X, np.arange(1)))  # compiles and puts together what is needed
+    composition.scores(take_rows(X, np.arange(1)))  # compiles and builds what is needed
     times: list[float] = []
     while sum(times) < _LEAST_SECONDS and len(times) < _MOST_PREDICTIONS:
         started = perf_counter()
@@ -184,7 +184,7 @@ def _judge_probabilities(
     )
     if composition.solver != "greedy":
         return nothing
-    # The greedy walk gives the probability of the winner only.
+    # The greedy walk gives only the probability of the winner.
     is_right = composition.winners(scores) == truth
     error = float(np.sqrt(np.mean((scores.max(axis=1) - is_right) ** 2)))
     return nothing | {"winner_brier_score": error}

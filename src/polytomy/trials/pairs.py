@@ -56,7 +56,7 @@ class Pair(NamedTuple):
     def calibrated(self) -> Pair | None:
         """Return this pair with the final calibration that suits its scheme.
 
-        That is "decoder" for the designs whose binaries say little one by one (adjacent, orthogonal
+        That is "decoder" for designs whose binaries say little on their own (adjacent, orthogonal
         and random codes), and "bias" for all others. None if the solver gives no probabilities.
 
         Examples

@@ -75,7 +75,7 @@ def find_published(measure: str, dataset: str, pair: PairName) -> Published | No
 
 
 def beside_published(results: Results) -> list[Beside]:
-    """Compare every cell that the published tables also have, if it is measured as theirs was.
+    """Compare every cell that the published tables also have, if it was measured in the same way.
 
     Only the protocol of the paper is compared: its datasets, with their size and the order of their
     classes; its binary classifiers; its split and calibration; its schemes and solvers.
@@ -114,7 +114,7 @@ def _is_paper_protocol(protocol: Mapping[str, Any]) -> bool:
 def _paper_configurations(protocol: Mapping[str, Any]) -> set[str]:
     """Return the configurations whose schemes and solvers are those of the paper.
 
-    A user's own scheme may have the name of one of the paper's.
+    A user's own scheme may have the same name as one of the paper's.
     """
     theirs = {(pair.configuration, pair.method): pair.describe() for pair in PAPER_PAIRS}
     own = [pair for pair in protocol["pairs"] if (pair["configuration"], pair["method"]) in theirs]

@@ -1,7 +1,7 @@
 """What the files of a results folder must contain: trials, descriptions of datasets, the manifest.
 
 Each check raises DataError with the place of the first value that is wrong, such as
-``cells, 2, scores, accuracy: "0.9" is not a number``. Everything after the checks may rely on the
+``cells, 2, scores, accuracy: "0.9" is not a number``. Everything after the checks can rely on the
 types, lengths and signs of what was read.
 """
 

@@ -238,7 +238,7 @@ class Results:
         return table.rows, rank_methods(np.array(means).T, largest_is_best=is_largest)
 
     def problems(self) -> dict[str, list[str]]:
-        """Return the problems that ruled pairs out, each with the pairs and datasets concerned."""
+        """Return the problems that excluded pairs, each with the pairs and datasets concerned."""
         found: dict[str, dict[str, None]] = {}
         for record in self.records:
             for cell in record["cells"]:

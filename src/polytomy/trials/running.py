@@ -76,8 +76,8 @@ def run(
     ----------
     datasets, data : names and their folder, or a dict of pairs (X, y); see `load_datasets`
     schemes, solvers : what to compare; see `pairs_from`
-    calibrated : whether to compare also pairs with a final calibration; see `pairs_from`
-        By default as the earlier runs in the folder did. In a new folder there are such pairs,
+    calibrated : whether to also compare pairs with a final calibration; see `pairs_from`
+        By default, as in the earlier runs in the folder. In a new folder, such pairs are included
         unless `paper` is true.
     estimator : classifier, specification such as "svc C=10", or a dict of these by dataset
         By default support vector machines, with the options of Mills's experiments for their
@@ -147,7 +147,7 @@ def _write_results(folder: str | os.PathLike[str], *, report: bool) -> None:
             return
         write_tables(results, folder)
     if report:
-        # The only import of a higher layer: a run ends with its page.
+        # The only import from a higher layer: a run ends by writing its report.
         from polytomy.report import write_report
 
         write_report(folder)
@@ -171,7 +171,7 @@ def _choose_pairs(
     if calibrated is None:
         try:
             before = read_manifest(folder)["protocol"]["pairs"]
-        except DataError:  # a new folder, or one that the store refuses
+        except DataError:  # a new folder, or one that the store rejects
             before = None
         was_plain = before == [pair.describe() for pair in plain]
         was_both = before == [pair.describe() for pair in both]
@@ -193,7 +193,7 @@ def _warn_of_order(datasets: Sequence[Dataset], protocol: Protocol) -> None:
     shown = ", ".join(map(str, unordered[0].classes[:_MOST_NAMED]))
     more = ", …" if len(unordered[0].classes) > _MOST_NAMED else ""
     others = [each.name for each in unordered[1:]]
-    also = f" So have those of {', '.join(others)}." if others else ""
+    also = f" The same is true of {', '.join(others)}." if others else ""
     warn_caller(
         ClassOrderWarning(
             f"{designs} {'needs' if len(set(names)) == 1 else 'need'} the classes in order, and "
@@ -219,7 +219,7 @@ class _Run:
     ) -> None:
         self.store, self.protocol, self.n_jobs = store, protocol, n_jobs
         self.listeners = listeners
-        # Repeats in the outer loop: every dataset soon has a first result.
+        # Repeats are the outer loop, so that every dataset soon has a first result.
         self.left = [(dataset, repeat) for repeat in range(repeats) for dataset in datasets]
         self.n_trials = len(self.left)
         self.records: list[dict[str, Any]] = []

@@ -135,7 +135,7 @@ class _Orders:
 
 
 def _read_all(home: Path, there: Sequence[str], order_of: _Orders, *, paper: bool) -> list[Dataset]:
-    """Read all datasets of a folder that can be used, and warn of all other files."""
+    """Read all datasets of a folder that can be used, and warn about all other files."""
     skipped: dict[str, Sequence[Any]] = {}
     if not paper:
         skipped |= {file: [why] for file, why in _files_without_dataset(home, there).items()}

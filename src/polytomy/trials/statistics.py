@@ -77,7 +77,7 @@ class Interval(NamedTuple):
 
     @property
     def has_zero(self) -> bool:
-        """Whether the mean may be zero: the interval contains it."""
+        """Whether the interval contains zero, so that the mean may be zero."""
         return self.low <= 0 <= self.high
 
 
@@ -138,7 +138,7 @@ class Ranking(NamedTuple):
 def rank_methods(values: ArrayLike, *, largest_is_best: bool, level: float = 0.05) -> Ranking:
     """Rank methods on each dataset, and test whether their mean ranks differ.
 
-    Friedman's test and the critical difference of Nemenyi, as Demšar (2006) uses them.
+    Uses Friedman's test and Nemenyi's critical difference, as Demšar (2006) does.
 
     Parameters
     ----------

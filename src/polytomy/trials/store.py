@@ -11,7 +11,7 @@
 
 Files are written atomically. A claim is a lock of the operating system, released when its process
 ends, so several runs can share a folder. A trial whose file was damaged later is run again, with
-the same result. `polytomy.trials.records` says what is damaged.
+the same result. `polytomy.trials.records` defines what counts as damaged.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ __all__ = [
 ]
 
 HEADLINE = "accuracy"
-"""The measure that decides which pair is best: all pairs have it, and everybody knows it."""
+"""The measure that decides which pair is best: all pairs have it, and it is widely known."""
 
 _MOST_NAMES = 3
 _MOST_CHARACTERS = 80
@@ -60,7 +60,7 @@ def summarise(results: Results) -> str:
 
     It names the estimator, the data and the most accurate scheme, and says how far the next
     scheme is behind, with a 95% confidence interval for one dataset and Nemenyi's critical
-    difference of ranks for several. A lead within noise is called that.
+    difference of ranks for several. It says so if the lead is within noise.
 
     Parameters
     ----------

@@ -2,7 +2,7 @@
 
 A dichotomy that occurs in several configurations is trained once, and its training time counts for
 each of them. Pairs with a final calibration need folds that all binaries of a scheme share, so
-their binaries are trained apart from the others, configuration by configuration.
+their binaries are trained separately from the others, configuration by configuration.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class Training:
     seconds: float
 
     def compose(self, pair: Pair) -> tuple[Composition, float]:
-        """Return the composition of a pair, and the seconds that its training takes in all.
+        """Return the composition of a pair, and its total training time in seconds.
 
         Learning a final calibration counts as training.
         """
@@ -115,7 +115,7 @@ def train_binaries(
     n_jobs: int | None = None,
     on_trained: Callable[[str], None] | None = None,
 ) -> dict[tuple[str, bool], Training]:
-    """Train the binaries of all pairs, configuration by configuration, so that each has its time.
+    """Train the binaries of all pairs, configuration by configuration, to measure each time.
 
     Parameters
     ----------
@@ -124,7 +124,7 @@ def train_binaries(
     dataset : Dataset
     estimator : binary classifier
     split : training samples
-    n_jobs : jobs of joblib over the binaries
+    n_jobs : number of joblib jobs for the binaries
     on_trained : called with the name of each configuration that is trained
 
     Returns
@@ -151,7 +151,7 @@ def train_binaries(
     found: dict[tuple[str, bool], Training] = {}
     known: dict[int, TrainedBinary] = {}
     for number, name in enumerate(plain):
-        # In the order of the scheme, so that each binary has the seed that it would have alone.
+        # In the order of the scheme, so that each binary has the same seed as in a run of its own.
         columns, plan = common.columns_of(number), common.only(number)
         # Binaries of an earlier configuration are not trained again, but their time counts.
         seconds = sum(known[k].seconds for k in columns if k in known)
@@ -180,7 +180,7 @@ def _train(
     options: TrainingOptions,
     seconds: float,
 ) -> Training:
-    """Train what is left to train of a plan; `seconds` were spent before."""
+    """Train the rest of a plan; `seconds` is the time already spent."""
     started = perf_counter()
     trained = fit_binaries(
         dichotomies, split.X_train, split.class_indices_train, len(plan.classes), options

@@ -47,7 +47,7 @@ def is_all_in_one(head: bytes) -> bool:
 def load_all_in_one(path: str | os.PathLike[str], *, n_features: int | None = None) -> Any:
     """Load a classifier of border samples that mbh2mbm wrote to one text file.
 
-    Samples are normalised if there is a file NAME.std beside it, as for `load_control`.
+    Samples are normalised if there is a file NAME.std next to it, as for `load_control`.
 
     Parameters
     ----------
@@ -107,7 +107,7 @@ class _AllInOneReader:
         signs = self._integers(n_models, "a sign for each partition")
         if set(signs) - {-1, 1}:
             raise self._fault("signs must be 1 or -1")
-        # Each model takes four lines or more, so a small file cannot ask for a large matrix.
+        # Each model takes four lines or more, so a small file cannot request a large matrix.
         if 4 * n_models > len(self._lines) - self._next:
             raise self._fault(f"the border samples of {n_models} models do not follow")
         try:

@@ -1,6 +1,6 @@
 """Control files that name model files: schemes whose binaries are already trained.
 
-libAGF saves its classifiers this way, as a control file with the files of the binaries beside it.
+libAGF saves its classifiers this way, as a control file with the files of the binaries next to it.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ _SUFFIXES = ("", ".model", ".svm")
 def load_control(path: str | os.PathLike[str], *, n_features: int | None = None) -> Any:
     """Load a classifier from a control file that names trained models.
 
-    A name is a path relative to the folder of the control file. It leads to a two-class model of
-    LIBSVM (the suffix .model or .svm can be left out) or to libAGF's border samples, a pair of
-    files with the suffixes .brd and .bgd. The labels of a LIBSVM model are −1 and +1, or 0 and 1,
-    for the left and right side of the partition, or the labels of the two classes.
+    A name is a path relative to the folder of the control file. It names a two-class LIBSVM model
+    (the suffix .model or .svm can be left out) or libAGF's border samples, a pair of files with the
+    suffixes .brd and .bgd. The labels of a LIBSVM model are −1 and +1, or 0 and 1, for the left and
+    right side of the partition, or the labels of the two classes.
 
-    If multi_borders was called with -n, it wrote a normalisation BASE.std beside the models. Then
+    If multi_borders was called with -n, it wrote a normalisation BASE.std next to the models. Then
     samples are normalised before they reach the models, as ``classify_m -a BASE.std`` does.
 
     Parameters

@@ -118,7 +118,7 @@ def parse_libsvm(content: bytes, source: str) -> LibsvmModel:
     if not sum(n_vectors) == reader.integer("total_sv") == len(lines):
         raise reader.fault("total_sv", f"and nr_sv do not match the {len(lines)} lines after SV")
     n_pairs = n_classes * (n_classes - 1) // 2
-    # Before the coefficients: a file with a number for each pair is as large as memory must be.
+    # Before the coefficients: with a number for each pair, the size of the file bounds the memory.
     rho = reader.numbers("rho", n_pairs)
     optional = [
         reader.numbers(key, n_pairs) if key in header else None for key in ("probA", "probB")

@@ -38,7 +38,7 @@ def write_libsvm(
 
     With this file, svm-predict gives the same decision values, and the same probabilities if the
     binaries are calibrated with a sigmoid and there is no final calibration. A final calibration
-    cannot be written; a CalibrationWarning says so.
+    cannot be written, and causes a CalibrationWarning.
 
     Parameters
     ----------

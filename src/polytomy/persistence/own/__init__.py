@@ -8,12 +8,12 @@ scheme.control        the control text of the scheme; scheme-1.control, … of a
                       one-vs-rest of more than 1000 classes is written as @one-vs-rest
 floats.npy            all floating-point numbers of the model, in one array
 integers.npy          all integers, in one array
-out_of_fold.npy       out-of-fold scores in single precision, samples by binaries, if asked for
+out_of_fold.npy       out-of-fold scores in single precision, samples by binaries, on request
 conformity.npy        logarithms of out-of-fold probabilities in half precision, rows by classes
 others.skops          list of the objects that are not plain arrays, saved with skops; often missing
 ====================  ==============================================================================
 
-**Arrays** are stored in the two arrays of numbers. In the description stands a reference
+**Arrays** are stored in the two arrays of numbers. The description has a reference to each
 (`number_arrays.py`): ``{start, shape}``, for floats also ``type`` if it is "float32" and ``order``
 if it is "columns". A sparse matrix is ``{sparse, values, columns, ends}``: its shape and the three
 arrays of the CSR format. An object in others.skops is ``{kind: "other", number}``.
@@ -38,8 +38,8 @@ sided_models          only if a partition has more than two sides: its models, s
 final                 the final calibration, see below
 conformity            what belongs to conformity.npy, for prediction sets, see below
 regression            only of a regressor: its bins and its intervals, see below
-out_of_fold           only if asked for: what belongs to the out-of-fold scores, see below
-reservoir             only if asked for: the rows that partial_fit holds out, see below
+out_of_fold           only on request: what belongs to the out-of-fold scores, see below
+reservoir             only on request: the rows that partial_fit holds out, see below
 frequencies           of the classes in the training data: weighted by samples (data), and also by
                       class weights (model)
 prior                 only if it was changed: the prior, and that of training
@@ -73,10 +73,10 @@ that is a specification (specifications), its name in `models` (models), and its
 the class indices of both sides of all binaries in a row, n_negative and n_positive the lengths of
 the sides. These three are missing if the sides have more than 2^20 class indices and are those of
 the scheme's partitions, in order. For each scheme, places has the binary of each partition
-(columns) and whether its sides are the other way round (is_swapped). tie_order is null, or the
+(columns) and whether its sides are swapped (is_swapped). tie_order is null, or the
 order that decides between classes with equal scores.
 
-**A binary** (`binaries.py`) has a name, the seconds of its training, a shortcoming in words, and an
+**A binary** (`binaries.py`) has a name, the seconds of its training, a shortcoming as text, and an
 output: "probability", "log-odds", "margin", "label" or "constant". If that is "constant", it has
 only the constant. Others have an estimator, the classes of the estimator, the positive_index of the
 +1 side among them, the columns of a precomputed kernel, and a calibrator: its kind ("none",

@@ -1,4 +1,4 @@
-"""The container of a saved model: a zip archive with a few known members, read without trust.
+"""The container of a saved model: a zip archive with a few known members, read without trusting it.
 
 Sizes are checked before anything is unpacked. Members are then unpacked in small pieces and only up
 to the size that was checked, whatever their compressed data holds. The description has a checksum
@@ -62,7 +62,7 @@ _NO_DATE = (1980, 1, 1, 0, 0, 0)
 def write_archive(
     path: str | os.PathLike[str], description: Mapping[str, Any], members: Mapping[str, bytes]
 ) -> None:
-    """Write a description and further members to a file that appears whole or not at all."""
+    """Write a description and further members to a file, completely or not at all."""
     listed = {
         name: {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
         for name, content in members.items()
@@ -79,7 +79,7 @@ def write_archive(
 
 
 def _packs_well(content: bytes) -> bool:
-    """Return False for content that would pack so small that reading would refuse it."""
+    """Return False for content that would compress so well that reading would reject it."""
     is_small = len(content) <= _FREE_BYTES // 4
     return is_small or _LARGEST_RATIO * len(zlib.compress(content, 1)) > 2 * len(content)
 
@@ -144,7 +144,7 @@ class Archive:
             problem = find_size_problem(infos, size)
             if problem:
                 raise self.fault(problem)
-            # The same few words over and over take far more memory when they are parsed as JSON.
+            # The same few words, repeated, take far more memory when they are parsed as JSON.
             description = archive.getinfo(DESCRIPTION)
             if description.file_size > max(2**22, 64 * description.compress_size):
                 raise self.fault(

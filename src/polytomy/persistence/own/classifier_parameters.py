@@ -1,4 +1,4 @@
-"""The parameters of a classifier, which fitting it again would need."""
+"""The parameters of a classifier, which are needed to fit it again."""
 
 from __future__ import annotations
 
@@ -42,9 +42,9 @@ _MOST_JOBS = 2**15
 
 
 def write_parameters(classifier: PolytomyClassifier, writer: EstimatorWriter) -> dict[str, Any]:
-    """Return the parameters as JSON; warn of those that cannot be saved."""
+    """Return the parameters as JSON; warn about those that cannot be saved."""
     composition: Composition = classifier.composition_
-    # What the fitted classifier answers by, which parameters set after the fit do not change.
+    # What the fitted classifier predicts with; parameters set after the fit do not change it.
     precision, solver = str(composition.bank.dtype), composition.solver
     written: dict[str, Any] = {"solver": solver, "prediction_dtype": precision}
     if not isinstance(solver, str):
@@ -136,12 +136,12 @@ def _read_estimator_text(fields: Fields) -> str:
 
 
 def _is_file(scheme: str) -> bool:
-    """Return whether the text of the option names a file, which may be gone after loading."""
+    """Return whether the text of the option names a file, which may not exist after loading."""
     if scheme in SCHEME_NAMES or "\n" in scheme or "\0" in scheme:
         return False
     try:
         return Path(scheme).is_file()
-    except OSError:  # too long for a name
+    except OSError:  # too long for a file name
         return False
 
 

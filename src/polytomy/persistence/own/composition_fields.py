@@ -161,7 +161,7 @@ def read_composition(
 def _read_tie_order(fields: Fields, first: Arrangement) -> list[int] | None:
     if "tie_order" not in set(fields):
         # Version 0.1 broke ties by the order in which the scheme names the classes, and did not
-        # write that order down. Its models keep answering as they did.
+        # write that order. Its models still predict as they did.
         return order_in_scheme(first)
     if fields.raw("tie_order") is None:
         return None
@@ -248,7 +248,7 @@ def _read_dichotomies(
 def _estimator_to_train(
     binary: TrainedBinary, reference: BinaryName, model: str | None, parameters: Mapping[str, Any]
 ) -> tuple[Any, TrainedBinary | None]:
-    """Return the estimator that new samples would train, and the binary if it was given trained."""
+    """Return the estimator to train on new samples, and the binary if it was passed trained."""
     default = resolve_estimator(parameters.get("estimator"))
     if model is not None:
         estimator = (parameters.get("models") or {}).get(model, binary.fitted_estimator)

@@ -32,7 +32,7 @@ _SUM_TOLERANCE = 1e-6
 
 
 def write_conformity(rows: ConformityRows, numbers: NumberWriter) -> dict[str, Any]:
-    """Return all but the logarithms as JSON; they are a member of their own."""
+    """Return all but the logarithms as JSON; those are a separate member."""
     return {
         "class_indices": numbers.integers(rows.class_indices),
         "weight": numbers.floats(rows.weight),
@@ -67,7 +67,7 @@ def read_conformity(
 
 
 def write_decisions(composition: Composition, numbers: NumberWriter) -> dict[str, Any]:
-    """Return the class frequencies, the prior and the costs as JSON, those that there are."""
+    """Return the class frequencies, the prior and the costs, if any, as JSON."""
     written: dict[str, Any] = {}
     frequencies, prior, costs = composition.frequencies, composition.prior, composition.costs
     if frequencies is not None:

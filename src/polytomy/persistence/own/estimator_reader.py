@@ -1,4 +1,4 @@
-"""Reads the fitted estimators that `EstimatorWriter` wrote; any mistake is a ModelFileError."""
+"""Reads the fitted estimators that `EstimatorWriter` wrote; any error is a ModelFileError."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ class EstimatorReader:
         return _set_labels(estimator, fields, machine.n_features_in_)
 
     def _new_estimator(self, fields: Fields, kinds: tuple[type, ...]) -> Any:
-        """Return a new estimator, of one of some types, with the parameters in the file."""
+        """Return a new estimator, of one of these types, with the parameters in the file."""
         specification = fields.text("specification")
         if specification not in self._templates:
             self._templates[specification] = estimator_from_fields(fields)
@@ -189,7 +189,7 @@ class EstimatorReader:
 
 
 def features_of(estimator: Any) -> int | None:
-    """Return the number of features that an estimator takes; None if it does not say."""
+    """Return the number of features that an estimator expects; None if it is unknown."""
     if isinstance(estimator, Pipeline):
         first = next((step for _, step in estimator.steps if not isinstance(step, str)), None)
         return features_of(first)

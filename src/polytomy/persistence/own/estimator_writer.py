@@ -61,7 +61,7 @@ class EstimatorWriter:
         self._numbers, self._pools = numbers, pools
 
     def write(self, estimator: Any) -> dict[str, Any]:
-        """Return an estimator as JSON; those that are not plain arrays go to `skops_objects`."""
+        """Return an estimator as JSON; add it to `skops_objects` if it is not plain arrays."""
         try:
             return self._plain(estimator)
         except (NotPlainError, ArgumentError):

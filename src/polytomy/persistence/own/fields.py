@@ -17,7 +17,7 @@ class Fields:
     Parameters
     ----------
     value : what should be a JSON object
-    where : what messages call it
+    where : name of the object in messages
 
     Examples
     --------

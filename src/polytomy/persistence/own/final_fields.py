@@ -1,4 +1,4 @@
-"""The final calibration of a classifier in a file, and the option that asks for one."""
+"""The final calibration of a classifier in a file, and the option that requests one."""
 
 from __future__ import annotations
 

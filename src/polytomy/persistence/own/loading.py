@@ -1,7 +1,7 @@
 """Loading a classifier or a regressor from a .polytomy file that is not trusted.
 
 Every value is checked where it is read, and a wrong one is a ModelFileError. Other exceptions are
-not caught: they would be mistakes of this package.
+not caught: they would be bugs in this package.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ from polytomy.scheme.reading import resolve_tree
 
 __all__ = ["load_archive", "open_archive", "read_n_features"]
 
-# What a control text may hold that is not read as a partition or a brace.
+# Parts of a control text that are not read as partitions or braces.
 _QUOTES_AND_COMMENTS = re.compile(r'"(?:[^"\\\n\r]|\\[^\n\r])*"|#[^\n]*')
 
 
@@ -97,7 +97,7 @@ def open_archive(path: str | os.PathLike[str]) -> tuple[Archive, Fields]:
 
 
 def _find_version(fields: Fields, package: str) -> object:
-    """Return the version of a package that wrote the file, or None; any value may be there."""
+    """Return the version of a package that wrote the file, or None; it may be any value."""
     versions = fields.raw("versions")
     return versions.get(package) if isinstance(versions, dict) else None
 
@@ -132,7 +132,7 @@ def _read_model(archive: Archive, fields: Fields, trusted: Sequence[str]) -> Any
     composition = _read_final_calibration(archive, fields, numbers, reader, composition)
     composition = _read_preprocessing(fields, reader, composition)
     composition = read_decisions(fields, numbers, composition)
-    # Binaries behind transformers other than scalers may have other features.
+    # Binaries after transformers other than scalers may have other features.
     shared = composition.preprocessing
     checked = binaries if shared is None or keeps_features(shared) else []
     classifier = fitted_classifier(
@@ -220,7 +220,7 @@ def _read_pipeline(fields: Fields, reader: EstimatorReader, classifier: Any) -> 
 
 
 def read_n_features(fields: Fields, binaries: Sequence[TrainedBinary] = ()) -> int | None:
-    """Return the number of features, if it is known; ModelFileError if a binary takes another."""
+    """Return the number of features, if known; ModelFileError if a binary expects another."""
     n_features = None
     if "n_features" in fields:
         n_features = fields.integer("n_features", least=1, most=2**31 - 1)

@@ -30,7 +30,7 @@ _FREE_VALUES = 2**27
 def write_out_of_fold(
     out_of_fold: OutOfFold, writer: EstimatorWriter, numbers: NumberWriter
 ) -> dict[str, Any]:
-    """Return all but the scores themselves as JSON; they are a member of their own."""
+    """Return all but the scores themselves as JSON; those are a separate member."""
     if not np.isfinite(out_of_fold.scores).all():
         raise ModelFileError("the out-of-fold scores are not finite, so they cannot be saved")
     return {

@@ -1,4 +1,4 @@
-"""Transformers before the binaries: those that all of them share."""
+"""Transformers before the binaries, which all binaries share."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a regressor has besides its classifier, in a file."""
+"""The fields of a regressor in a file, besides those of its classifier."""
 
 from __future__ import annotations
 

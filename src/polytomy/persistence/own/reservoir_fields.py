@@ -1,4 +1,4 @@
-"""The held-out rows of a stream in a file, with which training goes on as if never saved."""
+"""The held-out rows of a stream in a file, so that training continues as if it was never saved."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def write_reservoir(reservoir: Reservoir, numbers: NumberWriter) -> dict[str, An
 def read_reservoir(
     fields: Fields, numbers: NumberReader, n_classes: int, n_features: int | None
 ) -> Reservoir:
-    """Return the reservoir that `write_reservoir` has written.
+    """Return the reservoir that `write_reservoir` wrote.
 
     Parameters
     ----------

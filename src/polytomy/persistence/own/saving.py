@@ -89,8 +89,8 @@ def save(
         final calibration again. They also keep ``out_of_fold_proba_``.
     reservoir : bool, default=False
         Whether to save the rows that ``partial_fit`` holds out. With them, the loaded classifier
-        goes on as the saved one would. Without them, its calibration stays as it is until a
-        hundred new rows are held out. The rows are training data: think of who gets the file.
+        continues as the saved one would. Without them, its calibration stays as it is until a
+        hundred new rows are held out. The rows are training data: consider who gets the file.
 
     Examples
     --------
@@ -152,10 +152,10 @@ def save(
     conformity = core.composition_.find_conformity()
     calibration = _write_final_calibration(core.composition_.final, scores, writer, numbers)
     if calibration:
-        # Older versions would not see the calibration, and give other probabilities.
+        # Older versions would ignore the calibration, and give other probabilities.
         description |= {**calibration, "format_version": _CALIBRATED_VERSION}
     if core.preprocessing_ is not None:
-        # Nor would they transform the samples.
+        # Older versions would not transform the samples.
         preprocessing = write_preprocessing(core.preprocessing_, writer)
         description |= {"preprocessing": preprocessing, "format_version": _CALIBRATED_VERSION}
     if sided:

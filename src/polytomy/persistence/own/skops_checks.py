@@ -1,8 +1,8 @@
-"""Checks of objects that skops made, before code that trusts their arrays uses them.
+"""Checks of objects that skops created, before code that trusts their arrays uses them.
 
 skops checks types, not numbers. LIBSVM, scikit-learn's trees and SciPy's sparse matrices follow
-indices without looking at them, so wrong ones would read or write outside the memory of their
-arrays. Other types that do the same are made only if the user trusts them.
+indices without checking them, so wrong ones would read or write outside the memory of their
+arrays. Other types that do the same are created only if the user trusts them.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ __all__ = ["check_skops_objects"]
 
 
 def check_skops_objects(objects: Iterable[Any]) -> None:
-    """Raise ValueError if an object, or anything inside it, holds arrays that do not fit."""
+    """Raise ValueError if an object, or anything inside it, has inconsistent arrays."""
     waiting, seen = list(objects), set()
-    kept = []  # objects that were made on the way must live, or their ids would be used again
+    kept = []  # temporary objects must stay alive, or their ids would be reused
     while waiting:
         each = waiting.pop()
         if id(each) in seen:
@@ -115,7 +115,7 @@ def _check_tree(tree: Any) -> None:
     inner = np.flatnonzero(nodes["left_child"] != -1)
     children = np.stack([nodes["left_child"][inner], nodes["right_child"][inner]])
     features = nodes["feature"][inner]
-    # Children come after their parents, so that no path returns to where it was.
+    # Children come after their parents, so that no path has a cycle.
     fits = (
         state["node_count"] == len(nodes)
         and len(nodes) > 0
@@ -127,7 +127,7 @@ def _check_tree(tree: Any) -> None:
 
 
 def _check_tree_features(model: Any) -> None:
-    """Raise ValueError if a tree takes more features than the model that checks the samples."""
+    """Raise ValueError if a tree expects another number of features than its model."""
     n_features = getattr(model, "n_features_in_", None)
     trees = np.ravel(np.array(getattr(model, "estimators_", []), dtype=object)).tolist()
     inner = [getattr(model, "tree_", None), *(getattr(each, "tree_", None) for each in trees)]

@@ -23,7 +23,7 @@ __all__ = ["dump_skops_objects", "load_skops_objects"]
 
 
 def dump_skops_objects(objects: Sequence[Any]) -> bytes:
-    """Return objects as skops writes them; warn of types that must be trusted to load them."""
+    """Return objects serialised by skops; warn about types that must be trusted to load them."""
     skops = _import_skops(f"{type(objects[0]).__name__} cannot be saved as plain arrays")
     try:
         content = bytes(skops.dumps(list(objects), compression=zipfile.ZIP_DEFLATED))
@@ -89,7 +89,7 @@ def load_skops_objects(
 
 
 def _repack(content: bytes, source: str) -> bytes:
-    """Return an archive that skops can read without harm: every size that it declares is true."""
+    """Return an archive that is safe for skops to read: every size that it declares is true."""
     repacked = io.BytesIO()
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive, zipfile.ZipFile(repacked, "w") as new:
@@ -113,7 +113,7 @@ def _repack(content: bytes, source: str) -> bytes:
 
 
 def _compare(saved_with: object) -> str:
-    """Return a sentence on the versions of scikit-learn, if they differ."""
+    """Return a sentence about the versions of scikit-learn, if they differ."""
     installed = sklearn.__version__
     if saved_with in (None, installed):
         return ""

@@ -96,7 +96,7 @@ def read_labels(fields: Fields) -> NDArray[Any]:
     if not is_known or not all(type(each) in _LABELS[kind] for each in values):
         raise fields.fault("values", "a list of labels of one type")
     if kind == "U":
-        # NumPy finds the length itself: a huge one that the file declares is not allocated.
+        # NumPy finds the length itself: a huge length that the file declares is not allocated.
         labels = np.array(values, dtype=np.str_)
     elif all(_can_hold(each, np.dtype(dtype)) for each in values):
         labels = np.array(values, dtype=dtype)

@@ -4,6 +4,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+PACKAGE := $(VENV)/.package
 READY := $(VENV)/.ready
 OLDEST := .venv-oldest
 # Packages are compiled when they are imported: all of them would take half as long again.
@@ -14,26 +15,32 @@ export PYTHONDONTWRITEBYTECODE :=
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 PYTEST := $(ONE_THREAD) $(BIN)/python -m pytest -n 2
 
-.PHONY: demo test test-all coverage test-oldest lint format bench docs docs-serve changelog dist clean help
+.PHONY: demo test routines test-all coverage test-oldest lint format bench docs docs-serve changelog dist clean help
 
 help:            ## list the commands
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## +/\t/' | expand -t 14
 
-$(READY): pyproject.toml constraints.txt
+# The package comes first: its routines can be compiled while the tools are installed.
+$(PACKAGE): pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(INSTALL) --editable .
+	touch $(PACKAGE)
+
+$(READY): $(PACKAGE)
 	$(INSTALL) "pip>=25.1"
-	$(INSTALL) --group dev --group docs --editable .
+	$(INSTALL) --group dev --group docs
 	touch $(READY)
 
 demo: $(READY)   ## the trials of the paper on scikit-learn's digits; a table, and a report to look at
 	$(BIN)/polytomy trials --datasets digits --repeats 3 --no-calibrated --output results
 
-test: $(READY)   ## everything that must hold before a change is taken
-	# The routines are compiled while the style is checked, or each process of tests would do it.
-	$(BIN)/polytomy warm-up --jobs 2 --json > /dev/null & \
-	$(MAKE) --no-print-directory lint || { kill $$! 2> /dev/null; exit 1; }; \
-	wait $$!
+test:            ## everything that must hold before a change is taken
+	# Without the routines, each process of tests would compile them.
+	$(MAKE) --no-print-directory --jobs 2 routines lint
 	$(PYTEST) -m "not slow and not data"
+
+routines: $(PACKAGE) ## compile the routines
+	$(BIN)/polytomy warm-up --jobs 2 --json > /dev/null
 
 coverage: $(READY) ## the same tests, and how much of the code they run; tracing takes half as long again
 	$(PYTEST) -m "not slow and not data" --cov --cov-report=term

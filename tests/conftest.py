@@ -34,9 +34,28 @@ def pytest_configure(config):
     config.addinivalue_line("filterwarnings", "ignore::polytomy.errors.ClassOrderWarning")
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(collector):
+    # Of two processes, one reads the files from the last to the first. The bytecode of a new
+    # checkout is then made by the one that comes first, and not by both.
+    report = yield
+    is_second = os.environ.get("PYTEST_XDIST_WORKER") == "gw1"
+    if is_second and isinstance(collector, pytest.Directory):
+        report.result.reverse()
+    return report
+
+
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
-    # With several processes, the first tests all go to the same one: the site is built once.
-    items.sort(key=lambda item: item.path.parent.name != "documentation")
+    # With several processes, the first tests all go to the same one: the site is built once, and
+    # one cluster is started. The rest makes the order the same in all processes.
+    def place(item):
+        is_of_site = item.path.parent.name == "documentation"
+        needs_cluster = "cluster_client" in getattr(item, "fixturenames", ())
+        is_doctest = isinstance(item, pytest.DoctestItem)
+        return not is_of_site, not needs_cluster, str(item.path), not is_doctest
+
+    items.sort(key=place)
 
 
 def pytest_collection_finish():

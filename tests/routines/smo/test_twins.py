@@ -387,7 +387,7 @@ class TestRowsOnDemand:
                         columns,
                         np.array([18]),
                         signs[columns],
-                        bounds[:, columns],
+                        np.ascontiguousarray(bounds[:, columns]),  # in C order, as in `train`
                         np.tile(np.asarray(parameters, dtype=np.float64), (4, 1)),
                         np.tile(diagonals, (4, 1)),
                         np.array([1e-3]),

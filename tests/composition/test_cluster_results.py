@@ -12,7 +12,7 @@ distributed = pytest.importorskip("distributed")
 from dask import config  # noqa: E402
 from polytomy.composition import cluster_results  # noqa: E402
 from polytomy.composition.cluster import explaining_faults  # noqa: E402
-from polytomy.composition.cluster_results import gather, gather_in_order  # noqa: E402
+from polytomy.composition.cluster_results import gather, gather_as_completed  # noqa: E402
 
 SETTING = "distributed.scheduler.no-workers-timeout"
 NO_WORKERS = (
@@ -41,7 +41,7 @@ def test_a_cluster_without_workers_is_given_up(client):
             gather(client, [client.submit(abs, -1)])
         assert str(caught.value) == NO_WORKERS
         with pytest.raises(ClusterError) as caught:
-            list(gather_in_order(client, client.map(abs, [-1, -2])))
+            list(gather_as_completed(client, client.map(abs, [-1, -2])))
         assert str(caught.value) == NO_WORKERS
 
 
@@ -59,7 +59,7 @@ def test_workers_that_come_late_are_waited_for(empty_cluster, client, monkeypatc
     futures = client.map(abs, [-1, -2, -3])
     threading.Timer(0.4, empty_cluster.scale, [1]).start()
     with pytest.warns(PolytomyWarning, match="no workers. Waiting 300 seconds for one") as told:
-        assert sorted(gather_in_order(client, futures)) == [(0, 1), (1, 2), (2, 3)]
+        assert sorted(gather_as_completed(client, futures)) == [(0, 1), (1, 2), (2, 3)]
     assert len(told) == 1
 
 
@@ -67,5 +67,5 @@ def test_the_error_of_one_task_cancels_the_others(empty_cluster, client):
     empty_cluster.scale(1)
     futures = [client.submit(int, "no number"), client.submit(time.sleep, 0.5)]
     with pytest.raises(ValueError, match="no number"):
-        list(gather_in_order(client, futures))
+        list(gather_as_completed(client, futures))
     assert futures[1].cancelled()

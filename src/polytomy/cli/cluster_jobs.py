@@ -76,7 +76,7 @@ def run_on_files(
     """
     from dask import delayed
     from polytomy.composition.cluster import name_task, sending_data
-    from polytomy.composition.cluster_results import gather_in_order
+    from polytomy.composition.cluster_results import gather_as_completed
     from polytomy.composition.listeners import progress_bar
 
     with sending_data():
@@ -87,11 +87,11 @@ def run_on_files(
     results: list[Any] = [None] * len(files)
     is_terminal = sys.stderr is not None and sys.stderr.isatty()
     if not is_terminal:
-        for number, result in gather_in_order(client, futures):
+        for number, result in gather_as_completed(client, futures):
             results[number] = result
         return results
     with progress_bar(len(files), verb) as bar:
-        for number, result in gather_in_order(client, futures):
+        for number, result in gather_as_completed(client, futures):
             results[number] = result
             bar.trained(files[number].name)
     return results

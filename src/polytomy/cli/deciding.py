@@ -166,7 +166,7 @@ def take_decisions(
         given = parse_prior(prior, labels)
         loaded.change(lambda core: core.with_prior(given, training_prior=assumed))
     elif training_prior is not None:
-        raise ArgumentError("--training-prior is of no use without --prior")
+        raise ArgumentError("--training-prior has no effect without --prior")
     if not (cost is None and reject_cost is None and reject_label is None):
         matrix = None if cost is None else read_costs(cost, labels)
         label = parse_reject_label(reject_label, labels)

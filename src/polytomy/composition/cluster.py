@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 from uuid import uuid4
 
 from polytomy.binary.options import TrainingListener
-from polytomy.composition.cluster_results import gather_in_order, no_workers_error
+from polytomy.composition.cluster_results import gather_as_completed, no_workers_error
 from polytomy.composition.group_tasks import GroupResult, GroupTask, train_group
 from polytomy.composition.row_blocks import join_blocks, take_scored
 from polytomy.errors import ClusterError
@@ -62,7 +62,7 @@ def run_groups(
                 )
             )
     results: list[GroupResult] = [None] * len(tasks)  # type: ignore[list-item]
-    for number, result in gather_in_order(client, futures):
+    for number, result in gather_as_completed(client, futures):
         results[number] = result
         for name in tasks[number].names:
             listener.trained(name)

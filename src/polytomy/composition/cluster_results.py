@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 from polytomy.errors import ClusterError, PolytomyWarning
 
-__all__ = ["gather", "gather_in_order", "no_workers_error"]
+__all__ = ["gather", "gather_as_completed", "no_workers_error"]
 
 _Value = TypeVar("_Value")
 
@@ -36,7 +36,7 @@ def gather(client: Any, futures: Sequence[Any]) -> list[Any]:
     return results
 
 
-def gather_in_order(client: Any, futures: Sequence[Any]) -> Iterator[tuple[int, Any]]:
+def gather_as_completed(client: Any, futures: Sequence[Any]) -> Iterator[tuple[int, Any]]:
     """Yield the indices and results of futures as they finish; if one fails, cancel the others.
 
     Raises a ClusterError if the cluster has no workers for too long.

@@ -39,7 +39,7 @@ __all__ = [
     "share_preprocessing",
 ]
 
-_ASKED = Argument("shared_preprocessing", True)
+_OPTION = Argument("shared_preprocessing", True)
 _TRAIN_ALONE = (". Use ", Argument("shared_preprocessing", False), ".")
 
 # Transformers that can process rows in blocks, and those that can also learn in blocks; the number
@@ -159,7 +159,7 @@ def check_shareable(lead: Dichotomy, dichotomies: Sequence[Dichotomy]) -> None:
     for each in dichotomies:
         if each.trained is not None:
             raise ArgumentError(
-                _ASKED,
+                _OPTION,
                 f", but the model of {each.name} is fitted already, on features without this "
                 "pre-processing",
                 *_TRAIN_ALONE,
@@ -167,7 +167,7 @@ def check_shareable(lead: Dichotomy, dichotomies: Sequence[Dichotomy]) -> None:
         own = _steps_before(each.estimator)
         if own and each.estimator is not lead.estimator and not _are_same(own, steps):
             raise ArgumentError(
-                _ASKED,
+                _OPTION,
                 f", but the pipelines of {lead.name} and {each.name} differ in the steps before "
                 "the last",
                 *_TRAIN_ALONE,
@@ -179,12 +179,12 @@ def _check_transformer(step: Any) -> None:
         kind = type(part).__name__
         if not hasattr(part, "transform") or hasattr(part, "fit_resample"):
             raise ArgumentError(
-                _ASKED, f", but {kind} is not a transformer that keeps all rows", *_TRAIN_ALONE
+                _OPTION, f", but {kind} is not a transformer that keeps all rows", *_TRAIN_ALONE
             )
         tags = tags_of(part)
         if tags is not None and tags.target_tags.required:
             raise ArgumentError(
-                _ASKED,
+                _OPTION,
                 f", but {kind} learns from y, which differs from binary to binary",
                 *_TRAIN_ALONE,
             )
@@ -264,7 +264,7 @@ def _fit_transform(
         raise
     if count_rows(output) != n_rows:
         raise ArgumentError(
-            _ASKED,
+            _OPTION,
             f", but the steps before the last return {count_rows(output)} rows for {n_rows}",
             *_TRAIN_ALONE,
         )

@@ -19,7 +19,7 @@ from polytomy.composition.cluster import (
     run_groups,
     sending_data,
 )
-from polytomy.composition.cluster_results import gather, gather_in_order
+from polytomy.composition.cluster_results import gather, gather_as_completed
 from polytomy.composition.dichotomies import Dichotomy
 from polytomy.composition.fitting import TrainedBinaries, warn_of_shortcomings
 from polytomy.composition.group_tasks import (
@@ -100,7 +100,7 @@ def group_rows_by_class(
             client.submit(summarise_part, part, key=name_task("count rows")) for part in grouped
         ]
     summaries: list[Any] = [None] * len(futures)
-    for number, summary in gather_in_order(client, futures):
+    for number, summary in gather_as_completed(client, futures):
         summaries[number] = summary
         advance(f"part {number}")
     return GroupedData(client, list(grouped), Layout.of(summaries))

@@ -189,7 +189,7 @@ def _join_by_linkage(matrix: NDArray[np.float64], forest: _Forest, linkage: str)
         between[:one, one], between[one, one + 1 :] = joined[:one], joined[one + 1 :]
         between[:other, other] = between[other, other + 1 :] = np.inf
         distances[other] = np.inf
-        _look_again(between, nearest, distances, joined, one, other)
+        _update_nearest(between, nearest, distances, joined, one, other)
         forest.join(one, other, height)
     return forest.trees[0]
 
@@ -199,7 +199,7 @@ def _distances_of(between: NDArray[np.float64], group: int) -> NDArray[np.float6
     return np.concatenate([between[:group, group], between[group, group:]])
 
 
-def _look_again(
+def _update_nearest(
     between: NDArray[np.float64],
     nearest: NDArray[np.intp],
     distances: NDArray[np.float64],

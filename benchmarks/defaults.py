@@ -31,7 +31,7 @@ RESULTS = Path(__file__).parents[1] / "docs" / "results" / "defaults.csv"
 DATASETS = ("letter", "usps", "pendigits", "sat", "extra/krkopt")
 MADE = {"made-717": (10, 717), "made-40": (11, 40)}  # classes, features
 MOST_ROWS = 3000
-FIT_REPEATS, PREDICTION_REPEATS = 3, 5
+FIT_REPEATS, PREDICTION_REPEATS = 3, 15
 TARGET = 8.0
 
 

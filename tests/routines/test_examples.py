@@ -59,6 +59,11 @@ WORK = {
     "little memory": lambda: fit_and_predict(SVC(), "one-vs-rest", memory_budget=3e5),
     "no calibration": lambda: fit_and_predict(SVC(), final_calibration=None),
     "logistic": lambda: fit_and_predict(LogisticRegression(max_iter=50), final_calibration=None),
+    "votes": lambda: (
+        pt.PolytomyClassifier(LogisticRegression(max_iter=50), solver="hamming")
+        .fit(X, Y)
+        .predict(X)
+    ),
     "divergence": lambda: solve("divergence"),
     "wu-lin-weng-1": lambda: solve("wu-lin-weng-1"),
     "least-squares": lambda: solve("least-squares"),

@@ -233,7 +233,8 @@ def answer_logistic(
 ) -> None:
     """Replace scores by r = P(+1) − P(−1), in place; their log-odds are slope·score + intercept."""
     cost = _COST_OF_VALUE * scores.shape[1]
-    run_in_blocks(_answer_logistic, len(scores), scores, slopes, intercepts, cost=cost)
+    maps = read_only(slopes), read_only(intercepts)
+    run_in_blocks(_answer_logistic, len(scores), scores, *maps, cost=cost)
 
 
 @fused_entry
@@ -271,8 +272,8 @@ def count_pair_votes(
     votes: NDArray[np.float64],
 ) -> None:
     """Add to each class the number of pairs that it wins minus the number that it loses."""
-    arguments = scores, slopes, intercepts, negative, positive, votes
-    run_in_blocks(_count_pair_votes, len(scores), *arguments, cost=2.0 * scores.shape[1])
+    inputs = map(read_only, (scores, slopes, intercepts, negative, positive))
+    run_in_blocks(_count_pair_votes, len(scores), *inputs, votes, cost=2.0 * scores.shape[1])
 
 
 @fused_entry

@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[2]
 GENERATED = shutil.ignore_patterns("_build", "gallery", "generated", "command_line.md")
 
 # As `python -m sphinx`. The trees of all pages stay until the end; to look through them for garbage
-# again and again takes a sixth of the time.
+# again and again takes a seventh of the time.
 SPHINX = """
 import gc, sys
 from sphinx.cmd.build import main

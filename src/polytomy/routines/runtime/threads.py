@@ -55,7 +55,11 @@ _LAYOUT_FLAGS = 0x1 | 0x2 | 0x400
 """NumPy's flags of arrays in C order, in Fortran's order, and that can be written to."""
 
 _thread = threading.local()
+_compiled: set[Callable[..., Any]] = set()
+"""Functions that have been called, for some types of arguments."""
+
 _called: set[Hashable] = set()
+"""The same with the types: calling one of these compiles nothing."""
 
 
 class RoutineFailure(Exception):
@@ -147,8 +151,7 @@ def run_aside(function: Callable[..., Any], *arguments: Any, cost: float) -> Any
     >>> run_aside(lambda number, stop: number + 1, 2, cost=1e9)
     3
     """
-    is_known = (function, _types_of(arguments)) in _called
-    if not (is_known or is_compiling_allowed() or _may_be_compiled(function)):
+    if not (function in _compiled or is_compiling_allowed() or _may_be_compiled(function)):
         raise NotCompiled
     if hasattr(_thread, "stop"):
         # This is a thread that runs tasks already.
@@ -156,7 +159,7 @@ def run_aside(function: Callable[..., Any], *arguments: Any, cost: float) -> Any
         if _thread.stop[0]:
             raise _Stopped
         return result
-    if cost <= _MOMENT and is_known:
+    if cost <= _MOMENT and (function, _types_of(arguments)) in _called:
         return _call_here(function, *arguments, _NEVER)
     stop = np.zeros(1, dtype=np.int64)
     (result,) = _run_on_threads([partial(_call, function, *arguments, stop)], 1, stop)
@@ -250,6 +253,7 @@ def _call(function: Callable[..., Any], *arguments: Any) -> Any:
         raise RoutineFailure(str(error)) from error
     # Without the flag, which is always the same type.
     _called.add((function, _types_of(arguments[:-1])))
+    _compiled.add(function)
     return result
 
 

@@ -3,8 +3,9 @@
 Each row is a new process: the interpreter starts, imports polytomy, trains `SVC()` with the default
 options and predicts the probabilities of all samples. "first" has an empty cache of machine code,
 "second" uses what the first one has left there, and "warm" has a cache that `polytomy warm-up` has
-filled. Seconds are processor time, which other programs hardly change; compiling uses one core. The
-difference is the largest one between a probability and that of the warm process.
+filled. "peer" is the same with SVC(probability=True) and without polytomy: most of it is importing
+scikit-learn. Seconds are processor time; compiling uses one core. "difference" is the largest
+difference between a probability and that of the warm process.
 
     python -m benchmarks first-use
 
@@ -32,6 +33,14 @@ TASKS = {
         ["one-vs-one", "one-vs-rest", "tree", "adjacent", "random"],
     ),
 }
+
+PEER = """
+import sys
+from sklearn import datasets
+from sklearn.svm import SVC
+X, y = getattr(datasets, sys.argv[1])(return_X_y=True)
+SVC(probability=True, random_state=0).fit(X, y).predict_proba(X)
+"""
 
 PROGRAM = """
 import sys
@@ -70,12 +79,13 @@ def measure(task: str, cache: str, answers: Path) -> tuple[float, np.ndarray]:
 
 def main() -> None:
     rows = []
-    print(f"{'':24}{'first':>9}{'second':>9}{'warm':>9}{'difference':>13}")
+    print(f"{'':24}{'peer':>9}{'first':>9}{'second':>9}{'warm':>9}{'difference':>13}")
     with tempfile.TemporaryDirectory() as folder:
         warm_cache, answers = str(Path(folder, "warm")), Path(folder, "answers.npy")
         warm_up_seconds = run(["-m", "polytomy", "warm-up"], warm_cache)
         for number, task in enumerate(TASKS):
             cache = str(Path(folder, str(number)))
+            peer = run(["-c", PEER, TASKS[task][0]], cache)
             first, found = measure(task, cache, answers)
             second, found_again = measure(task, cache, answers)
             warm, expected = measure(task, warm_cache, answers)
@@ -83,13 +93,15 @@ def main() -> None:
             rows.append(
                 {
                     "task": task,
+                    "peer_seconds": round(peer, 2),
                     "first_seconds": round(first, 2),
                     "second_seconds": round(second, 2),
                     "warm_seconds": round(warm, 2),
                     "difference": float(f"{difference:.1e}"),
                 }
             )
-            print(f"{task:24}{first:8.1f}s{second:8.1f}s{warm:8.1f}s{difference:13.0e}", flush=True)
+            times = "".join(f"{seconds:8.1f}s" for seconds in (peer, first, second, warm))
+            print(f"{task:24}{times}{difference:13.0e}", flush=True)
     print(f"polytomy warm-up{warm_up_seconds:16.1f}s")
     rows.append({"task": "polytomy warm-up", "first_seconds": round(warm_up_seconds, 2)})
     with (DOCS / "results" / "first_use.csv").open("w", newline="") as file:

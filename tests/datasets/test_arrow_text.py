@@ -116,6 +116,16 @@ def test_any_text(tmp_path_factory, text, target):
         (PLANTS, {"target": "height", "categories": "one-hot"}),
         (PLANTS, {"target": None, "categories": ["kind"]}),
         (PLANTS, {"features": ["width"]}),
+        (PLANTS, {"features": ["width", "width", "height"]}),
+        (PLANTS, {"features": ["kind", "width"], "target": "kind"}),
+        (
+            PLANTS,
+            {
+                "features": ["kind", "width", "kind"],
+                "target": "height",
+                "categories": {"kind": ["oak", "corn"]},
+            },
+        ),
         (PLANTS, {"classes": ["corn", "oak"]}),
         (PLANTS.replace(",", ";"), {}),
         (PLANTS.replace("oak", '"oak, old"'), {}),

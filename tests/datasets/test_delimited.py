@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from polytomy.datasets import read_data
+from polytomy.datasets import open_blocks, read_data
+from polytomy.errors import DataError
 
 PLANTS = "height,width,kind\n1.5,2,oak\n0.5,3,corn\n7,-1e2,oak\n"
 
@@ -107,3 +108,10 @@ def test_the_number_of_columns_is_limited(write_file, read_error, monkeypatch):
 )
 def test_text_that_is_not_text_is_an_error(write_file, read_error, content, words):
     assert words in read_error(write_file(content), header=False)
+
+
+@pytest.mark.parametrize("n_rows", [1, 2, 3])
+def test_a_quote_that_does_not_end_is_an_error_in_blocks_of_any_size(write_file, n_rows):
+    path = write_file('a,y\n1,"p\n2,q\n')
+    with pytest.raises(DataError, match="line 2: a quoted field does not end on this line"):
+        list(open_blocks(path, n_rows=n_rows))

@@ -54,6 +54,14 @@ def test_work_is_done_at_the_same_time():
     assert [block for block, _ in read_ahead(lambda block: meeting.wait(), "ab", 2)] == ["a", "b"]
 
 
+def test_where_no_thread_can_start_the_caller_does_the_work(monkeypatch):
+    def refuse(thread):
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading.Thread, "start", refuse)
+    assert list(read_ahead(str.upper, "abcd", 2)) == [(c, c.upper()) for c in "abcd"]
+
+
 def test_without_threads_nothing_is_read_ahead():
     threads, read = set(), []
 

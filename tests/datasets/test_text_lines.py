@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from polytomy.datasets import open_blocks, read_data
 from polytomy.datasets.text_lines import line_blocks, peek_line, text_blocks
+from polytomy.errors import DataError
 
 PLANTS = "height,width,kind\n1.5,2,oak\n0.5,3,corn\n7,-1e2,oak\n"
 
@@ -93,6 +94,15 @@ def test_a_line_that_is_too_long_is_an_error(write_file, read_error, monkeypatch
     monkeypatch.setattr("polytomy.datasets.text_lines.LONGEST_LINE", 20)
     words = read_error(write_file(PLANTS + "1," * 30))
     assert words == "plants.csv, line 5: the line is longer than the limit of 20 bytes"
+
+
+def test_short_lines_that_end_with_their_chunk_are_not_one_long_line(write_file, monkeypatch):
+    monkeypatch.setattr("polytomy.datasets.text_lines._CHUNK", 8)
+    monkeypatch.setattr("polytomy.datasets.text_lines.LONGEST_LINE", 20)
+    (block,) = text_blocks(write_file(b"aaaaaaa\r" * 5), 9)
+    assert block.text.split(b"\n") == [b"aaaaaaa"] * 5
+    with pytest.raises(DataError, match="line 2: the line is longer"):
+        list(text_blocks(write_file(b"aaaaaaa\r" + b"b" * 40 + b"\r"), 9))
 
 
 def test_blocks_take_memory_for_themselves_only(tmp_path, monkeypatch):

@@ -7,7 +7,7 @@ NumPy, is left to `polytomy.datasets.delimited`, which locates errors.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -66,11 +66,11 @@ class ArrowParser:
     """
 
     def __init__(
-        self, delimiter: str, n_columns: int, features: Sequence[int], texts: Sequence[int]
+        self, delimiter: str, n_columns: int, features: Sequence[int], texts: Iterable[int]
     ) -> None:
         self._delimiter, self._n_columns = delimiter, n_columns
-        self._texts, self._n_features = texts, len(features)
-        self._numeric = {k: i for k, i in enumerate(features) if i not in texts}
+        self._texts, self._n_features = frozenset(texts), len(features)
+        self._numeric = {k: i for k, i in enumerate(features) if i not in self._texts}
         self._options: tuple[Any, Any, Any] | None = None
 
     def parse(self, text: bytes, n_lines: int) -> ParsedText | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import os
 from collections.abc import Callable, Iterator, Mapping
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -117,7 +118,7 @@ class DelimitedTable(ColumnTable):
             yield from map(self._parse, self._sample_blocks(n_rows))
             return
         converters = self._text_numbers()
-        parser = ArrowParser(delimiter, columns.n_columns, columns.features, list(converters))
+        parser = ArrowParser(delimiter, columns.n_columns, columns.features, converters)
 
         def parse(block: TextBlock) -> ParsedText | None:
             return parser.parse(block.text, len(block.numbers))
@@ -125,6 +126,16 @@ class DelimitedTable(ColumnTable):
         for block, parsed in read_ahead(parse, self._sample_blocks(n_rows), n_threads):
             converted = None if parsed is None else self._convert(parsed, block.numbers)
             yield converted or self._parse(block)
+
+    @cached_property
+    def _text_features(self) -> dict[int, list[int]]:
+        """The features that are columns of text, by their position in the table."""
+        columns = self._text_numbers()
+        places: dict[int, list[int]] = {}
+        for k, column in enumerate(self.columns.features):
+            if column in columns:
+                places.setdefault(column, []).append(k)
+        return places
 
     def _sample_blocks(self, n_rows: int) -> Iterator[TextBlock]:
         """Yield the lines that hold samples."""
@@ -144,8 +155,9 @@ class DelimitedTable(ColumnTable):
                 return None
             if column == self.columns.target:
                 labels = found.astype(np.intp)
-            else:
-                parsed.X[:, self._feature_at[column]] = found
+            # A column may be several features, and the labels may be one too.
+            for k in self._text_features.get(column, ()):
+                parsed.X[:, k] = found
         return RawBlock(parsed.X, labels, numbers)
 
     def _parse(self, block: TextBlock) -> RawBlock:
@@ -164,8 +176,11 @@ class DelimitedTable(ColumnTable):
             if isinstance(error.__cause__ or error.__context__, KeyboardInterrupt | MemoryError):
                 raise (error.__cause__ or error.__context__) from None  # type: ignore[misc]
             raise self._explain(lines, numbers, error) from None
-        # A quoted field that spans several lines makes fewer rows than lines.
-        if table.shape != (len(lines), columns.n_columns):
+        # A quoted field that spans several lines makes fewer rows than lines, unless it starts in
+        # the last line.
+        delimiter = self._dialect.delimiter
+        is_open = delimiter is not None and _is_open(lines[-1], delimiter)
+        if is_open or table.shape != (len(lines), columns.n_columns):
             raise self._explain(lines, numbers, None)
         X = table[:, list(columns.features)]
         if not np.all(np.isfinite(X)):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import TypeVar
 
 __all__ = ["read_ahead"]
@@ -37,7 +38,7 @@ def read_ahead(
         for block in blocks:
             yield block, work(block)
         return
-    waiting: deque[tuple[_Block, Future[_Result]]] = deque()
+    waiting: deque[tuple[_Block, Callable[[], _Result]]] = deque()
     error: Exception | None = None
     remaining = iter(blocks)
     with ThreadPoolExecutor(n_threads) as pool:
@@ -49,12 +50,23 @@ def read_ahead(
             except Exception as raised:
                 error = raised
                 break
-            waiting.append((block, pool.submit(work, block)))
+            waiting.append((block, _start(pool, work, block)))
             if len(waiting) > n_threads:
-                block, future = waiting.popleft()
-                yield block, future.result()
+                block, get_result = waiting.popleft()
+                yield block, get_result()
         while waiting:
-            block, future = waiting.popleft()
-            yield block, future.result()
+            block, get_result = waiting.popleft()
+            yield block, get_result()
     if error is not None:
         raise error
+
+
+def _start(
+    pool: ThreadPoolExecutor, work: Callable[[_Block], _Result], block: _Block
+) -> Callable[[], _Result]:
+    """Start the work on a block in another thread, and return a function that waits for it."""
+    try:
+        return pool.submit(work, block).result
+    except RuntimeError:
+        # There are no more threads, or the interpreter is shutting down: the caller does the work.
+        return partial(work, block)

@@ -183,6 +183,10 @@ def _chunks(path: Source, is_last: bool) -> Iterator[TextBlock]:
             n_bytes = min(2 * n_bytes, _CHUNK)
             if first == 1 and not rest:
                 chunk = chunk.removeprefix(codecs.BOM_UTF8)
+            if rest.endswith(b"\r") and not chunk.startswith(b"\n"):
+                block, rest = _read_lines(rest[:-1], first), b""
+                yield block
+                first += len(block.numbers)
             # A CR at the very end may be half of a CR LF.
             end = max(chunk.rfind(b"\n"), chunk.rfind(b"\r", 0, -1)) + 1
             if not end:

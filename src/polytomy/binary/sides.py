@@ -1,7 +1,7 @@
 """Problems with more than two sides, and fitted models that decide between them.
 
-A partition of n sides has one model. Everything else sees n binaries, each of which answers for one
-side against the others. They share the model, and a bank evaluates it once.
+A partition with n sides has one model. The rest of the code sees n binaries, one for each side
+against the others. They share the model, which a bank evaluates only once.
 """
 
 from __future__ import annotations

@@ -14,8 +14,11 @@ pytest.importorskip("pyarrow.csv")
 PLANTS = "height,width,kind\n1.5,2,oak\n0.5,3,corn\n7,-1e2,oak\n"
 
 
-def read(path, monkeypatch, *, with_arrow, **options):
-    """Return what is read from a file, or the message of its error, and whether pyarrow read it."""
+def read(path, monkeypatch, *, with_arrow, parsed_bytes=1, **options):
+    """Return what is read from a file, or the message of its error, and whether pyarrow read it.
+
+    By default, pyarrow parses only a few lines at a time.
+    """
     parsed = []
 
     class Parser(ArrowParser):
@@ -27,6 +30,7 @@ def read(path, monkeypatch, *, with_arrow, **options):
     with monkeypatch.context() as patch:
         patch.setattr("polytomy.datasets.delimited.ArrowParser", Parser)
         patch.setattr(arrow_text, "_FEWEST_BYTES", 0)
+        patch.setattr(arrow_text, "_PARSED_BYTES", parsed_bytes)
         try:
             data = read_data(path, **options)
         except DataError as error:
@@ -177,17 +181,25 @@ def test_unused_columns_are_checked_for_their_text_only(write_file, monkeypatch)
     assert "line 2: byte 0xff" in assert_same(path, monkeypatch, features=["a"])[0]
 
 
-def test_large_files_are_read_in_blocks(write_file, monkeypatch):
+@pytest.mark.parametrize("parsed_bytes", [2**12, 2**20])
+def test_large_files_are_read_in_blocks(write_file, monkeypatch, parsed_bytes):
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(3000, 30)), rng.integers(0, 700, 3000)
     lines = [",".join([*map(repr, row), f"k{k}"]) for row, k in zip(X.tolist(), y, strict=True)]
     path = write_file("\n".join(lines))
     monkeypatch.setattr("polytomy.datasets.text_lines._CHUNK", 2**16)
     monkeypatch.setattr("polytomy.datasets.text_lines._LARGE", 2**15)
-    data, is_read = assert_same(path, monkeypatch)
+    data, is_read = assert_same(path, monkeypatch, parsed_bytes=parsed_bytes)
     assert is_read
     np.testing.assert_array_equal(data.X, X)
     assert data.y.tolist() == [f"k{k}" for k in y]
+
+
+def test_lines_longer_than_what_pyarrow_parses_at_a_time(write_file, monkeypatch):
+    content = "\n".join(",".join(map(str, range(k, k + 500))) for k in range(3))
+    data, is_read = assert_same(write_file(content), monkeypatch, header=False)
+    assert is_read
+    assert data.X[:, 7].tolist() == [7.0, 8.0, 9.0]
 
 
 def test_small_files_do_not_import_pyarrow(write_file, monkeypatch):

@@ -19,8 +19,8 @@ __all__ = ["ArrowParser", "ParsedText"]
 # For less text, importing pyarrow takes longer than parsing with NumPy. Large files come in larger
 # blocks.
 _FEWEST_BYTES = 2**19
-# pyarrow counts the bytes of a block in 32 bits.
-_MOST_BYTES = 2**30
+# pyarrow parses this much at a time, which stays in the processor's cache.
+_PARSED_BYTES = 2**20
 _QUOTE, _LINE_END = ord('"'), ord("\n")
 
 
@@ -73,8 +73,8 @@ class ArrowParser:
         self._numeric = {k: i for k, i in enumerate(features) if i not in self._texts}
         self._options: tuple[Any, Any, Any] | None = None
 
-    def parse(self, text: bytes, n_lines: int) -> ParsedText | None:
-        """Return the columns of a table; None if another parser has to decide.
+    def parse(self, text: bytes, n_lines: int) -> list[ParsedText] | None:
+        """Return the lines in consecutive parts; None if another parser has to decide.
 
         This method is thread-safe.
 
@@ -84,11 +84,11 @@ class ArrowParser:
         n_lines : number of lines
         """
         is_small = len(text) < _FEWEST_BYTES and "pyarrow.csv" not in sys.modules
-        arrow = None if is_small or len(text) > _MOST_BYTES else _import_arrow()
+        arrow = None if is_small else _import_arrow()
         if arrow is None or not _is_utf8(text) or not _are_quotes_plain(text, self._delimiter):
             return None
         if self._options is None:
-            self._options = self._make_options(arrow)
+            self._options = self._make_options(arrow, len(text) // n_lines)
         try:
             table = arrow.csv.read_csv(arrow.BufferReader(text), *self._options)
         except MemoryError:
@@ -97,21 +97,19 @@ class ArrowParser:
             return None
         if table.num_rows != n_lines:
             return None
-        X = self._take_numbers(table)
-        if not np.isfinite(X).all():
-            return None
-        return ParsedText(X, {i: table.column(str(i)).chunk(0) for i in self._texts})
+        parts = [self._take_columns(batch) for batch in table.to_batches()]
+        return parts if all(np.isfinite(part.X).all() for part in parts) else None
 
-    def _make_options(self, arrow: Any) -> tuple[Any, Any, Any]:
+    def _make_options(self, arrow: Any, line_bytes: int) -> tuple[Any, Any, Any]:
+        """Return the options of `read_csv` for lines that are about this long."""
         words = arrow.dictionary(arrow.int32(), arrow.string())
         types = dict.fromkeys(map(str, self._numeric.values()), arrow.float64())
         types |= dict.fromkeys(map(str, self._texts), words)
         return (
-            # One block, parsed in this thread: the caller already uses several threads.
             arrow.csv.ReadOptions(
                 column_names=[str(i) for i in range(self._n_columns)],
-                block_size=_MOST_BYTES,
-                use_threads=False,
+                block_size=max(_PARSED_BYTES, 4 * line_bytes),
+                use_threads=False,  # the caller already uses several
             ),
             arrow.csv.ParseOptions(delimiter=self._delimiter, ignore_empty_lines=False),
             arrow.csv.ConvertOptions(
@@ -119,17 +117,17 @@ class ArrowParser:
             ),
         )
 
-    def _take_numbers(self, table: Any) -> NDArray[np.float64]:
-        """Return the features, with zeros for those that are text."""
+    def _take_columns(self, batch: Any) -> ParsedText:
+        texts = {i: batch.column(str(i)) for i in self._texts}
         if not self._numeric:
-            return np.zeros((table.num_rows, self._n_features))
-        (batch,) = table.select([str(i) for i in self._numeric.values()]).to_batches()
-        numbers: NDArray[np.float64] = batch.to_tensor(row_major=True).to_numpy()
+            return ParsedText(np.zeros((batch.num_rows, self._n_features)), texts)
+        numeric = batch.select([str(i) for i in self._numeric.values()])
+        numbers: NDArray[np.float64] = numeric.to_tensor(row_major=True).to_numpy()
         if len(self._numeric) == self._n_features:
-            return numbers
-        X = np.zeros((table.num_rows, self._n_features))
+            return ParsedText(numbers, texts)
+        X = np.zeros((batch.num_rows, self._n_features))
         X[:, list(self._numeric)] = numbers
-        return X
+        return ParsedText(X, texts)
 
 
 @cache

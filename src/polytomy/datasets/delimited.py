@@ -120,12 +120,12 @@ class DelimitedTable(ColumnTable):
         converters = self._text_numbers()
         parser = ArrowParser(delimiter, columns.n_columns, columns.features, converters)
 
-        def parse(block: TextBlock) -> ParsedText | None:
+        def parse(block: TextBlock) -> list[ParsedText] | None:
             return parser.parse(block.text, len(block.numbers))
 
         for block, parsed in read_ahead(parse, self._sample_blocks(n_rows), n_threads):
             converted = None if parsed is None else self._convert(parsed, block.numbers)
-            yield converted or self._parse(block)
+            yield from converted or [self._parse(block)]
 
     @cached_property
     def _text_features(self) -> dict[int, list[int]]:
@@ -146,8 +146,23 @@ class DelimitedTable(ColumnTable):
             if len(samples.numbers):
                 yield samples
 
-    def _convert(self, parsed: ParsedText, numbers: NDArray[np.int64]) -> RawBlock | None:
-        """Return samples with numbers for their text; None if `_parse` has to find an error."""
+    def _convert(
+        self, parsed: list[ParsedText], numbers: NDArray[np.int64]
+    ) -> list[RawBlock] | None:
+        """Return the samples of a block; None if `_parse` has to find an error."""
+        converted: list[RawBlock] = []
+        first = 0
+        for part in parsed:
+            last = first + len(part.X)
+            block = self._convert_part(part, numbers[first:last])
+            if block is None:
+                return None
+            converted.append(block)
+            first = last
+        return converted
+
+    def _convert_part(self, parsed: ParsedText, numbers: NDArray[np.int64]) -> RawBlock | None:
+        """Return samples with numbers for their text; None if a text has no number."""
         labels = None
         for column, number_of in self._text_numbers().items():
             found = parsed.convert_text(column, number_of)

@@ -23,7 +23,7 @@ __all__ = ["LineBlock", "TextBlock", "line_blocks", "open_unzipped", "peek_line"
 
 _GZIP = b"\x1f\x8b"
 # The first chunk is small, for callers that only need the first lines; each is twice the last.
-_FIRST_CHUNK, _CHUNK = 2**16, 2**20
+_FIRST_CHUNK, _CHUNK = 2**16, 2**21
 # Size of text that is worth its own block, in bytes.
 _LARGE = 2**18
 _LINE_END = ord("\n")

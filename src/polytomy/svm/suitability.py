@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from polytomy.inputs.dates import refuse_dates
 from polytomy.inputs.plain_arrays import is_plain_array
 from polytomy.inputs.sparse import is_sparse
 from polytomy.routines.banks.reference import KINDS
-from polytomy.routines.runtime.dispatch import prefers_compiled, routine
+from polytomy.routines.runtime.dispatch import imports_compiled, prefers_compiled
 from polytomy.svm.kernel_functions import LARGEST_DEGREE, KernelFunction
 
 __all__ = [
@@ -28,6 +29,9 @@ __all__ = [
 ]
 
 _PLAIN_TYPES = frozenset([bool, int, float, str, type(None)])
+
+# The reference routine trains a machine with this many samples in a tenth of a second.
+_FEW_SAMPLES = 500
 
 _LARGEST = float(np.finfo(np.float32).max)
 
@@ -99,10 +103,13 @@ def kernel_of(svc: SVC, X: Any) -> KernelFunction:
     return kernel
 
 
-def check_compiled() -> None:
-    """Raise an UnsuitableError unless compiled routines are used: the others are too slow."""
-    routine("kernel_values", "kernel_rows")(np.zeros(1), KINDS["rbf"], 1.0, 0, 0.0)
-    if not prefers_compiled():
+def check_compiled(n_samples: float = inf) -> None:
+    """Raise an UnsuitableError unless compiled routines are used: the others are too slow.
+
+    Numba is not imported for problems of few samples, which may not need it.
+    """
+    is_usable = prefers_compiled() if n_samples <= _FEW_SAMPLES else imports_compiled("smo")
+    if not is_usable:
         raise UnsuitableError("the compiled routines are not used")
 
 

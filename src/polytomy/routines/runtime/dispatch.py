@@ -24,6 +24,7 @@ from types import ModuleType
 from typing import Any
 
 from polytomy.errors import ArgumentError, RoutineWarning
+from polytomy.routines.runtime.machine_code import may_have_machine_code
 from polytomy.routines.runtime.stand_ins import (
     Budgets,
     NotCompiled,
@@ -37,6 +38,7 @@ __all__ = [
     "ENVIRONMENT_VARIABLE",
     "compiled_routine",
     "explain_cause",
+    "imports_compiled",
     "prefers_compiled",
     "routine",
 ]
@@ -65,7 +67,7 @@ class _CompiledSide:
             f"used instead. Set {ENVIRONMENT_VARIABLE}=reference to choose them without this "
             "warning.",
             RoutineWarning,
-            stacklevel=4,
+            stacklevel=5,
         )
 
 
@@ -114,6 +116,16 @@ def prefers_compiled() -> bool:
     return side == "compiled" or (side == "" and _compiled_side.usable)
 
 
+def imports_compiled(subject: str) -> bool:
+    """Import the compiled routines of a subject; return whether compiled routines are used."""
+    if prefers_compiled():
+        try:
+            _compiled_twin(subject)
+        except RoutineFailure as failure:
+            _use_reference(failure, is_forced=_forced_side() == "compiled")
+    return prefers_compiled()
+
+
 def _forced_side() -> str:
     variable = ENVIRONMENT_VARIABLE
     value = os.environ.get(variable)
@@ -141,23 +153,34 @@ def _compiled_or_reference(name: str, subject: str, *, is_forced: bool) -> Routi
 
     def run(*arguments: Any) -> Any:
         try:
-            compiled = compiled_routine(name, subject)
             if stand_in is not None:
                 with suppress(OverBudget):
                     try:
-                        with without_compiling():
-                            return compiled(*arguments)
+                        return _run_without_compiling(name, subject, arguments)
                     except NotCompiled:
                         key = f"{subject}.{name}"
                         return _budgets.answer(key, stand_in, reference, arguments)
-            return compiled(*arguments)
+            return compiled_routine(name, subject)(*arguments)
         except RoutineFailure as failure:
-            if is_forced and failure.__cause__ is not None:
-                raise failure.__cause__ from None
-            _compiled_side.give_up(explain_cause(failure))
+            _use_reference(failure, is_forced=is_forced)
         return reference(*arguments)
 
     return run
+
+
+def _use_reference(failure: RoutineFailure, *, is_forced: bool) -> None:
+    """Use the reference routines from now on; raise the cause if compiled ones are required."""
+    if is_forced and failure.__cause__ is not None:
+        raise failure.__cause__ from None
+    _compiled_side.give_up(explain_cause(failure))
+
+
+def _run_without_compiling(name: str, subject: str, arguments: tuple[Any, ...]) -> Any:
+    """Return the answer of a compiled routine; raise NotCompiled if it is not compiled yet."""
+    if subject not in _imported and not may_have_machine_code(subject):
+        raise NotCompiled
+    with without_compiling():
+        return compiled_routine(name, subject)(*arguments)
 
 
 def explain_cause(failure: RoutineFailure) -> str:

@@ -156,21 +156,25 @@ def _train_runs(
     n_runs, n_samples = bounds.shape
     coefficients, gradients = np.zeros((2, n_runs, n_samples))
     offsets, steps = np.empty(n_runs), np.empty(n_runs, dtype=np.int64)
-    for run in range(n_runs):
-        gamma, degree, coef0 = parameters[run]
+
+    @cache_results
+    def rows_of(gamma: float, degree: float, coef0: float) -> Row:
+        """Return the rows for one kernel, which all its runs share."""
 
         @cache_results
-        def row(
-            sample: int, gamma: float = gamma, degree: int = int(degree), coef0: float = coef0
-        ) -> Floats:
+        def row(sample: int) -> Floats:
             if len(maker.slot_of):
-                part = made_entries(maker, columns[sample])[columns]
-                return values_of(part, maker.kind, gamma, degree, coef0).astype(np.float64)
-            part = matrix[columns[sample], columns].astype(np.float64)
-            return values_of(part, form, gamma, degree, coef0).astype(np.float64)
+                part, kind = made_entries(maker, columns[sample])[columns], maker.kind
+            else:
+                part, kind = matrix[columns[sample], columns].astype(np.float64), form
+            return values_of(part, kind, gamma, int(degree), coef0).astype(np.float64)
 
+        return row
+
+    for run in range(n_runs):
         lower = np.where(signs > 0, 0.0, -bounds[run])
         upper = np.where(signs > 0, bounds[run], 0.0)
+        row = rows_of(*parameters[run].tolist())
         problem = _Problem(row, diagonals[run], lower, upper, coefficients[run], gradients[run])
         problem.gradient[:] = -signs
         if start == FROM_PREVIOUS_RUN and run > 0:
@@ -277,7 +281,8 @@ def _solve(problem: _Problem, tolerance: float, most_steps: int, shrinks: bool) 
                     rise, fall = _steepest(problem, samples)
                 samples.leave_out(_stays_at_bound(problem, rise, fall))
         rises, falls = _slopes(problem, samples)
-        if rises.max() + falls.max() < tolerance:
+        rising = _last_largest(rises)
+        if rises[rising] + falls[falls.argmax()] < tolerance:
             if samples.is_considered.all():
                 break
             samples.complete(problem)
@@ -285,7 +290,7 @@ def _solve(problem: _Problem, tolerance: float, most_steps: int, shrinks: bool) 
             if sum(_steepest(problem, samples)) < tolerance:
                 break
             continue
-        is_standstill = _step(problem, samples, rises, falls)
+        is_standstill = _step(problem, samples, rising, rises[rising] + falls)
         steps += 1
         if is_standstill:
             break
@@ -357,14 +362,16 @@ def _stays_at_bound(problem: _Problem, rise: float, fall: float) -> NDArray[np.b
     return stays | (~may_rise & ~may_fall)
 
 
-def _step(problem: _Problem, samples: _Samples, rises: Floats, falls: Floats) -> bool:
-    """Raise one coefficient and lower another equally; return whether the step is negligible."""
+def _step(problem: _Problem, samples: _Samples, i: int, slope: Floats) -> bool:
+    """Raise one coefficient and lower another equally; return whether the step is negligible.
+
+    Coefficient i rises. `slope` is how fast the dual falls, for each coefficient that may fall.
+    """
     b, g = problem.coefficients, problem.gradient
-    i = _last_largest(rises)
-    slope = rises[i] + falls
     curvature = problem.diagonal[i] + problem.diagonal - 2.0 * problem.row(i)
     curvature = np.where(curvature > 0, curvature, LEAST_CURVATURE)
-    j = _last_largest(np.where(slope > 0, slope * slope / curvature, -np.inf))
+    gain = np.maximum(slope, 0.0) ** 2 / curvature
+    j = _last_largest(gain)
     room_above, room_below = problem.upper[i] - b[i], b[j] - problem.lower[j]
     size = (g[j] - g[i]) / curvature[j]
     before_i, before_j = b[i], b[j]

@@ -1,0 +1,102 @@
+"""Numba is imported only if there is machine code to load, or something to compile."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import textwrap
+
+import numpy as np
+import pytest
+
+from polytomy.routines.runtime import dispatch, machine_code
+
+FIT_IRIS = """
+    import sys
+    import numpy as np
+    import polytomy as pt
+    from sklearn.datasets import load_iris
+    from sklearn.svm import SVC
+    X, y = load_iris(return_X_y=True)
+    classifier = pt.PolytomyClassifier(SVC(), "one-vs-one", random_state=0).fit(X, y)
+    np.save(sys.argv[1], classifier.predict_proba(X))
+    print("numba" in sys.modules)
+"""
+
+
+@pytest.fixture(autouse=True)
+def look_again(monkeypatch):
+    """Forget what was found earlier, and again what the test finds."""
+    for name in ("NUMBA_CACHE_DIR", "NUMBA_CACHE_LOCATOR_CLASSES"):
+        monkeypatch.delenv(name, raising=False)
+    machine_code.may_have_machine_code.cache_clear()
+    yield
+    machine_code.may_have_machine_code.cache_clear()
+
+
+@pytest.fixture
+def sources(tmp_path, monkeypatch):
+    """Return a folder with the sources of one subject, whose compiled twin is a folder."""
+    monkeypatch.setattr(machine_code, "_ROUTINES", tmp_path)
+    (tmp_path / "shapes" / "compiled" / "__pycache__").mkdir(parents=True)
+    return tmp_path / "shapes"
+
+
+def test_machine_code_is_found_next_to_the_sources(sources):
+    (sources / "compiled" / "__pycache__" / "circles.draw-12.py311.nbi").touch()
+    assert machine_code.may_have_machine_code("shapes")
+
+
+def test_other_files_are_no_machine_code(sources):
+    (sources / "compiled" / "__pycache__" / "circles.cpython-311.pyc").touch()
+    assert not machine_code.may_have_machine_code("shapes")
+
+
+def test_a_chosen_folder_is_the_only_one(sources, tmp_path, monkeypatch):
+    (sources / "compiled" / "__pycache__" / "circles.draw-12.py311.nbi").touch()
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "chosen"))
+    assert not machine_code.may_have_machine_code("shapes")
+
+
+def test_machine_code_is_found_in_a_chosen_folder(sources, tmp_path, monkeypatch):
+    (tmp_path / "chosen" / "compiled_8f3a").mkdir(parents=True)
+    (tmp_path / "chosen" / "compiled_8f3a" / "circles.draw-12.py311.nbi").touch()
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "chosen"))
+    assert machine_code.may_have_machine_code("shapes")
+
+
+def test_where_numba_may_write_elsewhere_numba_decides(sources, monkeypatch):
+    assert not machine_code.may_have_machine_code("shapes")
+    machine_code.may_have_machine_code.cache_clear()
+    with monkeypatch.context() as patch:
+        patch.setattr(machine_code.os, "access", lambda path, mode: False)
+        assert machine_code.may_have_machine_code("shapes")
+    machine_code.may_have_machine_code.cache_clear()
+    monkeypatch.setenv("NUMBA_CACHE_LOCATOR_CLASSES", "InTreeCacheLocatorFsAgnostic")
+    assert machine_code.may_have_machine_code("shapes")
+
+
+def test_a_first_small_fit_needs_no_numba(tmp_path):
+    """Its probabilities are those of the compiled routines."""
+
+    def fit(name, **variables):
+        environment = {**os.environ, **variables}
+        if dispatch.ENVIRONMENT_VARIABLE not in variables:
+            environment.pop(dispatch.ENVIRONMENT_VARIABLE, None)
+        answers = tmp_path / name
+        done = subprocess.run(
+            [sys.executable, "-c", textwrap.dedent(FIT_IRIS), str(answers)],
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=120,
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout.strip(), np.load(answers)
+
+    has_numba, found = fit("found.npy", NUMBA_CACHE_DIR=str(tmp_path / "empty"))
+    assert has_numba == "False"
+    has_numba, expected = fit("expected.npy", **{dispatch.ENVIRONMENT_VARIABLE: "compiled"})
+    assert has_numba == "True"
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12)

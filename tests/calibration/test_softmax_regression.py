@@ -11,7 +11,7 @@ from polytomy.calibration.softmax_regression import (
     ScaleAndBias,
     Weighted,
     find_basis,
-    fit_scale,
+    fit_each_weighting,
     fit_scale_and_bias,
     fit_weights,
 )
@@ -231,7 +231,7 @@ def test_the_scale_alone_is_the_minimum_over_the_scale(seed):
         return weight @ (logsumexp(logits, axis=1) - own) + 0.5 * (scale - 1) ** 2
 
     expected = minimize_scalar(loss, bounds=(0, 50), method="bounded", options={"xatol": 1e-10})
-    found = fit_scale(features, classes, weight)
+    (found,) = fit_each_weighting(features, classes, weight[np.newaxis], has_bias=False)
     assert (found.bias == 0).all()
     assert found.scale >= 0
     assert loss(found.scale) <= expected.fun + 1e-7 * max(1.0, expected.fun)

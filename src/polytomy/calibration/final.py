@@ -14,7 +14,7 @@ trust the solver:
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
@@ -26,7 +26,7 @@ from polytomy.calibration.softmax_regression import (
     ScaleAndBias,
     Weighted,
     find_basis,
-    fit_scale,
+    fit_each_weighting,
     fit_scale_and_bias,
     fit_weights,
 )
@@ -293,36 +293,24 @@ def _fit_bias(answers: OutOfFoldAnswers, parts: NDArray[np.intp]) -> FinalFit:
     solution, floor = _fit_floor(answers)
     logarithms = _logarithms(answers.probabilities, floor)
     classes, weight = answers.class_indices, answers.weight
-
-    def fit_part(chosen: NDArray[np.bool_]) -> ScaleAndBias:
-        return fit_scale_and_bias(logarithms[chosen], classes[chosen], weight[chosen], solution)
-
-    held_out = _cross_fit(fit_part, logarithms, parts)
+    # The first weights are those of all samples; then, for each part, those of the other parts.
+    numbers = np.arange(-1, parts.max() + 1)[:, np.newaxis]
+    weights = np.where(parts == numbers, 0.0, weight)
+    own = fit_each_weighting(logarithms, classes, weights[1:], solution, has_bias=True)
+    held_out = _apply_own(own, logarithms, parts)
     if _costs_accuracy(held_out, answers):
-
-        def fit_part(chosen: NDArray[np.bool_]) -> ScaleAndBias:
-            return fit_scale(logarithms[chosen], classes[chosen], weight[chosen])
-
-        solution = fit_part(np.ones(len(classes), dtype=np.bool_))
-        held_out = _cross_fit(fit_part, logarithms, parts)
+        solution, *own = fit_each_weighting(logarithms, classes, weights, has_bias=False)
+        held_out = _apply_own(own, logarithms, parts)
     return FinalFit(BiasMap(solution.scale, floor, solution.bias), held_out)
 
 
-def _cross_fit(
-    fit_part: Callable[[NDArray[np.bool_]], ScaleAndBias],
-    logarithms: Floats,
-    parts: NDArray[np.intp],
+def _apply_own(
+    solutions: Sequence[ScaleAndBias], logarithms: Floats, parts: NDArray[np.intp]
 ) -> Floats:
-    """Return the probabilities of each part from a model that was fitted to the other parts."""
-    held_out = np.empty_like(logarithms)
-    for part in np.unique(parts):
-        is_held_out = parts == part
-        if is_held_out.all():
-            own = ScaleAndBias(1.0, np.zeros(logarithms.shape[1]), 0.0)
-        else:
-            own = fit_part(~is_held_out)
-        held_out[is_held_out] = _softmax(own.scale * logarithms[is_held_out] + own.bias)
-    return held_out
+    """Return the probabilities of each sample, from the solution of its part."""
+    scales = np.array([each.scale for each in solutions])
+    biases = np.array([each.bias for each in solutions])
+    return _softmax(scales[parts, np.newaxis] * logarithms + biases[parts])
 
 
 def _costs_accuracy(probabilities: Floats, answers: OutOfFoldAnswers) -> bool:

@@ -7,6 +7,7 @@ source of a score says nothing about the class of its row.
 
 from __future__ import annotations
 
+import threading
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -22,6 +23,8 @@ from polytomy.errors import Argument, ArgumentError
 from polytomy.inputs.rows import count_rows
 
 __all__ = ["FoldPart", "SharedFolds", "deal_classes", "deal_rows", "make_shared_folds"]
+
+_thread = threading.local()
 
 
 class FoldPart(NamedTuple):
@@ -207,23 +210,39 @@ def deal_rows(class_indices: NDArray[np.intp], n_folds: int, seed: int | None) -
 
 def deal_classes(
     sizes: Sequence[int] | NDArray[np.intp], n_folds: int, seed: int | None
-) -> Iterator[NDArray[np.intp]]:
-    """Yield the folds of the rows of each class, given the number of rows in each class.
+) -> list[NDArray[np.intp]]:
+    """Return the folds of the rows of each class, given the number of rows in each class.
 
     `deal_rows` gives the same folds to rows in any order.
 
     Examples
     --------
-    >>> list(deal_classes([3, 2], 3, seed=0))
+    >>> deal_classes([3, 2], 3, seed=0)
     [array([2, 1, 0]), array([0, 1])]
     """
-    generator = check_random_state(seed)
+    generator = _seeded_generator(seed)
+    folds: list[NDArray[np.intp]] = []
     start = 0
     for size in sizes:
         dealt = np.arange(start, start + size, dtype=np.intp) % n_folds
         generator.shuffle(dealt)
-        yield dealt
+        folds.append(dealt)
         start += int(size)
+    return folds
+
+
+def _seeded_generator(seed: int | None) -> np.random.RandomState:
+    """Return ``check_random_state(seed)``; with a seed, the same object in each call of a thread.
+
+    Creating a generator takes far longer than seeding one.
+    """
+    if seed is None:
+        return check_random_state(None)
+    if not hasattr(_thread, "generator"):
+        _thread.generator = np.random.RandomState()
+    generator: np.random.RandomState = _thread.generator
+    generator.seed(seed)
+    return generator
 
 
 def _splits(

@@ -27,7 +27,7 @@ __all__ = [
     "ScaleAndBias",
     "Weighted",
     "find_basis",
-    "fit_scale",
+    "fit_each_weighting",
     "fit_scale_and_bias",
     "fit_weights",
 ]
@@ -87,44 +87,52 @@ def fit_scale_and_bias(
     >>> solution.bias.round(3)
     array([ 0.342, -0.342])
     """
-    parameters = np.zeros(1 + features.shape[1])
-    parameters[0] = 1.0
-    if start is not None:
-        parameters[0], parameters[1:] = start.scale, start.bias
-    return _minimise(features, class_indices, weight, parameters, has_bias=True)
+    (solution,) = fit_each_weighting(
+        features, class_indices, weight[np.newaxis], start, has_bias=True
+    )
+    return solution
 
 
-def fit_scale(features: Floats, class_indices: NDArray[np.intp], weight: Floats) -> ScaleAndBias:
-    """Minimise Σᵢ wᵢ·(−log softmax(s·Lᵢ)[yᵢ]) + (s − 1)²/2 over s ≥ 0: without a bias.
+def fit_each_weighting(
+    features: Floats,
+    class_indices: NDArray[np.intp],
+    weights: Floats,
+    start: ScaleAndBias | None = None,
+    *,
+    has_bias: bool,
+) -> list[ScaleAndBias]:
+    """Return the solution of `fit_scale_and_bias` for each of several vectors of weights.
 
-    The parameters are those of `fit_scale_and_bias`.
+    Parameters
+    ----------
+    features, class_indices, start : as for `fit_scale_and_bias`
+    weights : array of shape (n_problems, n_samples)
+        A weight of zero leaves a sample out.
+    has_bias : bool
+        Without a bias, only s is fitted.
 
     Examples
     --------
     The features favour the right class by 1 in three samples of four, which corresponds to
-    s = log 3. The prior pulls s towards one.
+    s = log 3. The prior pulls s towards one. Without the fourth sample, s is larger.
 
     >>> features = np.array([[1.0, 0.0]] * 4)
-    >>> round(fit_scale(features, np.array([0, 0, 0, 1]), np.ones(4)).scale, 3)
-    1.043
+    >>> weights = np.array([[1.0, 1.0, 1.0, 1.0], [1.0, 1.0, 1.0, 0.0]])
+    >>> fits = fit_each_weighting(features, np.array([0, 0, 0, 1]), weights, has_bias=False)
+    >>> [round(fit.scale, 3) for fit in fits]
+    [1.043, 1.533]
     """
-    parameters = np.zeros(1 + features.shape[1])
-    parameters[0] = 1.0
-    return _minimise(features, class_indices, weight, parameters, has_bias=False)
-
-
-def _minimise(
-    features: Floats,
-    class_indices: NDArray[np.intp],
-    weight: Floats,
-    start: Floats,
-    *,
-    has_bias: bool,
-) -> ScaleAndBias:
+    starts = np.zeros((len(weights), 1 + features.shape[1]))
+    starts[:, 0] = 1.0
+    if start is not None:
+        starts[:, 0], starts[:, 1:] = start.scale, start.bias
     has_few = features.shape[1] <= reference.MOST_CLASSES_OF_HESSIAN and features.size < _FEW_VALUES
     fit = routine("fit_scale_and_bias", "calibration") if has_few else reference.fit_scale_and_bias
-    parameters, loss = fit(features, class_indices, weight, start, has_bias, _TOLERANCE)
-    return ScaleAndBias(float(parameters[0]), parameters[1:], loss)
+    parameters, losses = fit(features, class_indices, weights, starts, has_bias, _TOLERANCE)
+    return [
+        ScaleAndBias(float(each[0]), each[1:], float(loss))
+        for each, loss in zip(parameters, losses, strict=True)
+    ]
 
 
 def _softmax(logits: Floats, class_indices: NDArray[np.intp]) -> tuple[Floats, Floats]:

@@ -91,7 +91,7 @@ def _calibration_examples() -> Iterator[Example]:
     is_positive, ones = values > 0, np.ones(2)
     yield Example("calibration", "fit_sigmoids", (values, is_positive, ones, np.array([0, 2])))
     yield Example("calibration", "fit_log_odds", (values[:, np.newaxis], halves, ones))
-    softmax = np.diag(values), np.array([0, 1]), ones, np.zeros(3), True, 1e-10
+    softmax = np.diag(values), np.array([0, 1]), np.ones((1, 2)), np.zeros((1, 3)), True, 1e-10
     yield Example("calibration", "fit_scale_and_bias", softmax)
 
 

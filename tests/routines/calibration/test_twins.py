@@ -110,16 +110,39 @@ def test_a_sigmoid_is_the_same_alone_and_among_others(
         np.testing.assert_array_equal(together[:, [k]], alone)
 
 
-@given(softmax_problems(), st.booleans())
+@given(softmax_problems(), st.booleans(), st.integers(0, 2**32 - 1))
 def test_twins_find_the_same_scale_and_bias(
-    problem: tuple[np.ndarray, np.ndarray, np.ndarray], has_bias: bool
+    problem: tuple[np.ndarray, np.ndarray, np.ndarray], has_bias: bool, seed: int
 ) -> None:
-    start = start_of(problem[0])
-    (one, loss), (other, other_loss) = (
-        twin.fit_scale_and_bias(*problem, start, has_bias, 1e-8) for twin in TWINS
+    features, classes, weight = problem
+    # All samples, some of them, and none.
+    is_used = np.random.default_rng(seed).random((3, len(weight))) < [[1.0], [0.5], [0.0]]
+    starts = np.tile(start_of(features), (3, 1))
+    (one, losses), (other, other_losses) = (
+        twin.fit_scale_and_bias(features, classes, weight * is_used, starts, has_bias, 1e-8)
+        for twin in TWINS
     )
     np.testing.assert_allclose(one, other, rtol=1e-7, atol=1e-7)
-    np.testing.assert_allclose(loss, other_loss, rtol=1e-12)
+    np.testing.assert_allclose(losses, other_losses, rtol=1e-12)
+
+
+@pytest.mark.parametrize("twin", TWINS)
+@given(problem=softmax_problems(), has_bias=st.booleans(), seed=st.integers(0, 2**32 - 1))
+def test_weightings_are_fitted_as_if_alone_and_zeros_as_if_not_there(
+    twin: ModuleType,
+    problem: tuple[np.ndarray, np.ndarray, np.ndarray],
+    has_bias: bool,
+    seed: int,
+) -> None:
+    features, classes, weight = problem
+    is_used = np.random.default_rng(seed).random((3, len(weight))) < 0.6
+    starts = np.tile(start_of(features), (3, 1))
+    together = twin.fit_scale_and_bias(features, classes, weight * is_used, starts, has_bias, 1e-8)
+    for k, chosen in enumerate(is_used):
+        own = features[chosen], classes[chosen], weight[np.newaxis, chosen], starts[:1]
+        parameters, losses = twin.fit_scale_and_bias(*own, has_bias, 1e-8)
+        np.testing.assert_array_equal(together[0][k], parameters[0])
+        assert together[1][k] == losses[0]
 
 
 @pytest.mark.parametrize("twin", TWINS)
@@ -139,8 +162,8 @@ def test_scipy_finds_no_likelier_scale_and_bias(
 
     bounds = [(0, None), *[(None, None)] * (n_free - 1)]
     best = minimize(loss, start_of(features)[:n_free], method="L-BFGS-B", bounds=bounds)
-    parameters, minimum = twin.fit_scale_and_bias(
-        features, classes, weight, start_of(features), has_bias, 1e-8
+    (parameters,), (minimum,) = twin.fit_scale_and_bias(
+        features, classes, weight[np.newaxis], start_of(features)[np.newaxis], has_bias, 1e-8
     )
     assert parameters[0] >= 0
     np.testing.assert_allclose(minimum, loss(parameters[:n_free]), rtol=1e-12)
@@ -151,7 +174,7 @@ def test_scipy_finds_no_likelier_scale_and_bias(
 def test_the_arguments_are_not_changed_and_may_be_read_only(twin: ModuleType) -> None:
     rng = np.random.default_rng(0)
     features, classes = rng.normal(size=(9, 3)), rng.integers(0, 3, 9)
-    arguments = features, classes, np.ones(9), start_of(features)
+    arguments = features, classes, np.ones((2, 9)), np.tile(start_of(features), (2, 1))
     before = [each.copy() for each in arguments]
     for each in arguments:
         each.flags.writeable = False

@@ -39,15 +39,15 @@ def fit_log_odds(columns: Floats, targets: Floats, weight: Floats) -> Floats:
 def fit_scale_and_bias(
     features: Floats,
     class_indices: NDArray[np.intp],
-    weight: Floats,
-    start: Floats,
+    weights: Floats,
+    starts: Floats,
     has_bias: bool,
     tolerance: float,
 ) -> Any:
     """Minimise Σᵢ wᵢ·(−log softmax(s·Lᵢ + b)[yᵢ]) + (s − 1)²/2 + |b|²/2 over s ≥ 0 and b."""
-    n_classes = features.shape[1]
-    cost = _USUAL_STEPS * features.size * (_NANOSECONDS_PER_EXPONENTIAL + n_classes)
-    arguments = (features, class_indices, weight, start)
+    n_classes, n_steps = features.shape[1], _USUAL_STEPS * len(weights)
+    cost = n_steps * features.size * (_NANOSECONDS_PER_EXPONENTIAL + n_classes)
+    arguments = (features, class_indices, weights, starts)
     return run_aside(
         _fit_scale_and_bias, *map(read_only, arguments), has_bias, tolerance, cost=float(cost)
     )
@@ -163,8 +163,8 @@ def _fit_log_odds(columns: Floats, targets: Floats, weight: Floats, stop: Flag) 
 def _fit_scale_and_bias(
     features: Floats,
     class_indices: NDArray[np.intp],
-    weight: Floats,
-    start: Floats,
+    weights: Floats,
+    starts: Floats,
     has_bias: bool,
     tolerance: float,
     stop: Flag,
@@ -172,43 +172,47 @@ def _fit_scale_and_bias(
     n_samples, n_classes = features.shape
     # Without a bias, only the first row and column of the system are solved.
     n_free = 1 + n_classes if has_bias else 1
-    parameters, nearer = start.copy(), np.empty(1 + n_classes)
+    found, losses = starts.copy(), np.empty(len(weights))
+    nearer = np.empty(1 + n_classes)
     gradient, direction = np.empty(n_free), np.empty(n_free)
     hessian = np.empty((n_free, n_free))
     probabilities = np.empty((n_samples, n_classes))
-    loss = _evaluate(features, class_indices, weight, parameters, probabilities)
-    for _ in range(MOST_STEPS):
-        if stop[0] != 0:
-            break
-        _differentiate(
-            features, class_indices, weight, parameters, probabilities, gradient, hessian
-        )
-        if parameters[0] <= 0.0 and gradient[0] > 0.0:
-            gradient[0] = 0.0  # at its bound; only the bias can still change
-            hessian[0, 0] = 1.0
-            for k in range(1, n_free):
-                hessian[k, 0] = 0.0
-        _solve_positive(hessian, gradient, direction)
-        slope = 0.0
-        for k in range(n_free):
-            slope += gradient[k] * direction[k]
-        if -slope <= tolerance * max(loss, 1.0):
-            break
-        step = 1.0
-        while True:
-            nearer[:] = parameters
-            for k in range(n_free):
-                nearer[k] += step * direction[k]
-            nearer[0] = max(nearer[0], 0.0)
-            new_loss = _evaluate(features, class_indices, weight, nearer, probabilities)
-            if new_loss <= loss + LEAST_DECREASE * step * slope or step < SMALLEST_STEP:
+    for problem in range(len(weights)):
+        weight, parameters = weights[problem], found[problem]
+        loss = _evaluate(features, class_indices, weight, parameters, probabilities)
+        for _ in range(MOST_STEPS):
+            if stop[0] != 0:
                 break
-            step /= 2.0
-        if new_loss >= loss:
-            break
-        parameters[:] = nearer
-        loss = new_loss
-    return parameters, loss
+            _differentiate(
+                features, class_indices, weight, parameters, probabilities, gradient, hessian
+            )
+            if parameters[0] <= 0.0 and gradient[0] > 0.0:
+                gradient[0] = 0.0  # at its bound; only the bias can still change
+                hessian[0, 0] = 1.0
+                for k in range(1, n_free):
+                    hessian[k, 0] = 0.0
+            _solve_positive(hessian, gradient, direction)
+            slope = 0.0
+            for k in range(n_free):
+                slope += gradient[k] * direction[k]
+            if -slope <= tolerance * max(loss, 1.0):
+                break
+            step = 1.0
+            while True:
+                nearer[:] = parameters
+                for k in range(n_free):
+                    nearer[k] += step * direction[k]
+                nearer[0] = max(nearer[0], 0.0)
+                new_loss = _evaluate(features, class_indices, weight, nearer, probabilities)
+                if new_loss <= loss + LEAST_DECREASE * step * slope or step < SMALLEST_STEP:
+                    break
+                step /= 2.0
+            if new_loss >= loss:
+                break
+            parameters[:] = nearer
+            loss = new_loss
+        losses[problem] = loss
+    return found, losses
 
 
 @helper
@@ -226,6 +230,8 @@ def _evaluate(
         loss += parameters[k] ** 2
     loss *= 0.5
     for t in range(n_samples):
+        if weight[t] == 0.0:
+            continue
         highest = -np.inf
         for k in range(n_classes):
             probabilities[t, k] = parameters[0] * features[t, k] + parameters[1 + k]
@@ -260,6 +266,8 @@ def _differentiate(
         hessian[k, k] = 1.0
     gradient[0] -= 1.0
     for t in range(n_samples):
+        if weight[t] == 0.0:
+            continue
         mean = 0.0
         for k in range(n_classes):
             mean += probabilities[t, k] * features[t, k]

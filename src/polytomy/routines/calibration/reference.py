@@ -148,28 +148,48 @@ def _log_odds_loss(log_odds: Floats, targets: Floats, weight: Floats) -> float:
 def fit_scale_and_bias(
     features: Floats,
     class_indices: NDArray[np.intp],
-    weight: Floats,
-    start: Floats,
+    weights: Floats,
+    starts: Floats,
     has_bias: bool,
     tolerance: float,
-) -> tuple[Floats, float]:
+) -> tuple[Floats, Floats]:
     """Minimise Σᵢ wᵢ·(−log softmax(s·Lᵢ + b)[yᵢ]) + (s − 1)²/2 + |b|²/2 over s ≥ 0 and b.
+
+    There is one problem for each vector of weights. Weights of zero leave samples out.
 
     Parameters
     ----------
     features : array of shape (n_samples, n_classes), L
     class_indices : array of shape (n_samples,), y
-    weight : array of shape (n_samples,), w
-    start : array of shape (1 + n_classes,), initial values of s and b
+    weights : array of shape (n_problems, n_samples), w
+    starts : array of shape (n_problems, 1 + n_classes), initial values of s and b
     has_bias : bool
         Without a bias, only s is changed.
     tolerance : stop when a step can lower the loss by less than this fraction
 
     Returns
     -------
-    parameters : array of shape (1 + n_classes,), s and b
-    loss : float, the minimum
+    parameters : array of shape (n_problems, 1 + n_classes), s and b
+    losses : array of shape (n_problems,), the minima
     """
+    parameters, losses = np.empty(starts.shape), np.empty(len(weights))
+    for problem, (weight, start) in enumerate(zip(weights, starts, strict=True)):
+        is_used = weight > 0
+        own = (features, class_indices, weight)
+        if not is_used.all():
+            own = features[is_used], class_indices[is_used], weight[is_used]
+        parameters[problem], losses[problem] = _fit_one(*own, start, has_bias, tolerance)
+    return parameters, losses
+
+
+def _fit_one(
+    features: Floats,
+    class_indices: NDArray[np.intp],
+    weight: Floats,
+    start: Floats,
+    has_bias: bool,
+    tolerance: float,
+) -> tuple[Floats, float]:
     n_samples, n_classes = features.shape
     counts = np.bincount(class_indices, weight, minlength=n_classes)
     own = features[np.arange(n_samples), class_indices]

@@ -187,8 +187,9 @@ def _fit_sigmoids(values: Any, is_positive: Any, weight: Any, starts: Any) -> fl
     return 1e-3 * len(starts) + 2e-6 * len(values)
 
 
-def _fit_scale_and_bias(features: Any, *others: Any) -> float:
-    return 2e-3 + 1e-9 * features.size * (800.0 + 10.0 * features.shape[1])
+def _fit_scale_and_bias(features: Any, class_indices: Any, weights: Any, *others: Any) -> float:
+    seconds = 2e-3 + 1e-9 * features.size * (800.0 + 10.0 * features.shape[1])
+    return seconds * len(weights)
 
 
 def _add_dense_scores(

@@ -236,11 +236,13 @@ def _seeded_generator(seed: int | None) -> np.random.RandomState:
 
     Creating a generator takes far longer than seeding one.
     """
+    generator: np.random.RandomState
     if seed is None:
-        return check_random_state(None)
+        generator = check_random_state(None)
+        return generator
     if not hasattr(_thread, "generator"):
         _thread.generator = np.random.RandomState()
-    generator: np.random.RandomState = _thread.generator
+    generator = _thread.generator
     generator.seed(seed)
     return generator
 

@@ -14,7 +14,12 @@ from sklearn.model_selection import (
 )
 
 from polytomy.calibration.folds import RoutedSplitter
-from polytomy.calibration.shared_folds import SharedFolds, deal_rows, make_shared_folds
+from polytomy.calibration.shared_folds import (
+    SharedFolds,
+    deal_classes,
+    deal_rows,
+    make_shared_folds,
+)
 from polytomy.errors import ArgumentError
 
 labels = st.lists(st.integers(0, 5), min_size=1, max_size=60).map(np.array)
@@ -60,6 +65,20 @@ def test_the_seed_fixes_the_folds_and_another_seed_changes_them():
         make(classes, splitter, 7).fold_of, make(classes, splitter, 7).fold_of
     )
     assert splitter.random_state is None
+
+
+@pytest.mark.parametrize("dtype", [np.intp, np.int16])
+@given(sizes=st.lists(st.integers(0, 30), max_size=5), seed=st.integers(0, 2**32 - 1))
+def test_a_class_is_shuffled_as_a_new_generator_would(dtype, sizes, seed):
+    generator, start = np.random.RandomState(seed), 0
+    dealt = deal_classes(sizes, 3, seed, dtype)
+    assert len(dealt) == len(sizes)
+    for folds, size in zip(dealt, sizes, strict=True):
+        expected = np.arange(start, start + size) % 3
+        generator.shuffle(expected)
+        assert folds.dtype == dtype
+        np.testing.assert_array_equal(folds, expected)
+        start += size
 
 
 @pytest.mark.parametrize("cv", [KFold(4), StratifiedKFold(3), LeaveOneOut()])

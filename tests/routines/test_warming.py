@@ -10,6 +10,7 @@ from joblib import parallel_config
 import polytomy as pt
 from polytomy.routines.examples import examples
 from polytomy.routines.runtime.compiling import count_compiled
+from polytomy.routines.runtime.machine_code import may_have_machine_code
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
@@ -30,6 +31,13 @@ def test_the_second_time_nothing_is_compiled():
     before = count_compiled()
     assert pt.warm_up().n_compiled == 0
     assert count_compiled() == before
+
+
+def test_the_machine_code_is_looked_for_again():
+    may_have_machine_code.cache_clear()
+    may_have_machine_code("smo")
+    pt.warm_up()
+    assert may_have_machine_code.cache_info().currsize == 0
 
 
 def test_a_folder_that_cannot_be_written_is_an_error(tmp_path, monkeypatch):

@@ -4,6 +4,10 @@ import scipy.sparse
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import SVC, LinearSVC, NuSVC
 
+from polytomy.errors import RoutineWarning
+from polytomy.routines.runtime import dispatch
+from polytomy.routines.runtime.threads import RoutineFailure
+from polytomy.routines.smo import compiled, reference
 from polytomy.svm.kernel_functions import KernelFunction
 from polytomy.svm.machines import KernelMachine
 from polytomy.svm.suitability import (
@@ -12,6 +16,7 @@ from polytomy.svm.suitability import (
     check_compiled,
     check_range,
     check_suitable,
+    train_machines,
 )
 from shared_kernel_cases import clouds, rest, train_shared
 
@@ -88,6 +93,35 @@ def test_reference_routines_are_too_slow(monkeypatch):
     monkeypatch.setenv("POLYTOMY_ROUTINES", "reference")
     with pytest.raises(UnsuitableError, match="the compiled routines are not used"):
         check_compiled()
+
+
+def test_without_numba_the_reference_routines_are_not_used_after_one_warning(monkeypatch):
+    monkeypatch.delenv("POLYTOMY_ROUTINES", raising=False)
+    monkeypatch.setattr(dispatch, "_compiled_side", dispatch._CompiledSide())
+    monkeypatch.setattr(dispatch, "_is_numba_installed", lambda: False)
+    with (
+        pytest.warns(RoutineWarning, match="Numba is not installed"),
+        pytest.raises(UnsuitableError),
+    ):
+        check_compiled()
+    with pytest.raises(UnsuitableError):
+        check_compiled()
+
+
+def test_where_numba_fails_the_reference_does_not_train(monkeypatch):
+    """It would take minutes for a hard problem that LIBSVM solves in seconds."""
+
+    def fail(*arguments):
+        raise RoutineFailure from OSError("disk full")
+
+    monkeypatch.delenv("POLYTOMY_ROUTINES", raising=False)
+    monkeypatch.setattr(dispatch, "_compiled_side", dispatch._CompiledSide())
+    monkeypatch.setattr(compiled, "train_machines", fail)
+    monkeypatch.setattr(reference, "train_machines", lambda *arguments: pytest.fail("trained"))
+    with pytest.warns(RoutineWarning, match="disk full"), pytest.raises(UnsuitableError):
+        train_machines()
+    with pytest.raises(UnsuitableError):
+        train_machines()
 
 
 @pytest.mark.parametrize(

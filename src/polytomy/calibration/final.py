@@ -293,18 +293,18 @@ def _fit_bias(answers: OutOfFoldAnswers, parts: NDArray[np.intp]) -> FinalFit:
     solution, floor = _fit_floor(answers)
     logarithms = _logarithms(answers.probabilities, floor)
     classes, weight = answers.class_indices, answers.weight
-    # The first weights are those of all samples; then, for each part, those of the other parts.
-    numbers = np.arange(-1, parts.max() + 1)[:, np.newaxis]
-    weights = np.where(parts == numbers, 0.0, weight)
-    own = fit_each_weighting(logarithms, classes, weights[1:], solution, has_bias=True)
-    held_out = _apply_own(own, logarithms, parts)
+    # For each part, the weights of the other parts.
+    others = np.where(parts == np.arange(parts.max() + 1)[:, np.newaxis], 0.0, weight)
+    solutions = fit_each_weighting(logarithms, classes, others, solution, has_bias=True)
+    held_out = _apply_to_parts(solutions, logarithms, parts)
     if _costs_accuracy(held_out, answers):
-        solution, *own = fit_each_weighting(logarithms, classes, weights, has_bias=False)
-        held_out = _apply_own(own, logarithms, parts)
+        weights = np.vstack([weight, others])
+        solution, *solutions = fit_each_weighting(logarithms, classes, weights, has_bias=False)
+        held_out = _apply_to_parts(solutions, logarithms, parts)
     return FinalFit(BiasMap(solution.scale, floor, solution.bias), held_out)
 
 
-def _apply_own(
+def _apply_to_parts(
     solutions: Sequence[ScaleAndBias], logarithms: Floats, parts: NDArray[np.intp]
 ) -> Floats:
     """Return the probabilities of each sample, from the solution of its part."""

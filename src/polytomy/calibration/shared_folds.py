@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
@@ -209,8 +210,11 @@ def deal_rows(class_indices: NDArray[np.intp], n_folds: int, seed: int | None) -
 
 
 def deal_classes(
-    sizes: Sequence[int] | NDArray[np.intp], n_folds: int, seed: int | None
-) -> list[NDArray[np.intp]]:
+    sizes: Sequence[int] | NDArray[np.intp],
+    n_folds: int,
+    seed: int | None,
+    dtype: npt.DTypeLike = np.intp,
+) -> list[NDArray[Any]]:
     """Return the folds of the rows of each class, given the number of rows in each class.
 
     `deal_rows` gives the same folds to rows in any order.
@@ -221,18 +225,18 @@ def deal_classes(
     [array([2, 1, 0]), array([0, 1])]
     """
     generator = _seeded_generator(seed)
-    folds: list[NDArray[np.intp]] = []
+    folds: list[NDArray[Any]] = []
     start = 0
     for size in sizes:
         dealt = np.arange(start, start + size, dtype=np.intp) % n_folds
         generator.shuffle(dealt)
-        folds.append(dealt)
+        folds.append(dealt.astype(dtype, copy=False))
         start += int(size)
     return folds
 
 
 def _seeded_generator(seed: int | None) -> np.random.RandomState:
-    """Return ``check_random_state(seed)``; with a seed, the same object in each call of a thread.
+    """Return NumPy's global generator, or one that is seeded: the same in each call of a thread.
 
     Creating a generator takes far longer than seeding one.
     """

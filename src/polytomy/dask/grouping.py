@@ -165,7 +165,7 @@ def deal_folds(
     seed : int, optional
     """
     if not isinstance(cv, HoldOut):
-        return [dealt.astype(np.int16) for dealt in deal_classes(sizes, cv, seed)]
+        return deal_classes(sizes, cv, seed, np.int16)
     folds = [np.full(size, -1, dtype=np.int16) for size in sizes]
     for fold_of, positions in zip(folds, cv.choose_of_classes(sizes, seed), strict=True):
         fold_of[positions] = 0

@@ -19,7 +19,7 @@ __all__ = ["ArrowParser", "ParsedText"]
 # For less text, importing pyarrow takes longer than parsing with NumPy. Large files come in larger
 # blocks.
 _FEWEST_BYTES = 2**19
-# pyarrow parses this much at a time, which stays in the processor's cache.
+# pyarrow parses about this much at a time, which stays in the processor's cache.
 _PARSED_BYTES = 2**20
 _QUOTE, _LINE_END = ord('"'), ord("\n")
 
@@ -68,10 +68,11 @@ class ArrowParser:
     def __init__(
         self, delimiter: str, n_columns: int, features: Sequence[int], texts: Iterable[int]
     ) -> None:
-        self._delimiter, self._n_columns = delimiter, n_columns
+        self._delimiter = delimiter
         self._texts, self._n_features = frozenset(texts), len(features)
         self._numeric = {k: i for k, i in enumerate(features) if i not in self._texts}
-        self._options: tuple[Any, Any, Any] | None = None
+        self._names = [str(i) for i in range(n_columns)]
+        self._options: tuple[Any, Any] | None = None
 
     def parse(self, text: bytes, n_lines: int) -> list[ParsedText] | None:
         """Return the lines in consecutive parts; None if another parser has to decide.
@@ -88,9 +89,16 @@ class ArrowParser:
         if arrow is None or not _is_utf8(text) or not _are_quotes_plain(text, self._delimiter):
             return None
         if self._options is None:
-            self._options = self._make_options(arrow, len(text) // n_lines)
+            self._options = self._make_options(arrow)
+        # Blocks of equal size; a line must not be longer than one of them.
+        n_blocks = max(1, round(len(text) / _PARSED_BYTES))
+        block_size = max(-(-len(text) // n_blocks), 4 * len(text) // n_lines)
+        # The caller already uses several threads.
+        reading = arrow.csv.ReadOptions(
+            column_names=self._names, block_size=block_size, use_threads=False
+        )
         try:
-            table = arrow.csv.read_csv(arrow.BufferReader(text), *self._options)
+            table = arrow.csv.read_csv(arrow.BufferReader(text), reading, *self._options)
         except MemoryError:
             raise
         except arrow.ArrowException:
@@ -100,17 +108,12 @@ class ArrowParser:
         parts = [self._take_columns(batch) for batch in table.to_batches()]
         return parts if all(np.isfinite(part.X).all() for part in parts) else None
 
-    def _make_options(self, arrow: Any, line_bytes: int) -> tuple[Any, Any, Any]:
-        """Return the options of `read_csv` for lines that are about this long."""
+    def _make_options(self, arrow: Any) -> tuple[Any, Any]:
+        """Return how `read_csv` parses and converts."""
         words = arrow.dictionary(arrow.int32(), arrow.string())
         types = dict.fromkeys(map(str, self._numeric.values()), arrow.float64())
         types |= dict.fromkeys(map(str, self._texts), words)
         return (
-            arrow.csv.ReadOptions(
-                column_names=[str(i) for i in range(self._n_columns)],
-                block_size=max(_PARSED_BYTES, 4 * line_bytes),
-                use_threads=False,  # the caller already uses several
-            ),
             arrow.csv.ParseOptions(delimiter=self._delimiter, ignore_empty_lines=False),
             arrow.csv.ConvertOptions(
                 column_types=types, include_columns=list(types), null_values=[]

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from polytomy.errors import PolytomyError
 from polytomy.routines.examples import examples
 from polytomy.routines.runtime.dispatch import compiled_routine, explain_cause
+from polytomy.routines.runtime.machine_code import may_have_machine_code
 from polytomy.routines.runtime.stand_ins import find_stand_in
 from polytomy.routines.runtime.threads import RoutineFailure
 
@@ -121,6 +122,7 @@ def warm_up(
             for name in compiled.names:
                 tell(name)
     tell("")
+    may_have_machine_code.cache_clear()  # there is some now
     n_new = sum(compiled.n_new for compiled in done)
     folder = Path(commonpath([compiled.folder for compiled in done]))
     return WarmUp(n_routines, n_new, perf_counter() - started, folder)

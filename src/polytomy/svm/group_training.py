@@ -67,7 +67,7 @@ class GroupTrainer:
             return []
         n_threads = _count_threads(self.options.n_jobs, [problem for _, problem, _ in tasks])
         try:
-            check_compiled(max(problem.n_samples for _, problem, _ in tasks))
+            check_compiled()
             numbers = as_numbers(self.X)
         except UnsuitableError as reason:
             return [reason] * len(tasks)
@@ -204,8 +204,6 @@ def _run(
 
 def _attempt(worker: Worker, tasks: Sequence[Task]) -> list[MachineData | UnsuitableError]:
     try:
-        # Again, because the routines of an earlier attempt may have failed.
-        check_compiled(0)
         return [*worker.train(tasks)]
     except UnsuitableError as reason:
         return [reason] * len(tasks)

@@ -25,7 +25,6 @@ from polytomy.binary.problems import BinaryProblem
 from polytomy.binary.training import constant_binary, weights_of_problem
 from polytomy.inputs.rows import take_rows
 from polytomy.routines.kernel_rows.reference import KERNEL_VALUES
-from polytomy.routines.runtime.dispatch import routine
 from polytomy.routines.runtime.library_threads import one_blas_thread
 from polytomy.routines.runtime.threads import run_tasks
 from polytomy.routines.smo.reference import FROM_PREVIOUS_RUN, FROM_ZERO
@@ -46,6 +45,7 @@ from polytomy.svm.suitability import (
     check_range,
     check_suitable,
     kernel_of,
+    train_machines,
 )
 
 __all__ = ["GridScores", "KernelGrid"]
@@ -218,7 +218,7 @@ class KernelGrid:
             [coefficient_bounds([svc], ends, problem.is_positive, whole, weight) for svc in svcs]
         )
         svc = svcs[0]
-        coefficients, _, offsets, steps = routine("train_machines", "smo")(
+        coefficients, _, offsets, steps = train_machines(
             *matrix.rows(),
             KERNEL_VALUES,
             columns,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from math import inf
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,8 @@ from polytomy.inputs.dates import refuse_dates
 from polytomy.inputs.plain_arrays import is_plain_array
 from polytomy.inputs.sparse import is_sparse
 from polytomy.routines.banks.reference import KINDS
-from polytomy.routines.runtime.dispatch import imports_compiled, prefers_compiled
+from polytomy.routines.runtime.dispatch import prefers_compiled, routine
+from polytomy.routines.runtime.threads import RoutineFailure
 from polytomy.svm.kernel_functions import LARGEST_DEGREE, KernelFunction
 
 __all__ = [
@@ -26,12 +26,12 @@ __all__ = [
     "check_range",
     "check_suitable",
     "kernel_of",
+    "train_machines",
 ]
 
 _PLAIN_TYPES = frozenset([bool, int, float, str, type(None)])
 
-# The reference routine trains a machine with this many samples in a tenth of a second.
-_FEW_SAMPLES = 500
+_NOT_COMPILED = "the compiled routines are not used"
 
 _LARGEST = float(np.finfo(np.float32).max)
 
@@ -103,14 +103,21 @@ def kernel_of(svc: SVC, X: Any) -> KernelFunction:
     return kernel
 
 
-def check_compiled(n_samples: float = inf) -> None:
+def check_compiled() -> None:
     """Raise an UnsuitableError unless compiled routines are used: the others are too slow.
 
-    Numba is not imported for problems of few samples, which may not need it.
+    Numba is not imported, so it may still fail: see `train_machines`.
     """
-    is_usable = prefers_compiled() if n_samples <= _FEW_SAMPLES else imports_compiled("smo")
-    if not is_usable:
-        raise UnsuitableError("the compiled routines are not used")
+    if not prefers_compiled():
+        raise UnsuitableError(_NOT_COMPILED)
+
+
+def train_machines(*arguments: Any) -> Any:
+    """Call the routine `train_machines`; raise an UnsuitableError if Numba fails."""
+    try:
+        return routine("train_machines", "smo", needs_compiled=True)(*arguments)
+    except RoutineFailure:
+        raise UnsuitableError(_NOT_COMPILED) from None
 
 
 def check_range(function: KernelFunction, largest_square: float) -> None:

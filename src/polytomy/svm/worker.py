@@ -17,7 +17,6 @@ from polytomy.binary.options import TrainingOptions
 from polytomy.binary.problems import BinaryProblem
 from polytomy.binary.training import weights_of_problem
 from polytomy.calibration.option import HeldOut
-from polytomy.routines.runtime.dispatch import routine
 from polytomy.routines.smo.reference import FEW_SAMPLES, FROM_FIRST_RUN, FROM_ZERO
 from polytomy.svm.batch_folds import BatchFolds
 from polytomy.svm.batches import Batch
@@ -25,7 +24,7 @@ from polytomy.svm.coefficient_bounds import coefficient_bounds
 from polytomy.svm.kernel_functions import KernelFunction
 from polytomy.svm.kernel_matrix import Matrix, diagonal_of, entry_form
 from polytomy.svm.memory import CACHE_BYTES
-from polytomy.svm.suitability import UnsuitableError, check_range, kernel_of
+from polytomy.svm.suitability import UnsuitableError, check_range, kernel_of, train_machines
 from polytomy.svm.trained_machines import FoldMachines, Machine, MachineData
 
 __all__ = ["Task", "Worker"]
@@ -159,7 +158,7 @@ class Worker:
         signs = np.where(batch.is_positive[order], -1.0, 1.0)
         runs = np.ones((len(bounds), 1))
         most_steps = np.array([svc.max_iter for svc in svcs], dtype=np.int64)
-        coefficients, values, intercepts, steps = routine("train_machines", "smo")(
+        coefficients, values, intercepts, steps = train_machines(
             *self.matrix.rows(),
             entry_form(self.matrix, kernel),
             place,

@@ -13,7 +13,7 @@ import pytest
 from polytomy.errors import ArgumentError, RoutineWarning
 from polytomy.routines.least_squares import compiled, reference
 from polytomy.routines.runtime import dispatch
-from polytomy.routines.runtime.threads import run_aside
+from polytomy.routines.runtime.threads import RoutineFailure, run_aside
 
 POINTS = np.array([[0.5, 0.75, -3.0]])
 
@@ -95,6 +95,18 @@ def test_a_failure_to_compile_is_reported_once_and_the_reference_answers(monkeyp
     assert answers.tolist() == [[0.375, 0.625, 0.0]]
     assert not dispatch.prefers_compiled()
     dispatch.routine("project_answers", "least_squares")(POINTS, np.eye(3))
+
+
+def test_a_routine_that_must_be_compiled_fails_instead(monkeypatch):
+    monkeypatch.delenv(dispatch.ENVIRONMENT_VARIABLE, raising=False)
+    monkeypatch.setattr(dispatch, "_compiled_side", dispatch._CompiledSide())
+    monkeypatch.setattr(compiled, "project_answers", fail_to_compile)
+    with pytest.warns(RoutineWarning, match="OSError: disk full"), pytest.raises(RoutineFailure):
+        dispatch.routine("project_answers", "least_squares", needs_compiled=True)(POINTS)
+    with pytest.raises(RoutineFailure, match="the compiled routines cannot be used"):
+        dispatch.routine("project_answers", "least_squares", needs_compiled=True)
+    found = dispatch.routine("project_answers", "least_squares")(POINTS, np.eye(3))
+    assert found.tolist() == [[0.375, 0.625, 0.0]]
 
 
 def test_running_out_of_memory_is_not_a_failure_of_numba(monkeypatch):

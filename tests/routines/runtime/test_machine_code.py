@@ -6,11 +6,13 @@ import os
 import subprocess
 import sys
 import textwrap
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from polytomy.routines.runtime import dispatch, machine_code
+from polytomy.routines.runtime.machine_code import may_have_machine_code
 
 FIT_IRIS = """
     import sys
@@ -26,10 +28,12 @@ FIT_IRIS = """
 
 
 @pytest.fixture(autouse=True)
-def look_again(monkeypatch):
-    """Forget what was found earlier, and again what the test finds."""
+def look_again(tmp_path, monkeypatch):
+    """Forget what was found earlier, and again what the test finds; Numba is not imported."""
     for name in ("NUMBA_CACHE_DIR", "NUMBA_CACHE_LOCATOR_CLASSES"):
         monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(machine_code, "sys", SimpleNamespace(modules={}))
+    monkeypatch.chdir(tmp_path)
     machine_code.may_have_machine_code.cache_clear()
     yield
     machine_code.may_have_machine_code.cache_clear()
@@ -45,36 +49,58 @@ def sources(tmp_path, monkeypatch):
 
 def test_machine_code_is_found_next_to_the_sources(sources):
     (sources / "compiled" / "__pycache__" / "circles.draw-12.py311.nbi").touch()
-    assert machine_code.may_have_machine_code("shapes")
+    assert may_have_machine_code("shapes")
 
 
-def test_other_files_are_no_machine_code(sources):
+def test_other_files_are_not_machine_code(sources):
     (sources / "compiled" / "__pycache__" / "circles.cpython-311.pyc").touch()
-    assert not machine_code.may_have_machine_code("shapes")
+    assert not may_have_machine_code("shapes")
 
 
 def test_a_chosen_folder_is_the_only_one(sources, tmp_path, monkeypatch):
     (sources / "compiled" / "__pycache__" / "circles.draw-12.py311.nbi").touch()
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "chosen"))
-    assert not machine_code.may_have_machine_code("shapes")
+    assert not may_have_machine_code("shapes")
 
 
 def test_machine_code_is_found_in_a_chosen_folder(sources, tmp_path, monkeypatch):
     (tmp_path / "chosen" / "compiled_8f3a").mkdir(parents=True)
     (tmp_path / "chosen" / "compiled_8f3a" / "circles.draw-12.py311.nbi").touch()
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "chosen"))
-    assert machine_code.may_have_machine_code("shapes")
+    assert may_have_machine_code("shapes")
 
 
-def test_where_numba_may_write_elsewhere_numba_decides(sources, monkeypatch):
-    assert not machine_code.may_have_machine_code("shapes")
-    machine_code.may_have_machine_code.cache_clear()
-    with monkeypatch.context() as patch:
-        patch.setattr(machine_code.os, "access", lambda path, mode: False)
-        assert machine_code.may_have_machine_code("shapes")
-    machine_code.may_have_machine_code.cache_clear()
-    monkeypatch.setenv("NUMBA_CACHE_LOCATOR_CLASSES", "InTreeCacheLocatorFsAgnostic")
-    assert machine_code.may_have_machine_code("shapes")
+def test_the_files_are_looked_for_once(sources):
+    assert not may_have_machine_code("shapes")
+    (sources / "compiled" / "__pycache__" / "circles.draw-12.py311.nbi").touch()
+    assert not may_have_machine_code("shapes")
+
+
+class TestNumbaDecides:
+    """The files may be elsewhere, or Numba is imported already."""
+
+    def test_sources_in_a_zip_file(self, sources):
+        assert may_have_machine_code("solids")
+
+    @pytest.mark.parametrize("locked", ["__pycache__", "chosen"])
+    def test_folders_that_cannot_be_written(self, sources, tmp_path, monkeypatch, locked):
+        (tmp_path / "chosen").mkdir()
+        if locked == "chosen":
+            monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "chosen"))
+        monkeypatch.setattr(machine_code.os, "access", lambda path, mode: path.name != locked)
+        assert may_have_machine_code("shapes")
+
+    def test_other_places(self, sources, monkeypatch):
+        monkeypatch.setenv("NUMBA_CACHE_LOCATOR_CLASSES", "InTreeCacheLocatorFsAgnostic")
+        assert may_have_machine_code("shapes")
+
+    def test_a_file_with_settings(self, sources, tmp_path):
+        (tmp_path / ".numba_config.yaml").touch()
+        assert may_have_machine_code("shapes")
+
+    def test_numba_in_use(self, sources):
+        machine_code.sys.modules["numba"] = None
+        assert may_have_machine_code("shapes")
 
 
 def test_a_first_small_fit_needs_no_numba(tmp_path):

@@ -178,6 +178,8 @@ def _fit_scale_and_bias(
     hessian = np.empty((n_free, n_free))
     probabilities = np.empty((n_samples, n_classes))
     for problem in range(len(weights)):
+        if stop[0] != 0:
+            break
         weight, parameters = weights[problem], found[problem]
         loss = _evaluate(features, class_indices, weight, parameters, probabilities)
         for _ in range(MOST_STEPS):

@@ -174,7 +174,7 @@ def fit_scale_and_bias(
     """
     parameters, losses = np.empty(starts.shape), np.empty(len(weights))
     for problem, (weight, start) in enumerate(zip(weights, starts, strict=True)):
-        is_used = weight > 0
+        is_used = weight != 0
         own = (features, class_indices, weight)
         if not is_used.all():
             own = features[is_used], class_indices[is_used], weight[is_used]

@@ -1,9 +1,9 @@
 """Choose between the twins: the compiled routine if Numba works, otherwise the reference routine.
 
 The routine `name` of the subject `s` is the function `name` of both `routines/s/reference` and
-`routines/s/compiled`. The compiled module is imported when one of its routines is first called,
-because importing Numba takes most of a second. While a routine is not compiled, its twin may stand
-in for it (:mod:`polytomy.routines.runtime.stand_ins`).
+`routines/s/compiled`. While a routine is not compiled, its twin may stand in for it
+(:mod:`polytomy.routines.runtime.stand_ins`). The compiled module, and with it Numba, is imported
+when there is machine code to load or a routine has to be compiled.
 
 The environment variable POLYTOMY_ROUTINES forces one of them: `reference` or `compiled`. If it is
 not set and Numba fails (it is not installed, cannot write its cache, …), a RoutineWarning says so
@@ -16,14 +16,14 @@ from __future__ import annotations
 
 import importlib
 import os
-import warnings
 from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
+from importlib.util import find_spec
 from types import ModuleType
 from typing import Any
 
-from polytomy.errors import ArgumentError, RoutineWarning
+from polytomy.errors import ArgumentError, RoutineWarning, warn_caller
 from polytomy.routines.runtime.machine_code import may_have_machine_code
 from polytomy.routines.runtime.stand_ins import (
     Budgets,
@@ -38,7 +38,6 @@ __all__ = [
     "ENVIRONMENT_VARIABLE",
     "compiled_routine",
     "explain_cause",
-    "imports_compiled",
     "prefers_compiled",
     "routine",
 ]
@@ -62,12 +61,11 @@ class _CompiledSide:
         if not self.usable:
             return
         self.usable = False
-        warnings.warn(
+        warn_caller(
             f"the compiled routines cannot be used ({reason}); the slower reference routines are "
             f"used instead. Set {ENVIRONMENT_VARIABLE}=reference to choose them without this "
             "warning.",
             RoutineWarning,
-            stacklevel=5,
         )
 
 
@@ -76,7 +74,7 @@ _budgets = Budgets()
 _imported: dict[str, ModuleType] = {}
 
 
-def routine(name: str, subject: str) -> Routine:
+def routine(name: str, subject: str, *, needs_compiled: bool = False) -> Routine:
     """Return the routine with the given name, compiled if possible.
 
     Parameters
@@ -85,6 +83,8 @@ def routine(name: str, subject: str) -> Routine:
         Name of the function, the same in both twins.
     subject : str
         Name of the folder that holds the twins: "smo" for `routines/smo`.
+    needs_compiled : bool, default=False
+        If Numba fails, raise RoutineFailure: the reference is too slow for more than small work.
 
     Returns
     -------
@@ -99,9 +99,12 @@ def routine(name: str, subject: str) -> Routine:
     """
     side = _forced_side()
     if side == "reference" or not (side or _compiled_side.usable):
+        if needs_compiled and not side:
+            raise RoutineFailure("the compiled routines cannot be used")
         reference: Routine = getattr(_twin("reference", subject), name)
         return reference
-    return _compiled_or_reference(name, subject, is_forced=side == "compiled")
+    is_forced = side == "compiled"
+    return _compiled_or_reference(name, subject, is_forced=is_forced, needs_compiled=needs_compiled)
 
 
 def compiled_routine(name: str, subject: str) -> Routine:
@@ -111,19 +114,18 @@ def compiled_routine(name: str, subject: str) -> Routine:
 
 
 def prefers_compiled() -> bool:
-    """Return whether compiled routines are used, as far as is known so far."""
+    """Return whether compiled routines are used, as far as is known without importing Numba."""
     side = _forced_side()
-    return side == "compiled" or (side == "" and _compiled_side.usable)
+    if side or not _compiled_side.usable:
+        return side == "compiled"
+    if not _is_numba_installed():
+        _compiled_side.give_up("Numba is not installed")
+    return _compiled_side.usable
 
 
-def imports_compiled(subject: str) -> bool:
-    """Import the compiled routines of a subject; return whether compiled routines are used."""
-    if prefers_compiled():
-        try:
-            _compiled_twin(subject)
-        except RoutineFailure as failure:
-            _use_reference(failure, is_forced=_forced_side() == "compiled")
-    return prefers_compiled()
+@cache
+def _is_numba_installed() -> bool:
+    return find_spec("numba") is not None
 
 
 def _forced_side() -> str:
@@ -145,7 +147,9 @@ def _twin(side: str, subject: str) -> ModuleType:
 
 
 @cache
-def _compiled_or_reference(name: str, subject: str, *, is_forced: bool) -> Routine:
+def _compiled_or_reference(
+    name: str, subject: str, *, is_forced: bool, needs_compiled: bool
+) -> Routine:
     """Return a function that runs the compiled routine, or the reference if Numba fails."""
     reference: Routine = getattr(_twin("reference", subject), name)
 
@@ -162,17 +166,14 @@ def _compiled_or_reference(name: str, subject: str, *, is_forced: bool) -> Routi
                         return _budgets.answer(key, stand_in, reference, arguments)
             return compiled_routine(name, subject)(*arguments)
         except RoutineFailure as failure:
-            _use_reference(failure, is_forced=is_forced)
+            if is_forced and failure.__cause__ is not None:
+                raise failure.__cause__ from None
+            _compiled_side.give_up(explain_cause(failure))
+            if needs_compiled:
+                raise
         return reference(*arguments)
 
     return run
-
-
-def _use_reference(failure: RoutineFailure, *, is_forced: bool) -> None:
-    """Use the reference routines from now on; raise the cause if compiled ones are required."""
-    if is_forced and failure.__cause__ is not None:
-        raise failure.__cause__ from None
-    _compiled_side.give_up(explain_cause(failure))
 
 
 def _run_without_compiling(name: str, subject: str, arguments: tuple[Any, ...]) -> Any:

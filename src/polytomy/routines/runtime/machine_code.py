@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -14,31 +15,40 @@ _ROUTINES = Path(__file__).parents[1]
 
 @cache
 def may_have_machine_code(subject: str) -> bool:
-    """Return False if no routine of a subject has machine code that could be loaded.
+    """Return False if no routine of a subject seems to have machine code that could be loaded.
 
-    Importing Numba takes a third of a second, which small work need not wait for. The files are
+    Importing Numba takes a third of a second, which small tasks need not wait for. The files are
     looked for once: a process does not notice what another one compiles later on.
 
-    Examples
-    --------
-    >>> may_have_machine_code("no_such_subject")
-    False
+    Numba writes to the folder NUMBA_CACHE_DIR, or else next to the sources. If it may not, or if
+    it is set up differently, the answer is True, and Numba itself looks for the files.
     """
-    chosen, sources = os.environ.get("NUMBA_CACHE_DIR"), _ROUTINES / subject
-    is_usual = chosen or os.access(sources, os.W_OK) or not sources.exists()
-    if os.environ.get("NUMBA_CACHE_LOCATOR_CLASSES") or not is_usual:
-        return True  # only Numba knows where its files are
-    return any(any(folder.glob("*.nbi")) for folder in _folders(sources, chosen))
+    sources, chosen = _ROUTINES / subject, os.environ.get("NUMBA_CACHE_DIR")
+    places = [Path(chosen)] if chosen else [folder / "__pycache__" for folder in _folders(sources)]
+    if (
+        "numba" in sys.modules
+        or not sources.is_dir()  # in a zip file
+        or not all(map(_is_writable, places))
+        or os.environ.get("NUMBA_CACHE_LOCATOR_CLASSES")
+        or Path(".numba_config.yaml").exists()
+    ):
+        return True
+    if chosen:
+        # In subfolders with the names of the source folders, and a hash.
+        places = [found for each in _folders(sources) for found in places[0].glob(f"{each.name}_*")]
+    return any(any(folder.glob("*.nbi")) for folder in places)
 
 
-def _folders(sources: Path, chosen: str | None) -> Iterator[Path]:
-    """Yield the folders that may hold machine code of the functions below a folder.
+def _folders(sources: Path) -> Iterator[Path]:
+    """Yield a folder of sources, and those inside it."""
+    yield sources
+    for folder in sources.rglob("[!_]*/"):
+        if folder.is_dir():
+            yield folder
 
-    They are in the folder that the user has chosen, or next to the sources.
-    """
-    for folder, _, _ in os.walk(sources):
-        if chosen:
-            # Numba appends a hash of the path.
-            yield from Path(chosen).glob(f"{Path(folder).name}_*")
-        else:
-            yield Path(folder)
+
+def _is_writable(folder: Path) -> bool:
+    """Return whether a folder can be written to; if it does not exist, whether it can be made."""
+    while not folder.exists() and folder != folder.parent:
+        folder = folder.parent
+    return os.access(folder, os.W_OK)

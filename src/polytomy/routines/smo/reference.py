@@ -159,7 +159,7 @@ def _train_runs(
 
     @cache_results
     def rows_of(gamma: float, degree: float, coef0: float) -> Row:
-        """Return the rows for one kernel, which all its runs share."""
+        """Return the rows for one kernel, which all its runs share, and which are all kept."""
 
         @cache_results
         def row(sample: int) -> Floats:
@@ -365,7 +365,8 @@ def _stays_at_bound(problem: _Problem, rise: float, fall: float) -> NDArray[np.b
 def _step(problem: _Problem, samples: _Samples, i: int, slope: Floats) -> bool:
     """Raise one coefficient and lower another equally; return whether the step is negligible.
 
-    Coefficient i rises. `slope` is how fast the dual falls, for each coefficient that may fall.
+    Coefficient i rises. `slope` is how fast the dual falls if it rises and another coefficient
+    falls; −∞ if that may not fall.
     """
     b, g = problem.coefficients, problem.gradient
     curvature = problem.diagonal[i] + problem.diagonal - 2.0 * problem.row(i)

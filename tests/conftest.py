@@ -5,6 +5,7 @@ import os
 import signal
 
 import pytest
+from _pytest.doctest import DoctestModule
 from hypothesis import HealthCheck, settings
 
 from untested import pytest_unconfigure  # noqa: F401, a hook of pytest
@@ -34,6 +35,12 @@ def pytest_configure(config):
     config.addinivalue_line("filterwarnings", "error::polytomy.errors.PolytomyWarning")
     # Many tests use trees of classes that are text; tests of the order look for the warning.
     config.addinivalue_line("filterwarnings", "ignore::polytomy.errors.ClassOrderWarning")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collect_file():
+    # Examples are in the docstrings of the package. To look for some in the tests takes a second.
+    return [each for each in (yield) if not isinstance(each, DoctestModule)]
 
 
 @pytest.hookimpl(wrapper=True)

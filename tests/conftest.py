@@ -5,6 +5,7 @@ import os
 import signal
 
 import pytest
+from _pytest.doctest import DoctestModule
 from hypothesis import HealthCheck, settings
 
 from untested import pytest_unconfigure  # noqa: F401, a hook of pytest
@@ -28,10 +29,18 @@ os.environ.setdefault("POLYTOMY_ROUTINES", "compiled")
 
 
 def pytest_configure(config):
+    # What is imported and collected stays; to look for garbage in it takes a second.
+    gc.set_threshold(100_000, 50, 100)
     # Not in pyproject.toml: to name the class there would import polytomy before coverage starts.
     config.addinivalue_line("filterwarnings", "error::polytomy.errors.PolytomyWarning")
     # Many tests use trees of classes that are text; tests of the order look for the warning.
     config.addinivalue_line("filterwarnings", "ignore::polytomy.errors.ClassOrderWarning")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collect_file():
+    # Examples are in the docstrings of the package. To look for some in the tests takes a second.
+    return [each for each in (yield) if not isinstance(each, DoctestModule)]
 
 
 @pytest.hookimpl(wrapper=True)
@@ -48,12 +57,13 @@ def pytest_make_collect_report(collector):
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
     # With several processes, the first tests all go to the same one: the site is built once, and
-    # one cluster is started. The rest makes the order the same in all processes.
+    # one cluster and joblib's processes are started. The rest makes the order the same in all.
     def place(item):
         is_of_site = item.path.parent.name == "documentation"
-        needs_cluster = "cluster_client" in getattr(item, "fixturenames", ())
+        fixtures = getattr(item, "fixturenames", ())
+        needs_cluster, needs_jobs = "cluster_client" in fixtures, "joblib_processes" in fixtures
         is_doctest = isinstance(item, pytest.DoctestItem)
-        return not is_of_site, not needs_cluster, str(item.path), not is_doctest
+        return not is_of_site, not needs_cluster, not needs_jobs, str(item.path), not is_doctest
 
     items.sort(key=place)
 
@@ -85,6 +95,14 @@ def cluster_client():
         distributed.Client(cluster, set_as_default=False) as client,
     ):
         yield client
+
+
+@pytest.fixture(scope="session")
+def joblib_processes():
+    """Processes that joblib starts when they are first used, and that each import scikit-learn.
+
+    Tests that use this run one after the other, so that they share them.
+    """
 
 
 @pytest.fixture

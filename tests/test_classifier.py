@@ -424,6 +424,7 @@ def test_single_precision_is_near_double_precision(blobs):
 
 @pytest.mark.parametrize("form", [pd.DataFrame, sp.csr_array, np.asarray])
 @pytest.mark.parametrize("n_jobs", [1, 2])
+@pytest.mark.usefixtures("joblib_processes")
 def test_an_estimator_that_works_in_place_does_not_change_the_data(form, n_jobs, iris):
     X, y = iris[0] * [1, 10, 100, 1000], iris[1]
     data, untouched = form(X.copy()), form(X.copy())

@@ -171,6 +171,7 @@ def test_given_seeds_take_the_place_of_those_of_the_random_state(iris):
     assert not any(np.array_equal(*both) for both in zip(own, answers[:3], strict=True))
 
 
+@pytest.mark.usefixtures("joblib_processes")
 def test_wide_partitions_are_trained_once_whatever_the_number_of_jobs(blobs):
     X, y = blobs
     scheme = parse("m 0 / 1 / 2 3; n 0 / 1 / 2 / 3; {corn oak pine wheat}")

@@ -412,7 +412,7 @@ def test_many_rows_are_transformed_in_blocks(scaler, last, memory_budget, reques
     np.testing.assert_allclose(classifier.fit(X, Y).predict_proba(X), expected, atol=1e-8)
 
 
-@pytest.mark.usefixtures("seven_rows_at_a_time")
+@pytest.mark.usefixtures("seven_rows_at_a_time", "joblib_processes")
 def test_rows_in_a_temporary_file_can_go_to_other_processes():
     def fit(n_jobs, memory_budget):
         classifier = shared(StandardScaler(), GaussianNB(), memory_budget=memory_budget)

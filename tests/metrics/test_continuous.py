@@ -47,7 +47,7 @@ def integrate_crps(edges, masses, y):
 
 class TestCrps:
     @given(binned_distributions())
-    @settings(deadline=None, max_examples=200)
+    @settings(deadline=None)
     def test_equals_the_integral(self, case):
         edges, masses, y = case
         assert metrics.crps([y], edges, masses) == pytest.approx(

@@ -30,7 +30,7 @@ bin_counts = st.one_of(st.none(), st.integers(2, 30))
 
 
 @given(targets(), bin_counts)
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None)
 def test_no_bin_is_empty_and_there_are_no_more_than_wanted(case, n_bins):
     y, weight = case
     bins = make_bins(y, weight.astype(float), n_bins)
@@ -41,7 +41,7 @@ def test_no_bin_is_empty_and_there_are_no_more_than_wanted(case, n_bins):
 
 
 @given(targets(), bin_counts)
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None)
 def test_every_value_lies_in_a_piece_of_its_bin(case, n_bins):
     y, weight = case
     y = y[weight > 0]
@@ -56,7 +56,7 @@ def test_every_value_lies_in_a_piece_of_its_bin(case, n_bins):
 
 
 @given(targets(), bin_counts)
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None)
 def test_shares_sum_to_one_in_each_bin_and_spread_probabilities(case, n_bins):
     y, weight = case
     bins = make_bins(y, weight.astype(float), n_bins)
@@ -70,7 +70,7 @@ def test_shares_sum_to_one_in_each_bin_and_spread_probabilities(case, n_bins):
 
 
 @given(targets(), bin_counts)
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None)
 def test_a_weight_counts_as_copies(case, n_bins):
     y, weight = case
     weighted = make_bins(y, weight.astype(float), n_bins)
@@ -142,7 +142,7 @@ def test_an_outlier_hardly_moves_the_mean_of_its_bin():
 
 
 @given(targets(), bin_counts)
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None)
 def test_a_bin_has_more_than_one_sample_if_there_are_more(case, n_bins):
     y, weight = case
     y = y.repeat(weight)

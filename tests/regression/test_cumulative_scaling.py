@@ -28,7 +28,7 @@ scalings = st.builds(CumulativeScaling, st.floats(0.1, 5), st.floats(-3, 3))
 
 
 @given(binned_probabilities(), scalings)
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None)
 def test_probabilities_stay_probabilities_and_follow_the_formula(case, scaling):
     proba, _, _ = case
     scaled = scaling.apply(proba)

@@ -30,7 +30,7 @@ levels = st.floats(0, 1)
 
 
 @given(distributions(), levels)
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None)
 def test_the_quantile_is_the_smallest_value_with_that_much_probability(distribution, level):
     quantile = distribution.ppf(level)
     assert (distribution.cdf(quantile) >= level - 1e-9).all()
@@ -38,7 +38,7 @@ def test_the_quantile_is_the_smallest_value_with_that_much_probability(distribut
 
 
 @given(distributions(), st.lists(levels, min_size=2, max_size=8))
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None)
 def test_quantiles_never_cross_and_stay_inside_the_edges(distribution, wanted):
     quantiles = distribution.ppf(np.sort(wanted)[np.newaxis])
     assert (np.diff(quantiles, axis=1) >= 0).all()

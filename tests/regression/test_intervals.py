@@ -30,7 +30,7 @@ def covered(predicted, y, half):
 
 
 @given(predictions(), st.floats(0.05, 0.99))
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None)
 def test_the_interval_covers_the_share_of_the_samples_it_was_learnt_from(case, level):
     predicted, y = case
     half = learn(predicted, y, np.ones(len(y))).half_width(level)
@@ -39,7 +39,7 @@ def test_the_interval_covers_the_share_of_the_samples_it_was_learnt_from(case, l
 
 
 @given(predictions(), st.floats(0.05, 0.95))
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None)
 def test_a_narrower_interval_would_cover_fewer(case, level):
     predicted, y = case
     half = learn(predicted, y, np.ones(len(y))).half_width(level)

@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import assume, given
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -15,7 +15,7 @@ values = st.lists(st.integers(0, 6).map(float), min_size=1, max_size=8)
 
 
 def signed_rank_p(differences):
-    """Return the two-sided p-value of the signed-rank test, over all signs; no ties."""
+    """Return the two-sided p-value of the signed-rank test, over all signs."""
     ranks = stats.rankdata(np.abs(differences))
     observed = ranks[np.array(differences) > 0].sum()
     sums = [
@@ -27,11 +27,29 @@ def signed_rank_p(differences):
     return min(1.0, 2 * min(lower, upper))
 
 
-@given(st.lists(st.integers(-50, 50), min_size=1, max_size=8, unique_by=abs))
+nonzero = st.integers(1, 50).flatmap(lambda size: st.sampled_from([size, -size]))
+
+
+@given(
+    st.one_of(
+        st.lists(nonzero, min_size=1, max_size=8, unique_by=abs),
+        st.lists(st.sampled_from([-3, -2, -1, 1, 2, 3]), min_size=1, max_size=8),  # with ties
+    )
+)
 def test_the_p_value_equals_that_of_enumerating_all_signs(differences):
-    assume(0 not in differences)
     found = compare_pairs(differences, np.zeros(len(differences)), largest_is_best=True)
     assert found.p_value == pytest.approx(signed_rank_p(differences))
+
+
+@pytest.mark.parametrize("has_ties", [False, True])
+@pytest.mark.parametrize("n_splits", [7, 13, 14, 30])
+def test_the_p_value_equals_that_of_scipy(n_splits, has_ties):
+    differences = np.random.default_rng(n_splits).normal(0.5, size=n_splits)
+    if has_ties:
+        differences = np.trunc(2 * differences) + 0.5
+    found = compare_pairs(differences, np.zeros(n_splits), largest_is_best=True)
+    # Each way to choose signs is one of 8,192 at most, which SciPy lists.
+    assert found.p_value == pytest.approx(stats.wilcoxon(differences).pvalue, rel=1e-12)
 
 
 def test_ten_of_ten_splits():

@@ -75,9 +75,16 @@ def n_ary(
         CodingMatrix.from_sides(_draw(n_classes, n_sides, n_rows, fewest, generator))
         for _ in range(n_draws)
     )
-    return max(
-        draws, key=lambda code: (code.is_determined, code.minimum_distance, code.mean_distance)
-    )
+    best = next(draws)
+    best_merit = (best.is_determined, best.minimum_distance, best.mean_distance)
+    for code in draws:
+        distances = (code.minimum_distance, code.mean_distance)
+        # Computing whether a code is determined is slowest, so this is checked last.
+        if (True, *distances) > best_merit:
+            merit = (code.is_determined, *distances)
+            if merit > best_merit:
+                best, best_merit = code, merit
+    return best
 
 
 def _count_digits(n_classes: int, n_sides: int) -> int:

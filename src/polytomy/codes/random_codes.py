@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from polytomy.codes.checks import check_entries, find_problems
+from polytomy.codes.checks import check_entries
 from polytomy.codes.coding_matrix import CodingMatrix
 from polytomy.codes.structure import CodeArray, column_distances, find_repeated_rows
 from polytomy.errors import Argument, ArgumentError
@@ -177,7 +177,8 @@ def _make_drawer(
             # Each partition is drawn with only one of its two signs.
             signs = generator.choice(_STRICT, size=(n_rows, 1))
             matrix: CodeArray = signs * (vectors if by_rows else vectors.T)
-            if not find_problems(matrix) and (by_rows or not find_repeated_rows(matrix)):
+            is_code = _separates_all(matrix) if by_rows else _has_both_sides(matrix)
+            if is_code and (by_rows or not find_repeated_rows(matrix)):
                 return matrix
 
     return draw
@@ -188,6 +189,19 @@ def _is_partition(vectors: CodeArray) -> NDArray[np.bool_]:
     first = np.take_along_axis(vectors, (vectors != 0).argmax(axis=1)[:, None], axis=1)[:, 0]
     passes: NDArray[np.bool_] = (first == -1) & (vectors == 1).any(axis=1)
     return passes
+
+
+def _separates_all(matrix: CodeArray) -> bool:
+    """Return whether no column is zero or equal to another; then partitions make a code."""
+    n_rows, n_classes = matrix.shape
+    content = np.ascontiguousarray(matrix.T).tobytes()
+    columns = {content[i * n_rows : (i + 1) * n_rows] for i in range(n_classes)}
+    return len(columns) == n_classes and bool(matrix.any(axis=0).all())
+
+
+def _has_both_sides(matrix: CodeArray) -> bool:
+    """Return whether each row has both sides; then different columns make a code."""
+    return bool((matrix.min(axis=1) == -1).all() and (matrix.max(axis=1) == 1).all())
 
 
 def _is_column(vectors: CodeArray) -> NDArray[np.bool_]:
@@ -229,11 +243,14 @@ def _collect(
     generator: np.random.Generator,
 ) -> CodeArray:
     """Return distinct random vectors that pass the test `belongs`."""
-    found: dict[bytes, CodeArray] = {}
+    found: dict[bytes, None] = {}  # in the order of drawing
     while len(found) < count:
         n_wanted = min(2 * (count - len(found)) + 8, max(1, _BATCH_ENTRIES // length))
         chosen = generator.integers(len(entries), size=(n_wanted, length), dtype=np.uint8)
         batch = entries[chosen]
-        for vector in batch[belongs(batch)]:
-            found.setdefault(vector.tobytes(), vector)
-    return np.array(list(found.values())[:count], dtype=np.int8)
+        content = batch[belongs(batch)].tobytes()
+        found.update(
+            (content[start : start + length], None) for start in range(0, len(content), length)
+        )
+    vectors = np.frombuffer(b"".join(list(found)[:count]), dtype=np.int8)
+    return vectors.reshape(count, length)

@@ -7,7 +7,7 @@ from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import solve
+from scipy.linalg import cho_factor, cho_solve
 
 from polytomy.inputs.class_samples import ClassSamples
 from polytomy.inputs.numbers import as_count
@@ -196,7 +196,9 @@ class _SharedRidge:
         scores = np.empty(len(rows))
         for fold in range(len(squares)):
             right_side = targets.sum(axis=0) - targets[fold]
-            weights = solve(whole - squares[fold], right_side, assume_a="pos")
+            # In half the time of `solve`, which also estimates the condition; the ridge bounds it.
+            factor = cho_factor(whole - squares[fold], overwrite_a=True)
+            weights = cho_solve(factor, right_side)
             test = self._folds[rows] == fold
             scores[test] = self._features[rows[test]] @ weights
         return scores

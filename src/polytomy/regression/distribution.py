@@ -15,6 +15,9 @@ __all__ = ["BinnedDistribution"]
 
 Floats = NDArray[np.float64]
 
+# Of levels with the ends of bins, at a time.
+_COMPARISONS = 1_000_000
+
 
 class BinnedDistribution:
     """One distribution per sample: probabilities of bins that all samples share.
@@ -125,16 +128,21 @@ class BinnedDistribution:
         levels, is_flat = self._points(level, "level")
         levels = np.broadcast_to(levels, (len(self), levels.shape[1]))
         answer = np.empty(levels.shape)
-        rows = np.arange(len(self))
+        rows = np.arange(len(self))[:, np.newaxis]
         ends = self._cumulative[:, 1:]
-        for column, own in enumerate(levels.T):
-            is_below = np.where(own[:, np.newaxis] > 0, ends < own[:, np.newaxis], ends <= 0)
-            place = np.minimum(is_below.sum(axis=1), ends.shape[1] - 1)
+        # As many levels at a time as keep the comparison with all bins small.
+        step = max(1, _COMPARISONS // max(1, ends.size))
+        for start in range(0, levels.shape[1], step):
+            own = levels[:, start : start + step]
+            bound, end = own[:, :, np.newaxis], ends[:, np.newaxis]
+            is_below = np.where(bound > 0, end < bound, end <= 0)
+            place = np.minimum(is_below.sum(axis=2), ends.shape[1] - 1)
             before, after = self._cumulative[rows, place], ends[rows, place]
             low, high = self.edges[place], self.edges[place + 1]
             mass = after - before
-            share = np.divide(own - before, mass, out=np.zeros(len(own)), where=mass > 0)
-            answer[:, column] = np.clip(low + np.clip(share, 0.0, 1.0) * (high - low), low, high)
+            share = np.divide(own - before, mass, out=np.zeros(own.shape), where=mass > 0)
+            inside = np.clip(low + np.clip(share, 0.0, 1.0) * (high - low), low, high)
+            answer[:, start : start + step] = inside
         return self._result(answer, is_flat)
 
     def interval(self, confidence: float) -> tuple[Floats, Floats]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -156,12 +157,28 @@ def _compile(
     from polytomy.routines.runtime.compiling import count_compiled, machine_code_folder
 
     n_before = count_compiled()
-    for name, run in routines.items():
-        tell(name)
-        with _explain_failure(name):
-            for arguments in calls[name]:
-                run(*arguments)
+    with _rare_collections():
+        for name, run in routines.items():
+            tell(name)
+            with _explain_failure(name):
+                for arguments in calls[name]:
+                    run(*arguments)
     return _Compiled(list(calls), count_compiled() - n_before, machine_code_folder())
+
+
+@contextmanager
+def _rare_collections() -> Iterator[None]:
+    """Let the garbage collector look at the many objects of a compiler less often.
+
+    Most of them are needed until a function is compiled; to look again and again takes a tenth of
+    the time.
+    """
+    before = gc.get_threshold()
+    gc.set_threshold(100_000, 50, 100)
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
 
 
 @contextmanager

@@ -14,6 +14,9 @@ __all__ = ["Interval", "Paired", "Ranking", "compare_pairs", "mean_interval", "r
 
 Floats = NDArray[np.float64]
 
+# As in SciPy: with ties, the p-value of more differences is that of a normal approximation.
+_MOST_EXACT = 13
+
 
 class Paired(NamedTuple):
     """Two methods compared on the same splits.
@@ -63,9 +66,25 @@ def compare_pairs(one: ArrayLike, other: ArrayLike, *, largest_is_best: bool) ->
     ties = len(differences) - wins - losses
     p_value = 1.0
     if wins + losses:
-        p_value = float(stats.wilcoxon(differences[differences != 0]).pvalue)
+        p_value = _signed_rank_p_value(differences[differences != 0])
     mean = float(np.mean(differences)) if len(differences) else float("nan")
     return Paired(len(differences), wins, ties, losses, mean, p_value)
+
+
+def _signed_rank_p_value(differences: Floats) -> float:
+    """Return the two-sided p-value of Wilcoxon's signed-rank test."""
+    if len(differences) > _MOST_EXACT:
+        return float(stats.wilcoxon(differences).pvalue)
+    # SciPy lists all signs if there are ties, which takes a second; here, they are counted. Twice
+    # a rank is a whole number, ties or not.
+    ranks = np.rint(2 * stats.rankdata(np.abs(differences))).astype(np.intp)
+    n_ways = np.zeros(ranks.sum() + 1)  # in how many of all ways to choose signs a sum is reached
+    n_ways[0] = 1
+    for rank in ranks:
+        n_ways[rank:] += n_ways[:-rank].copy()
+    observed = ranks[differences > 0].sum()
+    tail = min(n_ways[: observed + 1].sum(), n_ways[observed:].sum())
+    return float(min(1.0, 2 * tail / n_ways.sum()))
 
 
 class Interval(NamedTuple):

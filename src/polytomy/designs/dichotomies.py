@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.linalg import cho_factor, cho_solve
 
 from polytomy.inputs.class_samples import ClassSamples
 from polytomy.inputs.numbers import as_count
@@ -197,8 +197,8 @@ class _SharedRidge:
         for fold in range(len(squares)):
             right_side = targets.sum(axis=0) - targets[fold]
             # In half the time of `solve`, which also estimates the condition; the ridge bounds it.
-            factor = cho_factor(whole - squares[fold], overwrite_a=True)
-            weights = cho_solve(factor, right_side)
+            factor = scipy.linalg.cho_factor(whole - squares[fold], overwrite_a=True)
+            weights = scipy.linalg.cho_solve(factor, right_side)
             test = self._folds[rows] == fold
             scores[test] = self._features[rows[test]] @ weights
         return scores

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy.spatial.distance import cdist
 
 from polytomy.designs.dichotomies import Dichotomies
 from polytomy.designs.trees import Nested, from_tree
@@ -45,7 +45,7 @@ def furthest_centroid_tree(X: Any, y: ArrayLike, *, name: str = "centroids") -> 
     """
     samples = group_samples(X, y)
     means = samples.scaled().means()
-    between = cdist(means, means)
+    between = scipy.spatial.distance.cdist(means, means)
 
     def split(members: list[int]) -> tuple[list[int], list[int]]:
         among = between[np.ix_(members, members)]

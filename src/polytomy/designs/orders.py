@@ -7,8 +7,8 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike, NDArray
-from scipy.spatial.distance import squareform
 
 from polytomy.designs.flat import adjacent
 from polytomy.designs.seriation import seriate, without_noise
@@ -138,10 +138,10 @@ def detect_order(
     triples = _triples(len(classes), random)
     share = _robinson_share(matrix[np.ix_(order, order)], triples)
     # Sorted, so that the shuffling does not depend on the names of the classes.
-    condensed = np.sort(squareform(matrix, checks=False))
+    condensed = np.sort(scipy.spatial.distance.squareform(matrix, checks=False))
     by_chance = np.empty(n_permutations)
     for k in range(n_permutations):
-        shuffled = squareform(random.permutation(condensed))
+        shuffled = scipy.spatial.distance.squareform(random.permutation(condensed))
         best = seriate(shuffled, method)
         by_chance[k] = _robinson_share(shuffled[np.ix_(best, best)], triples)
     expected = by_chance.mean()

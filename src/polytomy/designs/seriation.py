@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.cluster.hierarchy import leaves_list, linkage, optimal_leaf_ordering
-from scipy.linalg import eigh
-from scipy.spatial.distance import squareform
 
 from polytomy.errors import Argument, ArgumentError
 from polytomy.inputs.suggestions import did_you_mean
@@ -105,14 +103,15 @@ def _shortest_path(matrix: NDArray[np.float64]) -> NDArray[np.intp]:
 
 
 def _best_leaves(matrix: NDArray[np.float64]) -> NDArray[np.intp]:
-    condensed = squareform(matrix, checks=False)
-    tree = optimal_leaf_ordering(linkage(condensed, "average"), condensed)
-    return np.asarray(leaves_list(tree), dtype=np.intp)
+    hierarchy = scipy.cluster.hierarchy
+    condensed = scipy.spatial.distance.squareform(matrix, checks=False)
+    tree = hierarchy.optimal_leaf_ordering(hierarchy.linkage(condensed, "average"), condensed)
+    return np.asarray(hierarchy.leaves_list(tree), dtype=np.intp)
 
 
 def _fiedler(matrix: NDArray[np.float64]) -> NDArray[np.intp]:
     likeness = matrix.max() - matrix
     np.fill_diagonal(likeness, 0)
     laplacian = np.diag(likeness.sum(axis=0)) - likeness
-    second: NDArray[np.float64] = eigh(laplacian, subset_by_index=[1, 1])[1][:, 0]
+    second: NDArray[np.float64] = scipy.linalg.eigh(laplacian, subset_by_index=[1, 1])[1][:, 0]
     return np.argsort(second, kind="stable")

@@ -6,9 +6,8 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.sparse import issparse
-from scipy.spatial.distance import cdist
 
 from polytomy.errors import Argument, ArgumentError, DataError, PythonOnly
 from polytomy.inputs.class_samples import ClassSamples, Rows
@@ -85,10 +84,11 @@ class SampleMetric:
             yield block, distances
 
     def _between(self, A: Rows, B: Rows) -> NDArray[np.float64]:
-        if issparse(A):
+        if scipy.sparse.issparse(A):
             return _sparse_euclidean(A, B)
         parts = A.astype(self._dtype, copy=False), B.astype(self._dtype, copy=False)
-        return np.asarray(cdist(*parts, metric=self.name, **self._parameters))  # type: ignore[call-overload]
+        distances = scipy.spatial.distance.cdist(*parts, metric=self.name, **self._parameters)  # type: ignore[call-overload]
+        return np.asarray(distances)
 
 
 def _sparse_euclidean(A: Rows, B: Rows) -> NDArray[np.float64]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike, NDArray
-from scipy.spatial.distance import cdist
 
 from polytomy.distances.class_distances import ClassDistances
 from polytomy.inputs.class_samples import ClassSamples, Rows, check_two_classes, group_samples
@@ -34,7 +34,7 @@ def centroid(X: Any, y: ArrayLike) -> ClassDistances:
     samples = check_two_classes(group_samples(X, y))
     means = samples.means()
     spreads = _spreads(samples, means)
-    matrix = cdist(means, means) / np.sqrt(np.outer(spreads, spreads))
+    matrix = scipy.spatial.distance.cdist(means, means) / np.sqrt(np.outer(spreads, spreads))
     return ClassDistances(samples.classes, matrix, "centroid")
 
 

@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import softmax
 
 from polytomy.distances.class_distances import ClassDistances
 from polytomy.inputs.class_samples import ClassSamples, check_two_classes, group_samples
@@ -120,7 +120,7 @@ def _fit_discriminant(
     offsets = -0.5 * np.einsum("cf,fc->c", means, slopes)
     with np.errstate(divide="ignore"):
         scores = test_rows @ slopes + offsets + np.log(counts / counts.sum())
-    return np.asarray(softmax(scores, axis=1))
+    return np.asarray(scipy.special.softmax(scores, axis=1))
 
 
 def _fit_estimator(

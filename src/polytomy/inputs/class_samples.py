@@ -9,8 +9,8 @@ from itertools import count
 from typing import Any, TypeAlias
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import csr_array
 
 from polytomy.errors import DataError
 from polytomy.inputs.dates import refuse_dates
@@ -149,7 +149,7 @@ def _features(X: Any) -> Rows:
     refuse_dates(X, "X")
     rows: Rows = check_sparse(X)
     try:
-        rows = csr_array(rows) if is_sparse(rows) else np.asarray(rows)
+        rows = scipy.sparse.csr_array(rows) if is_sparse(rows) else np.asarray(rows)
         if np.iscomplexobj(rows):
             raise TypeError
         rows = rows.astype(np.float64, copy=False)

@@ -7,8 +7,8 @@ from itertools import chain
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import sparse
 
 from polytomy.errors import DataError
 
@@ -20,7 +20,7 @@ MOST_ROWS_OR_COLUMNS = 2**31 - 1
 
 def is_sparse(X: Any) -> bool:
     """Return whether X is a SciPy sparse matrix or array."""
-    return bool(sparse.issparse(X))
+    return bool(scipy.sparse.issparse(X))
 
 
 def check_sparse(X: Any, name: str = "X") -> Any:
@@ -48,7 +48,7 @@ def check_sparse(X: Any, name: str = "X") -> Any:
 
     Examples
     --------
-    >>> halves = sparse.csr_array(([1.0, 1.0, 3.0], [2, 2, 0], [0, 3]), shape=(1, 3))
+    >>> halves = scipy.sparse.csr_array(([1.0, 1.0, 3.0], [2, 2, 0], [0, 3]), shape=(1, 3))
     >>> check_sparse(halves).data, check_sparse(halves).indices
     (array([3., 2.]), array([0, 2], dtype=int32))
     >>> halves.indices[0] = 7
@@ -76,7 +76,7 @@ def check_sparse(X: Any, name: str = "X") -> Any:
             f"{name} is not a valid {X.format.upper()} matrix: {bad}. Build it again from its "
             "values, rows and columns, with scipy.sparse.coo_array."
         ) from None
-    return rows if isinstance(X, sparse.sparray) else sparse.csr_matrix(rows)
+    return rows if isinstance(X, scipy.sparse.sparray) else scipy.sparse.csr_matrix(rows)
 
 
 def check_csr_parts(
@@ -87,7 +87,7 @@ def check_csr_parts(
         _numbers(data), indices, indptr, n_offsets=shape[0] + 1, n_minor=shape[1]
     )
     # Created anew, because a matrix's cached flags about its order may be out of date.
-    rows = _compressed(sparse.csr_array, data, indices, indptr, shape)
+    rows = _compressed(scipy.sparse.csr_array, data, indices, indptr, shape)
     if not rows.has_canonical_format:
         rows = rows.copy()
         rows.sum_duplicates()
@@ -98,19 +98,19 @@ class _InvalidError(ValueError):
     """Raised with the reason why a sparse matrix is invalid."""
 
 
-def _read_csr(X: Any) -> sparse.csr_array:
-    rows: sparse.csr_array = check_csr_parts(X.data, X.indices, X.indptr, X.shape)
+def _read_csr(X: Any) -> scipy.sparse.csr_array:
+    rows: scipy.sparse.csr_array = check_csr_parts(X.data, X.indices, X.indptr, X.shape)
     return rows
 
 
-def _read_csc(X: Any) -> sparse.csr_array:
+def _read_csc(X: Any) -> scipy.sparse.csr_array:
     parts = _check_compressed(
         _numbers(X.data), X.indices, X.indptr, n_offsets=X.shape[1] + 1, n_minor=X.shape[0]
     )
-    return _converted(_compressed(sparse.csc_array, *parts, X.shape).tocsr())
+    return _converted(_compressed(scipy.sparse.csc_array, *parts, X.shape).tocsr())
 
 
-def _read_bsr(X: Any) -> sparse.csr_array:
+def _read_bsr(X: Any) -> scipy.sparse.csr_array:
     data = _numbers(X.data, n_dimensions=3)
     (n_rows, n_columns), (height, width) = X.shape, data.shape[1:]
     if height < 1 or width < 1 or n_rows % height or n_columns % width:
@@ -118,15 +118,15 @@ def _read_bsr(X: Any) -> sparse.csr_array:
     parts = _check_compressed(
         data, X.indices, X.indptr, n_offsets=n_rows // height + 1, n_minor=n_columns // width
     )
-    return _converted(_compressed(sparse.bsr_array, *parts, X.shape).tocsr())
+    return _converted(_compressed(scipy.sparse.bsr_array, *parts, X.shape).tocsr())
 
 
-def _read_coo(X: Any) -> sparse.csr_array:
+def _read_coo(X: Any) -> scipy.sparse.csr_array:
     row, column = _integers("row", X.row), _integers("col", X.col)
     return _from_entries(_numbers(X.data), row, column, X.shape)
 
 
-def _read_dok(X: Any) -> sparse.csr_array:
+def _read_dok(X: Any) -> scipy.sparse.csr_array:
     pairs = np.array(list(X.keys())).reshape(-1, 2)
     pairs = pairs if len(pairs) else pairs.astype(np.int64)
     row, column = _integers("row", pairs[:, 0]), _integers("col", pairs[:, 1])
@@ -134,18 +134,18 @@ def _read_dok(X: Any) -> sparse.csr_array:
     return _from_entries(_numbers(values), row, column, X.shape)
 
 
-def _read_lil(X: Any) -> sparse.csr_array:
+def _read_lil(X: Any) -> scipy.sparse.csr_array:
     lengths = [len(row) for row in X.rows]
     if len(X.rows) != X.shape[0] or lengths != [len(values) for values in X.data]:
         raise _InvalidError("its rows of indices and of values differ in number or length")
     indices = np.array(list(chain.from_iterable(X.rows)), dtype=None if any(lengths) else np.int64)
     values = np.fromiter(chain.from_iterable(X.data), dtype=X.dtype, count=len(indices))
     indptr = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
-    rows: sparse.csr_array = check_csr_parts(values, indices, indptr, X.shape)
+    rows: scipy.sparse.csr_array = check_csr_parts(values, indices, indptr, X.shape)
     return rows
 
 
-def _read_dia(X: Any) -> sparse.csr_array:
+def _read_dia(X: Any) -> scipy.sparse.csr_array:
     data, offsets = _numbers(X.data, n_dimensions=2), _integers("offsets", X.offsets)
     if len(data) != len(offsets):
         raise _InvalidError(f"it has {len(data)} diagonals but {len(offsets)} offsets")
@@ -154,10 +154,10 @@ def _read_dia(X: Any) -> sparse.csr_array:
     n_rows, n_columns = X.shape
     is_inside = (offsets > -n_rows) & (offsets < n_columns)
     diagonals = (data[is_inside], offsets[is_inside].astype(np.int64))
-    return _converted(sparse.dia_array(diagonals, shape=X.shape).tocsr())
+    return _converted(scipy.sparse.dia_array(diagonals, shape=X.shape).tocsr())
 
 
-_READERS: dict[str, Callable[[Any], sparse.csr_array]] = {
+_READERS: dict[str, Callable[[Any], scipy.sparse.csr_array]] = {
     "csr": _read_csr,
     "csc": _read_csc,
     "bsr": _read_bsr,
@@ -170,14 +170,14 @@ _READERS: dict[str, Callable[[Any], sparse.csr_array]] = {
 
 def _from_entries(
     data: NDArray[Any], row: NDArray[Any], column: NDArray[Any], shape: tuple[int, int]
-) -> sparse.csr_array:
+) -> scipy.sparse.csr_array:
     if not len(data) == len(row) == len(column):
         raise _InvalidError(
             f"it has {len(data)} values, {len(row)} rows and {len(column)} columns of entries"
         )
     _check_indices("row", row, shape[0])
     _check_indices("col", column, shape[1])
-    return _converted(sparse.coo_array((data, (row, column)), shape=shape).tocsr())
+    return _converted(scipy.sparse.coo_array((data, (row, column)), shape=shape).tocsr())
 
 
 def _compressed(
@@ -189,11 +189,11 @@ def _compressed(
     return container(parts, shape=shape)
 
 
-def _converted(rows: Any) -> sparse.csr_array:
+def _converted(rows: Any) -> scipy.sparse.csr_array:
     """Return a CSR array that SciPy created from checked parts, in canonical form."""
     rows.sum_duplicates()
-    converted: sparse.csr_array = _compressed(
-        sparse.csr_array, rows.data, rows.indices, rows.indptr, rows.shape
+    converted: scipy.sparse.csr_array = _compressed(
+        scipy.sparse.csr_array, rows.data, rows.indices, rows.indptr, rows.shape
     )
     return converted
 

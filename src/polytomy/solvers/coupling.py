@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
+import scipy
 from numpy.typing import ArrayLike, NDArray
 
 from polytomy.codes import CodingMatrix
@@ -132,7 +132,7 @@ def solve_price(code: CodingMatrix, decisions: ArrayLike) -> FloatArray:
     n_opponents, n_lost, inverses = np.zeros(shape), np.zeros(shape), np.zeros(shape)
     for classes, sign in ((pairs.first, 1.0), (pairs.second, -1.0)):
         entries = (np.ones(len(classes)), (np.arange(len(classes)), classes))
-        members = sp.csr_array(entries, shape=(len(classes), code.n_classes))
+        members = scipy.sparse.csr_array(entries, shape=(len(classes), code.n_classes))
         share = 0.5 * (1.0 + sign * pairs.decisions)
         n_opponents += ~np.isnan(share) @ members
         n_lost += (share == 0.0) @ members

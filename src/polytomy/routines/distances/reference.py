@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.spatial.distance import cdist
 
 __all__ = ["hausdorff_matrix"]
 
@@ -45,7 +45,7 @@ def _distances_from(
     step = max(1, _BLOCK_BYTES // (8 * len(others)))
     farthest, from_others = np.zeros(len(starts)), np.full(len(others), np.inf)
     for start in range(0, len(own), step):
-        distances = cdist(own[start : start + step], others)
+        distances = scipy.spatial.distance.cdist(own[start : start + step], others)
         nearest = np.minimum.reduceat(distances, starts, axis=1)  # in each of the other sets
         np.maximum(farthest, nearest.max(axis=0), out=farthest)
         np.minimum(from_others, distances.min(axis=0), out=from_others)

@@ -51,7 +51,7 @@ _IMPORTED_ROUTINES = re.compile(r"^from polytomy\.routines\.([\w.]+) import", re
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
-class _HelperCode(JITCodeLibrary):  # type: ignore[misc]
+class _HelperCode(JITCodeLibrary):
     """The code of a helper as Numba translates it.
 
     Numba would optimise it here and, linked to the entry, once more.
@@ -61,14 +61,14 @@ class _HelperCode(JITCodeLibrary):  # type: ignore[misc]
         pass
 
 
-class _HelperCompiler(Compiler):  # type: ignore[misc]
+class _HelperCompiler(Compiler):
     """Numba's compiler for helpers."""
 
     def define_pipelines(self) -> Any:
-        state = self.state
-        state.library = _HelperCode(state.targetctx.codegen(), state.func_id.func_qualname)
-        state.library.enable_object_caching()
-        return super().define_pipelines()
+        codegen, name = self.state.targetctx.codegen(), self.state.func_id.func_qualname
+        self.state.library = _HelperCode(codegen, name)  # type: ignore[no-untyped-call]
+        self.state.library.enable_object_caching()
+        return super().define_pipelines()  # type: ignore[no-untyped-call]
 
 
 _OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": False}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +12,11 @@ from numpy.typing import NDArray
 from polytomy.binary.problems import BinaryProblem, binary_problem
 
 __all__ = ["ProblemList"]
+
+# Problems with at most this many samples on average are created together, and at most this many of
+# them at a time, which bounds the memory.
+_FEW_SAMPLES = 200
+_MOST_TOGETHER = 1024
 
 
 class ProblemList:
@@ -88,3 +94,33 @@ class ProblemList:
         if is_swapped:
             np.logical_not(is_positive, out=is_positive)
         return BinaryProblem(name, self._all_rows, is_positive)
+
+    def take(self, numbers: Sequence[int]) -> list[BinaryProblem]:
+        """Return several problems; small ones are created together, which takes half the time."""
+        taken: list[BinaryProblem] = []
+        for first in range(0, len(numbers), _MOST_TOGETHER):
+            taken += self._take_together(numbers[first : first + _MOST_TOGETHER])
+        return taken
+
+    def _take_together(self, numbers: Sequence[int]) -> list[BinaryProblem]:
+        pairs = [(self._negative[k], self._positive[k]) for k in numbers]
+        # Problems with all classes share their row numbers, and those with many are not small.
+        most_classes = max(len(below) + len(above) for below, above in pairs)
+        if most_classes >= min(len(self._counts), _FEW_SAMPLES):
+            return [self[k] for k in numbers]
+        counts = self._counts.tolist()
+        sizes = np.array([[sum([counts[i] for i in side]) for side in pair] for pair in pairs])
+        starts = np.concatenate([[0], np.cumsum(sizes.sum(axis=1))])
+        if not 0 < starts[-1] <= _FEW_SAMPLES * len(numbers):
+            return [self[k] for k in numbers]
+        rows = np.concatenate(
+            [self._rows_of_class[i] for pair in pairs for side in pair for i in side]
+        )
+        problem_of = np.repeat(np.arange(len(numbers)), np.diff(starts))
+        # Sorting keeps the problems apart, and restores the order of the data within each.
+        order = np.argsort(problem_of * self.n_rows + rows, kind="stable")
+        rows, is_positive = rows[order], order >= (starts[:-1] + sizes[:, 0])[problem_of]
+        return [
+            BinaryProblem(self._names[k], rows[start:end], is_positive[start:end])
+            for k, (start, end) in zip(numbers, pairwise(starts.tolist()), strict=True)
+        ]

@@ -165,6 +165,14 @@ class HeldOut(NamedTuple):
     target: NDArray[np.bool_]
     weight: NDArray[np.float64] | None = None
 
+    def part(self, samples: slice) -> HeldOut | None:
+        """Return some consecutive samples; None if there are none."""
+        values = self.values[samples]
+        if not len(values):
+            return None
+        weight = None if self.weight is None else self.weight[samples]
+        return HeldOut(values, self.target[samples], weight)
+
 
 def fit_calibrators(
     calibration: Calibration, held_out: Sequence[HeldOut | None], seeds: Sequence[int | None]
@@ -233,13 +241,13 @@ def calibrate(
     >>> calibrate([steep, UncalibratedMap()], np.array([[1.0, 0.0]]))
     array([[0.75, 0.5 ]])
     """
-    logistic = [k for k, each in enumerate(calibrators) if isinstance(each, LogisticMap)]
-    slopes, intercepts = np.zeros((2, len(calibrators)))
-    for column in logistic:
-        calibrator = calibrators[column]
-        assert isinstance(calibrator, LogisticMap)
-        slopes[column], intercepts[column] = calibrator.slope_, calibrator.intercept_
+    lines = [
+        (each.slope_, each.intercept_) if isinstance(each, LogisticMap) else (0.0, 0.0)
+        for each in calibrators
+    ]
+    slopes, intercepts = np.array(lines, dtype=np.float64).reshape(-1, 2).T
     probabilities = np.asarray(expit(decision_values * slopes + intercepts))
-    for column in set(range(len(calibrators))).difference(logistic):
-        probabilities[:, column] = calibrators[column].predict(decision_values[:, column])
+    for column, calibrator in enumerate(calibrators):
+        if not isinstance(calibrator, LogisticMap):
+            probabilities[:, column] = calibrator.predict(decision_values[:, column])
     return probabilities

@@ -135,10 +135,7 @@ def measure(
     n_runs : one for each problem, and one for each fold of its calibration
     holds_kernel_values : whether the entries of the matrix are kernel values
     """
-    is_used = np.zeros(numbers.shape[0], dtype=np.bool_)
-    for problem in problems:
-        is_used[problem.rows] = True
-    n_rows = int(np.count_nonzero(is_used))
+    n_rows = int(np.count_nonzero(_find_used_rows(problems, numbers.shape[0])))
     matrix = bytes_of_matrix(n_rows, holds_kernel_values=holds_kernel_values)
     most_samples = max(problem.n_samples for problem in problems)
     return Size(
@@ -231,18 +228,25 @@ def _order_rows(problems: Sequence[BinaryProblem], n_rows: int) -> NDArray[np.in
         # The −1 side first, as in LIBSVM.
         (problem,) = problems
         return problem.rows[np.argsort(problem.is_positive, kind="stable")]
+    used = np.flatnonzero(_find_used_rows(problems, n_rows))
     if n_rows <= _FEW_ROWS:
-        is_used = np.zeros(n_rows, dtype=np.bool_)
-        is_used[np.concatenate([problem.rows for problem in problems])] = True
-        return np.flatnonzero(is_used)
+        return used
     # Each side of each problem has a random number. Rows that are in the same problems, on the same
     # sides, have the same sum of these numbers.
     keys = np.zeros(n_rows, dtype=np.uint64)
     numbers = np.random.default_rng(0).integers(1, 2**63, size=(len(problems), 2), dtype=np.uint64)
-    is_used = np.zeros(n_rows, dtype=np.bool_)
     for problem, of_sides in zip(problems, numbers, strict=True):
         keys[problem.rows] += of_sides[problem.is_positive.astype(np.intp)]
-        is_used[problem.rows] = True
-    used = np.flatnonzero(is_used)
     _, first, group = np.unique(keys[used], return_index=True, return_inverse=True)
     return used[np.argsort(first[group], kind="stable")]
+
+
+def _find_used_rows(problems: Sequence[BinaryProblem], n_rows: int) -> NDArray[np.bool_]:
+    """Return which rows are in any of the problems."""
+    is_used = np.zeros(n_rows, dtype=np.bool_)
+    if n_rows <= _FEW_ROWS:
+        is_used[np.concatenate([problem.rows for problem in problems])] = True
+        return is_used
+    for problem in problems:  # all rows of all problems might not fit in memory
+        is_used[problem.rows] = True
+    return is_used

@@ -104,7 +104,11 @@ def train_on_shared_kernel(
 
     groups, reasons = group_by_matrix(estimators)
     # The problems of other estimators are not needed, and may take much memory.
-    own = {k: problems[k] for group in groups for k in group}
+    numbers = [k for group in groups for k in group]
+    if isinstance(problems, ProblemList):
+        own = dict(zip(numbers, problems.take(numbers), strict=True))
+    else:
+        own = {k: problems[k] for k in numbers}
     if options.arguments.sample_weight is not None:
         weight = check_weights(options.arguments.sample_weight, count_rows(X))
         own = {k: problem.keep(weight[problem.rows] > 0) for k, problem in own.items()}
@@ -150,10 +154,11 @@ def _share_vectors(machines: Mapping[int, Machine], X: Any) -> dict[int, KernelM
     """Return the machines with one pool of the support vectors of all of them."""
     if not machines:
         return {}
-    rows, places = np.unique(
-        np.concatenate([machine.rows for machine in machines.values()]), return_inverse=True
-    )
-    pool = VectorPool(as_numbers(take_rows(X, rows)))
+    needed = np.concatenate([machine.rows for machine in machines.values()])
+    is_needed = np.zeros(count_rows(X), dtype=np.bool_)
+    is_needed[needed] = True
+    places = (np.cumsum(is_needed) - 1)[needed]
+    pool = VectorPool(as_numbers(take_rows(X, np.flatnonzero(is_needed))))
     ends = accumulate([len(machine.rows) for machine in machines.values()], initial=0)
     return {
         k: KernelMachine(each.kernel, pool, places[a:b], each.coefficients, each.intercept)

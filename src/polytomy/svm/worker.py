@@ -103,40 +103,29 @@ class Worker:
         if len(tasks) == 1:
             ends = np.array([0, len(folds.samples)])  # in any order, possibly repeated
         held_out, machines = self._of_folds(batch, folds, kernel, trained, scores)
+        # Taken for all problems at once, and then divided.
+        held_weight = None if weight is None else weight[folds.samples]
+        if self.options.folds is not None:
+            held_weight = self.options.folds.weigh(held_weight, batch.rows[folds.samples])
+        to_calibrate = HeldOut(scores, batch.is_positive[folds.samples], held_weight)
         (support,) = trained.coefficients[0].nonzero()
-        of_support = np.searchsorted(support, batch.starts)
-        found = []
+        rows, coefficients = batch.rows[support], trained.coefficients[0, support]
+        of_support = _divide(np.searchsorted(support, batch.starts))
+        of_samples = _divide(ends)
+        intercepts, n_stopped = trained.intercepts[0].tolist(), trained.n_stopped.tolist()
         seconds = (perf_counter() - started) / len(tasks)
-        for k in range(len(tasks)):
-            own, samples = (
-                support[of_support[k] : of_support[k + 1]],
-                folds.samples[ends[k] : ends[k + 1]],
+        return [
+            MachineData(
+                Machine(kernel, rows[of_support[k]], coefficients[of_support[k]], intercepts[k]),
+                None if folds.reasons[k] else to_calibrate.part(of_samples[k]),
+                folds.reasons[k],
+                n_stopped[k],
+                seconds,
+                None if held_out is None else held_out[:, k],
+                None if held_out is None else machines[k],
             )
-            to_calibrate = None
-            if len(samples) and not folds.reasons[k]:
-                own_weight = None if weight is None else weight[samples]
-                if self.options.folds is not None:
-                    own_weight = self.options.folds.weigh(own_weight, batch.rows[samples])
-                to_calibrate = HeldOut(
-                    scores[ends[k] : ends[k + 1]], batch.is_positive[samples], own_weight
-                )
-            found.append(
-                MachineData(
-                    Machine(
-                        kernel,
-                        batch.rows[own],
-                        trained.coefficients[0, own],
-                        float(trained.intercepts[0, k]),
-                    ),
-                    to_calibrate,
-                    folds.reasons[k],
-                    int(trained.n_stopped[k]),
-                    seconds,
-                    None if held_out is None else held_out[:, k],
-                    None if held_out is None else machines[k],
-                )
-            )
-        return found
+            for k in range(len(tasks))
+        ]
 
     def _train(
         self,
@@ -235,3 +224,8 @@ class Worker:
             self._local.cache = np.empty(CACHE_BYTES // 4, dtype=np.float32)
         cache: NDArray[np.float32] = self._local.cache
         return cache if len(cache) >= 2 * n_samples else np.empty(2 * n_samples, dtype=np.float32)
+
+
+def _divide(ends: NDArray[np.intp]) -> list[slice]:
+    """Return the parts between consecutive ends."""
+    return [slice(start, end) for start, end in pairwise(ends.tolist())]

@@ -44,7 +44,8 @@ def test_problems_taken_together_are_those_made_one_by_one(seed: int) -> None:
     positive = [np.flatnonzero(row > 0).tolist() for row in sides]
     problems = ProblemList(rows, list(map(str, range(30))), negative, positive)
     numbers = rng.integers(0, 30, int(rng.integers(0, 40))).tolist()
-    with mock.patch.object(problem_list, "_MOST_TOGETHER", int(rng.integers(1, 20))):
+    bounds = {"_FEWEST_TOGETHER": 2, "_MOST_TOGETHER": int(rng.integers(1, 20))}
+    with mock.patch.multiple(problem_list, **bounds):
         taken = problems.take(numbers)
     assert [problem.name for problem in taken] == list(map(str, numbers))
     for k, problem in zip(numbers, taken, strict=True):

@@ -13,10 +13,10 @@ from polytomy.binary.problems import BinaryProblem, binary_problem
 
 __all__ = ["ProblemList"]
 
-# Problems with at most this many samples on average are created together, and at most this many of
-# them at a time, which bounds the memory.
+# Problems with at most this many samples on average are created together: at least so many that it
+# saves time, and at most so many that memory is bounded.
 _FEW_SAMPLES = 200
-_MOST_TOGETHER = 1024
+_FEWEST_TOGETHER, _MOST_TOGETHER = 16, 1024
 
 
 class ProblemList:
@@ -103,6 +103,8 @@ class ProblemList:
         return taken
 
     def _take_together(self, numbers: Sequence[int]) -> list[BinaryProblem]:
+        if len(numbers) < _FEWEST_TOGETHER:
+            return [self[k] for k in numbers]
         pairs = [(self._negative[k], self._positive[k]) for k in numbers]
         # Problems with all classes share their row numbers, and those with many are not small.
         most_classes = max(len(below) + len(above) for below, above in pairs)

@@ -98,7 +98,7 @@ def warm_up(
     --------
     >>> import polytomy as pt
     >>> pt.warm_up().n_routines  # doctest: +SKIP
-    17
+    21
     """
     started = perf_counter()
     _check_folder()

@@ -11,7 +11,7 @@ import pytest
 import polytomy
 
 HEAVY = ["numba", "sklearn", "matplotlib", "pandas", "polars", "dask", "skops", "onnx", "pyarrow"]
-# Parts of SciPy are imported when they are first used, which `import scipy` allows for.
+# SciPy imports its parts on first use, unless a module imports one by name.
 PARTS_OF_SCIPY = [f"scipy.{part}" for part in ("linalg", "sparse", "spatial", "special", "stats")]
 
 

@@ -104,9 +104,9 @@ _AT_FIRST_USE = {
 
 def __getattr__(name: str) -> Any:
     if name == "__version__":
-        from importlib.metadata import version
+        from importlib.metadata import version  # takes longer than all the rest
 
-        return version("polytomy")
+        return globals().setdefault(name, version("polytomy"))
     if name not in _AT_FIRST_USE:
         raise AttributeError(f"module 'polytomy' has no attribute {name!r}")
     module = import_module(_AT_FIRST_USE[name])

@@ -13,8 +13,8 @@ from polytomy.binary.problems import BinaryProblem, binary_problem
 
 __all__ = ["ProblemList"]
 
-# Problems with at most this many samples on average are created together: at least so many that it
-# saves time, and at most so many that memory is bounded.
+# Problems with at most this many samples on average are created together: at least 16, or it saves
+# no time, and at most 1024, to bound memory.
 _FEW_SAMPLES = 200
 _FEWEST_TOGETHER, _MOST_TOGETHER = 16, 1024
 
@@ -120,7 +120,7 @@ class ProblemList:
         )
         problem_of = np.repeat(np.arange(len(numbers)), np.diff(starts))
         # Sorting keeps the problems apart, and restores the order of the data within each.
-        order = np.argsort(problem_of * self.n_rows + rows, kind="stable")
+        order = np.argsort(problem_of * (int(rows.max()) + 1) + rows, kind="stable")
         rows, is_positive = rows[order], order >= (starts[:-1] + sizes[:, 0])[problem_of]
         return [
             BinaryProblem(self._names[k], rows[start:end], is_positive[start:end])

@@ -140,7 +140,7 @@ def _compile_in_processes(calls: dict[str, _Calls], n_jobs: int | None) -> Itera
 
     # A subject stays in one process, because its routines share helpers; the longest come first.
     longest_first = sorted(calls, key=seconds, reverse=True)
-    parallel = Parallel(n_jobs=n_jobs, batch_size=1, return_as="generator_unordered")
+    parallel = Parallel(n_jobs=n_jobs, batch_size=1, return_as="generator")
     compiled: Iterator[_Compiled] = parallel(
         delayed(_compile)(subject, calls[subject]) for subject in longest_first
     )

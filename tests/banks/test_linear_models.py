@@ -180,7 +180,13 @@ def test_long_products_are_taken_in_blocks_of_rows(form, monkeypatch):
     whole = bank.scores(form(X))
     monkeypatch.setattr(linear_models, "_LONGEST_PRODUCT", 7 * 3 * X.shape[1])
     sizes = []
-    monkeypatch.setattr(linear_models, "_dense", lambda part: sizes.append(part.shape[0]) or part)
+    multiply_into = linear_models._multiply_into
+
+    def note_size(products, rows, weights):
+        sizes.append(len(products))
+        multiply_into(products, rows, weights)
+
+    monkeypatch.setattr(linear_models, "_multiply_into", note_size)
     np.testing.assert_allclose(bank.scores(form(X)), whole, rtol=1e-14, atol=1e-15)
     assert max(sizes) == 7
     assert sum(sizes) == len(X)

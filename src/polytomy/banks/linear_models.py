@@ -188,8 +188,15 @@ def _multiply_in_blocks(X: Any, weights: Any) -> NDArray[np.float64]:
         return _dense(X @ weights)
     products = np.empty((n_rows, weights.shape[1]))
     for block in blocks:
-        products[block] = _dense(X[block] @ weights)
+        _multiply_into(products[block], X[block], weights)
     return products
+
+
+def _multiply_into(products: NDArray[np.float64], rows: Any, weights: Any) -> None:
+    if is_sparse(rows) or is_sparse(weights):
+        products[:] = _dense(rows @ weights)
+    else:
+        np.matmul(rows, weights, out=products)
 
 
 def _dense(products: Any) -> NDArray[np.float64]:

@@ -289,15 +289,24 @@ def _count_pair_votes(
     stop: Flag,
 ) -> None:
     n_machines = scores.shape[1]
+    if n_machines == 0:
+        return
     for sample in range(begin, end):
         if stop[0] != 0:
             return
+        # Most pairs have the same negative class as the pair before. Its votes are summed in a
+        # register: memory would be read again before the last sum is written.
+        last, sum_of_last = negative[0], np.int64(0)
         for k in range(n_machines):
             odds = slopes[k] * scores[sample, k] + intercepts[k]
             # Without a branch, which the processor would mispredict half of the time.
-            side = np.float64(odds > 0.0) - np.float64(odds < 0.0)
+            side = np.int64(odds > 0.0) - np.int64(odds < 0.0)
             votes[sample, positive[k]] += side
-            votes[sample, negative[k]] -= side
+            if negative[k] != last:
+                votes[sample, last] -= sum_of_last
+                last, sum_of_last = negative[k], np.int64(0)
+            sum_of_last += side
+        votes[sample, last] -= sum_of_last
 
 
 def transform_products(

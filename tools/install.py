@@ -51,7 +51,7 @@ def find_uv(python: Path) -> Path | str | None:
         return own
     if (found := shutil.which("uv")) is not None:
         return found
-    # The pip of this interpreter: installing one in the environment takes longer than all the rest.
+    # The pip of this interpreter, because installing one in the environment takes seconds.
     install = [sys.executable, *PIP, "--python", python, "install", "--quiet"]
     install += ["--only-binary", ":all:", "--constraint", CONSTRAINTS]
     return own if succeeds([*install, "uv"]) else None

@@ -104,7 +104,7 @@ _AT_FIRST_USE = {
 
 def __getattr__(name: str) -> Any:
     if name == "__version__":
-        from importlib.metadata import version  # takes longer than all the rest
+        from importlib.metadata import version  # not at the top, because it is slow
 
         return globals().setdefault(name, version("polytomy"))
     if name not in _AT_FIRST_USE:

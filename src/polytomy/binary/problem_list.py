@@ -20,7 +20,7 @@ _FEWEST_TOGETHER, _MOST_TOGETHER = 16, 1024
 
 
 class ProblemList:
-    """The binary problems of dichotomies, created one at a time: together they may exceed memory.
+    """The binary problems of dichotomies, created on demand: together they may exceed memory.
 
     All problems that contain all rows share one array of row numbers.
 
@@ -96,7 +96,7 @@ class ProblemList:
         return BinaryProblem(name, self._all_rows, is_positive)
 
     def take(self, numbers: Sequence[int]) -> list[BinaryProblem]:
-        """Return several problems; small ones are created together, which takes half the time."""
+        """Return several problems; small ones are created together, in a third less time."""
         taken: list[BinaryProblem] = []
         for first in range(0, len(numbers), _MOST_TOGETHER):
             taken += self._take_together(numbers[first : first + _MOST_TOGETHER])

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from polytomy.errors import Argument, ArgumentError
-from polytomy.inputs.judged_samples import check_judged_samples, check_predicted_labels
+from polytomy.metrics.judged_samples import check_judged_samples, check_predicted_labels
 
 __all__ = ["HierarchicalScore", "NodeScores", "hierarchical_score", "node_scores"]
 

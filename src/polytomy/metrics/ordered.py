@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from polytomy.errors import Argument, ArgumentError
-from polytomy.inputs.judged_samples import check_judged_samples, check_predicted_labels
 from polytomy.inputs.label_order import has_natural_order, match_class_order, order_labels
+from polytomy.metrics.judged_samples import check_judged_samples, check_predicted_labels
 
 
 def ranked_probability_score(

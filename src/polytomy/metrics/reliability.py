@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from polytomy.errors import Argument, ArgumentError
-from polytomy.inputs.judged_samples import check_judged_samples
+from polytomy.metrics.judged_samples import check_judged_samples
 
 __all__ = [
     "check_bins",

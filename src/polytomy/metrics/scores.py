@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from polytomy.inputs.judged_samples import (
+from polytomy.metrics.judged_samples import (
     JudgedSamples,
     check_judged_samples,
     check_predicted_labels,

@@ -13,8 +13,8 @@ from polytomy.distances.class_distances import ClassDistances
 from polytomy.distances.metrics import SampleMetric, check_metric
 from polytomy.errors import Argument, ArgumentError
 from polytomy.inputs.class_samples import ClassSamples, Rows, check_two_classes, group_samples
-from polytomy.routines.distances.reference import hausdorff_matrix as small_hausdorff_matrix
-from polytomy.routines.runtime.dispatch import routine
+from polytomy.routines.dispatch import routine
+from polytomy.routines.reference.distances import hausdorff_matrix as small_hausdorff_matrix
 
 __all__ = ["hausdorff", "robust_hausdorff"]
 

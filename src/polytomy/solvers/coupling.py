@@ -16,7 +16,7 @@ import scipy
 from numpy.typing import ArrayLike, NDArray
 
 from polytomy.codes import CodingMatrix
-from polytomy.routines.runtime.dispatch import routine
+from polytomy.routines.dispatch import routine
 from polytomy.solvers.decisions import check_decisions
 from polytomy.solvers.divergence import solve_divergence
 from polytomy.solvers.least_squares import solve_least_squares

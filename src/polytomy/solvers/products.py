@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polytomy.codes import TreeShape
-from polytomy.routines.runtime.dispatch import routine
+from polytomy.routines.dispatch import routine
 
 __all__ = ["multiply_down_tree"]
 

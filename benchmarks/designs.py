@@ -22,9 +22,9 @@ import numpy as np
 from sklearn.svm import SVC
 
 from benchmarks import data
-from polytomy.binary import TrainingOptions
-from polytomy.composition import TrainingSource
 from polytomy.designs import DATA_DESIGNS, ENSEMBLES
+from polytomy.learners.options import TrainingOptions
+from polytomy.model.parameters import TrainingSource
 from polytomy.search import SchemeSearchCV
 from polytomy.selection import Candidate, RaceSetup, default_candidates, find_score, run_race
 

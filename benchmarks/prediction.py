@@ -42,11 +42,14 @@ from sklearn.svm import SVC, LinearSVC
 
 import polytomy as pt
 from benchmarks import data
-from polytomy.banks import Bank
-from polytomy.binary import TrainedBinary, adopt_fitted
-from polytomy.composition import TrainedBinaries, composition, plan_training
-from polytomy.inputs import samples, training_data
+from polytomy.inputs import training_data
+from polytomy.inputs import training_data as samples
 from polytomy.inputs.sparse import check_sparse
+from polytomy.learners.bank import Bank
+from polytomy.learners.trained import TrainedBinary, adopt_fitted
+from polytomy.model import composition
+from polytomy.model.fitting import TrainedBinaries
+from polytomy.model.plan import plan_training
 
 MACHINES = ("letter", "usps", "shuttle")
 REGRESSIONS = ("letter", "extra/omniglot_small")

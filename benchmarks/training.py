@@ -35,11 +35,13 @@ from sklearn.svm import SVC
 
 import polytomy as pt
 from benchmarks import data
-from polytomy.binary import TrainingOptions, binary_problem, train_binary
-from polytomy.composition import bind_classes, fit_binaries
-from polytomy.composition.dichotomies import make_dichotomies
-from polytomy.inputs.class_indices import group_rows
+from polytomy.inputs.rows import group_rows
 from polytomy.inputs.seeds import partition_seeds
+from polytomy.learners.any_estimator import train_binary
+from polytomy.learners.options import TrainingOptions
+from polytomy.learners.problems import binary_problem
+from polytomy.model.dichotomies import bind_classes, make_dichotomies
+from polytomy.model.fitting import fit_binaries
 
 RESULTS = Path(__file__).parents[1] / "docs" / "results" / "training.csv"
 

@@ -9,8 +9,8 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.metrics.pairwise import pairwise_kernels
 
-from polytomy.binary import TrainedBinary, adopt_fitted
-from polytomy.svm.kernel_functions import KernelFunction
+from polytomy.learners.svm.kernels import KernelFunction
+from polytomy.learners.trained import TrainedBinary, adopt_fitted
 
 
 def three_classes(rng: np.random.Generator, n_rows: int, n_features: int, *, sparse: bool = False):

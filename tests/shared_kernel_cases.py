@@ -2,9 +2,11 @@
 
 import numpy as np
 
-from polytomy.binary import BinaryProblem, FitArguments, TrainingOptions, train_binary
-from polytomy.svm import train_on_shared_kernel
-from polytomy.svm.common_gamma import fix_gamma
+from polytomy.learners.any_estimator import train_binary
+from polytomy.learners.options import FitArguments, TrainingOptions
+from polytomy.learners.problems import BinaryProblem
+from polytomy.learners.svm.matrix import fix_gamma
+from polytomy.learners.svm.training import train_on_shared_kernel
 
 
 def clouds(n=90, n_classes=3, n_features=4, spread=1.0, seed=0):

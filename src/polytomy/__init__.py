@@ -31,8 +31,8 @@ from polytomy.solvers import decode, solve
 if TYPE_CHECKING:
     from polytomy import datasets, distances, persistence, plots, report, trials
     from polytomy.classifier import PolytomyClassifier
-    from polytomy.composition import Composition
     from polytomy.export import to_onnx
+    from polytomy.model.composition import Composition
     from polytomy.persistence import load, read_libsvm, save
     from polytomy.regression import PolytomyRegressor
     from polytomy.routines.warming import warm_up
@@ -84,7 +84,7 @@ __all__ = [
 
 # scikit-learn takes longer to import than all the rest, and reading a scheme does not need it.
 _AT_FIRST_USE = {
-    "Composition": "polytomy.composition",
+    "Composition": "polytomy.model.composition",
     "PolytomyClassifier": "polytomy.classifier",
     "PolytomyRegressor": "polytomy.regression",
     "SchemeSearchCV": "polytomy.search",

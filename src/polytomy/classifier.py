@@ -10,28 +10,31 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
 
-from polytomy.binary.options import TrainingListener
-from polytomy.binary.preparation import resolve_estimator
-from polytomy.composition import (
+from polytomy.inputs.arguments import check_parameters
+from polytomy.inputs.training_data import check_training_data
+from polytomy.learners.options import TrainingListener
+from polytomy.learners.preparation import resolve_estimator
+from polytomy.model.answering import AnsweringMixin
+from polytomy.model.estimator import (
+    CallbackListener,
+    CallbackSupportMixin,
+    FollowsEstimatorMixin,
+    ListenerGroup,
+    progress_bar,
+    undone_if_interrupted,
+    with_callbacks,
+)
+from polytomy.model.fitting import fit_binaries
+from polytomy.model.parameters import CLASSIFIER_CHECKS, training_source
+from polytomy.model.plan import TrainingPlan, plan_training
+from polytomy.model.scheme_argument import (
     SchemeArgument,
     Solver,
-    TrainingPlan,
     check_solver,
-    fit_binaries,
     members_of,
-    plan_training,
     scheme_from,
-    training_source,
 )
-from polytomy.composition.answering import AnsweringMixin
-from polytomy.composition.callbacks import CallbackListener, CallbackSupportMixin, with_callbacks
-from polytomy.composition.inner_estimator import FollowsEstimatorMixin
-from polytomy.composition.interrupts import undone_if_interrupted
-from polytomy.composition.listeners import ListenerGroup, progress_bar
-from polytomy.composition.parameter_checks import CLASSIFIER_CHECKS
-from polytomy.composition.streaming import StreamingMixin
-from polytomy.inputs.parameters import check_parameters
-from polytomy.inputs.training_data import check_training_data
+from polytomy.model.streaming import StreamingMixin
 from polytomy.scheme import Scheme
 from polytomy.scheme.ensemble import SchemeEnsemble
 from polytomy.selection.automatic import choose_scheme

@@ -14,37 +14,32 @@ from sklearn.utils import Tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.validation import check_is_fitted
 
-from polytomy.binary.preparation import resolve_estimator
 from polytomy.calibration import check_folds
-from polytomy.calibration.hold_out import is_splitter
+from polytomy.calibration.folds import is_splitter
 from polytomy.classifier import PolytomyClassifier
-from polytomy.composition import (
-    gives_probabilities,
-    make_router,
-    members_of,
-    names_in,
-    scheme_from,
-    take_groups,
-    training_source,
-)
-from polytomy.composition.interrupts import undone_if_interrupted
-from polytomy.composition.listeners import progress_bar
-from polytomy.composition.parameter_checks import (
-    CLASS_ORDER,
-    CLASSIFIER_CHECKS,
-    PARALLEL_CHECKS,
-)
 from polytomy.designs.class_order import order_classes
 from polytomy.designs.registry import uses_class_order
 from polytomy.errors import Argument, ArgumentError
-from polytomy.inputs.availability import available_unless
-from polytomy.inputs.parameters import (
+from polytomy.inputs.arguments import (
     Parameter,
+    available_unless,
     check_parameters,
     is_boolean,
     is_nonnegative_number,
 )
 from polytomy.inputs.training_data import check_training_data
+from polytomy.learners.preparation import resolve_estimator
+from polytomy.model.dichotomies import names_in
+from polytomy.model.estimator import progress_bar, undone_if_interrupted
+from polytomy.model.parameters import (
+    CLASS_ORDER,
+    CLASSIFIER_CHECKS,
+    PARALLEL_CHECKS,
+    make_router,
+    take_groups,
+    training_source,
+)
+from polytomy.model.scheme_argument import gives_probabilities, members_of, scheme_from
 from polytomy.scheme import Scheme
 from polytomy.scheme.ensemble import SchemeEnsemble
 from polytomy.selection import (

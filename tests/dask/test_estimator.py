@@ -75,7 +75,7 @@ def test_a_held_out_part_is_that_of_a_fit_in_memory(client, estimator, final_cal
 
 
 def test_many_rows_have_one_part_held_out(client, monkeypatch):
-    from polytomy.calibration import hold_out
+    from polytomy.calibration import folds as hold_out
 
     X, y = make_samples()
     monkeypatch.setattr(hold_out, "MANY_ROWS", 200)
@@ -84,7 +84,7 @@ def test_many_rows_have_one_part_held_out(client, monkeypatch):
 
 
 def test_machines_in_several_tasks_equal_those_in_memory(client, monkeypatch):
-    from polytomy.composition import group_tasks
+    from polytomy.dask import group_tasks
 
     X, y = make_samples()
     near = pt.PolytomyClassifier(SVC(gamma=0.5), random_state=3).fit(X, y)

@@ -5,14 +5,14 @@ from hypothesis import strategies as st
 
 pytest.importorskip("distributed")
 
-from polytomy.calibration.shared_folds import SharedFolds, deal_rows
-from polytomy.composition.out_of_fold import FoldRule
-from polytomy.composition.row_blocks import RowBlock
+from polytomy.calibration.folds import SharedFolds, deal_rows
 from polytomy.dask import folds as folds_module
 from polytomy.dask.folds import FoldPlan, calibration_weights
+from polytomy.dask.group_tasks import RowBlock
 from polytomy.dask.grouping import PartSummary
 from polytomy.dask.layout import Layout
 from polytomy.inputs.weights import class_weights
+from polytomy.model.out_of_fold import FoldRule
 
 
 def make_layout(sizes, weights=None):

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 pytest.importorskip("distributed")
 
-from polytomy.calibration.shared_folds import SharedFolds, deal_rows
+from polytomy.calibration.folds import SharedFolds, deal_rows
 from polytomy.dask.grouping import (
     ScoredChoice,
     cut_piece,

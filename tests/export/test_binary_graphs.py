@@ -17,7 +17,6 @@ from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, PolynomialFeatures
 from sklearn.svm import SVC, LinearSVC, NuSVC
 
 from bank_machines import one_vs_one, three_classes
-from polytomy.binary import Output, TrainedBinary
 from polytomy.calibration.calibrators import (
     IsotonicCalibrator,
     SigmoidCalibrator,
@@ -27,8 +26,9 @@ from polytomy.calibration.calibrators import (
 from polytomy.errors import ArgumentError
 from polytomy.export.binary_graphs import answer_binaries
 from polytomy.export.graph import Graph
-from polytomy.svm.kernel_functions import KernelFunction
-from polytomy.svm.machines import KernelMachine, VectorPool
+from polytomy.learners.svm.kernels import KernelFunction
+from polytomy.learners.svm.machines import KernelMachine, VectorPool
+from polytomy.learners.trained import Output, TrainedBinary
 
 pytest.importorskip("onnx")
 pytest.importorskip("onnxruntime")

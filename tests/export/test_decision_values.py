@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
 
-from polytomy.banks.scaling import Scaling
 from polytomy.errors import ArgumentError
 from polytomy.export.decision_values import dense, kernel_values, linear_values, scale_samples
 from polytomy.export.graph import Graph
-from polytomy.svm.kernel_functions import KernelFunction
+from polytomy.learners.scaling import Scaling
+from polytomy.learners.svm.kernels import KernelFunction
 
 RANDOM = np.random.default_rng(0)
 X = RANDOM.normal(size=(12, 3)) + 1000.0

@@ -16,13 +16,12 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, PolynomialFeatures, StandardScaler
 from sklearn.svm import SVC, LinearSVC, NuSVC
 
-from polytomy.binary.answers import Output
-from polytomy.binary.options import TrainingOptions
-from polytomy.binary.sides import SidesModel, SidesProblem
-from polytomy.binary.sides_training import train_sides
 from polytomy.errors import ArgumentError
 from polytomy.export.graph import Graph
 from polytomy.export.sides_graph import answer_sides
+from polytomy.learners.options import TrainingOptions
+from polytomy.learners.sides import SidesModel, SidesProblem, train_sides
+from polytomy.learners.trained import Output
 
 pytest.importorskip("onnx")
 pytest.importorskip("onnxruntime")

@@ -10,12 +10,12 @@ from sklearn.linear_model import LogisticRegression, SGDClassifier
 from sklearn.svm import SVC, LinearSVC
 
 import polytomy as pt
-from polytomy.banks import Bank
 from polytomy.datasets import Data, write_data
 from polytomy.errors import DataError
 from polytomy.inputs.sparse import check_csr_parts, check_sparse, is_sparse
-from polytomy.svm.kernel_functions import KernelFunction
-from polytomy.svm.machines import KernelMachine, VectorPool
+from polytomy.learners.bank import Bank
+from polytomy.learners.svm.kernels import KernelFunction
+from polytomy.learners.svm.machines import KernelMachine, VectorPool
 from polytomy.trials.sources import Dataset
 
 FORMATS = ("csr", "csc", "coo", "bsr", "lil", "dok", "dia")

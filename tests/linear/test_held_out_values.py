@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from polytomy.linear.stacked import SharedRows, fit_stacked_models
+from polytomy.learners.linear.stacked import SharedRows, fit_stacked_models
 from polytomy.routines.linear import compiled
 from polytomy.routines.linear.reference import LinearFits, LinearForm, LinearSamples
 

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from polytomy.errors import ArgumentError
-from polytomy.inputs.judged_samples import (
+from polytomy.metrics.judged_samples import (
     check_judged_samples,
     check_labels,
     check_predicted_labels,

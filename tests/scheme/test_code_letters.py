@@ -1,7 +1,7 @@
 import pytest
 
-from polytomy.binary import estimator_from
 from polytomy.errors import ArgumentError
+from polytomy.learners.specification import estimator_from
 from polytomy.scheme.code_letters import translate_letter
 
 

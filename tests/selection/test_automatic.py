@@ -11,9 +11,9 @@ from sklearn.svm import SVC
 
 from grouped_samples import Watcher, twins
 from polytomy import PolytomyClassifier
-from polytomy.binary import FitArguments, TrainingListener, TrainingOptions
-from polytomy.composition import RoutedArguments, TrainingSource
 from polytomy.errors import ArgumentError
+from polytomy.learners.options import FitArguments, TrainingListener, TrainingOptions
+from polytomy.model.parameters import RoutedArguments, TrainingSource
 from polytomy.selection import (
     RaceSetup,
     choose_runner,

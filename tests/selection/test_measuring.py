@@ -10,8 +10,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, LinearSVC
 
 from polytomy import PolytomyClassifier, designs
-from polytomy.binary import FitArguments, TrainingOptions
-from polytomy.composition import TrainingSource
+from polytomy.learners.options import FitArguments, TrainingOptions
+from polytomy.model.parameters import TrainingSource
 from polytomy.selection import RaceSetup, candidates_from, comparison_folds, expand_candidates
 from polytomy.selection.measuring import FoldMeasurer, is_trained_without_calibration
 

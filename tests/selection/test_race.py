@@ -10,9 +10,9 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.svm import SVC
 
 from polytomy import PolytomyClassifier, metrics
-from polytomy.binary import FitArguments, TrainingOptions
-from polytomy.composition import TrainingSource
 from polytomy.errors import ArgumentError
+from polytomy.learners.options import FitArguments, TrainingOptions
+from polytomy.model.parameters import TrainingSource
 from polytomy.selection import RaceSetup, candidates_from, comparison_folds, find_score, run_race
 
 OPTIONS = TrainingOptions()

@@ -3,7 +3,7 @@
 import pytest
 from sklearn.svm import SVC
 
-from polytomy.binary import estimator_from
+from polytomy.learners.specification import estimator_from
 from polytomy.trials import CATALOGUE
 
 

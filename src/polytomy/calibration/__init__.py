@@ -3,12 +3,14 @@
 from polytomy.calibration.calibrators import (
     Calibrator,
     IsotonicCalibrator,
+    ProvidedCalibrator,
     SigmoidCalibrator,
     TemperatureCalibrator,
     UncalibratedMap,
+    calibrate,
+    make_calibrator,
 )
 from polytomy.calibration.folds import check_folds
-from polytomy.calibration.option import ProvidedCalibrator, calibrate, make_calibrator
 
 __all__ = [
     "Calibrator",

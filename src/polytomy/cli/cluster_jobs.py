@@ -38,7 +38,7 @@ def connect(address: str, jobs: int | None = None) -> Iterator[Any]:
         raise ArgumentError(
             "--dask needs Dask. Install it with: pip install polytomy[dask]"
         ) from error
-    from polytomy.composition.cluster import explaining_faults
+    from polytomy.dask.cluster import explaining_faults
 
     logging.getLogger("distributed").setLevel(logging.CRITICAL)
     if address == _LOCAL:
@@ -75,9 +75,8 @@ def run_on_files(
     if it raises an error.
     """
     from dask import delayed
-    from polytomy.composition.cluster import name_task, sending_data
-    from polytomy.composition.cluster_results import gather_as_completed
-    from polytomy.composition.listeners import progress_bar
+    from polytomy.dask.cluster import gather_as_completed, name_task, sending_data
+    from polytomy.model.estimator import progress_bar
 
     with sending_data():
         shared = [delayed(argument, traverse=False) for argument in arguments]
@@ -125,7 +124,6 @@ def train_on_folder(
     from sklearn.pipeline import make_pipeline
 
     from dask import delayed
-    from polytomy.binary.preparation import resolve_estimator
     from polytomy.cli.data_options import check_class_labels, make_scaler
     from polytomy.dask import DaskPolytomyClassifier
     from polytomy.datasets.folders import (
@@ -135,6 +133,7 @@ def train_on_folder(
         read_part,
         survey_file,
     )
+    from polytomy.learners.preparation import resolve_estimator
 
     files = list_data_files(folder, format)
     options = target, format, header

@@ -13,7 +13,7 @@ from polytomy.cli.completing import complete_names
 from polytomy.cli.regression import as_numbers
 from polytomy.cli.text_files import STANDARD_INPUT, STANDARD_INPUT_NAME, standard_input
 from polytomy.errors import Argument, ArgumentError, DataError
-from polytomy.inputs.suggestions import did_you_mean
+from polytomy.inputs.arguments import did_you_mean
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

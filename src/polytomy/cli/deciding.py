@@ -178,7 +178,7 @@ def _estimate_prior(loaded: LoadedModel, blocks: Sequence[Any], training_prior: 
     """Return the prior estimated from all samples, which may be in several blocks."""
     import numpy as np
 
-    from polytomy.composition.priors import find_training_prior, maximise_likelihood
+    from polytomy.model.decisions import find_training_prior, maximise_likelihood
 
     if not blocks:
         raise ArgumentError("--prior estimate needs data, but there are no samples")

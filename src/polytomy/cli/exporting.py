@@ -11,7 +11,7 @@ from polytomy.cli.completing import complete_names
 from polytomy.cli.data_options import AsJson, Features, ModelFile, Trusted, join_choices, to_json
 from polytomy.cli.text_files import check_output, print_text
 from polytomy.errors import ArgumentError
-from polytomy.inputs.choices import PRECISIONS
+from polytomy.inputs.arguments import PRECISIONS
 
 __all__ = ["register"]
 

@@ -54,7 +54,7 @@ def find_score(model: Any) -> dict[str, float] | None:
 
     None if it has no final calibration.
     """
-    from polytomy.inputs.pipelines import split_pipeline
+    from polytomy.learners.preparation import split_pipeline
 
     score: dict[str, float] | None = getattr(split_pipeline(model)[1], "out_of_fold_score_", None)
     return score

@@ -60,7 +60,7 @@ def _parse_grid(text: str) -> dict[str, list[Any]]:
 
 
 def _parse_value(grid: str, name: str, text: str) -> Any:
-    from polytomy.binary.specification import read_value
+    from polytomy.learners.specification import read_value
 
     if not text.strip():
         raise ArgumentError(f'--grid "{grid}": {name} has an empty value. {_EXAMPLE}')

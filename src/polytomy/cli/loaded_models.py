@@ -33,7 +33,7 @@ class LoadedModel:
     """
 
     def __init__(self, path: str, trusted: list[str] | None, n_features: int | None) -> None:
-        from polytomy.binary.preparation import takes_pairwise_values
+        from polytomy.learners.preparation import takes_pairwise_values
         from polytomy.persistence import FileKind, open_model, read_info
 
         self._opened = open_model(path, trusted=tuple(trusted or ()))
@@ -71,7 +71,7 @@ class LoadedModel:
     @property
     def regressor(self) -> Any:
         """The regressor, or None if the model is a classifier."""
-        from polytomy.inputs.pipelines import split_pipeline
+        from polytomy.learners.preparation import split_pipeline
         from polytomy.regression import PolytomyRegressor
 
         last = split_pipeline(self._classifier)[1]
@@ -86,7 +86,7 @@ class LoadedModel:
     @property
     def predicted_labels(self) -> NDArray[Any]:
         """The labels that can be predicted: the classes and, last, the label for no prediction."""
-        from polytomy.inputs.pipelines import split_pipeline
+        from polytomy.learners.preparation import split_pipeline
 
         costs = split_pipeline(self._classifier)[1].composition_.costs
         if costs is None or costs.reject_cost is None:
@@ -97,7 +97,7 @@ class LoadedModel:
     @property
     def class_order(self) -> Any:
         """The labels from first to last, if the model was trained with an order."""
-        from polytomy.inputs.pipelines import split_pipeline
+        from polytomy.learners.preparation import split_pipeline
 
         return getattr(split_pipeline(self._classifier)[1], "class_order", None)
 
@@ -132,14 +132,14 @@ class LoadedModel:
 
     def ask(self, X: Any, question: Callable[[Any, Any], Any]) -> Any:
         """Return the result of a function of the last step and its samples."""
-        from polytomy.inputs.pipelines import split_pipeline
+        from polytomy.learners.preparation import split_pipeline
 
         X = self.transform(X)
         return question(split_pipeline(self._classifier)[1], X)
 
     def transform(self, X: Any) -> Any:
         """Return samples in the form that the last step of the model accepts."""
-        from polytomy.inputs.pipelines import split_pipeline
+        from polytomy.learners.preparation import split_pipeline
 
         X = self._prepare(X)
         for step in split_pipeline(self._classifier)[0]:
@@ -156,7 +156,7 @@ class LoadedModel:
 
     def predict(self, X: Any) -> tuple[NDArray[Any], NDArray[Any] | None]:
         """Return the predicted labels of samples, and the probabilities if the solver gives any."""
-        from polytomy.inputs.pipelines import split_pipeline
+        from polytomy.learners.preparation import split_pipeline
 
         X = self._prepare(X)
         if not self.has_probabilities:
@@ -169,8 +169,8 @@ class LoadedModel:
         self, probabilities: Any, max_depth: int | None, min_probability: float
     ) -> NDArray[Any]:
         """Return a class or the name of a node for each sample, as `predict_nodes` does."""
-        from polytomy.composition.hierarchical_answers import descend_nodes, find_hierarchy
-        from polytomy.inputs.pipelines import split_pipeline
+        from polytomy.learners.preparation import split_pipeline
+        from polytomy.model.trees import descend_nodes, find_hierarchy
 
         composition = split_pipeline(self._classifier)[1].composition_
         hierarchy = find_hierarchy(composition.arrangements)
@@ -232,8 +232,8 @@ def _change_last(classifier: Any, change: Callable[[Any], Any]) -> Any:
 
 
 def _has_borders(classifier: Any) -> bool:
-    from polytomy.binary.borders import BorderMachine
-    from polytomy.inputs.pipelines import split_pipeline
+    from polytomy.learners.borders import BorderMachine
+    from polytomy.learners.preparation import split_pipeline
 
     binaries = getattr(split_pipeline(classifier)[1], "binaries_", ())
     return any(isinstance(binary.estimator, BorderMachine) for binary in binaries)

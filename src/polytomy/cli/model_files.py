@@ -104,7 +104,7 @@ def convert(
 
     Example: `polytomy train iris.csv -o m.polytomy && polytomy convert m.polytomy -o n.polytomy`
     """
-    from polytomy.inputs.pipelines import split_pipeline
+    from polytomy.learners.preparation import split_pipeline
     from polytomy.persistence import FileKind, find_kind, load, read_info, save, write_libsvm
 
     is_for_libsvm = output.suffix == ".model"

@@ -278,7 +278,7 @@ def _make_rows(labels: Any, P: Any) -> list[list[Any]]:
 
 def _check_top(top: int, proba: bool, loaded: LoadedModel) -> None:
     """Raise an ArgumentError unless the most likely classes can be printed."""
-    from polytomy.composition.top_classes import check_top_k
+    from polytomy.model.trees import check_top_k
 
     if proba:
         raise ArgumentError("--top and --proba cannot be used together; leave one out")

@@ -135,7 +135,7 @@ class RunningScores:
 
     def _measure_hierarchy(self, rows: Any, columns: Any, counts: Any) -> dict[str, float]:
         from polytomy import metrics
-        from polytomy.composition.binding import bind_classes
+        from polytomy.model.dichotomies import bind_classes
 
         scheme = self._hierarchy
         assert scheme is not None, "the caller has checked it"

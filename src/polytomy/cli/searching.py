@@ -181,7 +181,7 @@ def search(
     """
     from sklearn.svm import SVC
 
-    from polytomy.binary import estimator_from
+    from polytomy.learners.specification import estimator_from
     from polytomy.search import SchemeSearchCV
 
     check_output(output, data)
@@ -282,7 +282,7 @@ def _table(found: Any) -> str:
 
 def _advise_training(found: Any) -> str:
     """Return the options of `train` for the chosen parameters."""
-    from polytomy.binary import specification_of
+    from polytomy.learners.specification import specification_of
 
     try:
         specification = specification_of(found.best_candidate_.estimator)

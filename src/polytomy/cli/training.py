@@ -40,7 +40,7 @@ from polytomy.cli.regression import Bins, Regress, check_regression_options, par
 from polytomy.cli.streaming import StreamSource, TrainedModel, describe_data, train_stream
 from polytomy.cli.text_files import check_output, print_text
 from polytomy.errors import ArgumentError, PolytomyWarning
-from polytomy.inputs.choices import CALIBRATIONS, CLASS_WEIGHTS
+from polytomy.inputs.arguments import CALIBRATIONS, CLASS_WEIGHTS
 from polytomy.solvers import METHODS
 
 __all__ = ["register"]
@@ -178,8 +178,8 @@ def train(
 
     Example: `polytomy train iris.csv --scheme one-vs-rest --estimator "svc C=10" -o iris.polytomy`
     """
-    from polytomy.binary.preparation import resolve_estimator, takes_pairwise_values
     from polytomy.classifier import PolytomyClassifier
+    from polytomy.learners.preparation import resolve_estimator, takes_pairwise_values
     from polytomy.persistence import save
     from polytomy.regression import PolytomyRegressor
 

@@ -15,8 +15,8 @@ from polytomy.codes.standard import (
     one_vs_rest,
 )
 from polytomy.codes.structure import NO_CHILD, AdjacentOrder, Equiangular, TreeShape
-from polytomy.inputs.numbers import as_count
-from polytomy.inputs.random_states import RandomState, as_generator
+from polytomy.inputs.arguments import as_count
+from polytomy.inputs.seeds import RandomState, as_generator
 
 __all__ = [
     "MAX_ENTRIES",

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from polytomy.codes.checks import check_entries
 from polytomy.codes.coding_matrix import CodingMatrix
 from polytomy.errors import Argument, ArgumentError
-from polytomy.inputs.numbers import as_count
-from polytomy.inputs.random_states import RandomState, as_generator
+from polytomy.inputs.arguments import as_count
+from polytomy.inputs.seeds import RandomState, as_generator
 
 __all__ = ["count_n_ary", "n_ary"]
 

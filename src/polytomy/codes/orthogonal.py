@@ -13,8 +13,8 @@ from polytomy.codes.checks import check_entries
 from polytomy.codes.coding_matrix import CodingMatrix
 from polytomy.codes.standard import one_vs_one, one_vs_rest
 from polytomy.errors import ArgumentError
-from polytomy.inputs.numbers import as_count
-from polytomy.inputs.random_states import RandomState, as_generator
+from polytomy.inputs.arguments import as_count
+from polytomy.inputs.seeds import RandomState, as_generator
 
 __all__ = ["hadamard", "hadamard_order", "orthogonal"]
 

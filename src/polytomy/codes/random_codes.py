@@ -12,9 +12,9 @@ from polytomy.codes.checks import check_entries
 from polytomy.codes.coding_matrix import CodingMatrix
 from polytomy.codes.structure import CodeArray, column_distances, find_repeated_rows
 from polytomy.errors import Argument, ArgumentError
-from polytomy.inputs.numbers import as_count
-from polytomy.inputs.random_states import RandomState, as_generator
+from polytomy.inputs.arguments import as_count
 from polytomy.inputs.renamed import renamed_arguments
+from polytomy.inputs.seeds import RandomState, as_generator
 
 __all__ = ["random_strict", "random_ternary"]
 

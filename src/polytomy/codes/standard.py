@@ -13,7 +13,7 @@ import numpy as np
 from polytomy.codes.checks import check_entries
 from polytomy.codes.coding_matrix import CodingMatrix
 from polytomy.errors import Argument, ArgumentError
-from polytomy.inputs.numbers import as_count
+from polytomy.inputs.arguments import as_count
 
 __all__ = [
     "MAX_EXHAUSTIVE_CLASSES",

@@ -14,12 +14,13 @@ from sklearn.utils.validation import validate_data
 import dask
 from dask import delayed
 from polytomy.classifier import PolytomyClassifier
-from polytomy.composition import Composition, gives_probabilities
-from polytomy.composition.top_classes import check_beam, check_top_k
 from polytomy.dask.lazy import Answer, answer_lazily, index_labels, pack_top_k, take_columns_of
 from polytomy.dask.parts import is_collection, is_frame, make_parts
 from polytomy.errors import Argument, ArgumentError
-from polytomy.inputs.availability import available_unless
+from polytomy.inputs.arguments import available_unless
+from polytomy.model.composition import Composition
+from polytomy.model.scheme_argument import gives_probabilities
+from polytomy.model.trees import check_beam, check_top_k
 from polytomy.scheme import Scheme
 
 __all__ = ["LazyAnswersMixin"]

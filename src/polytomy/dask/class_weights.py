@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polytomy.composition.priors import ClassFrequencies
 from polytomy.dask.layout import Layout
-from polytomy.inputs.choices import BALANCED_PER_PARTITION
+from polytomy.inputs.arguments import BALANCED_PER_PARTITION
 from polytomy.inputs.weights import class_weights
+from polytomy.model.decisions import ClassFrequencies
 
 __all__ = ["balance_classes", "find_frequencies", "weights_by_class"]
 

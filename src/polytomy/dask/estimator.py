@@ -11,35 +11,32 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
 
-from polytomy.binary.options import TrainingListener, TrainingOptions
-from polytomy.binary.preparation import resolve_estimator, takes_pairwise_values
-from polytomy.calibration.hold_out import AUTO_FOLDS, choose_folds
+from polytomy.calibration.folds import AUTO_FOLDS, choose_folds
 from polytomy.classifier import PolytomyClassifier
-from polytomy.composition import (
-    SchemeArgument,
-    Solver,
-    check_solver,
-    members_of,
-    plan_training,
-    scheme_from,
-    training_source,
-)
-from polytomy.composition.answering import AnsweringMixin
-from polytomy.composition.cluster import explaining_faults
-from polytomy.composition.inner_estimator import FollowsEstimatorMixin
-from polytomy.composition.interrupts import undone_if_interrupted
-from polytomy.composition.listeners import progress_bar
-from polytomy.composition.parameter_checks import CLASSIFIER_CHECKS
-from polytomy.composition.scheme_argument import needs_data
 from polytomy.dask.answers import LazyAnswersMixin
 from polytomy.dask.clients import find_client
+from polytomy.dask.cluster import explaining_faults
 from polytomy.dask.layout import Layout
 from polytomy.dask.parts import make_parts
 from polytomy.dask.sampling import Sample
 from polytomy.dask.training import GroupedData, group_rows_by_class, train_binaries
 from polytomy.errors import Argument, ArgumentError
-from polytomy.inputs.parameters import Parameter, check_parameters, is_count
+from polytomy.inputs.arguments import Parameter, check_parameters, is_count
 from polytomy.inputs.seeds import partition_seeds
+from polytomy.learners.options import TrainingListener, TrainingOptions
+from polytomy.learners.preparation import resolve_estimator, takes_pairwise_values
+from polytomy.model.answering import AnsweringMixin
+from polytomy.model.estimator import FollowsEstimatorMixin, progress_bar, undone_if_interrupted
+from polytomy.model.parameters import CLASSIFIER_CHECKS, training_source
+from polytomy.model.plan import plan_training
+from polytomy.model.scheme_argument import (
+    SchemeArgument,
+    Solver,
+    check_solver,
+    members_of,
+    needs_data,
+    scheme_from,
+)
 from polytomy.scheme import Scheme
 from polytomy.scheme.ensemble import SchemeEnsemble
 from polytomy.selection.automatic import choose_scheme

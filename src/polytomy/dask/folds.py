@@ -13,10 +13,16 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from polytomy.binary.options import TrainingOptions
-from polytomy.calibration.hold_out import HoldOut
-from polytomy.composition.dichotomies import Dichotomy
-from polytomy.composition.out_of_fold import (
+from polytomy.calibration.folds import HoldOut
+from polytomy.dask.class_weights import balance_classes
+from polytomy.dask.group_tasks import RowBlock
+from polytomy.dask.grouping import ScoredChoice
+from polytomy.dask.layout import Layout
+from polytomy.dask.sampling import divide_quota
+from polytomy.inputs.seeds import partition_seeds
+from polytomy.learners.options import TrainingOptions
+from polytomy.model.dichotomies import Dichotomy
+from polytomy.model.out_of_fold import (
     MOST_SCORES,
     FoldRule,
     OutOfFold,
@@ -25,12 +31,6 @@ from polytomy.composition.out_of_fold import (
     takes_weights,
     warn_of_no_rows,
 )
-from polytomy.composition.row_blocks import RowBlock
-from polytomy.dask.class_weights import balance_classes
-from polytomy.dask.grouping import ScoredChoice
-from polytomy.dask.layout import Layout
-from polytomy.dask.sampling import divide_quota
-from polytomy.inputs.seeds import partition_seeds
 
 __all__ = ["FoldPlan", "calibration_weights"]
 

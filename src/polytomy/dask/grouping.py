@@ -10,15 +10,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from polytomy.calibration.hold_out import HoldOut
-from polytomy.calibration.shared_folds import deal_classes
+from polytomy.calibration.folds import HoldOut, deal_classes
 from polytomy.classifier import PolytomyClassifier
-from polytomy.composition.row_blocks import RowBlock
-from polytomy.composition.shared_preprocessing import preprocess
-from polytomy.inputs.rows import count_rows, take_block, take_rows
-from polytomy.inputs.stacking import bytes_of_data, stack_rows
+from polytomy.dask.group_tasks import RowBlock
+from polytomy.inputs.rows import bytes_of_data, count_rows, stack_rows, take_block, take_rows
 from polytomy.inputs.training_data import check_training_data
 from polytomy.inputs.weights import check_weights
+from polytomy.model.preprocessing import preprocess
 
 __all__ = [
     "GroupedPart",

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from polytomy.composition.dichotomies import Dichotomy
-from polytomy.composition.group_tasks import classes_of
+from polytomy.dask.group_tasks import classes_of
 from polytomy.dask.layout import Layout
 from polytomy.errors import ClusterError
-from polytomy.svm.memory import size_in_words
+from polytomy.learners.svm.matrix import size_in_words
+from polytomy.model.dichotomies import Dichotomy
 
 __all__ = ["check_memory"]
 

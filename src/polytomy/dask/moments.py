@@ -7,9 +7,9 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from polytomy.composition.row_blocks import RowBlock
+from polytomy.dask.group_tasks import RowBlock
 from polytomy.inputs.sparse import is_sparse
-from polytomy.svm.suitability import UnsuitableError, as_numbers
+from polytomy.learners.svm.matrix import UnsuitableError, as_numbers
 
 __all__ = ["Moments"]
 

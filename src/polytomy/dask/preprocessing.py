@@ -11,8 +11,7 @@ from sklearn.base import clone
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.utils import get_tags
 
-from polytomy.composition.cluster import name_task
-from polytomy.composition.cluster_results import gather
+from polytomy.dask.cluster import gather, name_task
 from polytomy.dask.grouping import GroupedPart
 from polytomy.dask.sampling import Sample
 from polytomy.inputs.rows import take_rows, unchangeable

@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from polytomy.dask.grouping import GroupedPart
 from polytomy.dask.layout import Layout
-from polytomy.inputs.rows import take_rows
-from polytomy.inputs.stacking import stack_rows
+from polytomy.inputs.rows import stack_rows, take_rows
 
 __all__ = ["Sample", "choose_rows", "divide_quota", "join_samples", "pick_rows"]
 

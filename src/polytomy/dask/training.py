@@ -10,29 +10,25 @@ from typing import Any
 from sklearn import get_config
 
 from dask import delayed
-from polytomy.binary import TrainedBinary
-from polytomy.binary.options import TrainingListener, TrainingOptions
-from polytomy.composition.cluster import (
+from polytomy.dask.class_weights import find_frequencies, weights_by_class
+from polytomy.dask.cluster import (
+    gather,
+    gather_as_completed,
     join_sample,
     name_task,
     pass_on,
     run_groups,
     sending_data,
 )
-from polytomy.composition.cluster_results import gather, gather_as_completed
-from polytomy.composition.dichotomies import Dichotomy
-from polytomy.composition.fitting import TrainedBinaries, warn_of_shortcomings
-from polytomy.composition.group_tasks import (
+from polytomy.dask.folds import FoldPlan, calibration_weights
+from polytomy.dask.group_tasks import (
     GroupTask,
+    RowBlock,
     divide_into_groups,
     score_given,
     share_vectors,
     weight_rows,
 )
-from polytomy.composition.row_blocks import RowBlock
-from polytomy.composition.shared_preprocessing import check_shareable, cut_pipelines, find_lead
-from polytomy.dask.class_weights import find_frequencies, weights_by_class
-from polytomy.dask.folds import FoldPlan, calibration_weights
 from polytomy.dask.grouping import (
     cut_piece,
     deal_folds,
@@ -46,9 +42,14 @@ from polytomy.dask.moments import Moments
 from polytomy.dask.parts import Part
 from polytomy.dask.preprocessing import fit_transformers
 from polytomy.dask.sampling import Sample, choose_rows, join_samples, pick_rows
-from polytomy.inputs.choices import BALANCED_PER_PARTITION
+from polytomy.inputs.arguments import BALANCED_PER_PARTITION
 from polytomy.inputs.seeds import partition_seeds
-from polytomy.svm.common_gamma import fix_gamma_by_variance, has_gamma_of_data
+from polytomy.learners.options import TrainingListener, TrainingOptions
+from polytomy.learners.svm.matrix import fix_gamma_by_variance, has_gamma_of_data
+from polytomy.learners.trained import TrainedBinary
+from polytomy.model.dichotomies import Dichotomy
+from polytomy.model.fitting import TrainedBinaries, warn_of_shortcomings
+from polytomy.model.preprocessing import check_shareable, cut_pipelines, find_lead
 
 __all__ = ["GroupedData", "group_rows_by_class", "train_binaries"]
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from polytomy.errors import Argument, DataError, PythonOnly
-from polytomy.inputs.suggestions import did_you_mean
+from polytomy.inputs.arguments import did_you_mean
 from polytomy.inputs.wording import count_things
 
 __all__ = ["ColumnTable", "Columns", "Features", "Target", "choose_columns"]

@@ -24,7 +24,7 @@ from polytomy.datasets.streams import Source, Stream
 from polytomy.datasets.table_blocks import NoRowsError, RawBlock
 from polytomy.datasets.text_lines import TextBlock, text_blocks
 from polytomy.errors import Argument, ArgumentError, DataError
-from polytomy.inputs.suggestions import did_you_mean
+from polytomy.inputs.arguments import did_you_mean
 
 __all__ = ["DelimitedTable", "Dialect"]
 

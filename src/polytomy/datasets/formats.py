@@ -10,7 +10,7 @@ from polytomy.datasets.streams import Source, Stream
 from polytomy.datasets.svmlight import looks_like_svmlight
 from polytomy.datasets.text_lines import peek_line
 from polytomy.errors import Argument, ArgumentError, DataError
-from polytomy.inputs.suggestions import did_you_mean
+from polytomy.inputs.arguments import did_you_mean
 
 __all__ = ["DELIMITERS", "FORMATS", "find_format"]
 

@@ -12,7 +12,7 @@ from polytomy.designs.hierarchies import from_hierarchy
 from polytomy.designs.trees import Nested
 from polytomy.errors import Argument, ArgumentError
 from polytomy.inputs.class_samples import ClassSamples, group_samples
-from polytomy.inputs.random_states import RandomState, as_generator
+from polytomy.inputs.seeds import RandomState, as_generator
 from polytomy.scheme import Scheme
 
 __all__ = ["cluster_tree"]

@@ -14,9 +14,9 @@ from polytomy.designs.dichotomies import Dichotomies, Side
 from polytomy.designs.empirical import empirical_tree
 from polytomy.designs.flat import from_matrix
 from polytomy.designs.nested_dichotomies import furthest_centroid_tree
+from polytomy.inputs.arguments import as_count
 from polytomy.inputs.class_samples import ClassSamples, group_samples
-from polytomy.inputs.numbers import as_count
-from polytomy.inputs.random_states import RandomState, as_generator
+from polytomy.inputs.seeds import RandomState, as_generator
 from polytomy.scheme import Scheme
 
 __all__ = ["data_driven_code"]

@@ -9,9 +9,9 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
+from polytomy.inputs.arguments import as_count
 from polytomy.inputs.class_samples import ClassSamples
-from polytomy.inputs.numbers import as_count
-from polytomy.inputs.random_states import RandomState, as_generator
+from polytomy.inputs.seeds import RandomState, as_generator
 from polytomy.routines.runtime.library_threads import one_blas_thread
 from polytomy.scheme import Scheme
 
@@ -210,7 +210,7 @@ class _FoldModels:
     def __init__(
         self, samples: ClassSamples, folds: NDArray[np.intp], n_folds: int, estimator: Any
     ) -> None:
-        from polytomy.binary.preparation import check_classifier  # imports scikit-learn
+        from polytomy.learners.preparation import check_classifier  # imports scikit-learn
 
         check_classifier(estimator)
         self._rows, self._folds, self._n_folds = samples.rows, folds, n_folds
@@ -220,7 +220,9 @@ class _FoldModels:
     def held_out(
         self, negative: Side, positive: Side, rows: NDArray[np.intp]
     ) -> NDArray[np.float64]:
-        from polytomy.binary import TrainingOptions, binary_problem, train_binary
+        from polytomy.learners.any_estimator import train_binary
+        from polytomy.learners.options import TrainingOptions
+        from polytomy.learners.problems import binary_problem
 
         problem = binary_problem(
             self._of_class, sorted(negative), sorted(positive), name="candidate"

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from polytomy.designs.flat import from_matrix
 from polytomy.inputs.class_samples import ClassSamples, group_samples
-from polytomy.inputs.random_states import RandomState, as_generator
+from polytomy.inputs.seeds import RandomState, as_generator
 from polytomy.scheme import Scheme
 
 __all__ = ["decoc"]

@@ -12,8 +12,8 @@ from polytomy.designs.hierarchies import from_hierarchy
 from polytomy.designs.trees import Nested, from_tree
 from polytomy.distances.option import DistanceArgument, compute_distances
 from polytomy.errors import Argument, ArgumentError
+from polytomy.inputs.arguments import did_you_mean
 from polytomy.inputs.class_samples import group_samples
-from polytomy.inputs.suggestions import did_you_mean
 from polytomy.scheme import Scheme
 
 __all__ = ["LINKAGES", "empirical_tree", "separability_tree"]

@@ -10,9 +10,9 @@ from numpy.typing import ArrayLike
 from polytomy.designs.classes import class_labels
 from polytomy.designs.nested_dichotomies import random_pair_tree
 from polytomy.designs.trees import random_tree
+from polytomy.inputs.arguments import as_count
 from polytomy.inputs.class_samples import group_samples
-from polytomy.inputs.numbers import as_count
-from polytomy.inputs.random_states import RandomState, as_generator
+from polytomy.inputs.seeds import RandomState, as_generator
 from polytomy.scheme import Scheme
 from polytomy.scheme.ensemble import SchemeEnsemble
 

@@ -11,8 +11,8 @@ from polytomy import codes
 from polytomy.codes import CodingMatrix
 from polytomy.designs.classes import class_labels
 from polytomy.errors import ArgumentError
-from polytomy.inputs.random_states import RandomState
 from polytomy.inputs.renamed import renamed_arguments
+from polytomy.inputs.seeds import RandomState
 from polytomy.scheme import Scheme
 from polytomy.scheme.naming import number_binaries
 

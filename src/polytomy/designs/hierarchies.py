@@ -7,7 +7,7 @@ from collections.abc import Iterable, KeysView, Mapping, Sequence, Set, Sized
 from typing import Any
 
 from polytomy.errors import Argument, ArgumentError, PythonOnly
-from polytomy.inputs.suggestions import did_you_mean
+from polytomy.inputs.arguments import did_you_mean
 from polytomy.language.lexer import is_name
 from polytomy.scheme import BinaryName, ClassRef, Node, NodeRef, Scheme
 from polytomy.scheme.expand import DIRECT, SHORT_FORMS

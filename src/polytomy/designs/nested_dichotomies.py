@@ -13,7 +13,7 @@ from polytomy.designs.dichotomies import Dichotomies
 from polytomy.designs.trees import Nested, from_tree
 from polytomy.errors import Argument, ArgumentError
 from polytomy.inputs.class_samples import group_samples
-from polytomy.inputs.random_states import RandomState, as_generator
+from polytomy.inputs.seeds import RandomState, as_generator
 from polytomy.scheme import Scheme
 
 __all__ = ["class_balanced_tree", "furthest_centroid_tree", "random_pair_tree"]

@@ -14,9 +14,9 @@ from polytomy.designs.flat import adjacent
 from polytomy.designs.seriation import seriate, without_noise
 from polytomy.distances.moments import centroid
 from polytomy.distances.option import DistanceArgument, compute_distances
+from polytomy.inputs.arguments import as_count
 from polytomy.inputs.class_samples import group_samples
-from polytomy.inputs.numbers import as_count
-from polytomy.inputs.random_states import RandomState, as_generator
+from polytomy.inputs.seeds import RandomState, as_generator
 from polytomy.scheme import Scheme
 
 __all__ = ["ClassOrder", "detect_order", "ordered_adjacent"]

@@ -22,9 +22,9 @@ from polytomy.designs import (
 from polytomy.designs.class_order import match_class_order
 from polytomy.designs.classes import class_labels
 from polytomy.errors import Argument, ArgumentError
-from polytomy.inputs.random_states import RandomState
+from polytomy.inputs.arguments import did_you_mean
 from polytomy.inputs.renamed import renamed_arguments
-from polytomy.inputs.suggestions import did_you_mean
+from polytomy.inputs.seeds import RandomState
 from polytomy.scheme import Scheme
 from polytomy.scheme.ensemble import SchemeEnsemble
 

@@ -12,9 +12,9 @@ from polytomy.designs.empirical import empirical_tree, separability_tree
 from polytomy.designs.nested_dichotomies import furthest_centroid_tree
 from polytomy.designs.trees import Nested, from_tree, random_tree
 from polytomy.errors import ArgumentError
+from polytomy.inputs.arguments import as_count
 from polytomy.inputs.class_samples import ClassSamples, group_samples
-from polytomy.inputs.numbers import as_count
-from polytomy.inputs.random_states import RandomState, as_generator
+from polytomy.inputs.seeds import RandomState, as_generator
 from polytomy.scheme import ClassRef, Scheme
 
 __all__ = ["best_random_tree", "evolved_tree"]

@@ -7,7 +7,7 @@ import scipy
 from numpy.typing import NDArray
 
 from polytomy.errors import Argument, ArgumentError
-from polytomy.inputs.suggestions import did_you_mean
+from polytomy.inputs.arguments import did_you_mean
 
 __all__ = ["METHODS", "path_length", "seriate", "without_noise"]
 

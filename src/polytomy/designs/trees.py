@@ -9,7 +9,7 @@ import numpy as np
 
 from polytomy.designs.classes import class_labels
 from polytomy.errors import Argument, ArgumentError
-from polytomy.inputs.random_states import RandomState, as_generator
+from polytomy.inputs.seeds import RandomState, as_generator
 from polytomy.scheme import BinaryName, ClassRef, Node, NodeRef, Scheme
 from polytomy.scheme.expand import SHORT_FORMS
 from polytomy.scheme.layout import TWO_WAY, BranchRef

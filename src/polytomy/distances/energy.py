@@ -9,9 +9,9 @@ from numpy.typing import ArrayLike
 
 from polytomy.distances.class_distances import ClassDistances
 from polytomy.distances.metrics import SampleMetric, check_metric
+from polytomy.inputs.arguments import as_count
 from polytomy.inputs.class_samples import Rows, check_two_classes, group_samples
-from polytomy.inputs.numbers import as_count
-from polytomy.inputs.random_states import RandomState, as_generator
+from polytomy.inputs.seeds import RandomState, as_generator
 
 __all__ = ["energy"]
 

@@ -10,8 +10,8 @@ import scipy
 from numpy.typing import NDArray
 
 from polytomy.errors import Argument, ArgumentError, DataError, PythonOnly
+from polytomy.inputs.arguments import did_you_mean
 from polytomy.inputs.class_samples import ClassSamples, Rows
-from polytomy.inputs.suggestions import did_you_mean
 
 __all__ = ["METRICS", "SampleMetric", "check_metric"]
 

@@ -14,9 +14,9 @@ from polytomy.distances.hausdorff import hausdorff, robust_hausdorff
 from polytomy.distances.moments import centroid
 from polytomy.distances.separability import separability
 from polytomy.errors import Argument, ArgumentError
+from polytomy.inputs.arguments import did_you_mean
 from polytomy.inputs.class_samples import group_samples
 from polytomy.inputs.renamed import renamed_arguments
-from polytomy.inputs.suggestions import did_you_mean
 
 __all__ = ["DISTANCES", "DistanceArgument", "compute_distances"]
 

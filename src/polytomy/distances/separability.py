@@ -10,9 +10,9 @@ import scipy
 from numpy.typing import ArrayLike, NDArray
 
 from polytomy.distances.class_distances import ClassDistances
+from polytomy.inputs.arguments import as_count
 from polytomy.inputs.class_samples import ClassSamples, check_two_classes, group_samples
-from polytomy.inputs.numbers import as_count
-from polytomy.inputs.random_states import RandomState, as_generator
+from polytomy.inputs.seeds import RandomState, as_generator
 
 __all__ = ["separability"]
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from polytomy.composition.costs import Costs
-from polytomy.composition.priors import PriorShift
 from polytomy.export.graph import Graph, Value
+from polytomy.model.decisions import Costs, PriorShift
 
 __all__ = ["choose_cheapest", "shift_prior"]
 

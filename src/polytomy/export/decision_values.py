@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polytomy.banks.scaling import Scaling
 from polytomy.errors import ArgumentError
 from polytomy.export.graph import Graph, Value
 from polytomy.inputs.sparse import is_sparse
-from polytomy.svm.kernel_functions import KernelFunction, squared_lengths
+from polytomy.learners.scaling import Scaling
+from polytomy.learners.svm.kernels import KernelFunction, squared_lengths
 
 __all__ = ["dense", "kernel_values", "linear_values", "scale_samples"]
 

@@ -9,9 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.pipeline import make_pipeline
 
-from polytomy.banks.scaling import Scaling, peel_scalers
 from polytomy.classifier import PolytomyClassifier
-from polytomy.composition import Composition
 from polytomy.errors import ArgumentError
 from polytomy.export.binary_graphs import answer_binaries
 from polytomy.export.decision_graph import choose_cheapest, shift_prior
@@ -19,9 +17,10 @@ from polytomy.export.decision_values import scale_samples
 from polytomy.export.final_graph import apply_final, check_exportable_map, clip_answers
 from polytomy.export.graph import Graph, Value, import_onnx
 from polytomy.export.solver_graph import check_exportable_solver, score_classes
-from polytomy.inputs.choices import PRECISIONS
-from polytomy.inputs.parameters import Parameter
-from polytomy.inputs.pipelines import list_steps, split_pipeline
+from polytomy.inputs.arguments import PRECISIONS, Parameter
+from polytomy.learners.preparation import list_steps, split_pipeline
+from polytomy.learners.scaling import Scaling, peel_scalers
+from polytomy.model.composition import Composition
 
 __all__ = ["to_onnx"]
 

@@ -16,13 +16,13 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.linear_model import LogisticRegression, SGDClassifier
 from sklearn.svm import SVC, LinearSVC, NuSVC
 
-from polytomy.banks.scaling import Scaling, peel_scalers
-from polytomy.binary.answers import Output
-from polytomy.binary.sides import SidesModel
 from polytomy.errors import ArgumentError
 from polytomy.export.decision_values import dense, kernel_values, linear_values, scale_samples
 from polytomy.export.graph import Graph, Value
-from polytomy.svm.kernel_functions import KernelFunction
+from polytomy.learners.scaling import Scaling, peel_scalers
+from polytomy.learners.sides import SidesModel
+from polytomy.learners.svm.kernels import KernelFunction
+from polytomy.learners.trained import Output
 
 __all__ = ["answer_sides"]
 

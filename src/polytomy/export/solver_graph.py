@@ -9,9 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polytomy.codes import CodingMatrix
-from polytomy.composition import Composition
-from polytomy.composition.arrangement import Arrangement
-from polytomy.composition.solver_option import is_flat_one_vs_rest
 from polytomy.errors import Argument, ArgumentError, PythonOnly
 from polytomy.export.divergence_graph import export_one_vs_rest
 from polytomy.export.graph import Graph, Value
@@ -20,6 +17,9 @@ from polytomy.export.least_squares_graph import (
     export_pair_coupling,
     export_projection,
 )
+from polytomy.model.arrangement import Arrangement
+from polytomy.model.composition import Composition
+from polytomy.model.scheme_argument import is_flat_one_vs_rest
 from polytomy.scheme import ClassRef, Scheme
 from polytomy.solvers.least_squares import algorithms_for
 from polytomy.solvers.nested import flatten_code

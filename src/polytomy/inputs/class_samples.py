@@ -13,8 +13,7 @@ import scipy
 from numpy.typing import ArrayLike, NDArray
 
 from polytomy.errors import DataError
-from polytomy.inputs.dates import refuse_dates
-from polytomy.inputs.masked import refuse_masked
+from polytomy.inputs.rows import refuse_dates, refuse_masked
 from polytomy.inputs.sparse import check_sparse, is_sparse
 
 __all__ = ["ClassSamples", "Rows", "check_two_classes", "group_samples"]

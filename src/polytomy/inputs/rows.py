@@ -1,27 +1,84 @@
-"""Rows and columns of any kind of data that scikit-learn accepts."""
+"""Dates and durations, which must not be treated as numbers."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.sparse import issparse, vstack
-from sklearn.utils import _safe_indexing
 
 from polytomy.errors import DataError
+from polytomy.inputs.sparse import is_sparse
 
 __all__ = [
+    "bytes_of_data",
     "concatenate_rows",
     "count_rows",
+    "group_rows",
+    "merge_rows",
+    "refuse_dates",
+    "refuse_masked",
+    "stack_rows",
     "take_block",
     "take_columns",
     "take_rows",
     "take_values",
     "unchangeable",
 ]
+
+
+def refuse_dates(values: Any, name: str) -> None:
+    """Raise DataError if an array or frame has dates or durations.
+
+    NumPy would turn them into numbers in arbitrary units, and missing ones into -9.2e18.
+
+    Examples
+    --------
+    >>> refuse_dates(np.array([[1.0, 2.0]]), "X")
+    >>> refuse_dates(np.array([["2020-01-01"], ["NaT"]], dtype="datetime64[D]"), "X")
+    Traceback (most recent call last):
+        ...
+    polytomy.errors.DataError: X has values of type datetime64[D], which are not numbers. Convert \
+them, for example to days since a date.
+    """
+    kinds = [values.dtype] if isinstance(values, np.ndarray) else getattr(values, "dtypes", ())
+    for each in kinds if np.iterable(kinds) else ():
+        if getattr(each, "kind", "") in ("M", "m"):
+            raise DataError(
+                f"{name} has values of type {each}, which are not numbers. Convert them, for "
+                "example to days since a date."
+            )
+
+
+# -- Masked arrays, whose hidden values must not be treated as data --
+
+
+def refuse_masked(values: Any, name: str) -> None:
+    """Raise DataError if values are masked; most functions would use the hidden values.
+
+    Examples
+    --------
+    >>> refuse_masked(np.ma.array([1.0, 2.0], mask=[False, False]), "X")
+    >>> refuse_masked(np.ma.array([1.0, 2.0], mask=[False, True]), "X")
+    Traceback (most recent call last):
+        ...
+    polytomy.errors.DataError: X has 1 masked value. Remove it, or fill it with X.filled().
+    """
+    if not isinstance(values, np.ma.MaskedArray):
+        return
+    n_masked = int(np.ma.getmaskarray(values).sum())
+    if n_masked:
+        what, them = (
+            ("1 masked value", "it") if n_masked == 1 else (f"{n_masked} masked values", "them")
+        )
+        raise DataError(f"{name} has {what}. Remove {them}, or fill {them} with {name}.filled().")
+
+
+# -- Rows and columns of any kind of data that scikit-learn accepts --
 
 
 def count_rows(X: Any) -> int:
@@ -40,6 +97,8 @@ def take_rows(X: Any, rows: NDArray[np.intp]) -> Any:
         return unchangeable(X)  # indexing all rows of a frame may return a view of it
     if isinstance(X, np.ndarray):
         return X[rows]
+    from sklearn.utils import _safe_indexing  # not at the top: designs need no scikit-learn
+
     return _safe_indexing(_rowwise(X), rows)
 
 
@@ -54,8 +113,8 @@ def concatenate_rows(parts: Sequence[Any]) -> Any:
            [3.]])
     """
     first = parts[0]
-    if issparse(first):
-        return vstack(parts, format="csr")
+    if scipy.sparse.issparse(first):
+        return scipy.sparse.vstack(parts, format="csr")
     if isinstance(first, list):
         return [row for part in parts for row in part]
     module = type(first).__module__.partition(".")[0]
@@ -88,10 +147,118 @@ def take_block(X: Any, block: slice) -> Any:
 
 def take_columns(X: Any, columns: NDArray[np.intp]) -> Any:
     """Return some columns, as the same kind of data as X."""
+    from sklearn.utils import _safe_indexing
+
     return _safe_indexing(_rowwise(X), columns, axis=1)
 
 
 def _rowwise(X: Any) -> Any:
     """Return sparse data in a format that can be indexed; return other data unchanged."""
-    is_sparse: bool = issparse(X)
+    is_sparse: bool = scipy.sparse.issparse(X)
     return X.tocsr() if is_sparse else X
+
+
+# -- Any kind of data that scikit-learn accepts, assembled from parts --
+
+
+def stack_rows(parts: Sequence[Any]) -> Any:
+    """Return the rows of all parts, one part after another.
+
+    Categorical columns of frames stay categorical, with the categories of all parts.
+
+    Parameters
+    ----------
+    parts : arrays, sparse matrices or pandas frames with the same columns; at least one
+    """
+    # A part without rows may have a different numeric type.
+    parts = [part for part in parts if count_rows(part)] or parts[:1]
+    if len(parts) == 1:
+        return parts[0]
+    if all(isinstance(part, np.ndarray) for part in parts):
+        return np.concatenate(parts)
+    if all(is_sparse(part) for part in parts):
+        return scipy.sparse.vstack(parts, format="csr")
+    if all(hasattr(part, "iloc") for part in parts):
+        return _stack_frames(parts)
+    kinds = sorted({type(part).__name__ for part in parts})
+    raise DataError(f"parts of the data have different types: {', '.join(kinds)}. Use one type.")
+
+
+def merge_rows(parts: Sequence[Any], numbers: Sequence[NDArray[np.int64]]) -> Any:
+    """Return the rows of all parts in the order of their numbers; of duplicates, the first row.
+
+    Parameters
+    ----------
+    parts : as for `stack_rows`
+    numbers : the row numbers of each part
+
+    Examples
+    --------
+    >>> merge_rows([np.array([[1.0], [3.0]]), np.array([[2.0]])], [np.array([1, 3]), np.array([2])])
+    array([[1.],
+           [2.],
+           [3.]])
+    """
+    together = np.concatenate(numbers)
+    unique, first = np.unique(together, return_index=True)
+    if not all(isinstance(part, np.ndarray) for part in parts):
+        return take_rows(stack_rows(parts), first)
+    # This avoids a stacked copy of the parts.
+    dtype = np.result_type(*[part for part in parts if len(part)] or parts)
+    merged = np.empty((len(unique), *parts[0].shape[1:]), dtype=dtype)
+    for part, own in zip(reversed(parts), reversed(numbers), strict=True):
+        if len(own):
+            merged[np.searchsorted(unique, own)] = part
+    return merged
+
+
+def bytes_of_data(X: Any) -> int:
+    """Return the size of an array, sparse matrix or frame in bytes."""
+    if is_sparse(X):
+        return int(X.data.nbytes + X.indices.nbytes + X.indptr.nbytes)
+    if hasattr(X, "memory_usage"):
+        return int(np.sum(X.memory_usage(index=False, deep=True)))
+    return int(getattr(X, "nbytes", 0))
+
+
+def _stack_frames(parts: Sequence[Any]) -> Any:
+    import pandas
+    from pandas.api.types import union_categoricals
+
+    parts = list(parts)
+    for name, dtype in parts[0].dtypes.items():
+        columns = [part[name] for part in parts]
+        if not isinstance(dtype, pandas.CategoricalDtype) or all(
+            column.dtype == dtype for column in columns
+        ):
+            continue
+        categories = union_categoricals(columns, ignore_order=True).categories
+        parts = [
+            part.assign(**{name: column.cat.set_categories(categories)})
+            for part, column in zip(parts, columns, strict=True)
+        ]
+    return pandas.concat(parts, ignore_index=True)
+
+
+def group_rows(class_indices: NDArray[np.integer], n_classes: int) -> tuple[NDArray[np.intp], ...]:
+    """Return the rows of each class.
+
+    Parameters
+    ----------
+    class_indices : array of shape (n_samples,)
+        Index of each sample's class; −1 for a sample whose class is not in the scheme.
+    n_classes : int
+
+    Returns
+    -------
+    tuple of n_classes arrays, each ascending
+
+    Examples
+    --------
+    >>> group_rows(np.array([1, 0, 1, -1]), 3)
+    (array([1]), array([0, 2]), array([], dtype=int64))
+    """
+    # A stable sort keeps the rows of each class in ascending order.
+    by_class = np.argsort(class_indices, kind="stable")
+    starts = np.searchsorted(class_indices[by_class], np.arange(n_classes + 1))
+    return tuple(by_class[a:b] for a, b in pairwise(starts))

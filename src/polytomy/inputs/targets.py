@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from polytomy.errors import Argument, ArgumentError
-from polytomy.inputs.dates import refuse_dates
-from polytomy.inputs.masked import refuse_masked
+from polytomy.inputs.rows import refuse_dates, refuse_masked
 
 __all__ = [
     "check_confidence_levels",

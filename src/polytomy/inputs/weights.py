@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from polytomy.errors import Argument, ArgumentError
-from polytomy.inputs.choices import BALANCED_PER_PARTITION, CLASS_WEIGHTS
-from polytomy.inputs.parameters import Parameter
+from polytomy.inputs.arguments import BALANCED_PER_PARTITION, CLASS_WEIGHTS, Parameter
 
 __all__ = ["CLASS_WEIGHT", "check_weights", "class_weights"]
 

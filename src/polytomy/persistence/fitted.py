@@ -9,18 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polytomy.banks import Bank
-from polytomy.binary import TrainedBinary
 from polytomy.classifier import PolytomyClassifier
-from polytomy.composition import (
-    Arrangement,
-    Composition,
-    Dichotomy,
-    Solver,
-    bind_classes,
-    members_of,
-)
 from polytomy.errors import ModelFileError, PolytomyWarning, SchemeError
+from polytomy.learners.bank import Bank
+from polytomy.learners.trained import TrainedBinary
+from polytomy.model.arrangement import Arrangement
+from polytomy.model.composition import Composition
+from polytomy.model.dichotomies import Dichotomy, bind_classes
+from polytomy.model.scheme_argument import Solver, members_of
 from polytomy.scheme import Scheme
 from polytomy.scheme.ensemble import SchemeEnsemble
 

@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polytomy.composition import members_of
 from polytomy.errors import ModelFileError
-from polytomy.inputs.pipelines import split_pipeline
+from polytomy.learners.preparation import split_pipeline
+from polytomy.learners.svm.machines import KernelMachine
+from polytomy.model.scheme_argument import members_of
 from polytomy.persistence.detection import FileKind, OpenedModel, find_kind, open_model
 from polytomy.persistence.own.archive import Archive
 from polytomy.persistence.own.fields import Fields
@@ -24,7 +25,6 @@ from polytomy.persistence.own.number_arrays import checked_shape
 from polytomy.persistence.own.regression_fields import read_regression_score, read_target_range
 from polytomy.persistence.own.saving import scheme_member
 from polytomy.persistence.own.values import read_labels, read_value
-from polytomy.svm.machines import KernelMachine
 
 __all__ = ["ModelInfo", "read_info"]
 

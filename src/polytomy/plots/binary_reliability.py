@@ -9,11 +9,10 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from polytomy.composition import Composition
 from polytomy.errors import Argument, ArgumentError
-from polytomy.inputs.parameters import Parameter, is_boolean, is_count
-from polytomy.inputs.suggestions import did_you_mean
+from polytomy.inputs.arguments import Parameter, did_you_mean, is_boolean, is_count
 from polytomy.inputs.weights import check_weights
+from polytomy.model.composition import Composition
 from polytomy.plots.canvas import (
     NEGATIVE,
     NORMAL,

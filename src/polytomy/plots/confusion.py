@@ -11,10 +11,11 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import is_classifier
 from sklearn.metrics import ConfusionMatrixDisplay as SklearnConfusionMatrixDisplay
 
-from polytomy.composition import bind_classes, members_of, scheme_from
 from polytomy.errors import Argument, ArgumentError, ControlWarning
-from polytomy.inputs.judged_samples import check_predicted_labels
-from polytomy.inputs.parameters import Parameter
+from polytomy.inputs.arguments import Parameter
+from polytomy.metrics.judged_samples import check_predicted_labels
+from polytomy.model.dichotomies import bind_classes
+from polytomy.model.scheme_argument import members_of, scheme_from
 from polytomy.plots.canvas import (
     NEGATIVE,
     PAPER,

@@ -11,7 +11,7 @@ from scipy.spatial.distance import squareform
 
 from polytomy.distances import ClassDistances
 from polytomy.errors import Argument, ArgumentError
-from polytomy.inputs.suggestions import did_you_mean
+from polytomy.inputs.arguments import did_you_mean
 from polytomy.plots.canvas import (
     MAGNITUDES,
     SMALL,

@@ -9,9 +9,9 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
-from polytomy.composition import Composition
 from polytomy.errors import Argument, ArgumentError
-from polytomy.inputs.pipelines import split_pipeline
+from polytomy.learners.preparation import split_pipeline
+from polytomy.model.composition import Composition
 from polytomy.scheme import Scheme
 
 __all__ = [

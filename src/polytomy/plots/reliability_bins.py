@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from polytomy.inputs.parameters import Parameter
+from polytomy.inputs.arguments import Parameter
 from polytomy.metrics.reliability import check_bins, tabulate_reliability
 from polytomy.plots.canvas import FAINT
 

@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from polytomy.inputs.judged_samples import check_judged_samples
-from polytomy.inputs.parameters import Parameter
+from polytomy.inputs.arguments import Parameter
 from polytomy.metrics import node_scores
+from polytomy.metrics.judged_samples import check_judged_samples
 from polytomy.plots.fitted import ask_probabilities, find_class_indices, find_fitted, scheme_of
 from polytomy.scheme import Scheme
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from polytomy.composition.parameter_checks import CLASSIFIER_CHECKS
-from polytomy.composition.solver_option import gives_probabilities
 from polytomy.errors import Argument, ArgumentError
-from polytomy.inputs.parameters import Parameter, check_parameters, is_boolean
+from polytomy.inputs.arguments import Parameter, check_parameters, is_boolean
+from polytomy.model.parameters import CLASSIFIER_CHECKS
+from polytomy.model.scheme_argument import gives_probabilities
 
 __all__ = ["CLASSIFIER_PARAMETERS", "STATISTIC", "check_regressor"]
 

@@ -11,13 +11,12 @@ from sklearn.base import BaseEstimator, MetaEstimatorMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from polytomy.classifier import PolytomyClassifier
-from polytomy.composition import SchemeArgument, Solver
-from polytomy.composition.inner_estimator import FollowsEstimatorMixin
-from polytomy.composition.interrupts import undone_if_interrupted
 from polytomy.errors import Argument, ArgumentError, PythonOnly
 from polytomy.inputs.targets import check_confidence_levels, check_levels
 from polytomy.inputs.training_data import check_features, check_regression_data
 from polytomy.inputs.weights import check_weights
+from polytomy.model.estimator import FollowsEstimatorMixin, undone_if_interrupted
+from polytomy.model.scheme_argument import SchemeArgument, Solver
 from polytomy.regression.bins import make_bins
 from polytomy.regression.cumulative_scaling import CumulativeScaling, fit_cumulative_scaling
 from polytomy.regression.distribution import BinnedDistribution

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from polytomy.codes import MAX_ENTRIES, CodingMatrix
 from polytomy.errors import ArgumentError, CodeError, Problem
-from polytomy.inputs.suggestions import did_you_mean
+from polytomy.inputs.arguments import did_you_mean
 from polytomy.language.lexer import Kind, tokenize
 from polytomy.language.nodes import Branch, Coded, Designed, Leaf, OneModel, Word, WrittenPartition
 from polytomy.language.span import Report, Source, Span

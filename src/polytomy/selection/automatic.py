@@ -7,7 +7,8 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from polytomy.composition import SchemeArgument, Solver, TrainingSource, gives_probabilities
+from polytomy.model.parameters import TrainingSource
+from polytomy.model.scheme_argument import SchemeArgument, Solver, gives_probabilities
 from polytomy.selection.candidates import default_candidates
 from polytomy.selection.choice import choose_runner
 from polytomy.selection.folds import comparison_folds

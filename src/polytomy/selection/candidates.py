@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-from polytomy.composition import SchemeArgument, Solver, gives_probabilities
 from polytomy.errors import Argument, ArgumentError, DataError, PolytomyError, SchemeError
+from polytomy.model.scheme_argument import SchemeArgument, Solver, gives_probabilities
 from polytomy.scheme import Scheme
 
 __all__ = ["Candidate", "candidates_from", "default_candidates"]

@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-from polytomy.calibration.folds import check_folds, row_numbers
-from polytomy.calibration.hold_out import HoldOut, choose_folds
+from polytomy.calibration.folds import HoldOut, check_folds, choose_folds, row_numbers
 from polytomy.errors import Argument, ArgumentError
 
 __all__ = ["comparison_folds"]

@@ -18,26 +18,22 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.svm import SVC
 
-from polytomy.binary import binary_problem
-from polytomy.binary.options import TrainingListener, TrainingOptions
-from polytomy.binary.preparation import takes_pairwise_values
-from polytomy.composition import (
-    Composition,
-    TrainingPlan,
-    TrainingSource,
-    choose_final_calibration,
-    fit_binaries,
-    plan_training,
-)
-from polytomy.inputs.class_indices import group_rows
-from polytomy.inputs.rows import take_columns, take_rows
+from polytomy.inputs.rows import group_rows, take_columns, take_rows
 from polytomy.inputs.seeds import partition_seeds
 from polytomy.inputs.weights import check_weights
+from polytomy.learners.options import TrainingListener, TrainingOptions
+from polytomy.learners.preparation import takes_pairwise_values
+from polytomy.learners.problems import binary_problem
+from polytomy.learners.svm.grid import KernelGrid
+from polytomy.learners.svm.matrix import UnsuitableError
+from polytomy.model.composition import Composition
+from polytomy.model.fitting import fit_binaries
+from polytomy.model.parameters import TrainingSource
+from polytomy.model.plan import TrainingPlan, plan_training
+from polytomy.model.scheme_argument import choose_final_calibration
 from polytomy.scheme import Scheme
 from polytomy.scheme.ensemble import SchemeEnsemble
 from polytomy.selection.candidates import Candidate
-from polytomy.svm.kernel_grid import KernelGrid
-from polytomy.svm.suitability import UnsuitableError
 
 __all__ = ["FoldMeasurer", "Measurement", "Progress", "RaceSetup", "is_trained_without_calibration"]
 

@@ -9,8 +9,8 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.model_selection import ParameterGrid
 
-from polytomy.binary.specification import check_parameter_values, print_value, suggest_parameter
 from polytomy.errors import Argument, ArgumentError
+from polytomy.learners.specification import check_parameter_values, print_value, suggest_parameter
 from polytomy.selection.candidates import Candidate
 
 __all__ = ["describe_params", "expand_candidates", "set_grid_params"]

@@ -13,8 +13,8 @@ from time import perf_counter
 import numpy as np
 from numpy.typing import NDArray
 
-from polytomy.composition import check_solver, members_of, scheme_from
 from polytomy.errors import Argument, ArgumentError, PolytomyError
+from polytomy.model.scheme_argument import check_solver, members_of, scheme_from
 from polytomy.scheme import Scheme
 from polytomy.scheme.ensemble import SchemeEnsemble
 from polytomy.selection.candidates import Candidate

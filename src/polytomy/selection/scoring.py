@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from polytomy import metrics
 from polytomy.errors import Argument, ArgumentError
-from polytomy.inputs.suggestions import did_you_mean
+from polytomy.inputs.arguments import did_you_mean
 
 __all__ = ["SCORES", "Judged", "Score", "find_score"]
 

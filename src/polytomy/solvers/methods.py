@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polytomy.errors import Argument, ArgumentError
-from polytomy.inputs.suggestions import did_you_mean
+from polytomy.inputs.arguments import did_you_mean
 from polytomy.solvers.coupling import (
     solve_hastie_tibshirani,
     solve_like_libsvm,

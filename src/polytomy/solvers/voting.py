@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from polytomy.codes import CodingMatrix
 from polytomy.codes.structure import row_blocks
 from polytomy.errors import Argument, ArgumentError
-from polytomy.inputs.suggestions import did_you_mean
+from polytomy.inputs.arguments import did_you_mean
 from polytomy.solvers.decisions import check_decisions
 from polytomy.solvers.weights import scale_weights
 

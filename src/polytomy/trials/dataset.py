@@ -13,7 +13,7 @@ from scipy.sparse import csr_array
 
 from polytomy.designs.class_order import has_natural_order, match_class_order, sort_naturally
 from polytomy.errors import ArgumentError, DataError
-from polytomy.inputs.masked import refuse_masked
+from polytomy.inputs.rows import refuse_masked
 from polytomy.inputs.sparse import check_sparse, is_sparse
 
 __all__ = ["Dataset", "compute_checksum"]

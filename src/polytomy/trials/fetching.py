@@ -11,7 +11,7 @@ import numpy as np
 
 from polytomy.datasets import Data, write_data
 from polytomy.errors import Argument, ArgumentError, DataError
-from polytomy.inputs.suggestions import did_you_mean
+from polytomy.inputs.arguments import did_you_mean
 from polytomy.trials.catalogue import CATALOGUE, KnownDataset
 from polytomy.trials.dataset import Dataset, compute_checksum
 from polytomy.trials.sources import load_datasets, path_in_folder

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal, NamedTuple
 
 from polytomy.errors import Argument, ArgumentError
-from polytomy.inputs.suggestions import did_you_mean
+from polytomy.inputs.arguments import did_you_mean
 
 __all__ = ["MEASURES", "Measure", "find_measure"]
 

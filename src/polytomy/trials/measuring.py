@@ -12,11 +12,12 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from polytomy import metrics
-from polytomy.banks.vector_union import pool_by_bytes
-from polytomy.binary import TrainedBinary
-from polytomy.composition import Composition, check_solver, members_of
 from polytomy.errors import PolytomyError, PolytomyWarning
 from polytomy.inputs.rows import take_rows
+from polytomy.learners.svm.machines import pool_by_bytes
+from polytomy.learners.trained import TrainedBinary
+from polytomy.model.composition import Composition
+from polytomy.model.scheme_argument import check_solver, members_of
 from polytomy.trials.dataset import Dataset
 from polytomy.trials.pairs import Pair
 from polytomy.trials.protocol import Protocol, Split, describe_estimator

@@ -8,9 +8,9 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from polytomy.composition import SchemeArgument, Solver, gives_probabilities, scheme_from
 from polytomy.designs import SCHEME_NAMES
 from polytomy.errors import Argument, ArgumentError, PythonOnly
+from polytomy.model.scheme_argument import SchemeArgument, Solver, gives_probabilities, scheme_from
 from polytomy.scheme import Scheme
 from polytomy.scheme.ensemble import SchemeEnsemble
 from polytomy.selection import candidates_from

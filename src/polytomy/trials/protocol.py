@@ -13,8 +13,8 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
-from polytomy.binary import estimator_from, specification_of
 from polytomy.errors import Argument, ArgumentError, DataError
+from polytomy.learners.specification import estimator_from, specification_of
 from polytomy.trials.catalogue import CATALOGUE, DEFAULT_ESTIMATOR
 from polytomy.trials.dataset import Dataset
 from polytomy.trials.pairs import Pair

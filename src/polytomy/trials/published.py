@@ -10,8 +10,8 @@ from typing import Any, Literal, NamedTuple
 
 from sklearn.svm import SVC
 
-from polytomy.binary import estimator_from
 from polytomy.designs.registry import uses_class_order
+from polytomy.learners.specification import estimator_from
 from polytomy.trials.catalogue import CATALOGUE
 from polytomy.trials.measures import find_measure
 from polytomy.trials.pairs import PAPER_PAIRS

@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from polytomy.composition import Solver
-from polytomy.composition.parameter_checks import PARALLEL_CHECKS
 from polytomy.designs import empirical_tree
 from polytomy.designs.registry import uses_class_order
 from polytomy.distances import hausdorff
 from polytomy.errors import Argument, ArgumentError, ClassOrderWarning, DataError, warn_caller
+from polytomy.model.parameters import PARALLEL_CHECKS
+from polytomy.model.scheme_argument import Solver
 from polytomy.trials.dataset import Dataset
 from polytomy.trials.measuring import measure_trial
 from polytomy.trials.pairs import Pair, pairs_from

@@ -20,7 +20,7 @@ from polytomy.errors import (
     PolytomyWarning,
     warn_caller,
 )
-from polytomy.inputs.suggestions import did_you_mean
+from polytomy.inputs.arguments import did_you_mean
 from polytomy.trials.catalogue import CATALOGUE
 from polytomy.trials.dataset import Dataset
 

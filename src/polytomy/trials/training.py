@@ -14,19 +14,14 @@ from typing import Any
 
 import numpy as np
 
-from polytomy.binary import TrainedBinary, TrainingOptions
-from polytomy.composition import (
-    Composition,
-    Dichotomy,
-    TrainedBinaries,
-    TrainingPlan,
-    bind_classes,
-    fit_binaries,
-    members_of,
-    plan_training,
-    scheme_from,
-)
 from polytomy.errors import PolytomyError
+from polytomy.learners.options import TrainingOptions
+from polytomy.learners.trained import TrainedBinary
+from polytomy.model.composition import Composition
+from polytomy.model.dichotomies import Dichotomy, bind_classes
+from polytomy.model.fitting import TrainedBinaries, fit_binaries
+from polytomy.model.plan import TrainingPlan, plan_training
+from polytomy.model.scheme_argument import members_of, scheme_from
 from polytomy.scheme import Scheme
 from polytomy.scheme.ensemble import SchemeEnsemble
 from polytomy.trials.dataset import Dataset

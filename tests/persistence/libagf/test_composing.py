@@ -4,7 +4,7 @@ import numpy as np
 from sklearn.preprocessing import StandardScaler
 
 from polytomy import parse
-from polytomy.binary.borders import BorderMachine
+from polytomy.learners.borders import BorderMachine
 from polytomy.persistence.libagf.composing import border_binary, compose_models
 
 MACHINE = BorderMachine(np.array([[1.0]]), np.array([[0.5]]))

@@ -13,9 +13,9 @@ from sklearn.svm import SVC, LinearSVC
 from persistence.own.round_trips import LABELS, X, Y, assert_same_after_reload, reload
 from persistence.own.saved_archives import array_to_bytes, pack, unpack
 from polytomy import PolytomyClassifier
-from polytomy.binary import Output, TrainedBinary
 from polytomy.calibration import SigmoidCalibrator, TemperatureCalibrator, UncalibratedMap
 from polytomy.errors import CalibrationWarning
+from polytomy.learners.trained import Output, TrainedBinary
 from polytomy.persistence.own.binaries import logistic_calibrator, read_binary, write_binary
 from polytomy.persistence.own.fields import Fields
 

@@ -18,7 +18,7 @@ from sklearn.svm import SVC, LinearSVC, NuSVC
 from persistence.own.round_trips import LABELS, TREE, X, Y, assert_same_after_reload
 from persistence.own.saved_archives import array_to_bytes, pack, unpack
 from polytomy import PolytomyClassifier
-from polytomy.binary.borders import BorderMachine
+from polytomy.learners.borders import BorderMachine
 from polytomy.persistence.own.estimator_reader import EstimatorReader, features_of
 from polytomy.persistence.own.estimator_writer import EstimatorWriter, machines_in
 from polytomy.persistence.own.fields import Fields

@@ -9,7 +9,7 @@ from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, PolynomialFeatures
 from sklearn.svm import SVC, LinearSVC
 
 from persistence.own.round_trips import X, Y
-from polytomy.binary.borders import BorderMachine
+from polytomy.learners.borders import BorderMachine
 from polytomy.persistence.own.estimator_writer import (
     EstimatorWriter,
     changed_parameters,

@@ -17,8 +17,8 @@ from persistence.own.round_trips import LABELS, X, Y, assert_same, reload
 from persistence.own.saved_archives import pack, unpack
 from polytomy import PolytomyClassifier
 from polytomy.calibration.final import BiasMap, DecoderMap
-from polytomy.composition.final_calibration import FinalCalibration
 from polytomy.errors import ModelFileError, PolytomyWarning
+from polytomy.model.out_of_fold import FinalCalibration
 from polytomy.persistence import load, save
 from polytomy.persistence.own.estimator_reader import EstimatorReader
 from polytomy.persistence.own.estimator_writer import EstimatorWriter

@@ -24,16 +24,16 @@ from persistence.own.round_trips import (
 )
 from persistence.own.saved_archives import pack, unpack
 from polytomy import PolytomyClassifier
-from polytomy.binary import Output, TrainedBinary
-from polytomy.binary.borders import BorderMachine
 from polytomy.errors import ModelFileError, PolytomyError
 from polytomy.language import parse_text
+from polytomy.learners.borders import BorderMachine
+from polytomy.learners.svm.machines import KernelMachine
+from polytomy.learners.trained import Output, TrainedBinary
 from polytomy.persistence import load, read_info
 from polytomy.persistence.own import loading
 from polytomy.persistence.own.fields import Fields
 from polytomy.persistence.own.loading import read_n_features
 from polytomy.scheme import reading
-from polytomy.svm.machines import KernelMachine
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import sklearn
 from scipy.sparse import csr_matrix
 
 from polytomy.errors import ModelFileError
-from polytomy.inputs.pipelines import split_pipeline
+from polytomy.learners.preparation import split_pipeline
 from polytomy.persistence import load
 
 FOLDER = Path(__file__).parent / "fixtures_0_1"

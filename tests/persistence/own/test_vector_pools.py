@@ -4,9 +4,9 @@ import numpy as np
 from scipy.sparse import csr_matrix, issparse
 from sklearn.svm import SVC, LinearSVC, NuSVC
 
+from polytomy.learners.svm.kernels import KernelFunction
+from polytomy.learners.svm.machines import KernelMachine, VectorPool
 from polytomy.persistence.own.vector_pools import SupportPools, is_machine
-from polytomy.svm.kernel_functions import KernelFunction
-from polytomy.svm.machines import KernelMachine, VectorPool
 
 
 def _data(n_features=3, seed=0):

@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polytomy.binary.borders import BorderMachine
 from polytomy.codes import CodingMatrix
 from polytomy.errors import ArgumentError, ModelFileError
+from polytomy.learners.borders import BorderMachine
 from polytomy.persistence.libagf.composing import border_binary, compose_models
 from polytomy.persistence.libagf.normalisation import check_units, find_normalisation
 from polytomy.persistence.model_files import LARGEST_TEXT_BYTES, open_model_file, size_of

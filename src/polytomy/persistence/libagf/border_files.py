@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from polytomy.binary.borders import BorderMachine
 from polytomy.errors import ArgumentError, ModelFileError
+from polytomy.learners.borders import BorderMachine
 from polytomy.persistence.model_files import open_model_file, size_of
 
 __all__ = ["BORDERS_SUFFIX", "GRADIENTS_SUFFIX", "read_borders", "read_rows"]

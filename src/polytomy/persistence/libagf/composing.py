@@ -11,9 +11,9 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
-from polytomy.binary import Output, TrainedBinary
-from polytomy.binary.borders import BorderMachine
-from polytomy.composition import Dichotomy
+from polytomy.learners.borders import BorderMachine
+from polytomy.learners.trained import Output, TrainedBinary
+from polytomy.model.dichotomies import Dichotomy
 from polytomy.persistence.fitted import (
     arrange_in_order,
     compose_trained,

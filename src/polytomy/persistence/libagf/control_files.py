@@ -11,16 +11,15 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, Protocol
 
-from polytomy.binary import TrainedBinary
-from polytomy.binary.answers import match_sides
 from polytomy.errors import ModelFileError, SchemeError
+from polytomy.learners.svm.machines import VectorPool
+from polytomy.learners.trained import TrainedBinary, match_sides
 from polytomy.persistence.libagf.border_files import BORDERS_SUFFIX, read_borders
 from polytomy.persistence.libagf.composing import border_binary, compose_models
 from polytomy.persistence.libagf.normalisation import check_units, find_normalisation
 from polytomy.persistence.libsvm.model_text import read_model
 from polytomy.persistence.libsvm.models import VOTES, binary_of_pair, pool_of
 from polytomy.scheme import BinaryName, Partition, read
-from polytomy.svm.machines import VectorPool
 
 __all__ = ["load_control"]
 

@@ -20,8 +20,8 @@ from scipy.sparse import csr_array
 from sklearn.datasets import load_svmlight_file
 
 from polytomy.errors import ArgumentError, ModelFileError
+from polytomy.learners.svm.kernels import LARGEST_DEGREE, KernelFunction
 from polytomy.persistence.model_files import LARGEST_TEXT_BYTES, open_model_file, size_of
-from polytomy.svm.kernel_functions import LARGEST_DEGREE, KernelFunction
 
 __all__ = ["LibsvmModel", "parse_libsvm", "print_libsvm", "read_model"]
 

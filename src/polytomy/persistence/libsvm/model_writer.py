@@ -10,20 +10,18 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from sklearn.svm import NuSVC
 
-from polytomy.banks.vector_union import pool_by_bytes
-from polytomy.binary import TrainedBinary
-from polytomy.binary.preparation import takes_pairwise_values
 from polytomy.calibration.calibrators import LogisticMap, UncalibratedMap
 from polytomy.classifier import PolytomyClassifier
-from polytomy.composition import Composition
 from polytomy.errors import Argument, ArgumentError, CalibrationWarning, warn_caller
 from polytomy.files import open_atomically
-from polytomy.inputs.pipelines import list_steps, split_pipeline
+from polytomy.learners.preparation import list_steps, split_pipeline, takes_pairwise_values
+from polytomy.learners.svm.kernels import KernelFunction
+from polytomy.learners.svm.machines import KernelMachine, pool_by_bytes
+from polytomy.learners.trained import TrainedBinary
+from polytomy.model.composition import Composition
 from polytomy.persistence.libsvm.model_text import LibsvmModel, print_libsvm
 from polytomy.persistence.libsvm.range_files import print_range
 from polytomy.persistence.own.vector_pools import is_machine
-from polytomy.svm.kernel_functions import KernelFunction
-from polytomy.svm.machines import KernelMachine
 
 __all__ = ["write_libsvm"]
 

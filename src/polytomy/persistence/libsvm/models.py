@@ -9,11 +9,12 @@ import numpy as np
 from scipy.sparse import csr_matrix
 from sklearn.svm import SVC, NuSVC
 
-from polytomy.binary import Output, TrainedBinary
 from polytomy.classifier import PolytomyClassifier
-from polytomy.composition import Dichotomy
 from polytomy.designs import one_vs_one
 from polytomy.errors import Argument, ArgumentError, ModelFileError
+from polytomy.learners.svm.machines import KernelMachine, VectorPool
+from polytomy.learners.trained import Output, TrainedBinary
+from polytomy.model.dichotomies import Dichotomy
 from polytomy.persistence.fitted import (
     arrange_in_order,
     compose_trained,
@@ -22,7 +23,6 @@ from polytomy.persistence.fitted import (
 )
 from polytomy.persistence.libsvm.model_text import LibsvmModel, read_model
 from polytomy.persistence.own.binaries import logistic_calibrator
-from polytomy.svm.machines import KernelMachine, VectorPool
 
 __all__ = [
     "VOTES",

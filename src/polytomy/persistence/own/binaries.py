@@ -7,8 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from polytomy.binary import Output, TrainedBinary
-from polytomy.binary.sides import SidesModel
 from polytomy.calibration import (
     Calibrator,
     IsotonicCalibrator,
@@ -17,6 +15,8 @@ from polytomy.calibration import (
     TemperatureCalibrator,
     UncalibratedMap,
 )
+from polytomy.learners.sides import SidesModel
+from polytomy.learners.trained import Output, TrainedBinary
 from polytomy.persistence.own.estimator_reader import EstimatorReader
 from polytomy.persistence.own.estimator_writer import EstimatorWriter
 from polytomy.persistence.own.fields import Fields

@@ -5,15 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from polytomy.binary.preparation import resolve_estimator
 from polytomy.calibration import make_calibrator
-from polytomy.calibration.hold_out import AUTO_FOLDS
+from polytomy.calibration.folds import AUTO_FOLDS
 from polytomy.classifier import PolytomyClassifier
-from polytomy.composition import Composition
-from polytomy.composition.solver_option import AUTO
 from polytomy.designs import SCHEME_NAMES
 from polytomy.errors import Argument, ArgumentError, ModelFileError, PolytomyWarning, warn_caller
-from polytomy.inputs.choices import PRECISIONS
+from polytomy.inputs.arguments import PRECISIONS
+from polytomy.learners.preparation import resolve_estimator
+from polytomy.model.composition import Composition
+from polytomy.model.scheme_argument import AUTO
 from polytomy.persistence.own.binaries import CALIBRATOR_NAMES
 from polytomy.persistence.own.estimator_reader import EstimatorReader
 from polytomy.persistence.own.estimator_writer import EstimatorWriter

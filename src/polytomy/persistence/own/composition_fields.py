@@ -8,12 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polytomy.binary import TrainedBinary, estimator_from, is_fitted
-from polytomy.binary.preparation import resolve_estimator
-from polytomy.composition import Arrangement, Composition, Dichotomy, members_of
-from polytomy.composition.arrangement import ClassTranslation
-from polytomy.composition.dichotomies import WholePartition
 from polytomy.errors import ModelFileError
+from polytomy.learners.preparation import resolve_estimator
+from polytomy.learners.specification import estimator_from
+from polytomy.learners.trained import TrainedBinary, is_fitted
+from polytomy.model.arrangement import Arrangement, ClassTranslation
+from polytomy.model.composition import Composition
+from polytomy.model.dichotomies import Dichotomy, WholePartition
+from polytomy.model.scheme_argument import members_of
 from polytomy.persistence.fitted import arrange_in_order, compose_trained, order_in_scheme
 from polytomy.persistence.own.fields import Fields
 from polytomy.persistence.own.number_arrays import NumberReader, NumberWriter

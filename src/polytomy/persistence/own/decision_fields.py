@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polytomy.composition import Composition
-from polytomy.composition.conformal import ConformityRows
-from polytomy.composition.costs import Costs
-from polytomy.composition.priors import ClassFrequencies, PriorShift
 from polytomy.errors import ModelFileError
+from polytomy.model.composition import Composition
+from polytomy.model.decisions import ClassFrequencies, Costs, PriorShift
+from polytomy.model.sets import ConformityRows
 from polytomy.persistence.own.fields import Fields
 from polytomy.persistence.own.number_arrays import NumberReader, NumberWriter
 from polytomy.persistence.own.values import read_value, value_to_json

@@ -13,9 +13,11 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import LabelBinarizer, StandardScaler
 from sklearn.svm import SVC, NuSVC
 
-from polytomy.binary import is_fitted
-from polytomy.binary.borders import BorderMachine
 from polytomy.errors import ArgumentError, ModelFileError
+from polytomy.learners.borders import BorderMachine
+from polytomy.learners.svm.kernels import KernelFunction
+from polytomy.learners.svm.machines import KernelMachine, VectorPool
+from polytomy.learners.trained import is_fitted
 from polytomy.persistence.own.estimator_kinds import DEEPEST_PIPELINE, LINEAR, SCALERS
 from polytomy.persistence.own.fields import Fields, is_finite_number
 from polytomy.persistence.own.number_arrays import NumberReader
@@ -26,8 +28,6 @@ from polytomy.persistence.own.templates import (
 )
 from polytomy.persistence.own.values import read_labels
 from polytomy.persistence.own.vector_pools import is_machine
-from polytomy.svm.kernel_functions import KernelFunction
-from polytomy.svm.machines import KernelMachine, VectorPool
 
 __all__ = ["EstimatorReader", "features_of"]
 

@@ -15,9 +15,11 @@ from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
 
-from polytomy.binary import specification_of
-from polytomy.binary.borders import BorderMachine
 from polytomy.errors import ArgumentError
+from polytomy.learners.borders import BorderMachine
+from polytomy.learners.specification import specification_of
+from polytomy.learners.svm.kernels import KernelFunction
+from polytomy.learners.svm.machines import KernelMachine
 from polytomy.persistence.own.estimator_kinds import DEEPEST_PIPELINE, LINEAR, SCALERS
 from polytomy.persistence.own.number_arrays import NumberWriter
 from polytomy.persistence.own.values import (
@@ -26,8 +28,6 @@ from polytomy.persistence.own.values import (
     value_to_json,
 )
 from polytomy.persistence.own.vector_pools import SupportPools, is_machine
-from polytomy.svm.kernel_functions import KernelFunction
-from polytomy.svm.machines import KernelMachine
 
 __all__ = ["EstimatorWriter", "changed_parameters", "machines_in"]
 

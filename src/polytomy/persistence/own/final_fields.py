@@ -13,8 +13,8 @@ from polytomy.calibration.final import (
     ProvidedMap,
     check_final_calibration,
 )
-from polytomy.composition.final_calibration import FinalCalibration
 from polytomy.errors import ArgumentError, ModelFileError
+from polytomy.model.out_of_fold import FinalCalibration
 from polytomy.persistence.own.estimator_reader import EstimatorReader
 from polytomy.persistence.own.estimator_writer import EstimatorWriter
 from polytomy.persistence.own.fields import Fields

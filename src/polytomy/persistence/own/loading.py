@@ -15,12 +15,12 @@ from typing import Any
 
 from sklearn.pipeline import Pipeline
 
-from polytomy.binary import TrainedBinary
-from polytomy.composition import Composition
-from polytomy.composition.solver_option import AUTO
 from polytomy.errors import ControlError, ModelFileError, PolytomyError
 from polytomy.language import Source, parse_text
 from polytomy.language.nodes import Branch, Designed, Leaf
+from polytomy.learners.trained import TrainedBinary
+from polytomy.model.composition import Composition
+from polytomy.model.scheme_argument import AUTO
 from polytomy.persistence.fitted import fitted_classifier
 from polytomy.persistence.own.archive import Archive
 from polytomy.persistence.own.binaries import read_binary

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polytomy.composition.out_of_fold import OutOfFold
 from polytomy.errors import Argument, ArgumentError, ModelFileError
+from polytomy.model.out_of_fold import OutOfFold
 from polytomy.persistence.own.estimator_reader import EstimatorReader
 from polytomy.persistence.own.estimator_writer import EstimatorWriter
 from polytomy.persistence.own.fields import Fields

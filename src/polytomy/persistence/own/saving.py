@@ -9,11 +9,10 @@ from importlib.metadata import version
 from typing import Any
 
 from polytomy.classifier import PolytomyClassifier
-from polytomy.composition import members_of
-from polytomy.composition.final_calibration import FinalCalibration
-from polytomy.composition.out_of_fold import OutOfFold
 from polytomy.errors import Argument, ArgumentError
-from polytomy.inputs.pipelines import split_pipeline
+from polytomy.learners.preparation import split_pipeline
+from polytomy.model.out_of_fold import FinalCalibration, OutOfFold
+from polytomy.model.scheme_argument import members_of
 from polytomy.persistence.own.archive import array_bytes, write_archive
 from polytomy.persistence.own.binaries import write_binary
 from polytomy.persistence.own.classifier_parameters import write_parameters

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from polytomy.binary import Output, TrainedBinary
-from polytomy.binary.sides import SidesModel
 from polytomy.calibration.vector_scaling import VectorScaling
+from polytomy.learners.sides import SidesModel
+from polytomy.learners.trained import Output, TrainedBinary
 from polytomy.persistence.own.estimator_reader import EstimatorReader
 from polytomy.persistence.own.estimator_writer import EstimatorWriter
 from polytomy.persistence.own.fields import Fields

@@ -14,8 +14,8 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import MinMaxScaler
 from sklearn.svm import SVC
 
-from polytomy.binary import estimator_from, specification_of
 from polytomy.errors import ArgumentError, ModelFileError
+from polytomy.learners.specification import estimator_from, specification_of
 from polytomy.persistence.own.estimator_kinds import DEEPEST_PIPELINE, SCALER_NAMES, SCALERS
 from polytomy.persistence.own.estimator_writer import EstimatorWriter, changed_parameters
 from polytomy.persistence.own.fields import Fields, is_finite_number

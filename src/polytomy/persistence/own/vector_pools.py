@@ -10,9 +10,8 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 from sklearn.svm import SVC, NuSVC
 
-from polytomy.banks.vector_union import pool_by_bytes, pool_by_index
-from polytomy.svm.kernel_functions import KernelFunction
-from polytomy.svm.machines import KernelMachine
+from polytomy.learners.svm.kernels import KernelFunction
+from polytomy.learners.svm.machines import KernelMachine, pool_by_bytes, pool_by_index
 
 __all__ = ["SupportPools", "is_machine"]
 

@@ -1,0 +1,255 @@
+"""Waiting for results from a Dask cluster, but not forever if it has no workers left.
+
+This module imports Dask only when it is used.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import warnings
+from collections.abc import Awaitable, Iterator, Mapping, Sequence
+from concurrent.futures import CancelledError
+from contextlib import contextmanager, suppress
+from time import monotonic
+from typing import Any, TypeVar
+from uuid import uuid4
+
+from polytomy.dask.group_tasks import GroupResult, GroupTask, join_blocks, take_scored, train_group
+from polytomy.errors import ClusterError, PolytomyWarning
+from polytomy.learners.options import TrainingListener
+
+__all__ = [
+    "explaining_faults",
+    "gather",
+    "gather_as_completed",
+    "join_sample",
+    "name_task",
+    "no_workers_error",
+    "pass_on",
+    "run_groups",
+    "sending_data",
+]
+
+_Value = TypeVar("_Value")
+
+# Seconds without workers before a fit is given up, unless Dask's configuration sets another limit,
+# and before a warning. New workers on a busy cluster may take minutes to start.
+_LONGEST_WAIT, _WAIT_BEFORE_WARNING = 300.0, 20.0
+_SETTING = "distributed.scheduler.no-workers-timeout"
+_SECONDS_BETWEEN_LOOKS = 1.0
+
+
+def gather(client: Any, futures: Sequence[Any]) -> list[Any]:
+    """Return the results of futures; raise a ClusterError after too long without workers."""
+
+    async def gather_all() -> list[Any]:
+        waiting = client.gather(list(futures), asynchronous=True)
+        return await _unless_without_workers(client, waiting)
+
+    results: list[Any] = client.sync(gather_all)
+    return results
+
+
+def gather_as_completed(client: Any, futures: Sequence[Any]) -> Iterator[tuple[int, Any]]:
+    """Yield the indices and results of futures as they finish; if one fails, cancel the others.
+
+    Raises a ClusterError if the cluster has no workers for too long.
+    """
+    from distributed import as_completed
+
+    number_of = {future.key: number for number, future in enumerate(futures)}
+    completed = as_completed(list(futures), loop=client.loop)
+
+    async def take_finished() -> list[Any]:
+        first = await _unless_without_workers(client, anext(completed))
+        return [first, *completed.next_batch(block=False)]
+
+    try:
+        while not completed.is_empty():
+            batch = client.sync(take_finished)
+            for future, result in zip(batch, gather(client, batch), strict=True):
+                yield number_of[future.key], result
+    except BaseException:
+        if client.status == "running":
+            client.cancel(list(futures), force=True)
+        raise
+
+
+async def _unless_without_workers(client: Any, waiting: Awaitable[_Value]) -> _Value:
+    """Return the result of an awaitable, or raise a ClusterError if there are no workers."""
+    work = asyncio.ensure_future(waiting)
+    watch = asyncio.ensure_future(_watch_workers(client))
+    try:
+        await asyncio.wait([work, watch], return_when=asyncio.FIRST_COMPLETED)
+        if not work.done():
+            watch.result()  # raises
+        return await work
+    finally:
+        watch.cancel()
+        work.cancel()
+
+
+async def _watch_workers(client: Any) -> None:
+    """Raise a ClusterError as soon as the cluster has had no workers for too long."""
+    longest = _find_longest_wait()
+    last_seen, is_warned = monotonic(), False
+    while True:
+        await asyncio.sleep(min(_SECONDS_BETWEEN_LOOKS, longest / 4))
+        with suppress(OSError):  # the code that waits for the results reports a lost scheduler
+            if await client.scheduler.ncores():
+                last_seen, is_warned = monotonic(), False
+        seconds = monotonic() - last_seen
+        if seconds > longest:
+            raise no_workers_error(longest)
+        if seconds > _WAIT_BEFORE_WARNING and not is_warned:
+            warnings.warn(
+                f"The Dask cluster has no workers. Waiting {longest:.0f} seconds for one; "
+                f'dask.config.set({{"{_SETTING}": …}}) changes that.',
+                PolytomyWarning,
+                stacklevel=2,
+            )
+            is_warned = True
+
+
+def _find_longest_wait() -> float:
+    from dask.utils import parse_timedelta
+
+    from dask import config
+
+    given = config.get(_SETTING, None)
+    return _LONGEST_WAIT if given is None else float(parse_timedelta(given))
+
+
+def no_workers_error(seconds: float) -> ClusterError:
+    """Return the error for a cluster that has had no workers for this long."""
+    return ClusterError(
+        f"the Dask cluster has had no workers for {seconds:.0f} seconds. Start some, for example "
+        'with "dask worker ADDRESS" or cluster.scale(2), and repeat the call. To wait longer, set '
+        f'dask.config.set({{"{_SETTING}": "1 hour"}}).'
+    )
+
+
+# -- Running group tasks on a Dask cluster, whose workers may die at any moment --
+
+
+def run_groups(
+    client: Any,
+    tasks: Sequence[GroupTask],
+    blocks: Mapping[int, Any],
+    sample: Any,
+    listener: TrainingListener,
+) -> list[GroupResult]:
+    """Train groups of dichotomies on the workers of a cluster.
+
+    Parameters
+    ----------
+    client : distributed.Client
+    tasks : GroupTasks
+    blocks : future of the RowBlock of each class
+    sample : future of the rows that every binary scores, or None
+    listener : TrainingListener, called in this process
+    """
+    futures = []
+    with sending_data():
+        for task in tasks:
+            has_all = len(task.classes) == len(blocks)
+            futures.append(
+                client.submit(
+                    train_group,
+                    task,
+                    [blocks[k] for k in task.classes],
+                    None if has_all else sample,
+                    key=name_task(f"train {task.names[0]}"),
+                )
+            )
+    results: list[GroupResult] = [None] * len(tasks)  # type: ignore[list-item]
+    for number, result in gather_as_completed(client, futures):
+        results[number] = result
+        for name in tasks[number].names:
+            listener.trained(name)
+    for note in dict.fromkeys(note for result in results for note in result.notes):
+        listener.note(note)
+    return results
+
+
+def join_sample(client: Any, blocks: Mapping[int, Any]) -> Any:
+    """Return the future of the rows of all blocks that every binary scores.
+
+    They are taken on the workers that have the blocks, so that no worker has to hold all blocks.
+    """
+    key = [name_task("take rows to score") for _ in blocks]
+    taken = client.map(take_scored, list(blocks.values()), key=key)
+    return client.submit(join_blocks, taken, key=name_task("rows to score"))
+
+
+def pass_on(value: _Value) -> _Value:
+    """Return the value unchanged; a task of this function holds data sent to the cluster."""
+    return value
+
+
+def name_task(words: str) -> str:
+    """Return a unique key for a task; a dashboard shows the words."""
+    return f"{words}-{uuid4().hex}"
+
+
+@contextmanager
+def sending_data() -> Iterator[None]:
+    """Silence Dask's warning about large data within tasks.
+
+    It recommends scattering the data, but scattered data is lost if its worker dies.
+    """
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Sending large graph", UserWarning)
+        yield
+
+
+@contextmanager
+def explaining_faults(client: Any) -> Iterator[None]:
+    """Raise a ClusterError in place of Dask's own errors if a cluster fails."""
+    from distributed import KilledWorker
+    from distributed.comm import CommClosedError
+    from distributed.scheduler import NoValidWorkerError
+
+    address = client.scheduler.address
+    lost = (
+        f"the connection to the Dask scheduler at {address} was lost. Start the cluster again, "
+        "make a new Client, and repeat the call."
+    )
+    try:
+        yield
+    except KilledWorker as error:
+        raise ClusterError(
+            f'the task "{_words_of(error.task)}" was given up: the worker that ran it died '
+            f"{error.allowed_failures + 1} times. It probably ran out of memory. Give the workers "
+            "more memory, or use a scheme with smaller problems, such as one-vs-one."
+        ) from error
+    except NoValidWorkerError as error:
+        raise no_workers_error(error.timeout) from error
+    except CancelledError as error:
+        reason = _reason_of(error)
+        if reason == "lost dependencies":
+            raise ClusterError(
+                "data that was scattered to a worker was lost with it, and cannot be computed "
+                "again. Pass collections that Dask can compute again, such as those of "
+                "dask.array.from_array or dask.dataframe.read_parquet."
+            ) from error
+        if client.status == "running" and not reason.startswith("scheduler"):
+            raise ClusterError(f"the work was cancelled on the cluster: {error}") from error
+        raise ClusterError(lost) from error
+    except CommClosedError as error:
+        raise ClusterError(lost) from error
+    except (OSError, RuntimeError, TimeoutError) as error:
+        if client.status == "running" or isinstance(error, ClusterError):
+            raise  # the error comes from a task
+        raise ClusterError(lost) from error
+
+
+def _reason_of(error: CancelledError) -> str:
+    """Return Dask's reason for cancelling futures."""
+    groups = getattr(error, "error_groups", ())
+    return str(groups[0].reason if groups else getattr(error, "reason", "unknown"))
+
+
+def _words_of(key: Any) -> str:
+    name = key[0] if isinstance(key, tuple) else key
+    return str(name).rpartition("-")[0] or str(name)

@@ -1,0 +1,282 @@
+"""Binaries of any kind, each evaluated separately, in parallel."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from functools import cached_property
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
+from joblib import effective_n_jobs
+from numpy.typing import NDArray
+from sklearn.utils.parallel import Parallel, delayed
+
+from polytomy.calibration.calibrators import LogisticMap
+from polytomy.inputs.arguments import PRECISIONS, Parameter
+from polytomy.inputs.rows import unchangeable
+from polytomy.inputs.training_data import Samples
+from polytomy.learners.linear.evaluation import (
+    LinearAnswers,
+    LinearGroup,
+    LinearMember,
+    linear_member,
+)
+from polytomy.learners.svm.evaluation import KernelGroup, KernelMember, is_exact, kernel_member
+from polytomy.learners.trained import Output, TrainedBinary, decisions_from_scores
+from polytomy.routines.runtime.dispatch import routine
+
+__all__ = ["EFFORT", "Bank", "GenericGroup", "SidesGroup"]
+
+# A guess: the cost of an arbitrary estimator is unknown, but most cost more than a small SVM.
+EFFORT = 1000.0
+
+
+class GenericGroup:
+    """Binaries that cannot be evaluated together.
+
+    Parameters
+    ----------
+    columns : array of int
+        Positions of the members among the binaries of the bank.
+    members : sequence of TrainedBinary
+    """
+
+    def __init__(self, columns: NDArray[np.intp], members: Sequence[TrainedBinary]) -> None:
+        self.columns = columns
+        self._binaries = members
+        self.efforts = np.full(len(members), EFFORT)
+        self.effort = float(self.efforts.sum())
+
+    def scores(self, samples: Samples, n_jobs: int | None = None) -> NDArray[np.float64]:
+        """Return the binaries' own `scores`, of shape (n_samples, n_members)."""
+        scores = np.empty((samples.n_rows, len(self._binaries)))
+        if effective_n_jobs(n_jobs) == 1:
+            for column, binary in enumerate(self._binaries):
+                scores[:, column] = binary.scores(unchangeable(samples.raw))
+            return scores
+        tasks = (delayed(binary.scores)(samples.raw) for binary in self._binaries)
+        for column, answer in enumerate(Parallel(n_jobs=n_jobs)(tasks)):
+            scores[:, column] = answer
+        return scores
+
+
+# -- Binaries for the sides of one partition, whose common model is evaluated once --
+
+
+class SidesGroup:
+    """Binaries that share a model with several sides.
+
+    Parameters
+    ----------
+    columns : array of int
+        Positions of the members among the binaries of the bank.
+    members : sequence of TrainedBinary with the same estimator, a SidesModel
+    """
+
+    def __init__(self, columns: NDArray[np.intp], members: Sequence[TrainedBinary]) -> None:
+        self.columns = columns
+        self._first = members[0]
+        self._sides = [member.positive_index for member in members]
+        self.efforts = np.full(len(members), EFFORT)
+        self.effort = EFFORT
+
+    def scores(self, samples: Samples, n_jobs: int | None = None) -> NDArray[np.float64]:
+        """Return 2 q − 1 for each of the sides, of shape (n_samples, n_members)."""
+        chances = self._first.side_chances(unchangeable(samples.raw))
+        scores: NDArray[np.float64] = 2.0 * chances[:, self._sides] - 1.0
+        return scores
+
+
+# -- A bank: many trained binaries evaluated as one --
+
+
+_Member = TypeVar("_Member")
+
+_DTYPE = Parameter("dtype", choices=PRECISIONS)
+
+
+class Group(Protocol):
+    """Some binaries of a bank, evaluated together."""
+
+    columns: NDArray[np.intp]
+    effort: float
+    """Cost per sample of all its binaries together, in inner products of the features."""
+    efforts: NDArray[np.float64]
+    """Cost per sample of each binary on its own, in the same unit."""
+
+    def scores(self, samples: Samples, n_jobs: int | None = None) -> NDArray[np.float64]:
+        """Return the scores of its binaries, of shape (n_samples, n_columns)."""
+        ...
+
+
+class Bank:
+    """Many trained binaries evaluated as one: the same answers, but faster.
+
+    Support vector machines with the same kernel share their support vectors, linear models share
+    one matrix product, and other binaries are evaluated one by one. In double precision, answers
+    equal the binaries' own answers to 1e-9. The groups are formed at the first call, and again
+    after unpickling, because only the binaries are pickled.
+
+    Parameters
+    ----------
+    binaries : sequence of TrainedBinary
+    dtype : float64 or float32, default=float64
+        Precision of inner products and distances. In single precision, the error of a support
+        vector machine's decision values is about 1e-6 of the sum of its coefficients.
+
+    Examples
+    --------
+    >>> from sklearn.svm import SVC
+    >>> from polytomy.learners.trained import adopt_fitted
+    >>> X = np.array([[0.0], [1.0], [2.0], [3.0]])
+    >>> low = adopt_fitted(SVC().fit(X, [-1, 1, 1, 1]), [0], [1, 2, 3], name="low")
+    >>> high = adopt_fitted(SVC().fit(X, [-1, -1, -1, 1]), [0, 1, 2], [3], name="high")
+    >>> Bank([low, high]).scores(X[:2]).round(2)
+    array([[ 0.03, -1.  ],
+           [ 1.  , -1.11]])
+    >>> high.scores(X[:2]).round(2)
+    array([-1.  , -1.11])
+    """
+
+    def __init__(self, binaries: Sequence[TrainedBinary], dtype: Any = np.float64) -> None:
+        self.binaries = tuple(binaries)
+        self.dtype = np.dtype(dtype)
+        _DTYPE.check(str(self.dtype))
+
+    def scores(self, X: Any, n_jobs: int | None = None) -> NDArray[np.float64]:
+        """Return the scores of each binary, as :meth:`TrainedBinary.scores` does.
+
+        Parameters
+        ----------
+        X : array, sparse matrix, frame or list of shape (n_samples, n_features)
+        n_jobs : int, optional
+            Number of joblib jobs for binaries that are evaluated one by one. The others use the
+            threads of compiled routines and of BLAS.
+
+        Returns
+        -------
+        array of shape (n_samples, n_binaries)
+        """
+        samples = Samples(X)
+        if len(self._groups) == 1 and len(self._groups[0].columns) == len(self.binaries):
+            return self._groups[0].scores(samples, n_jobs)
+        scores = np.empty((samples.n_rows, len(self.binaries)))
+        for group in self._groups:
+            scores[:, group.columns] = group.scores(samples, n_jobs)
+        return scores
+
+    def decisions(self, X: Any, n_jobs: int | None = None) -> NDArray[np.float64]:
+        """Return the calibrated answers r = P(+1) − P(−1), of shape (n_samples, n_binaries)."""
+        scores = self.scores(X, n_jobs)
+        if self._logistic_maps is None:
+            return decisions_from_scores(self.binaries, scores)
+        # The usual case: one pass over the scores, in place.
+        routine("answer_logistic", "banks")(scores, *self._logistic_maps)
+        return scores
+
+    def pair_votes(
+        self, X: Any, negative: NDArray[np.intp], positive: NDArray[np.intp], n_classes: int
+    ) -> NDArray[np.float64] | None:
+        """Return for each class the number of pairs that it wins minus the number that it loses.
+
+        Return None unless all binaries are linear. The result also follows from `decisions`, but
+        this is faster, because the sign of an answer needs no logistic function.
+
+        Parameters
+        ----------
+        X : array, sparse matrix, frame or list of shape (n_samples, n_features)
+        negative, positive : arrays of shape (n_binaries,), the two classes of each binary
+        n_classes : number of classes
+
+        Returns
+        -------
+        array of shape (n_samples, n_classes), or None
+        """
+        if len(self._groups) != 1 or not isinstance(self._groups[0], LinearGroup):
+            return None
+        samples = Samples(X)
+        votes = np.zeros((samples.n_rows, n_classes))
+        # The columns of a single group are all binaries, in order.
+        return votes if self._groups[0].add_pair_votes(samples, negative, positive, votes) else None
+
+    def linear_answers(self) -> LinearAnswers | None:
+        """Return an evaluator for (sample, binary) pairs; None unless all binaries are linear."""
+        if len(self._groups) != 1 or not isinstance(self._groups[0], LinearGroup):
+            return None
+        return self._linear_answers
+
+    @cached_property
+    def _linear_answers(self) -> LinearAnswers | None:
+        group = self._groups[0]
+        return group.linear_answers() if isinstance(group, LinearGroup) else None
+
+    def alone(self, position: int) -> Bank:
+        """Return a bank of one binary, cached for later calls."""
+        if position not in self._alone:
+            self._alone[position] = Bank([self.binaries[position]], self.dtype)
+        return self._alone[position]
+
+    @cached_property
+    def effort(self) -> float:
+        """Cost per sample, in inner products of the features or the equivalent time."""
+        return sum(group.effort for group in self._groups)
+
+    @cached_property
+    def efforts_alone(self) -> NDArray[np.float64]:
+        """Cost per sample of each binary if it is evaluated on its own."""
+        efforts = np.empty(len(self.binaries))
+        for group in self._groups:
+            efforts[group.columns] = group.efforts
+        return efforts
+
+    @cached_property
+    def _logistic_maps(self) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
+        """Slopes and intercepts of all calibrators, or None if some are not logistic maps."""
+        maps: list[Any] = [binary.calibrator for binary in self.binaries]
+        if not maps or not all(isinstance(each, LogisticMap) for each in maps):
+            return None
+        slopes = np.array([each.slope_ for each in maps])
+        return slopes, np.array([each.intercept_ for each in maps])
+
+    @cached_property
+    def _alone(self) -> dict[int, Bank]:
+        return {}
+
+    @cached_property
+    def _groups(self) -> list[Group]:
+        machines: dict[Hashable, list[tuple[int, KernelMember]]] = {}
+        linear_models: dict[Hashable, list[tuple[int, LinearMember]]] = {}
+        remaining: list[tuple[int, TrainedBinary]] = []
+        sided: dict[int, list[tuple[int, TrainedBinary]]] = {}
+        for column, binary in enumerate(self.binaries):
+            if binary.output is Output.SIDE:
+                sided.setdefault(id(binary.estimator), []).append((column, binary))
+            elif (linear := linear_member(binary)) is not None:
+                linear_models.setdefault(linear.key, []).append((column, linear))
+            elif (machine := kernel_member(binary)) is not None:
+                machines.setdefault(machine.key, []).append((column, machine))
+            else:
+                remaining.append((column, binary))
+        groups: list[Group] = [LinearGroup(*_separate(each)) for each in linear_models.values()]
+        for each in machines.values():
+            if is_exact([member for _, member in each]):
+                groups.append(KernelGroup(*_separate(each), self.dtype))
+            else:
+                remaining += [(column, member.binary) for column, member in each]
+        groups += [SidesGroup(*_separate(each)) for each in sided.values()]
+        if remaining:
+            groups.append(GenericGroup(*_separate(remaining)))
+        return groups
+
+    def __reduce__(self) -> tuple[type[Bank], tuple[Any, ...]]:
+        return Bank, (self.binaries, self.dtype)
+
+    def __repr__(self) -> str:
+        return f"<Bank of {len(self.binaries)} binaries>"
+
+
+def _separate(
+    numbered: Sequence[tuple[int, _Member]],
+) -> tuple[NDArray[np.intp], list[_Member]]:
+    columns = np.array([column for column, _ in numbered], dtype=np.intp)
+    return columns, [member for _, member in numbered]

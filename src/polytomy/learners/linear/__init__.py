@@ -1,0 +1,1 @@
+"""Linear classifiers that are trained and evaluated together."""

@@ -1,0 +1,386 @@
+"""scikit-learn pipelines: their steps, and the steps before the last."""
+
+from __future__ import annotations
+
+import copy
+import inspect
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn import get_config
+from sklearn.base import clone
+from sklearn.linear_model._base import LinearClassifierMixin
+from sklearn.pipeline import Pipeline
+from sklearn.svm import SVC, NuSVC
+from sklearn.utils import get_tags
+from sklearn.utils.validation import has_fit_parameter
+
+from polytomy.errors import Argument, ArgumentError, PythonOnly
+from polytomy.inputs.rows import count_rows, take_columns, take_rows, take_values
+from polytomy.inputs.seeds import seed_all
+from polytomy.learners.specification import estimator_from
+
+__all__ = [
+    "check_classifier",
+    "check_neighbours",
+    "check_nested_parameters",
+    "copy_unfitted",
+    "drops_rows_by_weight",
+    "fit_rows",
+    "list_steps",
+    "parameters_with_weights",
+    "prepare_estimator",
+    "request_weights",
+    "resolve_estimator",
+    "side_labels",
+    "split_pipeline",
+    "tags_of",
+    "takes_pairwise_values",
+    "weight_parameter",
+]
+
+
+def split_pipeline(estimator: Any) -> tuple[list[Any], Any]:
+    """Return the steps of a pipeline before the last, and the last step.
+
+    Parameters
+    ----------
+    estimator : Pipeline, or any other estimator, which has no steps before it
+
+    Returns
+    -------
+    before : list of transformers; steps that do nothing ("passthrough" or None) are left out
+    last : the last step, or the estimator itself
+
+    Examples
+    --------
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> from sklearn.svm import SVC
+    >>> split_pipeline(Pipeline([("scale", StandardScaler()), ("svc", SVC())]))
+    ([StandardScaler()], SVC())
+    >>> split_pipeline(SVC())
+    ([], SVC())
+    """
+    if type(estimator) is not Pipeline:
+        return [], estimator
+    *before, (_, last) = estimator.steps
+    return _acting(before), last
+
+
+def list_steps(pipeline: Pipeline | None) -> list[Any]:
+    """Return the steps of a pipeline that do something; none for None."""
+    return [] if pipeline is None else _acting(pipeline.steps)
+
+
+def _acting(steps: Sequence[tuple[str, Any]]) -> list[Any]:
+    return [step for _, step in steps if not (step is None or isinstance(step, str))]
+
+
+# -- Preparing an estimator for one binary problem: cloning, seeds, weights --
+
+
+_PLAIN_TYPES = (bool, int, float, str, type(None))
+
+
+def prepare_estimator(estimator: Any, seed: int | None) -> Any:
+    """Return an unfitted clone of the estimator, with every random_state in it set from the seed.
+
+    ``probability=True`` of a support vector machine is reset: its decision values are calibrated
+    like those of other estimators, not by scikit-learn's deprecated calibration.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import SGDClassifier
+    >>> prepare_estimator(SGDClassifier(alpha=0.1), seed=None)
+    SGDClassifier(alpha=0.1)
+    """
+    check_classifier(estimator)
+    prepared = clone(estimator)
+    machine = _final_step(prepared)
+    if isinstance(machine, SVC | NuSVC) and "probability" in machine.get_params():
+        default = inspect.signature(type(machine)).parameters["probability"].default
+        machine.set_params(probability=default)
+    seed_all(prepared, seed)
+    return prepared
+
+
+def copy_unfitted(estimator: Any) -> Any:
+    """Return a copy of an unfitted estimator, as ``clone`` does.
+
+    `clone` looks up the names of all parameters and compares their values. If all values are
+    numbers, strings or None, a plain copy is equivalent and takes a tenth of the time.
+
+    Examples
+    --------
+    >>> copy_unfitted(SVC(C=10))
+    SVC(C=10)
+    """
+    return copy.copy(estimator) if _has_plain_attributes(estimator) else clone(estimator)
+
+
+def _has_plain_attributes(estimator: Any) -> bool:
+    """Return whether an estimator is unfitted and all its parameters are plain values."""
+    attributes = getattr(estimator, "__dict__", {})
+    return bool(attributes) and all(type(each) in _PLAIN_TYPES for each in attributes.values())
+
+
+def side_labels(estimator: Any) -> tuple[int, int]:
+    """Return the labels of the −1 and the +1 side in the targets that the estimator is fitted to.
+
+    They are 0 and 1, which every classifier accepts: some reject −1, and for scikit-learn's
+    semi-supervised classifiers it means that the label is unknown. They are −1 and 1 if the
+    estimator's own ``class_weight`` has −1, as with LIBSVM's option ``-w-1``.
+
+    Examples
+    --------
+    >>> side_labels(SVC()), side_labels(SVC(class_weight={-1: 2.0}))
+    ((0, 1), (-1, 1))
+    """
+    if _has_plain_attributes(estimator):
+        return (0, 1)  # skips get_params, which is slow and would find no dict
+    for name, value in estimator.get_params(deep=True).items():
+        is_weight = name == "class_weight" or name.endswith("__class_weight")
+        if is_weight and isinstance(value, Mapping):
+            _check_side_weights(estimator, name, value)
+            if -1 in value:
+                return (-1, 1)
+    return (0, 1)
+
+
+def _check_side_weights(estimator: Any, name: str, weights: Mapping[Any, float]) -> None:
+    """Raise ArgumentError if weights are for classes, which a binary does not know."""
+    is_of_sides = any(all(label in sides for label in weights) for sides in ((0, 1), (-1, 1)))
+    if not is_of_sides:
+        raise ArgumentError(
+            f"{name}={dict(weights)!r} of {type(estimator).__name__} has labels other than 0 and "
+            "1, the two sides of a partition. To weight classes, set ",
+            Argument("class_weight"),
+            PythonOnly(" of PolytomyClassifier instead"),
+            ".",
+        )
+
+
+def request_weights(estimator: Any) -> None:
+    """Make the last step of a pipeline request weights, unless the user has set that.
+
+    With scikit-learn's metadata routing, a pipeline passes weights only to steps that request
+    them, and raises an error if a step that accepts them has not been configured either way.
+    """
+    if not (isinstance(estimator, Pipeline) and get_config()["enable_metadata_routing"]):
+        return
+    for _, step in estimator.steps:
+        is_last = step is estimator.steps[-1][1]
+        if isinstance(step, Pipeline):
+            if is_last:
+                request_weights(step)
+        elif hasattr(step, "set_fit_request"):
+            requests = step.get_metadata_routing().fit.requests
+            if requests.get("sample_weight", False) is None:
+                step.set_fit_request(sample_weight=is_last)
+
+
+def weight_parameter(estimator: Any) -> str:
+    """Return the name of the `fit` argument for weights; for a pipeline, that of its last step.
+
+    Examples
+    --------
+    >>> from sklearn.pipeline import make_pipeline
+    >>> weight_parameter(make_pipeline("passthrough", SVC()))
+    'svc__sample_weight'
+    """
+    path, inner = "", estimator
+    while isinstance(inner, Pipeline):
+        if get_config()["enable_metadata_routing"]:
+            return "sample_weight"  # the steps of the pipeline request what they need
+        name, inner = inner.steps[-1]
+        path += f"{name}__"
+    if hasattr(inner, "fit"):
+        parameters = inspect.signature(inner.fit).parameters
+        takes_any = any(each.kind is each.VAR_KEYWORD for each in parameters.values())
+        if takes_any or "sample_weight" in parameters:
+            return f"{path}sample_weight"
+    raise ArgumentError(
+        f"{type(inner).__name__} does not support sample_weight. Fit without weights, or use an "
+        "estimator whose fit has that argument."
+    )
+
+
+def drops_rows_by_weight(estimator: Any, X: Any, n_samples: int) -> bool:
+    """Return whether to leave rows out by giving them weight zero instead of copying the others.
+
+    For a linear model, the result is the same. A copy of nearly all rows would double the memory.
+
+    Parameters
+    ----------
+    estimator : prepared estimator
+    X : the whole training data
+    n_samples : number of rows of X in the problem
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> drops_rows_by_weight(LogisticRegression(), np.eye(3), 3)
+    True
+    """
+    is_linear = isinstance(estimator, LinearClassifierMixin)
+    is_whole = isinstance(X, np.ndarray) and len(X) == n_samples
+    return is_linear and is_whole and has_fit_parameter(estimator, "sample_weight")
+
+
+def takes_pairwise_values(estimator: Any) -> bool:
+    """Return whether the estimator expects X to be a matrix of kernel values or distances."""
+    tags = tags_of(estimator)
+    return tags is not None and bool(tags.input_tags.pairwise)
+
+
+def check_classifier(estimator: Any) -> None:
+    """Raise an ArgumentError unless the estimator is a classifier that can be cloned."""
+    if isinstance(estimator, type):
+        raise ArgumentError(
+            Argument("estimator"),
+            f" is the class {estimator.__name__}. Use an object: {estimator.__name__}().",
+        )
+    if not hasattr(estimator, "fit") or not hasattr(estimator, "get_params"):
+        raise ArgumentError(
+            Argument("estimator", estimator),
+            " is not a scikit-learn estimator: it has no fit or no get_params.",
+        )
+    tags = tags_of(estimator)
+    if tags is not None and tags.estimator_type == "regressor":
+        raise ArgumentError(
+            Argument("estimator", estimator),
+            " is a regressor. Use a classifier, such as SVC().",
+        )
+
+
+def resolve_estimator(estimator: Any) -> Any:
+    """Return the estimator that a value of the parameter ``estimator`` describes.
+
+    Parameters
+    ----------
+    estimator : classifier, specification such as "svc C=10", or None for SVC()
+
+    Examples
+    --------
+    >>> resolve_estimator("logistic-regression C=10")
+    LogisticRegression(C=10)
+    """
+    if estimator is None:
+        return SVC()
+    if isinstance(estimator, str):
+        estimator = _estimator_from_text(estimator)
+    check_classifier(estimator)
+    side_labels(estimator)  # raises errors now rather than in the middle of training
+    return estimator
+
+
+def _estimator_from_text(text: str) -> Any:
+    if not text.strip():
+        raise ArgumentError(Argument("estimator"), ' is empty. Use a specification: "svc C=10".')
+    try:
+        return estimator_from(text, SVC())
+    except ArgumentError as error:
+        reason = [part for part in error.args[1:] if not isinstance(part, PythonOnly)]
+        raise ArgumentError(Argument("estimator", text), " cannot be used: ", *reason) from None
+
+
+def check_nested_parameters(estimator: Any, params: Mapping[str, Any]) -> None:
+    """Raise an ArgumentError if nested parameters are set on an estimator that is text or None."""
+    nested = [name for name in params if name.startswith("estimator__")]
+    if nested and (estimator is None or isinstance(estimator, str)):
+        raise ArgumentError(
+            f"{nested[0]} cannot be set, because ",
+            Argument("estimator", estimator),
+            " is not an object. Write the parameter into the text, as in ",
+            Argument("estimator", "svc C=10"),
+            ", or pass SVC().",
+        )
+
+
+def tags_of(estimator: Any) -> Any:
+    """Return the tags of a value of the parameter ``estimator``, or None if it has none."""
+    try:
+        is_template = estimator is None or isinstance(estimator, str)
+        resolved = resolve_estimator(estimator) if is_template else estimator
+        # scikit-learn 1.6 makes up tags for objects that have none, and warns.
+        return get_tags(resolved) if hasattr(resolved, "__sklearn_tags__") else None
+    except (AttributeError, TypeError, ArgumentError):  # incomplete tags, or invalid
+        return None
+
+
+def _final_step(estimator: Any) -> Any:
+    while isinstance(estimator, Pipeline):
+        estimator = estimator.steps[-1][1]
+    return estimator
+
+
+# -- Fitting an estimator to some rows of the training data, with their weights and metadata --
+
+
+def parameters_with_weights(
+    estimator: Any, fit_params: Mapping[str, Any], weight: NDArray[np.float64] | None
+) -> dict[str, Any]:
+    """Return the parameters of ``fit``, including the weights.
+
+    Parameters
+    ----------
+    estimator : prepared estimator; it is set to pass weights on if there are any
+    fit_params : parameters of ``fit`` besides the weights
+    weight : array of shape (n_rows,), or None if all weights are one
+    """
+    parameters = dict(fit_params)
+    if weight is not None:
+        parameters[weight_parameter(estimator)] = weight
+        request_weights(estimator)
+    return parameters
+
+
+def fit_rows(
+    model: Any,
+    X: Any,
+    rows: NDArray[np.intp],
+    targets: NDArray[Any],
+    fit_params: Mapping[str, Any],
+    *,
+    takes_pairwise_values: bool,
+    place: str,
+) -> None:
+    """Fit a model to some rows of the training data.
+
+    Parameters
+    ----------
+    model : unfitted estimator
+    X : the whole training data
+    rows : rows to fit the model to
+    targets : targets of these rows
+    fit_params : parameters of ``fit``; those with a value for each row of X are reduced to `rows`
+    takes_pairwise_values : whether X is a kernel matrix, so that columns are selected too
+    place : what is being trained, for a note on errors
+    """
+    part = take_rows(X, rows)
+    if takes_pairwise_values:
+        part = take_columns(part, rows)
+    n_rows = count_rows(X)
+    parameters = {name: take_values(value, rows, n_rows) for name, value in fit_params.items()}
+    try:
+        model.fit(part, targets, **parameters)
+    except Exception as error:
+        error.add_note(f"while training the {place}")
+        raise
+
+
+def check_neighbours(estimator: Any, name: str) -> None:
+    """Raise an ArgumentError if a problem has fewer samples than the number of neighbours.
+
+    The estimator itself would fail only at prediction.
+    """
+    last = split_pipeline(estimator)[1]
+    wanted, known = (getattr(last, each, None) for each in ("n_neighbors", "n_samples_fit_"))
+    if isinstance(wanted, int) and isinstance(known, int) and wanted > known:
+        raise ArgumentError(
+            f'Partition "{name}" has {known} samples, fewer than the n_neighbors={wanted} of '
+            f"{type(last).__name__}. Use n_neighbors={known} or fewer."
+        )

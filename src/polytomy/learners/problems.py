@@ -1,0 +1,271 @@
+"""Binary problems: the training samples of a dichotomy, and the side of each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["BinaryProblem", "ProblemList", "balance_sides", "binary_problem"]
+
+_FEW_ROWS = 200
+_FEW_ROWS_EACH = 16
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BinaryProblem:
+    """One dichotomy of the training data, as row numbers, without a copy of the data.
+
+    Attributes
+    ----------
+    name : str
+        Name of the partition, for messages.
+    rows : array of shape (n_samples,)
+        Rows of the training data in the problem, ascending.
+    is_positive : bool array of shape (n_samples,)
+        Whether each row is on the +1 side.
+    """
+
+    name: str
+    rows: NDArray[np.intp]
+    is_positive: NDArray[np.bool_]
+
+    @property
+    def targets(self) -> NDArray[np.int64]:
+        """−1 or +1 for each row."""
+        return self.labelled((-1, 1))
+
+    def labelled(self, sides: tuple[int, int]) -> NDArray[np.int64]:
+        """Return the label of each row's side; `sides` has the labels of the −1 and +1 side."""
+        return np.where(self.is_positive, sides[1], sides[0])
+
+    @property
+    def n_samples(self) -> int:
+        """Number of samples in the problem."""
+        return len(self.rows)
+
+    @property
+    def n_positive(self) -> int:
+        """Number of samples on the +1 side."""
+        return int(np.count_nonzero(self.is_positive))
+
+    @property
+    def n_negative(self) -> int:
+        """Number of samples on the −1 side."""
+        return self.n_samples - self.n_positive
+
+    @property
+    def has_both_sides(self) -> bool:
+        """Whether both sides have samples."""
+        return 0 < self.n_positive < self.n_samples
+
+    @property
+    def smaller_side(self) -> int:
+        """Number of samples on the smaller side."""
+        return min(self.n_negative, self.n_positive)
+
+    def keep(self, mask: NDArray[np.bool_]) -> BinaryProblem:
+        """Return the problem with only the samples where `mask` is true."""
+        return BinaryProblem(self.name, self.rows[mask], self.is_positive[mask])
+
+
+def binary_problem(
+    rows_of_class: Sequence[NDArray[np.intp]],
+    negative: Sequence[int],
+    positive: Sequence[int],
+    *,
+    name: str,
+) -> BinaryProblem:
+    """Return the problem of separating the classes on the two sides of a partition.
+
+    The cost depends on the number of samples in the problem, not in the whole training data.
+
+    Parameters
+    ----------
+    rows_of_class : sequence of arrays
+        As :func:`polytomy.inputs.rows.group_rows` returns them.
+    negative, positive : sequences of int
+        Class indices of the −1 and of the +1 side.
+    name : str
+        Name of the partition.
+
+    Examples
+    --------
+    >>> from polytomy.inputs.rows import group_rows
+    >>> rows_of_class = group_rows(np.array([2, 0, 1, 0]), 3)
+    >>> problem = binary_problem(rows_of_class, negative=[0], positive=[2], name="a-00")
+    >>> problem.rows, problem.targets
+    (array([0, 1, 3]), array([ 1, -1, -1]))
+    """
+    below = [rows_of_class[k] for k in negative]
+    above = [rows_of_class[k] for k in positive]
+    rows = np.concatenate([*below, *above]) if below or above else np.empty(0, dtype=np.intp)
+    n_below = sum(map(len, below))
+    # Keep the order of the data, so that the fit is the same as on a masked copy of the data.
+    if len(rows) <= _FEW_ROWS or (n_rows := int(rows.max()) + 1) > _FEW_ROWS_EACH * len(rows):
+        order = rows.argsort()
+        return BinaryProblem(name, rows[order], order >= n_below)
+    # Marking rows is several times faster than sorting them, unless there are few.
+    sides = np.full(n_rows, -1, dtype=np.int8)
+    sides[rows] = np.arange(len(rows)) >= n_below
+    ordered = np.flatnonzero(sides >= 0)
+    return BinaryProblem(name, ordered, sides[ordered] == 1)
+
+
+def balance_sides(
+    problem: BinaryProblem, sample_weight: NDArray[np.float64] | None, n_rows: int
+) -> NDArray[np.float64]:
+    """Return weights that give both sides of the problem the same total weight.
+
+    The sum of all weights does not change, as with scikit-learn's ``class_weight="balanced"``. If
+    a side is empty, no weight changes.
+
+    Parameters
+    ----------
+    problem : BinaryProblem
+    sample_weight : array of shape (n_rows,), optional
+        Weights before balancing, one for each row of the training data.
+    n_rows : int
+        Number of rows of the training data.
+
+    Returns
+    -------
+    array of shape (n_rows,)
+        Rows outside the problem keep their weights.
+
+    Examples
+    --------
+    >>> problem = BinaryProblem("a-00", np.array([0, 1, 3]), np.array([True, False, False]))
+    >>> balance_sides(problem, None, n_rows=4)
+    array([1.5 , 0.75, 1.  , 0.75])
+    """
+    balanced = np.ones(n_rows) if sample_weight is None else sample_weight.astype(np.float64)
+    above, below = problem.rows[problem.is_positive], problem.rows[~problem.is_positive]
+    weight_above, weight_below = balanced[above].sum(), balanced[below].sum()
+    if weight_above and weight_below:
+        half = (weight_above + weight_below) / 2
+        balanced[above] *= half / weight_above
+        balanced[below] *= half / weight_below
+    return balanced
+
+
+# -- The problems of many dichotomies, each created on demand --
+
+
+# Problems with at most this many samples on average are created together: at least 16, or it saves
+# no time, and at most 1024, to bound memory.
+_FEW_SAMPLES = 200
+_FEWEST_TOGETHER, _MOST_TOGETHER = 16, 1024
+
+
+class ProblemList:
+    """The binary problems of dichotomies, created on demand: together they may exceed memory.
+
+    All problems that contain all rows share one array of row numbers.
+
+    Parameters
+    ----------
+    rows_of_class : sequence of arrays, as `polytomy.inputs.rows.group_rows` returns them
+    names : names of the partitions
+    negative, positive : for each partition the class indices of its two sides
+
+    Attributes
+    ----------
+    sizes : array of shape (n_problems,), number of samples of each problem
+
+    Examples
+    --------
+    >>> from polytomy.inputs.rows import group_rows
+    >>> rows_of_class = group_rows(np.array([2, 0, 1, 0]), 3)
+    >>> problems = ProblemList(rows_of_class, ["a", "b"], [[0], [0, 1]], [[1], [2]])
+    >>> problems.sizes
+    array([3, 4])
+    >>> problems[1].is_positive
+    array([ True, False, False, False])
+    """
+
+    def __init__(
+        self,
+        rows_of_class: Sequence[NDArray[np.intp]],
+        names: Sequence[str],
+        negative: Sequence[Sequence[int]],
+        positive: Sequence[Sequence[int]],
+    ) -> None:
+        self._rows_of_class = rows_of_class
+        self._names, self._negative, self._positive = names, negative, positive
+        self._counts = np.array([len(rows) for rows in rows_of_class], dtype=np.intp)
+        self.n_rows = int(self._counts.sum())
+        self._all_rows = np.arange(self.n_rows)
+        self._all_rows.flags.writeable = False
+
+    @cached_property
+    def sizes(self) -> NDArray[np.intp]:
+        """Number of samples of each problem."""
+        return np.array(
+            [
+                self._counts[np.asarray(below, dtype=np.intp)].sum()
+                + self._counts[np.asarray(above, dtype=np.intp)].sum()
+                for below, above in zip(self._negative, self._positive, strict=True)
+            ],
+            dtype=np.intp,
+        )
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+    def name(self, number: int) -> str:
+        """Return the name of a problem."""
+        return self._names[number]
+
+    def __getitem__(self, number: int) -> BinaryProblem:
+        name, negative, positive = (
+            self._names[number],
+            self._negative[number],
+            self._positive[number],
+        )
+        if len(negative) + len(positive) < len(self._counts):
+            return binary_problem(self._rows_of_class, negative, positive, name=name)
+        # Either side determines which rows are on it; the smaller one is faster.
+        is_positive = np.zeros(self.n_rows, dtype=np.bool_)
+        is_swapped = len(negative) < len(positive)
+        for k in negative if is_swapped else positive:
+            is_positive[self._rows_of_class[k]] = True
+        if is_swapped:
+            np.logical_not(is_positive, out=is_positive)
+        return BinaryProblem(name, self._all_rows, is_positive)
+
+    def take(self, numbers: Sequence[int]) -> list[BinaryProblem]:
+        """Return several problems; small ones are created together, in a third less time."""
+        taken: list[BinaryProblem] = []
+        for first in range(0, len(numbers), _MOST_TOGETHER):
+            taken += self._take_together(numbers[first : first + _MOST_TOGETHER])
+        return taken
+
+    def _take_together(self, numbers: Sequence[int]) -> list[BinaryProblem]:
+        if len(numbers) < _FEWEST_TOGETHER:
+            return [self[k] for k in numbers]
+        pairs = [(self._negative[k], self._positive[k]) for k in numbers]
+        # Problems with all classes share their row numbers, and those with many are not small.
+        most_classes = max(len(below) + len(above) for below, above in pairs)
+        if most_classes >= min(len(self._counts), _FEW_SAMPLES):
+            return [self[k] for k in numbers]
+        counts = self._counts.tolist()
+        sizes = np.array([[sum([counts[i] for i in side]) for side in pair] for pair in pairs])
+        starts = np.concatenate([[0], np.cumsum(sizes.sum(axis=1))])
+        if not 0 < starts[-1] <= _FEW_SAMPLES * len(numbers):
+            return [self[k] for k in numbers]
+        rows = np.concatenate(
+            [self._rows_of_class[i] for pair in pairs for side in pair for i in side]
+        )
+        problem_of = np.repeat(np.arange(len(numbers)), np.diff(starts))
+        # Sorting keeps the problems apart, and restores the order of the data within each.
+        order = np.argsort(problem_of * (int(rows.max()) + 1) + rows, kind="stable")
+        rows, is_positive = rows[order], order >= (starts[:-1] + sizes[:, 0])[problem_of]
+        return [
+            BinaryProblem(self._names[k], rows[start:end], is_positive[start:end])
+            for k, (start, end) in zip(numbers, pairwise(starts.tolist()), strict=True)
+        ]

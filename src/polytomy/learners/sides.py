@@ -1,0 +1,447 @@
+"""Problems with more than two sides, and fitted models that decide between them.
+
+A partition with n sides has one model. The rest of the code sees n binaries, one for each side
+against the others. They share the model, which a bank evaluates only once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.svm import SVC, NuSVC
+
+from polytomy.calibration.folds import SharedFolds, check_folds, make_shared_folds
+from polytomy.calibration.vector_scaling import VectorScaling, fit_vector_scaling
+from polytomy.errors import Argument, ArgumentError, PolytomyError, SchemeError
+from polytomy.inputs.rows import count_rows, take_columns, take_rows
+from polytomy.inputs.weights import check_weights
+from polytomy.learners.options import TrainingOptions
+from polytomy.learners.preparation import (
+    check_neighbours,
+    fit_rows,
+    parameters_with_weights,
+    prepare_estimator,
+    split_pipeline,
+    tags_of,
+    takes_pairwise_values,
+)
+from polytomy.learners.trained import HeldOutScores, Output, TrainedBinary
+
+__all__ = [
+    "SidesModel",
+    "SidesProblem",
+    "adopt_sides",
+    "check_sides_calibration",
+    "choose_sides_output",
+    "side_binaries",
+    "sides_problem",
+    "train_sides",
+]
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SidesProblem:
+    """The training samples of a partition with several sides, as row numbers.
+
+    Attributes
+    ----------
+    name : name of the partition, for messages
+    rows : array of shape (n_samples,), rows of the training data, ascending
+    sides : array of shape (n_samples,), the side of each row
+    n_sides : int
+    """
+
+    name: str
+    rows: NDArray[np.intp]
+    sides: NDArray[np.intp]
+    n_sides: int
+
+    def keep(self, mask: NDArray[np.bool_]) -> SidesProblem:
+        """Return the problem with only the samples where `mask` is true."""
+        return replace(self, rows=self.rows[mask], sides=self.sides[mask])
+
+
+def sides_problem(
+    rows_of_class: Sequence[NDArray[np.intp]], sides: Sequence[Sequence[int]], *, name: str
+) -> SidesProblem:
+    """Return the problem of separating the classes on the sides of a partition.
+
+    Parameters
+    ----------
+    rows_of_class : as `polytomy.inputs.rows.group_rows` returns them
+    sides : class indices of each side
+    name : name of the partition
+    """
+    parts = [(side, rows_of_class[k]) for side, classes in enumerate(sides) for k in classes]
+    nothing = np.empty(0, dtype=np.intp)
+    rows = np.concatenate([nothing, *[rows for _, rows in parts]])
+    numbers = np.repeat([side for side, _ in parts], [len(rows) for _, rows in parts])
+    # Keep the order of the data, so that the fit is the same as on a masked copy of the data.
+    order = np.argsort(rows)
+    return SidesProblem(name, rows[order], numbers[order].astype(np.intp), len(sides))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SidesModel:
+    """A fitted classifier, and how its output becomes a probability for each side.
+
+    Attributes
+    ----------
+    name : name of the partition, for messages
+    n_sides : int
+    estimator : the fitted classifier; None if at most one side has samples
+    known_sides : tuple of int
+        The sides that the estimator knows, in the order of its classes.
+    labels : tuple of the estimator's labels, in its own order
+    output : Output.PROBABILITY, MARGIN (decision values) or LABEL
+    scaling : VectorScaling, optional
+        Turns decision values, or logarithms of probabilities, into probabilities.
+    """
+
+    name: str
+    n_sides: int
+    estimator: Any
+    known_sides: tuple[int, ...]
+    labels: tuple[Any, ...] = ()
+    output: Output = Output.PROBABILITY
+    scaling: VectorScaling | None = None
+
+    def predict_proba(self, X: Any) -> Floats:
+        """Return the probabilities of the sides, of shape (n_samples, n_sides)."""
+        if self.estimator is None:
+            return self._spread(np.ones((count_rows(X), len(self.known_sides))), fill=0.0)
+        if self.scaling is None:
+            return self._spread(self._own_probabilities(X), fill=0.0)
+        return self.scaling.apply(self.values(X))
+
+    def values(self, X: Any) -> Floats:
+        """Return the input of vector scaling: decision values, or −inf for unknown sides."""
+        if self.output is Output.MARGIN:
+            own = np.asarray(self.estimator.decision_function(X), dtype=np.float64)
+            own = np.column_stack([-own, own]) / 2 if self._is_of_two(own) else own
+            self._check_shape(own, "decision_function")
+        else:
+            smallest = np.finfo(np.float64).eps
+            own = np.log(np.maximum(self._own_probabilities(X), smallest))
+        return self._spread(own, fill=-np.inf)
+
+    def _is_of_two(self, values: Floats) -> bool:
+        return values.ndim == 1 and len(self.known_sides) == 2
+
+    def _own_probabilities(self, X: Any) -> Floats:
+        if self.output is Output.LABEL:
+            predicted = np.asarray(self.estimator.predict(X))
+            found = predicted[:, np.newaxis] == np.asarray(self.labels)
+            if not found.any(axis=1).all():
+                unknown = predicted[~found.any(axis=1)][0]
+                raise ArgumentError(f'Model "{self.name}" predicts {unknown}, which is not a side.')
+            return np.asarray(found, dtype=np.float64)
+        proba = np.array(self.estimator.predict_proba(X), dtype=np.float64)
+        self._check_shape(proba, "predict_proba")
+        totals = proba.sum(axis=1, keepdims=True)
+        # Probabilities in single precision do not quite sum to one.
+        proba /= np.where(totals > 0, totals, 1.0)
+        return proba
+
+    def _check_shape(self, values: Floats, method: str) -> None:
+        if values.ndim != 2 or values.shape[1] != len(self.known_sides):
+            raise ArgumentError(
+                f'The {method} of model "{self.name}" returned an array of shape {values.shape}; a '
+                f"partition with {len(self.known_sides)} sides needs a column for each. Use an "
+                "estimator that separates more than two classes, or @one-vs-one in place of the "
+                "partition."
+            )
+
+    def _spread(self, values: Floats, fill: float) -> Floats:
+        """Return the values of all sides, given those of the known sides."""
+        if len(self.known_sides) == 0:
+            return np.full((len(values), self.n_sides), 1.0 / self.n_sides)
+        spread = np.full((len(values), self.n_sides), fill)
+        spread[:, list(self.known_sides)] = values
+        return spread
+
+
+def side_binaries(
+    model: SidesModel, columns: NDArray[np.intp] | None = None, **details: Any
+) -> list[TrainedBinary]:
+    """Return the binary of each side, which answers 2 q − 1; only the first has the details."""
+    binaries = [
+        TrainedBinary(
+            f"{model.name}/{side}",
+            Output.SIDE,
+            model,
+            classes=(-1, 1),
+            positive_index=side,
+            columns=columns,
+        )
+        for side in range(model.n_sides)
+    ]
+    return [replace(binaries[0], **details), *binaries[1:]]
+
+
+def adopt_sides(
+    model: Any, side_classes: Sequence[Sequence[Any]], *, name: str
+) -> list[TrainedBinary]:
+    """Return a model that was fitted elsewhere as the binaries of a partition's sides.
+
+    Its ``classes_`` are the labels of the classes, if each side is a single class, or the numbers
+    of the sides from 0. It answers with ``predict_proba``, otherwise with the softmax of its
+    decision values, otherwise with ``predict``.
+    """
+    n_sides = len(side_classes)
+    labels = tuple(np.asarray(getattr(model, "classes_", ())).tolist())
+    wanted: list[Sequence[Any]] = [range(n_sides)]
+    if all(len(classes) == 1 for classes in side_classes):
+        wanted.insert(0, [classes[0] for classes in side_classes])
+        wanted.insert(1, [str(classes[0]) for classes in side_classes])
+    shape = getattr(split_pipeline(model)[1], "decision_function_shape", None)
+    if shape == "ovo" and not hasattr(model, "predict_proba"):
+        raise SchemeError(
+            f'Model "{name}" has a decision value for each pair of classes, not for each side. Use '
+            'model.set_params(decision_function_shape="ovr"); no refit is needed.'
+        )
+    for names in wanted:
+        if len(labels) == n_sides and set(labels) == set(names):
+            known = tuple(list(names).index(label) for label in labels)
+            output, scaling = choose_sides_output(model, None, n_sides)
+            return side_binaries(SidesModel(name, n_sides, model, known, labels, output, scaling))
+    raise SchemeError(
+        f'Model "{name}" has the classes {" ".join(map(str, labels)) or "(none)"}, which are not '
+        f"the {n_sides} sides of its partition. Fit it on the numbers of the sides, from 0 to "
+        f"{n_sides - 1}."
+    )
+
+
+def choose_sides_output(
+    estimator: Any, calibration: Any, n_sides: int
+) -> tuple[Output, VectorScaling | None]:
+    """Return which output of an estimator to use, and the plain softmax if it needs one."""
+    uses_own = calibration is None or (isinstance(calibration, str) and calibration == "auto")
+    plain = VectorScaling(np.ones(n_sides), np.zeros(n_sides))
+    if uses_own and hasattr(estimator, "predict_proba"):
+        return Output.PROBABILITY, None
+    if hasattr(estimator, "decision_function"):
+        return Output.MARGIN, plain
+    if hasattr(estimator, "predict_proba"):
+        return Output.PROBABILITY, plain
+    if hasattr(estimator, "predict"):
+        return Output.LABEL, None
+    raise ArgumentError(
+        f"{estimator!r} has no predict_proba, decision_function or predict, and needs one of them."
+    )
+
+
+# -- Training and calibrating the model of a partition with more than two sides --
+
+
+_CALIBRATIONS = ("auto", "sigmoid", "temperature")
+
+
+def train_sides(
+    estimator: Any, X: Any, problem: SidesProblem, options: TrainingOptions | None = None
+) -> tuple[list[TrainedBinary], list[HeldOutScores | None]]:
+    """Return a binary for each side of a partition, and their scores for held-out rows.
+
+    The scores are None if the options have no shared folds. The estimator is fitted to the numbers
+    of the sides. It answers with ``predict_proba``, or with decision values that vector scaling
+    turns into probabilities; the scaling learns from held-out folds. A named calibration other than
+    "auto" does this for every estimator: "sigmoid" is vector scaling, "temperature" has one slope.
+
+    Parameters
+    ----------
+    estimator : classifier or pipeline that separates any number of classes
+    X : array, sparse matrix or frame of shape (n_rows, n_features), the whole training data
+    problem : SidesProblem
+    options : TrainingOptions, optional
+    """
+    options = TrainingOptions() if options is None else options
+    calibration, folds = options.calibration, options.folds
+    check_sides_calibration(calibration, problem.name, problem.n_sides)
+    check_folds(options.cv)
+    prepared = prepare_estimator(estimator, options.random_state)
+    _check_multi_class(prepared, problem)
+    weight = _weights_of_sides(problem, options, count_rows(X))
+    fit_params = parameters_with_weights(prepared, options.arguments.fit_params, weight)
+    if weight is not None:
+        problem = problem.keep(weight[problem.rows] > 0)
+    trainer = _SidesTrainer(prepared, X, fit_params, takes_pairwise_values(prepared))
+    is_kept = None if folds is None else folds.trained_on(problem.rows)
+    trained_on = problem if is_kept is None else problem.keep(is_kept)
+    whole = trainer.train(trained_on, calibration)
+    check_neighbours(whole.estimator, problem.name)
+    columns = trained_on.rows if trainer.takes_pairwise_values else None
+    learns = whole.scaling is not None and calibration is not None
+    if folds is None and not learns:
+        return side_binaries(whole, columns), [None] * problem.n_sides
+    own_folds = _make_folds(problem, X, options) if folds is None else folds
+    try:
+        values = trainer.hold_out(problem, own_folds, calibration, whole)
+    except _FoldError as error:
+        shortcoming = (
+            f'Partition "{problem.name}" cannot be calibrated: a fold cannot be fitted ({error}); '
+            "its uncalibrated answers are used instead."
+        )
+        return side_binaries(whole, columns, shortcoming=shortcoming), [None] * problem.n_sides
+    if learns:
+        scaling = _learn_scaling(problem, values, own_folds, weight, calibration)
+        whole = replace(whole, scaling=scaling or whole.scaling)
+    held_out: list[HeldOutScores | None] = [None] * problem.n_sides
+    if folds is not None:
+        scored = values[folds.scored]
+        chances = scored if whole.scaling is None else whole.scaling.apply(scored)
+        decisions = (2.0 * chances - 1.0).astype(np.float32)
+        held_out = [HeldOutScores(decisions[:, side]) for side in range(problem.n_sides)]
+    return side_binaries(whole, columns), held_out
+
+
+class _FoldError(Exception):
+    """Raised if a fold cannot be fitted."""
+
+
+def check_sides_calibration(calibration: Any, name: str, n_sides: int) -> None:
+    """Raise an ArgumentError if a calibration does not work for more than two sides."""
+    if calibration is not None and not (
+        isinstance(calibration, str) and calibration in _CALIBRATIONS
+    ):
+        raise ArgumentError(
+            Argument("calibration", calibration),
+            f' is for binary partitions; partition "{name}" has {n_sides} sides. '
+            'Use "auto", "sigmoid", "temperature" or None.',
+        )
+
+
+def _check_multi_class(estimator: Any, problem: SidesProblem) -> None:
+    tags = tags_of(estimator)
+    classifier_tags = None if tags is None else tags.classifier_tags
+    if classifier_tags is not None and not classifier_tags.multi_class:
+        kind = type(split_pipeline(estimator)[1]).__name__
+        raise ArgumentError(
+            f'Partition "{problem.name}" has {problem.n_sides} sides, but {kind} separates only '
+            "two classes. Use @one-vs-one in place of the partition, or another estimator."
+        )
+    machine = split_pipeline(estimator)[1]
+    if isinstance(machine, SVC | NuSVC):
+        machine.set_params(decision_function_shape="ovr")  # a value for each side, not each pair
+
+
+def _weights_of_sides(
+    problem: SidesProblem, options: TrainingOptions, n_rows: int
+) -> Floats | None:
+    """Return the weights of all rows of X, or None if all are one."""
+    given = options.arguments.sample_weight
+    weight = None if given is None else check_weights(given, n_rows)
+    if not options.balances_sides:
+        return weight
+    balanced = np.ones(n_rows) if weight is None else weight.copy()
+    own = balanced[problem.rows]
+    totals = np.bincount(problem.sides, weights=own, minlength=problem.n_sides)
+    share = own.sum() / max(1, np.count_nonzero(totals))
+    factors = np.divide(share, totals, out=np.ones_like(totals), where=totals > 0)
+    balanced[problem.rows] = own * factors[problem.sides]
+    return balanced
+
+
+def _make_folds(problem: SidesProblem, X: Any, options: TrainingOptions) -> SharedFolds:
+    """Return folds for this problem only, stratified by its sides."""
+    labels = np.full(count_rows(X), problem.n_sides, dtype=np.intp)
+    labels[problem.rows] = problem.sides
+    return make_shared_folds(X, labels, options.cv, options.random_state)
+
+
+def _learn_scaling(
+    problem: SidesProblem,
+    values: Floats,
+    folds: SharedFolds,
+    weight: Floats | None,
+    calibration: str,
+) -> VectorScaling | None:
+    """Return the scaling learnt from held-out rows of the problem; None if there are none."""
+    own = values[problem.rows]
+    is_usable = np.isfinite(own).all(axis=1)
+    if not is_usable.any():
+        return None
+    return fit_vector_scaling(
+        own[is_usable],
+        problem.sides[is_usable],
+        folds.weigh(
+            None if weight is None else weight[problem.rows][is_usable], problem.rows[is_usable]
+        ),
+        common_slope=calibration == "temperature",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _SidesTrainer:
+    """Fits clones of one prepared estimator to parts of one problem."""
+
+    estimator: Any
+    X: Any
+    fit_params: Mapping[str, Any]
+    takes_pairwise_values: bool
+
+    def train(self, problem: SidesProblem, calibration: Any) -> SidesModel:
+        """Fit a clone of the estimator to all samples of the problem."""
+        known, labels = np.unique(problem.sides, return_inverse=True)
+        sides = tuple(known.tolist())
+        if len(sides) < 2:
+            return SidesModel(problem.name, problem.n_sides, None, sides)
+        model = clone(self.estimator)
+        fit_rows(
+            model,
+            self.X,
+            problem.rows,
+            labels,  # the sides that have samples, counted from 0: some classifiers reject gaps
+            self.fit_params,
+            takes_pairwise_values=self.takes_pairwise_values,
+            place=f'model of partition "{problem.name}"',
+        )
+        output, scaling = choose_sides_output(model, calibration, problem.n_sides)
+        own = tuple(range(len(sides)))
+        return SidesModel(problem.name, problem.n_sides, model, sides, own, output, scaling)
+
+    def hold_out(
+        self, problem: SidesProblem, folds: SharedFolds, calibration: Any, whole: SidesModel
+    ) -> Floats:
+        """Return the output for each row from the model that was trained without the row's fold.
+
+        The output is the input of vector scaling, or probabilities if there is no scaling. It is
+        NaN
+        for rows that are neither in the problem nor scored by every binary.
+        """
+        values = np.full((len(folds.fold_of), problem.n_sides), np.nan)
+        is_wanted = np.zeros(len(values), dtype=np.bool_)
+        is_wanted[folds.scored] = is_wanted[problem.rows] = True
+        for fold, is_trained_on in enumerate(folds.is_trained_on):
+            rows = np.flatnonzero((folds.fold_of == fold) & is_wanted)
+            is_kept = is_trained_on[problem.rows]
+            if not len(rows):
+                continue
+            try:
+                is_whole = folds.is_only_part or bool(is_kept.all())
+                model = whole if is_whole else self.train(problem.keep(is_kept), calibration)
+                part = take_rows(self.X, rows)
+                if self.takes_pairwise_values:
+                    part = take_columns(part, problem.rows[is_kept])
+                values[rows] = self._answers(model, part, whole)
+            except PolytomyError:
+                raise
+            except ValueError as error:
+                raise _FoldError(str(error)) from error  # fitting all samples worked
+        return values
+
+    @staticmethod
+    def _answers(model: SidesModel, part: Any, whole: SidesModel) -> Floats:
+        if whole.scaling is None:
+            return model.predict_proba(part)
+        if model.estimator is not None:
+            return model.values(part)
+        # The fold has samples of only one side, or of none.
+        with np.errstate(divide="ignore"):
+            return np.log(model.predict_proba(part))

@@ -1,0 +1,304 @@
+"""Evaluation of kernel machines on one pool of vectors, dense or sparse.
+
+Both evaluators add Σ_v coefficient[v, machine] · K(vector v, sample) to the scores of all machines,
+in one pass of a compiled routine. Apart from the scores, their memory is bounded, whatever the
+number of samples and vectors, and they keep no second copy of the vectors in double precision.
+
+BLAS does not compute the inner products: its threads and the routine's threads would wait for each
+other, and writing and reading a matrix of products was slower overall, even with hundreds of
+features.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+from sklearn.svm import SVC, NuSVC
+
+from polytomy.inputs.sparse import check_sparse, is_sparse
+from polytomy.inputs.training_data import Samples, blocks_of, input_key
+from polytomy.learners.scaling import Scaling, peel_scalers
+from polytomy.learners.svm.kernels import LARGEST_EXPONENT, KernelFunction, squared_lengths
+from polytomy.learners.svm.machines import Pool, pool_by_bytes, pool_by_index
+from polytomy.learners.trained import Output, TrainedBinary
+from polytomy.routines.runtime.dispatch import routine
+
+__all__ = [
+    "DenseEvaluator",
+    "Evaluator",
+    "KernelGroup",
+    "KernelMember",
+    "SparseEvaluator",
+    "Weights",
+    "is_exact",
+    "kernel_member",
+    "make_evaluator",
+]
+
+# Smallest number of features for which inner products are faster than differences.
+_WIDE = 32
+# Block size for converting samples to dense or sparse, and for centring vectors.
+_BLOCK_BYTES = 2**24
+
+Weights = tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.float64]]
+
+
+class Evaluator(Protocol):
+    """Adds the scores of samples."""
+
+    def add_scores(self, X: Any, scores: NDArray[np.float64]) -> None:
+        """Add the machines' sums over the vectors to scores of shape (n_samples, n_machines)."""
+        ...
+
+
+def make_evaluator(
+    function: KernelFunction, vectors: Any, rows: NDArray[np.intp], weights: Weights, dtype: Any
+) -> Evaluator:
+    """Return the evaluator of dense or of sparse vectors.
+
+    Parameters
+    ----------
+    function : the kernel
+    vectors : array or CSR array of shape (n_stored, n_features)
+    rows : the rows of `vectors` that are used
+    weights : (starts, machines, coefficients)
+        The coefficients of the n-th of these rows, and the machines they belong to, are at
+        starts[n] to starts[n + 1].
+    dtype : float64 or float32, precision of inner products and distances
+    """
+    if is_sparse(vectors):
+        return SparseEvaluator(function, vectors, rows, weights, dtype)
+    return DenseEvaluator(function, vectors, rows, weights, dtype)
+
+
+class DenseEvaluator:
+    """Evaluates dense vectors; sparse samples are converted to dense ones.
+
+    The rbf kernel computes distances from differences or, if there are many features, from inner
+    products by |x|² + |y|² − 2x·y, which is faster. The rounding error of the latter is relative to
+    the squared lengths, so the mean of the vectors is subtracted from vectors and samples first,
+    and differences are used if some vector is still too long. In single precision, the mean is
+    always subtracted before rounding, so that large values keep the digits that differ.
+    """
+
+    def __init__(
+        self,
+        function: KernelFunction,
+        vectors: NDArray[np.float64],
+        rows: NDArray[np.intp],
+        weights: Weights,
+        dtype: Any,
+    ) -> None:
+        self._function, self._rows, self._weights = function, rows, weights
+        self._vectors = np.ascontiguousarray(vectors, dtype=np.float64)
+        self._centre = np.zeros(vectors.shape[1], dtype)
+        self._squares = np.empty(0, dtype)
+        if function.kind != "rbf" or not len(rows):
+            return
+        centre = self._vectors.mean(axis=0).astype(dtype)
+        squares = _squared_distances(self._vectors, rows, centre)
+        is_fast = len(centre) >= _WIDE and function.gamma * squares.max() <= LARGEST_EXPONENT
+        if is_fast:
+            self._squares = squares.astype(dtype)
+        if is_fast or dtype != np.float64:
+            self._centre = centre
+
+    def add_scores(self, X: Any, scores: NDArray[np.float64]) -> None:
+        """Add the machines' sums over the vectors."""
+        add = routine("add_dense_scores", "banks")
+        for block in _converted_blocks(X, is_converted=is_sparse(X)):
+            samples = X[block].toarray() if is_sparse(X) else X[block]
+            vectors, code = self._vectors, self._function.code
+            more = self._centre, self._squares, code, self._weights
+            add(samples, vectors, self._rows, *more, scores[block])
+
+
+class SparseEvaluator:
+    """Evaluates sparse vectors; dense samples are converted to sparse ones, as in SVC."""
+
+    def __init__(
+        self,
+        function: KernelFunction,
+        vectors: csr_array,
+        rows: NDArray[np.intp],
+        weights: Weights,
+        dtype: Any,
+    ) -> None:
+        self._function, self._rows, self._weights = function, rows, weights
+        self._vectors = vectors.astype(dtype, copy=False)
+
+    def add_scores(self, X: Any, scores: NDArray[np.float64]) -> None:
+        """Add the machines' sums over the vectors."""
+        add = routine("add_sparse_scores", "banks")
+        vectors = self._vectors
+        for block in _converted_blocks(X, is_converted=not is_sparse(X)):
+            samples = csr_array(X[block]).astype(vectors.dtype, copy=False)
+            add(
+                (samples.data, samples.indices, samples.indptr),
+                (vectors.data, vectors.indices, vectors.indptr),
+                self._rows,
+                vectors.shape[1],
+                self._function.code,
+                self._weights,
+                scores[block],
+            )
+
+
+def _converted_blocks(X: Any, *, is_converted: bool) -> Any:
+    """Return the blocks of samples to evaluate: a single block unless they are converted."""
+    n_rows, n_features = X.shape
+    return blocks_of(n_rows, 8 * n_features, _BLOCK_BYTES) if is_converted else [slice(0, n_rows)]
+
+
+def _squared_distances(
+    vectors: NDArray[np.float64], rows: NDArray[np.intp], centre: NDArray[Any]
+) -> NDArray[np.float64]:
+    """Return the squared distances of vectors from a point."""
+    blocks = blocks_of(len(rows), 8 * len(centre), _BLOCK_BYTES)
+    return np.concatenate([squared_lengths(vectors[rows[block]] - centre) for block in blocks])
+
+
+# -- Groups of kernel machines that share their support vectors --
+
+
+# Sparse rows are not centred. Up to this γ|y|², distances computed from inner products are accurate
+# enough.
+_LARGEST_SPARSE_EXPONENT = 1e5
+
+
+class KernelMember(NamedTuple):
+    """One machine of a group.
+
+    Attributes
+    ----------
+    binary : the trained binary
+    kernel : its kernel function
+    scaling : scaling of the samples before the kernel
+    vectors : its support vectors, or all vectors of its pool
+    support : its rows of the pool; None if all vectors are its own
+    coefficients, intercept : those of its decision function, which is positive on the +1 side
+    """
+
+    binary: TrainedBinary
+    kernel: KernelFunction
+    scaling: Scaling | None
+    vectors: Any
+    support: NDArray[np.intp] | None
+    coefficients: NDArray[np.float64]
+    intercept: float
+
+    @property
+    def key(self) -> Hashable:
+        """Equal for machines that can be evaluated together."""
+        return (
+            self.kernel,
+            None if self.scaling is None else self.scaling.key,
+            is_sparse(self.vectors),
+            None if self.support is None else id(self.vectors),
+            input_key(self.binary.estimator, self.vectors.shape[1]),
+        )
+
+
+def kernel_member(binary: TrainedBinary) -> KernelMember | None:
+    """Return a binary as a member of a group, or None if it is not an SVM with a known kernel.
+
+    Machines are fitted SVCs and NuSVCs, alone or after scalers in a pipeline, and objects like
+    KernelMachine: they have a KernelFunction `kernel`, `pool.vectors`, `support_`, `dual_coef_` and
+    `intercept_`.
+    """
+    peeled = peel_scalers(binary.estimator) if binary.output is Output.MARGIN else None
+    if peeled is None:
+        return None
+    scaling, machine = peeled
+    function: KernelFunction | None = None
+    vectors: Any = None
+    support: NDArray[np.intp] | None = None
+    if type(machine) in (SVC, NuSVC):
+        function, vectors = KernelFunction.of(machine), machine.support_vectors_
+    elif isinstance(getattr(machine, "kernel", None), KernelFunction):
+        function, vectors = machine.kernel, machine.pool.vectors
+        support = np.asarray(machine.support_, dtype=np.intp)
+    if function is None:
+        return None
+    coefficients = machine.dual_coef_
+    if is_sparse(coefficients):
+        coefficients = check_sparse(coefficients, "dual_coef_").toarray()
+    sign = 1.0 if binary.positive_index == 1 else -1.0
+    intercept = sign * float(np.ravel(machine.intercept_)[0])
+    return KernelMember(
+        binary, function, scaling, vectors, support, sign * np.ravel(coefficients), intercept
+    )
+
+
+class KernelGroup:
+    """Machines of one kernel over one pool of support vectors.
+
+    Parameters
+    ----------
+    columns : array of int
+        Positions of the members among the binaries of the bank.
+    members : sequence of KernelMember, all with the same key
+    dtype : float64 or float32
+        Precision of inner products and distances. Sums are always in double precision.
+    """
+
+    def __init__(
+        self, columns: NDArray[np.intp], members: Sequence[KernelMember], dtype: Any = np.float64
+    ) -> None:
+        first = members[0]
+        self.columns = columns
+        self._binary, self._scaling = first.binary, first.scaling
+        self._n_features = int(first.vectors.shape[1])
+        self._intercepts = np.array([member.intercept for member in members])
+        pool = pool_vectors(members)
+        self.effort = float(len(pool.rows))
+        self.efforts = np.array([float(len(member.coefficients)) for member in members])
+        weights = _weights_by_vector(pool, members)
+        self._evaluator = make_evaluator(first.kernel, pool.vectors, pool.rows, weights, dtype)
+
+    def scores(self, samples: Samples, n_jobs: int | None = None) -> NDArray[np.float64]:
+        """Return the decision values, of shape (n_samples, n_members)."""
+        X = samples.as_numbers(self._binary.estimator, self._n_features)
+        if self._scaling is not None:
+            X = self._scaling.apply(X)
+        scores = np.empty((samples.n_rows, len(self.columns)))
+        scores[...] = self._intercepts
+        self._evaluator.add_scores(X, scores)
+        return scores
+
+
+def is_exact(members: Sequence[KernelMember]) -> bool:
+    """Return whether a group of these members is as accurate as the members on their own."""
+    function = members[0].kernel
+    if function.kind != "rbf" or not is_sparse(members[0].vectors):
+        return True
+    matrices = {id(member.vectors): member.vectors for member in members}.values()
+    longest = max(squared_lengths(matrix).max(initial=0.0) for matrix in matrices)
+    return bool(function.gamma * longest <= _LARGEST_SPARSE_EXPONENT)
+
+
+def pool_vectors(members: Sequence[KernelMember]) -> Pool:
+    """Return the support vectors of all members, each once."""
+    supports = [member.support for member in members if member.support is not None]
+    if supports:
+        return pool_by_index(members[0].vectors, supports)
+    return pool_by_bytes([member.vectors for member in members])
+
+
+def _weights_by_vector(pool: Pool, members: Sequence[KernelMember]) -> Weights:
+    """Return the coefficients of each vector for the machines that use it."""
+    vectors = np.concatenate(pool.places)
+    machines = np.repeat(np.arange(len(members)), [len(places) for places in pool.places])
+    coefficients = np.concatenate([member.coefficients for member in members])
+    shape = len(pool.rows), len(members)
+    # The conversion sums the coefficients if a machine has the same vector several times.
+    by_vector = csr_array((coefficients, (vectors, machines)), shape=shape)
+    return (
+        by_vector.indptr.astype(np.intp),
+        by_vector.indices.astype(np.intp),
+        by_vector.data.astype(np.float64),
+    )

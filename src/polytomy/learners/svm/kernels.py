@@ -1,0 +1,256 @@
+"""Kernel functions of support vector machines, and matrices of their values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import issparse
+from scipy.spatial.distance import cdist
+
+from polytomy.errors import Argument, ArgumentError
+from polytomy.inputs.arguments import did_you_mean
+from polytomy.routines.banks.reference import KINDS
+from polytomy.routines.runtime.dispatch import routine
+
+__all__ = ["LARGEST_DEGREE", "LARGEST_EXPONENT", "KernelFunction", "squared_lengths"]
+
+LARGEST_DEGREE = 1000
+"""The largest degree of a poly kernel; with larger ones, values only overflow or vanish."""
+
+LARGEST_EXPONENT = 256.0
+"""The largest γ|y|² of a vector whose rbf kernel values may be computed from inner products.
+
+By |x|² + |y|² − 2x·y the rounding error of γ|x − y|² is about ε·γ(|x|² + |y|²), here below 1e-13.
+Samples have no such limit: a sample far longer than all vectors is far from all of them, so its
+kernel values are zero, whatever the error.
+"""
+
+#: The parameters used by each kind.
+_PARAMETERS: dict[str, tuple[str, ...]] = {
+    "linear": (),
+    "rbf": ("gamma",),
+    "poly": ("gamma", "degree", "coef0"),
+    "sigmoid": ("gamma", "coef0"),
+}
+
+# Size of the blocks in which sparse rows are converted to dense, to compute differences.
+_DENSE_BYTES = 2**24
+
+
+@dataclass(frozen=True, slots=True)
+class KernelFunction:
+    """A kernel function; two are equal if they have the same kind and parameters.
+
+    The kinds are linear x·y, rbf exp(−γ|x−y|²), poly (γ x·y + coef0)^degree and sigmoid
+    tanh(γ x·y + coef0). Parameters that the kind does not use are set to zero.
+
+    Parameters
+    ----------
+    kind : "linear", "rbf", "poly" or "sigmoid"
+    gamma, coef0 : float
+    degree : int, from 0 to LARGEST_DEGREE
+
+    Examples
+    --------
+    >>> KernelFunction("linear", gamma=3)
+    KernelFunction(kind='linear', gamma=0.0, degree=0, coef0=0.0)
+    >>> KernelFunction("rbf", gamma=1).matrix([[0.0], [1.0]], [[1.0]]).round(4)
+    array([[0.3679],
+           [1.    ]])
+    """
+
+    kind: str
+    gamma: float = 0.0
+    degree: int = 0
+    coef0: float = 0.0
+
+    def __post_init__(self) -> None:
+        if self.kind not in _PARAMETERS:
+            names = ", ".join(f'"{kind}"' for kind in _PARAMETERS)
+            raise ArgumentError(
+                Argument("kind", self.kind),
+                f" is not known.{did_you_mean(self.kind, _PARAMETERS)} Use one of {names}.",
+            )
+        used = _PARAMETERS[self.kind]
+        for name, number in (("gamma", float), ("degree", int), ("coef0", float)):
+            object.__setattr__(self, name, number(getattr(self, name) if name in used else 0))
+        if not 0 <= self.degree <= LARGEST_DEGREE:
+            raise ArgumentError(
+                Argument("degree", self.degree),
+                f" is not a degree from 0 to {LARGEST_DEGREE}. Degrees from 2 to 5 are usual.",
+            )
+
+    @classmethod
+    def of(cls, machine: Any) -> Self | None:
+        """Return the kernel of a fitted SVC or NuSVC.
+
+        Return None if the kernel is precomputed or a callable, or if its degree is above
+        LARGEST_DEGREE.
+        """
+        return cls._of(machine, lambda: machine._gamma)
+
+    @classmethod
+    def from_parameters(cls, machine: Any, X: Any) -> Self | None:
+        """Return the kernel that an SVC or NuSVC would have after fitting on X.
+
+        As in scikit-learn, ``gamma="scale"`` is 1 / (n_features · variance of all values of X) and
+        ``gamma="auto"`` is 1 / n_features. Return None in the same cases as `of`.
+        """
+        return cls._of(machine, lambda: _effective_gamma(machine.gamma, X))
+
+    @classmethod
+    def _of(cls, machine: Any, find_gamma: Callable[[], float]) -> Self | None:
+        if not isinstance(machine.kernel, str) or machine.kernel not in _PARAMETERS:
+            return None
+        if machine.kernel == "poly" and machine.degree > LARGEST_DEGREE:
+            return None
+        gamma = find_gamma() if "gamma" in _PARAMETERS[machine.kernel] else 0.0
+        return cls(machine.kernel, gamma, machine.degree, machine.coef0)
+
+    @property
+    def code(self) -> tuple[int, float, int, float]:
+        """The kernel as a tuple of numbers, for routines."""
+        return KINDS[self.kind], self.gamma, self.degree, self.coef0
+
+    def matrix(
+        self,
+        X: Any,
+        Y: Any,
+        *,
+        x_squares: NDArray[Any] | None = None,
+        y_squares: NDArray[Any] | None = None,
+        out: NDArray[Any] | None = None,
+    ) -> NDArray[Any]:
+        """Return the kernel of each row of X with each row of Y, by one matrix product.
+
+        The rbf kernel needs distances. They are computed as |x|² + |y|² − 2x·y, whose rounding
+        error is relative to the squared lengths: data far from the origin, such as temperatures in
+        kelvins, would lose the digits that matter. So the mean of Y's rows is subtracted from X
+        and Y, which changes no distance, and for rows of Y that are still long, distances are
+        computed from differences.
+
+        If `x_squares` and `y_squares` are given, this is skipped: the rows are used as they are, in
+        their own precision. This is for callers that compute many blocks of one matrix and have
+        already centred its rows.
+
+        Parameters
+        ----------
+        X, Y : arrays or sparse matrices of shape (n, n_features) and (m, n_features)
+        x_squares, y_squares : arrays of shape (n,) and (m,), optional
+            `squared_lengths` of the rows, used by the rbf kernel only.
+        out : array of shape (n, m), optional
+            Array to write the values to.
+
+        Returns
+        -------
+        array of shape (n, m)
+        """
+        if x_squares is not None and y_squares is not None:
+            return self.from_products(_products(X, Y, out), x_squares, y_squares)
+        X, Y = _double(X), _double(Y)
+        if self.kind != "rbf":
+            return self.from_products(_products(X, Y, out))
+        moved_x, moved_y = X, Y
+        if not (_is_sparse(X) or _is_sparse(Y)):
+            centre = Y.mean(axis=0)
+            moved_x, moved_y = X - centre, Y - centre
+        squares = squared_lengths(moved_y)
+        products = _products(moved_x, moved_y, out)
+        values = self.from_products(products, squared_lengths(moved_x), squares)
+        self._set_from_differences(
+            X, Y, np.flatnonzero(self.gamma * squares > LARGEST_EXPONENT), values
+        )
+        return values
+
+    def from_products(
+        self,
+        products: NDArray[Any],
+        x_squares: NDArray[Any] | None = None,
+        y_squares: NDArray[Any] | None = None,
+    ) -> NDArray[Any]:
+        """Turn inner products into kernel values, in place, and return them.
+
+        Parameters
+        ----------
+        products : array of shape (n, m), the inner products x·y
+        x_squares, y_squares : arrays of shape (n,) and (m,), |x|² and |y|²
+            Used by the rbf kernel only.
+
+        Examples
+        --------
+        >>> KernelFunction("poly", gamma=1, degree=2, coef0=1).from_products(np.array([[2.0]]))
+        array([[9.]])
+        """
+        if self.kind != "linear":
+            n, m = products.shape
+            rows = np.zeros(n, products.dtype) if x_squares is None else x_squares
+            columns = np.zeros(m, products.dtype) if y_squares is None else y_squares
+            routine("transform_products", "banks")(products, rows, columns, self.code)
+        return products
+
+    def _set_from_differences(
+        self, X: Any, Y: Any, columns: NDArray[np.intp], values: NDArray[np.float64]
+    ) -> None:
+        """Set some columns of rbf values from differences, which are exact."""
+        size = max(1, _DENSE_BYTES // (8 * X.shape[1]))
+        for first in range(0, X.shape[0] if len(columns) else 0, size):
+            rows = slice(first, first + size)
+            samples = _dense(X[rows])
+            for begin in range(0, len(columns), size):
+                part = columns[begin : begin + size]
+                squares = cdist(samples, _dense(Y[part]), "sqeuclidean")
+                values[rows, part] = np.exp(-self.gamma * squares)
+
+
+def squared_lengths(X: Any) -> NDArray[Any]:
+    """Return |x|² of each row, dense or sparse.
+
+    Examples
+    --------
+    >>> squared_lengths(np.array([[3.0, 4.0], [0.0, 2.0]]))
+    array([25.,  4.])
+    """
+    if _is_sparse(X):
+        return np.asarray(X.multiply(X).sum(axis=1)).ravel()
+    squares: NDArray[Any] = np.einsum("ij,ij->i", X, X)
+    return squares
+
+
+def _is_sparse(X: Any) -> bool:
+    return bool(issparse(X))
+
+
+def _products(X: Any, Y: Any, out: NDArray[Any] | None) -> NDArray[Any]:
+    """Return the inner products of rows as a dense array."""
+    if not (_is_sparse(X) or _is_sparse(Y)):
+        return np.asarray(np.dot(X, Y.T, out=out))
+    products: Any = X @ Y.T
+    if _is_sparse(products):
+        products = products.toarray()
+    if out is None:
+        return np.ascontiguousarray(products)
+    out[...] = products
+    return out
+
+
+def _double(X: Any) -> Any:
+    return X.tocsr().astype(np.float64) if _is_sparse(X) else np.asarray(X, dtype=np.float64)
+
+
+def _dense(X: Any) -> NDArray[np.float64]:
+    return np.asarray(X.toarray() if _is_sparse(X) else X)
+
+
+def _effective_gamma(gamma: float | str, X: Any) -> float:
+    if gamma == "auto":
+        return 1.0 / float(X.shape[1])
+    if gamma != "scale":
+        return float(gamma)
+    X = _double(X)
+    variance = X.multiply(X).mean() - X.mean() ** 2 if _is_sparse(X) else X.var()
+    with np.errstate(over="ignore"):  # the values may be almost equal
+        return float(1.0 / (X.shape[1] * variance)) if variance != 0 else 1.0

@@ -1,0 +1,814 @@
+"""The memory budget for training on one kernel matrix, and the memory it takes."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache, partial
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.svm import SVC, NuSVC
+from sklearn.utils import check_array
+from sklearn.utils.class_weight import compute_class_weight
+
+from polytomy.inputs.arguments import Parameter, is_nonnegative_number
+from polytomy.inputs.machine_memory import CONTAINER_LIMITS, machine_memory
+from polytomy.inputs.rows import refuse_dates
+from polytomy.inputs.sparse import is_sparse
+from polytomy.inputs.training_data import blocks_of, is_plain_array
+from polytomy.learners.preparation import copy_unfitted, side_labels
+from polytomy.learners.problems import BinaryProblem
+from polytomy.learners.svm.kernels import LARGEST_DEGREE, KernelFunction, squared_lengths
+from polytomy.routines.banks.reference import KINDS
+from polytomy.routines.kernel_rows.reference import KERNEL_VALUES, RowMaker, nothing_to_make
+from polytomy.routines.runtime.dispatch import prefers_compiled, routine
+from polytomy.routines.runtime.threads import RoutineFailure, run_tasks
+
+__all__ = [
+    "CACHE_BYTES",
+    "MEMORY_BUDGET",
+    "Matrix",
+    "MatrixOnDemand",
+    "MatrixPlan",
+    "MatrixRows",
+    "Size",
+    "TooLargeError",
+    "UnsuitableError",
+    "WholeMatrix",
+    "as_numbers",
+    "bytes_of_matrix",
+    "bytes_of_rows",
+    "bytes_of_thread",
+    "check_budget",
+    "check_compiled",
+    "check_range",
+    "check_suitable",
+    "default_memory_budget",
+    "diagonal_of",
+    "entry_form",
+    "find_common_kernel",
+    "fix_gamma",
+    "fix_gamma_by_variance",
+    "group_by_matrix",
+    "has_gamma_of_data",
+    "is_better_apart",
+    "kernel_of",
+    "measure",
+    "plan_matrix",
+    "size_in_words",
+    "train_machines",
+]
+
+CACHE_BYTES = 2**24
+"""Size of each thread's cache of kernel values. A larger cache was not faster."""
+
+MEMORY_BUDGET = Parameter(
+    "memory_budget", "a non-negative number of bytes", is_nonnegative_number, allows_none=True
+)
+"""The parameter `memory_budget`."""
+
+# Size of a block of inner products while the matrix is filled.
+_BLOCK_BYTES = 2**22
+
+_SHARE_OF_MEMORY = 4
+
+
+def default_memory_budget(limit_files: Sequence[Path] = CONTAINER_LIMITS) -> int:
+    """Return a quarter of the memory of the computer or container, in bytes.
+
+    Parameters
+    ----------
+    limit_files : files that may hold a limit in bytes; others are ignored
+    """
+    return machine_memory(limit_files) // _SHARE_OF_MEMORY
+
+
+def check_budget(memory_budget: float | None) -> float:
+    """Return the budget in bytes, by default a quarter of the memory."""
+    MEMORY_BUDGET.check(memory_budget)
+    return default_memory_budget() if memory_budget is None else float(memory_budget)
+
+
+def bytes_of_matrix(n_rows: int, *, holds_kernel_values: bool) -> int:
+    """Return the size of a matrix, of kernel values or of the entries they are computed from.
+
+    Examples
+    --------
+    >>> bytes_of_matrix(1000, holds_kernel_values=True)
+    4000000
+    >>> bytes_of_matrix(1000, holds_kernel_values=False)
+    8000000
+    """
+    return n_rows * n_rows * (4 if holds_kernel_values else 8)
+
+
+def bytes_of_rows(numbers: Any, n_rows: int) -> int:
+    """Return the size of three copies of rows: converted, in matrix order, and centred.
+
+    Parameters
+    ----------
+    numbers : float64 array or CSR matrix
+    n_rows : int
+        The number of rows. Sparse rows are assumed to have the mean size.
+    """
+    if is_sparse(numbers):
+        whole = numbers.data.nbytes + numbers.indices.nbytes + numbers.indptr.nbytes
+    else:
+        whole = numbers.nbytes
+    return int(3 * whole * n_rows // max(1, numbers.shape[0]))
+
+
+def bytes_of_thread(n_samples: int, n_runs: int) -> int:
+    """Return the size of a thread's cache and arrays while it trains a problem.
+
+    Parameters
+    ----------
+    n_samples : number of samples of the problem
+    n_runs : one for the problem, and one for each fold of its calibration
+    """
+    # Each run has bounds, diagonals, coefficients, gradients, values and copies of some of them.
+    # There are also the considered samples, and a gradient of all samples.
+    arrays = 10 * n_runs + 16
+    n_cached = max(2, min(CACHE_BYTES // (4 * n_samples), n_samples))
+    return _BLOCK_BYTES + n_cached * 4 * n_samples + arrays * 8 * n_samples
+
+
+def size_in_words(n_bytes: float) -> str:
+    """Return a human-readable size with its unit.
+
+    Examples
+    --------
+    >>> size_in_words(1_570_000_000)
+    '1.57 GB'
+    """
+    for unit in ("bytes", "kB", "MB"):
+        if n_bytes < 1000:
+            return f"{n_bytes:.3g} {unit}"
+        n_bytes /= 1000
+    return f"{n_bytes:.3g} GB"
+
+
+# -- Checks whether estimators and data can be trained on a common kernel matrix, and why not --
+
+
+_PLAIN_TYPES = frozenset([bool, int, float, str, type(None)])
+
+_NOT_COMPILED = "the compiled routines are not used"
+
+_LARGEST = float(np.finfo(np.float32).max)
+
+
+class UnsuitableError(Exception):
+    """Something cannot be trained on a common matrix; the message is the reason, as a clause."""
+
+
+def check_suitable(estimator: Any) -> None:
+    """Raise an UnsuitableError unless an estimator is an SVC that can be trained here.
+
+    Examples
+    --------
+    >>> check_suitable(SVC(kernel="precomputed"))
+    Traceback (most recent call last):
+    polytomy.learners.svm.matrix.UnsuitableError: its kernel is 'precomputed'
+    """
+    # Not isinstance: a subclass may do anything.
+    if type(estimator) is not SVC:
+        raise UnsuitableError(f"{type(estimator).__name__} is not an SVC")
+    if not isinstance(estimator.kernel, str) or estimator.kernel not in KINDS:
+        raise UnsuitableError(f"its kernel is {estimator.kernel!r}")
+    if estimator.verbose:
+        raise UnsuitableError("verbose=True asks for LIBSVM's own report")
+    weights = np.ones(2)
+    try:
+        _check_parameters(estimator)
+        if estimator.class_weight is not None:
+            sides = np.array(side_labels(estimator))
+            weights = compute_class_weight(estimator.class_weight, classes=sides, y=sides)
+    except ValueError as error:
+        # Training by LIBSVM raises the error again, where the user expects it.
+        raise UnsuitableError("its parameters are invalid") from error
+    if estimator.kernel == "poly" and estimator.degree > LARGEST_DEGREE:
+        raise UnsuitableError(f"its degree is above {LARGEST_DEGREE}")
+    if not np.all(weights > 0):
+        raise UnsuitableError("class_weight gives a side no weight")
+
+
+def _check_parameters(svc: SVC) -> None:
+    """Raise a ValueError if scikit-learn does not accept the parameters of an SVC.
+
+    The check takes as long as training a small machine, so values that passed are cached.
+    """
+    values = tuple([getattr(svc, name) for name in SVC._parameter_constraints])
+    types = tuple(map(type, values))
+    if _PLAIN_TYPES.issuperset(types):
+        _check_plain_parameters(values, types)
+    else:
+        svc._validate_params()
+
+
+@lru_cache(maxsize=256)
+def _check_plain_parameters(values: tuple[Any, ...], types: tuple[type, ...]) -> None:
+    """Check values; the types are in the cache key because 1 equals True."""
+    SVC(**dict(zip(SVC._parameter_constraints, values, strict=True)))._validate_params()
+
+
+def kernel_of(svc: SVC, X: Any) -> KernelFunction:
+    """Return the kernel of a suitable SVC, with its gamma computed from the rows of X.
+
+    Examples
+    --------
+    >>> kernel_of(SVC(gamma="auto"), np.eye(4))
+    KernelFunction(kind='rbf', gamma=0.25, degree=0, coef0=0.0)
+    """
+    kernel = KernelFunction.from_parameters(svc, X)
+    assert kernel is not None
+    return kernel
+
+
+def check_compiled() -> None:
+    """Raise an UnsuitableError unless compiled routines are used: the others are too slow.
+
+    Numba is not imported, so it may still fail: see `train_machines`.
+    """
+    if not prefers_compiled():
+        raise UnsuitableError(_NOT_COMPILED)
+
+
+def train_machines(*arguments: Any) -> Any:
+    """Call the routine `train_machines`; raise an UnsuitableError if Numba fails."""
+    try:
+        return routine("train_machines", "smo", needs_compiled=True)(*arguments)
+    except RoutineFailure:
+        raise UnsuitableError(_NOT_COMPILED) from None
+
+
+def check_range(function: KernelFunction, largest_square: float) -> None:
+    """Raise an UnsuitableError if kernel values may be too large for single precision.
+
+    Parameters
+    ----------
+    function : KernelFunction
+    largest_square : float
+        The largest |x|² of the data, which bounds all inner products.
+
+    Examples
+    --------
+    >>> check_range(KernelFunction("poly", gamma=0.5, degree=3), largest_square=100.0)
+    """
+    size = largest_square
+    if function.kind == "poly":
+        with np.errstate(over="ignore"):
+            size = float(
+                np.float64(abs(function.gamma) * size + abs(function.coef0)) ** function.degree
+            )
+    if not max(size, 4 * largest_square, abs(function.gamma)) < _LARGEST:
+        raise UnsuitableError("its kernel values are too large for single precision")
+
+
+def as_numbers(X: Any) -> Any:
+    """Return data in the form that SVC uses: a float64 array or a CSR matrix."""
+    if is_plain_array(X):
+        return X
+    refuse_dates(X, "X")
+    options: dict[str, Any] = {"dtype": np.float64, "accept_sparse": "csr"}
+    try:
+        X = check_array(X, order="C", accept_large_sparse=False, **options)
+    except (TypeError, ValueError) as error:
+        raise UnsuitableError("SVC does not accept X as numbers") from error
+    if is_sparse(X) and not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+    return X
+
+
+# -- One gamma for all support vector machines of a scheme --
+
+
+def fix_gamma(estimators: Sequence[Any], X: Any) -> list[Any]:
+    """Return the estimators, with ``gamma="scale"`` and ``"auto"`` of SVCs replaced by a number.
+
+    The number is what scikit-learn's SVC computes from all rows of X. So the machines of one-vs-one
+    equal those of SVC itself, and all machines share one kernel. An estimator that occurs several
+    times is also a single object in the result. An SVC after other steps of a pipeline sees other
+    features, and keeps its parameter.
+
+    Parameters
+    ----------
+    estimators : unfitted estimators
+    X : training data of any kind
+
+    Examples
+    --------
+    >>> fix_gamma([SVC(C=10)], [[0.0, 0.0], [2.0, 2.0]])
+    [SVC(C=10, gamma=0.5)]
+    """
+    numbers: Any = None
+
+    def find_gamma(estimator: Any) -> float | None:
+        nonlocal numbers
+        try:
+            numbers = as_numbers(X) if numbers is None else numbers
+            kernel = KernelFunction.from_parameters(estimator, numbers)
+        except (UnsuitableError, TypeError, ValueError):
+            return None  # training raises the error where the user expects it
+        return None if kernel is None or kernel.kind == "linear" else kernel.gamma
+
+    return _fix(estimators, find_gamma)
+
+
+def fix_gamma_by_variance(estimators: Sequence[Any], n_features: int, variance: float) -> list[Any]:
+    """Do the same as `fix_gamma`, given the variance of all values instead of the values.
+
+    Parameters
+    ----------
+    estimators : unfitted estimators
+    n_features : int
+    variance : float
+
+    Examples
+    --------
+    >>> fix_gamma_by_variance([SVC(C=10)], 2, 1.0)
+    [SVC(C=10, gamma=0.5)]
+    """
+
+    def find_gamma(estimator: Any) -> float | None:
+        if estimator.kernel not in ("rbf", "poly", "sigmoid"):
+            return None
+        if estimator.gamma == "auto":
+            return 1.0 / n_features
+        if estimator.gamma != "scale":
+            return None
+        return 1.0 / (n_features * variance) if variance else 1.0
+
+    return _fix(estimators, find_gamma)
+
+
+def has_gamma_of_data(estimators: Iterable[Any]) -> bool:
+    """Return whether the gamma of any estimator is a rule instead of a number."""
+    return any(map(_has_text_gamma, estimators))
+
+
+def _has_text_gamma(estimator: Any) -> bool:
+    return type(estimator) in (SVC, NuSVC) and isinstance(estimator.gamma, str)
+
+
+def _fix(estimators: Sequence[Any], find_gamma: Callable[[Any], float | None]) -> list[Any]:
+    """Return the estimators with the gammas that a function returns; None means no change."""
+    fixed: dict[int, Any] = {}
+    for estimator in estimators:
+        if id(estimator) in fixed:
+            continue
+        fixed[id(estimator)] = estimator
+        gamma = find_gamma(estimator) if _has_text_gamma(estimator) else None
+        if gamma is not None:
+            fixed[id(estimator)] = copy_unfitted(estimator)
+            fixed[id(estimator)].gamma = gamma
+    return [fixed[id(estimator)] for estimator in estimators]
+
+
+# -- The matrix that all problems use: inner products, squared distances or kernel values --
+
+
+# Rows and columns of a block, whose inner products stay in the processor's cache.
+_BLOCK = 384
+
+# Most bytes of kernel values to sum at a time.
+_SUM_BYTES = 2**22
+
+
+class MatrixRows(NamedTuple):
+    """The rows of a matrix, as arguments of routines.
+
+    Attributes
+    ----------
+    kernel_values : float32 array, empty if the matrix does not hold kernel values
+    entries : float64 array, empty if the matrix holds kernel values
+    maker : RowMaker, which computes missing rows
+    """
+
+    kernel_values: NDArray[np.float32]
+    entries: NDArray[np.float64]
+    maker: RowMaker
+
+
+class Matrix(Protocol):
+    """A symmetric matrix from which the kernel values of all problems are computed.
+
+    If all problems have the same kernel, the entries are its values, in single precision like
+    LIBSVM's. Otherwise the entries are squared distances, for rbf kernels of any gamma, or inner
+    products, for all other kernels. These are in double precision, so that each kernel value is
+    rounded once, as in LIBSVM, and training takes LIBSVM's steps.
+    """
+
+    n_rows: int
+    common_kernel: KernelFunction | None
+    """The kernel of all problems if they share one; the entries are then its values."""
+    squares: NDArray[np.float64]
+    """|x|² of the rows."""
+
+    def rows(self) -> MatrixRows:
+        """Return the rows, for use by one thread."""
+        ...
+
+    def sums(
+        self, rows: NDArray[np.intp], weights: NDArray[np.float64]
+    ) -> NDArray[np.float64] | None:
+        """Return Σ_t K(row, t)·weights[t, m] for each row and machine m.
+
+        Return None if some of the kernel values would have to be computed first.
+
+        Parameters
+        ----------
+        rows : array of shape (n,), rows of the matrix
+        weights : array of shape (n_rows, n_machines)
+
+        Returns
+        -------
+        array of shape (n, n_machines)
+        """
+        ...
+
+
+class WholeMatrix:
+    """A matrix that is computed at once; see `Matrix`.
+
+    Parameters
+    ----------
+    X : float64 array or CSR matrix of shape (n_rows, n_features)
+        The samples, in the order of the rows of the matrix.
+    kind : str
+        Kind of the kernels. All kinds except "rbf" can use the same matrix.
+    common_kernel : KernelFunction, optional
+        The kernel of all problems, if they share one.
+    n_threads : int, default=1
+
+    Examples
+    --------
+    >>> WholeMatrix(np.array([[0.0], [1.0], [3.0]]), "rbf").rows().entries
+    array([[0., 1., 9.],
+           [1., 0., 4.],
+           [9., 4., 0.]])
+    """
+
+    def __init__(
+        self, X: Any, kind: str, common_kernel: KernelFunction | None = None, n_threads: int = 1
+    ) -> None:
+        self.common_kernel = common_kernel
+        X = _centre(X, kind)
+        self.squares = squared_lengths(X)
+        self.n_rows = X.shape[0]
+        values, entries = _allocate_rows(
+            self.n_rows, self.n_rows, holds_kernel_values=common_kernel is not None
+        )
+        self._rows = MatrixRows(values, entries, nothing_to_make())
+        matrix = entries if common_kernel is None else values
+        kernel = common_kernel or KernelFunction(kind)
+        store = routine("store_products", "kernel_rows")
+
+        def fill(first_row: int) -> None:
+            rows = slice(first_row, first_row + _BLOCK)
+            for first_column in range(first_row, X.shape[0], _BLOCK):
+                columns = slice(first_column, first_column + _BLOCK)
+                products = X[rows] @ X[columns].T
+                if is_sparse(products):
+                    products = products.toarray()
+                store(
+                    products,
+                    self.squares[rows],
+                    self.squares[columns],
+                    *kernel.code,
+                    common_kernel is not None,
+                    matrix,
+                    first_row,
+                    first_column,
+                )
+
+        tasks = [partial(fill, first_row) for first_row in range(0, self.n_rows, _BLOCK)]
+        for _ in run_tasks(tasks, n_threads):
+            pass
+
+    def rows(self) -> MatrixRows:
+        """Return all rows."""
+        return self._rows
+
+    def sums(
+        self, rows: NDArray[np.intp], weights: NDArray[np.float64]
+    ) -> NDArray[np.float64] | None:
+        """Return Σ_t K(row, t)·weights[t, m] for each row and machine m."""
+        if self.common_kernel is None:
+            return None
+        sums = np.empty((len(rows), weights.shape[1]))
+        for block in blocks_of(len(rows), 12 * self.n_rows, _SUM_BYTES):
+            values = self._rows.kernel_values[rows[block]]
+            np.matmul(values.astype(np.float64), weights, out=sums[block])
+        return sums
+
+
+class MatrixOnDemand:
+    """A matrix whose rows are computed when needed, and cached while there is room.
+
+    Each thread has its own cache. Results do not depend on which rows are cached.
+
+    Parameters
+    ----------
+    X : float64 array of shape (n_rows, n_features)
+    kind, common_kernel : as for `WholeMatrix`
+    n_kept : int
+        Number of rows that each thread caches.
+
+    Examples
+    --------
+    >>> matrix = MatrixOnDemand(np.array([[0.0], [1.0], [3.0]]), "rbf", None, n_kept=2)
+    >>> matrix.rows().entries.shape
+    (2, 3)
+    """
+
+    def __init__(
+        self, X: Any, kind: str, common_kernel: KernelFunction | None, n_kept: int
+    ) -> None:
+        self.common_kernel = common_kernel
+        X = _centre(X, kind)
+        self.squares = squared_lengths(X)
+        self.n_rows = X.shape[0]
+        self._features = np.ascontiguousarray(X.T)
+        self._kind = KINDS[kind if common_kernel is None else common_kernel.kind]
+        self._n_kept = n_kept
+        self._local = threading.local()
+
+    def rows(self) -> MatrixRows:
+        """Return the rows that this thread has cached so far, and the maker of others."""
+        if not hasattr(self._local, "rows"):
+            values, entries = _allocate_rows(
+                self._n_kept, self.n_rows, holds_kernel_values=self.common_kernel is not None
+            )
+            maker = RowMaker(
+                self._features,
+                self.squares,
+                self._kind,
+                np.full(self.n_rows, -1, dtype=np.int64),
+                np.full(self._n_kept, -1, dtype=np.int64),
+                np.zeros(1, dtype=np.int64),
+            )
+            self._local.rows = MatrixRows(values, entries, maker)
+        rows: MatrixRows = self._local.rows
+        return rows
+
+    def sums(self, rows: NDArray[np.intp], weights: NDArray[np.float64]) -> None:
+        """Return None: most kernel values would have to be computed first."""
+
+
+def entry_form(matrix: Matrix, function: KernelFunction) -> int:
+    """Return how to turn matrix entries into kernel values, as a number for routines."""
+    return KERNEL_VALUES if matrix.common_kernel is not None else KINDS[function.kind]
+
+
+def diagonal_of(
+    matrix: Matrix, function: KernelFunction, rows: NDArray[np.intp]
+) -> NDArray[np.float64]:
+    """Return the kernel values of rows of the matrix with themselves, in double precision."""
+    if function.kind == "rbf":
+        return np.ones(len(rows))
+    return np.asarray(function.from_products(matrix.squares[rows][np.newaxis])[0])
+
+
+def _centre(X: Any, kind: str) -> Any:
+    if kind == "rbf" and not is_sparse(X):
+        # This changes no distance, but reduces the rounding error of data far from the origin.
+        return X - X.mean(axis=0)
+    return X
+
+
+def _allocate_rows(
+    n_kept: int, n_rows: int, *, holds_kernel_values: bool
+) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
+    """Return arrays for rows of kernel values and of entries; one of them is empty."""
+    shapes = [(n_kept, n_rows), (0, 0)]
+    of_values, of_entries = shapes if holds_kernel_values else shapes[::-1]
+    return np.empty(of_values, dtype=np.float32), np.empty(of_entries)
+
+
+# -- Which problems use the same matrix, how large it is, and the order of its rows --
+
+
+# Problems get their own matrices if the largest has at most this fraction of all rows, and if
+# together they have at most this many times the entries of one matrix. In one-vs-one with k
+# classes, each problem has 2/k of the rows, and all together have 2(k − 1)/k times the entries.
+_LARGEST_PART = 0.5
+_MOST_PAIRS = 2.0
+
+# Number of rows of a one-megabyte matrix.
+_FEW_ROWS = 512
+
+# Smallest useful number of rows to cache if rows are computed on demand: training goes back and
+# forth between support vectors.
+_FEWEST_KEPT_ROWS = 500
+
+
+class TooLargeError(UnsuitableError):
+    """A matrix does not fit in the memory budget; the message is the reason, as a clause."""
+
+
+class MatrixPlan(NamedTuple):
+    """The plan of a matrix for some problems.
+
+    Attributes
+    ----------
+    numbers : float64 array or CSR matrix, the samples in the order of the matrix's rows
+    kind : str, the kind of one problem's kernel
+    common_kernel : KernelFunction, optional, the kernel of all problems if they share one
+    place : array of shape (n_rows,), the row of the matrix for each row of the data, or −1
+    """
+
+    numbers: Any
+    kind: str
+    common_kernel: KernelFunction | None
+    place: NDArray[np.intp]
+
+    def build(self, n_threads: int) -> Matrix:
+        """Compute the matrix."""
+        return WholeMatrix(self.numbers, self.kind, self.common_kernel, n_threads)
+
+    def build_on_demand(self, n_kept: int) -> Matrix:
+        """Return the matrix, whose rows are computed when needed."""
+        return MatrixOnDemand(self.numbers, self.kind, self.common_kernel, n_kept)
+
+
+class Size(NamedTuple):
+    """The memory needed to train problems on one matrix.
+
+    Attributes
+    ----------
+    n_rows : number of rows of the matrix
+    matrix : bytes for the matrix
+    samples : bytes for the samples that are its rows
+    by_thread : bytes for each thread
+    """
+
+    n_rows: int
+    matrix: int
+    samples: int
+    by_thread: int
+
+    @property
+    def with_one_thread(self) -> int:
+        """Total bytes with one thread."""
+        return self.matrix + self.samples + self.by_thread
+
+    def count_threads(self, budget: float) -> int:
+        """Return how many threads fit in a budget; raise a TooLargeError if not even one does."""
+        if self.with_one_thread > budget:
+            raise TooLargeError(
+                f"training on a matrix of {self.n_rows} rows takes "
+                f"{size_in_words(self.with_one_thread)}, more than memory_budget, "
+                f"{size_in_words(budget)}"
+            )
+        return int((budget - self.matrix - self.samples) // self.by_thread)
+
+    def rows_on_demand(self, budget: float, most_threads: int) -> tuple[int, int]:
+        """Return how many threads fit in a budget if each caches some rows, and how many rows.
+
+        Raise a TooLargeError if not even one thread can cache enough rows.
+        """
+        row = self.matrix // self.n_rows
+        left = budget - self.samples
+        least = self.by_thread + row * min(_FEWEST_KEPT_ROWS, self.n_rows)
+        if least > left:
+            raise TooLargeError(
+                f"memory_budget, {size_in_words(budget)}, is too small for {_FEWEST_KEPT_ROWS} of "
+                f"the {self.n_rows} rows of a matrix"
+            )
+        n_threads = min(most_threads, int(left // least))
+        return n_threads, min(self.n_rows, int((left / n_threads - self.by_thread) // row))
+
+
+def measure(
+    numbers: Any, problems: Sequence[BinaryProblem], n_runs: int, *, holds_kernel_values: bool
+) -> Size:
+    """Return the memory needed to train problems on one matrix.
+
+    Parameters
+    ----------
+    numbers : float64 array or CSR matrix of shape (n_rows, n_features)
+    problems : the problems
+    n_runs : one for each problem, and one for each fold of its calibration
+    holds_kernel_values : whether the entries of the matrix are kernel values
+    """
+    n_rows = int(np.count_nonzero(_find_used_rows(problems, numbers.shape[0])))
+    matrix = bytes_of_matrix(n_rows, holds_kernel_values=holds_kernel_values)
+    most_samples = max(problem.n_samples for problem in problems)
+    return Size(
+        n_rows,
+        matrix,
+        bytes_of_rows(numbers, n_rows),
+        bytes_of_thread(most_samples, n_runs),
+    )
+
+
+def is_better_apart(problems: Sequence[BinaryProblem], n_rows: int) -> bool:
+    """Return whether one small matrix per problem is better than one matrix of all rows.
+
+    This is the case for pairs of many classes: twice as many kernel values are computed, but
+    reading a matrix that stays in the processor's cache saves more time than that costs.
+    """
+    sizes = [problem.n_samples for problem in problems]
+    is_small = len(sizes) > 1 and max(sizes) <= _LARGEST_PART * n_rows
+    return is_small and sum(size**2 for size in sizes) <= _MOST_PAIRS * n_rows**2
+
+
+def group_by_matrix(estimators: Sequence[Any]) -> tuple[list[list[int]], Counter[str]]:
+    """Return groups of estimators that can use one matrix, and why the others cannot.
+
+    All rbf kernels use distances; all other kernels use inner products.
+
+    Returns
+    -------
+    groups : positions of the estimators of each group
+    reasons : number of estimators that cannot use a matrix, by reason
+    """
+    groups: dict[bool, list[int]] = {}
+    reasons: Counter[str] = Counter()
+    reason_of: dict[int, str] = {}
+    for k, estimator in enumerate(estimators):
+        if id(estimator) not in reason_of:
+            reason_of[id(estimator)] = ""
+            try:
+                check_suitable(estimator)
+            except UnsuitableError as reason:
+                reason_of[id(estimator)] = str(reason)
+        if reason_of[id(estimator)]:
+            reasons[reason_of[id(estimator)]] += 1
+        else:
+            groups.setdefault(estimator.kernel == "rbf", []).append(k)
+    return list(groups.values()), reasons
+
+
+def find_common_kernel(svcs: Sequence[Any], numbers: Any) -> KernelFunction | None:
+    """Return the kernel of all SVCs, or None if they differ.
+
+    Examples
+    --------
+    >>> from sklearn.svm import SVC
+    >>> find_common_kernel([SVC(gamma="auto"), SVC(gamma=0.25)], np.eye(4))
+    KernelFunction(kind='rbf', gamma=0.25, degree=0, coef0=0.0)
+    >>> print(find_common_kernel([SVC(gamma=0.5), SVC(gamma=0.25)], np.eye(4)))
+    None
+    """
+    distinct = {id(svc): svc for svc in svcs}
+    kernels = {kernel_of(svc, numbers) for svc in distinct.values()}
+    return kernels.pop() if len(kernels) == 1 else None
+
+
+def plan_matrix(numbers: Any, svcs: Sequence[Any], problems: Sequence[BinaryProblem]) -> MatrixPlan:
+    """Return the plan of a matrix for the problems of one group, or raise an UnsuitableError.
+
+    Parameters
+    ----------
+    numbers : float64 array or CSR matrix of shape (n_rows, n_features)
+    svcs : SVCs of one group, one for each problem
+    problems : the problems
+    """
+    order = _order_rows(problems, numbers.shape[0])
+    in_order = numbers[order]
+    common_kernel = find_common_kernel(svcs, numbers)
+    check_range(common_kernel or KernelFunction("linear"), float(squared_lengths(in_order).max()))
+    place = np.full(numbers.shape[0], -1)
+    place[order] = np.arange(len(order))
+    return MatrixPlan(in_order, svcs[0].kernel, common_kernel, place)
+
+
+def _order_rows(problems: Sequence[BinaryProblem], n_rows: int) -> NDArray[np.intp]:
+    """Return the rows used by any problem, with rows that are always on the same side adjacent.
+
+    The entries of a matrix row that a problem needs are then in few runs. The order of a small
+    matrix does not matter, because all of it fits in the processor's cache.
+    """
+    if len(problems) == 1:
+        # The −1 side first, as in LIBSVM.
+        (problem,) = problems
+        return problem.rows[np.argsort(problem.is_positive, kind="stable")]
+    used = np.flatnonzero(_find_used_rows(problems, n_rows))
+    if n_rows <= _FEW_ROWS:
+        return used
+    # Each side of each problem has a random number. Rows that are in the same problems, on the same
+    # sides, have the same sum of these numbers.
+    keys = np.zeros(n_rows, dtype=np.uint64)
+    numbers = np.random.default_rng(0).integers(1, 2**63, size=(len(problems), 2), dtype=np.uint64)
+    for problem, of_sides in zip(problems, numbers, strict=True):
+        keys[problem.rows] += of_sides[problem.is_positive.astype(np.intp)]
+    _, first, group = np.unique(keys[used], return_index=True, return_inverse=True)
+    return used[np.argsort(first[group], kind="stable")]
+
+
+def _find_used_rows(problems: Sequence[BinaryProblem], n_rows: int) -> NDArray[np.bool_]:
+    """Return which rows are in any of the problems."""
+    is_used = np.zeros(n_rows, dtype=np.bool_)
+    if n_rows <= _FEW_ROWS:
+        is_used[np.concatenate([problem.rows for problem in problems])] = True
+        return is_used
+    for problem in problems:  # all rows of all problems might not fit in memory
+        is_used[problem.rows] = True
+    return is_used

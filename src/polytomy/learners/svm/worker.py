@@ -1,0 +1,352 @@
+"""Upper bounds of the coefficients of support vectors."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from time import perf_counter
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.svm import SVC
+from sklearn.utils.class_weight import compute_class_weight
+
+from polytomy.calibration.calibrators import HeldOut
+from polytomy.calibration.folds import SharedFolds
+from polytomy.learners.any_estimator import weights_of_problem
+from polytomy.learners.batches import Batch, BatchFolds
+from polytomy.learners.options import TrainingOptions
+from polytomy.learners.preparation import side_labels
+from polytomy.learners.problems import BinaryProblem
+from polytomy.learners.svm.kernels import KernelFunction
+from polytomy.learners.svm.machines import FoldMachines, Machine, MachineData
+from polytomy.learners.svm.matrix import (
+    CACHE_BYTES,
+    Matrix,
+    UnsuitableError,
+    check_range,
+    diagonal_of,
+    entry_form,
+    kernel_of,
+    train_machines,
+)
+from polytomy.routines.smo.reference import FEW_SAMPLES, FROM_FIRST_RUN, FROM_ZERO
+
+__all__ = ["Task", "Worker", "coefficient_bounds", "score_outside"]
+
+_Floats = NDArray[np.float64]
+
+
+def coefficient_bounds(
+    svcs: Sequence[SVC],
+    starts: NDArray[np.intp],
+    is_positive: NDArray[np.bool_],
+    is_kept: NDArray[np.bool_],
+    weight: _Floats | None = None,
+) -> _Floats:
+    """Return the largest allowed coefficient of each sample in each machine: C times its weights.
+
+    Parameters
+    ----------
+    svcs : SVC of each problem
+    starts : array of shape (n_problems + 1,)
+        The first sample of each problem, and the number of samples.
+    is_positive : array of shape (n_samples,), the sides of the samples
+    is_kept : array of shape (n_parts, n_samples)
+        The samples in each part; the others have bounds of zero. Class weights are computed from
+        the samples in the part.
+    weight : array of shape (n_samples,), optional
+
+    Returns
+    -------
+    array of shape (n_parts, n_samples)
+
+    Examples
+    --------
+    >>> bounds = coefficient_bounds(
+    ...     [SVC(C=4, class_weight="balanced")],
+    ...     np.array([0, 3]),
+    ...     np.array([True, False, False]),
+    ...     np.array([[True, True, True], [True, False, True]]),
+    ... )
+    >>> bounds
+    array([[6., 3., 3.],
+           [4., 0., 4.]])
+    """
+    bounds = np.where(is_kept, np.repeat([float(svc.C) for svc in svcs], np.diff(starts)), 0.0)
+    for svc, (start, end) in zip(svcs, pairwise(starts.tolist()), strict=True):
+        if svc.class_weight is None:
+            continue
+        sides = np.array(side_labels(svc))
+        side_of = is_positive[start:end].astype(np.intp)
+        for bound, is_own in zip(bounds[:, start:end], is_kept[:, start:end], strict=True):
+            bound *= compute_class_weight(
+                svc.class_weight, classes=sides, y=sides[side_of[is_own]]
+            )[side_of]
+    return bounds if weight is None else bounds * weight
+
+
+# -- Scores that fold machines give to rows outside their problem --
+
+
+def score_outside(
+    trained: Sequence[MachineData],
+    matrix: Matrix,
+    place: NDArray[np.intp],
+    folds: SharedFolds,
+) -> list[MachineData]:
+    """Return the same machines with the scores of all rows, where the matrix has the values.
+
+    The fold machines are then no longer needed, and are dropped.
+
+    Parameters
+    ----------
+    trained : machines that were trained on the matrix
+    matrix : Matrix
+    place : array of shape (n_rows,), the row of the matrix for each row of the data, or −1
+    folds : SharedFolds
+    """
+    rows = place[folds.scored]
+    scores = np.array([data.held_out for data in trained], dtype=np.float64).T
+    if np.isnan(scores).any():
+        if rows.min() < 0:
+            return list(trained)
+        machines = [data.fold_machines for data in trained if data.fold_machines is not None]
+        found = _score(machines, matrix, place, rows, folds.fold_of[folds.scored])
+        if found is None:
+            return list(trained)
+        scores = np.where(np.isnan(scores), found, scores)
+    return [
+        data._replace(held_out=own, fold_machines=None)
+        for data, own in zip(trained, scores.T, strict=True)
+    ]
+
+
+def _score(
+    machines: Sequence[FoldMachines],
+    matrix: Matrix,
+    place: NDArray[np.intp],
+    rows: NDArray[np.intp],
+    fold_of: NDArray[np.intp],
+) -> NDArray[np.float64] | None:
+    """Return the scores that the machines of their folds give to rows of the matrix, or None."""
+    columns = place[np.concatenate([each.rows for each in machines])]
+    numbers = np.repeat(np.arange(len(machines)), [len(each.rows) for each in machines])
+    coefficients = np.concatenate([each.coefficients for each in machines], axis=1)
+    intercepts = np.array([each.intercepts for each in machines])
+    scores = np.empty((len(rows), len(machines)))
+    weights = np.zeros((matrix.n_rows, len(machines)))
+    for fold, own in enumerate(coefficients):
+        weights[columns, numbers] = own
+        samples = np.flatnonzero(fold_of == fold)
+        sums = matrix.sums(rows[samples], weights)
+        if sums is None:
+            return None
+        scores[samples] = sums + intercepts[:, fold]
+    return scores
+
+
+# -- Training problems on the shared matrix: their machines and fold machines --
+
+
+Task = tuple[SVC, BinaryProblem, int | None]
+"""An SVC, the problem to train it on, and a seed."""
+
+
+class _Trained(NamedTuple):
+    """The machines of a batch.
+
+    Attributes
+    ----------
+    coefficients, values : arrays of shape (n_machines, n_samples)
+    intercepts : array of shape (n_machines, n_problems)
+    n_stopped : array of shape (n_problems,), machines that stopped before reaching the tolerance
+    """
+
+    coefficients: _Floats
+    values: _Floats
+    intercepts: _Floats
+    n_stopped: NDArray[np.intp]
+
+
+@dataclass(slots=True)
+class Worker:
+    """Trains problems; thread-safe.
+
+    Attributes
+    ----------
+    X : the training data as passed by the user, for splitters that use it
+    matrix : Matrix
+    place : array of shape (n_rows,)
+        The row of the matrix for each row of the data, or −1 if it is not in the matrix.
+    numbers : the training data as an array or CSR matrix
+    options : TrainingOptions
+    most_runs : one more than the number of folds that fit in memory
+    """
+
+    X: Any
+    matrix: Matrix
+    place: NDArray[np.intp]
+    numbers: Any
+    options: TrainingOptions
+    most_runs: int
+    _local: threading.local = field(default_factory=threading.local)
+
+    def train(self, tasks: Sequence[Task]) -> list[MachineData]:
+        """Train the machines of a batch of problems, each with samples on both sides.
+
+        A batch of several problems requires shared folds and a common kernel. Raise an
+        UnsuitableError if the problems have to be trained in another way.
+
+        Parameters
+        ----------
+        tasks : SVC, problem and seed of each machine
+        """
+        started = perf_counter()
+        svcs, problems, seeds = zip(*tasks, strict=True)
+        batch = Batch.of(problems)
+        weight = self._weight_of(problems)
+        folds = BatchFolds.of(batch, self.X, self.options, seeds[0])
+        n_machines = len(folds.is_kept)
+        if n_machines > self.most_runs:
+            raise UnsuitableError(f"cv makes {n_machines - 1} folds, more than were expected")
+        kernel = self.matrix.common_kernel
+        if kernel is None:
+            kernel = kernel_of(svcs[0], self.numbers)
+            check_range(kernel, float(self.matrix.squares.max()))
+        bounds = coefficient_bounds(svcs, batch.starts, batch.is_positive, folds.is_kept, weight)
+        trained = self._train(svcs, batch, folds, kernel, bounds)
+        scores = trained.values[folds.machine_of(batch), folds.samples]
+        ends = np.searchsorted(folds.samples, batch.starts)
+        if len(tasks) == 1:
+            ends = np.array([0, len(folds.samples)])  # in any order, possibly repeated
+        held_out, machines = self._of_folds(batch, folds, kernel, trained, scores)
+        # Taken for all problems at once, and then divided.
+        held_weight = None if weight is None else weight[folds.samples]
+        if self.options.folds is not None:
+            held_weight = self.options.folds.weigh(held_weight, batch.rows[folds.samples])
+        to_calibrate = HeldOut(scores, batch.is_positive[folds.samples], held_weight)
+        (support,) = trained.coefficients[0].nonzero()
+        rows, coefficients = batch.rows[support], trained.coefficients[0, support]
+        of_support = _divide(np.searchsorted(support, batch.starts))
+        of_samples = _divide(ends)
+        intercepts, n_stopped = trained.intercepts[0].tolist(), trained.n_stopped.tolist()
+        seconds = (perf_counter() - started) / len(tasks)
+        return [
+            MachineData(
+                Machine(kernel, rows[of_support[k]], coefficients[of_support[k]], intercepts[k]),
+                None if folds.reasons[k] else to_calibrate.part(of_samples[k]),
+                folds.reasons[k],
+                n_stopped[k],
+                seconds,
+                None if held_out is None else held_out[:, k],
+                None if held_out is None else machines[k],
+            )
+            for k in range(len(tasks))
+        ]
+
+    def _train(
+        self,
+        svcs: Sequence[SVC],
+        batch: Batch,
+        folds: BatchFolds,
+        kernel: KernelFunction,
+        bounds: _Floats,
+    ) -> _Trained:
+        """Train the machines of all problems."""
+        # LIBSVM's order, so that ties are broken alike: the −1 side comes first, and counts as +1.
+        place = self.place[batch.rows]
+        order = np.lexsort((batch.is_positive, batch.problem_of))
+        if len(svcs) == 1 and len(place) == self.matrix.n_rows > FEW_SAMPLES:
+            # But a large problem with all rows can use the rows of the matrix without copying.
+            order = np.argsort(place)
+        # Always the same memory order, or the routine would be compiled for two.
+        place, bounds = place[order], np.ascontiguousarray(bounds[:, order])
+        signs = np.where(batch.is_positive[order], -1.0, 1.0)
+        runs = np.ones((len(bounds), 1))
+        most_steps = np.array([svc.max_iter for svc in svcs], dtype=np.int64)
+        coefficients, values, intercepts, steps = train_machines(
+            *self.matrix.rows(),
+            entry_form(self.matrix, kernel),
+            place,
+            batch.starts[1:],
+            signs,
+            bounds,
+            runs * kernel.code[1:],
+            runs * diagonal_of(self.matrix, kernel, place),
+            np.array([svc.tol for svc in svcs], dtype=np.float64),
+            most_steps,
+            np.array([svc.shrinking for svc in svcs], dtype=np.bool_),
+            # An indefinite kernel has several solutions; the starting point decides which is found.
+            FROM_ZERO if svcs[0].kernel == "sigmoid" else FROM_FIRST_RUN,
+            self._cache(int(batch.sizes.max())),
+        )
+        # Restore the order of the problems and the sign of the +1 side.
+        back = np.empty_like(order)
+        back[order] = np.arange(len(order))
+        is_stopped = steps == most_steps
+        is_stopped[1:] &= folds.is_trained
+        return _Trained(
+            -coefficients[:, back], -values[:, back], intercepts, is_stopped.sum(axis=0)
+        )
+
+    def _of_folds(
+        self,
+        batch: Batch,
+        folds: BatchFolds,
+        kernel: KernelFunction,
+        trained: _Trained,
+        scores: _Floats,
+    ) -> tuple[_Floats | None, list[FoldMachines]]:
+        """Return the scores of all scored rows, and the machines of shared folds.
+
+        The scores have shape (n_scored, n_problems), with NaN for rows outside a problem.
+        """
+        if self.options.folds is None:
+            return None, []
+        problems = batch.problem_of[folds.samples]
+        constants = folds.constants[folds.fold_of, problems]
+        held_out = np.full((len(self.place), len(batch.sizes)), np.nan)
+        is_trained = np.isnan(constants)
+        held_out[batch.rows[folds.samples], problems] = np.where(is_trained, scores, constants)
+        is_constant = ~np.isnan(folds.constants)
+        # A fold that keeps all samples of a problem has the machine of all samples.
+        own = np.where(
+            folds.is_trained[:, batch.problem_of], trained.coefficients[1:], trained.coefficients[0]
+        )
+        own[is_constant[:, batch.problem_of]] = 0.0
+        intercepts = np.where(folds.is_trained, trained.intercepts[1:], trained.intercepts[0])
+        intercepts = np.where(is_constant, folds.constants, intercepts)
+        machines = [
+            FoldMachines(kernel, batch.rows[start:end], own[:, start:end], intercepts[:, k])
+            for k, (start, end) in enumerate(pairwise(batch.starts.tolist()))
+        ]
+        return held_out[self.options.folds.scored], machines
+
+    def _weight_of(self, problems: Sequence[BinaryProblem]) -> _Floats | None:
+        """Return the sample weights of problems, one problem after the other."""
+        if self.options.arguments.sample_weight is None and not self.options.balances_sides:
+            return None
+        of_rows = [weights_of_problem(each, self.options, len(self.place)) for each in problems]
+        return np.concatenate(
+            [
+                weight[each.rows]
+                for weight, each in zip(of_rows, problems, strict=True)
+                if weight is not None
+            ]
+        )
+
+    def _cache(self, n_samples: int) -> NDArray[np.float32]:
+        """Return this thread's buffer for rows of kernel values."""
+        if not hasattr(self._local, "cache"):
+            self._local.cache = np.empty(CACHE_BYTES // 4, dtype=np.float32)
+        cache: NDArray[np.float32] = self._local.cache
+        return cache if len(cache) >= 2 * n_samples else np.empty(2 * n_samples, dtype=np.float32)
+
+
+def _divide(ends: NDArray[np.intp]) -> list[slice]:
+    """Return the parts between consecutive ends."""
+    return [slice(start, end) for start, end in pairwise(ends.tolist())]

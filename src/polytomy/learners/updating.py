@@ -1,0 +1,126 @@
+"""Training a binary batch by batch."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from polytomy.errors import ArgumentError
+from polytomy.inputs.rows import count_rows, take_rows
+from polytomy.inputs.weights import check_weights
+from polytomy.learners.preparation import prepare_estimator, side_labels
+from polytomy.learners.problems import BinaryProblem
+from polytomy.learners.sides import SidesModel, SidesProblem, choose_sides_output
+from polytomy.learners.trained import Output, TrainedBinary, without_calibration
+
+__all__ = ["update_binary", "update_sides"]
+
+
+def update_binary(
+    binary: TrainedBinary | None,
+    estimator: Any,
+    X: Any,
+    problem: BinaryProblem,
+    *,
+    random_state: int | None = None,
+    sample_weight: ArrayLike | None = None,
+) -> TrainedBinary:
+    """Return the binary after training on one more batch, with ``partial_fit``.
+
+    Nothing is calibrated: the answers are as with ``calibration=None``. The answer is 0,
+    undecided, until the first batch with a sample of the problem.
+
+    Parameters
+    ----------
+    binary : TrainedBinary, optional
+        The result of the previous batch; None for the first. A copy of its estimator is trained, so
+        that Ctrl-C or an error leaves the original unchanged.
+    estimator : classifier with ``partial_fit``
+        It is cloned for the first batch.
+    X : array, sparse matrix or frame of shape (n_rows, n_features)
+    problem : BinaryProblem
+        The rows of X to train on, and their sides.
+    random_state : int, optional
+        Seed of every random_state in the estimator.
+    sample_weight : array of shape (n_rows,), optional
+
+    Examples
+    --------
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> X = np.array([[0.0], [1.0], [2.0], [3.0]])
+    >>> problem = BinaryProblem("low-high", np.arange(4), np.array([False, False, True, True]))
+    >>> binary = update_binary(None, GaussianNB(), X, problem)
+    >>> binary.decisions(X) > 0
+    array([False, False,  True,  True])
+    """
+    _check_batches(estimator)
+    if binary is None:
+        binary = TrainedBinary(problem.name, Output.CONSTANT)
+    parameters = {}
+    if sample_weight is not None:
+        weight = check_weights(sample_weight, count_rows(X))
+        problem = problem.keep(weight[problem.rows] > 0)
+        parameters["sample_weight"] = weight[problem.rows]
+    if not problem.n_samples:
+        return binary
+    if binary.estimator is None:
+        model = prepare_estimator(estimator, random_state)
+    else:
+        model = deepcopy(binary.estimator)
+    part = take_rows(X, problem.rows)
+    sides = side_labels(model)
+    model.partial_fit(part, problem.labelled(sides), classes=np.array(sides), **parameters)
+    return without_calibration(replace(binary, estimator=model, classes=sides))
+
+
+def update_sides(
+    model: SidesModel | None,
+    estimator: Any,
+    X: Any,
+    problem: SidesProblem,
+    *,
+    random_state: int | None = None,
+    sample_weight: ArrayLike | None = None,
+) -> SidesModel:
+    """Return the model of a partition with more than two sides after one more batch.
+
+    Nothing is calibrated. All sides are equally likely until the first batch with a sample of the
+    problem.
+
+    Parameters
+    ----------
+    model : SidesModel, optional
+        The result of the previous batch; None for the first. A copy of its estimator is trained.
+    estimator, X, random_state, sample_weight : see `update_binary`
+    problem : SidesProblem
+    """
+    _check_batches(estimator)
+    if model is None:
+        model = SidesModel(problem.name, problem.n_sides, None, ())
+    parameters = {}
+    if sample_weight is not None:
+        weight = check_weights(sample_weight, count_rows(X))
+        problem = problem.keep(weight[problem.rows] > 0)
+        parameters["sample_weight"] = weight[problem.rows]
+    if not len(problem.rows):
+        return model
+    if model.estimator is None:
+        trained = prepare_estimator(estimator, random_state)
+    else:
+        trained = deepcopy(model.estimator)
+    sides = np.arange(problem.n_sides)
+    trained.partial_fit(take_rows(X, problem.rows), problem.sides, classes=sides, **parameters)
+    output, scaling = choose_sides_output(trained, None, problem.n_sides)
+    every = tuple(sides.tolist())
+    return SidesModel(problem.name, problem.n_sides, trained, every, every, output, scaling)
+
+
+def _check_batches(estimator: Any) -> None:
+    if not hasattr(estimator, "partial_fit"):
+        raise ArgumentError(
+            f"{estimator!r} has no partial_fit. Use fit, or an estimator such as SGDClassifier()."
+        )

@@ -1,0 +1,503 @@
+"""A fitted model: trained binaries, and how their answers become scores of the classes."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polytomy.calibration.final import clip_decisions
+from polytomy.codes import CodingMatrix
+from polytomy.errors import (
+    Argument,
+    ArgumentError,
+    CalibrationWarning,
+    PythonOnly,
+    SchemeError,
+    warn_caller,
+)
+from polytomy.inputs.rows import count_rows, take_block
+from polytomy.inputs.sparse import check_sparse
+from polytomy.learners.bank import Bank
+from polytomy.learners.trained import TrainedBinary
+from polytomy.model.arrangement import Arrangement, arrange_trained, first_rows, is_walk_cheaper
+from polytomy.model.decisions import ClassFrequencies, Costs, PriorShift
+from polytomy.model.dichotomies import Dichotomy
+from polytomy.model.out_of_fold import (
+    FinalCalibration,
+    OutOfFold,
+    cross_decisions,
+    learn_conformity,
+    learn_final_calibration,
+    remember_samples,
+)
+from polytomy.model.preprocessing import preprocess
+from polytomy.model.scheme_argument import (
+    Solver,
+    check_solver,
+    gives_probabilities,
+    members_of,
+    resolve_solver,
+)
+from polytomy.model.sets import ConformityRows
+from polytomy.model.trees import (
+    blocks_of_rows,
+    check_beam,
+    check_top_k,
+    find_tree_search,
+    search_tree,
+    take_top_classes,
+)
+from polytomy.scheme import Node, Scheme
+from polytomy.scheme.ensemble import SchemeEnsemble
+from polytomy.solvers.methods import find_method
+
+__all__ = ["Composition"]
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Composition:
+    """Trained binaries, the scheme they answer for, and the solver that couples their answers.
+
+    It holds everything that prediction needs, and nothing about training. It does not check
+    samples; `PolytomyClassifier` does.
+
+    Parameters
+    ----------
+    classes : array of the class labels
+    scheme : Scheme or SchemeEnsemble
+    dichotomies : tuple of Dichotomy
+        The classes that each binary separates, as class indices.
+    arrangements : tuple of Arrangement, one for the scheme or for each member of the ensemble
+    bank : Bank, the trained binaries in the order of the dichotomies
+    solver : name of a method, or function of (scheme, decisions)
+    tie_order : tuple of int, optional
+        Class indices; in a tie between scores, the class that comes first wins. Only models read
+        from files have one: LIBSVM breaks ties by the order of labels in its file.
+    final : FinalCalibration, optional
+        Applied to the solver's probabilities.
+    out_of_fold : OutOfFold, optional
+        What `final` was learnt from. If present, `with_solver`, `with_scheme` and `restricted_to`
+        learn the final calibration again.
+    preprocessing : fitted Pipeline of transformers, optional
+        Applied to samples before any binary sees them.
+    frequencies : ClassFrequencies, optional
+        Class frequencies in training, if known.
+    prior : PriorShift, optional
+        Applied to the probabilities, after the final calibration.
+    costs : Costs, optional
+        If set, `predict` returns the class with the least expected cost.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from polytomy import PolytomyClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> composition = PolytomyClassifier(random_state=0).fit(X, y).composition_
+    >>> composition
+    <Composition of 3 binaries for 3 classes, solved by "least-squares">
+    >>> composition.with_solver("voting").scores(X[:1]).round(2)
+    array([[ 1.94,  0.03, -1.97]])
+    """
+
+    classes: NDArray[Any]
+    scheme: Scheme | SchemeEnsemble
+    dichotomies: tuple[Dichotomy, ...]
+    arrangements: tuple[Arrangement, ...]
+    bank: Bank
+    solver: Solver = "least-squares"
+    tie_order: tuple[int, ...] | None = None
+    final: FinalCalibration | None = None
+    out_of_fold: OutOfFold | None = None
+    preprocessing: Any = None
+    frequencies: ClassFrequencies | None = None
+    prior: PriorShift | None = None
+    costs: Costs | None = None
+
+    def __post_init__(self) -> None:
+        classes = np.asarray(self.classes).view()
+        classes.flags.writeable = False
+        object.__setattr__(self, "classes", classes)
+        members = members_of(self.scheme)
+        n_binaries = len(self.bank.binaries)
+        if len(self.dichotomies) != n_binaries:
+            raise SchemeError(
+                f"each dichotomy needs one binary; got {n_binaries} binaries for "
+                f"{len(self.dichotomies)} dichotomies."
+            )
+        if len(self.arrangements) != len(members):
+            raise SchemeError(
+                f"each scheme needs one arrangement; got {len(self.arrangements)} for "
+                f"{len(members)}."
+            )
+        for member, arrangement in zip(members, self.arrangements, strict=True):
+            n_columns = len(arrangement.columns)
+            if not n_columns == len(arrangement.signs) == member.n_rows:
+                raise SchemeError(
+                    f"each partition needs one binary; got {n_columns} for {member.n_rows}."
+                )
+            check_solver(member, self.solver)
+        if not callable(self.solver):
+            find_method(self.solver, "solver")  # "auto" must have been resolved before
+        if not self.gives_probabilities and (self.prior is not None or self.costs is not None):
+            part, undo = ("prior", "with_prior") if self.costs is None else ("costs", "with_cost")
+            raise ArgumentError(
+                Argument("solver", self.solver),
+                f" gives scores, and the {part} of the classifier need probabilities. Use {undo}"
+                "(None) first.",
+            )
+        if self.tie_order is not None and sorted(self.tie_order) != [*range(len(self.classes))]:
+            raise SchemeError(f"the tie order {self.tie_order} does not have each class once.")
+        if self.final is not None:
+            self.final.check(len(self.classes), n_binaries)
+
+    @property
+    def binaries(self) -> tuple[TrainedBinary, ...]:
+        """The trained binaries, in the order of the dichotomies."""
+        return self.bank.binaries
+
+    @property
+    def partition_binaries(self) -> list[TrainedBinary]:
+        """The binary of each partition, or of its first side; in an ensemble, scheme by scheme."""
+        columns = [
+            each.columns[row]
+            for each in self.arrangements
+            for row in first_rows(each.scheme).tolist()
+        ]
+        return [self.binaries[k] for k in columns]
+
+    @property
+    def gives_probabilities(self) -> bool:
+        """Whether the scores are probabilities."""
+        return gives_probabilities(self.solver)
+
+    # -- answers ---------------------------------------------------------------------------------
+
+    def decisions(self, X: Any, n_jobs: int | None = None) -> Floats:
+        """Return P(+1) − P(−1) for each partition; for an ensemble, for each binary.
+
+        A partition with more than two sides has a column for each side, 2 P(side) − 1.
+
+        Returns
+        -------
+        array of shape (n_samples, n_rows), in [−1, 1]
+        """
+        answers = self.bank.decisions(preprocess(self.preprocessing, X), n_jobs=n_jobs)
+        # The binaries of an ensemble belong to several schemes, so they answer as trained.
+        return self.arrangements[0].decisions(answers) if len(self.arrangements) == 1 else answers
+
+    def scores(self, X: Any, n_jobs: int | None = None) -> Floats:
+        """Return the probabilities of the classes, or their scores if the solver gives scores.
+
+        Rows are processed in blocks, so that memory stays bounded.
+
+        Returns
+        -------
+        array of shape (n_samples, n_classes)
+        """
+        X = check_sparse(X)
+        n_rows = count_rows(X)
+        scores = np.empty((n_rows, len(self.classes)))
+        n_features = X.shape[1] if isinstance(X, np.ndarray) else 0
+        for block in blocks_of_rows(n_rows, len(self.binaries), n_features):
+            samples = preprocess(self.preprocessing, take_block(X, block))
+            scores[block] = self._score_block(samples, n_jobs)
+        return scores
+
+    def solve(self, answers: Floats) -> Floats:
+        """Return the scores of the classes, given the answers of all binaries.
+
+        Parameters
+        ----------
+        answers : array of shape (n_samples, n_binaries), in [−1, 1]
+        """
+        if self.final is not None:
+            answers = clip_decisions(answers)
+        scores = self.couple(answers)
+        if self.final is not None:
+            scores = self.final.map.apply(scores, answers)
+        return scores if self.prior is None else self.prior.apply(scores)
+
+    def couple(self, answers: Floats) -> Floats:
+        """Return the solver's scores for the answers of all binaries, without corrections."""
+        return _mean(each.solve(answers, self.solver) for each in self.arrangements)
+
+    def predict(self, X: Any, n_jobs: int | None = None) -> NDArray[Any]:
+        """Return the label of each sample, in bounded memory; see `labels`."""
+        X = check_sparse(X)
+        found = []
+        for block in blocks_of_rows(count_rows(X), len(self.binaries)):
+            samples = preprocess(self.preprocessing, take_block(X, block))
+            found.append(self.labels(self._score_block(samples, n_jobs)))
+        return found[0] if len(found) == 1 else np.concatenate(found or [self.classes[:0]])
+
+    def labels(self, scores: Floats) -> NDArray[Any]:
+        """Return the label for each row of scores: the winner, or the one with the least cost."""
+        if self.costs is not None:
+            return self.costs.labels(scores, self.classes)
+        labels: NDArray[Any] = self.classes[self.winners(scores)]
+        return labels
+
+    def top_classes(
+        self, X: Any, k: int, n_jobs: int | None = None, *, beam: int | None = None
+    ) -> tuple[NDArray[np.intp], Floats]:
+        """Return the k likeliest classes of each sample, the likeliest first, in bounded memory.
+
+        Ties are broken as in `winners`. See `PolytomyClassifier.predict_top_k`.
+
+        Returns
+        -------
+        class_indices, probabilities : arrays of shape (n_samples, k)
+        """
+        k, beam = check_top_k(k, len(self.classes)), check_beam(beam)
+        if not self.gives_probabilities:
+            raise ArgumentError(
+                f'solver="{self.solver}" gives scores, not probabilities. Use '
+                'with_solver("least-squares").'
+            )
+        X = check_sparse(X)
+        final = None if self.final is None else self.final.map
+        found = None
+        if len(self.arrangements) == 1 and not callable(self.solver) and self.prior is None:
+            found = find_tree_search(self.arrangements[0], self.bank, final)
+        if found is not None and (final is None or beam is not None):
+            samples = found[1].prepare(preprocess(self.preprocessing, X))
+            return search_tree(*found, self.arrangements[0], samples, k, beam)
+        if beam is not None:
+            raise ArgumentError(
+                Argument("beam", beam),
+                " needs a tree with two branches at each node and linear binaries. Use ",
+                Argument("beam", None),
+                ".",
+            )
+        return take_top_classes(
+            X,
+            k,
+            len(self.binaries),
+            lambda rows: self._score_block(preprocess(self.preprocessing, rows), n_jobs),
+        )
+
+    def winners(self, scores: Floats) -> NDArray[np.intp]:
+        """Return the index of the class with the largest score in each row.
+
+        Ties between classes are broken here and nowhere else: the first class wins, unless
+        `tie_order` names another. Probabilities ignore `tie_order`.
+        """
+        if self.tie_order is None or self.gives_probabilities:
+            return np.asarray(np.argmax(scores, axis=1))
+        order = np.array(self.tie_order, dtype=np.intp)
+        return np.asarray(order[np.argmax(scores[:, order], axis=1)])
+
+    def decision_values(self, X: Any, n_jobs: int | None = None) -> Floats:
+        """Return a value for each class, the largest for the class that `predict` returns.
+
+        For probabilities, the values are their logarithms minus the mean of each row; other scores
+        are returned unchanged. For two classes there is one value, positive for the second: the
+        log-odds, or the difference of the scores.
+
+        Returns
+        -------
+        array of shape (n_samples, n_classes), or (n_samples,) for two classes
+        """
+        scores = self.scores(X, n_jobs)
+        if not self.gives_probabilities:
+            return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
+        # Solvers have errors of this size, so smaller probabilities may as well be zero.
+        logarithms = np.log(np.maximum(scores, np.finfo(np.float64).eps))
+        winners, rows = self.winners(scores), np.arange(len(scores))
+        if scores.shape[1] == 2:
+            log_odds = logarithms[:, 1] - logarithms[:, 0]
+            # Probabilities that differ only by rounding may have the same logarithm.
+            is_hidden = (winners == 1) & (log_odds <= 0)
+            log_odds[is_hidden] = np.finfo(np.float64).eps
+            return log_odds
+        values = logarithms - logarithms.mean(axis=1, keepdims=True)
+        is_hidden = np.argmax(values, axis=1) != winners
+        values[rows[is_hidden], winners[is_hidden]] = np.nextafter(
+            values[is_hidden].max(axis=1), np.inf
+        )
+        return np.asarray(values)
+
+    def _score_block(self, X: Any, n_jobs: int | None) -> Floats:
+        if not self.binaries:
+            return np.ones((count_rows(X), len(self.classes)))
+        is_binary = all(each.scheme.is_binary for each in self.arrangements)
+        if (self.solver == "greedy" and is_binary) and is_walk_cheaper(
+            [(each.scheme, each.columns) for each in self.arrangements], self.bank
+        ):
+            return _mean(each.walk(self.bank, X) for each in self.arrangements)
+        if self.solver == "hamming" and len(self.arrangements) == 1:
+            votes = self.arrangements[0].pair_votes(self.bank, X)
+            if votes is not None:
+                return votes
+        return self.solve(self.bank.decisions(X, n_jobs=n_jobs))
+
+    # -- the same binaries, composed differently ---------------------------------------------------
+
+    def with_binaries(self, binaries: Sequence[TrainedBinary]) -> Composition:
+        """Return the same scheme and solver with other binaries for the same dichotomies.
+
+        The result has no final calibration, and its class frequencies are not known.
+        """
+        bank = Bank(binaries, self.bank.dtype)
+        return replace(self, bank=bank, final=None, out_of_fold=None, frequencies=None)
+
+    def with_copied_binaries(self) -> Composition:
+        """Return the same composition with copies of its binaries, to train them separately."""
+        return replace(self, bank=Bank(copy.deepcopy(self.binaries), self.bank.dtype))
+
+    def with_solver(self, solver: Solver) -> Composition:
+        """Return the same binaries and scheme with another solver."""
+        return self._changed(solver=self._resolve(solver, self.scheme))
+
+    def with_prior(self, prior: PriorShift | None) -> Composition:
+        """Return the same composition with another class prior; None restores that of training.
+
+        It replaces any earlier prior.
+        """
+        return replace(self, prior=prior)
+
+    def with_costs(self, costs: Costs | None) -> Composition:
+        """Return the same composition with other costs of decisions; None removes them."""
+        return replace(self, costs=costs)
+
+    def _resolve(self, solver: Solver, scheme: Scheme | SchemeEnsemble) -> Solver:
+        is_calibrated = self.final is not None or self.out_of_fold is not None
+        return resolve_solver(solver, scheme, is_calibrated=is_calibrated)
+
+    def with_scheme(
+        self, scheme: Scheme | SchemeEnsemble, solver: Solver | None = None
+    ) -> Composition:
+        """Return the same binaries with another scheme, and with another solver if one is given.
+
+        Every partition of the new scheme must have been trained, with its sides in either order;
+        SchemeError names one that was not.
+        """
+        arrangements = tuple(
+            arrange_trained(member, self.classes, self.dichotomies) for member in members_of(scheme)
+        )
+        own = self.solver if solver is None else self._resolve(solver, scheme)
+        return self._changed(scheme=scheme, arrangements=arrangements, solver=own, tie_order=None)
+
+    def calibrated_on(self, out_of_fold: OutOfFold | None) -> Composition:
+        """Return the same composition with a final calibration learnt from out-of-fold scores.
+
+        There is none if the solver does not give probabilities; the scores are still kept, for
+        another solver.
+        """
+        plain = replace(self, final=None, out_of_fold=out_of_fold)
+        if out_of_fold is None or not self.gives_probabilities:
+            return plain
+        decisions = cross_decisions(out_of_fold, self.binaries, self.dichotomies)
+        final = learn_final_calibration(
+            out_of_fold,
+            plain.couple(decisions),
+            decisions,
+            keeps_conformity=not remember_samples(out_of_fold, self.binaries, self.dichotomies),
+        )
+        return replace(plain, final=final)
+
+    def find_conformity(self) -> ConformityRows | None:
+        """Return the out-of-fold probabilities on which prediction sets are based, if possible.
+
+        Calibrators of small problems overfit slightly, so they are learnt again without each fold.
+        That takes as long as the final calibration itself, so it is done only when sets are
+        requested or the model is saved.
+        """
+        final, out_of_fold = self.final, self.out_of_fold
+        if final is None or final.conformity is not None or out_of_fold is None:
+            return None if final is None else final.conformity
+        decisions = cross_decisions(out_of_fold, self.binaries, self.dichotomies, every=True)
+        rows = learn_conformity(out_of_fold, self.couple(decisions), decisions)
+        # The result never changes, so it can be cached although the object is frozen.
+        object.__setattr__(final, "conformity", rows)
+        return rows
+
+    def _changed(self, **changes: Any) -> Composition:
+        """Return a changed composition with its final calibration learnt again."""
+        other = replace(self, **changes, final=None)
+        if self.final is not None and self.out_of_fold is None and other.gives_probabilities:
+            warn_caller(
+                CalibrationWarning(
+                    "the probabilities no longer have a final calibration: it would have to be "
+                    "learnt again from out-of-fold scores, which the model was saved without. Fit "
+                    "it again",
+                    PythonOnly(" and save it with out_of_fold=True"),
+                    ".",
+                ),
+                CalibrationWarning,
+            )
+        return other.calibrated_on(other.out_of_fold)
+
+    def restricted_to(self, partitions: Sequence[int]) -> Composition:
+        """Return the code made of some of the scheme's partitions, with only their binaries.
+
+        A nested scheme is flattened first. CodeError names classes that the remaining partitions do
+        not separate.
+
+        Parameters
+        ----------
+        partitions : positions in `scheme.partitions`
+        """
+        if isinstance(self.scheme, SchemeEnsemble):
+            raise SchemeError(
+                "an ensemble cannot be restricted to some partitions. Restrict one of its schemes."
+            )
+        (arrangement,) = self.arrangements
+        chosen = np.asarray(partitions)
+        n_partitions = self.scheme.n_partitions
+        is_index = chosen.ndim == 1 and chosen.dtype.kind in "iu"
+        if not is_index or ((chosen < 0) | (chosen >= n_partitions)).any():
+            raise ArgumentError(
+                Argument("partitions"),
+                f" must be whole numbers from 0 to {n_partitions - 1}; got {partitions!r}.",
+            )
+        flat = self.scheme.flatten()
+        (node,) = flat.nodes
+        row_counts = flat.code.rows_per_partition[chosen]
+        starts = first_rows(flat)[chosen]
+        rows = np.concatenate(
+            [chosen[:0], *map(np.arange, starts, starts + row_counts)], dtype=np.intp
+        )
+        restricted = Node(
+            tuple(node.binaries[k] for k in chosen.tolist()),
+            CodingMatrix(flat.code.matrix[rows], row_counts),
+            node.branches,
+        )
+        scheme = Scheme(flat.classes, [restricted])
+        columns = arrangement.columns[rows]
+        kept, places = np.unique(columns, return_inverse=True)
+        own = Arrangement(scheme, arrangement.positions, places, arrangement.signs[rows])
+        bank = Bank([self.binaries[k] for k in kept], self.bank.dtype)
+        scores = self.out_of_fold
+        return self._changed(
+            scheme=scheme,
+            dichotomies=tuple(self.dichotomies[k] for k in kept),
+            arrangements=(own,),
+            bank=bank,
+            out_of_fold=None if scores is None else scores.take_binaries(kept),
+        )
+
+    def __repr__(self) -> str:
+        solver = f'"{self.solver}"' if isinstance(self.solver, str) else repr(self.solver)
+        return (
+            f"<Composition of {len(self.binaries)} binaries for {len(self.classes)} classes, "
+            f"solved by {solver}>"
+        )
+
+
+def _mean(scores: Iterable[Floats]) -> Floats:
+    """Return the mean over the members of an ensemble, with at most two in memory at a time."""
+    total, n_members = None, 0
+    for each in scores:
+        n_members += 1
+        # The first sum is a new array, so that no member's own scores are overwritten.
+        total = each if total is None else np.add(total, each, out=total if n_members > 2 else None)
+    assert total is not None
+    return total if n_members == 1 else total / n_members

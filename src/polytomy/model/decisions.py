@@ -1,0 +1,479 @@
+"""Class priors: what training assumed, what the data to predict has, and how to estimate it.
+
+Probabilities learnt on one mixture of the classes are adapted to another by Bayes' rule: each is
+multiplied by the ratio of the two priors, and each row is divided by its sum. The prior of
+unlabelled data is the one under which the data is likeliest (Saerens, Latinne and Decaestecker
+2002).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from polytomy.errors import Argument, ArgumentError
+from polytomy.inputs.weights import check_weights
+
+__all__ = [
+    "ClassFrequencies",
+    "Costs",
+    "PriorShift",
+    "check_costs",
+    "find_training_prior",
+    "maximise_likelihood",
+    "shift_prior",
+]
+
+Floats = NDArray[np.float64]
+
+# Accepts priors rounded to three digits, such as 0.333 three times; they are divided by their sum.
+_SUM_TOLERANCE = 1.001e-3
+_MOST_NAMED = 5
+
+# The log-likelihood of the estimate, per sample, is within this of the largest.
+_TOLERANCE = 1e-10
+_MOST_CYCLES = 5000
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ClassFrequencies:
+    """Class frequencies in the training data.
+
+    Attributes
+    ----------
+    data : array of shape (n_classes,), sums to one
+        Frequencies weighted by the sample weights alone.
+    model : array of shape (n_classes,), sums to one
+        Frequencies weighted by sample and class weights: the prior that the probabilities assume.
+    """
+
+    data: Floats
+    model: Floats
+
+    @classmethod
+    def from_weights(
+        cls,
+        class_indices: NDArray[np.intp],
+        n_classes: int,
+        data_weight: ArrayLike | None,
+        model_weight: ArrayLike | None,
+    ) -> ClassFrequencies:
+        """Return the frequencies of classes, given the weights of the samples.
+
+        Examples
+        --------
+        >>> both = ClassFrequencies.from_weights(np.array([0, 1, 1, 1]), 2, None, [3, 1, 1, 1])
+        >>> both.data, both.model
+        (array([0.25, 0.75]), array([0.5, 0.5]))
+        """
+        weights = [check_weights(each, len(class_indices)) for each in (data_weight, model_weight)]
+        totals = [np.bincount(class_indices, each, n_classes) for each in weights]
+        return cls(*(each / each.sum() for each in totals))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PriorShift:
+    """The change from the prior that the probabilities assume to that of the data to predict.
+
+    Attributes
+    ----------
+    prior : array of shape (n_classes,), the prior of the data to predict; sums to one
+    training : array of shape (n_classes,), the prior that the probabilities assume; sums to one
+    """
+
+    prior: Floats
+    training: Floats
+
+    @property
+    def ratio(self) -> Floats:
+        """The prior divided by that of training; zero for a class where both are zero."""
+        is_known = self.training > 0
+        return np.divide(self.prior, self.training, out=np.zeros_like(self.prior), where=is_known)
+
+    def apply(self, probabilities: Floats) -> Floats:
+        """Return the probabilities under the new prior.
+
+        A row whose classes all have a prior of zero gets the prior itself.
+
+        Examples
+        --------
+        >>> shift = PriorShift(np.array([0.1, 0.9]), np.array([0.5, 0.5]))
+        >>> shift.apply(np.array([[0.5, 0.5], [0.9, 0.1]]))
+        array([[0.1, 0.9],
+               [0.5, 0.5]])
+        """
+        shifted = probabilities * self.ratio
+        totals = shifted.sum(axis=1, keepdims=True)
+        whole = np.broadcast_to(self.prior, shifted.shape).copy()
+        return np.asarray(np.divide(shifted, totals, out=whole, where=totals > 0))
+
+
+def shift_prior(
+    prior: Any,
+    classes: NDArray[Any],
+    frequencies: ClassFrequencies | None,
+    training_prior: Any = None,
+) -> PriorShift:
+    """Return the shift to a prior, or raise an ArgumentError.
+
+    Parameters
+    ----------
+    prior : dict of labels and probabilities, or array in the order of `classes`
+    classes : array of labels
+    frequencies : those of the training data, if they are known
+    training_prior : as `prior`, for models whose training data is not known
+    """
+    target = check_prior(prior, classes, "prior")
+    training = find_training_prior(classes, frequencies, training_prior)
+    is_lost = (training == 0) & (target > 0)
+    if is_lost.any():
+        label = classes[is_lost].tolist()[0]
+        raise ArgumentError(
+            Argument("prior"),
+            f" gives {label!r} a probability of {target[is_lost][0]:g}, but in training that class "
+            "had weight zero, so nothing is known about it. Fit with positive weights.",
+        )
+    return PriorShift(target, training)
+
+
+def find_training_prior(
+    classes: NDArray[Any], frequencies: ClassFrequencies | None, training_prior: Any = None
+) -> Floats:
+    """Return the prior that probabilities assume, or raise an ArgumentError if it is not known.
+
+    The parameters are those of `shift_prior`.
+    """
+    if training_prior is not None:
+        return check_prior(training_prior, classes, "training_prior")
+    if frequencies is not None:
+        return frequencies.model
+    raise ArgumentError(
+        "the class frequencies of the training data are not known: the model was trained elsewhere "
+        "or by partial_fit, or saved by an earlier version. Pass them as ",
+        Argument("training_prior"),
+        ", or fit the model again.",
+    )
+
+
+def check_prior(prior: Any, classes: NDArray[Any], name: str) -> Floats:
+    """Return a prior as an array in the order of the classes, or raise an ArgumentError.
+
+    Examples
+    --------
+    >>> check_prior({"b": 0.75, "a": 0.25}, np.array(["a", "b"]), "prior")
+    array([0.25, 0.75])
+    """
+    index: Any = getattr(prior, "index", None)
+    if hasattr(index, "tolist") and type(index).__name__ != "RangeIndex":  # a pandas series
+        prior = dict(zip(index.tolist(), np.asarray(prior).tolist(), strict=True))
+    if isinstance(prior, Mapping):
+        values: Any = _match_classes(prior, classes.tolist(), name)
+    else:
+        values = prior
+    try:
+        array = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ArgumentError(
+            Argument(name),
+            " must be a dict of labels and probabilities, or an array of one probability for each "
+            f"class; got {prior!r}.",
+        ) from None
+    if array.shape != (len(classes),):
+        raise ArgumentError(
+            Argument(name),
+            f" has shape {array.shape}; {len(classes)} classes need ({len(classes)},). Use the "
+            "order of classes_, or a dict of labels and probabilities.",
+        )
+    is_wrong = ~np.isfinite(array) | (array < 0)
+    if is_wrong.any():
+        label = classes[is_wrong].tolist()[0]
+        raise ArgumentError(
+            Argument(name),
+            f" has {array[is_wrong][0]:g} for {label!r}, which is not a probability.",
+        )
+    if not abs(array.sum() - 1) <= _SUM_TOLERANCE:
+        raise ArgumentError(
+            Argument(name), f" sums to {array.sum():g}, not to one. Divide it by its sum."
+        )
+    return np.asarray(array / array.sum())
+
+
+def _match_classes(prior: Mapping[Any, Any], labels: list[Any], name: str) -> list[Any]:
+    given = {_plain(key): value for key, value in prior.items()}
+    known = set(labels)
+    unknown = [repr(key) for key in given if key not in known]
+    missing = [repr(label) for label in labels if label not in given]
+    for names, problem, cure in (
+        (unknown, "has unknown labels:", f"The classes are {_listed(map(repr, labels))}."),
+        (missing, "is missing", "Give every class a probability; it may be zero."),
+    ):
+        if names:
+            raise ArgumentError(Argument(name), f" {problem} {_listed(names)}. {cure}")
+    return [given[label] for label in labels]
+
+
+def _plain(label: Any) -> Any:
+    return label.item() if isinstance(label, np.generic) else label
+
+
+def _listed(names: Any) -> str:
+    names = list(names)
+    more = len(names) - _MOST_NAMED
+    return ", ".join(names[:_MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
+
+
+def maximise_likelihood(
+    probabilities: Floats, training: Floats, weight: Floats | None = None
+) -> Floats:
+    """Return the prior under which unlabelled samples are likeliest.
+
+    It maximises Σ_i w_i log Σ_k q_k p_ik / π_k over the simplex, by the steps of Saerens et al.
+    (expectation and maximisation), extrapolated two at a time (Varadhan and Roland 2008). The
+    function is concave, and its gradient bounds the remaining gain, so the result is the maximum
+    and not merely a point where progress was slow.
+
+    Parameters
+    ----------
+    probabilities : array of shape (n_samples, n_classes), under the prior of training
+    training : array of shape (n_classes,), that prior
+    weight : array of shape (n_samples,), optional
+
+    Returns
+    -------
+    array of shape (n_classes,), sums to one
+
+    Examples
+    --------
+    Certain answers are counted:
+
+    >>> sure = np.array([[1.0, 0.0], [1.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
+    >>> maximise_likelihood(sure, np.array([0.5, 0.5])).round(6)
+    array([0.75, 0.25])
+    """
+    is_known = training > 0
+    ratios = probabilities[:, is_known] / training[is_known]
+    counts = np.ones(len(ratios)) if weight is None else weight
+    shares = counts / counts.sum()
+    prior = training[is_known].copy()
+    for _ in range(_MOST_CYCLES):
+        growth = _growth(ratios, shares, prior)
+        if growth.max() - 1.0 <= _TOLERANCE:
+            break
+        once = prior * growth
+        twice = once * _growth(ratios, shares, once)
+        prior = _extrapolate(ratios, shares, prior, once, twice)
+    found = np.zeros(len(training))
+    found[is_known] = prior / prior.sum()
+    return found
+
+
+def _growth(ratios: Floats, shares: Floats, prior: Floats) -> Floats:
+    """Return the gradient of the mean log-likelihood, by which a step multiplies the prior."""
+    return np.asarray((shares / np.maximum(ratios @ prior, np.finfo(float).tiny)) @ ratios)
+
+
+def _extrapolate(
+    ratios: Floats, shares: Floats, prior: Floats, once: Floats, twice: Floats
+) -> Floats:
+    """Return a prior extrapolated from two steps, or the second step if that is likelier."""
+    change, bend = once - prior, twice - 2 * once + prior
+    length = float(np.linalg.norm(bend))
+    if length == 0.0:
+        return twice
+    stride = max(1.0, float(np.linalg.norm(change)) / length)
+    further = np.maximum(prior + 2 * stride * change + stride**2 * bend, 0.1 * twice)
+    further /= further.sum()
+    with np.errstate(divide="ignore"):
+        gains = [shares @ np.log(ratios @ each) for each in (further, twice)]
+    return further if gains[0] >= gains[1] else twice
+
+
+# -- Costs of decisions: the class of least expected cost, or no decision if that is cheaper --
+
+
+_REJECT_NUMBER, _REJECT_TEXT = -1, "unknown"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Costs:
+    """The cost of each prediction for each true class, and the cost of making none.
+
+    Attributes
+    ----------
+    matrix : array of shape (n_classes, n_classes), rows are true classes, columns predicted ones
+    reject_cost : float, optional; the cost of making no prediction
+    reject_label : label that stands for no prediction; only used with a `reject_cost`
+    """
+
+    matrix: Floats
+    reject_cost: float | None = None
+    reject_label: Any = None
+
+    def expected(self, probabilities: Floats) -> Floats:
+        """Return the expected cost of each prediction.
+
+        Returns
+        -------
+        array of shape (n_samples, n_classes); with a `reject_cost` there is one more column, for
+        making no prediction
+
+        Examples
+        --------
+        >>> costs = Costs(np.array([[0.0, 1.0], [10.0, 0.0]]), reject_cost=0.5)
+        >>> costs.expected(np.array([[0.75, 0.25]]))
+        array([[2.5 , 0.75, 0.5 ]])
+        """
+        expected = probabilities @ self.matrix
+        if self.reject_cost is None:
+            return expected
+        return np.column_stack([expected, np.full(len(expected), self.reject_cost)])
+
+    def labels(self, probabilities: Floats, classes: NDArray[Any]) -> NDArray[Any]:
+        """Return the labels of least expected cost.
+
+        Ties go to the first class, and any class wins a tie with making no prediction.
+        """
+        labels = classes if self.reject_cost is None else self.labels_with_reject(classes)
+        chosen: NDArray[Any] = labels[np.argmin(self.expected(probabilities), axis=1)]
+        return chosen
+
+    def labels_with_reject(self, classes: NDArray[Any]) -> NDArray[Any]:
+        """Return the labels of the classes and, last, the one that stands for no prediction.
+
+        The array has the dtype of the classes if that can hold the label, and dtype object
+        otherwise, so that no label changes: 1 does not become "1".
+        """
+        label = self.reject_label
+        is_text = isinstance(label, str)
+        if is_text and classes.dtype.kind == "U":
+            return np.array([*classes.tolist(), label])
+        is_number = isinstance(label, int | float) and not isinstance(label, bool)
+        if is_number and classes.dtype.kind in "iuf":
+            both = np.array([*classes.tolist(), label])
+            if isinstance(label, float) and classes.dtype.kind != "f":
+                return both
+            same = both.astype(classes.dtype)
+            return same if same[-1] == label else both
+        both = np.empty(len(classes) + 1, dtype=object)
+        both[:-1], both[-1] = classes.tolist(), label
+        return both
+
+
+def check_costs(
+    matrix: Any, classes: NDArray[Any], reject_cost: Any = None, reject_label: Any = None
+) -> Costs:
+    """Return the costs, or raise an ArgumentError.
+
+    Parameters
+    ----------
+    matrix : array of shape (n_classes, n_classes), in the order of `classes`; a dict of dicts,
+        ``{true: {predicted: cost}}``; or a frame with the labels as index and columns. With None,
+        every error costs one.
+    classes : array of labels
+    reject_cost : float, optional
+    reject_label : label that is not a class; by default −1 for numbers and "unknown" for text
+    """
+    labels = classes.tolist()
+    values = 1.0 - np.eye(len(labels)) if matrix is None else _read_matrix(matrix, labels)
+    if values.shape != (len(labels), len(labels)):
+        raise ArgumentError(
+            Argument("matrix"),
+            f" has shape {values.shape}; {len(labels)} classes need {(len(labels), len(labels))}: "
+            "a row for each true class and a column for each predicted one.",
+        )
+    is_wrong = ~np.isfinite(values)
+    if is_wrong.any():
+        true, predicted = (int(k[0]) for k in np.nonzero(is_wrong))
+        raise ArgumentError(
+            Argument("matrix"),
+            f" has {values[true, predicted]:g} for predicting {labels[predicted]!r} when "
+            f"{labels[true]!r} is true. Costs must be finite numbers; use a large one instead.",
+        )
+    if reject_cost is None:
+        if reject_label is not None:
+            raise ArgumentError(
+                Argument("reject_label", reject_label),
+                " has no effect without ",
+                Argument("reject_cost"),
+                ". Set both.",
+            )
+        return Costs(values)
+    return Costs(values, _check_reject_cost(reject_cost), _check_reject_label(reject_label, labels))
+
+
+def _check_reject_cost(reject_cost: Any) -> float:
+    is_number = isinstance(reject_cost, int | float | np.number) and not isinstance(
+        reject_cost, bool
+    )
+    if not is_number or not np.isfinite(reject_cost):
+        raise ArgumentError(Argument("reject_cost", reject_cost), " must be a finite number.")
+    return float(reject_cost)
+
+
+def _check_reject_label(reject_label: Any, labels: list[Any]) -> Any:
+    if isinstance(reject_label, np.generic):
+        reject_label = reject_label.item()
+    label = reject_label
+    if label is None:
+        is_text = any(isinstance(each, str) for each in labels)
+        label = _REJECT_TEXT if is_text else _REJECT_NUMBER
+    if not isinstance(label, str | int | float):
+        raise ArgumentError(
+            Argument("reject_label", reject_label), " must be text or a number, as labels are."
+        )
+    if label in labels:
+        given = "" if reject_label is None else f"={reject_label!r}"
+        raise ArgumentError(
+            Argument("reject_label"),
+            f"{given} must not be a class, and {label!r} is one. Set another label.",
+        )
+    return label
+
+
+def _read_matrix(matrix: Any, labels: list[Any]) -> Floats:
+    if isinstance(matrix, Mapping):
+        matrix = _from_mapping(matrix, labels)
+    elif hasattr(matrix, "index") and hasattr(matrix, "columns"):
+        frame = {
+            true: dict(zip(matrix.columns.tolist(), row, strict=True))
+            for true, row in zip(matrix.index.tolist(), matrix.to_numpy().tolist(), strict=True)
+        }
+        matrix = _from_mapping(frame, labels)
+    try:
+        return np.asarray(matrix, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ArgumentError(
+            Argument("matrix"),
+            " cannot be read as an array of numbers. Pass a row for each true class and a column "
+            "for each predicted one.",
+        ) from None
+
+
+def _from_mapping(matrix: Mapping[Any, Any], labels: list[Any]) -> list[list[Any]]:
+    """Return the rows of a dict of dicts; correct predictions cost nothing unless given."""
+    rows = {_plain(true): row for true, row in matrix.items()}
+    known = set(labels)
+    found = []
+    for row in rows.values():
+        if not isinstance(row, Mapping):
+            raise ArgumentError(
+                Argument("matrix"), " must be {true: {predicted: cost}} if it is a dict."
+            )
+    used = [*rows, *(_plain(each) for row in rows.values() for each in row)]
+    unknown = [each for each in used if each not in known]
+    if unknown:
+        raise ArgumentError(Argument("matrix"), f" has {unknown[0]!r}, which is not a class.")
+    for true in labels:
+        row = {_plain(each): cost for each, cost in rows.get(true, {}).items()}
+        missing = [each for each in labels if each not in row and each != true]
+        if missing:
+            raise ArgumentError(
+                Argument("matrix"),
+                f" has no cost for predicting {missing[0]!r} when {true!r} is true.",
+            )
+        found.append([row.get(each, 0.0) for each in labels])
+    return found

@@ -1,0 +1,277 @@
+"""Matching the labels of a scheme with the classes of the data."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polytomy.errors import Argument, ArgumentError, ControlWarning, SchemeError, warn_caller
+from polytomy.inputs.arguments import did_you_mean
+from polytomy.learners.sides import adopt_sides
+from polytomy.learners.specification import estimator_from
+from polytomy.learners.trained import TrainedBinary, adopt_fitted, is_fitted
+from polytomy.scheme import BinaryName, Label, Partition, Scheme
+from polytomy.scheme.class_sets import set_key
+from polytomy.scheme.labels import normalize_labels
+from polytomy.scheme.partitions import iterate_sides
+
+__all__ = [
+    "Dichotomy",
+    "WholePartition",
+    "bind_classes",
+    "check_models",
+    "make_dichotomies",
+    "names_in",
+    "sides_key",
+]
+
+_MOST_NAMED = 10
+
+
+def bind_classes(scheme: Scheme, classes: Iterable[Any]) -> NDArray[np.intp]:
+    """Return the position in the scheme of each class of the data.
+
+    A label of the scheme matches the class that equals it, or else the one that is written the
+    same: ``3`` in a control text matches ``"3"`` in the data. A class of the data that the scheme
+    does not name is an error. A class of the scheme without data causes a warning, and gets no
+    probability.
+
+    Examples
+    --------
+    >>> from polytomy.scheme import parse
+    >>> bind_classes(parse("m {2 n {1 3}}"), ["1", "2", "3"])
+    array([1, 0, 2])
+    """
+    positions = {_kind_and_value(label): i for i, label in enumerate(scheme.classes)}
+    by_text: dict[str, list[int]] = {}
+    for i, label in enumerate(scheme.classes):
+        by_text.setdefault(str(label), []).append(i)
+    labels = normalize_labels(classes)
+    bound, missing = [], []
+    for label in labels:
+        same_text = by_text.get(str(label), [])
+        position = positions.get(_kind_and_value(label))
+        if position is None and len(same_text) == 1:
+            position = same_text[0]
+        if position is None:
+            missing.append(label)
+        else:
+            bound.append(position)
+    if missing:
+        raise SchemeError(
+            f"the scheme does not name {_list_classes(missing)}; it names "
+            f"{_list_classes(scheme.classes)}. Add the missing classes, or use the labels of the "
+            "data in the scheme."
+        )
+    if len(set(bound)) < len(bound):
+        raise SchemeError(
+            f"two classes of the data match the same class of the scheme; the data has "
+            f"{_list_classes(labels)}"
+        )
+    if len(bound) < len(scheme.classes):
+        absent = [scheme.classes[i] for i in sorted(set(range(len(scheme.classes))) - set(bound))]
+        warn_caller(
+            f"{_list_classes(absent)} of the scheme "
+            + ("has no samples and gets" if len(absent) == 1 else "have no samples and get")
+            + " no probability",
+            ControlWarning,
+        )
+    return np.array(bound, dtype=np.intp)
+
+
+def _kind_and_value(label: Label) -> tuple[bool, Label]:
+    # Python treats 1, 1.0 and True as equal, and the data may too; "1" is different.
+    return isinstance(label, str), label
+
+
+def _list_classes(labels: Sequence[Label]) -> str:
+    shown = [repr(label) for label in labels[:_MOST_NAMED]]
+    more = len(labels) - len(shown)
+    word = "class" if len(labels) == 1 else "classes"
+    return f"{word} {', '.join(shown)}" + (f" and {more} more" if more else "")
+
+
+# -- Which estimator or trained model each partition of a scheme gets --
+
+
+class Dichotomy(NamedTuple):
+    """Two groups of classes, and the estimator or trained model that separates them.
+
+    Attributes
+    ----------
+    name : name of the partition, for messages
+    negative, positive : positions of the classes on the −1 and on the +1 side, as tuples or, for
+        more than 1024 classes, as `polytomy.scheme.class_sets.ManyClasses`
+    binary : the name or specification in the scheme
+    estimator : estimator to clone for this partition
+    trained : the trained binary, if the user provided one
+    model : name under which the estimator was given; None for the default or a specification
+    whole : the partition that this is one side of, if it has more than two
+        The +1 side is this side, and the −1 side is all others.
+    side : number of that side
+    """
+
+    name: str
+    negative: Sequence[int]
+    positive: Sequence[int]
+    binary: BinaryName
+    estimator: Any
+    trained: TrainedBinary | None = None
+    model: str | None = None
+    whole: WholePartition | None = None
+    side: int = 0
+
+    @property
+    def is_counted(self) -> bool:
+        """Whether it counts as a model: of the sides of a partition, only the first does."""
+        return self.side == 0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WholePartition:
+    """A partition with more than two sides, shared by the dichotomies of its sides.
+
+    Attributes
+    ----------
+    name : name of the partition, for messages
+    sides : positions of the classes on each side
+    """
+
+    name: str
+    sides: tuple[Sequence[int], ...]
+
+
+def sides_key(dichotomy: Dichotomy) -> tuple[Hashable, Hashable]:
+    """Return what a dichotomy separates, regardless of the order of its partition's sides."""
+    positive = set_key(dichotomy.positive)
+    if dichotomy.whole is None:
+        return set_key(dichotomy.negative), positive
+    return frozenset(map(set_key, dichotomy.whole.sides)), positive
+
+
+def make_dichotomies(
+    scheme: Scheme,
+    default: Any,
+    models: Mapping[str, Any] | None,
+    estimators: dict[BinaryName, Any] | None = None,
+) -> list[Dichotomy]:
+    """Return the dichotomy of each partition of the scheme, or of each side if it has more than 2.
+
+    A name refers to the fitted model or the estimator given under it, or else to the default
+    estimator; a specification describes its own estimator. `estimators` stores the estimator of
+    each name and specification, so that several schemes get the same objects. Models that the
+    scheme does not name are ignored; `check_models` rejects them.
+    """
+    models = {} if models is None else models
+    estimators = {} if estimators is None else estimators
+    adopted: dict[str, Partition] = {}
+    wanted = []
+    binaries = [binary for node in scheme.nodes for binary in node.binaries]
+    for number, (binary, sides) in enumerate(zip(binaries, iterate_sides(scheme), strict=True)):
+        name = (
+            _describe_partition(scheme.partitions[number])
+            if binary.is_specification
+            else binary.text
+        )
+        model = None if binary.is_specification else models.get(binary.text)
+        if model is not None and is_fitted(model):
+            partition = scheme.partitions[number]
+            earlier = adopted.setdefault(binary.text, partition)
+            if earlier.sides != partition.sides:
+                raise SchemeError(
+                    f'the trained model "{binary.text}" is used for different partitions, '
+                    f"{_describe_sides(earlier)} and {_describe_sides(partition)}. Give each its "
+                    "own name."
+                )
+            adopted_as = _adopt(model, partition, name)
+            wanted += _of_sides(name, sides, binary, model, adopted_as, binary.text)
+            continue
+        if binary not in estimators:
+            if binary.is_specification:
+                estimators[binary] = estimator_from(binary.text, default)
+            else:
+                estimators[binary] = default if model is None else model
+        given = None if model is None else binary.text
+        wanted += _of_sides(name, sides, binary, estimators[binary], None, given)
+    return wanted
+
+
+def _adopt(model: Any, partition: Partition, name: str) -> list[TrainedBinary]:
+    if partition.n_sides > 2:
+        return adopt_sides(model, partition.side_classes, name=name)
+    return [adopt_fitted(model, *partition.side_classes, name=name)]
+
+
+def _of_sides(
+    name: str,
+    sides: tuple[Sequence[int], ...],
+    binary: BinaryName,
+    estimator: Any,
+    trained: list[TrainedBinary] | None,
+    model: str | None,
+) -> list[Dichotomy]:
+    """Return one dichotomy for two sides, or one for each side if there are more."""
+    if len(sides) == 2:
+        own = None if trained is None else trained[0]
+        return [Dichotomy(name, sides[0], sides[1], binary, estimator, own, model)]
+    whole = WholePartition(name, sides)
+    return [
+        Dichotomy(
+            f"{name}/{number}",
+            tuple(k for other in (*sides[:number], *sides[number + 1 :]) for k in other),
+            side,
+            binary,
+            estimator,
+            None if trained is None else trained[number],
+            model,
+            whole,
+            number,
+        )
+        for number, side in enumerate(sides)
+    ]
+
+
+def check_models(schemes: Sequence[Scheme], models: Mapping[str, Any] | None) -> None:
+    """Raise an ArgumentError unless `models` is a dict of names that occur in the schemes."""
+    if models is None:
+        return
+    if not isinstance(models, Mapping):
+        raise ArgumentError(
+            Argument("models"),
+            f" must be a dict of names and estimators; got {type(models).__name__}.",
+        )
+    nothing = [name for name, model in models.items() if model is None]
+    if nothing:
+        raise ArgumentError(
+            Argument("models"),
+            f" has no estimator for {nothing[0]!r}. Provide one, or remove the name.",
+        )
+    known = set[str]().union(*map(names_in, schemes))
+    unknown = set(models).difference(known)
+    if unknown:
+        name = min(unknown, key=str)
+        raise ArgumentError(
+            Argument("models"),
+            f" has {name!r}, which the scheme does not name.{did_you_mean(name, sorted(known))} "
+            "Use the names in the scheme's text.",
+        )
+
+
+def names_in(scheme: Scheme) -> set[str]:
+    """Return the names of a scheme's binaries, without specifications."""
+    binaries = [binary for node in scheme.nodes for binary in node.binaries]
+    return {binary.text for binary in binaries if not binary.is_specification}
+
+
+def _describe_partition(partition: Partition) -> str:
+    return f"{partition.binary} {_describe_sides(partition)}"
+
+
+def _describe_sides(partition: Partition) -> str:
+    return " / ".join(
+        " ".join(map(str, side[:5])) + " …" * (len(side) > 5) for side in partition.side_classes
+    )

@@ -1,0 +1,541 @@
+"""Out-of-fold scores: what binaries predict for rows that they were not trained on."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polytomy.calibration.calibrators import LogisticMap, UncalibratedMap
+from polytomy.calibration.final import (
+    DecoderMap,
+    FinalFit,
+    FinalMap,
+    OutOfFoldAnswers,
+    clip_decisions,
+    fit_final,
+)
+from polytomy.calibration.folds import HoldOut, SharedFolds, make_shared_folds
+from polytomy.errors import CalibrationWarning, SchemeError, warn_caller
+from polytomy.inputs.rows import take_rows
+from polytomy.inputs.seeds import partition_seeds
+from polytomy.inputs.weights import check_weights, class_weights
+from polytomy.learners.bank import Bank
+from polytomy.learners.options import TrainingOptions
+from polytomy.learners.trained import (
+    HeldOutScores,
+    Output,
+    TrainedBinary,
+    choose_output,
+    decisions_from_scores,
+)
+from polytomy.metrics.judged_samples import JudgedSamples
+from polytomy.metrics.scores import (
+    brier_score_of,
+    log_loss_of,
+    uncertainty_coefficient_of_indices,
+)
+from polytomy.model.dichotomies import Dichotomy
+from polytomy.model.sets import ConformityRows, collect_conformity
+from polytomy.routines.runtime.library_threads import one_blas_thread
+
+__all__ = [
+    "MOST_SCORES",
+    "FinalCalibration",
+    "FoldRule",
+    "OutOfFold",
+    "OutOfFoldPlan",
+    "calibration_weights",
+    "cross_decisions",
+    "find_fold_rule",
+    "have_folds_anyway",
+    "learn_conformity",
+    "learn_final_calibration",
+    "plan_out_of_fold",
+    "remember_samples",
+    "score_samples",
+    "share_held_out_part",
+    "takes_weights",
+    "warn_of_no_rows",
+]
+
+Floats = NDArray[np.float64]
+
+# Enough held-out rows for a temperature, a floor and biases. If nothing else needs folds, only
+# a few are made: one of five for large data.
+_ENOUGH_ROWS = 600
+
+# A final calibration learns from a random subset of rows if there would be more scores than this.
+# In double precision they take an eighth of a gigabyte, and there are several such arrays.
+MOST_SCORES = 2**24
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OutOfFold:
+    """Out-of-fold scores of training rows, and which final calibration to learn from them.
+
+    Attributes
+    ----------
+    scores : float32 array of shape (n_samples, n_binaries)
+        Each sample's score by the models that were trained without its fold.
+    rows : array of shape (n_samples,), the training rows of the samples, ascending
+    n_rows : int, number of training rows
+    class_indices : array of shape (n_samples,), their classes
+    weight : array of shape (n_samples,); a weight of two counts as two samples
+    fold_of : array of shape (n_samples,), the fold that held each out
+    final_calibration : "bias", "decoder" or an object; see `polytomy.calibration.final.fit_final`
+    seed : int, optional
+    keeps_probabilities : bool
+        Whether the final calibration keeps its out-of-fold probabilities.
+    """
+
+    scores: NDArray[np.float32]
+    rows: NDArray[np.intp]
+    n_rows: int
+    class_indices: NDArray[np.intp]
+    weight: Floats
+    fold_of: NDArray[np.intp]
+    final_calibration: Any
+    seed: int | None = None
+    keeps_probabilities: bool = False
+
+    def decisions(self, binaries: Sequence[TrainedBinary]) -> Floats:
+        """Return the calibrated answers, given the binaries with their calibrators."""
+        return clip_decisions(decisions_from_scores(binaries, self.scores.astype(np.float64)))
+
+    def take_binaries(self, columns: Sequence[int] | NDArray[np.intp]) -> OutOfFold:
+        """Return the scores of some of the binaries."""
+        return replace(self, scores=self.scores[:, np.asarray(columns, dtype=np.intp)])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OutOfFoldPlan:
+    """Folds that all binaries share, for a final calibration.
+
+    Attributes
+    ----------
+    folds : SharedFolds
+    class_indices : array of shape (n_rows,)
+    weight : array of shape (n_rows,)
+    final_calibration : "bias", "decoder" or an object
+    seed : int, optional
+    keeps_probabilities : bool
+    """
+
+    folds: SharedFolds
+    class_indices: NDArray[np.intp]
+    weight: Floats
+    final_calibration: Any
+    seed: int | None
+    keeps_probabilities: bool
+
+    def collect(
+        self,
+        binaries: Sequence[TrainedBinary],
+        held_out: Sequence[HeldOutScores | None],
+        X: Any,
+    ) -> OutOfFold | None:
+        """Return the out-of-fold scores of trained binaries; None if a fold could not be trained.
+
+        Parameters
+        ----------
+        binaries : trained binaries
+        held_out : for each of them what its training held out; None if it was trained elsewhere
+        X : training data
+        """
+        rows = self.folds.scored
+        has_failed = any(
+            each is None and binary.shortcoming
+            for each, binary in zip(held_out, binaries, strict=True)
+        )
+        if not len(rows):
+            warn_of_no_rows()
+        if has_failed or not len(rows):
+            return None
+        return OutOfFold(
+            score_samples(binaries, held_out, X, self.folds),
+            rows,
+            len(self.class_indices),
+            self.class_indices[rows],
+            self.weight[rows],
+            self.folds.fold_of[rows],
+            self.final_calibration,
+            self.seed,
+            self.keeps_probabilities,
+        )
+
+
+def share_held_out_part(
+    X: Any,
+    class_indices: NDArray[np.intp],
+    dichotomies: Sequence[Dichotomy],
+    options: TrainingOptions,
+) -> SharedFolds | None:
+    """Return the part that all binaries hold out if there is no final calibration, or None.
+
+    With more than one fold, each binary makes its own.
+    """
+    if not isinstance(options.cv, HoldOut) or not have_folds_anyway(options, dichotomies):
+        return None
+    (seed,) = partition_seeds(options.random_state, 1)
+    folds = make_shared_folds(X, class_indices, options.cv, seed)
+    return folds if takes_weights(options) else replace(folds, weight=None)
+
+
+def warn_of_no_rows() -> None:
+    """Warn that no row can be used to learn a final calibration."""
+    warn_caller(
+        "There is no final calibration: no fold has both samples of a class to train on and "
+        "samples of the same class to hold out.",
+        CalibrationWarning,
+    )
+
+
+def plan_out_of_fold(
+    dichotomies: Sequence[Dichotomy],
+    X: Any,
+    class_indices: NDArray[np.intp],
+    n_classes: int,
+    options: TrainingOptions,
+) -> OutOfFoldPlan | None:
+    """Return the folds that a final calibration needs, or None if none is wanted.
+
+    "auto" learns none if all binaries were trained elsewhere, because they may have been trained
+    on these very samples.
+
+    The parameters are those of `polytomy.model.fitting.fit_binaries`.
+    """
+    rule = find_fold_rule(dichotomies, n_classes, options)
+    if rule is None:
+        return None
+    seed = rule.seed
+    folds = make_shared_folds(X, class_indices, options.cv, seed)
+    if rule.enough_rows is not None:
+        folds = folds.first(rule.enough_rows)
+    weight = calibration_weights(options, class_indices, n_classes)
+    if not takes_weights(options):
+        folds = replace(folds, weight=None)
+    weight = weight if folds.weight is None else weight * folds.weight
+    most_rows = MOST_SCORES // max(1, len(dichotomies), n_classes)
+    is_kept = (weight > 0) & _is_class_known(folds, class_indices, weight > 0)
+    folds = folds.keep_scored(is_kept, most_rows, seed)
+    return OutOfFoldPlan(
+        folds, class_indices, weight, rule.final_calibration, seed, options.keep_out_of_fold
+    )
+
+
+class FoldRule(NamedTuple):
+    """Which final calibration to learn, and how many rows it needs.
+
+    Attributes
+    ----------
+    final_calibration : "bias", "decoder" or an object
+    enough_rows : number of held-out rows that suffice; None to hold out all rows
+    seed : int, optional, the seed of the folds
+    """
+
+    final_calibration: Any
+    enough_rows: int | None
+    seed: int | None
+
+
+def find_fold_rule(
+    dichotomies: Sequence[Dichotomy], n_classes: int, options: TrainingOptions
+) -> FoldRule | None:
+    """Return which final calibration the options ask for, or None if they ask for none."""
+    final_calibration = options.final_calibration
+    if final_calibration is None or n_classes < 2:
+        return None
+    is_automatic = isinstance(final_calibration, str) and final_calibration == "auto"
+    has_folds = have_folds_anyway(options, dichotomies)
+    if is_automatic and all(each.trained is not None for each in dichotomies):
+        return None
+    if is_automatic and not (has_folds or options.wants_probabilities):
+        return None
+    (seed,) = partition_seeds(options.random_state, 1)
+    if not is_automatic:
+        return FoldRule(final_calibration, None, seed)
+    return FoldRule("bias", None if has_folds else _ENOUGH_ROWS, seed)
+
+
+def _is_class_known(
+    folds: SharedFolds, class_indices: NDArray[np.intp], has_weight: NDArray[np.bool_]
+) -> NDArray[np.bool_]:
+    """Return whether the models of each row's fold are trained on other rows of its class.
+
+    If they are not, their answers for the row are always wrong, which says nothing about models
+    that are trained on all rows.
+    """
+    is_known = np.zeros((folds.n_folds, class_indices.max(initial=0) + 1), dtype=np.bool_)
+    for known, is_trained_on in zip(is_known, folds.is_trained_on, strict=True):
+        known[class_indices[is_trained_on & has_weight]] = True
+    is_held_out = folds.fold_of >= 0
+    return np.asarray(is_held_out & is_known[folds.fold_of, class_indices])
+
+
+def takes_weights(options: TrainingOptions) -> bool:
+    """Return whether all calibrators take weights; a user's calibrator may not."""
+    return all(
+        each is None or isinstance(each, str)
+        for each in (options.calibration, options.final_calibration)
+    )
+
+
+def have_folds_anyway(options: TrainingOptions, dichotomies: Sequence[Dichotomy]) -> bool:
+    """Return whether a binary is trained on folds in any case, to calibrate its decision values."""
+    if options.calibration is None:
+        return False
+    if not (isinstance(options.calibration, str) and options.calibration == "auto"):
+        return True
+    estimators = {
+        id(each.estimator): each.estimator for each in dichotomies if each.trained is None
+    }
+    return any(choose_output(each, "auto") is Output.MARGIN for each in estimators.values())
+
+
+def calibration_weights(
+    options: TrainingOptions, class_indices: NDArray[np.intp], n_classes: int
+) -> Floats:
+    """Return the weights for the final calibration: those of training.
+
+    If both sides of each problem were balanced, all classes get the same total weight; otherwise
+    the final calibration would undo the balancing.
+    """
+    weight = check_weights(options.arguments.sample_weight, len(class_indices))
+    if options.balances_sides:
+        balanced = class_weights("balanced", np.arange(n_classes), class_indices, weight)
+        weight = check_weights(balanced, len(class_indices))
+    return weight
+
+
+def score_samples(
+    binaries: Sequence[TrainedBinary],
+    held_out: Sequence[HeldOutScores | None],
+    X: Any,
+    folds: SharedFolds,
+) -> NDArray[np.float32]:
+    """Return the scores of samples by every binary, from models trained without their folds.
+
+    Samples outside a binary's problem are scored as well: the models of each fold form a bank. A
+    binary that was trained elsewhere scores all samples itself.
+
+    Parameters
+    ----------
+    binaries : trained binaries
+    held_out : for each of them what its training held out; None if it was trained elsewhere
+    X : training data
+    folds : SharedFolds
+
+    Returns
+    -------
+    float32 array of shape (n_samples, n_binaries), for the rows in `folds.scored`
+    """
+    scores = np.empty((len(folds.scored), len(binaries)), dtype=np.float32)
+    for column, each in enumerate(held_out):
+        scores[:, column] = np.nan if each is None else each.scores
+    given = [column for column, each in enumerate(held_out) if each is None]
+    if given:
+        bank = Bank([binaries[column] for column in given])
+        scores[:, given] = bank.scores(take_rows(X, folds.scored))
+    models = {k: each.models for k, each in enumerate(held_out) if each is not None and each.models}
+    columns = np.array(list(models), dtype=np.intp)
+    fold_of = folds.fold_of[folds.scored]
+    for fold in range(folds.n_folds if models else 0):
+        samples = np.flatnonzero(fold_of == fold)
+        if not len(samples):
+            continue
+        found = Bank([each[fold] for each in models.values()]).scores(
+            take_rows(X, folds.scored[samples])
+        )
+        block = np.ix_(samples, columns)
+        known = scores[block]
+        scores[block] = np.where(np.isnan(known), found, known)
+    return scores
+
+
+# -- Answers of binaries for rows that neither their models nor their calibrators have seen --
+
+
+# With more samples than this, a map with two parameters does not overfit.
+_MANY_SAMPLES = 20_000
+
+
+def cross_decisions(
+    out_of_fold: OutOfFold,
+    binaries: Sequence[TrainedBinary],
+    dichotomies: Sequence[Dichotomy],
+    *,
+    every: bool = False,
+) -> Floats:
+    """Return the calibrated answers for out-of-fold samples.
+
+    The calibrators have learnt from these very samples. A sigmoid with its two parameters hardly
+    overfits them, but an isotonic map follows them so closely that its answers are overconfident:
+    90 % sets contained the true class in 88 % of all cases. So every map that is not logistic is
+    learnt again without each fold, and used for that fold.
+
+    Parameters
+    ----------
+    out_of_fold : OutOfFold
+    binaries : trained binaries, with their calibrators
+    dichotomies : what each of them separates
+    every : whether to learn logistic maps again as well
+
+    Returns
+    -------
+    array of shape (n_samples, n_binaries)
+    """
+    decisions = out_of_fold.decisions(binaries)
+    columns = [
+        k
+        for k, binary in enumerate(binaries)
+        if dichotomies[k].trained is None
+        and (_learns_closely(binary) or (every and _has_learnt(binary)))
+    ]
+    if not columns:
+        return decisions
+    part = out_of_fold.take_binaries(columns)
+    for fold in np.unique(out_of_fold.fold_of):
+        is_held_out = out_of_fold.fold_of == fold
+        again = [
+            _calibrate_again(binaries[k], dichotomies[k], part, column, ~is_held_out)
+            for column, k in enumerate(columns)
+        ]
+        held_out = replace(part, scores=part.scores[is_held_out])
+        decisions[np.ix_(is_held_out, columns)] = held_out.decisions(again)
+    return decisions
+
+
+def remember_samples(
+    out_of_fold: OutOfFold, binaries: Sequence[TrainedBinary], dichotomies: Sequence[Dichotomy]
+) -> bool:
+    """Return whether logistic maps were learnt from so few samples that they overfit."""
+    if len(out_of_fold.rows) > _MANY_SAMPLES:
+        return False
+    return any(
+        each.trained is None and _has_learnt(binary) and not _learns_closely(binary)
+        for each, binary in zip(dichotomies, binaries, strict=True)
+    )
+
+
+def _has_learnt(binary: TrainedBinary) -> bool:
+    return binary.calibrator is not None and not isinstance(binary.calibrator, UncalibratedMap)
+
+
+def _learns_closely(binary: TrainedBinary) -> bool:
+    return binary.calibrator is not None and not isinstance(binary.calibrator, LogisticMap)
+
+
+def _calibrate_again(
+    binary: TrainedBinary,
+    dichotomy: Dichotomy,
+    out_of_fold: OutOfFold,
+    column: int,
+    is_chosen: NDArray[np.bool_],
+) -> TrainedBinary:
+    """Return a binary whose calibrator has learnt from only some of the samples."""
+    classes = out_of_fold.class_indices
+    is_positive = np.isin(classes, dichotomy.positive)
+    is_chosen = is_chosen & (is_positive | np.isin(classes, dichotomy.negative))
+    sides = is_positive[is_chosen]
+    if sides.all() or not sides.any():
+        return binary
+    calibrator = copy.deepcopy(binary.calibrator)
+    assert calibrator is not None
+    scores = out_of_fold.scores[is_chosen, column].astype(np.float64)
+    return replace(binary, calibrator=calibrator.fit(scores, sides, out_of_fold.weight[is_chosen]))
+
+
+# -- The final calibration of a composition, and how good its probabilities are out of fold --
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FinalCalibration:
+    """A final calibration, and its scores on samples that no model has seen.
+
+    Attributes
+    ----------
+    map : FinalMap
+    score : dict of str to float
+        Out-of-fold ``log_loss``, ``brier_score``, ``accuracy`` and ``uncertainty_coefficient``.
+    probabilities : array of shape (n_samples, n_classes), optional
+        Out-of-fold probabilities of the samples of `OutOfFold`, if they are kept. Both the binaries
+        and the map behind them were learnt without the sample's fold.
+    conformity : ConformityRows, optional
+        The same in compact form, for prediction sets. None if it is computed when it is needed, see
+        `Composition.find_conformity`, and in files of earlier versions.
+    """
+
+    map: FinalMap
+    score: dict[str, float]
+    probabilities: Floats | None = None
+    conformity: ConformityRows | None = None
+
+    def check(self, n_classes: int, n_binaries: int) -> None:
+        """Raise a SchemeError unless the map has the right shape."""
+        if isinstance(self.map, DecoderMap):
+            shape, expected = self.map.weights.shape, (n_binaries, n_classes)
+            if shape != expected:
+                raise SchemeError(f"the decoder has weights of shape {shape}, not {expected}.")
+
+
+def learn_final_calibration(
+    out_of_fold: OutOfFold,
+    probabilities: Floats,
+    decisions: Floats,
+    *,
+    keeps_conformity: bool = True,
+) -> FinalCalibration:
+    """Return the final calibration learnt from out-of-fold scores.
+
+    Parameters
+    ----------
+    out_of_fold : OutOfFold
+    probabilities : array of shape (n_samples, n_classes), the solver's
+    decisions : array of shape (n_samples, n_binaries), the solver's input
+    keeps_conformity : whether to keep the out-of-fold probabilities for prediction sets
+    """
+    classes, weight = out_of_fold.class_indices, out_of_fold.weight
+    fit = _fit(out_of_fold, probabilities, decisions)
+    kept = fit.probabilities if out_of_fold.keeps_probabilities else None
+    conformity = None
+    if keeps_conformity:
+        conformity = collect_conformity(fit.probabilities, classes, weight)
+    return FinalCalibration(fit.map, _judge(fit.probabilities, classes, weight), kept, conformity)
+
+
+def learn_conformity(
+    out_of_fold: OutOfFold, probabilities: Floats, decisions: Floats
+) -> ConformityRows:
+    """Return out-of-fold probabilities for prediction sets.
+
+    The parameters are those of `learn_final_calibration`.
+    """
+    fit = _fit(out_of_fold, probabilities, decisions)
+    return collect_conformity(fit.probabilities, out_of_fold.class_indices, out_of_fold.weight)
+
+
+def _fit(out_of_fold: OutOfFold, probabilities: Floats, decisions: Floats) -> FinalFit:
+    classes, weight = out_of_fold.class_indices, out_of_fold.weight
+    answers = OutOfFoldAnswers(probabilities, decisions, classes, weight, out_of_fold.fold_of)
+    with one_blas_thread():
+        return fit_final(out_of_fold.final_calibration, answers, out_of_fold.seed)
+
+
+def _judge(
+    probabilities: Floats, class_indices: NDArray[np.intp], weight: Floats
+) -> dict[str, float]:
+    predicted = probabilities.argmax(axis=1)
+    judged = JudgedSamples(class_indices, probabilities, weight, ())
+    return {
+        "log_loss": log_loss_of(judged),
+        "brier_score": brier_score_of(judged),
+        "accuracy": float(np.average(predicted == class_indices, weights=weight)),
+        "uncertainty_coefficient": uncertainty_coefficient_of_indices(
+            class_indices, predicted, weight
+        ),
+    }

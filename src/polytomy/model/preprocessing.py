@@ -1,0 +1,364 @@
+"""Pre-processing that all binaries share: the first steps of a pipeline, fitted once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn import get_config
+from sklearn.base import BaseEstimator, clone
+from sklearn.compose import ColumnTransformer
+from sklearn.kernel_approximation import Nystroem, RBFSampler
+from sklearn.pipeline import FeatureUnion, Pipeline, make_pipeline
+from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler
+from sklearn.utils.metadata_routing import process_routing
+
+from polytomy.errors import Argument, ArgumentError
+from polytomy.files import write_temporary_rows
+from polytomy.inputs.rows import count_rows, take_rows, take_values, unchangeable
+from polytomy.inputs.seeds import partition_seeds, seed_all
+from polytomy.inputs.sparse import check_sparse
+from polytomy.inputs.training_data import blocks_of
+from polytomy.inputs.weights import check_weights
+from polytomy.learners.options import FitArguments, TrainingOptions
+from polytomy.learners.preparation import request_weights, tags_of
+from polytomy.learners.svm.matrix import check_budget
+from polytomy.model.dichotomies import Dichotomy
+
+__all__ = [
+    "SharedPreprocessing",
+    "check_shareable",
+    "cut_pipelines",
+    "find_lead",
+    "preprocess",
+    "share_preprocessing",
+]
+
+_OPTION = Argument("shared_preprocessing", True)
+_TRAIN_ALONE = (". Use ", Argument("shared_preprocessing", False), ".")
+
+# Transformers that can process rows in blocks, and those that can also learn in blocks; the number
+# of values from which they do; and the bytes of a block.
+_ROW_BY_ROW = (Nystroem, RBFSampler, MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler)
+_INCREMENTAL = (MaxAbsScaler, MinMaxScaler, StandardScaler)
+_MANY_VALUES = 2**22
+_BLOCK_BYTES = 2**22
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SharedPreprocessing:
+    """Fitted transformers, and what is left to train on their output.
+
+    Attributes
+    ----------
+    dichotomies : list of Dichotomy
+        The estimators are the last steps of the pipelines.
+    X : the output of the transformers for all training rows
+    options : TrainingOptions
+        Without the arguments of `fit` that go to the transformers.
+    pipeline : fitted Pipeline of transformers, or None if nothing is shared
+    seconds : float, the time that the transformers took
+    """
+
+    dichotomies: Sequence[Dichotomy]
+    X: Any
+    options: TrainingOptions
+    pipeline: Pipeline | None = None
+    seconds: float = 0.0
+
+
+def share_preprocessing(
+    dichotomies: Sequence[Dichotomy], X: Any, options: TrainingOptions
+) -> SharedPreprocessing:
+    """Fit the steps before the last of the dichotomies' pipelines once, on all rows, without y.
+
+    All pipelines must have the same steps before the last. Estimators that are not pipelines are
+    trained on the same output. Rows of weight zero do not count. Nothing is shared if the options
+    do not ask for it, or if there is no pipeline.
+
+    Parameters
+    ----------
+    dichotomies : dichotomies to train
+    X : training data of any kind
+    options : TrainingOptions
+        A `random_state` also seeds the transformers.
+
+    Raises
+    ------
+    ArgumentError
+        If the pipelines differ, a model is fitted already, or a transformer needs y.
+
+    Examples
+    --------
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import MaxAbsScaler
+    >>> from sklearn.svm import SVC
+    >>> from polytomy.scheme import BinaryName
+    >>> machine = make_pipeline(MaxAbsScaler(), SVC())
+    >>> dichotomies = [Dichotomy("a-b", (0,), (1,), BinaryName("a-b"), machine)]
+    >>> shared = share_preprocessing(
+    ...     dichotomies, np.array([[1.0], [4.0]]), TrainingOptions(shares_preprocessing=True)
+    ... )
+    >>> shared.dichotomies[0].estimator, shared.X.ravel().tolist()
+    (SVC(), [0.25, 1.0])
+    """
+    lead = find_lead(dichotomies) if options.shares_preprocessing else None
+    if lead is None:
+        return SharedPreprocessing(dichotomies, X, options)
+    started = perf_counter()
+    check_shareable(lead, dichotomies)
+    arguments = options.arguments_for(lead.model)
+    pipeline, given = _transformers(lead.estimator, arguments)
+    (seed,) = partition_seeds(options.random_state, 1)
+    seed_all(pipeline, seed)
+    budget = check_budget(options.memory_budget)
+    output = _fit_transform(pipeline, X, arguments.sample_weight, given, budget)
+    return SharedPreprocessing(
+        cut_pipelines(dichotomies),
+        output,
+        _cut_arguments(dichotomies, options),
+        pipeline,
+        perf_counter() - started,
+    )
+
+
+def preprocess(pipeline: Any, X: Any) -> Any:
+    """Return samples transformed for the binaries; X unchanged without a pipeline."""
+    return X if pipeline is None else check_sparse(pipeline.transform(unchangeable(X)))
+
+
+# -- which steps are shared --------------------------------------------------------------------
+
+
+def find_lead(dichotomies: Sequence[Dichotomy]) -> Dichotomy | None:
+    """Return the first dichotomy to train whose estimator has steps before the last."""
+    to_train = [each for each in dichotomies if each.trained is None]
+    return next((each for each in to_train if _steps_before(each.estimator)), None)
+
+
+def _steps_before(estimator: Any) -> list[Any]:
+    """Return the steps before the last of a pipeline, without those that do nothing."""
+    return _active(estimator.steps[:-1]) if isinstance(estimator, Pipeline) else []
+
+
+def _active(steps: Sequence[tuple[str, Any]]) -> list[Any]:
+    """Return the steps of a pipeline, without those that do nothing."""
+    return [step for _, step in steps if not (step is None or step == "passthrough")]
+
+
+def check_shareable(lead: Dichotomy, dichotomies: Sequence[Dichotomy]) -> None:
+    """Raise an ArgumentError if the dichotomies cannot share the first steps of one of them."""
+    steps = _steps_before(lead.estimator)
+    for step in steps:
+        _check_transformer(step)
+    for each in dichotomies:
+        if each.trained is not None:
+            raise ArgumentError(
+                _OPTION,
+                f", but the model of {each.name} is fitted already, on features without this "
+                "pre-processing",
+                *_TRAIN_ALONE,
+            )
+        own = _steps_before(each.estimator)
+        if own and each.estimator is not lead.estimator and not _are_same(own, steps):
+            raise ArgumentError(
+                _OPTION,
+                f", but the pipelines of {lead.name} and {each.name} differ in the steps before "
+                "the last",
+                *_TRAIN_ALONE,
+            )
+
+
+def _check_transformer(step: Any) -> None:
+    for part in _parts(step):
+        kind = type(part).__name__
+        if not hasattr(part, "transform") or hasattr(part, "fit_resample"):
+            raise ArgumentError(
+                _OPTION, f", but {kind} is not a transformer that keeps all rows", *_TRAIN_ALONE
+            )
+        tags = tags_of(part)
+        if tags is not None and tags.target_tags.required:
+            raise ArgumentError(
+                _OPTION,
+                f", but {kind} learns from y, which differs from binary to binary",
+                *_TRAIN_ALONE,
+            )
+
+
+def _parts(step: Any) -> Iterator[Any]:
+    """Yield a transformer, or the transformers that it combines."""
+    waiting = [step]
+    while waiting:
+        part = waiting.pop()
+        if part is None or isinstance(part, str):  # "drop" and "passthrough"
+            continue
+        if isinstance(part, Pipeline):
+            waiting += [each for _, each in part.steps]
+        elif isinstance(part, FeatureUnion):
+            waiting += [each for _, each in part.transformer_list]
+        elif isinstance(part, ColumnTransformer):
+            waiting += [each for _, each, _ in part.transformers]
+        else:
+            yield part
+
+
+def _are_same(one: Any, other: Any) -> bool:
+    """Return whether two values are the same; for estimators, whether their parameters are."""
+    if one is other:
+        return True
+    if type(one) is not type(other):
+        return False
+    if isinstance(one, BaseEstimator):
+        return _are_same(one.get_params(deep=False), other.get_params(deep=False))
+    if isinstance(one, Mapping):
+        return one.keys() == other.keys() and all(_are_same(one[k], other[k]) for k in one)
+    if isinstance(one, list | tuple):
+        return len(one) == len(other) and all(map(_are_same, one, other))
+    equal = one == other
+    return bool(np.all(equal)) and np.shape(one) == np.shape(other)
+
+
+# -- fitting them ------------------------------------------------------------------------------
+
+
+def _transformers(pipeline: Pipeline, arguments: FitArguments) -> tuple[Pipeline, dict[str, Any]]:
+    """Return the unfitted transformers of a pipeline, and their arguments of `fit`."""
+    pipeline = clone(pipeline)
+    if not get_config()["enable_metadata_routing"]:
+        last = f"{pipeline.steps[-1][0]}__"
+        given = {k: value for k, value in arguments.fit_params.items() if not k.startswith(last)}
+        return pipeline[:-1], given
+    given = _all_arguments(arguments)
+    request_weights(pipeline)
+    transformers = pipeline[:-1]
+    consumed = transformers.get_metadata_routing().consumes("fit", given)
+    return transformers, {name: given[name] for name in consumed}
+
+
+def _fit_transform(
+    pipeline: Pipeline, X: Any, weight: Any, given: dict[str, Any], budget: float
+) -> Any:
+    """Fit transformers to the rows whose weight is not zero, and return the output for all rows."""
+    n_rows = count_rows(X)
+    rows = np.flatnonzero(check_weights(weight, n_rows) > 0)
+    given = {name: take_values(value, rows, n_rows) for name, value in given.items()}
+    try:
+        if len(rows) == n_rows and _works_row_by_row(pipeline, X):
+            _fit_row_by_row(pipeline, X, given)
+            output = _transform_blocks(pipeline, X, budget)
+        elif len(rows) == n_rows:
+            output = pipeline.fit_transform(unchangeable(X), **given)
+        else:
+            output = pipeline.fit(take_rows(X, rows), **given).transform(unchangeable(X))
+    except (TypeError, ValueError) as error:
+        # An estimator inside a transformer may need y.
+        error.add_note(
+            "shared_preprocessing=True fits the steps before the last without y. If one of them "
+            "needs y, use shared_preprocessing=False."
+        )
+        raise
+    if count_rows(output) != n_rows:
+        raise ArgumentError(
+            _OPTION,
+            f", but the steps before the last return {count_rows(output)} rows for {n_rows}",
+            *_TRAIN_ALONE,
+        )
+    return check_sparse(output)
+
+
+def _works_row_by_row(pipeline: Pipeline, X: Any) -> bool:
+    """Return whether many samples can be transformed in blocks, with the same result."""
+    is_large = type(X) in (np.ndarray, np.memmap) and X.ndim == 2 and X.size >= _MANY_VALUES
+    return is_large and all(type(step) in _ROW_BY_ROW for step in _active(pipeline.steps))
+
+
+def _fit_row_by_row(pipeline: Pipeline, X: NDArray[Any], given: dict[str, Any]) -> None:
+    """Fit transformers, avoiding a leading scaler's temporary arrays of twice the size."""
+    first, *rest = _active(pipeline.steps)
+    if type(first) not in _INCREMENTAL or given:
+        pipeline.fit(unchangeable(X), **given)
+        return
+    for block in _blocks(X):
+        first.partial_fit(unchangeable(X[block]))
+    if rest:
+        make_pipeline(*rest).fit(_transform_blocks(first, X, np.inf))
+
+
+def _blocks(X: NDArray[Any]) -> Iterator[slice]:
+    return blocks_of(len(X), X.itemsize * X.shape[1], _BLOCK_BYTES)
+
+
+def _transform_blocks(transformer: Any, X: NDArray[Any], budget: float) -> Any:
+    """Return the output of a fitted transformer, without temporary arrays of its size.
+
+    Output that is larger than the budget goes to a temporary file.
+    """
+    parts = (transformer.transform(unchangeable(X[block])) for block in _blocks(X))
+    first = next(parts)
+    if not isinstance(first, np.ndarray):  # transformers may be set to return frames
+        return transformer.transform(unchangeable(X))
+    if first.nbytes / len(first) * len(X) > budget:
+        return write_temporary_rows(chain([first], parts))
+    output = np.empty((len(X), first.shape[1]), dtype=first.dtype)
+    for block, part in zip(_blocks(X), chain([first], parts), strict=True):
+        output[block] = part
+    return output
+
+
+# -- what is left for the binaries ---------------------------------------------------------------
+
+
+def cut_pipelines(dichotomies: Sequence[Dichotomy]) -> list[Dichotomy]:
+    """Return the dichotomies with the last steps of their pipelines.
+
+    Dichotomies with the same estimator still share one object.
+    """
+    return [
+        each._replace(estimator=each.estimator.steps[-1][1])
+        if _steps_before(each.estimator)
+        else each
+        for each in dichotomies
+    ]
+
+
+def _cut_arguments(dichotomies: Sequence[Dichotomy], options: TrainingOptions) -> TrainingOptions:
+    """Return the options with the arguments of `fit` that the last steps get."""
+    # Pipelines come last: a specification without steps has no name either.
+    ordered = sorted(dichotomies, key=lambda each: bool(_steps_before(each.estimator)))
+    estimators = {each.model: each.estimator for each in ordered}
+    by_model = dict(options.arguments_by_model)
+    for name, estimator in estimators.items():
+        own = options.arguments_for(name)
+        if name is not None and (own.fit_params or name in by_model):
+            by_model[name] = _last_arguments(estimator, own)
+    default = _last_arguments(estimators.get(None), options.arguments)
+    return replace(options, arguments=default, arguments_by_model=by_model)
+
+
+def _last_arguments(estimator: Any, arguments: FitArguments) -> FitArguments:
+    """Return the arguments of `fit` that the last step of a pipeline gets."""
+    if not _steps_before(estimator):
+        return arguments
+    name = estimator.steps[-1][0]
+    if not get_config()["enable_metadata_routing"]:
+        mine = {k: v for k, v in arguments.fit_params.items() if k.startswith(f"{name}__")}
+        own = {key.removeprefix(f"{name}__"): value for key, value in mine.items()}
+        return replace(arguments, fit_params=own)
+    given = _all_arguments(arguments)
+    if not given:
+        return arguments
+    pipeline = clone(estimator)
+    request_weights(pipeline)
+    own = dict(process_routing(pipeline, "fit", **given)[name].fit)
+    return FitArguments(own.pop("sample_weight", None), own)
+
+
+def _all_arguments(arguments: FitArguments) -> dict[str, Any]:
+    weight = arguments.sample_weight
+    given = dict(arguments.fit_params)
+    return given if weight is None else {"sample_weight": weight, **given}

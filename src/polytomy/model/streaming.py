@@ -1,0 +1,454 @@
+"""Calibrating a composition on the held-out rows of a stream: its binaries, and the whole."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils import check_random_state
+
+from polytomy.calibration import UncalibratedMap
+from polytomy.calibration.calibrators import HeldOut, fit_calibrators
+from polytomy.calibration.reservoir import Batch, Reservoir
+from polytomy.calibration.vector_scaling import fit_vector_scaling
+from polytomy.errors import ArgumentError, CalibrationWarning, warn_caller
+from polytomy.inputs.arguments import available_unless, check_parameters
+from polytomy.inputs.seeds import partition_seeds
+from polytomy.inputs.training_data import check_batch_labels, check_training_data
+from polytomy.learners.bank import Bank
+from polytomy.learners.options import FitArguments, TrainingOptions
+from polytomy.learners.preparation import resolve_estimator
+from polytomy.learners.sides import (
+    SidesModel,
+    check_sides_calibration,
+    choose_sides_output,
+    side_binaries,
+)
+from polytomy.learners.trained import Output, TrainedBinary, choose_output
+from polytomy.model.composition import Composition
+from polytomy.model.decisions import ClassFrequencies
+from polytomy.model.dichotomies import Dichotomy
+from polytomy.model.estimator import why_no_partial_fit
+from polytomy.model.fitting import TrainedBinaries, update_binaries
+from polytomy.model.out_of_fold import OutOfFold
+from polytomy.model.parameters import CLASSIFIER_CHECKS, training_source
+from polytomy.model.plan import TrainingPlan
+from polytomy.model.scheme_argument import Solver, resolve_solver, scheme_from
+
+__all__ = [
+    "StreamingMixin",
+    "calibrate_on_reservoir",
+    "is_calibrated",
+    "keep_calibration",
+    "learns_from_rows",
+]
+
+Floats = NDArray[np.float64]
+
+# Held-out rows needed to replace a calibration from before the stream.
+_ENOUGH_ROWS = 100
+
+
+def learns_from_rows(options: TrainingOptions, dichotomies: Sequence[Dichotomy]) -> bool:
+    """Return whether there is anything to calibrate."""
+    to_train = {id(each.estimator): each.estimator for each in dichotomies if each.trained is None}
+    if not to_train:
+        return False
+    if options.final_calibration is not None and options.wants_probabilities:
+        return True
+    return any(_learns(each, options.calibration) for each in to_train.values())
+
+
+def _learns(estimator: Any, calibration: Any) -> bool:
+    """Return whether the answers of an estimator need a calibrator that learns."""
+    if calibration is None:
+        return False
+    is_automatic = isinstance(calibration, str) and calibration == "auto"
+    return not is_automatic or choose_output(estimator, "auto") is Output.MARGIN
+
+
+def is_calibrated(composition: Composition) -> bool:
+    """Return whether a composition has anything that was learnt from held-out rows."""
+    maps = [binary.calibrator for binary in composition.binaries]
+    has_map = any(each is not None and not isinstance(each, UncalibratedMap) for each in maps)
+    return has_map or composition.final is not None
+
+
+def keep_calibration(
+    binaries: Sequence[TrainedBinary], earlier: Sequence[TrainedBinary]
+) -> list[TrainedBinary]:
+    """Return binaries with the calibrators that they had before they were trained further."""
+    kept = []
+    for binary, before in zip(binaries, earlier, strict=True):
+        if binary.output is Output.SIDE and isinstance(before.estimator, SidesModel):
+            model = replace(binary.estimator, scaling=before.estimator.scaling)
+            kept.append(replace(binary, estimator=model))
+        elif before.calibrator is None or before.output is Output.CONSTANT:
+            kept.append(binary)
+        else:
+            kept.append(replace(binary, output=before.output, calibrator=before.calibrator))
+    return _share_models(kept)
+
+
+def _share_models(binaries: Sequence[TrainedBinary]) -> list[TrainedBinary]:
+    """Return the binaries with one model for all sides of a partition."""
+    models: dict[int, Any] = {}
+    return [
+        replace(each, estimator=models.setdefault(id(each.estimator.estimator), each.estimator))
+        if each.output is Output.SIDE
+        else each
+        for each in binaries
+    ]
+
+
+def calibrate_on_reservoir(
+    composition: Composition, reservoir: Reservoir, options: TrainingOptions, solver: Solver
+) -> Composition:
+    """Return the composition with calibrators and a final calibration learnt from a reservoir.
+
+    A binary does not change if the reservoir has rows of only one of its sides. Nothing changes if
+    there are too few rows to replace an earlier calibration.
+
+    Parameters
+    ----------
+    composition : Composition, with binaries that were not trained on the rows of the reservoir
+    reservoir : Reservoir
+    options : TrainingOptions
+    solver : value of the parameter; "auto" depends on whether there is a final calibration
+    """
+    is_earlier_better = reservoir.starts_late and reservoir.n_held < _ENOUGH_ROWS
+    if not reservoir.n_held or (is_earlier_better and is_calibrated(composition)):
+        return composition
+    takes_weights = all(
+        each is None or isinstance(each, str)
+        for each in (options.calibration, options.final_calibration)
+    )
+    weight = reservoir.calibration_weight() if takes_weights else reservoir.weight
+    learner = _Learner(reservoir, weight, options)
+    if not np.isfinite(learner.score(composition.binaries)).all():
+        return composition  # its models have hardly seen any rows
+    binaries = learner.calibrate(composition)
+    final = options.final_calibration
+    composition = composition.with_binaries(binaries)
+    if final is None or len(composition.classes) < 2:
+        plain = resolve_solver(solver, composition.scheme, is_calibrated=False)
+        return replace(composition, solver=plain)
+    (seed,) = partition_seeds(options.random_state, 1)
+    out_of_fold = OutOfFold(
+        learner.score(binaries).astype(np.float32),
+        np.arange(reservoir.n_held),
+        reservoir.n_held,
+        reservoir.class_indices,
+        weight,
+        np.zeros(reservoir.n_held, dtype=np.intp),
+        "bias" if isinstance(final, str) and final == "auto" else final,
+        seed,
+        options.keep_out_of_fold,
+    )
+    solver = resolve_solver(solver, composition.scheme, is_calibrated=True)
+    calibrated = replace(composition, solver=solver).calibrated_on(out_of_fold)
+    return replace(calibrated, frequencies=_find_frequencies(reservoir))
+
+
+def _find_frequencies(reservoir: Reservoir) -> ClassFrequencies | None:
+    """Return how frequent the classes of the stream are; None if part of it was not counted."""
+    counts, weights = reservoir.n_of_class, reservoir.weight_of_class
+    if reservoir.starts_late or not weights.any():
+        return None
+    return ClassFrequencies(counts / counts.sum(), weights / weights.sum())
+
+
+class _Learner:
+    """Learns calibrators from the rows of a reservoir."""
+
+    def __init__(self, reservoir: Reservoir, weight: Floats, options: TrainingOptions) -> None:
+        self._reservoir, self._weight, self._options = reservoir, weight, options
+
+    def score(self, binaries: Sequence[TrainedBinary]) -> Floats:
+        """Return the scores of all rows, of shape (n_held, n_binaries)."""
+        return Bank(binaries).scores(self._reservoir.X, n_jobs=self._options.n_jobs)
+
+    def calibrate(self, composition: Composition) -> list[TrainedBinary]:
+        """Return the binaries of a composition, calibrated."""
+        calibration = self._options.calibration
+        dichotomies = composition.dichotomies
+        binaries = self._calibrate_sides(composition)
+        to_learn: dict[int, TrainedBinary] = {}
+        for k, (binary, each) in enumerate(zip(binaries, dichotomies, strict=True)):
+            is_model = binary.output not in (Output.CONSTANT, Output.SIDE)
+            if each.trained is None and is_model and _learns(binary.estimator, calibration):
+                output = choose_output(binary.estimator, calibration)
+                to_learn[k] = replace(binary, output=output, calibrator=None)
+        if not to_learn:
+            return binaries
+        scores = self.score(list(to_learn.values()))
+        held_out = [
+            self._select(dichotomies[k], scores[:, column]) for column, k in enumerate(to_learn)
+        ]
+        seeds = partition_seeds(self._options.random_state, len(dichotomies))
+        learnt = fit_calibrators(calibration, held_out, [seeds[k] for k in to_learn])
+        for (k, binary), calibrator in zip(to_learn.items(), learnt, strict=True):
+            if calibrator is not None:
+                binaries[k] = replace(binary, calibrator=calibrator)
+        return binaries
+
+    def _select(self, dichotomy: Dichotomy, scores: Floats) -> HeldOut | None:
+        """Return what a calibrator learns from; None if there are not both sides."""
+        classes = self._reservoir.class_indices
+        is_positive = np.isin(classes, dichotomy.positive)
+        is_inside = is_positive | np.isin(classes, dichotomy.negative)
+        sides = is_positive[is_inside]
+        if not sides.any() or sides.all():
+            return None
+        weight = self._weight[is_inside]
+        # Calibrators of users need not take weights unless there are any.
+        return HeldOut(scores[is_inside], sides, None if (weight == 1.0).all() else weight)
+
+    def _calibrate_sides(self, composition: Composition) -> list[TrainedBinary]:
+        """Return the binaries, those of partitions with more than two sides calibrated."""
+        binaries = list(composition.binaries)
+        calibration, done = self._options.calibration, dict[int, list[TrainedBinary]]()
+        for k, each in enumerate(composition.dichotomies):
+            model = binaries[k].estimator
+            if each.whole is None or each.trained is not None or model.estimator is None:
+                continue
+            if id(model) not in done:
+                sided = side_binaries(self._scale(model, each.whole.sides, calibration))
+                done[id(model)] = sided
+            binaries[k] = done[id(model)][each.side]
+        return binaries
+
+    def _scale(
+        self, model: SidesModel, sides: Sequence[Sequence[int]], calibration: Any
+    ) -> SidesModel:
+        """Return a model with the vector scaling that suits the rows of the reservoir."""
+        output, plain = choose_sides_output(model.estimator, calibration, model.n_sides)
+        model = replace(model, output=output, scaling=plain)
+        if plain is None or calibration is None:
+            return model
+        side_of = np.full(len(self._reservoir.n_of_class), -1)
+        for side, classes in enumerate(sides):
+            side_of[list(classes)] = side
+        own = side_of[self._reservoir.class_indices]
+        is_inside = own >= 0
+        if len(np.unique(own[is_inside])) < 2:
+            return model
+        scaling = fit_vector_scaling(
+            model.values(self._reservoir.X)[is_inside],
+            own[is_inside],
+            self._weight[is_inside],
+            common_slope=calibration == "temperature",
+        )
+        return replace(model, scaling=scaling)
+
+
+# -- Training a classifier on a stream of batches, with calibrated probabilities --
+
+
+class StreamingMixin:
+    """``partial_fit`` of a classifier, and the calibration of what it trains.
+
+    Calibration is learnt when it is first needed after a batch. Until then the object's
+    ``__dict__`` has no ``composition_``, but ``_pending``, with what to calibrate.
+    """
+
+    estimator: Any
+    scheme: Any
+    solver: Any
+    prediction_dtype: Any
+    random_state: Any
+    class_order: Any
+    reservoir_size: int
+    reservoir_: Reservoir
+
+    if TYPE_CHECKING:
+
+        def _plan(self, scheme: Any, estimator: Any) -> TrainingPlan: ...
+
+    @property
+    def composition_(self) -> Composition:
+        """The fitted composition, calibrated on the rows that are held out so far."""
+        if "_pending" in self.__dict__:
+            composition, options = self.__dict__["_pending"]
+            self.composition_ = calibrate_on_reservoir(
+                composition, self.reservoir_, options, self.solver
+            )
+        if "composition_" not in self.__dict__:
+            raise AttributeError(f"{type(self).__name__} has no composition_ before it is fitted")
+        found: Composition = self.__dict__["composition_"]
+        return found
+
+    @composition_.setter
+    def composition_(self, composition: Composition) -> None:
+        self.__dict__.pop("_pending", None)
+        self.__dict__["composition_"] = composition
+
+    def _forget(self) -> None:
+        """Remove the results of earlier calls."""
+        for name in ("_pending", "composition_", "reservoir_"):
+            self.__dict__.pop(name, None)
+
+    @available_unless(why_no_partial_fit)
+    def partial_fit(
+        self,
+        X: Any,
+        y: ArrayLike,
+        classes: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        **fit_params: Any,
+    ) -> Self:
+        """Train the binaries on one more batch, and calibrate them on held-out rows.
+
+        A random subset of the rows, at most `reservoir_size`, is kept and not used for training.
+        Probabilities are calibrated on these rows when they are first requested after a batch.
+
+        Parameters
+        ----------
+        X, y, sample_weight : as in `fit`
+        classes : all labels that will occur; required in the first call
+        """
+        check_parameters(self, CLASSIFIER_CHECKS)
+        earlier = self._trained_so_far()
+        X, y = check_training_data(self, X, y, reset=earlier is None)
+        known = None if earlier is None else earlier.classes
+        self.classes_ = check_batch_labels(np.asarray(y), classes, known)
+        class_indices = np.searchsorted(self.classes_, y)
+        training = training_source(
+            self, "partial_fit", sample_weight, fit_params, self.classes_, class_indices
+        )
+        options = training.options()
+        plan, dichotomies = None, () if earlier is None else earlier.dichotomies
+        if earlier is None:
+            scheme = scheme_from(
+                self.scheme,
+                self.classes_,
+                random_state=self.random_state,
+                class_order=self.class_order,
+            )
+            plan = self._plan(scheme, resolve_estimator(self.estimator))
+            dichotomies = plan.dichotomies
+        reservoir = self._reservoir_for(earlier, options, dichotomies)
+        if reservoir is not None:
+            reservoir, X, class_indices, options = _hold_out(reservoir, X, class_indices, options)
+        before = None if earlier is None else earlier.binaries
+        binaries: Sequence[TrainedBinary] = before or ()
+        if len(class_indices) or plan is not None:
+            binaries = update_binaries(
+                before, dichotomies, X, class_indices, len(self.classes_), options
+            )
+        self._keep(earlier, plan, binaries, reservoir, options)
+        return self
+
+    def begin_pass(self) -> Self:
+        """Begin another pass over the same batches, with the same rows in the same order.
+
+        Held-out rows are held out again. Without this call, a repeated row counts as a new row:
+        rows in the reservoir would be trained on, and the calibration would be too optimistic.
+        """
+        reservoir = self.__dict__.get("reservoir_")
+        if self._trained_so_far() is None:
+            raise ArgumentError("there was no pass yet. Call partial_fit first.")
+        if reservoir is not None:
+            self.reservoir_ = reservoir.rewind()
+        return self
+
+    # -- parts of the above ---------------------------------------------------------------------
+
+    def _trained_so_far(self) -> Composition | None:
+        """Return the composition trained so far, which may not be calibrated yet."""
+        pending = self.__dict__.get("_pending")
+        found: Composition | None = pending[0] if pending else self.__dict__.get("composition_")
+        return found
+
+    def _reservoir_for(
+        self,
+        earlier: Composition | None,
+        options: TrainingOptions,
+        dichotomies: Sequence[Dichotomy],
+    ) -> Reservoir | None:
+        """Return the reservoir so far, or an empty one; None if nothing is held out."""
+        found: Reservoir | None = self.__dict__.get("reservoir_")
+        for each in dichotomies:
+            if each.whole is not None:
+                check_sides_calibration(options.calibration, each.whole.name, len(each.whole.sides))
+        if self.reservoir_size == 0 or not learns_from_rows(options, dichotomies):
+            return None
+        if found is not None and earlier is not None:
+            return replace(found, size=self.reservoir_size)
+        seed = int(check_random_state(self.random_state).randint(2**31))
+        return Reservoir.empty(
+            len(self.classes_), self.reservoir_size, seed, starts_late=earlier is not None
+        )
+
+    def _keep(
+        self,
+        earlier: Composition | None,
+        plan: TrainingPlan | None,
+        binaries: Sequence[TrainedBinary],
+        reservoir: Reservoir | None,
+        options: TrainingOptions,
+    ) -> None:
+        """Store what a batch has changed."""
+        composition: Composition
+        if plan is not None:
+            trained = TrainedBinaries(list(binaries))
+            composition = plan.compose(trained, self.solver, self.prediction_dtype)
+        else:
+            assert earlier is not None
+            composition = earlier.with_binaries(binaries)
+            if reservoir is None:
+                _warn_of_lost_calibration(earlier)
+                composition = composition.with_solver(self.solver)
+            elif reservoir.starts_late:
+                kept = keep_calibration(binaries, earlier.binaries)
+                composition = replace(
+                    composition.with_binaries(kept),
+                    final=earlier.final,
+                    out_of_fold=earlier.out_of_fold,
+                )
+        self._forget()
+        if reservoir is None:
+            self.composition_ = composition
+            return
+        self.reservoir_ = reservoir
+        # The weights of the batch are no longer needed.
+        lean = replace(options, arguments=FitArguments(), arguments_by_model={}, data_weight=None)
+        self._pending = (composition, lean)
+
+
+def _hold_out(
+    reservoir: Reservoir, X: Any, class_indices: Any, options: TrainingOptions
+) -> tuple[Reservoir, Any, Any, TrainingOptions]:
+    """Return the reservoir after a batch, and the rows to train on with their options."""
+    given = options.arguments.sample_weight
+    weight = None if given is None else np.asarray(given, dtype=np.float64)
+    reservoir, training, kept = reservoir.take(Batch(X, class_indices, weight))
+    n_old = len(training.class_indices) - len(kept)
+
+    def select(arguments: FitArguments) -> FitArguments:
+        if arguments.sample_weight is None:
+            return arguments
+        own = np.asarray(arguments.sample_weight, dtype=np.float64)[kept]
+        old = np.ones(n_old) if training.weight is None else training.weight[len(kept) :]
+        return replace(arguments, sample_weight=np.concatenate([own, old]))
+
+    options = replace(
+        options,
+        arguments=replace(options.arguments, sample_weight=training.weight),
+        arguments_by_model={
+            name: select(each) for name, each in options.arguments_by_model.items()
+        },
+    )
+    return reservoir, training.X, training.class_indices, options
+
+
+def _warn_of_lost_calibration(earlier: Composition) -> None:
+    if is_calibrated(earlier):
+        warn_caller(
+            "partial_fit changes calibrated binaries, so their answers are no longer calibrated. "
+            "Use a reservoir_size above 0, and a calibration.",
+            CalibrationWarning,
+        )

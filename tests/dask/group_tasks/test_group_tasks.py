@@ -1,0 +1,116 @@
+"""Laws of groups of dichotomies, and of training them on the rows they need."""
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LogisticRegression
+from sklearn.svm import SVC
+
+from polytomy import designs
+from polytomy.dask.group_tasks import (
+    GroupTask,
+    RowBlock,
+    divide_into_groups,
+    share_vectors,
+    train_group,
+    weight_rows,
+)
+from polytomy.inputs.rows import group_rows
+from polytomy.learners.options import TrainingOptions
+from polytomy.model.fitting import fit_binaries
+from polytomy.model.plan import plan_training
+
+
+def dichotomies_of(scheme, estimator):
+    return plan_training([scheme], np.array(scheme.classes), estimator).dichotomies
+
+
+@pytest.mark.parametrize(
+    ("scheme", "estimator", "class_sizes", "expected"),
+    [
+        # Pairs of large classes are trained alone.
+        (designs.one_vs_one(range(3)), LogisticRegression(), [5000] * 3, [[0], [1], [2]]),
+        # Small ones together, until they have 2048 samples.
+        (designs.one_vs_one(range(4)), LogisticRegression(), [500] * 4, [[0, 1], [2, 3], [4, 5]]),
+        (designs.one_vs_one(range(4)), SVC(), [500] * 4, [[0, 1, 2, 3, 4, 5]]),
+        # Machines with all rows share a kernel matrix, four at a time or more if it is small.
+        (designs.one_vs_rest(range(6)), SVC(), [20] * 6, [[0, 1, 2, 3, 4, 5]]),
+        (
+            designs.one_vs_rest(range(6)),
+            SVC(),
+            [1500] * 6,
+            [[0, 1, 2, 3], [4, 5]],
+        ),
+        (designs.one_vs_rest(range(3)), SVC(), [10**5] * 3, [[0], [1], [2]]),
+    ],
+)
+def test_groups_have_enough_to_do_and_not_too_much(scheme, estimator, class_sizes, expected):
+    dichotomies = dichotomies_of(scheme, estimator)
+    positions = range(len(dichotomies))
+    assert divide_into_groups(dichotomies, positions, class_sizes) == expected
+
+
+def test_the_sides_of_a_partition_stay_together():
+    dichotomies = dichotomies_of(designs.direct(range(4)), LogisticRegression())
+    assert divide_into_groups(dichotomies, range(4), [10**6] * 4) == [[0, 1, 2, 3]]
+
+
+def test_a_pair_needs_only_the_rows_of_its_classes():
+    rng = np.random.default_rng(0)
+    y = rng.integers(3, size=60)
+    X = rng.normal(size=(60, 2)) + y[:, np.newaxis]
+    dichotomies = dichotomies_of(designs.one_vs_one(range(3)), SVC(gamma=1.0))
+    options = TrainingOptions(random_state=0)
+    expected = fit_binaries(dichotomies, X, y, 3, options, seeds=[1, 2, 3]).binaries
+    blocks = [
+        RowBlock(X[rows], rows.astype(np.int64), np.full(len(rows), k))
+        for k, rows in enumerate(group_rows(y, 3))
+    ]
+    found = []
+    for dichotomy, seed in zip(dichotomies, [1, 2, 3], strict=True):
+        task = GroupTask((dichotomy,), (seed,), np.arange(3), options)
+        result = train_group(task, [blocks[k] for k in task.classes])
+        assert result.scores is None
+        found += result.binaries
+    for one, other in zip(share_vectors(found), expected, strict=True):
+        np.testing.assert_allclose(one.decisions(X), other.decisions(X), rtol=0, atol=1e-12)
+
+
+def test_vectors_of_several_tasks_are_there_once():
+    rng = np.random.default_rng(0)
+    y = np.repeat(np.arange(3), 10)
+    X = rng.normal(size=(30, 2))
+    dichotomies = dichotomies_of(designs.one_vs_one(range(3)), SVC(gamma=1.0, C=1e-3))
+    binaries = []
+    for each in dichotomies:
+        rows = np.flatnonzero(np.isin(y, [*each.negative, *each.positive]))
+        block = RowBlock(X[rows], rows, y[rows])
+        task = GroupTask((each,), (0,), np.arange(3), TrainingOptions(calibration=None))
+        binaries += train_group(task, [block]).binaries
+    shared = share_vectors(binaries)
+    # With so small a C every sample is a support vector.
+    assert {each.estimator.pool.vectors.shape for each in shared} == {(30, 2)}
+    for one, other in zip(shared, binaries, strict=True):
+        np.testing.assert_array_equal(
+            one.estimator.support_vectors_, other.estimator.support_vectors_
+        )
+
+
+def test_rows_without_weight_are_left_out():
+    block = RowBlock(
+        np.arange(4.0)[:, np.newaxis],
+        np.arange(4),
+        np.array([0, 0, 1, 2]),
+        np.array([1.0, 0, 2, 3]),
+    )
+    found = weight_rows(block, np.array(["a", "b", "c"]), {"a": 5.0, "b": 0.5, "c": 0.0})
+    assert found.rows.tolist() == [0, 2]
+    assert found.weight.tolist() == [5.0, 1.0]
+    assert found.X.ravel().tolist() == [0.0, 2.0]
+
+
+def test_classes_without_weight_give_a_constant_binary():
+    (dichotomy,) = dichotomies_of(designs.one_vs_one(range(2)), LogisticRegression())
+    block = RowBlock(np.ones((2, 1)), np.arange(2), np.array([0, 1]), np.zeros(2))
+    task = GroupTask((dichotomy,), (0,), np.arange(2), TrainingOptions())
+    (binary,) = train_group(task, [block]).binaries
+    assert binary.decisions(np.ones((3, 1))).tolist() == [0.0, 0.0, 0.0]

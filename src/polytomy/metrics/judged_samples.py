@@ -53,7 +53,7 @@ class JudgedSamples(NamedTuple):
     weight: Floats
     classes: Sequence[Hashable]
     predicted: NDArray[np.intp]
-    known: frozenset[Fact] = frozenset({"labels", "confidence", "probabilities"})
+    known: frozenset[str] = frozenset({"labels", "confidence", "probabilities"})
     class_order: Sequence[int] = ()
     hierarchy: Any = None
 

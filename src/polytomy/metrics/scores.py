@@ -94,7 +94,7 @@ def _surprises_at_prediction(judged: JudgedSamples) -> Floats:
     return np.asarray(-np.log(np.where(np.isnan(among) | (among <= 0), 1.0, among)))
 
 
-def _entropy(distribution: Floats) -> float:
+def _entropy(distribution: NDArray[Any]) -> float:
     positive = distribution[distribution > 0]
     return -float(np.sum(positive * np.log(positive)))
 
@@ -158,7 +158,7 @@ def _squared_errors(judged: JudgedSamples) -> Floats:
 
 
 def _mean_squared_errors(judged: JudgedSamples) -> Floats:
-    return _squared_errors(judged) / judged.proba.shape[1]
+    return np.asarray(_squared_errors(judged) / judged.proba.shape[1])
 
 
 def winner_brier_score(
@@ -356,7 +356,7 @@ def _are_in_chosen_order(classes: Sequence[Any]) -> bool:
 
 def _rank_errors(judged: JudgedSamples) -> Floats:
     ranks = np.argsort(judged.class_order)
-    return np.abs(ranks[judged.truth] - ranks[judged.predicted]).astype(np.float64)
+    return np.asarray(np.abs(ranks[judged.truth] - ranks[judged.predicted]), dtype=np.float64)
 
 
 def _joint_surprises(judged: JudgedSamples) -> Floats:

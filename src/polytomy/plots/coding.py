@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polytomy.codes import CodingMatrix
 from polytomy.errors import ArgumentError
 from polytomy.plots.canvas import (
     NEGATIVE,
@@ -23,6 +22,7 @@ from polytomy.plots.canvas import (
 )
 from polytomy.plots.fitted import scheme_of
 from polytomy.scheme import Scheme
+from polytomy.scheme.coding_matrix import CodingMatrix
 
 __all__ = ["code", "draw_cells"]
 

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from polytomy.codes import CodingMatrix
 from polytomy.routines.compiled import divergence as compiled
 from polytomy.routines.reference import divergence as reference
+from polytomy.scheme.coding_matrix import CodingMatrix
 from solver_strategies import answers, codes, pair_matrix
 
 TWINS = [reference, compiled]

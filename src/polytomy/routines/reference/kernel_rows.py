@@ -39,7 +39,7 @@ LINEAR, RBF, POLY, SIGMOID, KERNEL_VALUES = range(5)
 """Forms of a matrix, which define how an entry x becomes a kernel value.
 
 They are x itself; exp(−γx); (γx + coef0)^degree; tanh(γx + coef0); and x itself again, for a matrix
-whose entries are already kernel values. The first four are KINDS of `routines.banks.reference`.
+whose entries are already kernel values. The first four are KINDS of `routines.reference.banks`.
 """
 
 LARGEST_EXPONENT = 87.0

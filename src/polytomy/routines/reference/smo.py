@@ -103,7 +103,7 @@ def train_machines(
     entries : float64 array of shape (n, n), symmetric, for other forms; otherwise of shape (0, 0)
     maker : RowMaker, if rows are computed when needed; `kernel_values` or `entries` then has shape
         (n_slots, n), and the compiled twin caches rows in it
-    form : how entries of the matrix become kernel values; see `routines.kernel_rows.reference`
+    form : how entries of the matrix become kernel values; see `routines.reference.kernel_rows`
     columns : rows and columns of the matrix that belong to the samples, shape (m,), one problem
         after the other
     ends : where the samples of each problem end, shape (n_problems,)

@@ -12,8 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from polytomy.designs.flat import adjacent
 from polytomy.designs.seriation import seriate, without_noise
-from polytomy.distances.moments import centroid
-from polytomy.distances.option import DistanceArgument, compute_distances
+from polytomy.distances.model_distances import centroid
+from polytomy.distances.registry import DistanceArgument, compute_distances
 from polytomy.inputs.arguments import as_count
 from polytomy.inputs.class_samples import group_samples
 from polytomy.inputs.seeds import RandomState, as_generator

@@ -38,7 +38,7 @@ from polytomy.model.scheme_argument import (
     scheme_from,
 )
 from polytomy.scheme import Scheme
-from polytomy.scheme.ensemble import SchemeEnsemble
+from polytomy.scheme.scheme import SchemeEnsemble
 from polytomy.selection.automatic import choose_scheme
 
 __all__ = ["DaskPolytomyClassifier"]

@@ -9,7 +9,6 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from polytomy.codes import CodingMatrix
 from polytomy.errors import Argument, ArgumentError
 from polytomy.inputs.arguments import Parameter, did_you_mean, is_boolean, is_count
 from polytomy.inputs.weights import check_weights
@@ -33,6 +32,7 @@ from polytomy.plots.canvas import (
 from polytomy.plots.fitted import find_class_indices, find_fitted, scheme_of
 from polytomy.plots.layout import STRATEGY, ReliabilityBins, draw_diagonal, make_bins
 from polytomy.scheme import Scheme
+from polytomy.scheme.coding_matrix import CodingMatrix
 
 __all__ = ["BinaryReliabilityDisplay", "code", "draw_cells", "explanation"]
 

@@ -3,9 +3,8 @@ import pytest
 
 pytest.importorskip("distributed")
 
-from polytomy.dask.class_weights import weights_by_class
-from polytomy.dask.grouping import PartSummary
-from polytomy.dask.layout import Layout
+from polytomy.dask.folds import weights_by_class
+from polytomy.dask.grouping import Layout, PartSummary
 from polytomy.errors import ArgumentError
 from polytomy.inputs.weights import class_weights
 

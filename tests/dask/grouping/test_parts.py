@@ -7,7 +7,7 @@ dd = pytest.importorskip("dask.dataframe")
 pd = pytest.importorskip("pandas")
 pytest.importorskip("distributed")
 
-from polytomy.dask.parts import is_collection, list_delayed, make_parts  # noqa: E402
+from polytomy.dask.grouping import is_collection, list_delayed, make_parts  # noqa: E402
 from polytomy.errors import ArgumentError  # noqa: E402
 
 X = np.arange(24.0).reshape(8, 3)

@@ -6,7 +6,7 @@ from scipy.sparse import csr_array
 
 pytest.importorskip("distributed")
 
-from polytomy.dask.moments import Moments
+from polytomy.dask.training import Moments
 
 
 @given(st.integers(0, 999), st.integers(1, 6), st.floats(-1e6, 1e6), st.booleans())

@@ -7,15 +7,17 @@ pytest.importorskip("distributed")
 
 from polytomy.calibration.folds import SharedFolds, deal_rows
 from polytomy.dask.grouping import (
+    Layout,
     ScoredChoice,
+    choose_rows,
     cut_piece,
     deal_folds,
     group_part,
     join_class,
+    join_samples,
+    pick_rows,
     summarise_part,
 )
-from polytomy.dask.layout import Layout
-from polytomy.dask.sampling import choose_rows, join_samples, pick_rows
 from polytomy.errors import DataError
 
 labels = st.lists(st.lists(st.integers(0, 3), max_size=12), min_size=1, max_size=5).filter(any)

@@ -9,8 +9,7 @@ from polytomy.report.names import Name, badge, heading_cell, legend, pair_label
 from polytomy.report.paper import count_agreements
 from polytomy.report.parts import data_table, heading, number_cell, section
 from polytomy.trials import Beside, Cell, Results, Table, summarise
-from polytomy.trials.cells import format_cell
-from polytomy.trials.results import PairName
+from polytomy.trials.results import PairName, format_cell
 from polytomy.trials.statistics import Interval
 from polytomy.trials.summary import HEADLINE, Lead, compare_on, find_lead
 

@@ -18,7 +18,7 @@ from polytomy.report.drawing import (
 from polytomy.report.markup import Markup, tag
 from polytomy.report.names import Name, published_text
 from polytomy.trials import Cell, Measure, Published
-from polytomy.trials.cells import format_cell
+from polytomy.trials.results import format_cell
 
 __all__ = ["ScoreRow", "TimedScore", "draw_scores", "draw_scores_against_time"]
 

@@ -10,8 +10,7 @@ from polytomy.report.markup import Child, Markup, tag
 from polytomy.report.names import Name, heading_cell, pair_label, published_text
 from polytomy.report.parts import data_table, heading, number_cell
 from polytomy.trials import MEASURES, Beside, Cell, Comparison, Measure, Table
-from polytomy.trials.cells import format_cell
-from polytomy.trials.results import PairName
+from polytomy.trials.results import PairName, format_cell
 
 __all__ = ["beside_table", "comparison_table", "key_to_marks", "measure_table", "verdict_table"]
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import expit, log_expit
+
+from polytomy.states import LARGEST, State, field_values, stored_as
 
 __all__ = ["CumulativeScaling", "fit_cumulative_scaling"]
 
@@ -21,6 +23,7 @@ _MOST_ROWS = 2**15
 _TINY = np.finfo(np.float64).tiny
 
 
+@stored_as("cumulative scaling")
 @dataclass(frozen=True, slots=True)
 class CumulativeScaling:
     """F → σ(slope · logit F + shift), for the probabilities F of all values up to a border.
@@ -36,6 +39,15 @@ class CumulativeScaling:
 
     slope: float = 1.0
     shift: float = 0.0
+
+    def state(self) -> dict[str, Any]:
+        """Return the slope and the shift."""
+        return field_values(self)
+
+    @classmethod
+    def from_state(cls, state: State) -> CumulativeScaling:
+        """Return the scaling of a state."""
+        return cls(state.number("slope", least=1 / LARGEST), state.number("shift"))
 
     def apply(self, probabilities: Floats) -> Floats:
         """Return calibrated probabilities of the bins.

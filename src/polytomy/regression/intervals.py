@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from polytomy.regression.distribution import BinnedDistribution
+from polytomy.states import LARGEST, State, field_values, stored_as
 
 __all__ = ["IntervalCorrection", "distance_to_median"]
 
@@ -39,6 +41,7 @@ def distance_to_median(predicted: BinnedDistribution, y: Floats) -> Floats:
     return np.asarray(np.maximum(0.5 - predicted.cdf(y), predicted.cdf_before(y) - 0.5))
 
 
+@stored_as("interval correction")
 @dataclass(frozen=True, slots=True, eq=False)
 class IntervalCorrection:
     """How far true values are from the median, in probability, out of fold.
@@ -57,6 +60,21 @@ class IntervalCorrection:
     distances: Floats
     reached: Floats
     n_effective: float
+
+    def state(self) -> dict[str, Any]:
+        """Return all fields."""
+        return field_values(self)
+
+    @classmethod
+    def from_state(cls, state: State) -> IntervalCorrection:
+        """Return the correction of a state."""
+        distances = state.floats("distances", (None,), -1.0, 1.0)
+        reached = state.floats("reached", distances.shape, most=1 + 1e-6)
+        if not len(distances) or np.any(np.diff(distances) < 0):
+            raise state.fault("distances", "an array of ascending numbers")
+        if np.any(np.diff(reached) < 0):
+            raise state.fault("reached", "an array of ascending numbers")
+        return cls(distances, reached, state.number("n_effective", least=1 / LARGEST))
 
     @classmethod
     def learn(cls, distances: Floats, weight: Floats) -> IntervalCorrection:

@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from polytomy.calibration import check_folds
 from polytomy.calibration.folds import is_splitter
 from polytomy.classifier import PolytomyClassifier
-from polytomy.designs.class_order import order_classes
+from polytomy.designs.orders import order_classes
 from polytomy.designs.registry import uses_class_order
 from polytomy.errors import Argument, ArgumentError
 from polytomy.inputs.arguments import (
@@ -41,7 +41,7 @@ from polytomy.model.parameters import (
 )
 from polytomy.model.scheme_argument import gives_probabilities, members_of, scheme_from
 from polytomy.scheme import Scheme
-from polytomy.scheme.ensemble import SchemeEnsemble
+from polytomy.scheme.scheme import SchemeEnsemble
 from polytomy.selection import (
     Candidate,
     Race,

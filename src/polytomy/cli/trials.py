@@ -12,7 +12,7 @@ from polytomy.cli.class_orders import parse_class_order
 from polytomy.cli.completing import complete_datasets, complete_list, complete_schemes
 from polytomy.cli.data_options import AsJson, Jobs, join_choices, to_json
 from polytomy.cli.text_files import print_text
-from polytomy.solvers.methods import METHODS
+from polytomy.solvers.solving import METHODS
 
 __all__ = ["register"]
 

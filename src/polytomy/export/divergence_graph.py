@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from polytomy.codes import CodingMatrix
 from polytomy.export.graph import Graph, Value
+from polytomy.scheme.coding_matrix import CodingMatrix
 
 __all__ = ["export_one_vs_rest"]
 

@@ -34,12 +34,7 @@ from polytomy.learners.trained import (
     choose_output,
     decisions_from_scores,
 )
-from polytomy.metrics.judged_samples import JudgedSamples
-from polytomy.metrics.scores import (
-    brier_score_of,
-    log_loss_of,
-    uncertainty_coefficient_of_indices,
-)
+from polytomy.metrics import METRICS, JudgedSamples
 from polytomy.model.dichotomies import Dichotomy
 from polytomy.model.sets import ConformityRows, collect_conformity
 from polytomy.routines.runtime.library_threads import one_blas_thread
@@ -584,13 +579,8 @@ def _fit(out_of_fold: OutOfFold, probabilities: Floats, decisions: Floats) -> Fi
 def _judge(
     probabilities: Floats, class_indices: NDArray[np.intp], weight: Floats
 ) -> dict[str, float]:
+    classes = range(probabilities.shape[1])
     predicted = probabilities.argmax(axis=1)
-    judged = JudgedSamples(class_indices, probabilities, weight, ())
-    return {
-        "log_loss": log_loss_of(judged),
-        "brier_score": brier_score_of(judged),
-        "accuracy": float(np.average(predicted == class_indices, weights=weight)),
-        "uncertainty_coefficient": uncertainty_coefficient_of_indices(
-            class_indices, predicted, weight
-        ),
-    }
+    judged = JudgedSamples(class_indices, probabilities, weight, classes, predicted)
+    names = ("log_loss", "brier_score", "accuracy", "uncertainty_coefficient")
+    return {name: METRICS[name].function(judged) for name in names}

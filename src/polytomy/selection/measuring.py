@@ -32,7 +32,7 @@ from polytomy.model.parameters import TrainingSource
 from polytomy.model.plan import TrainingPlan, plan_training
 from polytomy.model.scheme_argument import choose_final_calibration
 from polytomy.scheme import Scheme
-from polytomy.scheme.ensemble import SchemeEnsemble
+from polytomy.scheme.scheme import SchemeEnsemble
 from polytomy.selection.candidates import Candidate
 
 __all__ = ["FoldMeasurer", "Measurement", "Progress", "RaceSetup", "is_trained_without_calibration"]

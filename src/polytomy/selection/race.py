@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from polytomy.errors import Argument, ArgumentError, PolytomyError
 from polytomy.model.scheme_argument import check_solver, members_of, scheme_from
 from polytomy.scheme import Scheme
-from polytomy.scheme.ensemble import SchemeEnsemble
+from polytomy.scheme.scheme import SchemeEnsemble
 from polytomy.selection.candidates import Candidate
 from polytomy.selection.measuring import FoldMeasurer, Progress, RaceSetup
 from polytomy.selection.scoring import Judged, Score

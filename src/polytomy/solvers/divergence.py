@@ -5,12 +5,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from polytomy.codes import CodingMatrix
-from polytomy.codes.structure import row_blocks
 from polytomy.routines.runtime.dispatch import routine
-from polytomy.solvers.decisions import check_decisions
+from polytomy.scheme.coding_matrix import CodingMatrix
+from polytomy.scheme.structure import row_blocks
+from polytomy.solvers.decisions import check_decisions, scale_weights
 from polytomy.solvers.least_squares import solve_least_squares
-from polytomy.solvers.weights import scale_weights
 
 __all__ = ["solve_divergence"]
 

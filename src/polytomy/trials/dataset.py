@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 
-from polytomy.designs.class_order import has_natural_order, match_class_order, sort_naturally
+from polytomy.designs.orders import has_natural_order, match_class_order, sort_naturally
 from polytomy.errors import ArgumentError, DataError
 from polytomy.inputs.rows import refuse_masked
 from polytomy.inputs.sparse import check_sparse, is_sparse

@@ -12,9 +12,9 @@ from polytomy.designs import SCHEME_NAMES
 from polytomy.errors import Argument, ArgumentError, PythonOnly
 from polytomy.model.scheme_argument import SchemeArgument, Solver, gives_probabilities, scheme_from
 from polytomy.scheme import Scheme
-from polytomy.scheme.ensemble import SchemeEnsemble
+from polytomy.scheme.scheme import SchemeEnsemble
 from polytomy.selection import candidates_from
-from polytomy.solvers.methods import find_method
+from polytomy.solvers.solving import find_method
 
 __all__ = ["PAPER_PAIRS", "Pair", "pairs_from"]
 

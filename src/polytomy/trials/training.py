@@ -23,7 +23,7 @@ from polytomy.model.fitting import TrainedBinaries, fit_binaries
 from polytomy.model.plan import TrainingPlan, plan_training
 from polytomy.model.scheme_argument import members_of, scheme_from
 from polytomy.scheme import Scheme
-from polytomy.scheme.ensemble import SchemeEnsemble
+from polytomy.scheme.scheme import SchemeEnsemble
 from polytomy.trials.dataset import Dataset
 from polytomy.trials.pairs import Pair
 from polytomy.trials.protocol import CALIBRATION, FOLDS, Split

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from polytomy.codes import CodingMatrix
 from polytomy.routines.divergence import compiled, reference
+from polytomy.scheme.coding_matrix import CodingMatrix
 from solver_strategies import answers, codes, pair_matrix
 
 TWINS = [reference, compiled]

@@ -16,10 +16,10 @@ from least_squares_cases import (
     residuals,
     with_gaps,
 )
-from polytomy.codes import CodingMatrix
-from polytomy.codes.structure import pair_of_each_row
 from polytomy.errors import CodeError
 from polytomy.routines.least_squares import compiled, reference
+from polytomy.scheme.coding_matrix import CodingMatrix
+from polytomy.scheme.structure import pair_of_each_row
 
 law = settings(max_examples=40, deadline=None)
 

@@ -14,8 +14,8 @@ from polytomy.errors import Argument, ArgumentError
 from polytomy.inputs.arguments import CALIBRATIONS, did_you_mean
 from polytomy.inputs.seeds import seed_all
 from polytomy.inputs.weights import check_weights
-from polytomy.routines.calibration.reference import platt_targets
-from polytomy.routines.runtime.dispatch import routine
+from polytomy.routines.dispatch import routine
+from polytomy.routines.reference.calibration import platt_targets
 from polytomy.states import State, stored_as
 
 __all__ = [

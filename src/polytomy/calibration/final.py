@@ -26,8 +26,8 @@ from sklearn.utils.validation import has_fit_parameter
 from polytomy.errors import Argument, ArgumentError
 from polytomy.inputs.arguments import did_you_mean
 from polytomy.inputs.seeds import seed_all
-from polytomy.routines.calibration import reference
-from polytomy.routines.runtime.dispatch import routine
+from polytomy.routines.dispatch import routine
+from polytomy.routines.reference import calibration as reference
 from polytomy.states import LARGEST, State, field_values, stored_as
 
 __all__ = [

@@ -37,7 +37,7 @@ from polytomy.learners.trained import (
 from polytomy.metrics import METRICS, JudgedSamples
 from polytomy.model.dichotomies import Dichotomy
 from polytomy.model.sets import ConformityRows, collect_conformity
-from polytomy.routines.runtime.library_threads import one_blas_thread
+from polytomy.routines.threads import one_blas_thread
 from polytomy.states import LARGEST, State, field_values, stored_as
 
 __all__ = [

@@ -10,8 +10,7 @@ import sklearn.datasets
 
 from polytomy.errors import ArgumentError, DataError
 from polytomy.trials import CATALOGUE, Dataset, KnownDataset, load_datasets
-from polytomy.trials.dataset import compute_checksum
-from polytomy.trials.fetching import check_dataset, fetch_dataset
+from polytomy.trials.datasets import check_dataset, compute_checksum, fetch_dataset
 
 X = np.round(np.random.default_rng(3).normal(size=(10, 3)), 4)
 LABELS = np.array(["sky", "path", "sky", "grass", "sky", "path", "sky", "grass", "path", "sky"])

@@ -3,7 +3,7 @@
 import pytest
 
 from polytomy.errors import DataError
-from polytomy.trials.json_checks import (
+from polytomy.trials.store import (
     Damage,
     OptionalField,
     check_count,

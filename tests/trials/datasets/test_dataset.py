@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
 from polytomy.errors import DataError
-from polytomy.trials.dataset import Dataset, compute_checksum
+from polytomy.trials.datasets import Dataset, compute_checksum
 
 LABELS = np.array(["oak", "corn", "pine", "corn", "oak", "pine"])
 

@@ -12,7 +12,7 @@ from hypothesis import settings
 from polytomy.errors import DataError, PolytomyWarning
 from polytomy.report import write_report
 from polytomy.trials import MEASURES, Results, write_tables
-from polytomy.trials.records import check_facts, check_manifest, check_trial
+from polytomy.trials.store import check_facts, check_manifest, check_trial
 from report.cases import PAIRS, make_record, make_results, write_folder
 
 RESULTS = make_results(repeats=2)

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polytomy.trials import Cell, Results, table_to_latex, table_to_markdown, write_tables
-from polytomy.trials.cells import format_cell
+from polytomy.trials.results import format_cell
 from trials.results_cases import ACCURACY, make_results
 
 

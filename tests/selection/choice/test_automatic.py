@@ -22,7 +22,7 @@ from polytomy.selection import (
     find_score,
     run_race,
 )
-from polytomy.selection.automatic import choose_scheme
+from polytomy.selection.choice import choose_scheme
 
 
 @pytest.fixture(scope="module")

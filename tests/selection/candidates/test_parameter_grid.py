@@ -10,7 +10,7 @@ from sklearn.svm import SVC
 
 from polytomy.errors import ArgumentError
 from polytomy.selection import Candidate, expand_candidates
-from polytomy.selection.parameter_grid import describe_params, set_grid_params
+from polytomy.selection.candidates import describe_params, set_grid_params
 
 PAIRS, TREE = Candidate("pairs", "one-vs-one", "hamming"), Candidate("tree", "tree")
 

@@ -3,7 +3,7 @@
 import pytest
 
 from polytomy.trials import MEASURES, Results
-from polytomy.trials.text_tables import results_to_text, table_to_text
+from polytomy.trials.tables import results_to_text, table_to_text
 from trials.results_cases import ACCURACY, make_results
 
 

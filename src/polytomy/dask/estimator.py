@@ -36,7 +36,7 @@ from polytomy.model.scheme_argument import (
 )
 from polytomy.scheme import Scheme
 from polytomy.scheme.scheme import SchemeEnsemble
-from polytomy.selection.automatic import choose_scheme
+from polytomy.selection.choice import choose_scheme
 
 __all__ = ["DaskPolytomyClassifier"]
 

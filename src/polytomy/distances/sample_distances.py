@@ -16,8 +16,8 @@ from polytomy.errors import Argument, ArgumentError, DataError, PythonOnly
 from polytomy.inputs.arguments import as_count, did_you_mean
 from polytomy.inputs.class_samples import ClassSamples, Rows, check_two_classes, group_samples
 from polytomy.inputs.seeds import RandomState, as_generator
-from polytomy.routines.distances.reference import hausdorff_matrix as small_hausdorff_matrix
-from polytomy.routines.runtime.dispatch import routine
+from polytomy.routines.dispatch import routine
+from polytomy.routines.reference.distances import hausdorff_matrix as small_hausdorff_matrix
 
 __all__ = ["METRICS", "SampleMetric", "check_metric", "energy", "hausdorff", "robust_hausdorff"]
 

@@ -14,9 +14,8 @@ from sklearn.utils.validation import check_is_fitted
 from polytomy.classifier import PolytomyClassifier
 from polytomy.errors import Argument, ArgumentError, PythonOnly
 from polytomy.inputs.arguments import Parameter, check_parameters, is_boolean
-from polytomy.inputs.targets import check_confidence_levels, check_levels
+from polytomy.inputs.numbers import check_confidence_levels, check_levels, check_weights
 from polytomy.inputs.training_data import check_features, check_regression_data
-from polytomy.inputs.weights import check_weights
 from polytomy.model.estimator import FollowsEstimatorMixin, undone_if_interrupted
 from polytomy.model.parameters import CLASSIFIER_CHECKS
 from polytomy.model.scheme_argument import SchemeArgument, Solver, gives_probabilities

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from polytomy.errors import Argument, ArgumentError
 from polytomy.inputs.arguments import did_you_mean
-from polytomy.routines.runtime.dispatch import routine
+from polytomy.routines.dispatch import routine
 from polytomy.scheme.coding_matrix import CodingMatrix
 from polytomy.solvers.decisions import check_decisions
 from polytomy.solvers.method import (

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polytomy.errors import Argument, ArgumentError
-from polytomy.routines.runtime.dispatch import routine
+from polytomy.routines.dispatch import routine
 from polytomy.scheme.code_checks import MAX_ENTRIES
 from polytomy.scheme.coding_matrix import CodingMatrix
 from polytomy.scheme.structure import NO_CHILD, TreeShape

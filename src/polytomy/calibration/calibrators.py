@@ -12,8 +12,8 @@ from scipy.special import expit
 
 from polytomy.errors import Argument, ArgumentError
 from polytomy.inputs.arguments import CALIBRATIONS, did_you_mean
+from polytomy.inputs.numbers import check_weights
 from polytomy.inputs.seeds import seed_all
-from polytomy.inputs.weights import check_weights
 from polytomy.routines.dispatch import routine
 from polytomy.routines.reference.calibration import platt_targets
 from polytomy.states import State, stored_as

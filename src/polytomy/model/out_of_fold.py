@@ -22,9 +22,9 @@ from polytomy.calibration.final import (
 )
 from polytomy.calibration.folds import HoldOut, SharedFolds, make_shared_folds
 from polytomy.errors import CalibrationWarning, SchemeError, warn_caller
+from polytomy.inputs.numbers import check_weights, class_weights
 from polytomy.inputs.rows import take_rows
 from polytomy.inputs.seeds import partition_seeds
-from polytomy.inputs.weights import check_weights, class_weights
 from polytomy.learners.bank import Bank
 from polytomy.learners.options import TrainingOptions
 from polytomy.learners.trained import (

@@ -16,7 +16,7 @@ def run():
 @pytest.fixture(scope="session")
 def compute(run):
     """Return a function that runs a formula as a graph on an array and returns the result."""
-    from polytomy.export.graph import Graph
+    from polytomy.onnx_graph import Graph
 
     def run_formula(formula, array):
         graph = Graph()

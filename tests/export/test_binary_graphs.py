@@ -25,7 +25,7 @@ from polytomy.calibration.calibrators import (
 )
 from polytomy.errors import ArgumentError
 from polytomy.export.binary_graphs import answer_binaries
-from polytomy.export.graph import Graph
+from polytomy.onnx_graph import Graph
 from polytomy.learners.svm.kernels import KernelFunction
 from polytomy.learners.svm.machines import KernelMachine, VectorPool
 from polytomy.learners.trained import Output, TrainedBinary

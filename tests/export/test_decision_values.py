@@ -6,7 +6,7 @@ from scipy.sparse import csr_matrix
 
 from polytomy.errors import ArgumentError
 from polytomy.export.decision_values import dense, kernel_values, linear_values, scale_samples
-from polytomy.export.graph import Graph
+from polytomy.onnx_graph import Graph
 from polytomy.learners.scaling import Scaling
 from polytomy.learners.svm.kernels import KernelFunction
 

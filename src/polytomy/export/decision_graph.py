@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from polytomy.export.graph import Graph, Value
+from polytomy.onnx_graph import Graph, Value
 from polytomy.model.decisions import Costs, PriorShift
 
 __all__ = ["choose_cheapest", "shift_prior"]

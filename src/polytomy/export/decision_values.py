@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polytomy.errors import ArgumentError
-from polytomy.export.graph import Graph, Value
+from polytomy.onnx_graph import Graph, Value
 from polytomy.inputs.sparse import is_sparse
 from polytomy.learners.scaling import Scaling
 from polytomy.learners.svm.kernels import KernelFunction, squared_lengths

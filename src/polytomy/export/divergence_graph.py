@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from polytomy.export.graph import Graph, Value
+from polytomy.onnx_graph import Graph, Value
 from polytomy.scheme.coding_matrix import CodingMatrix
 
 __all__ = ["export_one_vs_rest"]

@@ -12,7 +12,7 @@ from polytomy.calibration.final import (
     clip_decisions,
 )
 from polytomy.errors import Argument, ArgumentError
-from polytomy.export.graph import Graph, Value
+from polytomy.onnx_graph import Graph, Value
 
 __all__ = ["apply_final", "check_exportable_map", "clip_answers"]
 

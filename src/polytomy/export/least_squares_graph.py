@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from polytomy.export.graph import Graph, Value
+from polytomy.onnx_graph import Graph, Value
 from polytomy.scheme.coding_matrix import CodingMatrix
 from polytomy.scheme.structure import pair_of_each_row
 

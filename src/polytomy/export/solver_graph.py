@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from polytomy.errors import Argument, ArgumentError, PythonOnly
 from polytomy.export.divergence_graph import export_one_vs_rest
-from polytomy.export.graph import Graph, Value
+from polytomy.onnx_graph import Graph, Value
 from polytomy.export.least_squares_graph import (
     export_isotonic,
     export_pair_coupling,

@@ -25,10 +25,10 @@ from polytomy.calibration.calibrators import (
 )
 from polytomy.errors import ArgumentError
 from polytomy.export.binary_graphs import answer_binaries
-from polytomy.onnx_graph import Graph
 from polytomy.learners.svm.kernels import KernelFunction
 from polytomy.learners.svm.machines import KernelMachine, VectorPool
 from polytomy.learners.trained import Output, TrainedBinary
+from polytomy.onnx_graph import Graph
 
 pytest.importorskip("onnx")
 pytest.importorskip("onnxruntime")

@@ -6,9 +6,9 @@ from scipy.sparse import csr_matrix
 
 from polytomy.errors import ArgumentError
 from polytomy.export.decision_values import dense, kernel_values, linear_values, scale_samples
-from polytomy.onnx_graph import Graph
 from polytomy.learners.scaling import Scaling
 from polytomy.learners.svm.kernels import KernelFunction
+from polytomy.onnx_graph import Graph
 
 RANDOM = np.random.default_rng(0)
 X = RANDOM.normal(size=(12, 3)) + 1000.0

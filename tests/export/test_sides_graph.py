@@ -17,11 +17,11 @@ from sklearn.preprocessing import MinMaxScaler, PolynomialFeatures, StandardScal
 from sklearn.svm import SVC, LinearSVC, NuSVC
 
 from polytomy.errors import ArgumentError
-from polytomy.onnx_graph import Graph
 from polytomy.export.sides_graph import answer_sides
 from polytomy.learners.options import TrainingOptions
 from polytomy.learners.sides import SidesModel, SidesProblem, train_sides
 from polytomy.learners.trained import Output
+from polytomy.onnx_graph import Graph
 
 pytest.importorskip("onnx")
 pytest.importorskip("onnxruntime")

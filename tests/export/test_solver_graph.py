@@ -8,9 +8,9 @@ from sklearn.datasets import load_iris
 
 import polytomy as pt
 from polytomy.errors import ArgumentError
-from polytomy.onnx_graph import Graph
 from polytomy.export.solver_graph import check_exportable_solver, score_classes
 from polytomy.model.arrangement import Arrangement
+from polytomy.onnx_graph import Graph
 from polytomy.solvers.least_squares import algorithms_for
 from strategies import schemes
 

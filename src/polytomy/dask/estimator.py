@@ -14,11 +14,8 @@ from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
 from polytomy.calibration.folds import AUTO_FOLDS, choose_folds
 from polytomy.classifier import PolytomyClassifier
 from polytomy.dask.answers import LazyAnswersMixin
-from polytomy.dask.clients import find_client
-from polytomy.dask.cluster import explaining_faults
-from polytomy.dask.layout import Layout
-from polytomy.dask.parts import make_parts
-from polytomy.dask.sampling import Sample
+from polytomy.dask.cluster import explaining_faults, find_client
+from polytomy.dask.grouping import Layout, Sample, make_parts
 from polytomy.dask.training import GroupedData, group_rows_by_class, train_binaries
 from polytomy.errors import Argument, ArgumentError
 from polytomy.inputs.arguments import Parameter, check_parameters, is_count
@@ -39,7 +36,7 @@ from polytomy.model.scheme_argument import (
 )
 from polytomy.scheme import Scheme
 from polytomy.scheme.scheme import SchemeEnsemble
-from polytomy.selection.automatic import choose_scheme
+from polytomy.selection.choice import choose_scheme
 
 __all__ = ["DaskPolytomyClassifier"]
 

@@ -15,11 +15,11 @@ import numpy as np
 from polytomy.calibration.calibrators import IsotonicCalibrator, LogisticMap
 from polytomy.errors import Argument, ArgumentError
 from polytomy.export.decision_values import dense, kernel_values, linear_values, scale_samples
-from polytomy.onnx_graph import Graph, Value
 from polytomy.export.sides_graph import answer_sides
 from polytomy.learners.linear.evaluation import LinearMember, linear_member
 from polytomy.learners.svm.evaluation import KernelMember, kernel_member, pool_vectors
 from polytomy.learners.trained import Output, TrainedBinary
+from polytomy.onnx_graph import Graph, Value
 
 __all__ = ["answer_binaries"]
 

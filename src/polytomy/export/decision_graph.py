@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from polytomy.onnx_graph import Graph, Value
 from polytomy.model.decisions import Costs, PriorShift
+from polytomy.onnx_graph import Graph, Value
 
 __all__ = ["choose_cheapest", "shift_prior"]
 

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polytomy.errors import ArgumentError
-from polytomy.onnx_graph import Graph, Value
 from polytomy.inputs.sparse import is_sparse
 from polytomy.learners.scaling import Scaling
 from polytomy.learners.svm.kernels import KernelFunction, squared_lengths
+from polytomy.onnx_graph import Graph, Value
 
 __all__ = ["dense", "kernel_values", "linear_values", "scale_samples"]
 

@@ -1,7 +1,7 @@
 """Least squares of one code as an ONNX graph, for codes that need a fixed number of operations.
 
-Each function is a whole-array form of the algorithm in `polytomy.routines.least_squares`, where it
-is proved.
+Each function is a whole-array form of the algorithm in
+`polytomy.routines.reference.least_squares`, where it is proved.
 """
 
 from __future__ import annotations

@@ -15,12 +15,12 @@ from polytomy.export.binary_graphs import answer_binaries
 from polytomy.export.decision_graph import choose_cheapest, shift_prior
 from polytomy.export.decision_values import scale_samples
 from polytomy.export.final_graph import apply_final, check_exportable_map, clip_answers
-from polytomy.onnx_graph import Graph, Value, import_onnx
 from polytomy.export.solver_graph import check_exportable_solver, score_classes
 from polytomy.inputs.arguments import PRECISIONS, Parameter
 from polytomy.learners.preparation import list_steps, split_pipeline
 from polytomy.learners.scaling import Scaling, peel_scalers
 from polytomy.model.composition import Composition
+from polytomy.onnx_graph import Graph, Value, import_onnx
 
 __all__ = ["to_onnx"]
 

@@ -18,11 +18,11 @@ from sklearn.svm import SVC, LinearSVC, NuSVC
 
 from polytomy.errors import ArgumentError
 from polytomy.export.decision_values import dense, kernel_values, linear_values, scale_samples
-from polytomy.onnx_graph import Graph, Value
 from polytomy.learners.scaling import Scaling, peel_scalers
 from polytomy.learners.sides import SidesModel
 from polytomy.learners.svm.kernels import KernelFunction
 from polytomy.learners.trained import Output
+from polytomy.onnx_graph import Graph, Value
 
 __all__ = ["answer_sides"]
 

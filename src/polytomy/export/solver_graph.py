@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from polytomy.errors import Argument, ArgumentError, PythonOnly
 from polytomy.export.divergence_graph import export_one_vs_rest
-from polytomy.onnx_graph import Graph, Value
 from polytomy.export.least_squares_graph import (
     export_isotonic,
     export_pair_coupling,
@@ -19,6 +18,7 @@ from polytomy.export.least_squares_graph import (
 from polytomy.model.arrangement import Arrangement
 from polytomy.model.composition import Composition
 from polytomy.model.scheme_argument import is_flat_one_vs_rest
+from polytomy.onnx_graph import Graph, Value
 from polytomy.scheme import ClassRef, Scheme
 from polytomy.scheme.coding_matrix import CodingMatrix
 from polytomy.solvers.decoding import own_sides

@@ -15,7 +15,7 @@ import numpy as np
 import scipy
 from numpy.typing import ArrayLike, NDArray
 
-from polytomy.routines.runtime.dispatch import routine
+from polytomy.routines.dispatch import routine
 from polytomy.scheme.coding_matrix import CodingMatrix
 from polytomy.solvers.decisions import check_decisions
 from polytomy.solvers.divergence import solve_divergence

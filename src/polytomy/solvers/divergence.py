@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from polytomy.onnx_graph import Graph, Value
-from polytomy.routines.runtime.dispatch import routine
+from polytomy.routines.dispatch import routine
 from polytomy.scheme import Scheme
 from polytomy.scheme.coding_matrix import CodingMatrix
 from polytomy.scheme.scheme import SchemeEnsemble
@@ -75,7 +75,7 @@ def solve_divergence(
     is_inside = (np.abs(answers) < 1.0).all(axis=1)
     order = np.argsort(single.classes)
     chances = (1.0 + answers[is_inside] * single.signs)[:, order] / 2.0
-    minimise = routine("minimise_one_vs_rest", "one_vs_rest")
+    minimise = routine("minimise_one_vs_rest", "divergence")
     probabilities[is_inside] = minimise(chances, shares[order])
     if not is_inside.all():
         probabilities[~is_inside] = _minimise(code, answers[~is_inside], shares)

@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from polytomy.errors import Argument, ArgumentError, PythonOnly
 from polytomy.inputs.arguments import did_you_mean
 from polytomy.onnx_graph import Graph, Value
-from polytomy.routines.runtime.dispatch import routine
+from polytomy.routines.dispatch import routine
 from polytomy.scheme.coding_matrix import CodingMatrix
 from polytomy.scheme.structure import pair_of_each_row
 from polytomy.solvers.decisions import check_decisions

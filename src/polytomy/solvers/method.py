@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from polytomy.inputs.wording import count_things
+from polytomy.inputs.arguments import count_things
 from polytomy.onnx_graph import Graph, Value
 from polytomy.scheme import Scheme
 from polytomy.scheme.coding_matrix import CodingMatrix

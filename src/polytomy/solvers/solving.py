@@ -294,7 +294,8 @@ def _apply(
     check_applicable(method.name, code)
     if isinstance(code, Scheme):
         return _apply_to_scheme(method, code, decisions, given)
-    return method.function(code, decisions, **given)
+    answers = check_decisions(decisions, code.n_partitions, code.rows_per_partition)
+    return method.function(code, answers, **given)
 
 
 def _apply_to_scheme(

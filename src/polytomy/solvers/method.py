@@ -153,7 +153,7 @@ class Method:
     to_onnx : function of a Graph, decisions (a Value) and a code that returns the same as
         `function` as a Value, optional
     can_export : function of a scheme, and of whether all answers are inside (−1, 1), that returns
-        whether `to_onnx` holds for it
+        whether `to_onnx` holds for it; by default it holds for every scheme
     """
 
     name: str
@@ -165,7 +165,7 @@ class Method:
     uses_only_signs: bool = False
     function_of_scheme: Callable[[Scheme, NDArray[np.float64]], NDArray[np.float64]] | None = None
     to_onnx: Callable[[Graph, Value, CodingMatrix], Value] | None = None
-    can_export: Callable[[Scheme, bool], bool] = lambda scheme, is_inside: True
+    can_export: Callable[[Scheme, bool], bool] | None = None
 
     @property
     def options(self) -> frozenset[str]:
@@ -176,3 +176,14 @@ class Method:
     def uses_flat_code(self) -> bool:
         """Whether a nested scheme is scored as one flat code instead of node by node."""
         return not self.gives_probabilities and self.function_of_scheme is None
+
+    @property
+    def exports_all(self) -> bool:
+        """Whether the method can be exported for every scheme that it takes."""
+        return self.to_onnx is not None and self.can_export is None
+
+    def exports(self, scheme: Scheme, is_inside: bool) -> bool:
+        """Return whether the method can be exported for a scheme; see `can_export`."""
+        if self.to_onnx is None or self.can_export is None:
+            return self.to_onnx is not None
+        return self.can_export(scheme, is_inside)

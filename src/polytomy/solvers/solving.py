@@ -85,7 +85,7 @@ def register(method: Method) -> None:
     ...     return odds / odds.sum(axis=1, keepdims=True)
     >>> register(Method("softmax", softmax_of_votes, summary="the softmax of the votes"))
     >>> solve([[-1, 1, 1], [1, -1, 1], [1, 1, -1]], [[0.2, 0.4, 0.6]], "softmax").round(3)
-    array([[0.401, 0.329, 0.27 ]])
+    array([[0.472, 0.316, 0.212]])
     >>> del METHODS["softmax"]
     """
     if method.name == "auto" or any(method.name == own.name for own in _OWN):

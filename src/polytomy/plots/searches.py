@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from polytomy.errors import Argument, ArgumentError
 from polytomy.inputs.arguments import did_you_mean
+from polytomy.metrics import METRICS
 from polytomy.plots.canvas import (
     FAINT,
     MAGNITUDES,
@@ -117,7 +118,7 @@ class ParetoDisplay:
                 )
         costs, scores = np.asarray(results[x], float), _comparable(results, y)
         front = _find_pareto_front(
-            costs, scores, greater_is_better=y.endswith(("coefficient", "accuracy"))
+            costs, scores, greater_is_better=_is_larger_better(y.removeprefix("mean_"))
         )
         candidates = ParetoCandidates(
             np.asarray(results["candidate"]),
@@ -411,8 +412,12 @@ def _deciding(results: Any) -> str:
     return str(next(name for name in results if name.startswith("mean_"))).removeprefix("mean_")
 
 
+def _is_larger_better(name: str) -> bool:
+    return name in METRICS and METRICS[name].larger_is_better
+
+
 def _is_greater_better(results: Any) -> bool:
-    return _deciding(results).endswith(("coefficient", "accuracy"))
+    return _is_larger_better(_deciding(results))
 
 
 def _losses_of(results: Any) -> NDArray[np.float64]:

@@ -17,9 +17,9 @@ from polytomy.calibration.folds import HoldOut, deal_classes
 from polytomy.classifier import PolytomyClassifier
 from polytomy.dask.group_tasks import RowBlock
 from polytomy.errors import ArgumentError, DataError
+from polytomy.inputs.numbers import check_weights
 from polytomy.inputs.rows import bytes_of_data, count_rows, stack_rows, take_block, take_rows
 from polytomy.inputs.training_data import check_training_data
-from polytomy.inputs.weights import check_weights
 from polytomy.model.preprocessing import preprocess
 
 __all__ = [

@@ -12,8 +12,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from polytomy.errors import Argument, ArgumentError, PythonOnly
 from polytomy.inputs.arguments import available_unless
+from polytomy.inputs.numbers import check_weights
 from polytomy.inputs.training_data import check_features
-from polytomy.inputs.weights import check_weights
 from polytomy.learners.trained import TrainedBinary
 from polytomy.model.composition import Composition
 from polytomy.model.decisions import (

@@ -23,8 +23,8 @@ from polytomy.inputs.arguments import (
     is_job_count,
     is_random_state,
 )
+from polytomy.inputs.numbers import CLASS_WEIGHT, class_weights
 from polytomy.inputs.rows import take_values
-from polytomy.inputs.weights import CLASS_WEIGHT, class_weights
 from polytomy.learners.options import FitArguments, TrainingOptions
 from polytomy.learners.svm.matrix import MEMORY_BUDGET
 from polytomy.learners.trained import is_fitted

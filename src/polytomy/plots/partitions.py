@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from polytomy.errors import Argument, ArgumentError
 from polytomy.inputs.arguments import Parameter, did_you_mean, is_boolean, is_count
-from polytomy.inputs.weights import check_weights
+from polytomy.inputs.numbers import check_weights
 from polytomy.model.composition import Composition
 from polytomy.plots.canvas import (
     FAINT,

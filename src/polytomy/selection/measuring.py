@@ -18,9 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.svm import SVC
 
+from polytomy.inputs.numbers import check_weights
 from polytomy.inputs.rows import group_rows, take_columns, take_rows
 from polytomy.inputs.seeds import partition_seeds
-from polytomy.inputs.weights import check_weights
 from polytomy.learners.options import TrainingListener, TrainingOptions
 from polytomy.learners.preparation import takes_pairwise_values
 from polytomy.learners.problems import binary_problem

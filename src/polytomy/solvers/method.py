@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from polytomy.inputs.wording import count_things
+from polytomy.inputs.arguments import count_things
 from polytomy.scheme.coding_matrix import CodingMatrix
 
 __all__ = ["ADJACENT", "ANY_CODE", "EQUIANGULAR", "ONE_VS_ONE", "TREE", "Structure"]

@@ -5,7 +5,7 @@ from sklearn.preprocessing import StandardScaler
 
 from polytomy import parse
 from polytomy.learners.borders import BorderMachine
-from polytomy.persistence.libagf.composing import border_binary, compose_models
+from polytomy.persistence.libagf_files import border_binary, compose_models
 
 MACHINE = BorderMachine(np.array([[1.0]]), np.array([[0.5]]))
 X = np.array([[-3.0], [1.0], [2.0]])

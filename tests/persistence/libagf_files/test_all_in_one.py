@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from persistence.libagf.border_samples import print_matrix, write_borders, write_normalisation
+from persistence.border_samples import print_matrix, write_borders, write_normalisation
 from polytomy.errors import ModelFileError
 from polytomy.persistence import load, read_info
 

@@ -8,13 +8,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from persistence.libagf.border_samples import write_borders, write_normalisation
+from persistence.border_samples import write_borders, write_normalisation
 from polytomy import parse, solve
 from polytomy.datasets import read_data
 from polytomy.errors import ControlError, ModelFileError
 from polytomy.persistence import load, load_control, read_info, read_libsvm, save
 
-FOLDER = Path(__file__).parents[1] / "libsvm"
+FOLDER = Path(__file__).parent / "libsvm"
 
 
 @pytest.fixture(scope="module")

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from polytomy.errors import ArgumentError
-from polytomy.inputs.targets import (
+from polytomy.inputs.numbers import (
     check_confidence_levels,
     check_levels,
     check_range,

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from persistence.libagf.border_samples import write_borders, write_rows
+from persistence.border_samples import write_borders, write_rows
 from polytomy.errors import ModelFileError
-from polytomy.persistence.libagf.border_files import read_borders
+from polytomy.persistence.libagf_files import read_borders
 
 
 def test_border_samples_and_gradients_are_read(tmp_path):

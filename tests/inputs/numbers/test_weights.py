@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from polytomy.errors import ArgumentError
-from polytomy.inputs.weights import check_weights, class_weights
+from polytomy.inputs.numbers import check_weights, class_weights
 
 CLASSES = np.array(["a", "b", "c"])
 INDICES = np.array([0, 1, 1, 2])

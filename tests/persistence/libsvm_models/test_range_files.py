@@ -10,7 +10,7 @@ from sklearn.svm import SVC
 from polytomy import PolytomyClassifier
 from polytomy.errors import ArgumentError
 from polytomy.persistence import load, write_libsvm
-from polytomy.persistence.libsvm.range_files import print_range
+from polytomy.persistence.libsvm_models import print_range
 
 
 def _scaled_by_svm_scale(text, X):

@@ -1,6 +1,6 @@
 import os
 
-from polytomy.inputs.machine_memory import machine_memory
+from polytomy.inputs.rows import machine_memory
 
 
 def test_it_is_all_the_memory_of_the_machine():

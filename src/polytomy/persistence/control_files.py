@@ -14,11 +14,16 @@ from typing import Any, Protocol
 from polytomy.errors import ModelFileError, SchemeError
 from polytomy.learners.svm.machines import VectorPool
 from polytomy.learners.trained import TrainedBinary, match_sides
-from polytomy.persistence.libagf.border_files import BORDERS_SUFFIX, read_borders
-from polytomy.persistence.libagf.composing import border_binary, compose_models
-from polytomy.persistence.libagf.normalisation import check_units, find_normalisation
-from polytomy.persistence.libsvm.model_text import read_model
-from polytomy.persistence.libsvm.models import VOTES, binary_of_pair, pool_of
+from polytomy.persistence.libagf_files import (
+    BORDERS_SUFFIX,
+    border_binary,
+    check_units,
+    compose_models,
+    find_normalisation,
+    read_borders,
+)
+from polytomy.persistence.libsvm_models import VOTES, binary_of_pair, pool_of
+from polytomy.persistence.libsvm_text import read_model
 from polytomy.scheme import BinaryName, Partition, read
 
 __all__ = ["load_control"]

@@ -5,10 +5,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from persistence.libagf.border_samples import write_normalisation, write_rows
+from persistence.border_samples import write_normalisation, write_rows
 from polytomy import parse
 from polytomy.errors import ModelFileError
-from polytomy.persistence.libagf.normalisation import check_units, find_normalisation
+from polytomy.persistence.libagf_files import check_units, find_normalisation
 
 FLAT = parse("bar-00 0 / 1; bar-01 0 1 / 2; {0 1 2}")
 

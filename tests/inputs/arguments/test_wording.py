@@ -2,7 +2,7 @@
 
 import pytest
 
-from polytomy.inputs.wording import count_things
+from polytomy.inputs.arguments import count_things
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from sklearn.utils import check_random_state
 from polytomy.calibration.folds import HoldOut, check_folds, choose_folds, row_numbers
 from polytomy.errors import Argument, ArgumentError, PolytomyError
 from polytomy.inputs.arguments import did_you_mean
-from polytomy.inputs.weights import check_weights
+from polytomy.inputs.numbers import check_weights
 from polytomy.metrics import METRICS, JudgedSamples, Metric
 from polytomy.model.scheme_argument import check_solver, members_of, scheme_from
 from polytomy.scheme import Scheme

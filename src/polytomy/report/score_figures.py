@@ -30,7 +30,7 @@ _NAMES = 164  # pixels for the names of the rows
 _TOP = 6
 _BELOW = 32  # pixels for an axis and its title
 _TIME_HEIGHT = 250
-_NUMBER = 5.5, 5.0  # half the width and half the height of the number at a point
+_NUMBER = 5.5, 5.5  # half the width and half the height of the number at a point
 _GAPS = 2.5, 8.5, 15.5, 23.5  # between a point and its number
 _FAR = 10.0  # numbers further away have a line to their point
 _RANK_TOP = 30  # pixels for the critical difference
@@ -52,7 +52,7 @@ def draw_scores(rows: Sequence[ScoreRow], measure: Measure, dataset: str) -> Mar
     ends += [end for row in rows if row.theirs for end in _ends(row.theirs.mean, row.theirs.std)]
     means = [row.ours.mean for row in rows] + [row.theirs.mean for row in rows if row.theirs]
     scale = fit_scale(ends, _NAMES + 8, WIDTH - 8)
-    if measure.name.endswith("seconds"):
+    if measure.is_time:
         # The lower end of an error bar may be negative; it is cut off.
         scale = fit_scale(means + ends[1::2], _NAMES + 8, WIDTH - 8, may_be_log=True)
     drawn = draw_x_axis(scale, _TOP, bottom, measure.title)
@@ -137,7 +137,7 @@ def draw_scores_against_time(
         )
     halves = np.tile(_NUMBER, (len(points), 1))
     frame = (left, top, right, bottom)
-    spots = place_boxes(np.array(places), halves, frame, gaps=_GAPS, marker=5.0).tolist()
+    spots = place_boxes(np.array(places), halves, frame, gaps=_GAPS, marker=4.5).tolist()
     for point, (x, y), (tx, ty) in zip(points, places, spots, strict=True):
         hint = (
             f"{point.name.text}: {format_cell(point.score)} in {point.seconds:.3g} s "

@@ -1,4 +1,4 @@
-"""The parameter ``distance``: computes the distances between classes for its value."""
+"""All distances by name, and the parameter ``distance`` that chooses one of them."""
 
 from __future__ import annotations
 

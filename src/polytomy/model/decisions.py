@@ -193,7 +193,7 @@ def find_training_prior(
         return frequencies.model
     raise ArgumentError(
         "the class frequencies of the training data are not known: the model was trained elsewhere "
-        "or by partial_fit, or saved by an earlier version. Pass them as ",
+        "or by partial_fit. Pass them as ",
         Argument("training_prior"),
         ", or fit the model again.",
     )

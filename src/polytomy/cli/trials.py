@@ -111,7 +111,7 @@ def trials(
     Example: `polytomy trials --datasets iris,wine --repeats 2 -o results`
     """
     from polytomy.trials import run
-    from polytomy.trials.text_tables import results_to_text
+    from polytomy.trials.tables import results_to_text
 
     is_terminal = sys.stderr is not None and sys.stderr.isatty()
     try:

@@ -10,7 +10,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from polytomy.inputs.wording import count_things
+from polytomy.inputs.arguments import count_things
 from polytomy.report.datasets import datasets_section
 from polytomy.report.markup import Child, Markup, definition_list, details, join, section, tag
 from polytomy.report.results import (
@@ -26,6 +26,10 @@ from polytomy.trials.store import lock_tables, write_content
 from polytomy.trials.summary import describe_data, describe_estimators
 
 __all__ = ["problems_section", "protocol_section", "report_html", "schemes_section", "write_report"]
+
+
+# Longer control texts are truncated.
+_MOST_CHARACTERS = 60_000
 
 
 def write_report(
@@ -181,13 +185,6 @@ def _footer() -> Markup:
         "Click a column heading to sort a table."
     )
     return tag("footer", tag("p", note))
-
-
-# -- The last sections: schemes, problems, protocol, versions and seeds --
-
-
-# Longer control texts are truncated.
-_MOST_CHARACTERS = 60_000
 
 
 def schemes_section(results: Results) -> Markup | None:

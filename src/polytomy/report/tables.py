@@ -10,8 +10,7 @@ from typing import Literal, NamedTuple
 from polytomy.report.drawing import series_colour
 from polytomy.report.markup import Child, Markup, data_table, heading, number_cell, tag
 from polytomy.trials import MEASURES, Beside, Cell, Comparison, Measure, Published, Results, Table
-from polytomy.trials.cells import format_cell
-from polytomy.trials.results import PairName
+from polytomy.trials.results import PairName, format_cell
 
 __all__ = [
     "Name",
@@ -27,6 +26,23 @@ __all__ = [
     "published_text",
     "verdict_table",
 ]
+
+
+_Verdict = Literal["agrees", "better", "worse"]
+_MARKS: dict[_Verdict, str] = {"agrees": "≈", "better": "▲", "worse": "▼"}
+_MEANINGS = {
+    "agrees": "agrees with the published figure",
+    "better": "better than the published figure",
+    "worse": "worse than the published figure",
+}
+_KEY: dict[_Verdict, str] = {
+    "agrees": "ours is within two published standard deviations,",
+    "better": "ours is better,",
+    "worse": "ours is worse.",
+}
+_NOTE_MARK = "†"
+_SIGNIFICANCE_LEVEL = 0.05
+_DIRECTIONS = {"largest": "Larger is better.", "smallest": "Smaller is better.", None: ""}
 
 
 class Name(NamedTuple):
@@ -119,26 +135,6 @@ def published_text(figure: Published) -> str:
     return f"{figure.mean:.{decimals}f} ± {figure.std:.{decimals}f}"
 
 
-# -- Tables of measures with the published figures, and of paired comparisons --
-
-
-_Verdict = Literal["agrees", "better", "worse"]
-_MARKS: dict[_Verdict, str] = {"agrees": "≈", "better": "▲", "worse": "▼"}
-_MEANINGS = {
-    "agrees": "agrees with the published figure",
-    "better": "better than the published figure",
-    "worse": "worse than the published figure",
-}
-_KEY: dict[_Verdict, str] = {
-    "agrees": "ours is within two published standard deviations,",
-    "better": "ours is better,",
-    "worse": "ours is worse.",
-}
-_NOTE_MARK = "†"
-_SIGNIFICANCE_LEVEL = 0.05
-_DIRECTIONS = {"largest": "Larger is better.", "smallest": "Smaller is better.", None: ""}
-
-
 def measure_table(
     table: Table, beside: Mapping[tuple[str, PairName], Beside], names: Mapping[PairName, Name]
 ) -> Markup:
@@ -211,7 +207,7 @@ def key_to_marks(measure: Measure, beside: Sequence[Beside]) -> Markup:
         ]
         notes = sorted({each.theirs.note for each in beside if each.theirs.note})
         parts += [f" {_NOTE_MARK} {note}." for note in notes]
-        if measure.name.endswith("seconds"):
+        if measure.is_time:
             parts.append(" The published times were measured on another machine.")
     return tag("p", parts, class_="note")
 

@@ -23,9 +23,9 @@ from polytomy.calibration.calibrators import (
     make_calibrator,
 )
 from polytomy.calibration.folds import check_folds, count_folds
+from polytomy.inputs.numbers import check_weights
 from polytomy.inputs.rows import count_rows, take_rows
 from polytomy.inputs.sparse import is_sparse
-from polytomy.inputs.weights import check_weights
 from polytomy.learners.any_estimator import constant_binary, describe_shortcoming
 from polytomy.learners.batches import Batch, BatchFolds
 from polytomy.learners.linear.objectives import (

@@ -16,8 +16,7 @@ from sklearn.utils import check_array
 from sklearn.utils.class_weight import compute_class_weight
 
 from polytomy.inputs.arguments import Parameter, is_nonnegative_number
-from polytomy.inputs.machine_memory import CONTAINER_LIMITS, machine_memory
-from polytomy.inputs.rows import refuse_dates
+from polytomy.inputs.rows import CONTAINER_LIMITS, machine_memory, refuse_dates
 from polytomy.inputs.sparse import is_sparse
 from polytomy.inputs.training_data import blocks_of, is_plain_array
 from polytomy.learners.preparation import copy_unfitted, side_labels

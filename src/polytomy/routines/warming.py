@@ -114,7 +114,7 @@ def warm_up(
     --------
     >>> import polytomy as pt
     >>> pt.warm_up().n_routines  # doctest: +SKIP
-    21
+    20
     """
     started = perf_counter()
     _check_folder()

@@ -131,8 +131,8 @@ def _fit_linear_models(
 ) -> None:
     n_problems, n_folds = is_trained.shape
     most_samples = 0
-    for problem in range(n_problems):
-        most_samples = max(most_samples, starts[problem + 1] - starts[problem])
+    for k in range(n_problems):
+        most_samples = max(most_samples, starts[k + 1] - starts[k])
     work = _new_workspace(most_samples, samples.n_features + 1, form)
     whole_z, whole_way_of = np.empty(most_samples), np.empty(most_samples)
     reduction = FOLD_REDUCTION if form.is_logistic else 1.0

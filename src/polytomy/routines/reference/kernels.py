@@ -117,14 +117,13 @@ def rounded_values(
     entries: Floats, kind: int, gamma: float, degree: int, coef0: float
 ) -> NDArray[np.float32]:
     """Return the kernel values of entries, in single precision."""
-    spend(5e-5 + 4e-8 * entries.size)
     return _KERNELS[kind].rounded(entries, gamma, degree, coef0).astype(np.float32)
 
 
 def exact_values(entries: NDArray[Any], function: Function) -> Floats:
     """Return the kernel values of entries, in double precision."""
-    kind, *parameters = function
-    return _KERNELS[kind].exact(entries.astype(np.float64), *parameters)
+    kind, gamma, degree, coef0 = function
+    return _KERNELS[kind].exact(entries.astype(np.float64), gamma, degree, coef0)
 
 
 def entries_of(products: NDArray[Any], kind: int, row_squares: Any, column_squares: Any) -> Floats:
@@ -164,9 +163,9 @@ def store_products(
     matrix : array of shape (N, N) to write to, float32 for kernel values, otherwise float64
     first_row, first_column : where the block begins
     """
-    block: NDArray[np.floating] = entries_of(products, function[0], row_squares, column_squares)
-    if holds_kernel_values:
-        block = rounded_values(block, *function)
+    spend(5e-5 + 4e-8 * products.size)
+    entries = entries_of(products, function[0], row_squares, column_squares)
+    block = rounded_values(entries, *function) if holds_kernel_values else entries
     rows = slice(first_row, first_row + block.shape[0])
     columns = slice(first_column, first_column + block.shape[1])
     matrix[rows, columns] = block

@@ -36,6 +36,7 @@ from polytomy.report.tables import (
     legend,
     measure_table,
     pair_label,
+    score_cell,
     verdict_table,
 )
 from polytomy.trials import MEASURES, Beside, Cell, Comparison, Results, Table, summarise
@@ -122,9 +123,9 @@ def _pairs_table(results: Results, dataset: str, names: Mapping[PairName, Name])
     rows = [
         [
             heading_cell(names[pair]),
-            _score_cell(scores[pair]),
+            score_cell(scores[pair]),
             _behind_cell(results, dataset, pair, lead.pair),
-            *(_score_cell(_find_cell(table, pair)) for table in others),
+            *(score_cell(_find_cell(table, pair)) for table in others),
         ]
         for pair in order
     ]
@@ -140,12 +141,6 @@ def _pairs_table(results: Results, dataset: str, names: Mapping[PairName, Name])
 def _find_cell(table: Table, pair: PairName) -> Cell | None:
     row = table.row_of(pair)
     return table.cells[table.rows.index(row)][0] if row in table.rows else None
-
-
-def _score_cell(cell: Cell | None) -> Markup:
-    if cell is None:
-        return number_cell(None)
-    return number_cell(cell.mean, tag("strong" if cell.is_best else "span", format_cell(cell)))
 
 
 def _behind_cell(results: Results, dataset: str, pair: PairName, best: PairName) -> Markup:
@@ -386,9 +381,7 @@ def published_section(beside: Sequence[Beside], names: Mapping[PairName, Name]) 
     """Return the comparison with the published figures, measure by measure."""
     if not beside:
         return None
-    worse = [
-        each for each in beside if each.verdict == "worse" and not MEASURES[each.measure].is_time
-    ]
+    worse = [each for each in _without_times(beside) if each.verdict == "worse"]
     note = (
         "Our results compared with the tables in Peter Mills, “Solving for multi-class: a survey "
         "and synthesis”. A result agrees if it is within two published standard deviations. "

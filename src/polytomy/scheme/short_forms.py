@@ -32,10 +32,13 @@ DIRECT = "direct"
 
 
 class ShortForm(NamedTuple):
-    """A named code: functions of n branches that create it and count its partitions."""
+    """A named code: functions of n branches that create it and count its partitions.
+
+    A form without a count is read, but never written instead of a list of partitions.
+    """
 
     make: Callable[[int], CodingMatrix]
-    count_partitions: Callable[[int], int]
+    count_partitions: Callable[[int], int] | None = None
 
     def expand(self, n_branches: int) -> CodingMatrix:
         """Return the code over n branches, or raise ArgumentError if there is none."""
@@ -84,7 +87,8 @@ def find_short_form(code: CodingMatrix) -> str | None:
     """Return the name of the design that expands to this code, or None."""
     for name, form in SHORT_FORMS.items():
         # Comparing sizes first avoids drawing random codes, which is slow.
-        if form.count_partitions(code.n_classes) != code.n_partitions:
+        count = form.count_partitions
+        if count is None or count(code.n_classes) != code.n_partitions:
             continue
         try:
             expansion = form.expand(code.n_classes)

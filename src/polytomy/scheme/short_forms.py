@@ -38,7 +38,7 @@ class ShortForm(NamedTuple):
     """
 
     make: Callable[[int], CodingMatrix]
-    count_partitions: Callable[[int], int] | None = None
+    count_partitions: Callable[[int], int] = lambda n_branches: -1
 
     def expand(self, n_branches: int) -> CodingMatrix:
         """Return the code over n branches, or raise ArgumentError if there is none."""
@@ -87,8 +87,7 @@ def find_short_form(code: CodingMatrix) -> str | None:
     """Return the name of the design that expands to this code, or None."""
     for name, form in SHORT_FORMS.items():
         # Comparing sizes first avoids drawing random codes, which is slow.
-        count = form.count_partitions
-        if count is None or count(code.n_classes) != code.n_partitions:
+        if form.count_partitions(code.n_classes) != code.n_partitions:
             continue
         try:
             expansion = form.expand(code.n_classes)

@@ -25,8 +25,7 @@ from polytomy.model.composition import Composition
 from polytomy.model.preprocessing import preprocess
 from polytomy.model.scheme_argument import solve_by
 from polytomy.model.trees import blocks_of_rows
-from polytomy.scheme import Scheme
-from polytomy.scheme.coding_matrix import CodingMatrix
+from polytomy.scheme import CodingMatrix, Scheme
 from polytomy.scheme.structure import NO_CHILD
 from polytomy.solvers.nested import join_trees
 

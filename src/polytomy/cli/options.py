@@ -71,6 +71,7 @@ class Names:
     ----------
     registries : places of dicts or lists of names, such as "polytomy.solvers:METHODS"
     before, after : other names that the option accepts
+    where : property of the members of a registry that are accepted; default: all
 
     Examples
     --------
@@ -81,6 +82,7 @@ class Names:
     registries: Sequence[str] = ()
     before: Sequence[str] = ()
     after: Sequence[str] = ()
+    where: str = ""
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.summaries())
@@ -90,7 +92,11 @@ class Names:
         known = dict.fromkeys(self.before, "")
         for registry in map(resolve_name, self.registries):
             members = registry if isinstance(registry, Mapping) else dict.fromkeys(registry)
-            known |= {name: getattr(each, "summary", "") for name, each in members.items()}
+            known |= {
+                name: getattr(each, "summary", "")
+                for name, each in members.items()
+                if not self.where or getattr(each, self.where)
+            }
         return known | dict.fromkeys(self.after, "")
 
 
@@ -111,7 +117,7 @@ NAMES = {
     "precisions": Names(["polytomy.inputs.arguments:PRECISIONS"]),
     "scales": Names(before=["standard", "minmax", "none"]),
     "schemes": Names([*_DESIGNS, *_DATA_DESIGNS]),
-    "scores": Names(["polytomy.selection.scoring:SCORES"]),
+    "scores": Names(["polytomy.metrics:METRICS"], where="needs_only_predictions"),
     "set_scores": Names(["polytomy.model.sets:SCORES"]),
     "solvers": Names(["polytomy.solvers:METHODS"], before=["auto"]),
     "zero_based": Names(before=["auto", "yes", "no"]),

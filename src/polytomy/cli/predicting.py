@@ -325,7 +325,7 @@ class NumberPredictor:
     """
 
     def __init__(self, loaded: LoadedModel, options: NumberOptions) -> None:
-        from polytomy.inputs.targets import check_confidence_levels, check_levels
+        from polytomy.inputs.numbers import check_confidence_levels, check_levels
 
         self._loaded, self._interval = loaded, options.interval
         self._statistic = "median" if options.median else loaded.regressor.statistic

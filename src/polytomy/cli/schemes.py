@@ -26,7 +26,7 @@ from polytomy.designs import design as make_design
 from polytomy.designs import find_design
 from polytomy.designs.orders import order_classes
 from polytomy.errors import ArgumentError, ControlError, Problem
-from polytomy.inputs.wording import count_things
+from polytomy.inputs.arguments import count_things
 from polytomy.language import Source, parse_text
 from polytomy.language.syntax_tree import Leaf, Word
 from polytomy.scheme import Label, Scheme, parse

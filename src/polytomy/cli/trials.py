@@ -146,7 +146,7 @@ def trials(
     Example: `polytomy trials --datasets iris,wine --repeats 2 -o results`
     """
     from polytomy.trials import run
-    from polytomy.trials.text_tables import results_to_text
+    from polytomy.trials.tables import results_to_text
 
     folder = Path(folder or default_of(_RUN, "folder"))
     verbose = int(has_terminal() or not as_json)
@@ -348,7 +348,7 @@ def list_datasets(
     Example: `polytomy datasets list`
     """
     from polytomy.trials import BUNDLED, CATALOGUE
-    from polytomy.trials.sources import load_datasets, names_in_folder
+    from polytomy.trials.datasets import load_datasets, names_in_folder
 
     present = [] if data is None else names_in_folder(data)
     found = []
@@ -384,8 +384,7 @@ def _check_file(name: str, folder: Path) -> str:
     """Return whether a file holds the dataset of the experiments, or why it cannot be read."""
     from polytomy.errors import PolytomyError
     from polytomy.trials import CATALOGUE
-    from polytomy.trials.fetching import check_dataset
-    from polytomy.trials.sources import load_datasets
+    from polytomy.trials.datasets import check_dataset, load_datasets
 
     try:
         (dataset,) = load_datasets([name], folder)
@@ -414,7 +413,7 @@ def get_datasets(
 
     Example: `polytomy datasets get letter pendigits --data data`
     """
-    from polytomy.trials.fetching import fetch_dataset
+    from polytomy.trials.datasets import fetch_dataset
 
     found = []
     for name in names:

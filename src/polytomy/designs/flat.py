@@ -9,7 +9,6 @@ from typing import Any
 import numpy.typing as npt
 
 from polytomy.errors import Argument, ArgumentError
-from polytomy.inputs.renamed import renamed_arguments
 from polytomy.inputs.seeds import RandomState
 from polytomy.scheme import Label, Scheme, random_codes, standard_codes
 from polytomy.scheme.coding_matrix import CodingMatrix
@@ -234,7 +233,6 @@ def orthogonal(
     return _numbered(code, labels, name)
 
 
-@renamed_arguments(rows="n_partitions")
 def random_code(
     classes: Iterable[Any] | int,
     *,

@@ -29,7 +29,6 @@ from polytomy.designs.flat import class_labels
 from polytomy.designs.orders import match_class_order
 from polytomy.errors import Argument, ArgumentError
 from polytomy.inputs.arguments import did_you_mean
-from polytomy.inputs.renamed import renamed_arguments
 from polytomy.inputs.seeds import RandomState
 from polytomy.scheme import Scheme
 from polytomy.scheme.scheme import SchemeEnsemble
@@ -170,7 +169,6 @@ def uses_class_order(name: str) -> bool:
     return name in DESIGNS and DESIGNS[name].uses_order
 
 
-@renamed_arguments(name="design", base="name", rows="n_partitions")
 def design(
     design: str,
     classes: Iterable[Any] | int | None = None,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +11,7 @@ from scipy.optimize import minimize
 from scipy.special import expit, log_expit
 
 from polytomy.regression.distribution import BinnedDistribution
+from polytomy.states import LARGEST, State, field_values, stored_as
 
 __all__ = [
     "CumulativeScaling",
@@ -26,8 +27,18 @@ _SMALLEST_SLOPE = 0.05
 # Two parameters need no more rows than this.
 _MOST_ROWS = 2**15
 _TINY = np.finfo(np.float64).tiny
+# Number of extra samples that may be anywhere: the new one, and one more because folds are
+# stratified, so out-of-fold predictions know the frequencies of the bins better than predictions
+# for new samples do. With one, intervals from 40 to 100 training samples covered about one point
+# too little.
+_ADDED_SAMPLES = 2.0
+# Allows for rounding where an atom begins exactly at the end of an interval.
+_NUDGE = 1e-10
+# Maximum number of distances. More would only change the fourth digit of a confidence level.
+_MOST_DISTANCES = 2**14
 
 
+@stored_as("cumulative scaling")
 @dataclass(frozen=True, slots=True)
 class CumulativeScaling:
     """F → σ(slope · logit F + shift), for the probabilities F of all values up to a border.
@@ -43,6 +54,15 @@ class CumulativeScaling:
 
     slope: float = 1.0
     shift: float = 0.0
+
+    def state(self) -> dict[str, Any]:
+        """Return the slope and the shift."""
+        return field_values(self)
+
+    @classmethod
+    def from_state(cls, state: State) -> CumulativeScaling:
+        """Return the scaling of a state."""
+        return cls(state.number("slope", least=1 / LARGEST), state.number("shift"))
 
     def apply(self, probabilities: Floats) -> Floats:
         """Return calibrated probabilities of the bins.
@@ -142,20 +162,6 @@ def _log_odds(probabilities: Floats) -> Floats:
     return np.asarray(np.log(np.maximum(below, _TINY)) - np.log(np.maximum(above, _TINY)))
 
 
-# -- Conformal correction of intervals, from out-of-fold predictions --
-
-
-# Number of extra samples that may be anywhere: the new one, and one more because folds are
-# stratified, so out-of-fold predictions know the frequencies of the bins better than predictions
-# for new samples do. With one, intervals from 40 to 100 training samples covered about one point
-# too little.
-_ADDED_SAMPLES = 2.0
-# Allows for rounding where an atom begins exactly at the end of an interval.
-_NUDGE = 1e-10
-# Maximum number of distances. More would only change the fourth digit of a confidence level.
-_MOST_DISTANCES = 2**14
-
-
 def distance_to_median(predicted: BinnedDistribution, y: Floats) -> Floats:
     """Return |F(y) − ½| for the distribution F of each sample.
 
@@ -171,6 +177,7 @@ def distance_to_median(predicted: BinnedDistribution, y: Floats) -> Floats:
     return np.asarray(np.maximum(0.5 - predicted.cdf(y), predicted.cdf_before(y) - 0.5))
 
 
+@stored_as("interval correction")
 @dataclass(frozen=True, slots=True, eq=False)
 class IntervalCorrection:
     """How far true values are from the median, in probability, out of fold.
@@ -189,6 +196,21 @@ class IntervalCorrection:
     distances: Floats
     reached: Floats
     n_effective: float
+
+    def state(self) -> dict[str, Any]:
+        """Return all fields."""
+        return field_values(self)
+
+    @classmethod
+    def from_state(cls, state: State) -> IntervalCorrection:
+        """Return the correction of a state."""
+        distances = state.floats("distances", (None,), -1.0, 1.0)
+        reached = state.floats("reached", distances.shape, most=1 + 1e-6)
+        if not len(distances) or np.any(np.diff(distances) < 0):
+            raise state.fault("distances", "an array of ascending numbers")
+        if np.any(np.diff(reached) < 0):
+            raise state.fault("reached", "an array of ascending numbers")
+        return cls(distances, reached, state.number("n_effective", least=1 / LARGEST))
 
     @classmethod
     def learn(cls, distances: Floats, weight: Floats) -> IntervalCorrection:

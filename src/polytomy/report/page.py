@@ -10,7 +10,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from polytomy.inputs.wording import count_things
+from polytomy.inputs.arguments import count_things
 from polytomy.report.datasets import datasets_section
 from polytomy.report.markup import Child, Markup, definition_list, details, join, section, tag
 from polytomy.report.results import (

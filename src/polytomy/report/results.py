@@ -39,8 +39,7 @@ from polytomy.report.tables import (
     verdict_table,
 )
 from polytomy.trials import MEASURES, Beside, Cell, Comparison, Results, Table, summarise
-from polytomy.trials.cells import format_cell
-from polytomy.trials.results import PairName
+from polytomy.trials.results import PairName, format_cell
 from polytomy.trials.statistics import Interval
 from polytomy.trials.summary import HEADLINE, Lead, compare_on, find_lead
 

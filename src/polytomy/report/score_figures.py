@@ -20,7 +20,7 @@ from polytomy.report.drawing import (
 from polytomy.report.markup import Markup, tag
 from polytomy.report.tables import Name, published_text
 from polytomy.trials import Cell, Measure, Published, Ranking
-from polytomy.trials.cells import format_cell
+from polytomy.trials.results import format_cell
 
 __all__ = ["ScoreRow", "TimedScore", "draw_ranks", "draw_scores", "draw_scores_against_time"]
 

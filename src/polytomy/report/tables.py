@@ -10,8 +10,7 @@ from typing import Literal, NamedTuple
 from polytomy.report.drawing import series_colour
 from polytomy.report.markup import Child, Markup, data_table, heading, number_cell, tag
 from polytomy.trials import MEASURES, Beside, Cell, Comparison, Measure, Published, Results, Table
-from polytomy.trials.cells import format_cell
-from polytomy.trials.results import PairName
+from polytomy.trials.results import PairName, format_cell
 
 __all__ = [
     "Name",

@@ -5,8 +5,8 @@ from scipy.spatial.distance import cdist
 
 from polytomy.distances import METRICS, hausdorff, robust_hausdorff
 from polytomy.errors import ArgumentError, DataError
-from polytomy.routines.distances import compiled as compiled_distances
-from polytomy.routines.distances import reference as reference_distances
+from polytomy.routines.compiled import distances as compiled_distances
+from polytomy.routines.reference import distances as reference_distances
 
 TWINS = [reference_distances.hausdorff_matrix, compiled_distances.hausdorff_matrix]
 

@@ -167,16 +167,13 @@ def _print_help(command: Any, context: Any) -> None:
 #: Parameters of the library, and other names of the fields whose options set them.
 OTHER_NAMES = {
     "base": ["name"],
-    "candidates": ["candidate"],
     "categories": ["one_hot"],
     "features": ["n_features"],
-    "folder": ["output"],
     "method": ["solver", "solvers"],
     "n_features": ["features"],
-    "range_file": ["ranges"],
     "random_state": ["seed"],
     "rows": ["n_partitions"],
-    "scheme": ["candidate", "schemes"],
+    "scheme": ["candidates", "schemes"],
     "solver": ["solvers"],
 }
 # Parameters of later commands that a message may mention.

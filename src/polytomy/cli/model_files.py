@@ -90,7 +90,7 @@ def convert(
         ),
     ],
     loading: LoadOptions,
-    ranges: Annotated[
+    range_file: Annotated[
         Path | None,
         option(
             "--range", metavar="FILE", help="Also write the scaling of the model, for svm-scale -r."
@@ -108,15 +108,15 @@ def convert(
     is_for_libsvm = output.suffix == ".model"
     if output.suffix not in (".polytomy", ".model"):
         raise ArgumentError(f"{output}: the name must end in .polytomy, or in .model for LIBSVM")
-    if ranges is not None and not is_for_libsvm:
+    if range_file is not None and not is_for_libsvm:
         raise ArgumentError(
             "--range is only for LIBSVM models; use an output file that ends in .model"
         )
     check_output(output, model)
-    check_output(ranges, model, str(output))
+    check_output(range_file, model, str(output))
     loaded = load(model, **loading.loading())
     if is_for_libsvm:
-        write_libsvm(loaded, output, range_file=ranges)
+        write_libsvm(loaded, output, range_file=range_file)
     else:
         is_own = find_kind(model) is FileKind.OWN
         save(
@@ -125,7 +125,7 @@ def convert(
             metadata=read_info(model).metadata if is_own else None,
             out_of_fold=_has_out_of_fold(split_pipeline(loaded)[1]),
         )
-    written = {str(file): file.stat().st_size for file in (output, ranges) if file is not None}
+    written = {str(file): file.stat().st_size for file in (output, range_file) if file is not None}
     facts = [{"file": file, "bytes": size} for file, size in written.items()]
     text = "\n".join(f"{file}: {size} bytes" for file, size in written.items())
     print_answer(facts, text, as_json)

@@ -156,7 +156,7 @@ def search(
     options: SearchOptions,
     reading: FeatureOptions,
     n_jobs: Jobs = None,
-    seed: Seed = 0,
+    random_state: Seed = 0,
     as_json: AsJson = False,
     plot: Annotated[
         Path | None,
@@ -184,7 +184,7 @@ def search(
     parameters = options.parameters()
     X, y = read_scaled(data, reading)
     found = SchemeSearchCV(
-        **parameters, n_jobs=n_jobs, random_state=seed, verbose=int(has_terminal())
+        **parameters, n_jobs=n_jobs, random_state=random_state, verbose=int(has_terminal())
     ).fit(X, y)
     has_grid = options.param_grid is not None
     if plot is not None:

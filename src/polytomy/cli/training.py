@@ -165,7 +165,7 @@ def train(
     reading: TrainingDataOptions,
     stream: StreamOptions,
     cluster: ClusterOptions,
-    seed: Seed = 0,
+    random_state: Seed = 0,
     as_json: AsJson = False,
 ) -> None:
     """Train a classifier, or with --regress a regressor, on a data file and save it.
@@ -190,7 +190,7 @@ def train(
     made = model.make(
         "sgd" if stream.stream else None,
         n_jobs=cluster.n_jobs,
-        random_state=seed,
+        random_state=random_state,
         verbose=int(has_terminal()),
         **({} if model.regress else more),
     )

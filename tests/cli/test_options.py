@@ -85,7 +85,7 @@ def test_the_help_offers_to_install_completion(polytomy):
 @pytest.fixture
 def registered(monkeypatch):
     """Register a design and a solver, which no file of the package knows."""
-    halves = Design(designs.balanced_tree, "a tree that halves the classes", uses_order=True)
+    halves = Design("halves", designs.balanced_tree, "a tree of halves", uses_order=True)
     monkeypatch.setitem(designs.DESIGNS, "halves", halves)
     method = replace(solvers.METHODS["least-squares"], name="plain-squares")
     monkeypatch.setitem(solvers.METHODS, "plain-squares", method)

@@ -52,12 +52,9 @@ __all__ = [
     "times_section",
 ]
 
-# Measures next to the accuracy, and their short titles.
-_FURTHER = {
-    "log_loss": "log-loss",
-    "fit_seconds": "training (s)",
-    "predict_seconds": "prediction (s)",
-}
+_FURTHER = ("log_loss", "fit_seconds", "predict_seconds")
+"""Measures next to the accuracy, in the first table."""
+
 _MOST_BADGES = 3
 _INTERVALS = (
     "Below each difference is its 95% confidence interval, corrected for the overlap of the "
@@ -121,7 +118,7 @@ def _pairs_table(results: Results, dataset: str, names: Mapping[PairName, Name])
     order = sorted(scores, key=lambda pair: -(cell.mean if (cell := scores[pair]) else 0))
     heads = [heading("configuration and method", is_number=False)]
     heads += [heading("accuracy", first="largest"), heading("behind the best", first="largest")]
-    heads += [heading(_FURTHER[each.measure.name], first=each.measure.best) for each in others]
+    heads += [heading(each.measure.short_title, first=each.measure.best) for each in others]
     rows = [
         [
             heading_cell(names[pair]),
@@ -244,13 +241,6 @@ def _best_cell(cells: Mapping[PairName, Cell | None], names: Mapping[PairName, N
     return number_cell(cell.mean, tag("span", marks, class_="winners"), format_cell(cell))
 
 
-# -- The sections on measures and times: tables, score plots, ranks and comparisons --
-
-
-_SCORE = "accuracy"
-_TIMES = ("fit_seconds", "predict_seconds")
-
-
 def measures_section(
     results: Results, beside: Sequence[Beside], names: Mapping[PairName, Name]
 ) -> Markup | None:
@@ -358,19 +348,18 @@ def _keep_one_per_row(found: Sequence[Comparison], table: Table) -> list[Compari
 def times_section(results: Results, names: Mapping[PairName, Name]) -> Markup | None:
     """Return plots of accuracy against training and prediction time."""
     panels = []
-    for measure in _TIMES:
-        title = MEASURES[measure].title
+    for measure, title in [(each.name, each.title) for each in MEASURES.values() if each.is_time]:
         figures = []
         for dataset in results.datasets:
             points = [
                 TimedScore(names[pair], seconds.mean, score)
                 for pair in results.pairs
                 if (seconds := results.cell(measure, dataset, pair)) is not None
-                and (score := results.cell(_SCORE, dataset, pair)) is not None
+                and (score := results.cell(HEADLINE, dataset, pair)) is not None
             ]
             if points:
                 drawn = draw_scores_against_time(
-                    points, dataset, MEASURES[_SCORE].title, f"Mean {title.lower()}"
+                    points, dataset, MEASURES[HEADLINE].title, f"Mean {title.lower()}"
                 )
                 figures.append(figure([dataset, tag("span", "accuracy", class_="unit")], drawn))
         if figures:
@@ -384,15 +373,12 @@ def times_section(results: Results, names: Mapping[PairName, Name]) -> Markup | 
     )  # fmt: skip
 
 
-# -- The section that compares results with the published figures --
-
-
 def count_agreements(beside: Sequence[Beside]) -> tuple[int, int]:
     """Return how many scores agree with the published ones or are better, and of how many.
 
     Times do not count: they were measured on another machine.
     """
-    scores = [each for each in beside if not _is_time(each)]
+    scores = _without_times(beside)
     return sum(each.verdict != "worse" for each in scores), len(scores)
 
 
@@ -400,7 +386,9 @@ def published_section(beside: Sequence[Beside], names: Mapping[PairName, Name]) 
     """Return the comparison with the published figures, measure by measure."""
     if not beside:
         return None
-    worse = [each for each in beside if each.verdict == "worse" and not _is_time(each)]
+    worse = [
+        each for each in beside if each.verdict == "worse" and not MEASURES[each.measure].is_time
+    ]
     note = (
         "Our results compared with the tables in Peter Mills, “Solving for multi-class: a survey "
         "and synthesis”. A result agrees if it is within two published standard deviations. "
@@ -417,5 +405,5 @@ def published_section(beside: Sequence[Beside], names: Mapping[PairName, Name]) 
     )
 
 
-def _is_time(each: Beside) -> bool:
-    return each.measure.endswith("seconds")
+def _without_times(beside: Sequence[Beside]) -> list[Beside]:
+    return [each for each in beside if not MEASURES[each.measure].is_time]

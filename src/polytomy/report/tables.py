@@ -28,6 +28,23 @@ __all__ = [
 ]
 
 
+_Verdict = Literal["agrees", "better", "worse"]
+_MARKS: dict[_Verdict, str] = {"agrees": "≈", "better": "▲", "worse": "▼"}
+_MEANINGS = {
+    "agrees": "agrees with the published figure",
+    "better": "better than the published figure",
+    "worse": "worse than the published figure",
+}
+_KEY: dict[_Verdict, str] = {
+    "agrees": "ours is within two published standard deviations,",
+    "better": "ours is better,",
+    "worse": "ours is worse.",
+}
+_NOTE_MARK = "†"
+_SIGNIFICANCE_LEVEL = 0.05
+_DIRECTIONS = {"largest": "Larger is better.", "smallest": "Smaller is better.", None: ""}
+
+
 class Name(NamedTuple):
     """Name of a pair, or of a configuration.
 
@@ -118,26 +135,6 @@ def published_text(figure: Published) -> str:
     return f"{figure.mean:.{decimals}f} ± {figure.std:.{decimals}f}"
 
 
-# -- Tables of measures with the published figures, and of paired comparisons --
-
-
-_Verdict = Literal["agrees", "better", "worse"]
-_MARKS: dict[_Verdict, str] = {"agrees": "≈", "better": "▲", "worse": "▼"}
-_MEANINGS = {
-    "agrees": "agrees with the published figure",
-    "better": "better than the published figure",
-    "worse": "worse than the published figure",
-}
-_KEY: dict[_Verdict, str] = {
-    "agrees": "ours is within two published standard deviations,",
-    "better": "ours is better,",
-    "worse": "ours is worse.",
-}
-_NOTE_MARK = "†"
-_SIGNIFICANCE_LEVEL = 0.05
-_DIRECTIONS = {"largest": "Larger is better.", "smallest": "Smaller is better.", None: ""}
-
-
 def measure_table(
     table: Table, beside: Mapping[tuple[str, PairName], Beside], names: Mapping[PairName, Name]
 ) -> Markup:
@@ -210,7 +207,7 @@ def key_to_marks(measure: Measure, beside: Sequence[Beside]) -> Markup:
         ]
         notes = sorted({each.theirs.note for each in beside if each.theirs.note})
         parts += [f" {_NOTE_MARK} {note}." for note in notes]
-        if measure.name.endswith("seconds"):
+        if measure.is_time:
             parts.append(" The published times were measured on another machine.")
     return tag("p", parts, class_="note")
 

@@ -119,8 +119,9 @@ def _live_table(progress: Progress) -> Any:
         names = dict.fromkeys(record["dataset"] for record in progress.records)
         pairs = [(cell["configuration"], cell["method"]) for cell in cells]
         table = Results(progress.records, pairs, list(names)).table(MAIN_MEASURES[0])
-        text = f"\n{table.measure.title}\n{table_to_text(table)}"
-        parts += [Text(text, no_wrap=True, overflow="ellipsis")]
+        scores = f"\n{table.measure.title}\n{table_to_text(table)}"
+        parts += [Text(scores, no_wrap=True, overflow="ellipsis")]
+        parts[-1].highlight_regex(r"\S+(?=\*)", "bold")
     return Group(*parts)
 
 

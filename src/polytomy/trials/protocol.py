@@ -25,8 +25,7 @@ from polytomy.model.scheme_argument import (
     gives_probabilities,
     scheme_from,
 )
-from polytomy.scheme import Scheme
-from polytomy.scheme.scheme import SchemeEnsemble
+from polytomy.scheme import Scheme, SchemeEnsemble
 from polytomy.selection.candidates import short_name, split_solver
 from polytomy.solvers.solving import find_method
 from polytomy.trials.catalogue import CATALOGUE, DEFAULT_ESTIMATOR

@@ -15,7 +15,7 @@ from polytomy.cli.running_scores import RunningScores
 from polytomy.errors import ArgumentError, ClusterError, DataError
 
 if TYPE_CHECKING:
-    from polytomy.datasets.folders import FolderSurvey
+    from polytomy.dask.folders import FolderSurvey
 
 __all__ = ["connect", "evaluate_folder", "predict_folder", "run_on_files", "train_on_folder"]
 
@@ -126,7 +126,7 @@ def train_on_folder(
     from dask import delayed
     from polytomy.cli.data_options import check_class_labels, make_scaler
     from polytomy.dask import DaskPolytomyClassifier
-    from polytomy.datasets.folders import (
+    from polytomy.dask.folders import (
         divide_files,
         list_data_files,
         merge_surveys,
@@ -189,7 +189,7 @@ def predict_folder(
     proba : whether to write the probabilities of all classes
     top_columns : names of the columns: the most likely classes, each followed by its probability
     """
-    from polytomy.datasets.folders import list_data_files
+    from polytomy.dask.folders import list_data_files
     from polytomy.files import open_folder_atomically
 
     files = list_data_files(folder, format)
@@ -239,21 +239,21 @@ def _predict_file(
     """Write the predictions for one file, block by block, and return their number."""
     from uuid import uuid4
 
-    from polytomy.datasets.folders import is_empty_file
-    from polytomy.datasets.parquet import import_pyarrow
+    import pyarrow as arrow
+    from pyarrow import parquet
 
-    arrow = import_pyarrow()
+    from polytomy.datasets.tables import NoRowsError
+
     schema = _make_schema(arrow, loaded, proba, top_columns)
     path = _part_file(folder, numbers[file])
     # A killed worker leaves its own temporary file, not half of the part.
     own = folder / f"{path.stem}-{uuid4().hex}"
     n_samples = 0
-    with arrow.parquet.ParquetWriter(own, schema) as writer:
-        blocks = (
-            iter(())
-            if is_empty_file(file, format, header)
-            else loaded.unlabelled_blocks(file, target, format, header)
-        )
+    try:
+        blocks = loaded.unlabelled_blocks(file, target, format, header)
+    except NoRowsError:
+        blocks = iter(())
+    with parquet.ParquetWriter(own, schema) as writer:
         for block in blocks:
             if top_columns:
                 likeliest = loaded.predict_top_k(block.X, len(top_columns) // 2)
@@ -295,7 +295,7 @@ def evaluate_folder(
     header: bool | None,
 ) -> RunningScores:
     """Add the scores for the files of a folder to `scores`, which must be empty, and return it."""
-    from polytomy.datasets.folders import list_data_files
+    from polytomy.dask.folders import list_data_files
 
     files = list_data_files(folder, format)
     parts = run_on_files(
@@ -316,11 +316,14 @@ def _score_file(
     format: str | None,
     header: bool | None,
 ) -> RunningScores:
-    from polytomy.datasets.folders import is_empty_file
+    from polytomy.datasets.tables import NoRowsError
 
     # A task may run twice on the same worker, with the same object.
     own = copy.deepcopy(scores)
-    if not is_empty_file(file, format, header):
-        for block in loaded.labelled_blocks(file, target, format, header):
-            own.add(block.y, *loaded.predict(block.X))
+    try:
+        blocks = loaded.labelled_blocks(file, target, format, header)
+    except NoRowsError:
+        return own
+    for block in blocks:
+        own.add(block.y, *loaded.predict(block.X))
     return own

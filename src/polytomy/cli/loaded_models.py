@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from polytomy.datasets import Data, Source
-    from polytomy.datasets.svmlight import ZeroBased
+    from polytomy.datasets.tables import ZeroBased
 
 __all__ = ["LoadedModel"]
 

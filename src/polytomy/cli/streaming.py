@@ -16,7 +16,7 @@ from polytomy.errors import Argument, ArgumentError, DataError, PolytomyWarning
 
 if TYPE_CHECKING:
     from polytomy.datasets import Data, Source
-    from polytomy.datasets.scanning import Scan
+    from polytomy.datasets.reading import Scan
 
 __all__ = ["StreamSource", "TrainedModel", "describe_data", "train_stream"]
 
@@ -51,7 +51,7 @@ class StreamSource:
         """Return the labels of the option --classes as an array, sorted; None without it."""
         import numpy as np
 
-        from polytomy.datasets.label_index import typed_labels
+        from polytomy.datasets.fields import typed_labels
 
         listed = parse_class_order(self.classes, "--classes")
         return None if listed is None else np.unique(typed_labels([str(each) for each in listed]))
@@ -156,7 +156,7 @@ def _check_estimator(classifier: Any) -> None:
 
 
 def _check_pipe(data: Source, source: StreamSource, passes: int, class_weight: Any) -> None:
-    from polytomy.datasets.formats import find_format
+    from polytomy.datasets import find_format
 
     for is_wrong, words in (
         (source.classes is None, "name all labels: --classes a,b,c"),
@@ -176,7 +176,7 @@ def _check_pipe(data: Source, source: StreamSource, passes: int, class_weight: A
 def _scan(data: Source, source: StreamSource, scale: str) -> tuple[Scan, Any]:
     """Return what a pass over a file finds, and the fitted scaler."""
     from polytomy.datasets import open_blocks
-    from polytomy.datasets.scanning import scan_data
+    from polytomy.datasets.reading import scan_data
 
     scaler: list[Any] = []
 

@@ -12,6 +12,7 @@ import io
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -90,6 +91,13 @@ class Dialect(NamedTuple):
         return self.fields(line + '"') == self.fields(line)
 
 
+class _Parsed(NamedTuple):
+    """Features, with zero for text, and the columns of text by their position in the table."""
+
+    X: NDArray[np.float64]
+    texts: Mapping[int, Any]
+
+
 class DelimitedTable(Table):
     """A table in a text file.
 
@@ -133,12 +141,12 @@ class DelimitedTable(Table):
         texts = text_blocks(
             self._path, n_rows, comment=dialect.comment, skip=dialect.skip, is_last=True
         )
-        for block, batch in read_ahead(self._parse, texts, n_threads):
-            converted = None if batch is None else self._convert(batch, block.numbers)
+        for block, parsed in read_ahead(self._parse, texts, n_threads):
+            converted = None if parsed is None else self._number_texts(parsed, block.numbers)
             yield self._read_by_line(block) if converted is None else converted
 
-    def _parse(self, block: TextBlock) -> Any:
-        """Return the columns of a block as a batch of pyarrow; None if it does not accept them."""
+    def _parse(self, block: TextBlock) -> _Parsed | None:
+        """Return the features and the columns of text of a block; None if pyarrow rejects it."""
         import pyarrow as arrow
         from pyarrow import csv as arrow_csv
 
@@ -150,14 +158,41 @@ class DelimitedTable(Table):
         # pyarrow drops a byte order mark, and does not check columns that are not read.
         if text.startswith(codecs.BOM_UTF8) or not _is_utf8(text):
             return None
-        words = arrow.dictionary(arrow.int32(), arrow.string())
-        types = dict.fromkeys(map(str, self._columns.features), arrow.float64())
-        types |= dict.fromkeys(map(str, self._text_numbers), words)
         reading = arrow_csv.ReadOptions(
             column_names=[str(i) for i in range(self._columns.n_columns)],
             block_size=len(text) + 1,
             use_threads=False,  # the caller already uses several
         )
+        try:
+            table = arrow_csv.read_csv(arrow.BufferReader(text), reading, *self._arrow_options)
+        except arrow.ArrowInvalid:
+            return None
+        # A quoted field that spans several lines makes fewer rows than lines.
+        if table.num_rows != len(block.numbers):
+            return None
+        (batch,) = table.to_batches()
+        texts = {i: batch.column(str(i)) for i in self._text_numbers}
+        numeric = {k: i for k, i in enumerate(self._columns.features) if i not in texts}
+        X = np.zeros((batch.num_rows, self.n_features))
+        if numeric:
+            chosen = batch.select([str(i) for i in numeric.values()])
+            values = chosen.to_tensor(row_major=True).to_numpy()
+            if not np.isfinite(values).all():
+                return None
+            if len(numeric) == self.n_features:
+                return _Parsed(values, texts)
+            X[:, list(numeric)] = values
+        return _Parsed(X, texts)
+
+    @cached_property
+    def _arrow_options(self) -> tuple[Any, Any]:
+        """How pyarrow parses and converts."""
+        import pyarrow as arrow
+        from pyarrow import csv as arrow_csv
+
+        words = arrow.dictionary(arrow.int32(), arrow.string())
+        types = dict.fromkeys(map(str, self._columns.features), arrow.float64())
+        types |= dict.fromkeys(map(str, self._text_numbers), words)
         parsing = arrow_csv.ParseOptions(
             delimiter=self._dialect.delimiter,
             quote_char=False if self._dialect.is_spaced else '"',
@@ -166,29 +201,13 @@ class DelimitedTable(Table):
         converting = arrow_csv.ConvertOptions(
             column_types=types, include_columns=list(types), null_values=[]
         )
-        try:
-            table = arrow_csv.read_csv(arrow.BufferReader(text), reading, parsing, converting)
-        except arrow.ArrowInvalid:
-            return None
-        # A quoted field that spans several lines makes fewer rows than lines.
-        return table.to_batches()[0] if table.num_rows == len(block.numbers) else None
+        return parsing, converting
 
-    def _convert(self, batch: Any, numbers: NDArray[np.int64]) -> RawBlock | None:
-        """Return parsed samples with numbers for their text; None if one of them is invalid."""
-        features = self._columns.features
-        numeric = [i for i in features if i not in self._text_numbers]
-        X = np.zeros((batch.num_rows, len(features)))
-        if numeric:
-            values = batch.select([str(i) for i in numeric]).to_tensor(row_major=True).to_numpy()
-            if not np.isfinite(values).all():
-                return None
-            if len(numeric) == len(features):
-                X = values
-            else:
-                X[:, [k for k, i in enumerate(features) if i in set(numeric)]] = values
+    def _number_texts(self, parsed: _Parsed, numbers: NDArray[np.int64]) -> RawBlock | None:
+        """Return samples with numbers for their text; None if a text is invalid."""
         labels = None
         for column, number_of in self._text_numbers.items():
-            words = batch.column(str(column))
+            words = parsed.texts[column]
             try:
                 known = np.array([number_of(text) for text in words.dictionary.to_pylist()])
             except ValueError:
@@ -197,9 +216,9 @@ class DelimitedTable(Table):
             if column == self._columns.target:
                 labels = found.astype(np.intp)
             # A column may be several features, and the labels may be one too.
-            for k in (k for k, i in enumerate(features) if i == column):
-                X[:, k] = found
-        return RawBlock(X, labels, numbers)
+            for k in (k for k, i in enumerate(self._columns.features) if i == column):
+                parsed.X[:, k] = found
+        return RawBlock(parsed.X, labels, numbers)
 
     def _read_by_line(self, block: TextBlock) -> RawBlock:
         """Return the samples of a block; DataError with the place of the first mistake."""

@@ -34,7 +34,7 @@ __all__ = [
 _HIDDEN = (".", "_")
 _GZIP = b"\x1f\x8b"
 # Text is read in pieces of about this size, which stay in the processor's cache while parsed.
-_CHUNK = 2**20
+_CHUNK = 3 * 2**19
 #: Limit on the length of a line, in bytes, beyond that of a chunk.
 LONGEST_LINE = 2**26
 
@@ -160,8 +160,7 @@ def text_blocks(
     skip : number of lines to skip, not counting blank lines and comments
     is_last : whether a stream is read for the last time
     """
-    for chunk in _chunks(path, is_last):
-        block = _without_blanks(chunk, comment)
+    for block in _chunks(path, comment, is_last):
         if len(block.numbers) <= n_lines and not skip:
             if len(block.numbers):
                 yield block
@@ -185,22 +184,8 @@ def first_lines(path: Source, n_lines: int, *, comment: bytes | None = None) -> 
     return TextBlock(b"\n".join(lines[:n_lines]), np.array(numbers[:n_lines], dtype=np.int64))
 
 
-def _without_blanks(block: TextBlock, comment: bytes | None) -> TextBlock:
-    """Return the lines of a block that are neither blank nor comments."""
-    text = b"\n%b\n" % block.text
-    if comment is None and not any(each in text for each in (b"\n\n", b"\n ", b"\n\t")):
-        return block
-    kept = [
-        (line, number)
-        for line, number in zip(block.lines, block.numbers.tolist(), strict=True)
-        if line.strip(b" \t") and not (comment and line.startswith(comment))
-    ]
-    lines = b"\n".join([line for line, _ in kept])
-    return TextBlock(lines, np.array([number for _, number in kept], dtype=np.int64))
-
-
-def _chunks(path: Source, is_last: bool) -> Iterator[TextBlock]:
-    """Yield all lines, one chunk of the file at a time."""
+def _chunks(path: Source, comment: bytes | None, is_last: bool) -> Iterator[TextBlock]:
+    """Yield all lines but blank lines and comments, one chunk of the file at a time."""
     first = 1
     with _open_unzipped(path, is_last) as file:
         while text := file.read(_CHUNK):
@@ -209,14 +194,30 @@ def _chunks(path: Source, is_last: bool) -> Iterator[TextBlock]:
                 what = f"the line is longer than the limit of {LONGEST_LINE:,} bytes"
                 line = first + text.count(b"\n")
                 raise error_at(os.fspath(path), what, line=line)
-            text = (text + rest).removesuffix(b"\n")
+            text = text + rest.removesuffix(b"\n") if rest else text.removesuffix(b"\n")
             if first == 1:
                 text = text.removeprefix(codecs.BOM_UTF8)
             if b"\r" in text:
                 text = text.removesuffix(b"\r").replace(b"\r\n", b"\n").replace(b"\r", b"\n")
-            last = first + text.count(b"\n") + 1
-            yield TextBlock(text, np.arange(first, last))
-            first = last
+            characters = np.frombuffer(text, dtype=np.uint8)
+            ends = np.flatnonzero(characters == ord("\n"))
+            block = TextBlock(text, np.arange(first, first + len(ends) + 1))
+            first += len(ends) + 1
+            # A line may be blank if it is empty or starts with white space.
+            has_blanks = text[:1] <= b" " or text.endswith(b"\n")
+            has_blanks = has_blanks or bool((characters[ends + 1] <= ord(" ")).any())
+            yield _without_blanks(block, comment) if comment or has_blanks else block
+
+
+def _without_blanks(block: TextBlock, comment: bytes | None) -> TextBlock:
+    """Return the lines of a block that are neither blank nor comments."""
+    kept = [
+        (line, number)
+        for line, number in zip(block.lines, block.numbers.tolist(), strict=True)
+        if line.strip() and not (comment and line.startswith(comment))
+    ]
+    lines = b"\n".join([line for line, _ in kept])
+    return TextBlock(lines, np.array([number for _, number in kept], dtype=np.int64))
 
 
 @contextmanager

@@ -14,20 +14,20 @@ PLANTS = "height,width,kind\n1.5,2,oak\n0.5,3,corn\n7,-1e2,oak\n"
 
 def read(path, *, with_arrow, **options):
     """Return what is read from a file, or the message of its error, and whether pyarrow read it."""
-    convert, converted = DelimitedTable._convert, []
+    parse, accepted = DelimitedTable._parse, []
 
-    def spy(table, batch, numbers):
-        block = convert(table, batch, numbers) if with_arrow else None
-        converted.append(block is not None)
-        return block
+    def spy(table, block):
+        parsed = parse(table, block) if with_arrow else None
+        accepted.append(parsed is not None)
+        return parsed
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(DelimitedTable, "_convert", spy)
+        patch.setattr(DelimitedTable, "_parse", spy)
         try:
             data = read_data(path, **options)
         except DataError as error:
-            return str(error), any(converted)
-    return data, bool(converted) and all(converted)
+            return str(error), any(accepted)
+    return data, bool(accepted) and all(accepted)
 
 
 def assert_same(path, **options):

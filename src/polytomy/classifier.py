@@ -36,8 +36,8 @@ from polytomy.model.scheme_argument import (
 )
 from polytomy.model.streaming import StreamingMixin
 from polytomy.scheme import Scheme
-from polytomy.scheme.ensemble import SchemeEnsemble
-from polytomy.selection.automatic import choose_scheme
+from polytomy.scheme.scheme import SchemeEnsemble
+from polytomy.selection.choice import choose_scheme
 
 __all__ = ["PolytomyClassifier"]
 

@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from polytomy.calibration import check_folds
 from polytomy.calibration.folds import is_splitter
 from polytomy.classifier import PolytomyClassifier
-from polytomy.designs.class_order import order_classes
+from polytomy.designs.orders import order_classes
 from polytomy.designs.registry import uses_class_order
 from polytomy.errors import Argument, ArgumentError
 from polytomy.inputs.arguments import (
@@ -41,20 +41,11 @@ from polytomy.model.parameters import (
 )
 from polytomy.model.scheme_argument import gives_probabilities, members_of, scheme_from
 from polytomy.scheme import Scheme
-from polytomy.scheme.ensemble import SchemeEnsemble
-from polytomy.selection import (
-    Candidate,
-    Race,
-    RaceSetup,
-    candidates_from,
-    choose_runner,
-    comparison_folds,
-    expand_candidates,
-    find_score,
-    is_trained_without_calibration,
-    run_race,
-    tabulate_race,
-)
+from polytomy.scheme.scheme import SchemeEnsemble
+from polytomy.selection.candidates import Candidate, candidates_from, expand_candidates
+from polytomy.selection.choice import choose_runner, tabulate_race
+from polytomy.selection.measuring import is_trained_without_calibration
+from polytomy.selection.race import Race, RaceSetup, comparison_folds, find_metric, run_race
 
 __all__ = ["SchemeSearchCV"]
 
@@ -220,7 +211,7 @@ class SchemeSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
         classifier = self._classifier()
         check_parameters(classifier, CLASSIFIER_CHECKS)
         estimator = resolve_estimator(classifier.estimator)
-        scores = [find_score(name) for name in self._scoring()]
+        metrics = [find_metric(name) for name in self._scoring()]
         data, labels = check_training_data(self, X, y)
         given = dict(fit_params)
         split_params = self._split_params(sample_weight, given)
@@ -250,7 +241,7 @@ class SchemeSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
                 classifier.class_order,
             ),
             folds,
-            scores,
+            metrics,
             budget=self.budget,
             is_lenient=isinstance(self.candidates, str),
             drops_losers=self.drop_losers,

@@ -151,7 +151,7 @@ class NumberPredictor:
     def __init__(
         self, loaded: LoadedModel, quantiles: str | None, interval: float | None, is_median: bool
     ) -> None:
-        from polytomy.inputs.targets import check_confidence_levels, check_levels
+        from polytomy.inputs.numbers import check_confidence_levels, check_levels
 
         self._loaded, self._interval = loaded, interval
         self._statistic = "median" if is_median else loaded.regressor.statistic

@@ -9,8 +9,7 @@ from typing import NamedTuple
 
 from polytomy.datasets.fields import error_at, why_not_a_number
 from polytomy.errors import Argument, DataError, PythonOnly
-from polytomy.inputs.arguments import did_you_mean
-from polytomy.inputs.wording import count_things
+from polytomy.inputs.arguments import count_things, did_you_mean
 
 __all__ = ["Columns", "Features", "Target", "choose_columns", "is_header"]
 

@@ -24,7 +24,7 @@ from polytomy.datasets.tables import (
     ZeroBased,
 )
 from polytomy.errors import Argument, ArgumentError, DataError, PythonOnly
-from polytomy.inputs.machine_memory import machine_memory
+from polytomy.inputs.rows import machine_memory
 from polytomy.inputs.sparse import check_sparse, is_sparse
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""Suggestions for unknown names."""
+"""Arguments of functions and estimators: their checks, and the words of their messages."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ __all__ = [
     "as_count",
     "available_unless",
     "check_parameters",
+    "count_things",
     "did_you_mean",
     "is_boolean",
     "is_count",
@@ -246,3 +247,17 @@ def available_unless(why_missing: Callable[[Any], str]) -> Callable[[Callable[..
         return _ExplainedMethod(function, why_missing)
 
     return decorate
+
+
+# -- Parts of sentences, for messages and pages --
+
+
+def count_things(number: int, one: str, many: str | None = None) -> str:
+    """Return a number and its noun; the plural ends in s unless `many` is given.
+
+    Examples
+    --------
+    >>> count_things(1, "split"), count_things(3, "split"), count_things(0, "class", "classes")
+    ('1 split', '3 splits', '0 classes')
+    """
+    return f"{number} {one if number == 1 else many or one + 's'}"

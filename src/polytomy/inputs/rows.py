@@ -1,10 +1,14 @@
-"""Dates and durations, which must not be treated as numbers."""
+"""Rows of any kind of data that scikit-learn accepts: chosen, stacked and measured."""
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
+from functools import cache
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,10 +19,12 @@ from polytomy.errors import DataError
 from polytomy.inputs.sparse import is_sparse
 
 __all__ = [
+    "CONTAINER_LIMITS",
     "bytes_of_data",
     "concatenate_rows",
     "count_rows",
     "group_rows",
+    "machine_memory",
     "merge_rows",
     "refuse_dates",
     "refuse_masked",
@@ -262,3 +268,36 @@ def group_rows(class_indices: NDArray[np.integer], n_classes: int) -> tuple[NDAr
     by_class = np.argsort(class_indices, kind="stable")
     starts = np.searchsorted(class_indices[by_class], np.arange(n_classes + 1))
     return tuple(by_class[a:b] for a, b in pairwise(starts))
+
+
+# -- The memory of the machine --
+
+
+_UNKNOWN_MEMORY = 2**33
+
+#: Files with the memory limit of a container, in the two versions of Linux control groups.
+CONTAINER_LIMITS = (
+    Path("/sys/fs/cgroup/memory.max"),
+    Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"),
+)
+
+
+def machine_memory(limit_files: Sequence[Path] = CONTAINER_LIMITS) -> int:
+    """Return the memory of the machine, or of the container, in bytes.
+
+    Parameters
+    ----------
+    limit_files : files that may hold a limit in bytes, read once; others are ignored
+    """
+    return _machine_memory(tuple(limit_files))
+
+
+@cache
+def _machine_memory(limit_files: tuple[Path, ...]) -> int:
+    memory = _UNKNOWN_MEMORY
+    with suppress(AttributeError, OSError, ValueError):  # not a POSIX system
+        memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    for file in limit_files:
+        with suppress(OSError, ValueError):  # there is no file, or it says "max"
+            memory = min(memory, int(file.read_text()))
+    return memory

@@ -13,8 +13,8 @@ from sklearn import config_context
 from polytomy.calibration.calibrators import make_calibrator
 from polytomy.calibration.folds import CannotCalibrateError, SharedFolds, check_folds, fold_masks
 from polytomy.errors import ArgumentError, CalibrationWarning, PolytomyError, warn_caller
+from polytomy.inputs.numbers import check_weights
 from polytomy.inputs.rows import count_rows, take_rows
-from polytomy.inputs.weights import check_weights
 from polytomy.learners.options import TrainingOptions
 from polytomy.learners.preparation import (
     check_neighbours,

@@ -15,9 +15,8 @@ from polytomy.learners.sides import adopt_sides
 from polytomy.learners.specification import estimator_from
 from polytomy.learners.trained import TrainedBinary, adopt_fitted, is_fitted
 from polytomy.scheme import BinaryName, Label, Partition, Scheme
-from polytomy.scheme.class_sets import set_key
-from polytomy.scheme.labels import normalize_labels
-from polytomy.scheme.partitions import iterate_sides
+from polytomy.scheme.layout import normalize_labels
+from polytomy.scheme.partitions import iterate_sides, set_key
 
 __all__ = [
     "Dichotomy",
@@ -105,7 +104,7 @@ class Dichotomy(NamedTuple):
     ----------
     name : name of the partition, for messages
     negative, positive : positions of the classes on the −1 and on the +1 side, as tuples or, for
-        more than 1024 classes, as `polytomy.scheme.class_sets.ManyClasses`
+        more than 1024 classes, as `polytomy.scheme.partitions.ManyClasses`
     binary : the name or specification in the scheme
     estimator : estimator to clone for this partition
     trained : the trained binary, if the user provided one

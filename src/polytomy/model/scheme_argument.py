@@ -12,7 +12,6 @@ import numpy as np
 import numpy.typing as npt
 from numpy.typing import NDArray
 
-from polytomy.codes import CodingMatrix, RandomState
 from polytomy.designs import (
     DATA_DESIGNS,
     DESIGNS,
@@ -24,15 +23,18 @@ from polytomy.designs import (
     from_hierarchy,
     from_matrix,
 )
-from polytomy.designs.class_order import order_classes
+from polytomy.designs.orders import order_classes
 from polytomy.designs.registry import uses_class_order
 from polytomy.errors import Argument, ArgumentError
 from polytomy.inputs.arguments import did_you_mean
 from polytomy.inputs.label_order import has_natural_order
+from polytomy.inputs.seeds import RandomState
 from polytomy.scheme import Scheme, parse, read
-from polytomy.scheme.ensemble import SchemeEnsemble
+from polytomy.scheme.coding_matrix import CodingMatrix
+from polytomy.scheme.scheme import SchemeEnsemble
 from polytomy.solvers import check_applicable, decode
-from polytomy.solvers.methods import find_method
+from polytomy.solvers.divergence import is_flat_one_vs_rest
+from polytomy.solvers.solving import find_method
 
 __all__ = [
     "AUTO",
@@ -42,7 +44,6 @@ __all__ = [
     "check_solver",
     "choose_final_calibration",
     "gives_probabilities",
-    "is_flat_one_vs_rest",
     "members_of",
     "needs_data",
     "resolve_solver",
@@ -78,13 +79,6 @@ def resolve_solver(
     if not (isinstance(solver, str) and solver == AUTO):
         return solver
     return "divergence" if is_calibrated and is_flat_one_vs_rest(scheme) else "least-squares"
-
-
-def is_flat_one_vs_rest(scheme: Scheme | SchemeEnsemble) -> bool:
-    """Return whether a scheme is a single one-vs-rest code."""
-    if isinstance(scheme, SchemeEnsemble) or not (scheme.is_flat and scheme.n_partitions):
-        return False
-    return scheme.code.is_one_vs_rest
 
 
 def check_solver(scheme: Scheme, solver: Solver) -> None:

@@ -1,10 +1,6 @@
 """The meaning of a control text: a tree of codes over class labels."""
 
-from typing import Any
-
-from polytomy.inputs.renamed import find_renamed
-from polytomy.scheme.labels import Label
-from polytomy.scheme.layout import BinaryName, ClassRef, Node, NodeRef
+from polytomy.scheme.layout import BinaryName, ClassRef, Label, Node, NodeRef
 from polytomy.scheme.partitions import Partition
 from polytomy.scheme.reading import parse, read
 from polytomy.scheme.scheme import Scheme
@@ -20,7 +16,3 @@ __all__ = [
     "parse",
     "read",
 ]
-
-
-def __getattr__(name: str) -> Any:
-    return find_renamed(__name__, name, {"Binary": BinaryName})

@@ -9,28 +9,114 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from time import perf_counter
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils import check_random_state
 
+from polytomy.calibration.folds import HoldOut, check_folds, choose_folds, row_numbers
 from polytomy.errors import Argument, ArgumentError, PolytomyError
+from polytomy.inputs.arguments import did_you_mean
+from polytomy.inputs.numbers import check_weights
+from polytomy.metrics import METRICS, JudgedSamples, Metric
 from polytomy.model.scheme_argument import check_solver, members_of, scheme_from
 from polytomy.scheme import Scheme
-from polytomy.scheme.ensemble import SchemeEnsemble
+from polytomy.scheme.scheme import SchemeEnsemble
 from polytomy.selection.candidates import Candidate
 from polytomy.selection.measuring import FoldMeasurer, Progress, RaceSetup
-from polytomy.selection.scoring import Judged, Score
 
-__all__ = ["Progress", "Race", "RaceSetup", "Runner", "run_race"]
+__all__ = ["Progress", "Race", "RaceSetup", "Runner", "comparison_folds", "find_metric", "run_race"]
 
 Floats = NDArray[np.float64]
-Fold = tuple[NDArray[np.intp], NDArray[np.intp]]
+Split = tuple[NDArray[np.intp], NDArray[np.intp]]
+"""The rows to train on, and the held-out rows."""
 
 # A candidate is dropped when it loses to the best by this many standard errors of the difference,
 # which happens by chance once in seven hundred times.
 _CLEAR_LOSS = 3.0
 # With fewer samples than this, no candidate is dropped.
 _LEAST_SAMPLES = 30
+_LABELS = frozenset({"labels"})
+_PROBABILITIES = frozenset({"labels", "confidence", "probabilities"})
+
+
+def comparison_folds(
+    cv: Any,
+    X: Any,
+    y: NDArray[Any],
+    random_state: Any = None,
+    *,
+    skips_incomplete: bool = False,
+    **split_params: Any,
+) -> list[Split]:
+    """Return pairs of training and held-out rows; every training part has all classes.
+
+    Parameters
+    ----------
+    cv : int, float, "auto", splitter or list of splits
+        A number divides the samples of each class among that many folds, or among as many as the
+        largest class has samples. If a class has only one sample, it is always trained on. A
+        fraction holds out that share of the samples once; "auto" is as for a classifier.
+    X, y : the data
+    random_state : fixes the folds if cv is a number
+    skips_incomplete : whether to skip a fold that trains without some class; otherwise it is an
+        error
+    **split_params : further arguments of a splitter's ``split``, such as groups
+
+    Examples
+    --------
+    >>> y = np.array(["a", "b", "a", "b", "c"])
+    >>> folds = comparison_folds(2, None, y, random_state=0)
+    >>> [(len(training), len(held_out)) for training, held_out in folds]
+    [(3, 2), (3, 2)]
+    """
+    check_folds(cv)
+    cv = choose_folds(cv, len(y))
+    if isinstance(cv, int | np.integer):
+        return _deal_classes(y, int(cv), random_state)
+    if isinstance(cv, HoldOut):
+        mask = cv.choose(y, random_state).mask
+        cv = [(~mask, mask)]
+    splits = cv.split(X, y, **split_params) if hasattr(cv, "split") else cv
+    folds = [
+        (row_numbers(training, len(y)), row_numbers(held_out, len(y)))
+        for training, held_out in splits
+    ]
+    n_classes = len(np.unique(y))
+    is_whole = [len(np.unique(y[training])) == n_classes for training, _ in folds]
+    if skips_incomplete and any(is_whole):
+        return [fold for fold, is_kept in zip(folds, is_whole, strict=True) if is_kept]
+    for number, is_kept in enumerate(is_whole, start=1):
+        if not is_kept:
+            raise ArgumentError(
+                f"fold {number} of ",
+                Argument("cv"),
+                " trains without some of the classes. Use stratified folds, or a number of folds.",
+            )
+    if not folds:
+        raise ArgumentError(Argument("cv", cv), " makes no folds.")
+    return folds
+
+
+def _deal_classes(y: NDArray[Any], n_folds: int, random_state: Any) -> list[Split]:
+    class_indices = np.unique(y, return_inverse=True)[1]
+    counts = np.bincount(class_indices)
+    n_folds = min(n_folds, int(counts.max()))
+    if n_folds < 2:
+        raise ArgumentError(
+            "every class has only one sample, so nothing can be held out. Use more samples, or "
+            "choose a scheme yourself."
+        )
+    generator = check_random_state(random_state)
+    fold_of = np.empty(len(y), dtype=np.intp)
+    first = 0
+    for class_index, count in enumerate(counts):
+        members = generator.permutation(np.flatnonzero(class_indices == class_index))
+        # Each class starts where the previous one stopped, so that the folds have equal sizes.
+        fold_of[members] = (first + np.arange(count)) % n_folds if count > 1 else -1
+        first += int(count) if count > 1 else 0
+    return [(np.flatnonzero(fold_of != k), np.flatnonzero(fold_of == k)) for k in range(n_folds)]
 
 
 @dataclass
@@ -95,11 +181,28 @@ class Race:
         return best
 
 
+def find_metric(name: str) -> Metric:
+    """Return the metric with this name for the parameter ``scoring``, or raise ArgumentError.
+
+    Examples
+    --------
+    >>> find_metric("accuracy").larger_is_better
+    True
+    """
+    known = [each.name for each in METRICS.values() if each.needs_only_predictions]
+    if not isinstance(name, str) or name not in known:
+        raise ArgumentError(
+            Argument("scoring"),
+            f" must be one of {', '.join(known)}; got {name!r}.{did_you_mean(name, known)}",
+        )
+    return METRICS[name]
+
+
 def run_race(
     candidates: Sequence[Candidate],
     setup: RaceSetup,
-    folds: Sequence[Fold],
-    scores: Sequence[Score],
+    folds: Sequence[Split],
+    metrics: Sequence[Metric],
     *,
     budget: float | None = None,
     is_lenient: bool = False,
@@ -114,7 +217,7 @@ def run_race(
     candidates : sequence of Candidate
     setup : RaceSetup
     folds : pairs of training and held-out rows; every training part has all classes
-    scores : scores to measure; the first one decides
+    metrics : metrics to measure; the first one decides
     budget : start no new fold after this many seconds
     is_lenient : whether to drop a candidate that cannot be used on this data, and note the
         reason; otherwise its error is raised
@@ -122,7 +225,7 @@ def run_race(
     progress : context manager that takes the number of partitions of a fold, such as `progress_bar`
     on_fold : called after each fold
     """
-    deciding = scores[0]
+    deciding = metrics[0]
     have_probabilities = [each.gives_probabilities for each in candidates]
     if deciding.needs_probabilities and not any(have_probabilities):
         raise ArgumentError(
@@ -131,14 +234,14 @@ def run_race(
             Argument("scoring", "accuracy"),
             ".",
         )
-    runners = [Runner(each, {score.name: [] for score in scores}) for each in candidates]
+    runners = [Runner(each, {metric.name: [] for metric in metrics}) for each in candidates]
     race = Race(runners, [], 0)
     weight = setup.sample_weight
     measurer = FoldMeasurer(setup)
     started = perf_counter()
     for number, (training_rows, held_out) in enumerate(folds, start=1):
         schemes = _make_schemes(runners, setup, training_rows, is_lenient=is_lenient)
-        _run_fold(schemes, measurer, training_rows, held_out, scores, progress)
+        _run_fold(schemes, measurer, training_rows, held_out, metrics, progress)
         race.weights.append(weight[held_out])
         race.n_folds = number
         if on_fold is not None:
@@ -201,35 +304,36 @@ def _run_fold(
     measurer: FoldMeasurer,
     rows: NDArray[np.intp],
     held_out: NDArray[np.intp],
-    scores: Sequence[Score],
+    metrics: Sequence[Metric],
     progress: Progress | None,
 ) -> None:
     """Train the schemes' binaries on some rows, and measure the runners on others."""
     setup = measurer.setup
     entries = [(runner.candidate, scheme) for runner, scheme in schemes]
     measured = measurer.measure(entries, rows, held_out, progress)
-    y, weight, classes = setup.y[held_out], setup.sample_weight[held_out], setup.training.classes
+    truth, labels = setup.training.class_indices[held_out], setup.training.classes.tolist()
+    weight = check_weights(setup.sample_weight[held_out], len(held_out))
     for (runner, _), each in zip(schemes, measured, strict=True):
-        _note_scores(runner, Judged(y, each.scores, each.winners, classes, weight), scores)
+        known = _PROBABILITIES if runner.candidate.gives_probabilities else _LABELS
+        judged = JudgedSamples(truth, each.scores, weight, labels, each.winners, known)
+        _note_scores(runner, judged, metrics)
         runner.predict_seconds.append(each.predict_seconds)
         runner.fit_seconds.append(each.fit_seconds)
         runner.n_binaries.append(each.n_binaries)
         runner.n_training_samples.append(each.n_training_samples)
 
 
-def _note_scores(runner: Runner, judged: Judged, scores: Sequence[Score]) -> None:
-    has_probabilities = runner.candidate.gives_probabilities
-    for score in scores:
-        is_measured = has_probabilities or not score.needs_probabilities
-        runner.scores[score.name].append(score.measure(judged) if is_measured else np.nan)
-    deciding = scores[0]
-    if not has_probabilities and deciding.needs_probabilities:
+def _note_scores(runner: Runner, judged: JudgedSamples, metrics: Sequence[Metric]) -> None:
+    for metric in metrics:
+        is_measured = metric.can_judge(judged)
+        runner.scores[metric.name].append(metric.function(judged) if is_measured else np.nan)
+    deciding = metrics[0]
+    if not deciding.can_judge(judged):
         runner.reason = f'solver="{runner.candidate.solver}" does not give probabilities'
     if deciding.losses is not None:
         runner.losses.append(deciding.losses(judged))
     else:
-        value = runner.scores[deciding.name][-1]
-        runner.losses.append(np.array([-value if deciding.greater_is_better else value]))
+        runner.losses.append(np.array([deciding.as_loss(runner.scores[deciding.name][-1])]))
 
 
 def _drop_losers(race: Race) -> None:

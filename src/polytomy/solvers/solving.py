@@ -1,4 +1,4 @@
-"""`solve` and `decode`, which apply a method to a code or a scheme."""
+"""The registry of methods, and `solve` and `decode`, which apply one to a code or a scheme."""
 
 from __future__ import annotations
 
@@ -7,30 +7,178 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from polytomy.codes import CodingMatrix
 from polytomy.errors import Argument, ArgumentError
-from polytomy.solvers.applicability import check_applicable
-from polytomy.solvers.decisions import check_decisions
-from polytomy.solvers.greedy import score_tree_greedily
-from polytomy.solvers.methods import METHODS, Method, find_method
+from polytomy.inputs.arguments import did_you_mean
+from polytomy.onnx_graph import Graph, Value
+from polytomy.scheme import Scheme
+from polytomy.scheme.coding_matrix import CodingMatrix
+from polytomy.solvers.coupling import HASTIE_TIBSHIRANI, LIBSVM, PRICE, WU_LIN_WENG_1
+from polytomy.solvers.decisions import check_decisions, scale_weights
+from polytomy.solvers.decoding import (
+    GREEDY,
+    HAMMING,
+    LOSS_BASED,
+    LOSS_WEIGHTED,
+    VOTING,
+    Loss,
+)
+from polytomy.solvers.divergence import DIVERGENCE
+from polytomy.solvers.least_squares import LEAST_SQUARES
+from polytomy.solvers.method import Method
 from polytomy.solvers.nested import (
-    SchemeLike,
+    check_flat_size,
+    export_nested,
     flatten_code,
-    is_scheme,
-    join_trees,
     row_counts,
     solve_nested,
 )
-from polytomy.solvers.voting import Loss
-from polytomy.solvers.weights import scale_weights
 
-__all__ = ["decode", "solve"]
+__all__ = [
+    "METHODS",
+    "check_applicable",
+    "decode",
+    "export_decoding",
+    "find_method",
+    "register",
+    "solve",
+]
 
 FloatArray = NDArray[np.float64]
 
+_OWN = (
+    LEAST_SQUARES,
+    DIVERGENCE,
+    HASTIE_TIBSHIRANI,
+    WU_LIN_WENG_1,
+    PRICE,
+    LIBSVM,
+    VOTING,
+    HAMMING,
+    LOSS_BASED,
+    LOSS_WEIGHTED,
+    GREEDY,
+)
+
+METHODS: dict[str, Method] = {method.name: method for method in _OWN}
+"""Every method, by name."""
+
+
+def register(method: Method) -> None:
+    """Add a method to METHODS, so that its name is accepted wherever a solver is chosen.
+
+    A method that was registered before under the same name is replaced.
+
+    Parameters
+    ----------
+    method : Method
+
+    Raises
+    ------
+    ArgumentError
+        If polytomy has a method of that name.
+
+    Examples
+    --------
+    >>> from polytomy.solvers import Method
+    >>> def softmax_of_votes(code, decisions):
+    ...     odds = np.exp(decode(code, decisions, "voting"))
+    ...     return odds / odds.sum(axis=1, keepdims=True)
+    >>> register(Method("softmax", softmax_of_votes, summary="the softmax of the votes"))
+    >>> solve([[-1, 1, 1], [1, -1, 1], [1, 1, -1]], [[0.2, 0.4, 0.6]], "softmax").round(3)
+    array([[0.472, 0.316, 0.212]])
+    >>> del METHODS["softmax"]
+    """
+    if method.name == "auto" or any(method.name == own.name for own in _OWN):
+        raise ArgumentError(
+            f'"{method.name}" is the name of a solver of polytomy. Choose another name.'
+        )
+    METHODS[method.name] = method
+
+
+def find_method(name: str, parameter: str = "method") -> Method:
+    """Return the method with the given name.
+
+    Parameters
+    ----------
+    name : str
+    parameter : str, default="method"
+        The caller's name for the parameter, to use in the error message.
+
+    Examples
+    --------
+    >>> print(find_method("price").needs)
+    one-vs-one
+    >>> find_method("least-square")
+    Traceback (most recent call last):
+        ...
+    polytomy.errors.ArgumentError: method="least-square" is not known. Did you mean "least-squares"?
+    The methods are least-squares, divergence, hastie-tibshirani, wu-lin-weng-1, price, libsvm,
+    voting, hamming, loss-based, loss-weighted, greedy.
+    """
+    if isinstance(name, str) and name in METHODS:
+        return METHODS[name]
+    raise ArgumentError(
+        Argument(parameter, name),
+        f" is not known.{did_you_mean(name, METHODS)} The methods are {', '.join(METHODS)}.",
+    )
+
+
+def check_applicable(
+    method: str, code: CodingMatrix | ArrayLike | Scheme, parameter: str = "method"
+) -> None:
+    """Raise an ArgumentError if `solve` or `decode` could not apply a method to a code or scheme.
+
+    Parameters
+    ----------
+    method : str
+        One of METHODS.
+    code : CodingMatrix, array-like of −1, 0 and 1, or Scheme
+        Each node of a nested scheme needs the structure that the method needs.
+    parameter : str, default="method"
+        The caller's name for the parameter, to use in the error message.
+
+    Raises
+    ------
+    ArgumentError
+        If the method is not known, if it needs a structure that the code or a node of the scheme
+        does not have, or if it needs a flat code that would be too large.
+
+    Examples
+    --------
+    >>> one_vs_rest = [[1, -1, -1], [-1, 1, -1], [-1, -1, 1]]
+    >>> check_applicable("divergence", one_vs_rest)
+    >>> check_applicable("price", one_vs_rest, parameter="solver")
+    Traceback (most recent call last):
+        ...
+    polytomy.errors.ArgumentError: solver="price" needs a one-vs-one code; partition 0 has three
+    classes. Use solver="least-squares".
+    """
+    found = find_method(method, parameter)
+    if not isinstance(code, Scheme):
+        if not isinstance(code, CodingMatrix):
+            code = CodingMatrix(code)
+        _check_structure(found, code, "", parameter)
+        return
+    for position, node in enumerate(code.nodes):
+        place = f"in node {position} of the scheme, " if len(code.nodes) > 1 else ""
+        _check_structure(found, node.code, place, parameter)
+    if found.uses_flat_code:
+        check_flat_size(code, parameter)
+
+
+def _check_structure(method: Method, code: CodingMatrix, place: str, parameter: str) -> None:
+    if method.needs.is_met_by(code):
+        return
+    raise ArgumentError(
+        Argument(parameter, method.name),
+        f" needs {method.needs.name}; {place}{method.needs.why_not(code)}. Use ",
+        Argument(parameter, "least-squares"),
+        ".",
+    )
+
 
 def solve(
-    code: CodingMatrix | ArrayLike | SchemeLike,
+    code: CodingMatrix | ArrayLike | Scheme,
     decisions: ArrayLike,
     method: str = "least-squares",
     *,
@@ -84,7 +232,7 @@ def solve(
 
 
 def decode(
-    code: CodingMatrix | ArrayLike | SchemeLike,
+    code: CodingMatrix | ArrayLike | Scheme,
     decisions: ArrayLike,
     method: str = "least-squares",
     *,
@@ -125,7 +273,7 @@ def decode(
 
 def _apply(
     method: Method,
-    code: CodingMatrix | ArrayLike | SchemeLike,
+    code: CodingMatrix | ArrayLike | Scheme,
     decisions: ArrayLike,
     **options: Any,
 ) -> FloatArray:
@@ -141,21 +289,22 @@ def _apply(
                 Argument(option),
                 f". Leave it out, or use a method that takes it: {takers}.",
             )
-    if not is_scheme(code) and not isinstance(code, CodingMatrix):
-        code = CodingMatrix(code)  # type: ignore[arg-type]
+    if not isinstance(code, Scheme) and not isinstance(code, CodingMatrix):
+        code = CodingMatrix(code)
     check_applicable(method.name, code)
-    if is_scheme(code):
+    if isinstance(code, Scheme):
         return _apply_to_scheme(method, code, decisions, given)
-    return method.function(code, decisions, **given)
+    answers = check_decisions(decisions, code.n_partitions, code.rows_per_partition)
+    return method.function(code, answers, **given)
 
 
 def _apply_to_scheme(
-    method: Method, scheme: SchemeLike, decisions: ArrayLike, options: dict[str, Any]
+    method: Method, scheme: Scheme, decisions: ArrayLike, options: dict[str, Any]
 ) -> FloatArray:
     counts = row_counts(scheme)
     answers = check_decisions(decisions, len(counts), counts)
-    if method.needs == "tree":
-        return score_tree_greedily(join_trees(scheme), counts, answers, len(scheme.classes))
+    if method.function_of_scheme is not None:
+        return method.function_of_scheme(scheme, answers)
     if method.uses_flat_code:
         return method.function(flatten_code(scheme), answers, **options)
     weights = options.pop("weights", None)
@@ -174,3 +323,20 @@ def _apply_to_scheme(
     # algorithm, that algorithm should run.
     multiply_trees = "algorithm" not in options
     return solve_nested(scheme, answers, weights, solve_node, multiply_trees=multiply_trees)
+
+
+def export_decoding(graph: Graph, decisions: Value, scheme: Scheme, method: str) -> Value:
+    """Return `decode` of a scheme as a graph, for a method that can be exported.
+
+    Parameters
+    ----------
+    graph : Graph to add nodes to
+    decisions : of shape (n_samples, n_rows), without NaN
+    scheme : Scheme
+    method : a method with `to_onnx`
+    """
+    export = find_method(method).to_onnx
+    assert export is not None
+    if find_method(method).uses_flat_code:
+        return export(graph, decisions, flatten_code(scheme))
+    return export_nested(graph, decisions, scheme, export)

@@ -23,9 +23,9 @@ from polytomy.calibration.calibrators import (
     make_calibrator,
 )
 from polytomy.calibration.folds import check_folds, count_folds
+from polytomy.inputs.numbers import check_weights
 from polytomy.inputs.rows import count_rows, take_rows
 from polytomy.inputs.sparse import is_sparse
-from polytomy.inputs.weights import check_weights
 from polytomy.learners.any_estimator import constant_binary, describe_shortcoming
 from polytomy.learners.batches import Batch, BatchFolds
 from polytomy.learners.linear.objectives import (
@@ -39,10 +39,9 @@ from polytomy.learners.linear.stacked import SharedRows, fit_stacked_models
 from polytomy.learners.options import TrainingListener, TrainingOptions
 from polytomy.learners.problems import BinaryProblem, ProblemList
 from polytomy.learners.trained import HeldOutScores, Output, TrainedBinary, choose_output
-from polytomy.routines.linear.reference import LinearFits, LinearSamples
-from polytomy.routines.runtime.dispatch import routine
-from polytomy.routines.runtime.library_threads import one_blas_thread
-from polytomy.routines.runtime.threads import run_tasks
+from polytomy.routines.dispatch import routine
+from polytomy.routines.reference.linear import LinearFits, LinearSamples
+from polytomy.routines.threads import one_blas_thread, run_tasks
 
 __all__ = [
     "BatchTrainer",

@@ -16,17 +16,16 @@ from sklearn.utils import check_array
 from sklearn.utils.class_weight import compute_class_weight
 
 from polytomy.inputs.arguments import Parameter, is_nonnegative_number
-from polytomy.inputs.machine_memory import CONTAINER_LIMITS, machine_memory
-from polytomy.inputs.rows import refuse_dates
+from polytomy.inputs.rows import CONTAINER_LIMITS, machine_memory, refuse_dates
 from polytomy.inputs.sparse import is_sparse
 from polytomy.inputs.training_data import blocks_of, is_plain_array
 from polytomy.learners.preparation import copy_unfitted, side_labels
 from polytomy.learners.problems import BinaryProblem
 from polytomy.learners.svm.kernels import LARGEST_DEGREE, KernelFunction, squared_lengths
-from polytomy.routines.banks.reference import KINDS
-from polytomy.routines.kernel_rows.reference import KERNEL_VALUES, RowMaker, nothing_to_make
-from polytomy.routines.runtime.dispatch import prefers_compiled, routine
-from polytomy.routines.runtime.threads import RoutineFailure, run_tasks
+from polytomy.routines.dispatch import prefers_compiled, routine
+from polytomy.routines.reference.banks import KINDS
+from polytomy.routines.reference.kernel_rows import KERNEL_VALUES, RowMaker, nothing_to_make
+from polytomy.routines.threads import RoutineFailure, run_tasks
 
 __all__ = [
     "CACHE_BYTES",

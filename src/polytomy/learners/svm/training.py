@@ -21,9 +21,9 @@ from polytomy.calibration.calibrators import (
     make_calibrator,
 )
 from polytomy.calibration.folds import check_folds, count_folds
+from polytomy.inputs.numbers import check_weights
 from polytomy.inputs.rows import count_rows, take_rows
 from polytomy.inputs.sparse import is_sparse
-from polytomy.inputs.weights import check_weights
 from polytomy.learners.any_estimator import constant_binary, describe_shortcoming
 from polytomy.learners.batches import divide_into_batches
 from polytomy.learners.options import TrainingListener, TrainingOptions
@@ -47,9 +47,8 @@ from polytomy.learners.svm.matrix import (
 )
 from polytomy.learners.svm.worker import Task, Worker, score_outside
 from polytomy.learners.trained import HeldOutScores, Output, TrainedBinary
-from polytomy.routines.runtime.library_threads import one_blas_thread
-from polytomy.routines.runtime.threads import run_tasks
-from polytomy.routines.smo.reference import SMALL_PROBLEM
+from polytomy.routines.reference.smo import SMALL_PROBLEM
+from polytomy.routines.threads import one_blas_thread, run_tasks
 
 __all__ = ["GroupTrainer", "SharedTraining", "train_on_shared_kernel"]
 

@@ -1,0 +1,287 @@
+"""What is drawn and where, computed once for the plots and for the report."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations, pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polytomy.inputs.arguments import Parameter
+from polytomy.metrics.reliability import check_bins, tabulate_reliability
+from polytomy.scheme import ClassRef, NodeRef, Scheme
+
+__all__ = [
+    "COLUMN",
+    "STRATEGY",
+    "ReliabilityBins",
+    "TreeLayout",
+    "distances_at_nodes",
+    "make_bins",
+    "place_boxes",
+    "place_nodes",
+    "shade_confusion",
+    "shares_of_rows",
+]
+
+Floats = NDArray[np.float64]
+
+COLUMN = 1.25
+"""Inches from one level of a tree to the next, which is one unit."""
+
+STRATEGY = Parameter("strategy", choices=("uniform", "quantile"))
+"""How wide the bins are: equal widths, or equal numbers of samples."""
+
+_CELL, _LEAST, _MOST = 0.11, 0.25, 3.2  # inches: a column of a coding matrix, and all of it
+_LEAST_SHARE = 1e-3  # rarer errors have the palest shade
+_QUANTILE_95 = 1.959963984540054  # of the normal distribution, two-sided
+_ANGLES = np.linspace(0.0, 2 * np.pi, 16, endpoint=False)
+_OUTSIDE, _ON_LINE = 3.0, 60.0  # costs of the place of a label, besides the area of overlaps
+
+
+class TreeLayout(NamedTuple):
+    """Positions of the nodes of a tree, in levels from left to right and in rows from the top.
+
+    Attributes
+    ----------
+    lefts : left end of each node
+    widths : width of each node: zero for a dot, else the width of its coding matrix
+    rows : row of each node, halfway between its outer branches; each class has a row
+    right : horizontal position of the classes
+    n_levels : number of levels of nodes
+    """
+
+    lefts: list[float]
+    widths: list[float]
+    rows: list[float]
+    right: float
+    n_levels: int
+
+    def end_of(self, branch: ClassRef | NodeRef) -> tuple[float, float]:
+        """Return the position and the row where a branch ends."""
+        if isinstance(branch, ClassRef):
+            return self.right, float(branch.index)
+        return self.lefts[branch.index], self.rows[branch.index]
+
+
+def place_nodes(scheme: Scheme) -> TreeLayout:
+    """Return the positions of the nodes; a level is wider if it has a coding matrix.
+
+    Examples
+    --------
+    >>> from polytomy.scheme import parse
+    >>> place_nodes(parse("m {a n {b c}}"))
+    TreeLayout(lefts=[0.0, 1.0], widths=[0.0, 0.0], rows=[0.75, 1.5], right=2.0, n_levels=2)
+    """
+    n_nodes = len(scheme.nodes)
+    depths = [0] * n_nodes
+    rows = [0.0] * n_nodes
+    widths = [_matrix_width(node.code.n_rows, node.code.n_partitions) for node in scheme.nodes]
+    for position, node in enumerate(scheme.nodes):
+        for branch in node.branches:
+            if not isinstance(branch, ClassRef):
+                depths[branch.index] = depths[position] + 1
+    # Nodes are in preorder, so going backwards places children before their parents.
+    for position in reversed(range(n_nodes)):
+        ends = [
+            float(branch.index) if isinstance(branch, ClassRef) else rows[branch.index]
+            for branch in scheme.nodes[position].branches
+        ]
+        rows[position] = (min(ends) + max(ends)) / 2
+    n_levels = max(depths, default=0) + 1
+    widest = [0.0] * n_levels
+    for depth, width in zip(depths, widths, strict=True):
+        widest[depth] = max(widest[depth], width)
+    starts = [0.0]
+    for width in widest:
+        starts.append(starts[-1] + 1.0 + width)
+    lefts = [starts[depth] for depth in depths]
+    return TreeLayout(lefts, widths, rows, starts[-1], n_levels)
+
+
+def _matrix_width(n_rows: int, n_partitions: int) -> float:
+    """Return the width of a node's coding matrix; a single model is a dot, without a matrix."""
+    return 0.0 if n_partitions == 1 else min(max(_CELL * n_rows, _LEAST), _MOST) / COLUMN
+
+
+def distances_at_nodes(scheme: Scheme, distances: Floats) -> list[Floats]:
+    """Return for each node the distances between classes in different branches.
+
+    Parameters
+    ----------
+    scheme : Scheme
+    distances : array of shape (n_classes, n_classes), in the order of ``scheme.classes``
+    """
+    found = []
+    for starts in scheme.branch_starts:
+        branches = [slice(start, end) for start, end in pairwise(starts)]
+        pairs = [distances[one, other].ravel() for one, other in combinations(branches, 2)]
+        found.append(np.concatenate(pairs))
+    return found
+
+
+def shares_of_rows(matrix: NDArray[Any]) -> Floats:
+    """Return each entry as a share of its row; zeros for a row of zeros."""
+    totals = matrix.sum(axis=1, keepdims=True)
+    shares: Floats = np.zeros(matrix.shape)
+    np.divide(matrix, totals, out=shares, where=totals > 0)
+    return shares
+
+
+def shade_confusion(shares: Floats) -> Floats:
+    """Return shades of a confusion matrix: 0 to 1 if correct, 0 to −1 for errors, by share of row.
+
+    The logarithmic scale of errors shows rare ones too: an error rate of 1 % is a third of the
+    scale, 10 % two thirds.
+    """
+    errors = np.clip(1 + np.log10(np.maximum(shares, _LEAST_SHARE)) / 3, 0.08, 1)
+    return np.where(np.eye(len(shares), dtype=bool), shares, np.where(shares > 0, -errors, 0))
+
+
+class ReliabilityBins(NamedTuple):
+    """Bins of the probabilities of an event, without empty bins.
+
+    Attributes
+    ----------
+    predicted : mean probability in each bin
+    observed : frequency of the event in each bin
+    weight : sum of the sample weights in each bin
+    lower, upper : Wilson's 95 % interval of the frequency, given the number of samples
+    """
+
+    predicted: Floats
+    observed: Floats
+    weight: Floats
+    lower: Floats
+    upper: Floats
+
+    @property
+    def mean_gap(self) -> float:
+        """Mean difference between probability and frequency, weighted by bin."""
+        return float(np.average(np.abs(self.predicted - self.observed), weights=self.weight))
+
+
+def make_bins(
+    predicted: Floats, observed: NDArray[Any], weight: Floats, n_bins: int, strategy: str
+) -> ReliabilityBins:
+    """Return the bins of probabilities of one event.
+
+    Parameters
+    ----------
+    predicted : array of shape (n_samples,), probabilities of the event
+    observed : array of shape (n_samples,), whether it happened
+    weight : array of shape (n_samples,)
+    n_bins : int; there are fewer if some would be empty, or many probabilities are equal
+    strategy : "quantile" for bins of the same weight, "uniform" for bins of the same width
+    """
+    edges = check_bins(n_bins)
+    if strategy == "quantile":
+        edges = _quantile_edges(predicted, weight, edges)
+    table = tabulate_reliability(predicted, observed, weight, edges)
+    table = table[table["weight"] > 0]
+    # Unequal weights reduce the effective number of samples (Kish 1965).
+    samples_per_weight = weight.sum() / (weight @ weight)
+    lower, upper = _wilson_interval(table["observed"], table["weight"] * samples_per_weight)
+    return ReliabilityBins(
+        table["predicted"].copy(), table["observed"].copy(), table["weight"].copy(), lower, upper
+    )
+
+
+def _quantile_edges(values: Floats, weight: Floats, shares: Floats) -> Floats:
+    order = np.argsort(values, kind="stable")
+    cumulated = np.cumsum(weight[order])
+    # The value after the one that completes a share starts the next bin.
+    places = np.searchsorted(cumulated, shares[1:-1] * cumulated[-1] * (1 + 1e-12), side="right")
+    inner = values[order][np.minimum(places, len(values) - 1)]
+    return np.unique(np.concatenate([[0.0], np.clip(inner, 0.0, 1.0), [1.0]]))
+
+
+def _wilson_interval(share: Floats, n: Floats) -> tuple[Floats, Floats]:
+    square = _QUANTILE_95**2
+    middle = (share + square / (2 * n)) / (1 + square / n)
+    half = np.sqrt(share * (1 - share) / n + square / (4 * n**2)) / (1 + square / n)
+    half *= _QUANTILE_95
+    return np.maximum(middle - half, 0.0), np.minimum(middle + half, 1.0)
+
+
+def place_boxes(
+    anchors: Floats,
+    halves: Floats,
+    frame: Sequence[float],
+    *,
+    gaps: Sequence[float],
+    marker: float,
+    obstacles: Floats | None = None,
+    line: Floats | None = None,
+) -> Floats:
+    """Return centres of labels next to their points, where they overlap as little as possible.
+
+    Labels are placed one by one, so the first ones get the best places, and then each once more,
+    given all others. All lengths are in the same unit, such as pixels.
+
+    Parameters
+    ----------
+    anchors : array of shape (n_labels, 2), the points
+    halves : array of shape (n_labels, 2), half the width and half the height of each label
+    frame : left, upper, right and lower end of the area that labels should not leave
+    gaps : distances between a label and its point to try, the preferred ones first
+    marker : side of the square that a point covers
+    obstacles : array of shape (n_points, 2), optional
+        Points without labels, which the labels should not cover either.
+    line : array of shape (n_vertices, 2), optional
+        A line that labels should not cover.
+    """
+    points = anchors if obstacles is None else np.concatenate([anchors, obstacles])
+    covered = np.column_stack([points - marker / 2, points + marker / 2])
+    samples = None if line is None else _sample_line(line)
+    directions = np.column_stack([np.cos(_ANGLES), np.sin(_ANGLES)])
+    found = np.zeros(anchors.shape)
+    boxes = np.full((len(anchors), 4), np.nan)
+    for k in [*range(len(anchors))] * 2:
+        # The label touches a circle around the point with its side or corner.
+        corners = np.clip(1.5 * directions, -1, 1) * halves[k]
+        centres = np.concatenate([anchors[k] + directions * gap + corners for gap in gaps])
+        tried = np.column_stack([centres - halves[k], centres + halves[k]])
+        costs = _overlaps(tried, np.delete(boxes, k, axis=0)) + _overlaps(tried, covered)
+        costs += _OUTSIDE * _area_outside(tried, np.asarray(frame))
+        costs += np.repeat(gaps, len(_ANGLES))
+        if samples is not None:
+            costs += _ON_LINE * _count_inside(tried, samples)
+        best = int(np.argmin(costs))
+        boxes[k], found[k] = tried[best], centres[best]
+    return found
+
+
+def _overlaps(tried: Floats, boxes: Floats) -> Floats:
+    """Return the area of each box that others cover; boxes that are not placed yet are NaN."""
+    lower = np.maximum(tried[:, np.newaxis, :2], boxes[np.newaxis, :, :2])
+    upper = np.minimum(tried[:, np.newaxis, 2:], boxes[np.newaxis, :, 2:])
+    areas = np.prod(np.clip(upper - lower, 0.0, None), axis=2)
+    # Any overlap is worse than the longest distance.
+    return np.asarray(np.nansum(areas + 200.0 * (areas > 0), axis=1))
+
+
+def _area_outside(tried: Floats, frame: Floats) -> Floats:
+    lower, upper = np.maximum(tried[:, :2], frame[:2]), np.minimum(tried[:, 2:], frame[2:])
+    inside = np.prod(np.clip(upper - lower, 0.0, None), axis=1)
+    return np.asarray(np.prod(tried[:, 2:] - tried[:, :2], axis=1) - inside)
+
+
+def _sample_line(vertices: Floats) -> Floats:
+    """Return points on a line, a few screen points apart."""
+    if len(vertices) < 2:
+        return vertices
+    steps = []
+    for start, end in pairwise(vertices):
+        n_steps = max(2, int(np.hypot(*(end - start)) / 3))
+        steps.append(start + np.linspace(0, 1, n_steps)[:, np.newaxis] * (end - start))
+    return np.concatenate(steps)
+
+
+def _count_inside(tried: Floats, samples: Floats) -> Floats:
+    """Return how much of a line is in each box; 1 is a line across the whole box."""
+    x, y = samples.T
+    is_inside = (x > tried[:, :1]) & (x < tried[:, 2:3]) & (y > tried[:, 1:2]) & (y < tried[:, 3:])
+    return np.asarray(is_inside.any(axis=1).astype(np.float64) + 0.05 * is_inside.sum(axis=1))

@@ -169,7 +169,7 @@ def test_rows_sorted_by_class_are_a_warning(polytomy, here, monkeypatch):
     Path("sorted.csv").write_text("a,b,kind\n" + "\n".join(lines) + "\n")
     outcome = polytomy("train", "sorted.csv", "--stream", "-o", "m.polytomy")
     assert outcome.code == 0
-    assert "the first 999 rows have 1 of 8 classes" in outcome.err
+    assert "the first 1000 rows have 1 of 8 classes" in outcome.err
 
 
 LIMITED = """

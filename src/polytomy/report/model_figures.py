@@ -20,6 +20,7 @@ __all__ = [
     "draw_dendrogram",
     "draw_distances",
     "draw_reliability",
+    "list_errors",
 ]
 
 Floats = NDArray[np.float64]
@@ -28,6 +29,7 @@ MOST_CLASSES = 60
 """Larger matrices are not drawn, because they could not be read."""
 
 _N_SHADES = 9
+_MOST_ERRORS = 8
 _NAMES_WIDTH = 125.0  # at most, in pixels, for names of rows and columns
 _TITLE = 18.0  # pixels for the title of an axis
 _DIGIT = 6.4  # width in pixels
@@ -100,6 +102,29 @@ def draw_confusion(counts: Floats, classes: Sequence[str], label: str) -> Markup
         [(levels * is_right, "right"), (levels * ~is_right, "wrong")],
         texts, classes, label, ("true class", "predicted class"),
     )  # fmt: skip
+
+
+def list_errors(counts: Floats, classes: Sequence[str]) -> Markup:
+    """Return how many predictions of a confusion matrix are wrong, and the most frequent errors."""
+    wrong = counts * ~np.eye(len(classes), dtype=bool)
+    totals = counts.sum(axis=1)
+    order = np.argsort(-wrong, axis=None, kind="stable")[:_MOST_ERRORS]
+    found = [divmod(int(place), len(classes)) for place in order]
+    lines = [
+        tag(
+            "li",
+            tag("b", classes[i]),
+            " predicted as ",
+            tag("b", classes[k]),
+            f": {wrong[i, k]:g} ({wrong[i, k] / totals[i]:.1%})",
+        )
+        for i, k in found
+        if wrong[i, k]
+    ]
+    n_wrong, n_all = wrong.sum(), counts.sum()
+    total = f"{n_wrong:,.0f} of {n_all:,.0f} predictions are wrong ({n_wrong / max(n_all, 1):.2%})."
+    most = [tag("p", "Most frequent errors:"), tag("ol", lines)] if lines else None
+    return tag("div", tag("p", total), most, class_="mistakes")
 
 
 def draw_distances(distances: Floats, classes: Sequence[str], label: str) -> Markup:

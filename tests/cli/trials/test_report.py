@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from cli.trial_cases import LINE, write_datasets
+from cli.trials.trial_cases import LINE, write_datasets
 from polytomy.report import report_html
 from polytomy.trials import Results
 

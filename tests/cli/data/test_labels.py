@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import polytomy as pt
-from polytomy.cli.class_orders import parse_class_order
+from polytomy.cli.data import parse_labels
 from polytomy.errors import ArgumentError
 
 ORDER = ["low", "medium", "high", "top"]
@@ -22,14 +22,14 @@ def levels(here):
 
 
 def test_labels_may_be_written_out_or_in_a_file(here):
-    assert parse_class_order(None) is None
-    assert parse_class_order('low, medium ,"a, b"') == ["low", "medium", "a, b"]
+    assert parse_labels(None) is None
+    assert parse_labels('low, medium ,"a, b"') == ["low", "medium", "a, b"]
     Path("lines.txt").write_bytes(b"\xef\xbb\xbflow\r\n\n medium, or so\n")
-    assert parse_class_order("lines.txt") == ["low", "medium, or so"]
+    assert parse_labels("lines.txt") == ["low", "medium, or so"]
     Path("list.json").write_text('["low", 3]')
-    assert parse_class_order("list.json") == ["low", 3]
+    assert parse_labels("list.json") == ["low", 3]
     Path("orders.json").write_text('{"land": ["low", 3]}')
-    assert parse_class_order("orders.json") == {"land": ["low", 3]}
+    assert parse_labels("orders.json") == {"land": ["low", 3]}
 
 
 @pytest.mark.parametrize(
@@ -44,14 +44,14 @@ def test_labels_may_be_written_out_or_in_a_file(here):
 def test_a_bad_file_is_an_error_with_its_name(here, content, words):
     Path("order").write_bytes(content)
     with pytest.raises(ArgumentError, match=f"--class-order order: {words}"):
-        parse_class_order("order")
+        parse_labels("order")
 
 
 def test_an_empty_label_is_an_error():
     with pytest.raises(ArgumentError, match=r"--class-order a,,b: a label is empty"):
-        parse_class_order("a,,b")
+        parse_labels("a,,b")
     with pytest.raises(ArgumentError, match=r"--class-order : a label is empty"):
-        parse_class_order("")
+        parse_labels("")
 
 
 def test_train_takes_the_order_and_warns_without_it(polytomy, levels):

@@ -218,3 +218,29 @@ def test_a_model_of_several_sides_counts_once(polytomy, here):
     command = ("train", "iris.csv", "--scheme", "direct", "--estimator", "logistic-regression")
     outcome = polytomy(*command, "-o", "one.polytomy", "--json")
     assert json.loads(outcome.out)["binaries"] == 1
+
+
+@pytest.mark.parametrize("scheme", [None, "one-vs-rest"])
+def test_the_command_and_the_constructor_have_the_same_defaults(polytomy, here, scheme):
+    options = [] if scheme is None else ["--scheme", scheme]
+    assert polytomy("train", "iris.csv", "-o", "m.polytomy", *options).code == 0
+    scaler, classifier = (step for _, step in pt.load("m.polytomy").steps)
+    data = read_data("iris.csv")
+    chosen = {} if scheme is None else {"scheme": scheme}
+    own = pt.PolytomyClassifier(random_state=0, **chosen)
+    given = {"estimator"}  # the constructor's None stands for what the command resolves
+    for name, value in own.get_params(deep=False).items():
+        assert name in given or classifier.get_params(deep=False)[name] == value
+    X = scaler.transform(data.X)
+    own.fit(X, data.y)
+    assert classifier.composition_.solver == own.composition_.solver
+    np.testing.assert_allclose(classifier.predict_proba(X), own.predict_proba(X), atol=1e-6)
+
+
+def test_a_regressor_has_the_defaults_of_its_constructor(polytomy, here):
+    line = ["train", "iris.csv", "--target", "petal_width", "--one-hot", "--regress"]
+    assert polytomy(*line, "-o", "m.polytomy").code == 0
+    regressor = pt.load("m.polytomy")[-1]
+    own = pt.PolytomyRegressor(random_state=0).get_params(deep=False)
+    found = regressor.get_params(deep=False)
+    assert {**found, "estimator": None} == {**own, "estimator": None}

@@ -1,4 +1,7 @@
-"""The commands train, predict and evaluate on a Dask cluster, for folders of files."""
+"""Training, prediction and evaluation on folders of files, one task for each file or part.
+
+The model and the scores are objects of the command line, which are sent to the workers.
+"""
 
 from __future__ import annotations
 
@@ -8,16 +11,28 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, NamedTuple
 
-from polytomy.cli.loaded_models import LoadedModel
-from polytomy.cli.running_scores import RunningScores
-from polytomy.errors import ArgumentError, ClusterError, DataError
+from polytomy.dask.folders import (
+    FilePart,
+    FolderSurvey,
+    divide_files,
+    list_data_files,
+    merge_surveys,
+    read_part,
+    survey_file,
+)
+from polytomy.datasets.tables import NoRowsError
+from polytomy.errors import ClusterError, DataError
 
-if TYPE_CHECKING:
-    from polytomy.dask.folders import FolderSurvey
-
-__all__ = ["connect", "evaluate_folder", "predict_folder", "run_on_files", "train_on_folder"]
+__all__ = [
+    "SurveyedFolder",
+    "connect",
+    "evaluate_folder",
+    "predict_folder",
+    "survey_folder",
+    "train_on_folder",
+]
 
 _LOCAL = "local"
 _SECONDS_TO_CONNECT = 10
@@ -32,12 +47,8 @@ def connect(address: str, jobs: int | None = None) -> Iterator[Any]:
     address : address of a scheduler, or "local"
     jobs : number of processes of a local cluster; default: one per core
     """
-    try:
-        from distributed import Client, LocalCluster
-    except ImportError as error:
-        raise ArgumentError(
-            "--dask needs Dask. Install it with: pip install polytomy[dask]"
-        ) from error
+    from distributed import Client, LocalCluster
+
     from polytomy.dask.cluster import explaining_faults
 
     logging.getLogger("distributed").setLevel(logging.CRITICAL)
@@ -66,7 +77,7 @@ def connect(address: str, jobs: int | None = None) -> Iterator[Any]:
         yield client
 
 
-def run_on_files(
+def _run_on_files(
     client: Any, verb: str, files: Sequence[Path], function: Callable[..., Any], *arguments: Any
 ) -> list[Any]:
     """Return ``function(file, *arguments)`` for each file; show progress on a terminal.
@@ -99,53 +110,63 @@ def run_on_files(
 # -- train ---------------------------------------------------------------------------------------
 
 
-def train_on_folder(
+class SurveyedFolder(NamedTuple):
+    """A folder of files, and what all of them have in common.
+
+    Attributes
+    ----------
+    survey : FolderSurvey
+    parts : parts in which to read the files
+    reading : target, format and header; see `polytomy.datasets.read_data`
+    """
+
+    survey: FolderSurvey
+    parts: list[FilePart]
+    reading: tuple[str | int, str | None, bool | None]
+
+
+def survey_folder(
     client: Any,
-    folder: str,
-    classifier: Any,
-    *,
+    path: str,
     target: str | int,
     format: str | None,
     header: bool | None,
     one_hot: bool,
-    scale: str,
-) -> tuple[Any, FolderSurvey]:
-    """Return a classifier trained on the files of a folder, and the survey of the folder.
+) -> SurveyedFolder:
+    """Read all files of a folder once, and return what they have in common.
 
     Parameters
     ----------
     client : distributed.Client
-    folder : folder of files, or a file
-    classifier : PolytomyClassifier, unfitted
-    target, format, header, one_hot : see `polytomy.datasets.read_data`
-    scale : value of the option --scale
+    path : folder of files, or a file
+    target, format, header : see `polytomy.datasets.read_data`
+    one_hot : whether to one-hot encode text columns
     """
-    import numpy as np
+    files = list_data_files(path, format)
+    reading = target, format, header
+    surveys = _run_on_files(client, "reading", files, survey_file, *reading, one_hot)
+    survey = merge_surveys(files, surveys)
+    return SurveyedFolder(survey, divide_files(files, surveys, survey), reading)
+
+
+def train_on_folder(client: Any, folder: SurveyedFolder, classifier: Any, scaler: Any) -> Any:
+    """Return a classifier trained on the files of a folder.
+
+    Parameters
+    ----------
+    client : distributed.Client
+    folder : from `survey_folder`
+    classifier : PolytomyClassifier, unfitted
+    scaler : scaler of the features, unfitted, or None
+    """
     from sklearn.pipeline import make_pipeline
 
     from dask import delayed
-    from polytomy.cli.data_options import check_class_labels, make_scaler
     from polytomy.dask import DaskPolytomyClassifier
-    from polytomy.dask.folders import (
-        divide_files,
-        list_data_files,
-        merge_surveys,
-        read_part,
-        survey_file,
-    )
     from polytomy.learners.preparation import resolve_estimator
 
-    files = list_data_files(folder, format)
-    options = target, format, header
-    surveys = run_on_files(client, "reading", files, survey_file, *options, one_hot)
-    survey = merge_surveys(files, surveys)
-    check_class_labels(survey.classes, folder, target, survey.label_name)
-    shared = delayed(survey, traverse=False)
-    parts = [
-        delayed(read_part, nout=2)(part, shared, *options)
-        for part in divide_files(files, surveys, survey)
-    ]
-    scaler = make_scaler(scale, np.empty((1, 1)))
+    shared = delayed(folder.survey, traverse=False)
+    parts = [delayed(read_part, nout=2)(part, shared, *folder.reading) for part in folder.parts]
     parameters = classifier.get_params(deep=False)
     del parameters["reservoir_size"]  # only for streams
     if scaler is not None:
@@ -156,7 +177,7 @@ def train_on_folder(
         }
     trained = DaskPolytomyClassifier(**parameters, client=client)
     trained.fit([X for X, _ in parts], [y for _, y in parts])
-    return trained.to_local(), survey
+    return trained.to_local()
 
 
 # -- predict -------------------------------------------------------------------------------------
@@ -165,12 +186,10 @@ def train_on_folder(
 def predict_folder(
     client: Any,
     folder: str,
-    loaded: LoadedModel,
+    loaded: Any,
     output: Path,
     *,
     target: str | int | None,
-    format: str | None,
-    header: bool | None,
     proba: bool,
     top_columns: Sequence[str] = (),
 ) -> int:
@@ -183,32 +202,20 @@ def predict_folder(
     ----------
     client : distributed.Client
     folder : folder of files, or a file
-    loaded : LoadedModel
+    loaded : model that reads its data, see `polytomy.cli.loaded_models`
     output : folder to write
-    target, format, header : see `polytomy.datasets.read_data`
+    target : label column, or None
     proba : whether to write the probabilities of all classes
     top_columns : names of the columns: the most likely classes, each followed by its probability
     """
-    from polytomy.dask.folders import list_data_files
     from polytomy.files import open_folder_atomically
 
-    files = list_data_files(folder, format)
+    files = list_data_files(folder, loaded.format)
     with open_folder_atomically(output) as temporary:
         numbers = {file: number for number, file in enumerate(files)}
-        counts = run_on_files(
-            client,
-            "predicting",
-            files,
-            _predict_file,
-            loaded,
-            temporary,
-            numbers,
-            target,
-            format,
-            header,
-            proba,
-            list(top_columns),
-        )
+        columns = proba, list(top_columns)
+        arguments = loaded, temporary, numbers, target, *columns
+        counts = _run_on_files(client, "predicting", files, _predict_file, *arguments)
         missing = [each for each in numbers.values() if not _part_file(temporary, each).exists()]
         if missing:
             raise ClusterError(
@@ -227,12 +234,10 @@ def _part_file(folder: Path, number: int) -> Path:
 
 def _predict_file(
     file: Path,
-    loaded: LoadedModel,
+    loaded: Any,
     folder: Path,
     numbers: dict[Path, int],
     target: str | int | None,
-    format: str | None,
-    header: bool | None,
     proba: bool,
     top_columns: list[str],
 ) -> int:
@@ -242,17 +247,15 @@ def _predict_file(
     import pyarrow as arrow
     from pyarrow import parquet
 
-    from polytomy.datasets.tables import NoRowsError
-
     schema = _make_schema(arrow, loaded, proba, top_columns)
     path = _part_file(folder, numbers[file])
     # A killed worker leaves its own temporary file, not half of the part.
     own = folder / f"{path.stem}-{uuid4().hex}"
     n_samples = 0
     try:
-        blocks = loaded.unlabelled_blocks(file, target, format, header)
+        blocks = loaded.unlabelled_blocks(file, target)
     except NoRowsError:
-        blocks = iter(())
+        blocks = ()
     with parquet.ParquetWriter(own, schema) as writer:
         for block in blocks:
             if top_columns:
@@ -271,7 +274,7 @@ def _predict_file(
     return n_samples
 
 
-def _make_schema(arrow: Any, loaded: LoadedModel, proba: bool, top_columns: list[str]) -> Any:
+def _make_schema(arrow: Any, loaded: Any, proba: bool, top_columns: list[str]) -> Any:
     labels = loaded.classes.tolist()
     if top_columns:
         types = [arrow.array(labels).type, arrow.float64()] * (len(top_columns) // 2)
@@ -285,43 +288,27 @@ def _make_schema(arrow: Any, loaded: LoadedModel, proba: bool, top_columns: list
 
 
 def evaluate_folder(
-    client: Any,
-    folder: str,
-    loaded: LoadedModel,
-    scores: RunningScores,
-    *,
-    target: str | int | None,
-    format: str | None,
-    header: bool | None,
-) -> RunningScores:
-    """Add the scores for the files of a folder to `scores`, which must be empty, and return it."""
-    from polytomy.dask.folders import list_data_files
+    client: Any, folder: str, loaded: Any, scores: Any, target: str | int | None
+) -> None:
+    """Add the scores for the files of a folder to `scores`, which must be empty.
 
-    files = list_data_files(folder, format)
-    parts = run_on_files(
-        client, "evaluating", files, _score_file, loaded, scores, target, format, header
-    )
-    for part in parts:
+    Parameters
+    ----------
+    client, folder, loaded, target : see `predict_folder`
+    scores : running scores, see `polytomy.cli.evaluating`
+    """
+    files = list_data_files(folder, loaded.format)
+    for part in _run_on_files(client, "evaluating", files, _score_file, loaded, scores, target):
         scores.merge(part)
     if not scores.n_samples:
         raise DataError(f"{folder}: the files have no rows")
-    return scores
 
 
-def _score_file(
-    file: Path,
-    loaded: LoadedModel,
-    scores: RunningScores,
-    target: str | int | None,
-    format: str | None,
-    header: bool | None,
-) -> RunningScores:
-    from polytomy.datasets.tables import NoRowsError
-
+def _score_file(file: Path, loaded: Any, scores: Any, target: str | int | None) -> Any:
     # A task may run twice on the same worker, with the same object.
     own = copy.deepcopy(scores)
     try:
-        blocks = loaded.labelled_blocks(file, target, format, header)
+        blocks = loaded.labelled_blocks(file, target)
     except NoRowsError:
         return own
     for block in blocks:

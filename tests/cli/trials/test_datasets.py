@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from cli.trial_cases import write_datasets
+from cli.trials.trial_cases import write_datasets
 from polytomy.trials import CATALOGUE, KnownDataset, load_datasets
 from polytomy.trials.datasets import compute_checksum
 

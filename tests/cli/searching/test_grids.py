@@ -7,7 +7,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 import polytomy as pt
-from polytomy.cli.grids import parse_grids
+from polytomy.cli.searching import parse_grids
 from polytomy.datasets import read_data
 from polytomy.errors import ArgumentError
 
@@ -19,7 +19,6 @@ def iris(here):
 
 
 def test_a_grid_is_a_dict_of_lists():
-    assert parse_grids(None) is None
     assert parse_grids(["C=0.1,1,10 gamma=0.01,scale"]) == [
         {"C": [0.1, 1, 10], "gamma": [0.01, "scale"]}
     ]

@@ -32,9 +32,8 @@ def test_distances_are_those_of_the_library_on_scaled_data(polytomy, iris):
     np.testing.assert_allclose(np.array([row[1:] for row in rows[1:]], float), expected.matrix)
 
 
-@pytest.mark.parametrize("option", ["--distance", "--measure"])
-def test_distances_are_printed_as_a_table(polytomy, iris, option):
-    outcome = polytomy("distances", "iris.csv", option, "centroid", "--scale", "none")
+def test_distances_are_printed_as_a_table(polytomy, iris):
+    outcome = polytomy("distances", "iris.csv", "--distance", "centroid", "--scale", "none")
     assert outcome.out.splitlines()[0].split() == ["centroid", "setosa", "versicolor", "virginica"]
 
 

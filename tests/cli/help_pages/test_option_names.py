@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polytomy.cli.app import app
-from polytomy.cli.option_names import OPTIONS, find_command, show_option
+from polytomy.cli.help_pages import OTHER_NAMES, find_command, show_option
 from polytomy.errors import Argument
 
 
@@ -20,10 +20,19 @@ def options_of(command):
     )
 
 
-def test_every_parameter_in_the_table_has_an_option():
-    existing = options_of(find_command(app, []))
-    for options in OPTIONS.values():
-        assert existing.intersection(options)
+def parameters_of(command):
+    """Return the library's parameters that the options of a command and of those below it set."""
+    below = getattr(command, "commands", {}).values()
+    own = {option.name for option in command.params if option.param_type_name == "option"}
+    return own.union(*map(parameters_of, below))
+
+
+PARAMETERS = sorted(parameters_of(find_command(app, [])) | {*OTHER_NAMES})
+
+
+def test_every_other_name_has_an_option():
+    for names in OTHER_NAMES.values():
+        assert parameters_of(find_command(app, [])).intersection(names)
 
 
 @pytest.mark.parametrize(
@@ -65,17 +74,17 @@ def test_the_command_is_found_by_its_words(words, name):
     ],
 )
 def test_an_argument_is_shown_as_the_user_of_the_command_writes_it(command, argument, expected):
-    assert show_option(argument, find_command(app, [command])) == expected
+    assert show_option(argument, find_command(app, [command]), app) == expected
 
 
 # A message of train may mention the option --trust of commands that load its model.
 @given(
-    st.sampled_from(sorted({*OPTIONS} - {"trusted"})),
+    st.sampled_from(sorted({*PARAMETERS} - {"trusted"})),
     st.sampled_from(["train", "search", "trials", "design"]),
 )
 def test_an_option_that_the_command_does_not_have_is_never_shown(name, command_name):
     command = find_command(app, [command_name])
-    shown = show_option(Argument(name), command)
+    shown = show_option(Argument(name), command, app)
     assert not shown.startswith("-") or shown in options_of(command)
 
 
@@ -98,8 +107,8 @@ def test_an_option_that_the_command_does_not_have_is_never_shown(name, command_n
         ("train iris.csv --scheme magic -o m.polytomy", "--scheme"),
         ("search iris.csv -c magic", "--candidate"),
         ("search iris.csv -s magic", "--score"),
-        ("distances iris.csv --measure magic", "magic"),
-        ("design random -n 9 --rows 3", "3 is too few to"),
+        ("distances iris.csv --distance magic", "--distance magic is not one of"),
+        ("design random -n 9 --partitions 3", "3 is too few to"),
     ],
 )  # fmt: skip
 def test_no_command_mentions_arguments(polytomy, here, line, words):
@@ -112,6 +121,6 @@ def test_no_command_mentions_arguments(polytomy, here, line, words):
     outcome = polytomy(*line.split())
     assert outcome.code == 2
     assert words in outcome.err
-    for name in OPTIONS:
+    for name in PARAMETERS:
         assert f"{name}=" not in outcome.err
     assert not Path("m.polytomy").exists()

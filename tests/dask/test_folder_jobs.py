@@ -91,9 +91,9 @@ def test_a_failure_leaves_no_output(data, address):
 
 
 def test_a_scheduler_that_is_not_there_is_one_message(data, monkeypatch):
-    from polytomy.cli import cluster_jobs
+    from polytomy.dask import folder_jobs
 
-    monkeypatch.setattr(cluster_jobs, "_SECONDS_TO_CONNECT", 0.2)
+    monkeypatch.setattr(folder_jobs, "_SECONDS_TO_CONNECT", 0.2)
     outcome = call_main(
         ["train", str(data / "parts"), "-o", str(data / "m.polytomy"), "--dask", "127.0.0.1:9"]
     )

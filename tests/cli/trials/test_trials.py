@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from cli.trial_cases import LINE, write_datasets
+from cli.trials.trial_cases import LINE, write_datasets
 from command_line import call_on_terminal
 from polytomy.report import report_html
 from polytomy.trials import Results, run, running

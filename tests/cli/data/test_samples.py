@@ -10,16 +10,9 @@ import pytest
 from scipy.sparse import csr_array
 from sklearn.datasets import dump_svmlight_file
 
-from polytomy.cli.data_options import (
-    SCALES,
-    check_choice,
-    join_choices,
-    make_scaler,
-    parse_column,
-    to_json,
-)
+from polytomy.cli.data import make_scaler, to_json
+from polytomy.cli.options import NAMES, parse_column
 from polytomy.datasets import FORMATS, read_data
-from polytomy.errors import ArgumentError
 
 
 def test_every_command_reads_standard_input(polytomy, model):
@@ -94,7 +87,7 @@ def test_the_help_lists_every_format(polytomy):
     assert set(FORMATS) <= {word.strip(",;") for word in words}
 
 
-@pytest.mark.parametrize("scale", SCALES)
+@pytest.mark.parametrize("scale", list(NAMES["scales"]))
 def test_scaling_keeps_sparse_data_sparse(scale):
     X = np.array([[0.0, 1], [2, 0], [4, 3]])
     scaler = make_scaler(scale, csr_array(X))
@@ -111,12 +104,6 @@ def test_a_column_is_a_position_if_it_is_an_integer():
 def test_json_has_null_for_numbers_that_are_not_finite():
     value = {"a": np.array([1.0, np.nan]), 2: (np.inf, "é")}
     assert json.loads(to_json(value)) == {"a": [1.0, None], "2": [None, "é"]}
-
-
-def test_choices_are_joined_and_checked():
-    assert join_choices(["a", "b", "c"]) == "a, b or c"
-    with pytest.raises(ArgumentError, match=r'^--letter must be a, b or c; got "d"\.$'):
-        check_choice("--letter", "d", ["a", "b", "c"])
 
 
 @pytest.fixture

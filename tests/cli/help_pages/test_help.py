@@ -6,11 +6,7 @@ import pytest
 import typer
 
 from polytomy.cli.app import app
-from polytomy.cli.help_pages import describe_panels, describe_usage
-from polytomy.cli.option_names import find_command
-from polytomy.cli.searching import _DISTANCES, _SCORES
-from polytomy.distances import DISTANCES
-from polytomy.selection.scoring import SCORES
+from polytomy.cli.help_pages import describe_panels, describe_usage, find_command
 
 ROOT = typer.main.get_command(app)
 LINES = [[], *([name] for name in ROOT.commands), ["datasets", "list"], ["datasets", "get"]]
@@ -76,11 +72,6 @@ def test_defaults_are_shown_even_if_they_are_0_or_1():
     assert meanings["--seed N"].endswith("[default: 0]")
     assert meanings["--passes N"].endswith("[default: 1]")
     assert "default" not in meanings["--json"]
-
-
-def test_the_choices_in_the_help_are_those_of_the_library():
-    assert tuple(SCORES) == _SCORES
-    assert sorted(DISTANCES) == sorted(_DISTANCES)
 
 
 def test_datasets_list_runs_its_example(polytomy):

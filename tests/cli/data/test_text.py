@@ -10,7 +10,7 @@ from unittest import mock
 import pytest
 
 from polytomy import designs
-from polytomy.cli.text_files import check_output
+from polytomy.cli.data import check_output
 from polytomy.errors import ArgumentError
 
 

@@ -2,9 +2,11 @@
 
 import numpy as np
 import pytest
+from sklearn.datasets import load_iris
 
+import polytomy as pt
 from polytomy import metrics, parse
-from polytomy.cli.running_scores import RunningScores
+from polytomy.cli.evaluating import RunningScores, score_to_text
 
 CLASSES = np.array(["corn", "oak", "pine", "wheat"])
 LAND = parse("land {field {corn wheat} forest {pine oak}}")
@@ -50,3 +52,12 @@ def test_without_probabilities_there_are_the_scores_of_predictions_only():
     scores.add(CLASSES, CLASSES[[0, 1, 2, 2]], None)
     assert set(scores.measure()) == {"accuracy", "uncertainty_coefficient"}
     assert scores.measure()["accuracy"] == 0.75
+
+
+def test_every_value_of_a_score_is_shown_with_its_name():
+    X, y = load_iris(return_X_y=True)
+    score = pt.PolytomyClassifier(random_state=0).fit(X, y).out_of_fold_score_
+    parts = [part.rsplit(" ", 1) for part in score_to_text(score).split(", ")]
+    names = ["log-loss", "Brier score", "accuracy", "uncertainty coefficient"]
+    assert [name for name, _ in parts] == names
+    assert [float(value) for _, value in parts] == pytest.approx(list(score.values()), abs=6e-5)

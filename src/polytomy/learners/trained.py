@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,6 @@ from polytomy.inputs.sparse import check_sparse
 from polytomy.learners.preparation import split_pipeline
 
 __all__ = [
-    "HeldOutScores",
     "Output",
     "TrainedBinary",
     "adopt_fitted",
@@ -159,21 +158,6 @@ class TrainedBinary:
                 f"two classes, {_join_labels(self.classes)}."
             )
         return np.where(is_positive, 1.0, -1.0)
-
-
-class HeldOutScores(NamedTuple):
-    """Scores of a binary for rows that its models were not trained on.
-
-    Attributes
-    ----------
-    scores : float32 array of shape (n_samples,)
-        The scores of the rows in ``SharedFolds.scored``, each from the model that was trained
-        without the row's fold. NaN for rows outside the problem, if `models` are to score them.
-    models : tuple of TrainedBinary, one for each fold; empty if no rows are left to score
-    """
-
-    scores: NDArray[np.float32]
-    models: tuple[TrainedBinary, ...] = ()
 
 
 def decisions_from_scores(

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 from polytomy import designs, parse
 from polytomy.language import Source, parse_text
-from polytomy.scheme.resolve import resolve
+from polytomy.scheme.reading import resolve
 
 WIDTHS = (50, 100, 200, 500, 1000)  # number of classes in one-vs-one
 DEPTHS = (1_000, 5_000, 20_000, 50_000)  # number of levels in a chain

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from polytomy.routines.kernel_rows import reference
-from polytomy.routines.kernel_rows.reference import KERNEL_VALUES, LINEAR, POLY, RBF, SIGMOID
+from polytomy.routines.reference import kernel_rows as reference
+from polytomy.routines.reference.kernel_rows import KERNEL_VALUES, LINEAR, POLY, RBF, SIGMOID
 
 KERNELS = [
     (LINEAR, (0.0, 0, 0.0)),

@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.optimize import linprog
 
-from polytomy.codes import CodingMatrix, exhaustive, one_vs_rest, orthogonal
 from polytomy.errors import CodeError
+from polytomy.scheme.coding_matrix import CodingMatrix
+from polytomy.scheme.standard_codes import exhaustive, one_vs_rest, orthogonal
 
 Floats = NDArray[np.float64]
 Signs = NDArray[np.int8]

@@ -9,7 +9,7 @@ import numpy as np
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
-from polytomy.routines.linear.reference import LinearForm, LinearSamples
+from polytomy.routines.reference.linear import LinearForm, LinearSamples
 
 __all__ = ["LinearCase", "evaluate", "linear_cases", "minimise_by_scipy"]
 

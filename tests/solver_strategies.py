@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from numpy.typing import NDArray
 
-from polytomy.codes import CodingMatrix
 from polytomy.errors import CodeError
+from polytomy.scheme.coding_matrix import CodingMatrix
 from strategies import orders, sided_codes
 
 FloatArray = NDArray[np.float64]

@@ -17,7 +17,7 @@ PROGRAM = """
     from sklearn.svm import SVC
     import polytomy as pt
     from polytomy.errors import PolytomyWarning
-    from polytomy.routines.runtime.dispatch import prefers_compiled
+    from polytomy.routines.dispatch import prefers_compiled
 
     warnings.simplefilter("error", PolytomyWarning)
     rng = np.random.default_rng(14)

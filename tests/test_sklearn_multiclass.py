@@ -13,8 +13,8 @@ import pytest
 import sklearn.multiclass
 
 from polytomy import PolytomyClassifier
-from polytomy.codes import random_strict, random_ternary
 from polytomy.errors import ArgumentError
+from polytomy.scheme.random_codes import random_strict, random_ternary
 
 
 class OneVsRestClassifier(PolytomyClassifier):

@@ -8,7 +8,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from polytomy import designs, metrics, solvers
-from polytomy.codes import CodingMatrix
 from polytomy.errors import (
     ArgumentError,
     CalibrationWarning,
@@ -25,7 +24,8 @@ from polytomy.errors import (
     SchemeError,
 )
 from polytomy.scheme import Scheme, parse, read
-from polytomy.scheme.ensemble import SchemeEnsemble
+from polytomy.scheme.coding_matrix import CodingMatrix
+from polytomy.scheme.scheme import SchemeEnsemble
 from polytomy.solvers import decode, solve
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from polytomy.calibration import check_folds
 from polytomy.calibration.folds import is_splitter
 from polytomy.classifier import PolytomyClassifier
-from polytomy.designs.class_order import order_classes
+from polytomy.designs.orders import order_classes
 from polytomy.designs.registry import uses_class_order
 from polytomy.errors import Argument, ArgumentError
 from polytomy.inputs.arguments import (
@@ -36,12 +36,12 @@ from polytomy.model.parameters import (
     CLASSIFIER_CHECKS,
     PARALLEL_CHECKS,
     make_router,
+    make_training_options,
     take_groups,
-    training_source,
 )
 from polytomy.model.scheme_argument import gives_probabilities, members_of, scheme_from
 from polytomy.scheme import Scheme
-from polytomy.scheme.ensemble import SchemeEnsemble
+from polytomy.scheme.scheme import SchemeEnsemble
 from polytomy.selection import (
     Candidate,
     Race,
@@ -225,7 +225,7 @@ class SchemeSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
         given = dict(fit_params)
         split_params = self._split_params(sample_weight, given)
         self.classes_, class_indices = np.unique(labels, return_inverse=True)
-        training = training_source(
+        training = make_training_options(
             classifier, "fit", sample_weight, given, self.classes_, class_indices, owner=self
         )
         candidates = candidates_from(

@@ -6,7 +6,7 @@ import pytest
 
 from cli.trial_cases import write_datasets
 from polytomy.trials import CATALOGUE, KnownDataset, load_datasets
-from polytomy.trials.dataset import compute_checksum
+from polytomy.trials.datasets import compute_checksum
 
 
 @pytest.fixture

@@ -302,7 +302,7 @@ def test_errors_of_training_are_those_of_a_fit_in_memory(client):
 
 
 def test_a_problem_that_no_worker_can_hold_is_refused(client, monkeypatch):
-    from polytomy.dask import memory
+    from polytomy.dask import training as memory
 
     X, y = make_samples()
     monkeypatch.setattr(memory, "_COPIES", 10**12)

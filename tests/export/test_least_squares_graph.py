@@ -5,12 +5,12 @@ import pytest
 from hypothesis import given
 
 from least_squares_cases import assert_minimum, make_answers, make_code, problems
-from polytomy.codes import CodingMatrix
 from polytomy.export.least_squares_graph import (
     export_isotonic,
     export_pair_coupling,
     export_projection,
 )
+from polytomy.scheme.coding_matrix import CodingMatrix
 from polytomy.solvers import solve
 
 pytest.importorskip("onnx")

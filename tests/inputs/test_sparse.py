@@ -16,7 +16,7 @@ from polytomy.inputs.sparse import check_csr_parts, check_sparse, is_sparse
 from polytomy.learners.bank import Bank
 from polytomy.learners.svm.kernels import KernelFunction
 from polytomy.learners.svm.machines import KernelMachine, VectorPool
-from polytomy.trials.sources import Dataset
+from polytomy.trials.datasets import Dataset
 
 FORMATS = ("csr", "csc", "coo", "bsr", "lil", "dok", "dia")
 IRIS, KINDS = load_iris(return_X_y=True)

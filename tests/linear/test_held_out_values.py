@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from polytomy.learners.linear.stacked import SharedRows, fit_stacked_models
-from polytomy.routines.linear import compiled
-from polytomy.routines.linear.reference import LinearFits, LinearForm, LinearSamples
+from polytomy.routines.compiled import linear as compiled
+from polytomy.routines.reference.linear import LinearFits, LinearForm, LinearSamples
 
 N_SAMPLES, N_FEATURES, N_RARE, N_FOLDS = 2010, 120, 15, 5
 

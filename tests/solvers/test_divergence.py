@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy.optimize import minimize
 
-from polytomy.codes import CodingMatrix, one_vs_one
 from polytomy.errors import ArgumentError
+from polytomy.scheme.coding_matrix import CodingMatrix
+from polytomy.scheme.standard_codes import one_vs_one
 from polytomy.solvers.divergence import solve_divergence
 from polytomy.solvers.least_squares import solve_least_squares
 from solver_strategies import (

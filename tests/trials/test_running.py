@@ -15,7 +15,7 @@ from sklearn.naive_bayes import GaussianNB
 from polytomy.errors import ArgumentError, DataError, PolytomyWarning
 from polytomy.report import report_html
 from polytomy.trials import Dataset, Results, run, running, store
-from polytomy.trials.progress import Progress
+from polytomy.trials.running import Progress
 
 TIMES = ("fit_seconds", "predict_seconds")
 OPTIONS = {

@@ -14,8 +14,9 @@ from polytomy.errors import Argument, ArgumentError
 from polytomy.inputs.arguments import CALIBRATIONS, did_you_mean
 from polytomy.inputs.seeds import seed_all
 from polytomy.inputs.weights import check_weights
-from polytomy.routines.calibration.reference import platt_targets
-from polytomy.routines.runtime.dispatch import routine
+from polytomy.routines.dispatch import routine
+from polytomy.routines.reference.calibration import platt_targets
+from polytomy.states import State, stored_as
 
 __all__ = [
     "Calibration",
@@ -96,10 +97,31 @@ class LogisticMap:
         values = np.asarray(decision_values, dtype=np.float64)
         return np.asarray(expit(self.slope_ * values + self.intercept_))
 
+    @classmethod
+    def of(cls, slope: float, intercept: float) -> Self:
+        """Return a fitted calibrator with a slope and an intercept."""
+        calibrator = cls()
+        calibrator.slope_, calibrator.intercept_ = slope, intercept
+        return calibrator
+
+    def state(self) -> dict[str, Any]:
+        """Return the slope and the intercept; nothing before the fit."""
+        if not hasattr(self, "slope_"):
+            return {}
+        return {"slope": float(self.slope_), "intercept": float(self.intercept_)}
+
+    @classmethod
+    def from_state(cls, state: State) -> Self:
+        """Return the calibrator of a state."""
+        if "slope" not in state:
+            return cls()
+        return cls.of(state.number("slope"), state.number("intercept"))
+
     def __repr__(self) -> str:
         return f"{type(self).__name__}()"
 
 
+@stored_as("calibrator/none")
 class UncalibratedMap(LogisticMap):
     """The plain logistic function, which learns nothing.
 
@@ -123,6 +145,7 @@ class UncalibratedMap(LogisticMap):
         return self
 
 
+@stored_as("calibrator/sigmoid")
 class SigmoidCalibrator(LogisticMap):
     """Platt's sigmoid, fitted by Newton's method (Platt 1999; Lin, Lin and Weng 2007).
 
@@ -150,6 +173,7 @@ class SigmoidCalibrator(LogisticMap):
         return self
 
 
+@stored_as("calibrator/temperature")
 class TemperatureCalibrator(LogisticMap):
     """One positive factor for all decision values, without intercept (after Guo et al. 2017).
 
@@ -194,6 +218,7 @@ class TemperatureCalibrator(LogisticMap):
         return self
 
 
+@stored_as("calibrator/isotonic")
 class IsotonicCalibrator:
     """The best non-decreasing map (Zadrozny and Elkan 2002), fitted to Platt's targets.
 
@@ -232,6 +257,24 @@ class IsotonicCalibrator:
         """Return the probability of the +1 side for each decision value."""
         values = np.asarray(decision_values, dtype=np.float64)
         return np.interp(values, self.knots_, self.probabilities_)
+
+    def state(self) -> dict[str, Any]:
+        """Return the knots and their probabilities; nothing before the fit."""
+        if not hasattr(self, "knots_"):
+            return {}
+        return {"knots": self.knots_, "probabilities": self.probabilities_}
+
+    @classmethod
+    def from_state(cls, state: State) -> Self:
+        """Return the calibrator of a state."""
+        calibrator = cls()
+        if "knots" in state:
+            calibrator.knots_ = state.floats("knots", (None,))
+            n_knots = len(calibrator.knots_)
+            calibrator.probabilities_ = state.floats("probabilities", (n_knots,), 0.0, 1.0)
+            if not n_knots or np.any(np.diff(calibrator.knots_) < 0):
+                raise state.fault("knots", "an array of ascending values")
+        return calibrator
 
     def __repr__(self) -> str:
         return "IsotonicCalibrator()"
@@ -293,6 +336,7 @@ def fitting_data(
 Calibration = Any
 
 
+@stored_as("calibrator/provided")
 class ProvidedCalibrator:
     """A user's calibrator, such as a scikit-learn classifier or regressor.
 
@@ -349,6 +393,18 @@ class ProvidedCalibrator:
                 'every value; IsotonicRegression does if out_of_bounds="clip".',
             )
         return np.clip(answer, 0.0, 1.0)
+
+    def state(self) -> dict[str, Any]:
+        """Return the user's calibrator."""
+        return {"calibrator": self.calibrator}
+
+    @classmethod
+    def from_state(cls, state: State) -> Self:
+        """Return the calibrator of a state."""
+        provided = state.value("calibrator")
+        if not (hasattr(provided, "predict") or hasattr(provided, "predict_proba")):
+            raise state.fault("calibrator", "an object with predict or predict_proba")
+        return cls(provided)
 
     def _shape_values(self, decision_values: ArrayLike) -> NDArray[np.float64]:
         values = np.asarray(decision_values, dtype=np.float64)

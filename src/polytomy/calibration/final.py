@@ -26,8 +26,9 @@ from sklearn.utils.validation import has_fit_parameter
 from polytomy.errors import Argument, ArgumentError
 from polytomy.inputs.arguments import did_you_mean
 from polytomy.inputs.seeds import seed_all
-from polytomy.routines.calibration import reference
-from polytomy.routines.runtime.dispatch import routine
+from polytomy.routines.dispatch import routine
+from polytomy.routines.reference import calibration as reference
+from polytomy.states import LARGEST, State, field_values, stored_as
 
 __all__ = [
     "FINAL_CALIBRATIONS",
@@ -329,6 +330,7 @@ class FinalMap(Protocol):
         ...
 
 
+@stored_as("final calibration/bias")
 @dataclass(frozen=True, slots=True, eq=False)
 class BiasMap:
     """Logits s·log(p + ε) + b.
@@ -361,7 +363,21 @@ class BiasMap:
         logits += self.bias
         return logits
 
+    def state(self) -> dict[str, Any]:
+        """Return s, ε and b."""
+        return field_values(self)
 
+    @classmethod
+    def from_state(cls, state: State) -> BiasMap:
+        """Return the map of a state."""
+        scale, floor = state.number("scale", least=0.0), state.number("floor", least=0.0)
+        if not floor and not scale:
+            # The logarithm of zero, which is infinite, would be multiplied by zero.
+            raise state.fault("floor", "a positive number")
+        return cls(scale, floor, state.floats("bias", (None,)))
+
+
+@stored_as("final calibration/decoder")
 @dataclass(frozen=True, slots=True, eq=False)
 class DecoderMap:
     """Logits s·log(p + ε) + b + z·W, with z the log-odds of the binaries.
@@ -381,7 +397,18 @@ class DecoderMap:
         logits += _log_odds(decisions) @ self.weights
         return _softmax(logits)
 
+    def state(self) -> dict[str, Any]:
+        """Return s, ε, b and W."""
+        return {**self.base.state(), "weights": self.weights}
 
+    @classmethod
+    def from_state(cls, state: State) -> DecoderMap:
+        """Return the map of a state."""
+        base = BiasMap.from_state(state)
+        return cls(base, state.floats("weights", (None, len(base.bias))))
+
+
+@stored_as("final calibration/provided")
 @dataclass(frozen=True, slots=True, eq=False)
 class ProvidedMap:
     """A user's calibrator, fitted to the logarithms of probabilities.
@@ -417,6 +444,17 @@ class ProvidedMap:
                 "negative, with a positive sum in each row.",
             )
         return np.asarray(answer / totals)
+
+    def state(self) -> dict[str, Any]:
+        """Return the calibrator and ε."""
+        return field_values(self)
+
+    @classmethod
+    def from_state(cls, state: State) -> ProvidedMap:
+        """Return the map of a state."""
+        calibrator = state.part("calibrator", "estimator", "predict_proba")
+        floor = state.number("floor", least=np.finfo(np.float64).tiny, most=LARGEST)
+        return cls(calibrator, floor, state.integer("n_classes", least=1))
 
 
 class OutOfFoldAnswers(NamedTuple):

@@ -34,6 +34,7 @@ __all__ = [
     "deal_rows",
     "is_splitter",
     "make_folds",
+    "row_numbers",
     "splits_within",
 ]
 
@@ -406,7 +407,7 @@ def splits_within(cv: Any, rows: NDArray[np.intp], n_rows: int) -> Any:
     place[rows] = np.arange(len(rows))
     found = []
     for split in cv:
-        kept = [place[_row_numbers(part, n_rows)] for part in split]
+        kept = [place[row_numbers(part, n_rows)] for part in split]
         found.append(tuple([part[part >= 0] for part in kept]))
     return found
 
@@ -420,7 +421,7 @@ def _splits(
     n_rows = count_rows(X)
     if not hasattr(cv, "split"):
         for training, held_out in cv:
-            yield _row_numbers(training, n_rows), _row_numbers(held_out, n_rows)
+            yield row_numbers(training, n_rows), row_numbers(held_out, n_rows)
         return
     most_folds = int(np.bincount(class_indices).max())
     if "groups" in parameters:
@@ -440,7 +441,7 @@ def _splits(
     yield from splits
 
 
-def _row_numbers(rows: Any, n_rows: int) -> NDArray[np.intp]:
+def row_numbers(rows: Any, n_rows: int) -> NDArray[np.intp]:
     """Return the rows of a split, given as numbers or as a mask, as valid row numbers."""
     rows = np.asarray(rows)
     if rows.dtype == np.bool_ and len(rows) == n_rows:

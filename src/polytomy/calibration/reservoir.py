@@ -14,8 +14,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 
+from polytomy.errors import Argument, ArgumentError
 from polytomy.inputs.rows import concatenate_rows, take_rows
+from polytomy.states import LARGEST, State, field_values, stored_as
 
 __all__ = ["Batch", "Reservoir", "Taken"]
 
@@ -44,6 +47,7 @@ class Batch(NamedTuple):
     weight: Floats | None = None
 
 
+@stored_as("reservoir")
 @dataclass(frozen=True, slots=True, eq=False)
 class Reservoir:
     """Held-out rows of a stream, a random subset of each class.
@@ -102,6 +106,52 @@ class Reservoir:
             none,
             starts_late=starts_late,
         )
+
+    def state(self) -> dict[str, Any]:
+        """Return all fields; the rows must be floating-point numbers."""
+        X = self.X
+        is_matrix = issparse(X) or (
+            isinstance(X, np.ndarray) and X.dtype.kind == "f" and X.ndim == 2
+        )
+        if X is not None and not is_matrix:
+            raise ArgumentError(
+                Argument("reservoir", True),
+                " needs rows of floating-point numbers; those of the reservoir are "
+                f"{type(X).__name__}{f' of {X.dtype}' if isinstance(X, np.ndarray) else ''}. Leave "
+                "it out.",
+            )
+        return field_values(self)
+
+    @classmethod
+    def from_state(cls, state: State) -> Reservoir:
+        """Return the reservoir of a state."""
+        n_rows = state.integer("n_rows")
+        X = state.matrix("X") if "X" in state else None
+        n_held = 0 if X is None else X.shape[0]
+        if X is not None and not n_held:
+            raise state.fault("X", "a matrix of one row or more")
+        weight_of_class = state.floats("weight_of_class", (None,), least=0.0)
+        n_classes = len(weight_of_class)
+        smallest = np.finfo(np.float64).tiny
+        reservoir = cls(
+            state.integer("size", least=1, most=2**40),
+            state.integer("seed", most=2**31 - 1),
+            state.indices("n_of_class", n_rows + 1, n_classes),
+            weight_of_class,
+            X,
+            state.indices("class_indices", n_classes, n_held),
+            state.floats("weight", (n_held,), smallest, LARGEST),
+            state.floats("keys", (n_held,), 0.0, 1.0),
+            state.indices("positions", max(1, n_rows), n_held),
+            n_rows,
+            state.integer("next_position", most=n_rows),
+            state.boolean("starts_late"),
+        )
+        if not (np.diff(reservoir.positions) > 0).all():
+            raise state.fault("positions", "an array of ascending numbers")
+        if (weight_of_class[reservoir.class_indices] <= 0).any():
+            raise state.fault("weight_of_class", "positive for the classes of the rows")
+        return reservoir
 
     @property
     def n_held(self) -> int:

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
+
+from polytomy.states import LARGEST, State, field_values, stored_as
 
 __all__ = ["VectorScaling", "fit_vector_scaling"]
 
 Floats = NDArray[np.float64]
 
 
+@stored_as("vector scaling")
 @dataclass(frozen=True, slots=True, eq=False)
 class VectorScaling:
     """Probabilities softmax(a·v + b), with a slope and an intercept for each side.
@@ -38,6 +42,16 @@ class VectorScaling:
         masses = np.exp(logits)
         probabilities: Floats = masses / masses.sum(axis=1, keepdims=True)
         return probabilities
+
+    def state(self) -> dict[str, Any]:
+        """Return the slopes and the intercepts."""
+        return field_values(self)
+
+    @classmethod
+    def from_state(cls, state: State) -> VectorScaling:
+        """Return the scaling of a state."""
+        slopes = state.floats("slopes", (None,), least=1 / LARGEST)
+        return cls(slopes, state.floats("intercepts", slopes.shape))
 
 
 def fit_vector_scaling(

@@ -58,6 +58,6 @@ def complete_schemes(*more: str) -> Completion:
 def complete_datasets(incomplete: str) -> list[str]:
     """Complete datasets of scikit-learn and of the paper, separated by commas."""
     from polytomy.trials.catalogue import CATALOGUE
-    from polytomy.trials.sources import BUNDLED
+    from polytomy.trials.datasets import BUNDLED
 
     return complete_list([*BUNDLED, *CATALOGUE])(incomplete)

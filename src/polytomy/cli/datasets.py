@@ -41,7 +41,7 @@ def list_datasets(
     Example: `polytomy datasets list`
     """
     from polytomy.trials import BUNDLED, CATALOGUE
-    from polytomy.trials.sources import load_datasets, names_in_folder
+    from polytomy.trials.datasets import load_datasets, names_in_folder
 
     present = [] if data is None else names_in_folder(data)
     found = []
@@ -80,8 +80,7 @@ def _check_file(name: str, folder: Path) -> str:
     """Return whether a file holds the dataset of the experiments, or why it cannot be read."""
     from polytomy.errors import PolytomyError
     from polytomy.trials import CATALOGUE
-    from polytomy.trials.fetching import check_dataset
-    from polytomy.trials.sources import load_datasets
+    from polytomy.trials.datasets import check_dataset, load_datasets
 
     try:
         (dataset,) = load_datasets([name], folder)
@@ -114,7 +113,7 @@ def get_datasets(
 
     Example: `polytomy datasets get letter pendigits --data data`
     """
-    from polytomy.trials.fetching import fetch_dataset
+    from polytomy.trials.datasets import fetch_dataset
 
     found = []
     for name in names:

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any
 
+from polytomy.metrics import METRICS, Additive, JudgedSamples
 from polytomy.scheme import Scheme
 
 __all__ = ["RunningScores"]
 
-_BINS = 15
-
 
 class RunningScores:
     """Accumulates scores over blocks; up to rounding, the result is that of all samples at once.
+
+    The scores are those of METRICS that are reported and apply to the predictions. A metric of
+    probabilities must be found from sums over the samples.
 
     Parameters
     ----------
@@ -37,14 +38,13 @@ class RunningScores:
     ) -> None:
         import numpy as np
 
-        self._classes, self._order, self._hierarchy = classes, class_order, hierarchy
+        self._classes, self._hierarchy = classes, hierarchy
         columns = (classes if predicted is None else predicted).tolist()
         self._columns = {label: k for k, label in enumerate(columns)}
+        self._order = [self._columns[label] for label in class_order or ()]
         self._levels = tuple(levels)
         self.table = np.zeros((len(classes), len(columns)), dtype=np.int64)
-        self._sums: dict[str, float] = defaultdict(float)
-        self._reliability = np.zeros((3, len(classes), _BINS))
-        self._has_probabilities = False
+        self._sums: dict[str, Any] = {}
 
     @property
     def n_samples(self) -> int:
@@ -55,27 +55,24 @@ class RunningScores:
         """Add a block of true labels, predicted labels, and probabilities or None."""
         import numpy as np
 
-        from polytomy import metrics
-
-        n_samples, classes, order = len(y), self._classes, self._order
-        columns = [self._columns[label] for label in predicted.tolist()]
-        np.add.at(self.table, (np.searchsorted(classes, y), columns), 1)
-        if order is not None:
-            error = metrics.mean_absolute_rank_error(y, predicted, order)
-            self._sums["mean_absolute_rank_error"] += n_samples * error
+        truth = np.searchsorted(self._classes, y)
+        columns = np.array([self._columns[label] for label in predicted.tolist()])
+        np.add.at(self.table, (truth, columns), 1)
         if P is None:
             return
-        self._has_probabilities = True
-        self._sums["brier_score"] += n_samples * metrics.brier_score(y, P, classes) ** 2
-        of_winner = metrics.winner_brier_score(y, P, classes)
-        self._sums["winner_brier_score"] += n_samples * of_winner**2
-        self._sums["log_loss"] += n_samples * metrics.log_loss(y, P, classes)
-        bins = metrics.reliability_table(y, P, classes, bins=_BINS)
-        means = np.nan_to_num(np.stack([bins["predicted"], bins["observed"]]))
-        self._reliability += np.concatenate([bins["weight"] * means, bins["weight"][np.newaxis]])
-        if order is not None:
-            ranked = metrics.ranked_probability_score(y, P, classes, class_order=order)
-            self._sums["ranked_probability_score"] += n_samples * ranked
+        judged = JudgedSamples(
+            truth,
+            np.asarray(P, dtype=np.float64),
+            np.ones(len(truth)),
+            self._classes.tolist(),
+            columns,
+            frozenset({"confidence", "probabilities", *(["order"] if self._order else [])}),
+            self._order,
+        )
+        for metric in METRICS.values():
+            function, is_wanted = metric.function, metric.is_reported and metric.can_judge(judged)
+            if is_wanted and isinstance(function, Additive):
+                self._add_sums(metric.name, function.sums(judged))
 
     def add_sets(self, y: Any, sets: Any) -> None:
         """Add the prediction sets of a block, of shape (n_samples, n_classes, n_levels)."""
@@ -84,65 +81,53 @@ class RunningScores:
         coverage = metrics.set_coverage(y, sets, self._classes)
         size = metrics.mean_set_size(sets)
         for k, level in enumerate(self._levels):
-            self._sums[f"coverage_of_sets_{level:g}"] += len(y) * float(coverage[k])
-            self._sums[f"mean_size_of_sets_{level:g}"] += len(y) * float(size[k])
+            self._add_sums(f"coverage_of_sets_{level:g}", len(y) * float(coverage[k]))
+            self._add_sums(f"mean_size_of_sets_{level:g}", len(y) * float(size[k]))
 
     def merge(self, other: RunningScores) -> None:
         """Add the scores of other samples, for the same classes, order and hierarchy."""
         self.table += other.table
-        self._reliability += other._reliability
-        self._has_probabilities |= other._has_probabilities
-        for name, total in other._sums.items():
-            self._sums[name] += total
+        for name, sums in other._sums.items():
+            self._add_sums(name, sums)
+
+    def _add_sums(self, name: str, sums: Any) -> None:
+        self._sums[name] = self._sums.get(name, 0.0) + sums
 
     def measure(self) -> dict[str, float]:
         """Return the scores of all samples so far."""
+        measured = {}
+        judged, answered = self._judge_labels()
+        for metric in METRICS.values():
+            # The order and the hierarchy do not have the label for no prediction.
+            own = judged if metric.needs_only_predictions else answered
+            if metric.is_reported and len(own.truth) and metric.can_judge(own):
+                measured[metric.name] = metric.function(own)
+            elif metric.name in self._sums and isinstance(metric.function, Additive):
+                measured[metric.name] = metric.function.from_sums(self._sums[metric.name])
+        of_sets = {name: sums for name, sums in self._sums.items() if name not in METRICS}
+        return measured | {name: total / self.n_samples for name, total in of_sets.items()}
+
+    def _judge_labels(self) -> tuple[JudgedSamples, JudgedSamples]:
+        """Return the confusion matrix as weighted samples: all, and those with a prediction."""
         import numpy as np
 
-        from polytomy.metrics.scores import uncertainty_coefficient_of_indices
-
-        rows, columns = np.nonzero(self.table)
-        counts = self.table[rows, columns].astype(np.float64)
-        measured = {
-            "accuracy": float(np.trace(self.table) / self.n_samples),
-            "uncertainty_coefficient": uncertainty_coefficient_of_indices(rows, columns, counts),
-        }
-        means = {name: float(total / self.n_samples) for name, total in self._sums.items()}
-        if self._has_probabilities:
-            measured |= {
-                "brier_score": means["brier_score"] ** 0.5,
-                "winner_brier_score": means["winner_brier_score"] ** 0.5,
-                "log_loss": means["log_loss"],
-                "calibration_error": self._calibration_error(),
-            }
-        for name in ("mean_absolute_rank_error", "ranked_probability_score"):
-            if name in means:
-                measured[name] = means[name]
-        if self._hierarchy is not None:
-            measured |= self._measure_hierarchy(rows, columns, counts)
-        for name, mean in means.items():
-            if "_of_sets_" in name:
-                measured[name] = mean
-        return measured
-
-    def _calibration_error(self) -> float:
-        """Return the classwise expected calibration error."""
-        import numpy as np
-
-        predicted, observed, weight = self._reliability
-        gaps = np.abs(predicted - observed).sum(axis=1)
-        return float(np.mean(gaps / weight.sum(axis=1)))
-
-    def _measure_hierarchy(self, rows: Any, columns: Any, counts: Any) -> dict[str, float]:
-        from polytomy import metrics
         from polytomy.model.dichotomies import bind_classes
 
-        scheme = self._hierarchy
-        assert scheme is not None, "the caller has checked it"
-        positions = bind_classes(scheme, self._classes).tolist()
-        names = [scheme.classes[position] for position in positions]
-        is_answered = columns < len(names)  # the last label may be that for no prediction
-        rows, columns, counts = rows[is_answered], columns[is_answered], counts[is_answered]
-        true, found = ([names[k] for k in places.tolist()] for places in (rows, columns))
-        score = metrics.hierarchical_score(true, found, scheme, sample_weight=counts)
-        return {f"hierarchical_{name}": value for name, value in score._asdict().items()}
+        scheme, names, known = self._hierarchy, self._classes.tolist(), {"labels"}
+        if scheme is not None:
+            positions = bind_classes(scheme, self._classes).tolist()
+            names = [scheme.classes[position] for position in positions]
+            known.add("hierarchy")
+        if self._order:
+            known.add("order")
+        found = []
+        for n_columns in (self.table.shape[1], len(names)):
+            rows, columns = np.nonzero(self.table[:, :n_columns])
+            counts = self.table[rows, columns].astype(np.float64)
+            proba = np.empty((len(rows), 0))
+            found.append(
+                JudgedSamples(
+                    rows, proba, counts, names, columns, frozenset(known), self._order, scheme
+                )
+            )
+        return found[0], found[1]

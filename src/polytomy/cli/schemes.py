@@ -32,13 +32,13 @@ from polytomy.cli.text_files import (
 )
 from polytomy.designs import DATA_DESIGNS, DESIGNS, LABEL_DESIGNS, find_design
 from polytomy.designs import design as make_design
-from polytomy.designs.class_order import order_classes
+from polytomy.designs.orders import order_classes
 from polytomy.errors import ArgumentError, ControlError, Problem
 from polytomy.inputs.wording import count_things
 from polytomy.language import Source, parse_text
-from polytomy.language.nodes import Leaf, Word
+from polytomy.language.syntax_tree import Leaf, Word
 from polytomy.scheme import Label, Scheme, parse
-from polytomy.scheme.labels import word_to_label
+from polytomy.scheme.layout import word_to_label
 from polytomy.scheme.reading import parse_with_warnings
 
 __all__ = ["register"]

@@ -12,7 +12,7 @@ from polytomy.cli.class_orders import parse_class_order
 from polytomy.cli.completing import complete_datasets, complete_list, complete_schemes
 from polytomy.cli.data_options import AsJson, Jobs, join_choices, to_json
 from polytomy.cli.text_files import print_text
-from polytomy.solvers.methods import METHODS
+from polytomy.solvers.solving import METHODS
 
 __all__ = ["register"]
 
@@ -111,7 +111,7 @@ def trials(
     Example: `polytomy trials --datasets iris,wine --repeats 2 -o results`
     """
     from polytomy.trials import run
-    from polytomy.trials.text_tables import results_to_text
+    from polytomy.trials.tables import results_to_text
 
     is_terminal = sys.stderr is not None and sys.stderr.isatty()
     try:

@@ -1,7 +1,4 @@
-"""Waiting for results from a Dask cluster, but not forever if it has no workers left.
-
-This module imports Dask only when it is used.
-"""
+"""The client of a Dask cluster, and waiting for its results while workers may die."""
 
 from __future__ import annotations
 
@@ -14,12 +11,15 @@ from time import monotonic
 from typing import Any, TypeVar
 from uuid import uuid4
 
+from distributed import Client, default_client
+
 from polytomy.dask.group_tasks import GroupResult, GroupTask, join_blocks, take_scored, train_group
-from polytomy.errors import ClusterError, PolytomyWarning
+from polytomy.errors import Argument, ArgumentError, ClusterError, PolytomyWarning
 from polytomy.learners.options import TrainingListener
 
 __all__ = [
     "explaining_faults",
+    "find_client",
     "gather",
     "gather_as_completed",
     "join_sample",
@@ -29,6 +29,39 @@ __all__ = [
     "run_groups",
     "sending_data",
 ]
+
+
+def find_client(client: Any) -> Client:
+    """Return the given client, or else the one that was created last.
+
+    Raises an ArgumentError if there is none, or if it is asynchronous.
+    """
+    if client is None:
+        try:
+            client = default_client()
+        except ValueError as error:
+            raise ArgumentError(
+                "there is no Dask cluster. Create one with distributed.Client(), or set ",
+                Argument("client"),
+                ".",
+            ) from error
+    if not isinstance(client, Client):
+        raise ArgumentError(
+            Argument("client"), f" must be a distributed.Client; got {type(client).__name__}."
+        )
+    if client.asynchronous:
+        raise ArgumentError(
+            Argument("client"), " is asynchronous. Use a client with asynchronous=False."
+        )
+    if client.status != "running":
+        raise ArgumentError(
+            Argument("client"), f" is {client.status}. Create a new one, with distributed.Client()."
+        )
+    return client
+
+
+# -- Waiting for results from a Dask cluster, but not forever if it has no workers left --
+
 
 _Value = TypeVar("_Value")
 

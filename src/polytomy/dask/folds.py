@@ -1,12 +1,8 @@
-"""Folds that all binaries share, when the rows are on many machines.
-
-The fold of a row depends on its class, on its position among the rows of its class, on how many
-rows each class has, and on the seed. So it is the same as on one machine.
-"""
+"""Folds and class weights when the rows are on many machines."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -14,25 +10,73 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polytomy.calibration.folds import HoldOut
-from polytomy.dask.class_weights import balance_classes
 from polytomy.dask.group_tasks import RowBlock
-from polytomy.dask.grouping import ScoredChoice
-from polytomy.dask.layout import Layout
-from polytomy.dask.sampling import divide_quota
-from polytomy.inputs.seeds import partition_seeds
+from polytomy.dask.grouping import Layout, ScoredChoice, divide_quota
+from polytomy.inputs.arguments import BALANCED_PER_PARTITION
+from polytomy.inputs.weights import class_weights
 from polytomy.learners.options import TrainingOptions
+from polytomy.model.decisions import ClassFrequencies
 from polytomy.model.dichotomies import Dichotomy
 from polytomy.model.out_of_fold import (
     MOST_SCORES,
     FoldRule,
     OutOfFold,
     find_fold_rule,
-    have_folds_anyway,
     takes_weights,
     warn_of_no_rows,
 )
 
-__all__ = ["FoldPlan", "calibration_weights"]
+__all__ = [
+    "FoldPlan",
+    "balance_classes",
+    "calibration_weights",
+    "find_frequencies",
+    "weights_by_class",
+]
+
+
+def weights_by_class(
+    class_weight: Mapping[Any, float] | str | None, layout: Layout
+) -> dict[Any, float] | None:
+    """Return the weight of each label; None if all are one."""
+    if class_weight is None or class_weight == BALANCED_PER_PARTITION:
+        return None
+    labels = layout.classes.tolist()
+    if isinstance(class_weight, Mapping):
+        # One sample of each class, to check the weights.
+        weights = class_weights(class_weight, layout.classes, np.arange(len(labels)), None)
+        assert weights is not None
+        return dict(zip(labels, weights.tolist(), strict=True))
+    return dict(zip(labels, balance_classes(layout).tolist(), strict=True))
+
+
+def balance_classes(layout: Layout) -> NDArray[np.float64]:
+    """Return weights that give all classes the same total; zero for a class without weight."""
+    totals = layout.class_weights
+    share = totals.sum() / len(totals)
+    weights = np.zeros_like(totals)
+    np.divide(share, totals, out=weights, where=totals > 0)
+    return weights
+
+
+def find_frequencies(
+    layout: Layout, by_class: Mapping[Any, float] | None, *, balances_sides: bool
+) -> ClassFrequencies:
+    """Return how frequent the classes are, with and without their weights.
+
+    If both sides of each problem were balanced, all classes count the same.
+    """
+    n_classes, of_data = len(layout.classes), layout.class_weights
+    of_model = of_data
+    if by_class is not None:
+        of_model = of_data * np.array(list(by_class.values()))
+    if balances_sides:
+        of_model = of_data * balance_classes(layout)
+    return ClassFrequencies.from_weights(np.arange(n_classes), n_classes, of_data, of_model)
+
+
+# -- Folds that all binaries share, when the rows are on many machines --
+
 
 # Largest size of the rows that every binary scores, for the final calibration. They are sent to
 # every worker, whatever classes it has.
@@ -66,12 +110,8 @@ class FoldPlan:
     def find(
         cls, dichotomies: Sequence[Dichotomy], layout: Layout, options: TrainingOptions
     ) -> Self | None:
-        """Return the folds that all binaries share; None if each makes its own, or needs none."""
+        """Return the folds that all binaries share, or None if nothing needs folds."""
         rule = find_fold_rule(dichotomies, len(layout.classes), options)
-        is_part = isinstance(options.cv, HoldOut)
-        if rule is None and is_part and have_folds_anyway(options, dichotomies):
-            (seed,) = partition_seeds(options.random_state, 1)
-            rule = FoldRule(None, None, seed)
         if rule is None:
             return None
         return cls.of(
@@ -119,7 +159,9 @@ class FoldPlan:
             min(MOST_SCORES // max(1, n_dichotomies), _SAMPLE_BYTES // layout.bytes_per_row)
         )
         quotas: list[int | None] = [None] * len(candidates)
-        if sum(candidates) > most_rows:
+        if rule.final_calibration is None:
+            quotas = [0] * len(candidates)
+        elif sum(candidates) > most_rows:
             quotas = list(divide_quota(candidates, most_rows))
         choices = [
             ScoredChoice(n_folds, quota, [seed, k], weights[k]) for k, quota in enumerate(quotas)

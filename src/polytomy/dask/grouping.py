@@ -1,18 +1,22 @@
-"""Rows grouped by class: first within each part, then over all parts."""
+"""Dask collections as parts, and their rows grouped by class."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
+import dask.array as da
 import numpy as np
+from dask.delayed import Delayed
+from dask.utils import is_dataframe_like, is_series_like
 from numpy.typing import NDArray
 
 from polytomy.calibration.folds import HoldOut, deal_classes
 from polytomy.classifier import PolytomyClassifier
 from polytomy.dask.group_tasks import RowBlock
+from polytomy.errors import ArgumentError, DataError
 from polytomy.inputs.rows import bytes_of_data, count_rows, stack_rows, take_block, take_rows
 from polytomy.inputs.training_data import check_training_data
 from polytomy.inputs.weights import check_weights
@@ -20,15 +24,123 @@ from polytomy.model.preprocessing import preprocess
 
 __all__ = [
     "GroupedPart",
+    "Layout",
+    "Part",
     "PartSummary",
     "Piece",
+    "Sample",
     "ScoredChoice",
+    "choose_rows",
     "cut_piece",
     "deal_folds",
+    "divide_quota",
     "group_part",
+    "is_collection",
+    "is_frame",
     "join_class",
+    "join_samples",
+    "list_delayed",
+    "make_parts",
+    "pick_rows",
     "summarise_part",
 ]
+
+
+class Part(NamedTuple):
+    """One part of the training data.
+
+    Attributes
+    ----------
+    X : Delayed, an array, sparse matrix or frame of samples
+    y : Delayed, their labels
+    weight : Delayed, their weights; None if there are none
+    """
+
+    X: Any
+    y: Any
+    weight: Any = None
+
+
+def make_parts(X: Any, y: Any, sample_weight: Any = None) -> list[Part]:
+    """Return the parts of training data, with labels and weights divided like the samples.
+
+    Parameters
+    ----------
+    X : dask array or dataframe of samples, or a list of delayed parts
+    y, sample_weight : dask array or series, or a list of delayed parts
+    """
+    if not is_collection(X):
+        raise ArgumentError(
+            f"X must be a dask array, a dask dataframe or a list of delayed parts; got "
+            f"{type(X).__name__}. Use PolytomyClassifier, or dask.array.from_array(X)."
+        )
+    if isinstance(X, da.Array) and X.ndim != 2:
+        raise ArgumentError(f"X must have two dimensions; it has shape {X.shape}.")
+    of_samples = list_delayed(X)
+    of_labels = _divide_alike(X, y, "y", len(of_samples))
+    if sample_weight is None:
+        return [Part(*both) for both in zip(of_samples, of_labels, strict=True)]
+    of_weights = _divide_alike(X, sample_weight, "sample_weight", len(of_samples))
+    return [Part(*each) for each in zip(of_samples, of_labels, of_weights, strict=True)]
+
+
+def is_collection(X: Any) -> bool:
+    """Return whether X is a dask array or frame, or a list of delayed parts."""
+    if isinstance(X, list | tuple):
+        return len(X) > 0 and all(isinstance(part, Delayed) for part in X)
+    return isinstance(X, da.Array) or (hasattr(X, "to_delayed") and hasattr(X, "npartitions"))
+
+
+def is_frame(X: Any) -> bool:
+    """Return whether X is a dask dataframe."""
+    return is_collection(X) and not isinstance(X, da.Array) and is_dataframe_like(X)
+
+
+def list_delayed(X: Any) -> list[Any]:
+    """Return the parts of a collection, each with all columns."""
+    if isinstance(X, list | tuple):
+        return list(X)
+    if isinstance(X, da.Array):
+        if X.ndim == 2 and X.numblocks[1] > 1:
+            X = X.rechunk({1: -1})
+        return list(X.to_delayed().ravel())
+    return list(X.to_delayed())
+
+
+def _divide_alike(X: Any, values: Any, name: str, n_parts: int) -> list[Any]:
+    """Return the parts of labels or weights, as many as X has."""
+    if not is_collection(values):
+        raise ArgumentError(
+            f"{name} must be a dask array, a dask series or a list of delayed parts, like X; got "
+            f"{type(values).__name__}."
+        )
+    if is_dataframe_like(values) and not is_series_like(values):
+        raise ArgumentError(f"{name} must be one column; it is a dataframe. Choose a column of it.")
+    if isinstance(values, da.Array):
+        if values.ndim == 2 and values.shape[1] == 1:
+            values = values[:, 0]
+        if values.ndim != 1:
+            raise ArgumentError(f"{name} must have one dimension; it has shape {values.shape}.")
+        if isinstance(X, da.Array) and _are_known(X.chunks[0]) and _are_known(values.chunks[0]):
+            if X.shape[0] != values.shape[0]:
+                raise ArgumentError(
+                    f"X has {X.shape[0]} rows, but {name} has {values.shape[0]}. Pass one per row."
+                )
+            values = values.rechunk((X.chunks[0],))
+    parts = list_delayed(values)
+    if len(parts) != n_parts:
+        raise ArgumentError(
+            f"X has {n_parts} parts, but {name} has {len(parts)}. Divide both in the same way, for "
+            "example by taking both from one dataframe."
+        )
+    return parts
+
+
+def _are_known(sizes: Iterable[float]) -> bool:
+    return all(size == size for size in sizes)
+
+
+# -- Rows grouped by class: first within each part, then over all parts --
 
 
 class Piece(NamedTuple):
@@ -238,3 +350,207 @@ def _choose_scored(
         is_scored[:] = False
         is_scored[generator.choice(candidates, choice.most_rows, replace=False)] = True
     return is_scored
+
+
+# -- Where the rows of each class are, in all parts of the data --
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Layout:
+    """Where the rows of each class are.
+
+    Attributes
+    ----------
+    classes : array of the labels, sorted
+    counts : array of shape (n_parts, n_classes), number of rows
+    places : array of shape (n_parts, n_classes)
+        Position of each class among the labels of a part; −1 if the part does not have it.
+    first_rows : array of shape (n_parts,), the number of each part's first row
+    class_weights : array of shape (n_classes,), total weight of each class
+    n_bytes : bytes of all samples
+    n_features : int
+    feature_names : array of str, or None
+    """
+
+    classes: NDArray[Any]
+    counts: NDArray[np.int64]
+    places: NDArray[np.intp]
+    first_rows: NDArray[np.int64]
+    class_weights: NDArray[np.float64]
+    n_bytes: int
+    n_features: int
+    feature_names: NDArray[Any] | None
+
+    @classmethod
+    def of(cls, summaries: Sequence[PartSummary]) -> Self:
+        """Return where the rows are, given summaries of all parts."""
+        classes = _find_classes(summaries)
+        shape = len(summaries), len(classes)
+        counts, places = np.zeros(shape, np.int64), np.full(shape, -1, dtype=np.intp)
+        weights = np.zeros(len(classes))
+        for number, summary in enumerate(summaries):
+            own = np.searchsorted(classes, summary.labels.astype(classes.dtype))
+            counts[number, own] = summary.counts
+            places[number, own] = np.arange(len(own))
+            weights[own] += summary.weights
+        if not weights.any():
+            raise DataError("sample_weight is zero for all samples; at least one must be positive.")
+        sizes = [summary.n_rows for summary in summaries]
+        filled = [summary for summary in summaries if summary.n_rows]
+        return cls(
+            classes,
+            counts,
+            places,
+            np.cumsum([0, *sizes[:-1]]),
+            weights,
+            sum(summary.n_bytes for summary in summaries),
+            *_find_features(filled),
+        )
+
+    @property
+    def class_sizes(self) -> list[int]:
+        """Number of rows of each class."""
+        sizes: list[int] = self.counts.sum(axis=0).tolist()
+        return sizes
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows of all parts."""
+        return int(self.counts.sum())
+
+    @property
+    def bytes_per_row(self) -> float:
+        """Mean size of a sample."""
+        return self.n_bytes / self.n_rows
+
+    def parts_of(self, class_index: int) -> list[int]:
+        """Return the parts that have rows of a class."""
+        parts: list[int] = np.flatnonzero(self.counts[:, class_index]).tolist()
+        return parts
+
+    def locate(self, class_index: int, positions: NDArray[np.intp]) -> dict[int, NDArray[np.intp]]:
+        """Locate some rows of a class: for each part, positions among its rows of the class.
+
+        Parameters
+        ----------
+        class_index : int
+        positions : positions among all rows of the class, ascending
+        """
+        ends = np.cumsum(self.counts[:, class_index])
+        starts = ends - self.counts[:, class_index]
+        part_of = np.searchsorted(ends, positions, side="right")
+        return {
+            part: positions[part_of == part] - starts[part] for part in np.unique(part_of).tolist()
+        }
+
+
+def _find_classes(summaries: Sequence[PartSummary]) -> NDArray[Any]:
+    """Return the labels of all parts, sorted; DataError if they cannot be compared."""
+    found = [summary.labels for summary in summaries if len(summary.labels)]
+    if not found:
+        raise DataError("the data has no rows. Give at least one sample.")
+    if len({labels.dtype.kind in "OUST" for labels in found}) > 1:
+        raise DataError("y has numbers in some parts and text in others. Use one kind of labels.")
+    return np.unique(np.concatenate(found))
+
+
+def _find_features(summaries: Sequence[PartSummary]) -> tuple[int, NDArray[Any] | None]:
+    """Return the number and the names of the features; DataError if parts differ."""
+    first = summaries[0]
+    for number, other in enumerate(summaries):
+        if other.n_features != first.n_features:
+            raise DataError(
+                f"parts of the data have different numbers of features: {first.n_features} and "
+                f"{other.n_features}, in part {number} of those with rows."
+            )
+        if not _are_same_names(first.feature_names, other.feature_names):
+            raise DataError("parts of the data have different feature names. Use the same names.")
+    assert first.n_features is not None
+    return first.n_features, first.feature_names
+
+
+def _are_same_names(one: NDArray[Any] | None, other: NDArray[Any] | None) -> bool:
+    if one is None or other is None:
+        return one is other
+    return np.array_equal(one, other)
+
+
+# -- A stratified sample of the rows, for designs from data and for transformers --
+
+
+class Sample(NamedTuple):
+    """Some rows of the data, in their order.
+
+    Attributes
+    ----------
+    X : samples
+    y : their labels
+    weight : their weights, or None
+    """
+
+    X: Any
+    y: NDArray[Any]
+    weight: NDArray[np.float64] | None
+
+
+def divide_quota(sizes: Sequence[int], most_rows: int) -> list[int]:
+    """Return how many rows of each class to take, in proportion to its size but at least one.
+
+    Examples
+    --------
+    >>> divide_quota([900, 99, 1], 100), divide_quota([3, 2], 100)
+    ([90, 10, 1], [3, 2])
+    """
+    total = sum(sizes)
+    if total <= most_rows:
+        return list(sizes)
+    return [min(size, max(1, round(most_rows * size / total))) for size in sizes]
+
+
+def choose_rows(
+    layout: Layout, most_rows: int, seed: int
+) -> dict[int, dict[int, NDArray[np.intp]]]:
+    """Return a random choice of rows, stratified by class; all rows if there are not more.
+
+    It depends on the order of the rows and on the seed, but not on how the rows are divided.
+
+    Returns
+    -------
+    for each part, for the position of each label in it, the chosen rows of the label
+    """
+    chosen: dict[int, dict[int, NDArray[np.intp]]] = {}
+    sizes = layout.class_sizes
+    for k, quota in enumerate(divide_quota(sizes, most_rows)):
+        positions = np.arange(sizes[k])
+        if quota < sizes[k]:
+            generator = np.random.default_rng([seed, k])
+            positions = np.sort(generator.choice(sizes[k], quota, replace=False))
+        for part, own in layout.locate(k, positions).items():
+            chosen.setdefault(part, {})[int(layout.places[part, k])] = own
+    return dict(sorted(chosen.items()))
+
+
+def pick_rows(part: GroupedPart, chosen: Mapping[int, NDArray[np.intp]]) -> Sample:
+    """Return some rows of a part, in their order.
+
+    Parameters
+    ----------
+    part : GroupedPart
+    chosen : for the position of each label, which of its rows to take
+    """
+    places = [part.starts[label] + own for label, own in chosen.items()]
+    samples = np.concatenate(places)
+    samples = samples[np.argsort(part.rows[samples])]
+    labels = part.labels[np.searchsorted(part.starts, samples, side="right") - 1]
+    weight = None if part.weight is None else part.weight[samples]
+    return Sample(take_rows(part.X, samples), labels, weight)
+
+
+def join_samples(samples: Sequence[Sample]) -> Sample:
+    """Return the rows of samples of consecutive parts."""
+    weights = [each.weight for each in samples if each.weight is not None]
+    return Sample(
+        stack_rows([each.X for each in samples]),
+        np.concatenate([each.y for each in samples]),
+        np.concatenate(weights) if weights else None,
+    )

@@ -8,8 +8,7 @@ import numpy as np
 import scipy
 from numpy.typing import ArrayLike, NDArray
 
-from polytomy.designs.hierarchies import from_hierarchy
-from polytomy.designs.trees import Nested
+from polytomy.designs.trees import Nested, from_hierarchy
 from polytomy.errors import Argument, ArgumentError
 from polytomy.inputs.class_samples import ClassSamples, group_samples
 from polytomy.inputs.seeds import RandomState, as_generator

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from polytomy.inputs.arguments import as_count
 from polytomy.inputs.class_samples import ClassSamples
 from polytomy.inputs.seeds import RandomState, as_generator
-from polytomy.routines.runtime.library_threads import one_blas_thread
+from polytomy.routines.threads import one_blas_thread
 from polytomy.scheme import Scheme
 
 __all__ = ["Dichotomies", "Side"]

@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from polytomy.designs.hierarchies import from_hierarchy
-from polytomy.designs.trees import Nested, from_tree
-from polytomy.distances.option import DistanceArgument, compute_distances
+from polytomy.designs.trees import Nested, from_hierarchy, from_tree
+from polytomy.distances.registry import DistanceArgument, compute_distances
 from polytomy.errors import Argument, ArgumentError
 from polytomy.inputs.arguments import did_you_mean
 from polytomy.inputs.class_samples import group_samples

@@ -1,25 +1,25 @@
-"""Schemes of one code, built from the number of classes alone."""
+"""The argument `classes` of the designs."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from numbers import Integral
 from typing import Any
 
 import numpy.typing as npt
 
-from polytomy import codes
-from polytomy.codes import CodingMatrix
-from polytomy.designs.classes import class_labels
-from polytomy.errors import ArgumentError
+from polytomy.errors import Argument, ArgumentError
 from polytomy.inputs.renamed import renamed_arguments
 from polytomy.inputs.seeds import RandomState
-from polytomy.scheme import Scheme
-from polytomy.scheme.naming import number_binaries
+from polytomy.scheme import Label, Scheme, random_codes, standard_codes
+from polytomy.scheme.coding_matrix import CodingMatrix
+from polytomy.scheme.layout import normalize_labels, number_binaries
 
 __all__ = [
     "adjacent",
     "chain",
     "chain_backward",
+    "class_labels",
     "exhaustive",
     "from_matrix",
     "one_vs_one",
@@ -28,6 +28,43 @@ __all__ = [
     "random_code",
     "random_ternary",
 ]
+
+# Making and printing a tree of this many classes takes 2 GB.
+_MOST_CLASSES = 2**20
+
+
+def class_labels(classes: Iterable[Any] | int) -> tuple[Label, ...]:
+    """Return the class labels: those given, or 0, 1, … for a number of classes.
+
+    Examples
+    --------
+    >>> class_labels(3), class_labels(["corn", "wheat"])
+    ((0, 1, 2), ('corn', 'wheat'))
+    """
+    if isinstance(classes, Integral) and not isinstance(classes, bool):
+        count = int(classes)
+        if count > _MOST_CLASSES:
+            raise ArgumentError(
+                Argument("classes", count), f" is too many. The limit is {_MOST_CLASSES:,}."
+            )
+        classes = range(count)
+    if isinstance(classes, (set, frozenset)):
+        raise ArgumentError(
+            Argument("classes"), " is a set, which has no order. Use sorted(classes)."
+        )
+    is_scalar = getattr(classes, "shape", None) == ()  # NumPy wrongly calls it iterable
+    if is_scalar or not isinstance(classes, Iterable):
+        raise ArgumentError(
+            Argument("classes"),
+            f" must be a list of labels or a number of classes; got {type(classes).__name__}.",
+        )
+    labels = normalize_labels(classes)
+    if not labels:
+        raise ArgumentError(Argument("classes"), " is empty. Give at least one class.")
+    return labels
+
+
+# -- Schemes of one code, built from the number of classes alone --
 
 
 def _numbered(code: CodingMatrix, labels: Sequence[Any], name: str) -> Scheme:
@@ -54,7 +91,7 @@ def one_vs_one(classes: Iterable[Any] | int, *, name: str = "one-vs-one") -> Sch
     {corn pine oak}
     """
     labels = class_labels(classes)
-    return _numbered(codes.one_vs_one(len(labels)), labels, name)
+    return _numbered(standard_codes.one_vs_one(len(labels)), labels, name)
 
 
 def one_vs_rest(classes: Iterable[Any] | int, *, name: str = "one-vs-rest") -> Scheme:
@@ -76,7 +113,7 @@ def one_vs_rest(classes: Iterable[Any] | int, *, name: str = "one-vs-rest") -> S
     {corn pine oak}
     """
     labels = class_labels(classes)
-    return _numbered(codes.one_vs_rest(len(labels)), labels, name)
+    return _numbered(standard_codes.one_vs_rest(len(labels)), labels, name)
 
 
 def exhaustive(classes: Iterable[Any] | int, *, name: str = "exhaustive") -> Scheme:
@@ -96,7 +133,7 @@ def exhaustive(classes: Iterable[Any] | int, *, name: str = "exhaustive") -> Sch
     {corn pine oak}
     """
     labels = class_labels(classes)
-    return _numbered(codes.exhaustive(len(labels)), labels, name)
+    return _numbered(standard_codes.exhaustive(len(labels)), labels, name)
 
 
 def adjacent(classes: Iterable[Any] | int, *, name: str = "adjacent") -> Scheme:
@@ -118,7 +155,7 @@ def adjacent(classes: Iterable[Any] | int, *, name: str = "adjacent") -> Scheme:
     {dry damp wet}
     """
     labels = class_labels(classes)
-    return _numbered(codes.adjacent(len(labels)), labels, name)
+    return _numbered(standard_codes.adjacent(len(labels)), labels, name)
 
 
 def chain(
@@ -149,7 +186,7 @@ def chain(
     {dry damp wet}
     """
     labels = class_labels(classes)
-    return _numbered(codes.chain(len(labels), direction=direction), labels, name)
+    return _numbered(standard_codes.chain(len(labels), direction=direction), labels, name)
 
 
 def chain_backward(classes: Iterable[Any] | int, *, name: str = "chain-backward") -> Scheme:
@@ -193,7 +230,8 @@ def orthogonal(
            [0, 0, 0, 0, 8]])
     """
     labels = class_labels(classes)
-    return _numbered(codes.orthogonal(len(labels), random_state=random_state), labels, name)
+    code = standard_codes.orthogonal(len(labels), random_state=random_state)
+    return _numbered(code, labels, name)
 
 
 @renamed_arguments(rows="n_partitions")
@@ -221,7 +259,7 @@ def random_code(
     <Scheme: code, 10 classes, 34 partitions>
     """
     labels = class_labels(classes)
-    draw = codes.random_ternary if ternary else codes.random_strict
+    draw = random_codes.random_ternary if ternary else random_codes.random_strict
     code = draw(len(labels), n_partitions=n_partitions, random_state=random_state)
     return _numbered(code, labels, name)
 
@@ -263,7 +301,7 @@ def direct(classes: Iterable[Any] | int, *, name: str = "direct") -> Scheme:
     direct-00 {a b c}
     """
     labels = class_labels(classes)
-    return _numbered(codes.direct(len(labels)), labels, name)
+    return _numbered(standard_codes.direct(len(labels)), labels, name)
 
 
 def n_ary_code(
@@ -290,7 +328,7 @@ def n_ary_code(
     <Scheme: code, 10 classes, 17 partitions>
     """
     labels = class_labels(classes)
-    code = codes.n_ary(len(labels), sides=sides, rows=rows, random_state=random_state)
+    code = random_codes.n_ary(len(labels), sides=sides, rows=rows, random_state=random_state)
     return _numbered(code, labels, name)
 
 

@@ -9,24 +9,30 @@ from typing import Any, NamedTuple
 from polytomy.designs import (
     cluster_trees,
     data_codes,
-    discriminant,
     empirical,
-    ensembles,
     flat,
-    hierarchies,
     nested_dichotomies,
     orders,
     searched_trees,
     trees,
 )
-from polytomy.designs.class_order import match_class_order
-from polytomy.designs.classes import class_labels
+from polytomy.designs import (
+    data_codes as discriminant,
+)
+from polytomy.designs import (
+    nested_dichotomies as ensembles,
+)
+from polytomy.designs import (
+    trees as hierarchies,
+)
+from polytomy.designs.flat import class_labels
+from polytomy.designs.orders import match_class_order
 from polytomy.errors import Argument, ArgumentError
 from polytomy.inputs.arguments import did_you_mean
 from polytomy.inputs.renamed import renamed_arguments
 from polytomy.inputs.seeds import RandomState
 from polytomy.scheme import Scheme
-from polytomy.scheme.ensemble import SchemeEnsemble
+from polytomy.scheme.scheme import SchemeEnsemble
 
 __all__ = [
     "DATA_DESIGNS",

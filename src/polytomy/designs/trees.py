@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Iterable, KeysView, Mapping, Sequence, Set, Sized
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from polytomy.designs.classes import class_labels
-from polytomy.errors import Argument, ArgumentError
+from polytomy.designs.flat import class_labels
+from polytomy.errors import Argument, ArgumentError, PythonOnly
+from polytomy.inputs.arguments import did_you_mean
 from polytomy.inputs.seeds import RandomState, as_generator
+from polytomy.language.lexer import is_name
 from polytomy.scheme import BinaryName, ClassRef, Node, NodeRef, Scheme
-from polytomy.scheme.expand import SHORT_FORMS
-from polytomy.scheme.layout import TWO_WAY, BranchRef
-from polytomy.scheme.naming import branch_base, number_binaries
+from polytomy.scheme.layout import TWO_WAY, BranchRef, branch_base, number_binaries, one_model_code
+from polytomy.scheme.short_forms import DIRECT, SHORT_FORMS
 
-__all__ = ["balanced_tree", "from_tree", "random_tree"]
+__all__ = [
+    "PATHS",
+    "balanced_tree",
+    "check_labels_are_paths",
+    "from_hierarchy",
+    "from_paths",
+    "from_tree",
+    "random_tree",
+]
 
 Nested: TypeAlias = Any  # a label, or a list or tuple of Nested
 
@@ -142,3 +152,220 @@ def _draw_tree(labels: Sequence[Any], random: np.random.Generator) -> Nested:
         # The place now holds the pair; its old content and the new leaf are places in the pair.
         places.extend([(pair, 0), (pair, 1)])
     return root[0]
+
+
+# -- Schemes from hierarchies of classes, with any number of branches at a node --
+
+
+PATHS = "paths"
+"""The design for classes whose labels are paths."""
+
+_SEPARATOR = "/"
+# Other common separators of paths, to suggest one.
+_COMMON_SEPARATORS = ("/", ".", "::", ":", "\\", "|", ">", "_", "-")
+
+_NOT_IN_NAMES = re.compile(r'[\s{};"#\x00-\x1f\x7f-\x9f]+')
+
+
+def from_hierarchy(hierarchy: Any, *, nodes: str = DIRECT, name: str = "hierarchy") -> Scheme:
+    """Return the scheme of a hierarchy of classes, given as nested dicts and lists.
+
+    The keys of dicts name the nodes. A key whose value is empty or None is a class, and so is every
+    member of a list that is not itself a list or dict. A node with a single branch is replaced by
+    that branch.
+
+    Parameters
+    ----------
+    hierarchy : dict or list
+    nodes : what decides between the branches of a node of three or more: "direct" is one model with
+        a side for each branch; or a design such as "one-vs-one"
+    name : name of the root, and base of the names of nodes that have none
+
+    Examples
+    --------
+    >>> land = {"field": ["corn", "wheat", "barley"], "forest": {"conifer": ["pine"], "oak": None}}
+    >>> print(from_hierarchy(land, name="land"))
+    land {
+      field {corn wheat barley}
+      forest {pine oak}
+    }
+    """
+    _check_nodes(nodes)
+    _refuse_cycles(hierarchy)
+    labels: list[Any] = []
+    made: list[tuple[Node, list[BranchRef]]] = []
+    top: list[BranchRef] = []
+    # Still to be placed: a branch, its name, the name above it, its position and its siblings.
+    waiting: list[tuple[Any, str, str, int, list[BranchRef]]] = [(hierarchy, name, "", 0, top)]
+    while waiting:
+        item, own_name, above, position, siblings = waiting.pop()
+        branches = _branches_of(item)
+        while branches is not None and len(branches) == 1:  # it decides nothing
+            inner_name, item = branches[0]
+            own_name, branches = inner_name or own_name, _branches_of(item)
+        if branches is None:
+            siblings.append(ClassRef(len(labels)))
+            labels.append(item)
+            continue
+        own_name = _to_name(own_name or branch_base(above, position, len(made)))
+        if not branches:
+            raise ArgumentError(
+                Argument("hierarchy"), f": {own_name} is empty. Give it a class, or remove it."
+            )
+        below: list[BranchRef] = []
+        siblings.append(NodeRef(len(made)))
+        made.append((_make_node(own_name, len(branches), nodes), below))
+        children = [(child, key, own_name, i, below) for i, (key, child) in enumerate(branches)]
+        waiting.extend(reversed(children))
+    return Scheme(labels, [node._replace(branches=tuple(below)) for node, below in made])
+
+
+def from_paths(
+    paths: Iterable[str],
+    *,
+    separator: str = _SEPARATOR,
+    nodes: str = DIRECT,
+    name: str = "hierarchy",
+) -> Scheme:
+    """Return the scheme of classes whose labels are paths, such as "comp/sys/mac".
+
+    With ``scheme="paths"``, a classifier uses this scheme of its classes, with the separator "/".
+
+    Parameters
+    ----------
+    paths : labels of the classes, in order
+        The parts before the last name the nodes above a class. A path that other paths start with
+        is a class among them.
+    separator : str, default="/"
+    nodes, name : as for `from_hierarchy`
+
+    Examples
+    --------
+    >>> print(from_paths(["rec/autos", "rec/sport/hockey", "sci", "rec/sport/baseball"]))
+    hierarchy {
+      rec {
+        rec/autos
+        rec/sport {rec/sport/hockey rec/sport/baseball}
+      }
+      sci
+    }
+    """
+    if isinstance(paths, str) or not separator:
+        raise ArgumentError(
+            Argument("paths" if separator else "separator"),
+            " must be a list of strings." if separator else " must not be empty.",
+        )
+    labels = list(paths)
+    wrong = [label for label in labels if not isinstance(label, str)]
+    if wrong:
+        raise ArgumentError(Argument("paths"), f" must be strings; got {wrong[0]!r}.")
+    root: dict[str, Any] = {}
+    for label in labels:
+        level, parts = root, label.split(separator)
+        for depth in range(1, len(parts)):
+            prefix = separator.join(parts[:depth])
+            inner = level.setdefault(prefix, {})
+            if inner is None:  # a class that is also a node
+                inner = level[prefix] = {prefix: None}
+            level = inner
+        if isinstance(level.get(label), dict):
+            level = level[label]
+        if label in level:
+            raise ArgumentError(Argument("paths"), f" has {label!r} twice.")
+        level[label] = None
+    return from_hierarchy(root, nodes=nodes, name=name)
+
+
+def check_labels_are_paths(labels: Sequence[Any], separator: str | None = None) -> Sequence[str]:
+    """Return the labels, or raise an ArgumentError unless all are strings, one with a separator."""
+    separator = _SEPARATOR if separator is None else separator
+    wrong = [label for label in labels if not isinstance(label, str)]
+    if wrong:
+        raise ArgumentError(
+            f'"{PATHS}" needs classes whose labels are strings, such as "comp/sys/mac"; got '
+            f"{wrong[0]!r}."
+        )
+    if len(labels) > 1 and not any(separator in label for label in labels):
+        other = next((each for each in _COMMON_SEPARATORS if each in labels[0]), ".")
+        raise ArgumentError(
+            f'"{PATHS}" needs labels with "{separator}" between their parts; {labels[0]!r} and the '
+            "other classes have none. Another separator, such as ",
+            Argument("separator", other),
+            ", can be passed to the design",
+            PythonOnly(", designs.from_paths"),
+            ".",
+        )
+    return labels
+
+
+def _refuse_cycles(hierarchy: Any) -> None:
+    """Raise an ArgumentError if a dict or list contains itself, which would never end."""
+    around: set[int] = set()
+    # An item comes back, marked as done, after everything that it contains.
+    waiting: list[tuple[Any, bool]] = [(hierarchy, False)]
+    while waiting:
+        item, is_done = waiting.pop()
+        if not isinstance(item, Mapping | list | tuple):
+            continue
+        if is_done:
+            around.remove(id(item))
+            continue
+        if id(item) in around:
+            raise ArgumentError(
+                Argument("hierarchy"), f" has a {type(item).__name__} that contains itself."
+            )
+        around.add(id(item))
+        waiting.append((item, True))
+        inside = item.values() if isinstance(item, Mapping) else item
+        waiting.extend((each, False) for each in inside)
+
+
+def _check_nodes(nodes: str) -> None:
+    if nodes not in SHORT_FORMS:
+        raise ArgumentError(
+            Argument("nodes", nodes),
+            f" is not a design.{did_you_mean(nodes, SHORT_FORMS)} Use one of "
+            f"{', '.join(SHORT_FORMS)}.",
+        )
+
+
+def _make_node(name: str, n_branches: int, nodes: str) -> Node:
+    if nodes == DIRECT or n_branches == 2:
+        return Node((BinaryName(name),), one_model_code(n_branches), ())
+    code = SHORT_FORMS[nodes].expand(n_branches)
+    return Node(number_binaries(name, code.n_partitions), code, ())
+
+
+def _to_name(key: str) -> str:
+    """Return a key of a hierarchy as the name of a model: one word that is not a number."""
+    name = _NOT_IN_NAMES.sub("_", key).lstrip("@") or "_"
+    return name if is_name(name) else f"node-{name}"
+
+
+def _branches_of(item: Any) -> list[tuple[str, Any]] | None:
+    """Return the names and contents of the branches of a dict or list; None for a class.
+
+    Other iterables, such as ranges and arrays, are read like lists.
+    """
+    if isinstance(item, Mapping):
+        return [
+            (str(key), key if value is None or _is_empty(value) else value)
+            for key, value in item.items()
+        ]
+    if isinstance(item, Set) and not isinstance(item, KeysView):
+        raise ArgumentError(
+            Argument("hierarchy"), f" has the set {item!r}, which has no order. Use a list."
+        )
+    if isinstance(item, str | bytes) or not isinstance(item, Iterable):
+        return None
+    if getattr(item, "shape", None) == ():  # NumPy calls a scalar array iterable
+        return None
+    branches: list[tuple[str, Any]] = []
+    for each in item:
+        named = _branches_of(each) if isinstance(each, Mapping) else None
+        branches += [("", each)] if named is None else named
+    return branches
+
+
+def _is_empty(value: Any) -> bool:
+    return isinstance(value, Sized) and not isinstance(value, str | bytes) and len(value) == 0

@@ -3,12 +3,9 @@
 from typing import Any
 
 from polytomy.distances.class_distances import ClassDistances
-from polytomy.distances.energy import energy
-from polytomy.distances.hausdorff import hausdorff, robust_hausdorff
-from polytomy.distances.metrics import METRICS
-from polytomy.distances.moments import centroid
-from polytomy.distances.option import DISTANCES, compute_distances
-from polytomy.distances.separability import separability
+from polytomy.distances.model_distances import centroid, separability
+from polytomy.distances.registry import DISTANCES, compute_distances
+from polytomy.distances.sample_distances import METRICS, energy, hausdorff, robust_hausdorff
 from polytomy.inputs.renamed import find_renamed
 
 __all__ = [

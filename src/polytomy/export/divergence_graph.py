@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from polytomy.codes import CodingMatrix
 from polytomy.export.graph import Graph, Value
+from polytomy.scheme.coding_matrix import CodingMatrix
 
 __all__ = ["export_one_vs_rest"]
 
@@ -16,8 +16,8 @@ _N_HALVINGS = 60
 def export_one_vs_rest(graph: Graph, decisions: Value, code: CodingMatrix) -> Value:
     """Return the probabilities of a one-vs-rest code, for decisions strictly inside (−1, 1).
 
-    They are p(μ) in `polytomy.routines.one_vs_rest`, at the μ where their sum is one. With n
-    classes it lies between −2 and 2n: p < 2/(1 + μ) for μ > 0, so beyond 2n the sum is less than
+    They are p(μ) in `polytomy.routines.reference.divergence`, at the μ where their sum is one. With
+    n classes it lies between −2 and 2n: p < 2/(1 + μ) for μ > 0, so beyond 2n the sum is less than
     one; and p ≥ 1 + 1/μ for μ < −1, so below −2 it is more than n/2.
     """
     assert code.single_classes is not None

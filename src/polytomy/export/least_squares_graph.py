@@ -1,7 +1,7 @@
 """Least squares of one code as an ONNX graph, for codes that need a fixed number of operations.
 
-Each function is a whole-array form of the algorithm in `polytomy.routines.least_squares`, where it
-is proved.
+Each function is a whole-array form of the algorithm in
+`polytomy.routines.reference.least_squares`, where it is proved.
 """
 
 from __future__ import annotations
@@ -9,9 +9,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from polytomy.codes import CodingMatrix
-from polytomy.codes.structure import pair_of_each_row
 from polytomy.export.graph import Graph, Value
+from polytomy.scheme.coding_matrix import CodingMatrix
+from polytomy.scheme.structure import pair_of_each_row
 
 __all__ = ["export_isotonic", "export_pair_coupling", "export_projection"]
 

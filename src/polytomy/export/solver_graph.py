@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polytomy.codes import CodingMatrix
 from polytomy.errors import Argument, ArgumentError, PythonOnly
 from polytomy.export.divergence_graph import export_one_vs_rest
 from polytomy.export.graph import Graph, Value
@@ -21,9 +20,10 @@ from polytomy.model.arrangement import Arrangement
 from polytomy.model.composition import Composition
 from polytomy.model.scheme_argument import is_flat_one_vs_rest
 from polytomy.scheme import ClassRef, Scheme
+from polytomy.scheme.coding_matrix import CodingMatrix
+from polytomy.solvers.decoding import own_sides
 from polytomy.solvers.least_squares import algorithms_for
 from polytomy.solvers.nested import flatten_code
-from polytomy.solvers.voting import own_sides
 
 __all__ = ["check_exportable_solver", "score_classes"]
 

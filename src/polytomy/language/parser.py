@@ -20,9 +20,25 @@ the next ``;``, ``{`` or ``}``, to find the other problems in the text.
 from __future__ import annotations
 
 from polytomy.errors import ControlError, Problem
-from polytomy.language.lexer import Kind, Token, find_lone_surrogate, is_code_letter, tokenize
-from polytomy.language.nodes import Branch, Coded, Designed, Leaf, OneModel, Word, WrittenPartition
-from polytomy.language.span import Report, Source, Span
+from polytomy.language.lexer import (
+    Kind,
+    Report,
+    Source,
+    Span,
+    Token,
+    find_lone_surrogate,
+    is_code_letter,
+    tokenize,
+)
+from polytomy.language.syntax_tree import (
+    Branch,
+    Coded,
+    Designed,
+    Leaf,
+    OneModel,
+    Word,
+    WrittenPartition,
+)
 
 __all__ = ["MAX_CHARACTERS", "parse_text"]
 

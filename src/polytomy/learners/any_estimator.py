@@ -187,8 +187,7 @@ def train_estimator(
         constant = constant_binary(problem)
         if folds is None:
             return Trained(constant)
-        scores = np.full(len(folds.scored), constant.constant, dtype=np.float32)
-        return Trained(constant, scores)
+        return Trained(constant, np.full(len(folds.scored), constant.constant, dtype=np.float32))
     trainer = _ProblemTrainer(
         prepared, X, weight, fit_params, takes_pairwise_values(prepared), side_labels(prepared)
     )

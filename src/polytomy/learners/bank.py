@@ -23,7 +23,7 @@ from polytomy.learners.linear.evaluation import (
 )
 from polytomy.learners.svm.evaluation import KernelGroup, KernelMember, is_exact, kernel_member
 from polytomy.learners.trained import Output, TrainedBinary, decisions_from_scores
-from polytomy.routines.runtime.dispatch import routine
+from polytomy.routines.dispatch import routine
 
 __all__ = ["EFFORT", "Bank", "GenericGroup", "SidesGroup"]
 

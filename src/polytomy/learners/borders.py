@@ -11,6 +11,7 @@ from scipy.spatial import KDTree
 
 from polytomy.errors import ArgumentError, DataError
 from polytomy.inputs.training_data import Samples
+from polytomy.states import State, stored_as
 
 __all__ = ["BorderMachine"]
 
@@ -18,6 +19,7 @@ __all__ = ["BorderMachine"]
 _LARGEST = 1e100
 
 
+@stored_as("estimator/borders")
 @dataclass(frozen=True, slots=True, eq=False)
 class BorderMachine:
     """A fitted binary classifier that compares samples with the nearest border sample.
@@ -90,6 +92,15 @@ class BorderMachine:
     def predict(self, X: Any) -> NDArray[np.int64]:
         """Return −1 or +1 for each row of X."""
         return np.where(self.decision_function(X) > 0, 1, -1)
+
+    def state(self) -> dict[str, Any]:
+        """Return the border samples and their gradients."""
+        return {"borders": self.borders, "gradients": self.gradients}
+
+    @classmethod
+    def from_state(cls, state: State) -> BorderMachine:
+        """Return the machine of a state."""
+        return cls(*[state.floats(name, (None, None)) for name in ("borders", "gradients")])
 
     def __repr__(self) -> str:
         return f"<BorderMachine of {len(self.borders)} border samples>"

@@ -81,8 +81,8 @@ class TrainingOptions:
     class_weight: Mapping[Any, float] | str | None = None
     arguments: FitArguments = field(default_factory=FitArguments)
     arguments_by_model: Mapping[str, FitArguments] = field(default_factory=dict)
-    classes: NDArray[Any] | None = None
-    class_indices: NDArray[np.intp] | None = None
+    classes: NDArray[Any] = field(default_factory=lambda: np.empty(0))
+    class_indices: NDArray[np.intp] = field(default_factory=lambda: np.empty(0, dtype=np.intp))
 
     @property
     def balances_sides(self) -> bool:
@@ -100,15 +100,20 @@ class TrainingOptions:
         classes, class_indices = np.unique(y, return_inverse=True)
         return replace(self, classes=classes, class_indices=class_indices)
 
+    def without_rows(self) -> TrainingOptions:
+        """Return the same options without what belongs to the rows of the data."""
+        nothing = TrainingOptions()
+        return replace(
+            self,
+            arguments=nothing.arguments,
+            arguments_by_model=nothing.arguments_by_model,
+            classes=nothing.classes,
+            class_indices=nothing.class_indices,
+        )
+
     def take(self, rows: NDArray[np.intp]) -> TrainingOptions:
         """Return the options for training on some rows of the data."""
-        assert self.classes is not None
-        assert self.class_indices is not None
-        classes, n_rows, class_indices = (
-            self.classes,
-            len(self.class_indices),
-            self.class_indices[rows],
-        )
+        n_rows, class_indices = len(self.class_indices), self.class_indices[rows]
 
         def cut(arguments: FitArguments) -> FitArguments:
             given = arguments.given_weight
@@ -117,7 +122,7 @@ class TrainingOptions:
                 name: take_values(value, rows, n_rows)
                 for name, value in arguments.fit_params.items()
             }
-            weight = class_weights(self.class_weight, classes, class_indices, given)
+            weight = class_weights(self.class_weight, self.classes, class_indices, given)
             return FitArguments(weight, fit_params, given)
 
         return replace(

@@ -227,8 +227,12 @@ class ProblemList:
 
     def part(self, numbers: Sequence[int]) -> ProblemList:
         """Return the list of some of the problems."""
-        columns = self._names, self._negative, self._positive
-        return ProblemList(self.rows_of_class, *([each[k] for k in numbers] for each in columns))
+        return ProblemList(
+            self.rows_of_class,
+            [self._names[k] for k in numbers],
+            [self._negative[k] for k in numbers],
+            [self._positive[k] for k in numbers],
+        )
 
     def __getitem__(self, number: int) -> BinaryProblem:
         name, negative, positive = (
@@ -287,7 +291,7 @@ class Dichotomy(NamedTuple):
     ----------
     name : name of the partition, for messages
     negative, positive : positions of the classes on the −1 and on the +1 side, as tuples or, for
-        more than 1024 classes, as `polytomy.scheme.class_sets.ManyClasses`
+        more than 1024 classes, as `polytomy.scheme.partitions.ManyClasses`
     binary : the name or specification in the scheme
     estimator : estimator to clone for this partition
     trained : the trained binary, if the user provided one

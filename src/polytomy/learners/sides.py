@@ -32,8 +32,9 @@ from polytomy.learners.preparation import (
     takes_pairwise_values,
 )
 from polytomy.learners.problems import Dichotomy, WholePartition
-from polytomy.learners.trained import Output, TrainedBinary
+from polytomy.learners.trained import METHODS, Output, TrainedBinary
 from polytomy.learners.workload import Trained, Workload, run_jobs
+from polytomy.states import State, field_values, stored_as
 
 __all__ = [
     "SidesModel",
@@ -92,6 +93,7 @@ def sides_problem(
     return SidesProblem(name, rows[order], numbers[order].astype(np.intp), len(sides))
 
 
+@stored_as("sided model")
 @dataclass(frozen=True, slots=True, eq=False)
 class SidesModel:
     """A fitted classifier, and how its output becomes a probability for each side.
@@ -135,6 +137,33 @@ class SidesModel:
             smallest = np.finfo(np.float64).eps
             own = np.log(np.maximum(self._own_probabilities(X), smallest))
         return self._spread(own, fill=-np.inf)
+
+    def state(self) -> dict[str, Any]:
+        """Return all fields, the output as text."""
+        return {**field_values(self), "output": str(self.output)}
+
+    @classmethod
+    def from_state(cls, state: State) -> SidesModel:
+        """Return the model of a state."""
+        name, n_sides = state.text("name"), state.integer("n_sides", least=2, most=2**31)
+        known, labels = state.value("known_sides"), state.value("labels")
+        are_sides = isinstance(known, tuple) and len(set(known)) == len(known) <= n_sides
+        if not are_sides or not all(type(k) is int and 0 <= k < n_sides for k in known):
+            raise state.fault("known_sides", f"different numbers below {n_sides}")
+        if "estimator" not in state:
+            if len(known) > 1:
+                raise state.fault("estimator", "a classifier")
+            return cls(name, n_sides, None, known)
+        output = Output(state.text("output", [Output.PROBABILITY, Output.MARGIN, Output.LABEL]))
+        estimator = state.part("estimator", "estimator", METHODS[output])
+        if not isinstance(labels, tuple) or len(labels) != len(known):
+            raise state.fault("labels", f"a label for each of {len(known)} sides")
+        scaling = state.part("scaling", "vector scaling") if "scaling" in state else None
+        if scaling is not None and len(scaling.slopes) != n_sides:
+            raise state.fault("scaling", f"for {n_sides} sides")
+        if scaling is None and output is Output.MARGIN:
+            raise state.fault("scaling", "a map of decision values to probabilities")
+        return cls(name, n_sides, estimator, known, labels, output, scaling)
 
     def _is_of_two(self, values: Floats) -> bool:
         return values.ndim == 1 and len(self.known_sides) == 2

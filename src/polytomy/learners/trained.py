@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import MISSING, dataclass, fields, replace
 from enum import StrEnum
 from typing import Any
 
@@ -17,8 +17,10 @@ from polytomy.errors import ArgumentError, SchemeError
 from polytomy.inputs.rows import count_rows, take_columns
 from polytomy.inputs.sparse import check_sparse
 from polytomy.learners.preparation import split_pipeline
+from polytomy.states import State, stored_as
 
 __all__ = [
+    "METHODS",
     "Output",
     "TrainedBinary",
     "adopt_fitted",
@@ -41,6 +43,16 @@ class Output(StrEnum):
     SIDE = "side"  #: one side of a model with several; the score is 2 P(side) − 1
 
 
+#: The method of an estimator that an output calls.
+METHODS = {
+    Output.PROBABILITY: "predict_proba",
+    Output.LOG_ODDS: "predict_proba",
+    Output.MARGIN: "decision_function",
+    Output.LABEL: "predict",
+}
+
+
+@stored_as("binary")
 @dataclass(frozen=True, slots=True, eq=False)
 class TrainedBinary:
     """A fitted two-class model, and how its output becomes an answer.
@@ -114,6 +126,39 @@ class TrainedBinary:
         """The user's estimator, fitted; None if the answer is constant."""
         return self.estimator.estimator if self.output is Output.SIDE else self.estimator
 
+    def state(self) -> dict[str, Any]:
+        """Return the fields that are not at their defaults, and the output as text."""
+        given = {"name": self.name, "output": str(self.output)}
+        for name, default in _DEFAULTS.items():
+            value = getattr(self, name)
+            if value is not default and (name == "columns" or value != default):
+                given[name] = value
+        return given
+
+    @classmethod
+    def from_state(cls, state: State) -> TrainedBinary:
+        """Return the binary of a state."""
+        output = Output(state.text("output", list(Output)))
+        given: dict[str, Any] = {"name": state.text("name"), "output": output}
+        if "seconds" in state:
+            given["seconds"] = state.number("seconds", least=0.0)
+        if "shortcoming" in state:
+            given["shortcoming"] = state.text("shortcoming")
+        if "columns" in state:
+            given["columns"] = state.indices("columns", 2**31)
+        if output is Output.CONSTANT:
+            constant = state.number("constant", -1.0, 1.0) if "constant" in state else 0.0
+            return cls(**given, constant=constant)
+        last_index = 1
+        if output is Output.SIDE:
+            given["estimator"] = state.part("estimator", "sided model")
+            last_index = given["estimator"].n_sides - 1
+        else:
+            given |= _read_model(state, output)
+        if "positive_index" in state:
+            given["positive_index"] = state.integer("positive_index", most=last_index)
+        return cls(**given)
+
     def _raw_scores(self, X: Any) -> NDArray[np.float64]:
         if self.output is Output.SIDE:
             chances: NDArray[np.float64] = self.estimator.predict_proba(X)
@@ -158,6 +203,33 @@ class TrainedBinary:
                 f"two classes, {_join_labels(self.classes)}."
             )
         return np.where(is_positive, 1.0, -1.0)
+
+
+_DEFAULTS = {
+    field.name: field.default for field in fields(TrainedBinary) if field.default is not MISSING
+}
+
+
+def _read_model(state: State, output: Output) -> dict[str, Any]:
+    """Return the estimator, its classes and its calibrator."""
+    estimator = state.part("estimator", "estimator", METHODS[output])
+    if not (hasattr(estimator, "n_features_in_") or is_fitted(estimator)):
+        raise state.fault("estimator", "fitted")
+    model: dict[str, Any] = {"estimator": estimator}
+    if "classes" in state:
+        classes = state.value("classes")
+        if not isinstance(classes, tuple) or len(classes) != 2:
+            raise state.fault("classes", "two labels")
+        model["classes"] = classes
+    if "calibrator" in state:
+        calibrator = state.part("calibrator", "calibrator", "predict")
+        probability = np.asarray(calibrator.predict(np.zeros(1)))
+        if probability.shape != (1,) or not 0 <= probability[0] <= 1:
+            raise state.fault("calibrator", "a map to probabilities")
+        model["calibrator"] = calibrator
+    elif output in (Output.MARGIN, Output.LOG_ODDS):
+        raise state.fault("calibrator", f"a map of a {output} to probabilities")
+    return model
 
 
 def decisions_from_scores(

@@ -17,7 +17,15 @@ from polytomy.metrics.hierarchical import (
     hierarchical_score,
     node_scores,
 )
-from polytomy.metrics.ordered import mean_absolute_rank_error, ranked_probability_score
+from polytomy.metrics.judged_samples import JudgedSamples
+from polytomy.metrics.metric import (
+    METRICS,
+    Additive,
+    Metric,
+    mean_over_samples,
+    register,
+    root_mean_over_samples,
+)
 from polytomy.metrics.reliability import (
     classwise_calibration_error,
     confidence_calibration_error,
@@ -26,13 +34,19 @@ from polytomy.metrics.reliability import (
 from polytomy.metrics.scores import (
     brier_score,
     log_loss,
+    mean_absolute_rank_error,
+    ranked_probability_score,
     uncertainty_coefficient,
     winner_brier_score,
 )
 from polytomy.metrics.sets import class_coverage, mean_cost, mean_set_size, set_coverage
 
 __all__ = [
+    "METRICS",
+    "Additive",
     "HierarchicalScore",
+    "JudgedSamples",
+    "Metric",
     "NodeScores",
     "brier_score",
     "class_coverage",
@@ -45,11 +59,14 @@ __all__ = [
     "log_loss",
     "mean_absolute_rank_error",
     "mean_cost",
+    "mean_over_samples",
     "mean_set_size",
     "node_scores",
     "quantile_loss",
     "ranked_probability_score",
+    "register",
     "reliability_table",
+    "root_mean_over_samples",
     "set_coverage",
     "uncertainty_coefficient",
     "winner_brier_score",

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from polytomy.errors import Argument, ArgumentError
 from polytomy.inputs.targets import check_levels, check_targets
 from polytomy.inputs.weights import check_weights
+from polytomy.metrics.judged_samples import as_floats
 
 Floats = NDArray[np.float64]
 
@@ -204,7 +205,7 @@ def interval_coverage(
 
 
 def _check_bins(edges: Any, masses: ArrayLike, n_samples: int) -> tuple[Floats, Floats]:
-    edges, masses = _as_floats("edges", edges), _as_floats("masses", masses)
+    edges, masses = as_floats("edges", edges), as_floats("masses", masses)
     for name, array, n_more in (("edges", edges, 1), ("masses", masses, 0)):
         is_table = array.ndim == 2 and len(array) == n_samples
         if not (is_table or array.ndim == 1) or array.shape[-1] <= n_more:
@@ -228,7 +229,7 @@ def _check_bins(edges: Any, masses: ArrayLike, n_samples: int) -> tuple[Floats, 
 def _check_rows(
     name: str, values: ArrayLike, n_samples: int, *, allows_infinite: bool = False
 ) -> Floats:
-    array = _as_floats(name, values)
+    array = as_floats(name, values)
     if array.ndim != 2 or len(array) != n_samples or not array.shape[1]:
         raise ArgumentError(
             f"{name} has shape {array.shape}; {n_samples} samples need one row each."
@@ -237,10 +238,3 @@ def _check_rows(
     if is_bad.any():
         raise ArgumentError(f"{name} has {array[is_bad][0]}, which is not a finite number.")
     return array
-
-
-def _as_floats(name: str, values: Any) -> Floats:
-    try:
-        return np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise ArgumentError(f"{name} cannot be read as an array of numbers: {error}.") from None

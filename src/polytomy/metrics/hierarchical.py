@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from polytomy.errors import Argument, ArgumentError
-from polytomy.metrics.judged_samples import check_judged_samples, check_predicted_labels
+from polytomy.metrics.judged_samples import (
+    JudgedSamples,
+    check_judged_samples,
+    check_predicted_labels,
+)
 
-__all__ = ["HierarchicalScore", "NodeScores", "hierarchical_score", "node_scores"]
+__all__ = [
+    "HierarchicalScore",
+    "NodeScores",
+    "hierarchical_score",
+    "node_scores",
+    "score_hierarchy",
+]
 
 Floats = NDArray[np.float64]
 
@@ -198,3 +208,17 @@ def _find(label: Hashable, above: _Ancestors, argument: str) -> frozenset[int]:
             Argument(argument), f" has the label {label!r}, which is not a class of the hierarchy."
         )
     return above[label]
+
+
+def score_hierarchy(part: str) -> Callable[[JudgedSamples], float]:
+    """Return the function of judged samples that is one part of their hierarchical score."""
+
+    def measure(judged: JudgedSamples) -> float:
+        true, found = (
+            [judged.classes[column] for column in columns.tolist()]
+            for columns in (judged.truth, judged.predicted)
+        )
+        score = hierarchical_score(true, found, judged.hierarchy, sample_weight=judged.weight)
+        return float(getattr(score, part))
+
+    return measure

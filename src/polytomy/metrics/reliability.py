@@ -8,16 +8,20 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from polytomy.errors import Argument, ArgumentError
-from polytomy.metrics.judged_samples import check_judged_samples
+from polytomy.metrics.judged_samples import JudgedSamples, check_judged_samples
+from polytomy.metrics.metric import Additive
 
 __all__ = [
+    "CLASSWISE_ERROR",
     "check_bins",
     "classwise_calibration_error",
     "confidence_calibration_error",
-    "mean_gap",
+    "reliability_sums",
     "reliability_table",
     "tabulate_reliability",
 ]
+
+_ERROR_BINS = 15
 
 _RELIABILITY_BIN = np.dtype(
     [
@@ -35,7 +39,7 @@ def classwise_calibration_error(
     proba: ArrayLike,
     classes: ArrayLike | None = None,
     *,
-    bins: int = 15,
+    bins: int = _ERROR_BINS,
     sample_weight: ArrayLike | None = None,
 ) -> float:
     """Return the classwise expected calibration error (Kull et al. 2019).
@@ -62,8 +66,16 @@ def classwise_calibration_error(
     >>> round(classwise_calibration_error([0, 1], [[0.7, 0.3], [0.7, 0.3]]), 6)
     0.2
     """
-    table = reliability_table(y, proba, classes, bins=bins, sample_weight=sample_weight)
-    return float(np.mean([mean_gap(of_class) for of_class in table]))
+    judged = check_judged_samples(y, proba, classes, sample_weight)
+    return _classwise_error(check_bins(bins))(judged)
+
+
+def _classwise_error(edges: NDArray[np.float64]) -> Additive:
+    """Return the function of judged samples that is their classwise calibration error."""
+    return Additive(
+        lambda judged: reliability_sums(judged, edges),
+        lambda sums: float(np.mean([_mean_gap(_divide_sums(each, edges)) for each in sums])),
+    )
 
 
 def confidence_calibration_error(
@@ -71,7 +83,7 @@ def confidence_calibration_error(
     proba: ArrayLike,
     classes: ArrayLike | None = None,
     *,
-    bins: int = 15,
+    bins: int = _ERROR_BINS,
     sample_weight: ArrayLike | None = None,
 ) -> float:
     """Return the expected calibration error of the prediction's confidence (Guo et al. 2017).
@@ -97,7 +109,7 @@ def confidence_calibration_error(
     """
     judged = check_judged_samples(y, proba, classes, sample_weight)
     confidence, right = judged.confidence()
-    return mean_gap(tabulate_reliability(confidence, right, judged.weight, check_bins(bins)))
+    return _mean_gap(tabulate_reliability(confidence, right, judged.weight, check_bins(bins)))
 
 
 def reliability_table(
@@ -137,12 +149,21 @@ def reliability_table(
     array([[1., 2.],
            [2., 1.]])
     """
-    judged = check_judged_samples(y, proba, classes, sample_weight)
     edges = check_bins(bins)
+    sums = reliability_sums(check_judged_samples(y, proba, classes, sample_weight), edges)
+    return np.stack([_divide_sums(of_class, edges) for of_class in sums])
+
+
+def reliability_sums(judged: JudgedSamples, edges: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return sums over the samples in each bin of each class's probability.
+
+    Returns
+    -------
+    array of shape (n_classes, 3, n_bins)
+        The weight, the weight times the probability, and the weight of the samples of the class.
+    """
     columns = zip(judged.proba.T, judged.indicators.T, strict=True)
-    return np.stack(
-        [tabulate_reliability(proba, is_class, judged.weight, edges) for proba, is_class in columns]
-    )
+    return np.stack([_sum_in_bins(*column, judged.weight, edges) for column in columns])
 
 
 def tabulate_reliability(
@@ -152,19 +173,32 @@ def tabulate_reliability(
     edges: NDArray[np.float64],
 ) -> NDArray[np.void]:
     """Return a row of `reliability_table` for each bin, for probabilities of one event."""
+    return _divide_sums(_sum_in_bins(predicted, observed, weight, edges), edges)
+
+
+def _sum_in_bins(
+    predicted: NDArray[np.float64],
+    observed: NDArray[Any],
+    weight: NDArray[np.float64],
+    edges: NDArray[np.float64],
+) -> NDArray[np.float64]:
     n_bins = len(edges) - 1
     place = np.clip(np.searchsorted(edges, predicted, side="right") - 1, 0, n_bins - 1)
-    table = np.zeros(n_bins, dtype=_RELIABILITY_BIN)
+    values = (weight, weight * predicted, weight * observed)
+    return np.stack([np.bincount(place, each, n_bins) for each in values])
+
+
+def _divide_sums(sums: NDArray[np.float64], edges: NDArray[np.float64]) -> NDArray[np.void]:
+    """Return the table of one event from the sums in its bins."""
+    table = np.zeros(len(edges) - 1, dtype=_RELIABILITY_BIN)
     table["lower"], table["upper"] = edges[:-1], edges[1:]
-    total = np.bincount(place, weight, n_bins)
-    table["weight"] = total
+    table["weight"] = sums[0]
     with np.errstate(invalid="ignore"):  # 0 / 0 is the NaN of an empty bin
-        table["predicted"] = np.bincount(place, weight * predicted, n_bins) / total
-        table["observed"] = np.bincount(place, weight * observed, n_bins) / total
+        table["predicted"], table["observed"] = sums[1:] / sums[0]
     return table
 
 
-def mean_gap(table: NDArray[np.void]) -> float:
+def _mean_gap(table: NDArray[np.void]) -> float:
     """Return the mean difference between probability and frequency, weighted by bin."""
     filled = table[table["weight"] > 0]
     gaps = np.abs(filled["predicted"] - filled["observed"])
@@ -177,3 +211,7 @@ def check_bins(bins: int) -> NDArray[np.float64]:
         raise ArgumentError(Argument("bins", bins), " is not a whole number of 1 or more.")
     # Division makes the edge at 0.3 equal to the literal 0.3; repeated addition would not.
     return np.arange(int(bins) + 1) / int(bins)
+
+
+CLASSWISE_ERROR = _classwise_error(check_bins(_ERROR_BINS))
+"""The classwise calibration error as a function of judged samples."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
 from typing import Any
 
 import numpy as np
@@ -10,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from polytomy.errors import Argument, ArgumentError
 from polytomy.inputs.weights import check_weights
-from polytomy.metrics.judged_samples import check_labels, check_predicted_labels
+from polytomy.metrics.judged_samples import check_labels, check_predicted_labels, find_columns
 
 __all__ = ["class_coverage", "mean_cost", "mean_set_size", "set_coverage"]
 
@@ -136,7 +135,7 @@ def mean_cost(
     """
     true_labels, guesses, weight = check_predicted_labels(y, predicted, sample_weight)
     costs = np.asarray(matrix, dtype=np.float64)
-    places = _number_classes(true_labels, classes, len(costs), "matrix")
+    places = find_columns(true_labels, classes, len(costs), "matrix")
     if costs.shape != (len(places), len(places)):
         raise ArgumentError(
             Argument("matrix"),
@@ -163,7 +162,7 @@ def _check_sets(
     labels, members = check_labels(y, "y"), _read_sets(sets)
     if len(members) != len(labels):
         raise ArgumentError(f"sets has {len(members)} rows, but y has {len(labels)} labels.")
-    places = _number_classes(labels, classes, members.shape[1], "sets")
+    places = find_columns(labels, classes, members.shape[1], "sets")
     return np.array([places[label] for label in labels], dtype=np.intp), members, len(places)
 
 
@@ -177,35 +176,6 @@ def _read_sets(sets: ArrayLike) -> NDArray[np.bool_]:
     if members.dtype != np.bool_ and not np.isin(members, (0, 1)).all():
         raise ArgumentError("sets must be True or False for each class, as predict_set returns it.")
     return members.astype(np.bool_)
-
-
-def _number_classes(
-    labels: list[Hashable], classes: ArrayLike | None, n_columns: int, name: str
-) -> dict[Hashable, int]:
-    """Return the column of each class."""
-    try:
-        known = check_labels(classes, "classes") if classes is not None else sorted(set(labels))  # type: ignore[type-var]
-    except TypeError:
-        raise ArgumentError(
-            "The labels of y cannot be sorted. Pass ", Argument("classes"), "."
-        ) from None
-    if len(known) != n_columns or len(set(known)) != n_columns:
-        raise ArgumentError(
-            f"{name} has {n_columns} columns, but there are {len(set(known))} different labels. "
-            "Pass the label of each column as ",
-            Argument("classes"),
-            ".",
-        )
-    places = {label: column for column, label in enumerate(known)}
-    unknown = [label for label in labels if label not in places]
-    if unknown:
-        raise ArgumentError(
-            f"Label {unknown[0]!r} of y is not one of the classes. Pass the labels of all columns "
-            f"of {name} as ",
-            Argument("classes"),
-            ".",
-        )
-    return places
 
 
 def _plain(value: Any) -> Any:

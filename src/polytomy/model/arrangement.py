@@ -14,8 +14,7 @@ from polytomy.learners.bank import Bank
 from polytomy.model.dichotomies import Dichotomy, bind_classes, sides_key
 from polytomy.model.scheme_argument import Solver, gives_probabilities, solve_by
 from polytomy.scheme import BinaryName, ClassRef, Partition, Scheme
-from polytomy.scheme.class_sets import compact_classes, set_key
-from polytomy.scheme.partitions import iterate_sides
+from polytomy.scheme.partitions import compact_classes, iterate_sides, set_key
 
 __all__ = [
     "Arrangement",
@@ -88,7 +87,7 @@ def walk_down_tree(
             answers = np.nan_to_num(signs[position] * here[:, 0])
         else:
             answers = np.empty(0)
-        # Ties go to the first branch, as in `polytomy.solvers.greedy`.
+        # Ties go to the first branch, as in `polytomy.solvers.decoding`.
         goes_right = answers > 0
         for branch, mask in zip(node.branches, (~goes_right, goes_right), strict=True):
             below, mass = rows[mask], path[mask] * (1 + np.abs(answers[mask])) / 2

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polytomy.calibration.final import clip_decisions
-from polytomy.codes import CodingMatrix
 from polytomy.errors import (
     Argument,
     ArgumentError,
@@ -53,8 +52,9 @@ from polytomy.model.trees import (
     take_top_classes,
 )
 from polytomy.scheme import Node, Scheme
-from polytomy.scheme.ensemble import SchemeEnsemble
-from polytomy.solvers.methods import find_method
+from polytomy.scheme.coding_matrix import CodingMatrix
+from polytomy.scheme.scheme import SchemeEnsemble
+from polytomy.solvers.solving import find_method
 
 __all__ = ["Composition"]
 

@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from polytomy.errors import Argument, ArgumentError
 from polytomy.inputs.weights import check_weights
+from polytomy.states import State, field_values, stored_as
 
 __all__ = [
     "ClassFrequencies",
@@ -39,6 +40,15 @@ _TOLERANCE = 1e-10
 _MOST_CYCLES = 5000
 
 
+def _read_distribution(state: State, name: str) -> Floats:
+    """Return the probabilities of the classes in a state."""
+    probabilities = state.floats(name, (None,), least=0.0)
+    if abs(probabilities.sum() - 1) > 1e-6:
+        raise state.fault(name, "an array of probabilities that sum to one")
+    return probabilities
+
+
+@stored_as("class frequencies")
 @dataclass(frozen=True, slots=True, eq=False)
 class ClassFrequencies:
     """Class frequencies in the training data.
@@ -53,6 +63,15 @@ class ClassFrequencies:
 
     data: Floats
     model: Floats
+
+    def state(self) -> dict[str, Any]:
+        """Return both frequencies."""
+        return field_values(self)
+
+    @classmethod
+    def from_state(cls, state: State) -> ClassFrequencies:
+        """Return the frequencies of a state."""
+        return cls(_read_distribution(state, "data"), _read_distribution(state, "model"))
 
     @classmethod
     def from_weights(
@@ -75,6 +94,7 @@ class ClassFrequencies:
         return cls(*(each / each.sum() for each in totals))
 
 
+@stored_as("prior")
 @dataclass(frozen=True, slots=True, eq=False)
 class PriorShift:
     """The change from the prior that the probabilities assume to that of the data to predict.
@@ -87,6 +107,18 @@ class PriorShift:
 
     prior: Floats
     training: Floats
+
+    def state(self) -> dict[str, Any]:
+        """Return both priors."""
+        return field_values(self)
+
+    @classmethod
+    def from_state(cls, state: State) -> PriorShift:
+        """Return the prior of a state."""
+        prior, training = [_read_distribution(state, name) for name in ("prior", "training")]
+        if len(prior) != len(training) or ((prior > 0) & (training == 0)).any():
+            raise state.fault("prior", "zero for the classes that training had none of")
+        return cls(prior, training)
 
     @property
     def ratio(self) -> Floats:
@@ -298,6 +330,7 @@ def _extrapolate(
 _REJECT_NUMBER, _REJECT_TEXT = -1, "unknown"
 
 
+@stored_as("costs")
 @dataclass(frozen=True, slots=True, eq=False)
 class Costs:
     """The cost of each prediction for each true class, and the cost of making none.
@@ -312,6 +345,21 @@ class Costs:
     matrix: Floats
     reject_cost: float | None = None
     reject_label: Any = None
+
+    def state(self) -> dict[str, Any]:
+        """Return all fields."""
+        return field_values(self)
+
+    @classmethod
+    def from_state(cls, state: State) -> Costs:
+        """Return the costs of a state."""
+        matrix = state.floats("matrix", (None, None))
+        if "reject_cost" not in state:
+            return cls(matrix)
+        label = state.value("reject_label")
+        if not isinstance(label, str | int | float):
+            raise state.fault("reject_label", "a label")
+        return cls(matrix, state.number("reject_cost"), label)
 
     def expected(self, probabilities: Floats) -> Floats:
         """Return the expected cost of each prediction.

@@ -17,7 +17,6 @@ from polytomy.calibration.final import (
     ProvidedMap,
     clip_decisions,
 )
-from polytomy.codes import NO_CHILD, CodingMatrix
 from polytomy.errors import ArgumentError
 from polytomy.inputs.rows import count_rows, take_block
 from polytomy.inputs.sparse import check_sparse
@@ -27,6 +26,8 @@ from polytomy.model.preprocessing import preprocess
 from polytomy.model.scheme_argument import solve_by
 from polytomy.model.trees import blocks_of_rows
 from polytomy.scheme import Scheme
+from polytomy.scheme.coding_matrix import CodingMatrix
+from polytomy.scheme.structure import NO_CHILD
 from polytomy.solvers.nested import join_trees
 
 __all__ = [

@@ -16,6 +16,7 @@ from polytomy.calibration.final import (
     FinalFit,
     FinalMap,
     OutOfFoldAnswers,
+    check_final_calibration,
     clip_decisions,
     fit_final,
 )
@@ -33,15 +34,11 @@ from polytomy.learners.trained import (
     decisions_from_scores,
 )
 from polytomy.learners.workload import Trained
-from polytomy.metrics.judged_samples import JudgedSamples
-from polytomy.metrics.scores import (
-    brier_score_of,
-    log_loss_of,
-    uncertainty_coefficient_of_indices,
-)
+from polytomy.metrics import METRICS, JudgedSamples
 from polytomy.model.dichotomies import Dichotomy
 from polytomy.model.sets import ConformityRows, collect_conformity
-from polytomy.routines.runtime.library_threads import one_blas_thread
+from polytomy.routines.threads import one_blas_thread
+from polytomy.states import LARGEST, State, field_values, stored_as
 
 __all__ = [
     "MOST_SCORES",
@@ -73,6 +70,7 @@ _ENOUGH_ROWS = 600
 MOST_SCORES = 2**24
 
 
+@stored_as("out-of-fold scores")
 @dataclass(frozen=True, slots=True, eq=False)
 class OutOfFold:
     """Out-of-fold scores of training rows, and which final calibration to learn from them.
@@ -109,6 +107,38 @@ class OutOfFold:
     def take_binaries(self, columns: Sequence[int] | NDArray[np.intp]) -> OutOfFold:
         """Return the scores of some of the binaries."""
         return replace(self, scores=self.scores[:, np.asarray(columns, dtype=np.intp)])
+
+    def state(self) -> dict[str, Any]:
+        """Return all fields."""
+        return field_values(self)
+
+    @classmethod
+    def from_state(cls, state: State) -> OutOfFold:
+        """Return the scores of a state."""
+        largest = float(np.finfo(np.float32).max)
+        scores = state.floats("scores", (None, None), -largest, largest, np.float32)
+        n_samples, n_rows = len(scores), state.integer("n_rows", least=1)
+        rows = state.indices("rows", n_rows, n_samples)
+        if not n_samples or not (np.diff(rows) > 0).all():
+            raise state.fault("rows", "an array of ascending numbers")
+        weight = state.floats("weight", (n_samples,), 0.0, LARGEST)
+        # Sums of smaller weights could vanish.
+        if not (weight.min() > 0 and weight.sum() > 1 / LARGEST):
+            raise state.fault("weight", "an array of positive numbers")
+        check_final_calibration(state.value("final_calibration"))
+        if "final_calibration" not in state:
+            raise state.fault("final_calibration", "a name or an object")
+        return cls(
+            scores,
+            rows,
+            n_rows,
+            state.indices("class_indices", 2**53, n_samples),
+            weight,
+            state.indices("fold_of", n_rows, n_samples),
+            state.value("final_calibration"),
+            state.integer("seed", most=2**32 - 1) if "seed" in state else None,
+            state.boolean("keeps_probabilities"),
+        )
 
 
 class FoldRule(NamedTuple):
@@ -397,6 +427,7 @@ def _calibrate_again(
 # -- The final calibration of a composition, and how good its probabilities are out of fold --
 
 
+@stored_as("final")
 @dataclass(frozen=True, slots=True, eq=False)
 class FinalCalibration:
     """A final calibration, and its scores on samples that no model has seen.
@@ -425,6 +456,25 @@ class FinalCalibration:
             shape, expected = self.map.weights.shape, (n_binaries, n_classes)
             if shape != expected:
                 raise SchemeError(f"the decoder has weights of shape {shape}, not {expected}.")
+
+    def state(self) -> dict[str, Any]:
+        """Return all fields."""
+        return field_values(self)
+
+    @classmethod
+    def from_state(cls, state: State) -> FinalCalibration:
+        """Return the final calibration of a state."""
+        probabilities = None
+        if "probabilities" in state:
+            probabilities = state.floats("probabilities", (None, None), 0.0, 1.0)
+            if not (np.abs(probabilities.sum(axis=1) - 1) < 1e-6).all():
+                raise state.fault("probabilities", "an array whose rows sum to one")
+        return cls(
+            state.part("map", "final calibration"),
+            state.numbers("score"),
+            probabilities,
+            state.part("conformity", "conformity") if "conformity" in state else None,
+        )
 
 
 def learn_final_calibration(
@@ -473,13 +523,8 @@ def _fit(out_of_fold: OutOfFold, probabilities: Floats, decisions: Floats) -> Fi
 def _judge(
     probabilities: Floats, class_indices: NDArray[np.intp], weight: Floats
 ) -> dict[str, float]:
+    classes = range(probabilities.shape[1])
     predicted = probabilities.argmax(axis=1)
-    judged = JudgedSamples(class_indices, probabilities, weight, ())
-    return {
-        "log_loss": log_loss_of(judged),
-        "brier_score": brier_score_of(judged),
-        "accuracy": float(np.average(predicted == class_indices, weights=weight)),
-        "uncertainty_coefficient": uncertainty_coefficient_of_indices(
-            class_indices, predicted, weight
-        ),
-    }
+    judged = JudgedSamples(class_indices, probabilities, weight, classes, predicted)
+    names = ("log_loss", "brier_score", "accuracy", "uncertainty_coefficient")
+    return {name: METRICS[name].function(judged) for name in names}

@@ -26,7 +26,7 @@ from polytomy.learners.options import FitArguments, TrainingOptions
 from polytomy.learners.svm.matrix import MEMORY_BUDGET
 from polytomy.learners.trained import is_fitted
 from polytomy.model.scheme_argument import AUTO, choose_final_calibration, gives_probabilities
-from polytomy.solvers.methods import METHODS
+from polytomy.solvers.solving import METHODS
 
 __all__ = [
     "CLASSIFIER_CHECKS",

@@ -12,7 +12,6 @@ import numpy as np
 import numpy.typing as npt
 from numpy.typing import NDArray
 
-from polytomy.codes import CodingMatrix, RandomState
 from polytomy.designs import (
     DATA_DESIGNS,
     DESIGNS,
@@ -24,15 +23,17 @@ from polytomy.designs import (
     from_hierarchy,
     from_matrix,
 )
-from polytomy.designs.class_order import order_classes
+from polytomy.designs.orders import order_classes
 from polytomy.designs.registry import uses_class_order
 from polytomy.errors import Argument, ArgumentError
 from polytomy.inputs.arguments import did_you_mean
 from polytomy.inputs.label_order import has_natural_order
+from polytomy.inputs.seeds import RandomState
 from polytomy.scheme import Scheme, parse, read
-from polytomy.scheme.ensemble import SchemeEnsemble
+from polytomy.scheme.coding_matrix import CodingMatrix
+from polytomy.scheme.scheme import SchemeEnsemble
 from polytomy.solvers import check_applicable, decode
-from polytomy.solvers.methods import find_method
+from polytomy.solvers.solving import find_method
 
 __all__ = [
     "AUTO",

@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 
 from polytomy.errors import Argument, ArgumentError
 from polytomy.inputs.arguments import did_you_mean
+from polytomy.states import LARGEST, State, field_values, stored_as
 
 __all__ = [
     "SCORES",
@@ -50,6 +51,7 @@ _PENALTY = 0.02
 _TOLERANCE = 1e-10
 
 
+@stored_as("conformity")
 @dataclass(frozen=True, slots=True, eq=False)
 class ConformityRows:
     """Out-of-fold probabilities of training samples, in compact form.
@@ -66,6 +68,21 @@ class ConformityRows:
     log_proba: NDArray[np.float16]
     class_indices: NDArray[np.intp]
     weight: Floats
+
+    def state(self) -> dict[str, Any]:
+        """Return all fields."""
+        return field_values(self)
+
+    @classmethod
+    def from_state(cls, state: State) -> ConformityRows:
+        """Return the rows of a state."""
+        smallest = float(np.finfo(np.float16).min)
+        log_proba = state.floats("log_proba", (None, None), smallest, 1e-3, np.float16)
+        n_rows, n_classes = log_proba.shape
+        if not n_rows:
+            raise state.fault("log_proba", "an array of one row or more")
+        class_indices = state.indices("class_indices", n_classes, n_rows)
+        return cls(log_proba, class_indices, state.floats("weight", (n_rows,), 1 / LARGEST))
 
     def p_values(
         self,

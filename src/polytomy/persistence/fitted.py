@@ -18,7 +18,7 @@ from polytomy.model.composition import Composition
 from polytomy.model.dichotomies import Dichotomy, bind_classes
 from polytomy.model.scheme_argument import Solver, members_of
 from polytomy.scheme import Scheme
-from polytomy.scheme.ensemble import SchemeEnsemble
+from polytomy.scheme.scheme import SchemeEnsemble
 
 __all__ = ["arrange_in_order", "compose_trained", "fitted_classifier", "order_in_scheme"]
 

@@ -5,14 +5,10 @@ store what they drew in ``ax_`` and ``figure_``. Functions return the axes. All 
 given axes, or on a new figure.
 """
 
-from polytomy.plots.binary_reliability import BinaryReliabilityDisplay
-from polytomy.plots.coding import code
-from polytomy.plots.confusion import ConfusionMatrixDisplay
-from polytomy.plots.distances import distances
-from polytomy.plots.explanations import explanation
-from polytomy.plots.grid import grid
-from polytomy.plots.pareto import ParetoDisplay, pareto
+from polytomy.plots.matrices import ConfusionMatrixDisplay, distances
+from polytomy.plots.partitions import BinaryReliabilityDisplay, code, explanation
 from polytomy.plots.reliability import ReliabilityDisplay
+from polytomy.plots.searches import ParetoDisplay, grid, pareto
 from polytomy.plots.trees import TreeDisplay, tree
 
 __all__ = [

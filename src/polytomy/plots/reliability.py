@@ -12,7 +12,7 @@ from polytomy.inputs.arguments import Parameter
 from polytomy.metrics.judged_samples import JudgedSamples, check_judged_samples
 from polytomy.plots.canvas import CURVES, MARKERS, PLAIN_TEXT, SMALL, axes_or_new, style_axes
 from polytomy.plots.fitted import ask_probabilities, name_estimator
-from polytomy.plots.reliability_bins import STRATEGY, ReliabilityBins, draw_diagonal, make_bins
+from polytomy.plots.layout import STRATEGY, ReliabilityBins, draw_diagonal, make_bins
 
 __all__ = ["ReliabilityDisplay"]
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+from polytomy.states import State, field_values, stored_as
 
 __all__ = ["TargetBins", "choose_n_bins", "make_bins"]
 
@@ -27,6 +29,7 @@ _FEWEST_SAMPLES = 5.0
 _MORE_THAN_ONE = 1.5
 
 
+@stored_as("bins")
 @dataclass(frozen=True, slots=True, eq=False)
 class TargetBins:
     """Bins of a number, and how the training values are spread inside each of them.
@@ -67,6 +70,29 @@ class TargetBins:
         probabilities : array of shape (n_samples, n_bins)
         """
         return np.asarray(probabilities[:, self.bin_of] * self.shares)
+
+    def state(self) -> dict[str, Any]:
+        """Return all fields."""
+        return field_values(self)
+
+    @classmethod
+    def from_state(cls, state: State) -> TargetBins:
+        """Return the bins of a state."""
+        largest = np.finfo(np.float64).max / 2  # the difference of two values must be finite
+        last_values = state.floats("last_values", (None,), -largest, largest)
+        edges = state.floats("edges", (None,), -largest, largest)
+        n_bins, n_pieces = len(last_values), len(edges) - 1
+        if not n_bins or np.any(np.diff(last_values) <= 0):
+            raise state.fault("last_values", "an array of ascending numbers")
+        if n_pieces < 1 or np.any(np.diff(edges) < 0):
+            raise state.fault("edges", "an array of numbers that do not decrease")
+        bin_of = state.indices("bin_of", n_bins, n_pieces)
+        if np.any(np.diff(bin_of) < 0):
+            raise state.fault("bin_of", "an array of bins in order")
+        shares = state.floats("shares", (n_pieces,), least=0.0)
+        if np.any(np.abs(np.bincount(bin_of, shares, n_bins) - 1) > 1e-6):
+            raise state.fault("shares", "an array of shares that sum to one in each bin")
+        return cls(last_values, edges, bin_of, shares)
 
 
 def choose_n_bins(n_values: float) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -12,26 +13,136 @@ from sklearn.utils.validation import check_is_fitted
 
 from polytomy.classifier import PolytomyClassifier
 from polytomy.errors import Argument, ArgumentError, PythonOnly
+from polytomy.inputs.arguments import Parameter, check_parameters, is_boolean
 from polytomy.inputs.targets import check_confidence_levels, check_levels
 from polytomy.inputs.training_data import check_features, check_regression_data
 from polytomy.inputs.weights import check_weights
 from polytomy.model.estimator import FollowsEstimatorMixin, undone_if_interrupted
-from polytomy.model.scheme_argument import SchemeArgument, Solver
+from polytomy.model.parameters import CLASSIFIER_CHECKS
+from polytomy.model.scheme_argument import SchemeArgument, Solver, gives_probabilities
 from polytomy.regression.bins import make_bins
-from polytomy.regression.cumulative_scaling import CumulativeScaling, fit_cumulative_scaling
-from polytomy.regression.distribution import BinnedDistribution
-from polytomy.regression.intervals import IntervalCorrection
-from polytomy.regression.out_of_fold import (
-    JudgedRows,
-    find_probabilities,
-    forget_probabilities,
-    locate,
+from polytomy.regression.calibration import (
+    CumulativeScaling,
+    IntervalCorrection,
+    distance_to_median,
+    fit_cumulative_scaling,
 )
-from polytomy.regression.parameters import CLASSIFIER_PARAMETERS, STATISTIC, check_regressor
+from polytomy.regression.distribution import BinnedDistribution
 
-__all__ = ["PolytomyRegressor"]
+__all__ = [
+    "CLASSIFIER_PARAMETERS",
+    "STATISTIC",
+    "JudgedRows",
+    "PolytomyRegressor",
+    "check_regressor",
+    "find_probabilities",
+    "forget_probabilities",
+    "locate",
+]
+
+CLASSIFIER_PARAMETERS = (
+    "estimator",
+    "scheme",
+    "solver",
+    "calibration",
+    "final_calibration",
+    "cv",
+    "models",
+    "n_jobs",
+    "random_state",
+    "verbose",
+    "memory_budget",
+    "prediction_dtype",
+    "shared_preprocessing",
+)
+"""Parameters that a regressor passes on to its classifier."""
+
+STATISTIC = Parameter("statistic", choices=("mean", "median"))
+"""What `predict` returns."""
+
+
+def check_regressor(regressor: Any) -> None:
+    """Raise an ArgumentError unless all parameters of a regressor are valid."""
+    check_parameters(regressor, _CHECKS)
+
+
+def _is_bin_count(value: Any) -> bool:
+    is_integer = isinstance(value, int | np.integer) and not is_boolean(value)
+    return is_integer and bool(value >= 2)
+
+
+def _check_solver(solver: Any) -> None:
+    CLASSIFIER_CHECKS["solver"](solver)
+    if not gives_probabilities(solver):
+        raise ArgumentError(
+            Argument("solver", solver),
+            " gives scores, not probabilities, which a regressor needs. Use ",
+            Argument("solver", "least-squares"),
+            ".",
+        )
+
+
+_CHECKS = {
+    **{name: check for name, check in CLASSIFIER_CHECKS.items() if name in CLASSIFIER_PARAMETERS},
+    "solver": _check_solver,
+    "n_bins": Parameter("n_bins", "an integer of at least 2", _is_bin_count, ("auto",)).check,
+    "statistic": STATISTIC.check,
+}
+
+
+# -- Scores and distances from the out-of-fold probabilities of a classifier of bins --
+
 
 Floats = NDArray[np.float64]
+
+
+class JudgedRows:
+    """Measures the predicted distributions of rows that arrive in blocks, in order.
+
+    Parameters
+    ----------
+    y : array of shape (n_rows,), true values
+    statistic : "mean" or "median", the statistic to predict
+    """
+
+    def __init__(self, y: Floats, statistic: str) -> None:
+        self._rest, self._statistic = y, statistic
+
+    def measure(self, predicted: BinnedDistribution) -> Floats:
+        """Return a row for each sample: its distance to the median, its prediction and its CRPS."""
+        y, self._rest = np.split(self._rest, [len(predicted)])
+        points = locate(predicted, self._statistic)
+        return np.column_stack([distance_to_median(predicted, y), points, predicted.crps(y)])
+
+
+def locate(distribution: BinnedDistribution, statistic: str) -> Floats:
+    """Return the mean or the median of each distribution."""
+    return distribution.mean() if statistic == "mean" else distribution.median()
+
+
+def find_probabilities(classifier: PolytomyClassifier, n_rows: int) -> Floats | None:
+    """Return out-of-fold probabilities of the bins, NaN for some rows; None if there are none."""
+    if classifier.n_classes_ == 1:
+        return np.ones((n_rows, 1))
+    proba: Floats | None = getattr(classifier, "out_of_fold_proba_", None)
+    return proba
+
+
+def forget_probabilities(classifier: PolytomyClassifier) -> PolytomyClassifier:
+    """Return the classifier without its out-of-fold probabilities, which use a lot of memory."""
+    composition = classifier.composition_
+    final, scores = composition.final, composition.out_of_fold
+    classifier.keep_out_of_fold = False
+    classifier.composition_ = replace(
+        composition,
+        final=None if final is None else replace(final, probabilities=None),
+        out_of_fold=None if scores is None else replace(scores, keeps_probabilities=False),
+    )
+    return classifier
+
+
+# -- The regressor: a classifier of ordered bins, whose probabilities are a distribution --
+
 
 # Number of rows whose distributions are in memory at a time.
 _BLOCK_ROWS = 2**14

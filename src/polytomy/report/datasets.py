@@ -9,12 +9,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polytomy.errors import PolytomyError
-from polytomy.report.markup import Child, Markup, tag
-from polytomy.report.matrix_plots import MOST_CLASSES, draw_confusion, draw_distances
-from polytomy.report.names import Name, pair_label
-from polytomy.report.parts import Panel, definition_list, details, figure, gallery, section, tabs
-from polytomy.report.reliability_plots import draw_reliability
-from polytomy.report.tree_plots import draw_dendrogram
+from polytomy.report.markup import (
+    Child,
+    Markup,
+    Panel,
+    definition_list,
+    details,
+    figure,
+    gallery,
+    section,
+    tabs,
+    tag,
+)
+from polytomy.report.model_figures import (
+    MOST_CLASSES,
+    draw_confusion,
+    draw_dendrogram,
+    draw_distances,
+    draw_reliability,
+)
+from polytomy.report.tables import Name, pair_label
 from polytomy.scheme import Scheme
 from polytomy.scheme.reading import parse_with_warnings
 from polytomy.trials import Results

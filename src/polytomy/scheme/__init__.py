@@ -3,8 +3,7 @@
 from typing import Any
 
 from polytomy.inputs.renamed import find_renamed
-from polytomy.scheme.labels import Label
-from polytomy.scheme.layout import BinaryName, ClassRef, Node, NodeRef
+from polytomy.scheme.layout import BinaryName, ClassRef, Label, Node, NodeRef
 from polytomy.scheme.partitions import Partition
 from polytomy.scheme.reading import parse, read
 from polytomy.scheme.scheme import Scheme

@@ -1,17 +1,386 @@
-"""Read schemes from control texts and files."""
+"""libAGF's letters for models that decide between all branches: ``"-k 5" K {a b c}``."""
 
 from __future__ import annotations
 
 import os
+from itertools import chain
 from pathlib import Path
+from typing import NamedTuple
 
-from polytomy.errors import ControlError, ControlWarning, Problem, warn_caller
-from polytomy.language import MAX_CHARACTERS, Source, parse_text
-from polytomy.language.nodes import Branch
-from polytomy.scheme.resolve import Resolution, resolve
+import numpy as np
+import numpy.typing as npt
+
+from polytomy.errors import (
+    ArgumentError,
+    CodeError,
+    ControlError,
+    ControlWarning,
+    Problem,
+    warn_caller,
+)
+from polytomy.inputs.arguments import did_you_mean
+from polytomy.language import MAX_CHARACTERS, parse_text
+from polytomy.language.lexer import Kind, Report, Source, Span, tokenize
+from polytomy.language.syntax_tree import (
+    Branch,
+    Coded,
+    Designed,
+    Leaf,
+    OneModel,
+    Word,
+    WrittenPartition,
+)
+from polytomy.scheme.code_checks import MAX_ENTRIES
+from polytomy.scheme.coding_matrix import CodingMatrix
+from polytomy.scheme.layout import (
+    DEFAULT_BASE,
+    TWO_WAY,
+    BinaryName,
+    BranchRef,
+    ClassRef,
+    Label,
+    Layout,
+    Node,
+    NodeRef,
+    branch_base,
+    number_binaries,
+    one_model_code,
+    own_base,
+    word_to_label,
+)
 from polytomy.scheme.scheme import Scheme
+from polytomy.scheme.short_forms import SHORT_FORMS
 
-__all__ = ["decode_text", "parse", "parse_with_warnings", "read", "read_text", "resolve_tree"]
+__all__ = [
+    "Resolution",
+    "decode_text",
+    "parse",
+    "parse_with_warnings",
+    "read",
+    "read_text",
+    "resolve",
+    "resolve_tree",
+    "translate_letter",
+]
+
+_NEIGHBOURS = 11  # libAGF's default for -k
+
+_NOT_HERE = {
+    "A": "adaptive Gaussian filtering",
+    "G": "an external program",
+}
+
+
+def translate_letter(letter: str, options: str) -> str:
+    """Return the model specification that a letter and its options stand for.
+
+    Raises ArgumentError if polytomy has no such model.
+
+    Examples
+    --------
+    >>> translate_letter("K", "-k 5")
+    'k-neighbors n_neighbors=5'
+    """
+    if letter in _NOT_HERE:
+        raise ArgumentError(
+            f"{letter} stands for {_NOT_HERE[letter]} of libAGF, which is not available; use K "
+            "(nearest neighbours), or the specification of a scikit-learn classifier"
+        )
+    words, n_neighbours = options.split(), _NEIGHBOURS
+    while words:
+        option, *words = words
+        if option != "-k":
+            raise ArgumentError(f"K takes the option -k, the number of neighbours; got {option}")
+        value, *words = words or [""]
+        if not value.isdecimal() or int(value) < 1:
+            raise ArgumentError(
+                f"-k of K must be a positive whole number; got {value or 'nothing'}"
+            )
+        n_neighbours = int(value)
+    return f"k-neighbors n_neighbors={n_neighbours}"
+
+
+# -- Convert a syntax tree to a layout: the meaning of a control text --
+
+
+_REPEAT = "."
+
+# Checking whether a code determines the probabilities takes cubic time and quadratic memory in the
+# number of branches, so codes with more branches are not checked.
+_MOST_BRANCHES_CHECKED = 3000
+
+_MOST_NAMED = 10
+
+
+class Resolution(NamedTuple):
+    """A layout, and the warnings about its text."""
+
+    layout: Layout
+    warnings: tuple[Problem, ...]
+
+
+def resolve(branch: Branch, source: Source) -> Resolution:
+    """Return the layout of a syntax tree, or raise ControlError with all its problems."""
+    return _Resolver(source).resolve(branch)
+
+
+class _Level:
+    """State shared by the branches inside one pair of braces."""
+
+    __slots__ = ("base", "branches", "specification")
+
+    def __init__(self, base: str | None, specification: str | None) -> None:
+        self.base = base  # base name of the model that the braces belong to
+        self.specification = specification  # repeated by "."
+        self.branches: list[BranchRef] = []
+
+
+class _Resolver:
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self.report = Report(source)
+        self.warnings: list[Problem] = []
+        self.places: dict[Label, int] = {}  # offset of each class, in order of appearance
+        self.codes: list[tuple[tuple[BinaryName, ...], CodingMatrix, _Level]] = []
+        self.entries = 0  # total number of entries of all codes
+
+    def resolve(self, root: Branch) -> Resolution:
+        top = _Level(None, None)
+        waiting: list[tuple[Branch, _Level, int]] = [(root, top, 0)]
+        while waiting:
+            branch, level, position = waiting.pop()
+            if isinstance(branch, Leaf):
+                self._add_class(branch.label, level)
+                continue
+            inner = self._add_model(branch, level, position)
+            children = [(child, inner, i) for i, child in enumerate(branch.branches)]
+            waiting.extend(reversed(children))
+        self.report.raise_if_any()
+        nodes = [
+            Node(binaries, code, tuple(level.branches)) for binaries, code, level in self.codes
+        ]
+        return Resolution(Layout(tuple(self.places), tuple(nodes)), tuple(self.warnings))
+
+    def _add_class(self, word: Word, level: _Level) -> None:
+        label = word_to_label(word)
+        if label in self.places:
+            place = self.source.place_text(self.places[label])
+            message = f"class {word.shown} is already used at {place}; use each class once"
+            self.report.add(word.span, message)
+            return
+        level.branches.append(ClassRef(len(self.places)))
+        self.places[label] = word.start
+
+    def _add_model(
+        self, branch: OneModel | Coded | Designed, level: _Level, position: int
+    ) -> _Level:
+        number = len(self.codes)
+        inherited = DEFAULT_BASE
+        if level.base is not None:
+            inherited = branch_base(level.base, position, number)
+        binaries: tuple[BinaryName, ...]
+        if isinstance(branch, OneModel):
+            binaries, code = (self._model_of(branch, level),), self._one_model(branch)
+        elif isinstance(branch, Coded):
+            binaries = tuple([self._binary(p.binary, level) for p in branch.partitions])
+            code = self._coded(branch)
+        else:
+            code = self._designed(branch)
+            base = inherited if level.base is not None else branch.design
+            binaries = self._designed_binaries(branch, level, code.n_partitions, base)
+        inner = _Level(inherited, level.specification)
+        if any(not isinstance(child, Leaf) for child in branch.branches):
+            inner.base = own_base(binaries, inherited)
+        self.codes.append((binaries, code, inner))
+        level.branches.append(NodeRef(number))
+        return inner
+
+    # -- binaries -------------------------------------------------------------------------------
+
+    def _binary(self, word: Word, level: _Level) -> BinaryName:
+        if not word.quoted:
+            return BinaryName(word.text)
+        if word.text != _REPEAT:
+            level.specification = word.text
+        elif level.specification is None:
+            message = 'there is no specification before "."; write it out, or "" for the default'
+            self.report.add(word.span, message)
+        return BinaryName(level.specification or "", is_specification=True)
+
+    def _model_of(self, branch: OneModel, level: _Level) -> BinaryName:
+        binary, letter = self._binary(branch.binary, level), branch.code_letter
+        if letter is None:
+            return binary
+        try:
+            return BinaryName(translate_letter(letter.text, binary.text), is_specification=True)
+        except ArgumentError as error:
+            self.report.add(letter.span, str(error))
+            return binary
+
+    def _designed_binaries(
+        self, branch: Designed, level: _Level, count: int, base: str
+    ) -> tuple[BinaryName, ...]:
+        if branch.binary is None:
+            return number_binaries(base, count)
+        binary = self._binary(branch.binary, level)
+        if binary.is_specification:
+            return (binary,) * count
+        return number_binaries(binary.text, count)
+
+    # -- codes ----------------------------------------------------------------------------------
+
+    def _one_model(self, branch: OneModel) -> CodingMatrix:
+        count = len(branch.branches)
+        if count < 2:
+            message = (
+                f"{branch.binary.shown} has only one branch; add another, or write the branch "
+                "on its own"
+            )
+            self.report.add(branch.binary.span, message)
+            return TWO_WAY
+        if count > 2:
+            self._count_entries(count**2, branch.span)
+        return one_model_code(count)
+
+    def _designed(self, branch: Designed) -> CodingMatrix:
+        try:
+            if branch.design not in SHORT_FORMS:
+                known = [f"@{name}" for name in SHORT_FORMS]
+                raise ArgumentError(
+                    f"@{Word(branch.design, False, 0, 0).shown} is not a design; the designs are "
+                    f"{', '.join(known)}.{did_you_mean(f'@{branch.design}', known)} To write a "
+                    "tree, nest braces"
+                )
+            code = SHORT_FORMS[branch.design].expand(len(branch.branches))
+        except ArgumentError as error:
+            self.report.add(branch.span, str(error))
+            return TWO_WAY
+        self._count_entries(code.n_rows * code.n_classes, branch.span)
+        return code
+
+    def _coded(self, branch: Coded) -> CodingMatrix:
+        entries = self._entries(branch)
+        if entries is None:
+            return TWO_WAY
+        has_two_sides = max(len(each.sides) for each in branch.partitions) == 2
+        try:
+            code = CodingMatrix(entries) if has_two_sides else CodingMatrix.from_sides(entries)
+        except CodeError as error:
+            self._translate(error, branch)
+            return TWO_WAY
+        if code.n_classes <= _MOST_BRANCHES_CHECKED and not code.is_determined:
+            names = _list_names([_shown(branch.branches[i], i) for i in code.undetermined])
+            message = (
+                f"the partitions do not determine how probability is shared among {names}; add "
+                "partitions that separate them"
+            )
+            self.warnings.append(self.source.problem(branch.span, message))
+        return code
+
+    def _entries(self, branch: Coded) -> npt.NDArray[np.integer] | None:
+        """Return the partitions as written, or None if an index is wrong.
+
+        This is the coding matrix if all have two sides; otherwise the sides of all branches.
+        """
+        partitions, n_branches = branch.partitions, len(branch.branches)
+        counts = [len(partition.sides) for partition in partitions]
+        most = max(counts)
+        n_rows = sum(1 if count == 2 else count for count in counts)
+        self._count_entries(n_rows * n_branches, branch.span)
+        entries: npt.NDArray[np.integer]
+        if most == 2:
+            entries = np.zeros((len(partitions), n_branches), dtype=np.int8)
+        else:
+            entries = np.full((len(partitions), n_branches), -1, dtype=np.int32)
+        written = 0
+        for number in range(most):
+            rows = np.array([row for row, count in enumerate(counts) if count > number])
+            sides = [partitions[row].sides[number] for row in rows.tolist()]
+            sizes = [len(side) for side in sides]
+            columns = np.fromiter(chain.from_iterable(sides), dtype=np.int64, count=sum(sizes))
+            if columns.max() >= n_branches:
+                self._report_indices(branch)
+                return None
+            entries[np.repeat(rows, sizes), columns] = 2 * number - 1 if most == 2 else number
+            written += len(columns)
+        is_listed = entries != 0 if most == 2 else entries >= 0
+        if np.count_nonzero(is_listed) != written:
+            self._report_indices(branch)
+            return None
+        return entries
+
+    def _count_entries(self, count: int, span: Span) -> None:
+        self.entries += count
+        if self.entries > MAX_ENTRIES:
+            # Stop here: the remaining codes could exhaust the memory.
+            message = f"the codes up to here exceed the limit of {MAX_ENTRIES:,} entries"
+            self.report.add(span, message)
+            self.report.raise_if_any()
+
+    def _report_indices(self, branch: Coded) -> None:
+        """Report every index that is out of range or repeated in its partition."""
+        last = len(branch.branches) - 1
+        for partition in branch.partitions:
+            seen: dict[int, Span] = {}
+            for index, span in _index_places(self.source, partition):
+                if index > last:
+                    message = (
+                        f"there is no branch {index}; the model has {last + 1} branches, counted "
+                        f"from 0 to {last}"
+                    )
+                    self.report.add(span, message)
+                elif index in seen:
+                    place = self.source.place_text(seen[index].start)
+                    message = f"branch {index} is already in this partition, at {place}"
+                    self.report.add(span, f"{message}; list it once")
+                else:
+                    seen[index] = span
+
+    def _translate(self, error: CodeError, branch: Coded) -> None:
+        """Report the problems of a code at the branches and partitions they refer to."""
+        for problem in error.problems:
+            if problem.columns:
+                names = [_shown(branch.branches[i], i) for i in problem.columns]
+                span = branch.branches[problem.columns[-1]].span
+                if len(names) == 1:
+                    message = f"{names[0]} is in no partition; add its index to one"
+                else:
+                    message = f"no partition separates {_list_names(names)}; add one that does"
+                self.report.add(span, message)
+            else:
+                row = problem.rows[0] if problem.rows else 0
+                self.report.add(branch.partitions[row].span, str(problem))
+
+
+def _index_places(source: Source, partition: WrittenPartition) -> list[tuple[int, Span]]:
+    """Return the indices of a partition with their positions.
+
+    The syntax tree does not store the positions of indices, because nearly all are right. So the
+    partition is read again.
+    """
+    offset = partition.binary.end
+    piece = Report(Source(source.text[offset : partition.end]))
+    return [
+        (int(token.text), Span(token.start + offset, token.end + offset))
+        for token in tokenize(piece)
+        if token.kind is Kind.INTEGER
+    ]
+
+
+def _shown(branch: Branch, index: int) -> str:
+    if isinstance(branch, Leaf):
+        return f"class {branch.label.shown}"
+    return f"branch {index}"
+
+
+def _list_names(names: list[str]) -> str:
+    if len(names) > _MOST_NAMED:
+        names = [*names[:_MOST_NAMED], f"{len(names) - _MOST_NAMED:,} more"]
+    return ", ".join(names[:-1]) + " and " + names[-1]
+
+
+# -- Read schemes from control texts and files --
+
 
 # A character is at most four bytes of UTF-8.
 _MAX_BYTES = 4 * MAX_CHARACTERS

@@ -1,4 +1,4 @@
-"""The scheme: the meaning of a control text."""
+"""Convert nested schemes to one code, and codes to trees."""
 
 from __future__ import annotations
 
@@ -9,19 +9,107 @@ from typing import Any
 
 import numpy as np
 
-from polytomy.codes import CodingMatrix
 from polytomy.errors import SchemeError
 from polytomy.language import print_branch
 from polytomy.language.lexer import find_lone_surrogate, is_name
-from polytomy.scheme.drawing import draw_matrix, draw_tree
-from polytomy.scheme.flatten import flatten_layout, unfold_layout
-from polytomy.scheme.labels import Label, normalize_labels
-from polytomy.scheme.layout import BinaryName, ClassRef, Layout, Node, NodeRef
-from polytomy.scheme.naming import name_nodes
+from polytomy.scheme.code_checks import MAX_ENTRIES
+from polytomy.scheme.coding_matrix import CodingMatrix
+from polytomy.scheme.layout import (
+    BinaryName,
+    BranchRef,
+    ClassRef,
+    Label,
+    Layout,
+    Node,
+    NodeRef,
+    name_nodes,
+    normalize_labels,
+    one_model_code,
+)
 from polytomy.scheme.partitions import Partition
-from polytomy.scheme.writing import layout_to_syntax
+from polytomy.scheme.structure import TreeShape
+from polytomy.scheme.writing import draw_matrix, draw_tree, layout_to_syntax
 
-__all__ = ["Partition", "Scheme"]
+__all__ = ["Partition", "Scheme", "SchemeEnsemble", "flatten_layout", "unfold_layout"]
+
+
+def flatten_layout(layout: Layout) -> Layout:
+    """Return the layout as one code over all classes, with the same binaries in the same order.
+
+    A branch in a partition becomes all classes below it. Classes that are not below the node are
+    left out of its partitions (zero).
+    """
+    if len(layout.nodes) <= 1:
+        return layout
+    n_classes = len(layout.classes)
+    n_rows = sum(node.code.n_rows for node in layout.nodes)
+    if n_rows * n_classes > MAX_ENTRIES:
+        raise SchemeError(
+            f"the flat code would have {n_rows:,} rows of {n_classes:,} classes, over "
+            f"the limit of {MAX_ENTRIES:,} entries; use the nested scheme"
+        )
+    matrix = np.zeros((n_rows, n_classes), dtype=np.int8)
+    row = 0
+    for node, starts in zip(layout.nodes, layout.branch_starts(), strict=True):
+        below = row + node.code.n_rows
+        matrix[row:below, starts[0] : starts[-1]] = np.repeat(
+            node.code.matrix, np.diff(starts), axis=1
+        )
+        row = below
+    binaries = tuple([binary for node in layout.nodes for binary in node.binaries])
+    branches = tuple([ClassRef(index) for index in range(n_classes)])
+    row_counts = np.concatenate([node.code.rows_per_partition for node in layout.nodes])
+    return Layout(layout.classes, (Node(binaries, CodingMatrix(matrix, row_counts), branches),))
+
+
+def unfold_layout(layout: Layout) -> Layout:
+    """Return the layout with each code replaced by the tree that has the same partitions.
+
+    Classes are in the order of the tree. Raises SchemeError for a code that is not a tree.
+    """
+    classes: list[int] = []
+    nodes: list[tuple[Node, list[BranchRef]]] = []
+    top: list[BranchRef] = []
+    # Items to place: a branch of the old layout, or a pair (node, partition of its code).
+    waiting: list[tuple[BranchRef | tuple[int, int], list[BranchRef]]] = []
+    waiting.append((NodeRef(0) if layout.nodes else ClassRef(0), top))
+    while waiting:
+        item, siblings = waiting.pop()
+        if isinstance(item, ClassRef):
+            siblings.append(ClassRef(len(classes)))
+            classes.append(item.index)
+            continue
+        if isinstance(item, NodeRef):
+            position = item.index
+            partition = int(_require_tree(layout.nodes[position]).order[0])
+        else:
+            position, partition = item
+        node = layout.nodes[position]
+        children: list[BranchRef] = []
+        siblings.append(NodeRef(len(nodes)))
+        below = _require_tree(node).children_of(partition)
+        nodes.append((Node((node.binaries[partition],), one_model_code(len(below)), ()), children))
+        waiting.extend(
+            (node.branches[~child] if child < 0 else (position, child), children)
+            for child in reversed(below)
+        )
+    return Layout(
+        tuple([layout.classes[index] for index in classes]),
+        tuple([node._replace(branches=tuple(children)) for node, children in nodes]),
+    )
+
+
+def _require_tree(node: Node) -> TreeShape:
+    tree = node.code.tree
+    if tree is None:
+        raise SchemeError(
+            f"the code of {node.binaries[0]} and its {len(node.branches)} branches is not a tree: "
+            "its partitions do not nest"
+        )
+    return tree
+
+
+# -- The scheme: the meaning of a control text --
 
 
 class Scheme:
@@ -245,3 +333,92 @@ def _is_one_tree(layout: Layout) -> bool:
             n_nodes += 1
             waiting.extend(reversed(layout.nodes[branch.index].branches))
     return n_classes == len(layout.classes) and n_nodes == len(layout.nodes)
+
+
+# -- Ensembles of schemes over the same classes --
+
+
+class SchemeEnsemble:
+    """Several schemes over the same classes, to be used as the `scheme` of a classifier.
+
+    The classifier averages the probabilities of the schemes. A dichotomy that occurs in several
+    schemes is trained once. An ensemble is immutable, and prints as the control texts of its
+    schemes.
+
+    Parameters
+    ----------
+    schemes : one or more schemes over the same classes, in any order
+
+    Attributes
+    ----------
+    schemes : tuple of Scheme
+
+    Examples
+    --------
+    >>> from polytomy.scheme import parse
+    >>> both = SchemeEnsemble([parse("m {a n {b c}}"), parse("m {n {c b} a}")])
+    >>> both
+    <SchemeEnsemble: 2 schemes, 3 classes, 2 different dichotomies>
+    """
+
+    schemes: tuple[Scheme, ...]
+
+    def __init__(self, schemes: Iterable[Scheme]) -> None:
+        members = tuple(schemes)
+        if not members:
+            raise SchemeError("an ensemble needs at least one scheme")
+        for position, scheme in enumerate(members):
+            if not isinstance(scheme, Scheme):
+                raise SchemeError(f"member {position} of the ensemble is {scheme!r}, not a scheme")
+            strange = set(scheme.classes) ^ set(members[0].classes)
+            if strange:
+                raise SchemeError(
+                    f"member {position} of the ensemble does not have the classes of the first; "
+                    f"they differ in {', '.join(sorted(map(repr, strange)))}"
+                )
+        self.__dict__["schemes"] = members
+
+    @property
+    def classes(self) -> tuple[Label, ...]:
+        """The labels, in the order of the first scheme."""
+        return self.schemes[0].classes
+
+    @property
+    def n_dichotomies(self) -> int:
+        """Number of different dichotomies; the order of the sides does not matter."""
+        sides = {
+            frozenset(map(frozenset, each.side_classes))
+            for scheme in self.schemes
+            for each in scheme.partitions
+        }
+        return len(sides)
+
+    def __len__(self) -> int:
+        return len(self.schemes)
+
+    def __str__(self) -> str:
+        texts = (f"# {number}\n{scheme}" for number, scheme in enumerate(self.schemes, start=1))
+        return "\n\n".join(texts)
+
+    def __repr__(self) -> str:
+        return (
+            f"<SchemeEnsemble: {len(self)} schemes, {len(self.classes)} classes, "
+            f"{self.n_dichotomies} different dichotomies>"
+        )
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, SchemeEnsemble):
+            return NotImplemented
+        return self.schemes == other.schemes
+
+    def __hash__(self) -> int:
+        return hash(self.schemes)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"an ensemble cannot be changed: {name}")
+
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError(f"an ensemble cannot be changed: {name}")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return SchemeEnsemble, (self.schemes,)

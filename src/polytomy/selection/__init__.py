@@ -1,12 +1,14 @@
 """Choosing a scheme and solver for the data: candidates race on held-out folds."""
 
-from polytomy.selection.candidates import Candidate, candidates_from, default_candidates
-from polytomy.selection.choice import choose_runner, pareto_set
-from polytomy.selection.folds import comparison_folds
+from polytomy.selection.candidates import (
+    Candidate,
+    candidates_from,
+    default_candidates,
+    expand_candidates,
+)
+from polytomy.selection.choice import choose_runner, pareto_set, tabulate_race
 from polytomy.selection.measuring import is_trained_without_calibration
-from polytomy.selection.parameter_grid import expand_candidates
-from polytomy.selection.race import Race, RaceSetup, Runner, run_race
-from polytomy.selection.results import tabulate_race
+from polytomy.selection.race import Race, RaceSetup, Runner, comparison_folds, run_race
 from polytomy.selection.scoring import find_score
 
 __all__ = [

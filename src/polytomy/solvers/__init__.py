@@ -21,9 +21,7 @@ method; `check_applicable` tests whether a method can solve a code or a scheme. 
 the methods and LOSSES has the losses of ``loss-based`` and ``loss-weighted``, both by name.
 """
 
-from polytomy.solvers.applicability import check_applicable
-from polytomy.solvers.methods import METHODS
-from polytomy.solvers.solving import decode, solve
-from polytomy.solvers.voting import LOSSES
+from polytomy.solvers.decoding import LOSSES
+from polytomy.solvers.solving import METHODS, check_applicable, decode, solve
 
 __all__ = ["LOSSES", "METHODS", "check_applicable", "decode", "solve"]

@@ -4,7 +4,7 @@
 may be in any order and have either sign. If a pair occurs more than once, the mean of its answers
 is used; only Hastie and Tibshirani's method counts each partition separately.
 
-The codes must be one-vs-one; `polytomy.solvers.applicability` checks that.
+The codes must be one-vs-one; `polytomy.solvers.solving` checks that.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ import numpy as np
 import scipy
 from numpy.typing import ArrayLike, NDArray
 
-from polytomy.codes import CodingMatrix
-from polytomy.routines.runtime.dispatch import routine
+from polytomy.routines.dispatch import routine
+from polytomy.scheme.coding_matrix import CodingMatrix
 from polytomy.solvers.decisions import check_decisions
 from polytomy.solvers.divergence import solve_divergence
 from polytomy.solvers.least_squares import solve_least_squares

@@ -5,12 +5,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from polytomy.codes import CodingMatrix
-from polytomy.codes.structure import row_blocks
-from polytomy.routines.runtime.dispatch import routine
-from polytomy.solvers.decisions import check_decisions
+from polytomy.routines.dispatch import routine
+from polytomy.scheme.coding_matrix import CodingMatrix
+from polytomy.scheme.structure import row_blocks
+from polytomy.solvers.decisions import check_decisions, scale_weights
 from polytomy.solvers.least_squares import solve_least_squares
-from polytomy.solvers.weights import scale_weights
 
 __all__ = ["solve_divergence"]
 
@@ -69,7 +68,7 @@ def solve_divergence(
     is_inside = (np.abs(answers) < 1.0).all(axis=1)
     order = np.argsort(single.classes)
     chances = (1.0 + answers[is_inside] * single.signs)[:, order] / 2.0
-    minimise = routine("minimise_one_vs_rest", "one_vs_rest")
+    minimise = routine("minimise_one_vs_rest", "divergence")
     probabilities[is_inside] = minimise(chances, shares[order])
     if not is_inside.all():
         probabilities[~is_inside] = _minimise(code, answers[~is_inside], shares)

@@ -16,13 +16,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from polytomy.codes import CodingMatrix
 from polytomy.errors import Argument, ArgumentError
 from polytomy.inputs.arguments import did_you_mean
-from polytomy.routines.runtime.dispatch import routine
+from polytomy.routines.dispatch import routine
+from polytomy.scheme.coding_matrix import CodingMatrix
 from polytomy.solvers.decisions import check_decisions
-from polytomy.solvers.products import multiply_down_tree
-from polytomy.solvers.structures import (
+from polytomy.solvers.method import (
     ADJACENT,
     ANY_CODE,
     EQUIANGULAR,
@@ -30,6 +29,7 @@ from polytomy.solvers.structures import (
     TREE,
     Structure,
 )
+from polytomy.solvers.nested import multiply_down_tree
 
 __all__ = ["ALGORITHMS", "algorithms_for", "solve_least_squares"]
 

@@ -19,7 +19,7 @@ class KnownDataset(NamedTuple):
     n_features : int
     classes : labels, in the order used by codes over ordered classes
     counts : number of samples of each class
-    checksum : checksum of the features, see `polytomy.trials.sources.compute_checksum`
+    checksum : checksum of the features, see `polytomy.trials.datasets.compute_checksum`
     openml : ID of the dataset at openml.org; None if it is not there
     estimator : specification of the binary classifier
     """

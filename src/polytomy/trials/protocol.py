@@ -1,10 +1,11 @@
-"""How trials are run: splits, seeds and binary classifiers."""
+"""Pairs to compare: a configuration (scheme) and a method (solver)."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,13 +14,220 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
-from polytomy.errors import Argument, ArgumentError, DataError
+from polytomy.designs import SCHEME_NAMES
+from polytomy.errors import Argument, ArgumentError, DataError, PythonOnly
 from polytomy.learners.specification import estimator_from, specification_of
+from polytomy.model.scheme_argument import SchemeArgument, Solver, gives_probabilities, scheme_from
+from polytomy.scheme import Scheme
+from polytomy.scheme.scheme import SchemeEnsemble
+from polytomy.selection import candidates_from
+from polytomy.solvers.solving import find_method
 from polytomy.trials.catalogue import CATALOGUE, DEFAULT_ESTIMATOR
-from polytomy.trials.dataset import Dataset
-from polytomy.trials.pairs import Pair
+from polytomy.trials.datasets import Dataset
 
-__all__ = ["Protocol", "Split", "describe_estimator", "split_classes", "standardise"]
+__all__ = [
+    "PAPER_PAIRS",
+    "Pair",
+    "Protocol",
+    "Split",
+    "describe_estimator",
+    "pairs_from",
+    "split_classes",
+    "standardise",
+]
+
+
+class Pair(NamedTuple):
+    """A configuration, and the method that solves for its probabilities.
+
+    Attributes
+    ----------
+    configuration, method : names of scheme and solver in tables
+    scheme : any value that PolytomyClassifier accepts for ``scheme``
+    solver : any value that PolytomyClassifier accepts for ``solver``
+    final_calibration : "bias", "decoder" or None
+    """
+
+    configuration: str
+    method: str
+    scheme: SchemeArgument
+    solver: Solver
+    final_calibration: Literal["bias", "decoder"] | None = None
+
+    @property
+    def name(self) -> str:
+        """Both names, separated by a comma."""
+        return f"{self.configuration}, {self.method}"
+
+    def describe(self) -> dict[str, str]:
+        """Return text that identifies this pair."""
+        described = {
+            "configuration": self.configuration,
+            "method": self.method,
+            "scheme": _describe_scheme(self.scheme),
+            "solver": _describe_function(self.solver) if callable(self.solver) else self.solver,
+        }
+        if self.final_calibration is not None:
+            described["final_calibration"] = self.final_calibration
+        return described
+
+    def calibrated(self) -> Pair | None:
+        """Return this pair with the final calibration that suits its scheme.
+
+        That is "decoder" for designs whose binaries say little on their own (adjacent, orthogonal
+        and random codes), and "bias" for all others. None if the solver gives no probabilities.
+
+        Examples
+        --------
+        >>> Pair("tree", "least-squares", "tree", "least-squares").calibrated().name
+        'tree, least-squares + bias'
+        """
+        if not gives_probabilities(self.solver):
+            return None
+        is_code = isinstance(self.scheme, str) and self.scheme in _DECODED
+        final: Literal["bias", "decoder"] = "decoder" if is_code else "bias"
+        return self._replace(method=f"{self.method} + {final}", final_calibration=final)
+
+
+# Designs for which the decoder is better than the bias.
+_DECODED = ("adjacent", "ordered-adjacent", "orthogonal", "random", "random-ternary")
+
+
+PAPER_PAIRS = tuple(
+    Pair(scheme, solver, scheme, solver)
+    for scheme, solver in (
+        ("one-vs-one", "least-squares"),
+        ("one-vs-rest", "least-squares"),
+        ("orthogonal", "least-squares"),
+        ("adjacent", "least-squares"),
+        ("tree", "greedy"),
+        ("tree", "least-squares"),
+        ("empirical-tree", "greedy"),
+        ("empirical-tree", "least-squares"),
+    )
+)
+"""The eight pairs in the tables of Mills (2019), made of six configurations."""
+
+
+def pairs_from(
+    schemes: Any = None,
+    solvers: Iterable[Solver] | str | None = None,
+    *,
+    calibrated: bool = False,
+) -> list[Pair]:
+    """Combine schemes and solvers into pairs.
+
+    Parameters
+    ----------
+    schemes : list, or dict from names to schemes, optional
+        Each is any value that PolytomyClassifier accepts for ``scheme``, or a tuple of a scheme
+        and a solver. By default the six schemes of Mills's experiments.
+    solvers : list of solvers, optional
+        Combined with every scheme that has no solver of its own; "least-squares" by default.
+        Without schemes and solvers, the pairs are those of Mills's experiments.
+    calibrated : bool, default=False
+        Whether each pair whose solver gives probabilities is followed by the same pair with a final
+        calibration; see `Pair.calibrated`.
+
+    Examples
+    --------
+    >>> [pair.name for pair in pairs_from(["adjacent", ("tree", "greedy")], ["divergence"])]
+    ['adjacent, divergence', 'tree, greedy']
+    >>> [pair.name for pair in pairs_from(["adjacent", "tree"], calibrated=True)][1::2]
+    ['adjacent, least-squares + decoder', 'tree, least-squares + bias']
+    >>> len(pairs_from())
+    8
+    """
+    if schemes is None and solvers is None:
+        return _with_calibrated(PAPER_PAIRS) if calibrated else list(PAPER_PAIRS)
+    methods = [solvers] if isinstance(solvers, str) or callable(solvers) else solvers
+    wanted: list[Solver] = ["least-squares"] if methods is None else list(methods)
+    if schemes is None:
+        schemes = list(dict.fromkeys(pair.configuration for pair in PAPER_PAIRS))
+    elif isinstance(schemes, str | Scheme | SchemeEnsemble):
+        schemes = [schemes]
+    found = []
+    for name, scheme, own in _named_schemes(schemes):
+        for solver in wanted if own is None else [own]:
+            if not callable(solver):
+                find_method(solver)
+            found.append(Pair(name, _solver_name(solver), scheme, solver))
+        _check_scheme(scheme)
+    if not found:
+        raise ArgumentError(
+            "There is nothing to compare. Pass at least one scheme in ", Argument("schemes"),
+            " and one solver in ", Argument("solvers"), ".",
+        )  # fmt: skip
+    if calibrated:
+        found = _with_calibrated(found)
+    names = [(pair.configuration, pair.method) for pair in found]
+    for pair in found:
+        if names.count((pair.configuration, pair.method)) > 1:
+            raise ArgumentError(
+                f"Two pairs are named {pair.name!r}.",
+                PythonOnly(" Pass a dict to give each scheme its own name."),
+            )
+        same = [each for each in found if each.configuration == pair.configuration]
+        if not all(_is_same_scheme(each.scheme, pair.scheme) for each in same):
+            raise ArgumentError(
+                f"Two schemes are named {pair.configuration!r}.",
+                PythonOnly(" Pass a dict to give each scheme its own name."),
+            )
+    return found
+
+
+def _with_calibrated(pairs: Iterable[Pair]) -> list[Pair]:
+    return [each for pair in pairs for each in (pair, pair.calibrated()) if each is not None]
+
+
+def _is_same_scheme(one: SchemeArgument, other: SchemeArgument) -> bool:
+    return one is other or (isinstance(one, str) and isinstance(other, str) and one == other)
+
+
+def _named_schemes(schemes: Any) -> list[tuple[str, SchemeArgument, Solver | None]]:
+    """Return the name, the scheme and the scheme's own solver, if any, of each item."""
+    if isinstance(schemes, Mapping):
+        items: list[tuple[str | None, Any]] = [(str(key), item) for key, item in schemes.items()]
+    elif isinstance(schemes, Iterable):
+        items = [(None, item) for item in schemes]
+    else:
+        raise ArgumentError(Argument("schemes", schemes), " must be a list or a dict of schemes.")
+    found: list[tuple[str, SchemeArgument, Solver | None]] = []
+    for name, item in items:
+        is_pair = isinstance(item, tuple) and len(item) == 2
+        is_pair = is_pair and (isinstance(item[1], str) or callable(item[1]))
+        scheme, own = item if is_pair else (item, None)
+        found.append((name or candidates_from([scheme], 2)[0].name, scheme, own))
+    return found
+
+
+def _check_scheme(scheme: SchemeArgument) -> None:
+    """Raise an error now for text that cannot be a scheme for any dataset."""
+    if isinstance(scheme, str) and scheme not in SCHEME_NAMES:
+        scheme_from(scheme, ["a", "b"])
+
+
+def _describe_scheme(scheme: SchemeArgument) -> str:
+    if isinstance(scheme, str) and scheme in SCHEME_NAMES:
+        return scheme
+    if isinstance(scheme, str | os.PathLike | Scheme | SchemeEnsemble):
+        return str(scheme_from(scheme, ["a", "b"]))  # a file is identified by its content
+    if callable(scheme):
+        return _describe_function(scheme)
+    return str(np.asarray(getattr(scheme, "matrix", scheme)).tolist())
+
+
+def _describe_function(function: Callable[..., Any]) -> str:
+    named = function if hasattr(function, "__qualname__") else type(function)
+    return f"{named.__module__}.{named.__qualname__}"
+
+
+def _solver_name(solver: Solver) -> str:
+    return solver if isinstance(solver, str) else getattr(solver, "__name__", repr(solver))
+
+
+# -- How trials are run: splits, seeds and binary classifiers --
+
 
 # As in LIBSVM's probabilities: a sigmoid from five folds.
 CALIBRATION = "auto"

@@ -14,8 +14,7 @@ from polytomy.designs.registry import uses_class_order
 from polytomy.learners.specification import estimator_from
 from polytomy.trials.catalogue import CATALOGUE
 from polytomy.trials.measures import find_measure
-from polytomy.trials.pairs import PAPER_PAIRS
-from polytomy.trials.protocol import Protocol, describe_estimator
+from polytomy.trials.protocol import PAPER_PAIRS, Protocol, describe_estimator
 from polytomy.trials.results import Cell, PairName, Results
 
 __all__ = ["Beside", "Published", "beside_published", "find_published"]

@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 
 from polytomy.errors import Argument, ArgumentError
 from polytomy.trials.catalogue import CATALOGUE
+from polytomy.trials.datasets import BUNDLED
 from polytomy.trials.measures import MEASURES, Measure, find_measure
-from polytomy.trials.sources import BUNDLED
 from polytomy.trials.statistics import Paired, Ranking, compare_pairs, rank_methods
 from polytomy.trials.store import read_facts, read_manifest, read_trials
 
-__all__ = ["TIE", "Cell", "Comparison", "PairName", "Results", "Table"]
+__all__ = ["TIE", "Cell", "Comparison", "PairName", "Results", "Table", "format_cell"]
 
 Floats = NDArray[np.float64]
 PairName = tuple[str, str]
@@ -26,6 +26,10 @@ PairName = tuple[str, str]
 
 TIE = 1e-12
 """Relative difference up to which two means are ties: rounding depends on the order of addition."""
+
+
+_MOST_DECIMALS = 9
+_ROUNDING = 1e-13
 
 
 class Cell(NamedTuple):
@@ -38,6 +42,31 @@ class Cell(NamedTuple):
     std: float
     n_repeats: int
     is_best: bool = False
+
+
+def format_cell(cell: Cell, sign: str = " ± ") -> str:
+    """Format mean and standard deviation, with two significant digits of the latter.
+
+    Examples
+    --------
+    >>> format_cell(Cell(0.93184, 0.00923, 10)), format_cell(Cell(151.2, 13.1, 10))
+    ('0.9318 ± 0.0092', '151 ± 13')
+    >>> format_cell(Cell(0.9, float("nan"), 1)), format_cell(Cell(45.0, 0.0, 10))
+    ('0.9000', '45')
+    """
+    # Anything smaller is rounding error.
+    least = _ROUNDING * max(abs(cell.mean), 1)
+    if not math.isfinite(cell.std) or cell.std < least:
+        is_whole = abs(cell.mean - round(cell.mean)) < least
+        return f"{abs(cell.mean):.0f}" if is_whole else _four_digits(cell.mean)
+    decimals = min(max(1 - math.floor(math.log10(cell.std)), 0), _MOST_DECIMALS)
+    return f"{cell.mean:.{decimals}f}{sign}{cell.std:.{decimals}f}"
+
+
+def _four_digits(value: float) -> str:
+    decimals = 3 - math.floor(math.log10(abs(value)))
+    # 0.9000 rather than 0.9: the digits show the precision.
+    return f"{value:.{min(max(decimals, 0), _MOST_DECIMALS)}f}"
 
 
 class Table(NamedTuple):

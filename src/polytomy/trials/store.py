@@ -1,17 +1,6 @@
-"""The folder of a run, which keeps every finished trial whatever happens to the run.
+"""Checks of values that were read from JSON; each says where the first wrong value is.
 
-::
-
-    results/
-      manifest.json          the protocol; written once, by the first run
-      datasets/NAME.json     description of a dataset, and its binary classifier
-      trials/NAME-000.json   one finished trial
-      .claims/NAME-000       locked while a run works on that trial
-      .claims/tables         locked while tables or the report are written
-
-Files are written atomically. A claim is a lock of the operating system, released when its process
-ends, so several runs can share a folder. A trial whose file was damaged later is run again, with
-the same result. `polytomy.trials.records` defines what counts as damaged.
+A check is a function of a value, which raises Damage if the value is wrong.
 """
 
 from __future__ import annotations
@@ -28,17 +17,417 @@ from uuid import uuid4
 
 from polytomy.errors import ArgumentError, DataError, PolytomyWarning
 from polytomy.files import open_atomically
-from polytomy.trials.json_checks import parse_json
-from polytomy.trials.records import FORMAT, check_facts, check_manifest, check_trial
+from polytomy.trials.measures import MEASURES
 
 __all__ = [
+    "FORMAT",
+    "LARGEST_NUMBER",
+    "RELIABILITY_BINS",
+    "Check",
+    "Damage",
+    "OptionalField",
     "Store",
+    "check_at",
+    "check_count",
+    "check_facts",
+    "check_fraction",
+    "check_manifest",
+    "check_matrix",
+    "check_name",
+    "check_object",
+    "check_text",
+    "check_trial",
+    "check_whole_number",
+    "damage_as_data_error",
+    "list_of",
     "lock_tables",
+    "number_between",
+    "object_of",
+    "or_none",
+    "parse_json",
     "read_facts",
     "read_manifest",
     "read_trials",
+    "show_value",
+    "values_of",
     "write_content",
 ]
+
+LARGEST_NUMBER = 1e15
+"""No count, time or distance is larger; sums and squares of such numbers stay finite."""
+
+_MOST_VALUE_CHARACTERS = 40
+
+Check = Callable[[Any], None]
+
+
+def parse_json(content: bytes) -> dict[str, Any]:
+    """Return the object in a JSON file; DataError if there is none.
+
+    Examples
+    --------
+    >>> parse_json(b'{"repeat": NaN}')
+    Traceback (most recent call last):
+    polytomy.errors.DataError: NaN is not a JSON number
+    """
+    try:
+        found = json.loads(content, parse_constant=_refuse_constant)
+    except RecursionError:
+        raise DataError("it is nested too deeply") from None
+    except DataError:
+        raise
+    except ValueError:
+        raise DataError("it is not JSON, or it is incomplete") from None
+    if not isinstance(found, dict):
+        raise DataError(f"{show_value(found)} is not an object")
+    return found
+
+
+def _refuse_constant(name: str) -> None:
+    raise DataError(f"{name} is not a JSON number")
+
+
+@contextmanager
+def damage_as_data_error() -> Iterator[None]:
+    """Turn Damage in the body of the ``with`` statement into DataError."""
+    try:
+        yield
+    except Damage as damage:
+        raise DataError(str(damage)) from None
+
+
+class Damage(Exception):
+    """A value that is wrong, and its place from the outermost key inwards."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.places: list[str] = []
+
+    def __str__(self) -> str:
+        return ": ".join([*filter(None, [", ".join(self.places)]), super().__str__()])
+
+
+def show_value(value: Any) -> str:
+    """Return a value as short JSON text."""
+    try:
+        text = json.dumps(value, ensure_ascii=True)
+    except ValueError:  # an integer with too many digits
+        text = "a very large number"
+    return text if len(text) <= _MOST_VALUE_CHARACTERS else f"{text[: _MOST_VALUE_CHARACTERS - 1]}…"
+
+
+def check_at(place: str | int, check: Callable[..., None], *values: Any) -> None:
+    """Run a check of the value in a place."""
+    try:
+        check(*values)
+    except Damage as damage:
+        damage.places.insert(0, str(place))
+        raise
+
+
+def check_object(value: Any, fields: Mapping[str, Check]) -> None:
+    """Check the fields of an object; those whose check is OptionalField may be missing."""
+    if not isinstance(value, dict):
+        raise Damage(f"{show_value(value)} is not an object")
+    for key in value:
+        check_at("a key", check_text, key)
+    for key, check in fields.items():
+        if key in value:
+            check_at(key, check, value[key])
+        elif not isinstance(check, OptionalField):
+            check_at(key, _refuse_missing)
+
+
+def _refuse_missing() -> None:
+    raise Damage("it is missing")
+
+
+class OptionalField:
+    """The check of a field that may be missing."""
+
+    def __init__(self, check: Check) -> None:
+        self._check = check
+
+    def __call__(self, value: Any) -> None:
+        """Check the value of a field that is not missing."""
+        self._check(value)
+
+
+def check_text(value: Any) -> None:
+    """Check that a value is text, without lone surrogates."""
+    if not isinstance(value, str):
+        raise Damage(f"{show_value(value)} is not text")
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise Damage(f"{show_value(value)} has a lone surrogate") from None
+
+
+def check_name(value: Any) -> None:
+    """Check that a value is text, and not empty."""
+    check_text(value)
+    if not value:
+        raise Damage("it is empty")
+
+
+def _check_number(value: Any, least: float, most: float) -> None:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise Damage(f"{show_value(value)} is not a number")
+    # NaN is in no interval.
+    if not least <= value <= most:
+        raise Damage(f"{show_value(value)} is not between {least:g} and {most:g}")
+
+
+def number_between(least: float, most: float) -> Check:
+    """Return the check of a number in an interval."""
+    return lambda value: _check_number(value, least, most)
+
+
+def check_count(value: Any) -> None:
+    """Check that a value is a whole number of zero or more."""
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise Damage(f"{show_value(value)} is not a whole number")
+    _check_number(value, 0, LARGEST_NUMBER)
+
+
+def check_whole_number(value: Any) -> None:
+    """Check that a value is a whole number."""
+    check_count(abs(value) if isinstance(value, int) and not isinstance(value, bool) else value)
+
+
+def check_fraction(value: Any) -> None:
+    """Check that a number is strictly between 0 and 1."""
+    _check_number(value, 0, 1)
+    if not 0 < value < 1:
+        raise Damage(f"{show_value(value)} is not between 0 and 1")
+
+
+def or_none(check: Check) -> Check:
+    """Return the check of a value that may be None."""
+
+    def check_unless_none(value: Any) -> None:
+        if value is not None:
+            check(value)
+
+    return check_unless_none
+
+
+def list_of(check: Check) -> Check:
+    """Return the check of a list, from that of its items."""
+
+    def check_items(value: Any) -> None:
+        if not isinstance(value, list):
+            raise Damage(f"{show_value(value)} is not a list")
+        for number, item in enumerate(value):
+            check_at(number, check, item)
+
+    return check_items
+
+
+def values_of(check: Check) -> Check:
+    """Return the check of an object with any keys, from that of its values."""
+
+    def check_values(value: Any) -> None:
+        if not isinstance(value, dict):
+            raise Damage(f"{show_value(value)} is not an object")
+        for key, item in value.items():
+            check_at("a key", check_text, key)
+            check_at(key, check, item)
+
+    return check_values
+
+
+def object_of(fields: Mapping[str, Check]) -> Check:
+    """Return the check of an object, from those of its fields; see `check_object`."""
+    return lambda value: check_object(value, fields)
+
+
+def check_matrix(value: Any, n_rows: int, n_columns: int, check: Check) -> None:
+    """Check that a value is a list of lists of numbers, with these lengths."""
+    list_of(list_of(check))(value)
+    if len(value) != n_rows or any(len(row) != n_columns for row in value):
+        raise Damage(f"it is not a table of {n_rows} × {n_columns} numbers")
+
+
+# -- What the files of a results folder must contain --
+
+
+FORMAT = 1
+"""Version of the file format."""
+
+RELIABILITY_BINS = 10
+"""Number of bins of the reliability counts."""
+
+# Scores are computed with rounding errors.
+_ROUNDING = 1e-9
+
+# Measures that are shares of something, and so lie between 0 and 1.
+_SHARES = (
+    "uncertainty_coefficient",
+    "accuracy",
+    "brier_score",
+    "winner_brier_score",
+    "calibration_error",
+)
+_COUNTS = ("n_binaries", "n_support_vectors")
+
+
+def check_trial(
+    record: Mapping[str, Any],
+    pairs: Sequence[tuple[str, str]],
+    classes: Sequence[str] | None = None,
+) -> None:
+    """Check a finished trial, as `measure_trial` returns it.
+
+    Parameters
+    ----------
+    record : content of a file
+    pairs : configuration and method of each cell, in order
+    classes : classes of the dataset; None if they are unknown
+    """
+    with damage_as_data_error():
+        check_object(record, _TRIAL)
+        if classes is not None and record["classes"] != list(classes):
+            raise Damage("the classes are not those of the dataset")
+        cells = record["cells"]
+        if [(cell["configuration"], cell["method"]) for cell in cells] != list(pairs):
+            raise Damage("the cells are not those of the pairs in the manifest")
+        n_classes, n_test = len(record["classes"]), record["n_test"]
+        for number, cell in enumerate(cells):
+            check_at("cells", check_at, number, _check_cell, cell, n_classes, n_test)
+
+
+def check_facts(facts: Mapping[str, Any]) -> None:
+    """Check the description of a dataset."""
+    with damage_as_data_error():
+        check_object(facts, _FACTS)
+        n_classes = len(facts["classes"])
+        if len(set(facts["classes"])) < n_classes:
+            raise Damage("a class occurs twice")
+        if len(facts["counts"]) != n_classes:
+            raise Damage(f"there are {len(facts['counts'])} counts for {n_classes} classes")
+        if "distances" in facts:
+            check_at("distances", check_matrix, facts["distances"], n_classes, n_classes, _amount)
+
+
+def check_manifest(manifest: Mapping[str, Any]) -> None:
+    """Check the manifest of a folder."""
+    with damage_as_data_error():
+        check_object(manifest, _MANIFEST_FIELDS)
+        pairs = [(pair["configuration"], pair["method"]) for pair in manifest["protocol"]["pairs"]]
+        if len(set(pairs)) < len(pairs):
+            raise Damage("a pair occurs twice")
+
+
+def _check_cell(cell: Mapping[str, Any], n_classes: int, n_test: int) -> None:
+    if not cell["problem"]:
+        for key in ("scores", "confusion", "reliability"):
+            if key not in cell:
+                raise Damage(f"{key} is missing, but no problem is named")
+    if "scores" in cell:
+        check_at("scores", check_object, cell["scores"], _SCORES)
+    if "confusion" in cell:
+        counts = cell["confusion"]
+        check_at("confusion", check_matrix, counts, n_classes, n_classes, check_count)
+        total = sum(map(sum, counts))
+        if total != n_test:
+            raise Damage(f"the confusion matrix has {total} of {n_test} test samples")
+    bins = cell.get("reliability")
+    if bins is not None:
+        check_at("reliability", check_matrix, bins, RELIABILITY_BINS, 3, _amount)
+
+
+def _seed(value: Any) -> None:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise Damage(f"{show_value(value)} is not a seed")
+
+
+def _check_format(value: Any) -> None:
+    if value != FORMAT or isinstance(value, bool):
+        raise Damage(f"{show_value(value)} is not {FORMAT}")
+
+
+_amount = number_between(0, LARGEST_NUMBER)
+_share = number_between(-_ROUNDING, 1 + _ROUNDING)
+
+
+_VERSIONS = OptionalField(values_of(check_text))
+
+# A score that does not apply is None; a measure that a file lacks was not measured.
+_SCORES: dict[str, Check] = {
+    name: OptionalField(
+        or_none(_share if name in _SHARES else check_count if name in _COUNTS else _amount)
+    )
+    for name in MEASURES
+}
+
+_TRIAL: dict[str, Check] = {
+    "format": OptionalField(_check_format),
+    "dataset": check_name,
+    "repeat": check_count,
+    "seed": _seed,
+    "estimator": check_text,
+    "classes": list_of(check_text),
+    "n_train": check_count,
+    "n_test": check_count,
+    "n_jobs": or_none(check_whole_number),
+    "seconds": _amount,
+    "warnings": list_of(check_text),
+    "schemes": values_of(check_text),
+    "cells": list_of(
+        object_of(
+            {
+                "configuration": check_text,
+                "method": check_text,
+                "problem": check_text,
+                "final_calibration": OptionalField(check_text),
+            }
+        )
+    ),
+    "versions": _VERSIONS,
+    "threads": OptionalField(values_of(check_text)),
+}
+
+_FACTS: dict[str, Check] = {
+    "name": check_name,
+    "n_samples": check_count,
+    "n_features": check_count,
+    "classes": list_of(check_text),
+    "counts": list_of(check_count),
+    "fingerprint": check_text,
+    "estimator": check_text,
+    "empirical_tree": OptionalField(check_text),
+}
+
+_MANIFEST_FIELDS: dict[str, Check] = {
+    "protocol": object_of(
+        {
+            "pairs": list_of(
+                object_of(
+                    {
+                        "configuration": check_text,
+                        "method": check_text,
+                        "scheme": check_text,
+                        "solver": check_text,
+                        "final_calibration": OptionalField(check_text),
+                    }
+                )
+            ),
+            "test": check_fraction,
+            "seed": _seed,
+            "calibration": OptionalField(check_text),
+            "folds": OptionalField(check_count),
+        }
+    ),
+    "versions": _VERSIONS,
+    "python": OptionalField(check_text),
+    "system": OptionalField(check_text),
+    "processors": OptionalField(or_none(check_count)),
+}
+
+
+# -- The folder of a run, which keeps every finished trial whatever happens to the run --
+
 
 _MANIFEST = "manifest.json"
 _MOST_SHOWN = 60

@@ -8,9 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from polytomy.trials.cells import format_cell
 from polytomy.trials.measures import MEASURES
-from polytomy.trials.results import TIE, Cell, PairName, Results
+from polytomy.trials.results import TIE, Cell, PairName, Results, format_cell
 from polytomy.trials.statistics import Interval, mean_interval
 
 __all__ = [

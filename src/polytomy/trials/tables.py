@@ -1,23 +1,226 @@
-"""Tables in Markdown and CSV, and the files of a results folder."""
+"""A mean and its standard deviation as text."""
 
 from __future__ import annotations
 
 import json
 import math
 import os
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from polytomy.files import to_csv
-from polytomy.trials.cells import format_cell
-from polytomy.trials.latex_tables import table_to_latex
 from polytomy.trials.measures import MEASURES
-from polytomy.trials.results import Cell, Results, Table
+from polytomy.trials.results import Cell, PairName, Results, Table, format_cell
 from polytomy.trials.store import write_content
 from polytomy.trials.summary import summarise
 
-__all__ = ["table_to_markdown", "write_tables"]
+__all__ = [
+    "dataset_to_text",
+    "escape_latex",
+    "results_to_text",
+    "table_to_latex",
+    "table_to_markdown",
+    "table_to_text",
+    "write_tables",
+]
+
+# -- Plain-text tables for terminals, with a star after the best values --
+
+
+_MAIN_MEASURES = ("uncertainty_coefficient", "brier_score", "fit_seconds", "predict_seconds")
+_SHORT_TITLES = {
+    "uncertainty_coefficient": "uncert. coeff.",
+    "brier_score": "Brier score",
+    "winner_brier_score": "winner Brier",
+    "log_loss": "log-loss",
+    "out_of_fold_log_loss": "expected log-loss",
+    "calibration_error": "calib. error",
+    "fit_seconds": "training s",
+    "predict_seconds": "prediction s",
+    "n_binaries": "binaries",
+    "n_support_vectors": "vectors",
+}
+
+
+def results_to_text(results: Results) -> str:
+    """Format all measures for one dataset, or the main measures for several, and the result."""
+    if len(results.datasets) == 1:
+        body = dataset_to_text(results, results.datasets[0])
+    else:
+        tables = [table for table in map(results.table, _MAIN_MEASURES) if table.rows]
+        body = "\n\n".join(f"{table.measure.title}\n{table_to_text(table)}" for table in tables)
+    lines = [body, "", "* best"]
+    for problem, places in results.problems().items():
+        shown = "; ".join(places[:2]) + (f"; and {len(places) - 2} more" * (len(places) > 2))
+        lines.append(f"not run: {shown}: {problem}")
+    lines += ["", summarise(results)]
+    return "\n".join(lines)
+
+
+def table_to_text(table: Table) -> str:
+    """Format one measure for every pair on every dataset."""
+    heads = ["configuration", "method", *table.datasets]
+    rows = [
+        [*name, *map(_cell_text, cells)]
+        for name, cells in zip(table.rows, table.cells, strict=True)
+    ]
+    return _align([heads, *rows])
+
+
+def dataset_to_text(results: Results, dataset: str) -> str:
+    """Format every measure for every pair on one dataset."""
+    single = Results(results.records, results.pairs, [dataset])
+    tables = {name: single.table(name) for name in MEASURES}
+    shown = [name for name, table in tables.items() if table.rows]
+    heads = [
+        "configuration",
+        "method",
+        *(_SHORT_TITLES.get(name, name) for name in shown),
+    ]
+    measured = {pair for table in tables.values() for pair in table.rows}
+    rows = [
+        [*pair, *(_cell_text(_find(tables[name], pair)) for name in shown)]
+        for pair in results.pairs
+        if pair in measured
+    ]
+    return _align([heads, *rows])
+
+
+def _find(table: Table, pair: PairName) -> Cell | None:
+    row = table.row_of(pair)
+    return table.cells[table.rows.index(row)][0] if row in table.rows else None
+
+
+def _cell_text(cell: Cell | None) -> str:
+    return "" if cell is None else f"{format_cell(cell, '±')}{'*' if cell.is_best else ' '}"
+
+
+def _align(rows: Sequence[Sequence[str]]) -> str:
+    """Align rows, the first two columns to the left; empty columns are omitted."""
+    head, *body = rows
+    kept = [k for k in range(len(head)) if any(row[k] for row in body)]
+    # Heads leave room for the star to the right of the numbers.
+    cells = [[f"{head[k]} " if k > 1 else head[k] for k in kept]]
+    cells += [[row[k] for k in kept] for row in body]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    return "\n".join(
+        "  ".join(
+            cell.ljust(width) if k < 2 else cell.rjust(width)
+            for k, cell, width in zip(kept, row, widths, strict=True)
+        ).rstrip()
+        for row in cells
+    )
+
+
+# -- Tables in LaTeX, with the rules of the package booktabs and a label for \ref --
+
+
+_SPECIAL = str.maketrans(
+    {c: f"\\{c}" for c in "&%$#_{}"}
+    | {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
+    | {"<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}"}
+    | {'"': r"{\ttfamily\char34}"}
+    # At the start of a row, these would be options of the line break before it.
+    | {"[": "{[}", "*": "{*}"}
+)
+_DIRECTIONS = {"largest": "Larger is better", "smallest": "Smaller is better"}
+
+
+def table_to_latex(table: Table, label: str | None = None) -> str:
+    r"""Format a table in LaTeX, with the best values in bold.
+
+    The document needs ``\usepackage{booktabs}``. Names in scripts that pdfLaTeX does not support
+    need LuaLaTeX or XeLaTeX, and a font that has them.
+
+    Parameters
+    ----------
+    table : Table
+    label : name for ``\ref``; by default ``tab:`` and the name of the measure, as in
+        ``tab:log-loss``
+
+    Examples
+    --------
+    >>> from polytomy.trials import MEASURES, Cell
+    >>> cells = [[Cell(0.91, 0.012, 5, is_best=True)], [Cell(0.88, 0.009, 5)]]
+    >>> rows = [("one-vs-one", "least-squares"), ("tree", "greedy")]
+    >>> print(table_to_latex(Table(MEASURES["accuracy"], ["land_use"], rows, cells)))
+    \begin{table}
+      \centering
+      \caption{Accuracy: mean $\pm$ standard deviation over 5 trials. Larger is better; bold marks
+      the best.}
+      \label{tab:accuracy}
+      \begin{tabular}{llr}
+        \toprule
+        configuration & method & land\_use \\
+        \midrule
+        one-vs-one & least-squares & $\mathbf{0.910 \pm 0.012}$ \\
+        tree & greedy & $0.8800 \pm 0.0090$ \\
+        \bottomrule
+      \end{tabular}
+    \end{table}
+    """
+    has_methods = any(method for _, method in table.rows)
+    heads = ["configuration", *(["method"] if has_methods else []), *table.datasets]
+    n_names = len(heads) - len(table.datasets)
+    rows = [" & ".join(map(escape_latex, heads))]
+    for name, cells in zip(table.rows, table.cells, strict=True):
+        names = map(escape_latex, name[:n_names])
+        rows.append(" & ".join([*names, *map(_latex_cell, cells)]))
+    head, *body = [f"    {row} \\\\" for row in rows]
+    return "\n".join(
+        [
+            r"\begin{table}",
+            r"  \centering",
+            rf"  \caption{{{_caption(table)}}}",
+            rf"  \label{{{label or 'tab:' + table.measure.name.replace('_', '-')}}}",
+            rf"  \begin{{tabular}}{{{'l' * n_names}{'r' * len(table.datasets)}}}",
+            r"    \toprule",
+            head,
+            r"    \midrule",
+            *body,
+            r"    \bottomrule",
+            r"  \end{tabular}",
+            r"\end{table}",
+        ]
+    )
+
+
+def escape_latex(text: str) -> str:
+    r"""Return text that LaTeX typesets literally.
+
+    Examples
+    --------
+    >>> print(escape_latex("50%_of & more"), escape_latex("a--b"))
+    50\%\_of \& more a{-}{-}b
+    """
+    plain = "".join(c if c.isprintable() else " " for c in text)
+    # Two hyphens would become a dash.
+    return re.sub("-(?=-)|(?<=-)-", "{-}", plain.translate(_SPECIAL))
+
+
+def _caption(table: Table) -> str:
+    title = escape_latex(table.measure.title)
+    counts = sorted({cell.n_repeats for row in table.cells for cell in row if cell is not None})
+    if not counts or counts == [1]:
+        text = f"{title} in a single trial."
+    else:
+        trials = "--".join(map(str, dict.fromkeys((counts[0], counts[-1]))))
+        text = rf"{title}: mean $\pm$ standard deviation over {trials} trials."
+    direction = _DIRECTIONS.get(table.measure.best or "")
+    return f"{text} {direction}; bold marks the best." if direction else text
+
+
+def _latex_cell(cell: Cell | None) -> str:
+    if cell is None:
+        return ""
+    text = format_cell(cell, r" \pm ")
+    return rf"$\mathbf{{{text}}}$" if cell.is_best else f"${text}$"
+
+
+# -- Tables in Markdown and CSV, and the files of a results folder --
+
 
 # Characters in names that would otherwise be markup.
 _MARKDOWN = str.maketrans({c: f"\\{c}" for c in "\\|`*<[&"} | {"\n": " ", "\r": " "})

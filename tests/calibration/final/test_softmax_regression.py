@@ -15,7 +15,7 @@ from polytomy.calibration.final import (
     fit_scale_and_bias,
     fit_weights,
 )
-from polytomy.routines.calibration import reference
+from polytomy.routines.reference import calibration as reference
 
 
 def bias_loss(features, classes, weight, scale, bias):

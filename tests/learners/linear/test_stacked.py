@@ -10,8 +10,8 @@ from scipy.sparse import csr_array
 from linear_cases import LinearCase, evaluate, linear_cases, minimise_by_scipy
 from polytomy.learners.linear import stacked
 from polytomy.learners.linear.stacked import SharedRows, fit_stacked_models
-from polytomy.routines.linear import reference
-from polytomy.routines.linear.reference import LinearFits, LinearForm
+from polytomy.routines.reference import linear as reference
+from polytomy.routines.reference.linear import LinearFits, LinearForm
 
 
 def fit_together(case: LinearCase) -> LinearFits:

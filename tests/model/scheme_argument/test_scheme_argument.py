@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from polytomy import designs
-from polytomy.codes import CodingMatrix
 from polytomy.designs import DATA_DESIGNS, DESIGNS, ENSEMBLES, design, from_matrix
 from polytomy.errors import ArgumentError, ClassOrderWarning, CodeError, ControlError
 from polytomy.model.scheme_argument import needs_data, scheme_from
 from polytomy.scheme import parse
+from polytomy.scheme.coding_matrix import CodingMatrix
 
 CLASSES = np.array(["a", "b", "c"])
 TEXT = "m {a n {b c}}"

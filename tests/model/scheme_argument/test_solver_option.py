@@ -15,9 +15,9 @@ from polytomy.model.scheme_argument import (
     resolve_solver,
     solve_by,
 )
-from polytomy.scheme.ensemble import SchemeEnsemble
+from polytomy.scheme.scheme import SchemeEnsemble
 from polytomy.solvers import decode
-from polytomy.solvers.methods import METHODS
+from polytomy.solvers.solving import METHODS
 
 PAIRS = one_vs_one(3)
 

@@ -17,7 +17,7 @@ from polytomy.inputs.training_data import Samples, blocks_of, input_key
 from polytomy.learners.scaling import Scaling, check_dense, peel_scalers
 from polytomy.learners.svm.kernels import KernelFunction
 from polytomy.learners.trained import Output, TrainedBinary
-from polytomy.routines.runtime.dispatch import routine
+from polytomy.routines.dispatch import routine
 
 __all__ = ["LinearAnswers", "LinearGroup", "LinearMember", "linear_member"]
 

@@ -23,7 +23,7 @@ from polytomy.learners.options import TrainingOptions
 from polytomy.learners.preparation import copy_unfitted, side_labels
 from polytomy.learners.problems import BinaryProblem
 from polytomy.learners.workload import weights_of_problem
-from polytomy.routines.linear.reference import LinearForm
+from polytomy.routines.reference.linear import LinearForm
 
 __all__ = ["FittedModels", "LinearObjective", "find_objective", "sample_costs", "sample_weights"]
 

@@ -3,7 +3,7 @@
 One-vs-rest and dense codes train all their binaries on all rows. The Newton steps of many problems
 can then be taken together: a product with the Hessian is two matrix products for all of them, which
 take a fraction of the time of separate matrix-vector products. Solved problems leave the stack. The
-steps are those of :mod:`polytomy.routines.linear.reference`.
+steps are those of :mod:`polytomy.routines.reference.linear`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from polytomy.inputs.sparse import is_sparse
 from polytomy.inputs.training_data import blocks_of
-from polytomy.routines.linear.reference import (
+from polytomy.routines.reference.linear import (
     LARGEST_FORCING,
     LEAST_DECREASE,
     LEAST_FORCING,
@@ -220,7 +220,7 @@ def fit_stacked_models(
 ) -> LinearFits:
     """Return the logistic regressions of problems with the same rows, and those of their folds.
 
-    Does the same as :func:`polytomy.routines.linear.reference.fit_linear_models` for such problems.
+    Does the same as :func:`polytomy.routines.reference.linear.fit_linear_models` for such problems.
 
     Parameters
     ----------

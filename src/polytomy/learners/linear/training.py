@@ -36,10 +36,9 @@ from polytomy.learners.linear.stacked import SharedRows, fit_stacked_models
 from polytomy.learners.problems import BinaryProblem, ProblemList
 from polytomy.learners.trained import Output, TrainedBinary, choose_output
 from polytomy.learners.workload import ONE_SIDED, Trained, Workload, describe_shortcoming
-from polytomy.routines.linear.reference import LinearFits, LinearSamples
-from polytomy.routines.runtime.dispatch import routine
-from polytomy.routines.runtime.library_threads import one_blas_thread
-from polytomy.routines.runtime.threads import run_tasks
+from polytomy.routines.dispatch import routine
+from polytomy.routines.reference.linear import LinearFits, LinearSamples
+from polytomy.routines.threads import one_blas_thread, run_tasks
 
 __all__ = [
     "BatchTrainer",

@@ -184,14 +184,11 @@ class _Timer:
     def _time(self, svc: Any, part: BinaryProblem) -> float:
         # Scale the budget, so that decisions about memory are the same as for all rows.
         share = (part.n_samples / self._n_rows) ** 2
-        options = replace(
-            self._work.options, n_jobs=1, memory_budget=max(self._budget * share, 2.0**26)
-        )
+        budget = max(self._budget * share, 2.0**26)
+        options = replace(self._work.options, n_jobs=1)
         started = perf_counter()
-        worker = GroupTrainer(
-            replace(self._work, options=options, listener=TrainingListener()), options.memory_budget
-        )
-        worker.train([(svc, part)])
+        work = replace(self._work, options=options, listener=TrainingListener())
+        GroupTrainer(work, budget).train([(svc, part)])
         return perf_counter() - started
 
     def seconds_of_pair(self, svc: Any, problem: BinaryProblem) -> float:

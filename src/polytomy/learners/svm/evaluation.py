@@ -25,7 +25,7 @@ from polytomy.learners.scaling import Scaling, peel_scalers
 from polytomy.learners.svm.kernels import LARGEST_EXPONENT, KernelFunction, squared_lengths
 from polytomy.learners.svm.machines import Pool, pool_by_bytes, pool_by_index
 from polytomy.learners.trained import Output, TrainedBinary
-from polytomy.routines.runtime.dispatch import routine
+from polytomy.routines.dispatch import routine
 
 __all__ = [
     "DenseEvaluator",

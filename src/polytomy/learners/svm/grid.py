@@ -42,10 +42,9 @@ from polytomy.learners.svm.matrix import (
 )
 from polytomy.learners.svm.worker import coefficient_bounds
 from polytomy.learners.workload import constant_binary, weights_of_problem
-from polytomy.routines.kernel_rows.reference import KERNEL_VALUES
-from polytomy.routines.runtime.library_threads import one_blas_thread
-from polytomy.routines.runtime.threads import run_tasks
-from polytomy.routines.smo.reference import FROM_PREVIOUS_RUN, FROM_ZERO
+from polytomy.routines.reference.kernel_rows import KERNEL_VALUES
+from polytomy.routines.reference.smo import FROM_PREVIOUS_RUN, FROM_ZERO
+from polytomy.routines.threads import one_blas_thread, run_tasks
 
 __all__ = ["GridScores", "KernelGrid"]
 

@@ -13,8 +13,8 @@ from scipy.spatial.distance import cdist
 
 from polytomy.errors import Argument, ArgumentError
 from polytomy.inputs.arguments import did_you_mean
-from polytomy.routines.banks.reference import KINDS
-from polytomy.routines.runtime.dispatch import routine
+from polytomy.routines.dispatch import routine
+from polytomy.routines.reference.banks import KINDS
 
 __all__ = ["LARGEST_DEGREE", "LARGEST_EXPONENT", "KernelFunction", "squared_lengths"]
 

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix, issparse, vstack
-from sklearn.svm import SVC
+from sklearn.svm import SVC, NuSVC
 
 from polytomy.calibration.calibrators import HeldOut
 from polytomy.inputs.sparse import check_sparse, is_sparse
 from polytomy.inputs.training_data import Samples, blocks_of
-from polytomy.learners.svm.kernels import KernelFunction
+from polytomy.learners.svm.kernels import LARGEST_DEGREE, KernelFunction
+from polytomy.states import State, stored_as
 
 __all__ = [
     "FoldMachines",
@@ -23,14 +24,17 @@ __all__ = [
     "MachineData",
     "Pool",
     "VectorPool",
+    "kernel_of",
     "pool_by_bytes",
     "pool_by_index",
+    "share_vectors",
 ]
 
 # Largest size of the kernel values computed for a block of samples.
 _BLOCK_BYTES = 2**25
 
 
+@stored_as("vectors")
 @dataclass(frozen=True, slots=True, eq=False)
 class VectorPool:
     """The vectors from which several machines take their support vectors.
@@ -49,11 +53,21 @@ class VectorPool:
         """Number of features of the vectors."""
         return int(self.vectors.shape[1])
 
+    def state(self) -> dict[str, Any]:
+        """Return the vectors."""
+        return {"vectors": self.vectors}
+
+    @classmethod
+    def from_state(cls, state: State) -> VectorPool:
+        """Return the pool of a state."""
+        return cls(state.matrix("vectors"))
+
     def __repr__(self) -> str:
         n_vectors, n_features = self.vectors.shape
         return f"<VectorPool of {n_vectors} vectors of {n_features} features>"
 
 
+@stored_as("estimator/machine")
 @dataclass(frozen=True, slots=True, eq=False)
 class KernelMachine:
     """A trained binary support vector machine with the classes −1 and +1.
@@ -119,6 +133,46 @@ class KernelMachine:
     def predict(self, X: Any) -> NDArray[np.int64]:
         """Return −1 or +1 for each row of X."""
         return np.where(self.decision_function(X) > 0, 1, -1)
+
+    def state(self) -> dict[str, Any]:
+        """Return the kernel, the pool, and this machine's part of it."""
+        kernel = self.kernel
+        return {
+            "kernel": kernel.kind,
+            "gamma": kernel.gamma,
+            "degree": kernel.degree,
+            "coef0": kernel.coef0,
+            "pool": self.pool,
+            "support": np.asarray(self.support_, dtype=np.int64),
+            "coefficients": self.dual_coef_,
+            "intercept": float(self.intercept_),
+        }
+
+    @classmethod
+    def from_state(cls, state: State) -> KernelMachine:
+        """Return the machine of a state."""
+        pool = state.part("pool", "vectors")
+        support = state.indices("support", pool.vectors.shape[0])
+        kernel = KernelFunction(
+            state.text("kernel"),
+            state.number("gamma"),
+            state.integer("degree", most=LARGEST_DEGREE),
+            state.number("coef0"),
+        )
+        coefficients = state.floats("coefficients", support.shape)
+        return cls(kernel, pool, support, coefficients, state.number("intercept"))
+
+    @classmethod
+    def of(cls, svc: SVC | NuSVC) -> KernelMachine | None:
+        """Return a fitted SVC of two classes as a machine, or None if its kernel is not known."""
+        kernel = kernel_of(svc)
+        if kernel is None or len(svc.classes_) != 2:
+            return None
+        vectors, coefficients = svc.support_vectors_, svc.dual_coef_
+        if is_sparse(coefficients):
+            coefficients = coefficients.toarray()
+        own, rows = np.ravel(coefficients), np.arange(vectors.shape[0])
+        return cls(kernel, VectorPool(vectors), rows, own, float(svc.intercept_[0]))
 
     def to_svc(self) -> SVC:
         """Return a fitted scikit-learn SVC that gives the same answers, with its own vectors.
@@ -280,6 +334,44 @@ def pool_by_bytes(matrices: Sequence[Any]) -> Pool:
         places.append(found)
     vectors: Any = vstack(parts, format="csr") if is_sparse(parts[0]) else np.concatenate(parts)
     return Pool(vectors, np.arange(len(known)), places)
+
+
+def kernel_of(machine: Any) -> KernelFunction | None:
+    """Return the kernel of a fitted machine; None for one whose vectors do not determine it.
+
+    A machine with ``probability=True`` has more than its vectors, and is left out as well.
+    """
+    if isinstance(machine, KernelMachine):
+        return machine.kernel
+    if type(machine) not in (SVC, NuSVC) or getattr(machine, "probability", False) is True:
+        return None
+    return KernelFunction.of(machine) if hasattr(machine, "support_") else None
+
+
+def share_vectors(machines: Sequence[KernelMachine]) -> list[KernelMachine]:
+    """Return the same machines with as few vectors as possible, each in one pool only once.
+
+    Machines with a common pool keep a common one. Others share one with all machines of as many
+    features.
+    """
+    groups: dict[Any, list[int]] = {}
+    for number, machine in enumerate(machines):
+        groups.setdefault(id(machine.pool), []).append(number)
+    alone: dict[Any, list[int]] = {}
+    for key in [key for key, numbers in groups.items() if len(numbers) == 1]:
+        vectors = machines[groups[key][0]].pool.vectors
+        alone.setdefault((issparse(vectors), vectors.shape[1]), []).extend(groups.pop(key))
+    shared = list(machines)
+    for numbers in [*groups.values(), *alone.values()]:
+        own = [machines[number] for number in numbers]
+        if len({id(machine.pool) for machine in own}) == 1:
+            pool = pool_by_index(own[0].pool.vectors, [machine.support_ for machine in own])
+        else:
+            pool = pool_by_bytes([machine.support_vectors_ for machine in own])
+        stored = VectorPool(pool.vectors[pool.rows])
+        for number, machine, places in zip(numbers, own, pool.places, strict=True):
+            shared[number] = replace(machine, pool=stored, support_=places)
+    return shared
 
 
 def _dense_keys(matrix: NDArray[np.float64]) -> list[bytes]:

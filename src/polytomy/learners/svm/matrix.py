@@ -23,10 +23,10 @@ from polytomy.inputs.training_data import blocks_of, is_plain_array
 from polytomy.learners.preparation import copy_unfitted, side_labels
 from polytomy.learners.problems import BinaryProblem
 from polytomy.learners.svm.kernels import LARGEST_DEGREE, KernelFunction, squared_lengths
-from polytomy.routines.banks.reference import KINDS
-from polytomy.routines.kernel_rows.reference import KERNEL_VALUES, RowMaker, nothing_to_make
-from polytomy.routines.runtime.dispatch import prefers_compiled, routine
-from polytomy.routines.runtime.threads import RoutineFailure, run_tasks
+from polytomy.routines.dispatch import prefers_compiled, routine
+from polytomy.routines.reference.banks import KINDS
+from polytomy.routines.reference.kernel_rows import KERNEL_VALUES, RowMaker, nothing_to_make
+from polytomy.routines.threads import RoutineFailure, run_tasks
 
 __all__ = [
     "CACHE_BYTES",

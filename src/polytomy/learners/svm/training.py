@@ -43,9 +43,8 @@ from polytomy.learners.svm.matrix import (
 from polytomy.learners.svm.worker import Task, Worker, score_outside
 from polytomy.learners.trained import Output, TrainedBinary
 from polytomy.learners.workload import ONE_SIDED, Trained, Workload, describe_shortcoming
-from polytomy.routines.runtime.library_threads import one_blas_thread
-from polytomy.routines.runtime.threads import run_tasks
-from polytomy.routines.smo.reference import SMALL_PROBLEM
+from polytomy.routines.reference.smo import SMALL_PROBLEM
+from polytomy.routines.threads import one_blas_thread, run_tasks
 
 __all__ = ["GroupTrainer", "find_svcs", "train_svms"]
 

@@ -32,7 +32,7 @@ from polytomy.learners.svm.matrix import (
     train_machines,
 )
 from polytomy.learners.workload import weights_of_problem
-from polytomy.routines.smo.reference import FEW_SAMPLES, FROM_FIRST_RUN, FROM_ZERO
+from polytomy.routines.reference.smo import FEW_SAMPLES, FROM_FIRST_RUN, FROM_ZERO
 
 __all__ = ["Task", "Worker", "coefficient_bounds", "score_outside"]
 

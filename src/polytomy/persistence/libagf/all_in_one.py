@@ -16,15 +16,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polytomy.codes import CodingMatrix
 from polytomy.errors import ArgumentError, ModelFileError
 from polytomy.learners.borders import BorderMachine
 from polytomy.persistence.libagf.composing import border_binary, compose_models
 from polytomy.persistence.libagf.normalisation import check_units, find_normalisation
 from polytomy.persistence.model_files import LARGEST_TEXT_BYTES, open_model_file, size_of
 from polytomy.scheme import Scheme
-from polytomy.scheme.expand import SHORT_FORMS
-from polytomy.scheme.naming import DEFAULT_BASE, number_binaries
+from polytomy.scheme.coding_matrix import CodingMatrix
+from polytomy.scheme.layout import DEFAULT_BASE, number_binaries
+from polytomy.scheme.short_forms import SHORT_FORMS
 
 __all__ = ["HEAD_BYTES", "is_all_in_one", "load_all_in_one"]
 

@@ -18,7 +18,7 @@ from sklearn.preprocessing import StandardScaler
 from polytomy.errors import ModelFileError
 from polytomy.persistence.libagf.border_files import read_rows
 from polytomy.scheme import Scheme
-from polytomy.scheme.naming import own_base
+from polytomy.scheme.layout import own_base
 
 __all__ = ["check_units", "find_normalisation"]
 

@@ -20,8 +20,8 @@ from polytomy.persistence.fitted import arrange_in_order, compose_trained, order
 from polytomy.persistence.own.fields import Fields
 from polytomy.persistence.own.number_arrays import NumberReader, NumberWriter
 from polytomy.scheme import BinaryName, Scheme
-from polytomy.scheme.class_sets import compact_classes
-from polytomy.scheme.ensemble import SchemeEnsemble
+from polytomy.scheme.partitions import compact_classes
+from polytomy.scheme.scheme import SchemeEnsemble
 
 __all__ = ["read_composition", "write_composition"]
 

@@ -17,7 +17,7 @@ from sklearn.pipeline import Pipeline
 
 from polytomy.errors import ControlError, ModelFileError, PolytomyError
 from polytomy.language import Source, parse_text
-from polytomy.language.nodes import Branch, Designed, Leaf
+from polytomy.language.syntax_tree import Branch, Designed, Leaf
 from polytomy.learners.trained import TrainedBinary
 from polytomy.model.composition import Composition
 from polytomy.model.scheme_argument import AUTO
@@ -56,8 +56,8 @@ from polytomy.persistence.own.skops_objects import load_skops_objects
 from polytomy.persistence.own.templates import check_step_names
 from polytomy.persistence.own.values import read_labels
 from polytomy.scheme import Scheme
-from polytomy.scheme.ensemble import SchemeEnsemble
 from polytomy.scheme.reading import resolve_tree
+from polytomy.scheme.scheme import SchemeEnsemble
 
 __all__ = ["load_archive", "open_archive", "read_n_features"]
 

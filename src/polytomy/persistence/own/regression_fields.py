@@ -16,7 +16,7 @@ from polytomy.regression import (
     PolytomyRegressor,
     TargetBins,
 )
-from polytomy.regression.parameters import CLASSIFIER_PARAMETERS, check_regressor
+from polytomy.regression.regressor import CLASSIFIER_PARAMETERS, check_regressor
 
 __all__ = ["read_regression", "read_regression_score", "read_target_range", "write_regression"]
 

@@ -31,8 +31,8 @@ from polytomy.persistence.own.values import NotPlainError, labels_to_json, value
 from polytomy.persistence.own.vector_pools import SupportPools
 from polytomy.regression import PolytomyRegressor
 from polytomy.scheme import Scheme
-from polytomy.scheme.ensemble import SchemeEnsemble
-from polytomy.scheme.expand import find_short_form
+from polytomy.scheme.scheme import SchemeEnsemble
+from polytomy.scheme.short_forms import find_short_form
 
 __all__ = [
     "CONFORMITY",

@@ -9,7 +9,7 @@ from sklearn.svm import SVC
 from polytomy.learners.svm import matrix as kernel_matrix
 from polytomy.learners.svm.kernels import KernelFunction
 from polytomy.learners.svm.matrix import MatrixOnDemand, WholeMatrix, diagonal_of, entry_form
-from polytomy.routines.kernel_rows.reference import KERNEL_VALUES, LINEAR, POLY, RBF, SIGMOID
+from polytomy.routines.reference.kernel_rows import KERNEL_VALUES, LINEAR, POLY, RBF, SIGMOID
 from shared_kernel_cases import clouds, rest, share
 
 

@@ -15,9 +15,10 @@ from polytomy.learners.svm.matrix import (
     check_suitable,
     train_machines,
 )
-from polytomy.routines.runtime import dispatch
-from polytomy.routines.runtime.threads import RoutineFailure
-from polytomy.routines.smo import compiled, reference
+from polytomy.routines import dispatch
+from polytomy.routines.compiled import smo as compiled
+from polytomy.routines.reference import smo as reference
+from polytomy.routines.threads import RoutineFailure
 from shared_kernel_cases import clouds, rest, train_shared
 
 

@@ -1,0 +1,498 @@
+"""Matrices of classes: confusion and distances."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import Any, Literal, Self, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.cluster import hierarchy
+from scipy.spatial.distance import squareform
+from sklearn.base import is_classifier
+from sklearn.metrics import ConfusionMatrixDisplay as SklearnConfusionMatrixDisplay
+
+from polytomy.distances import ClassDistances
+from polytomy.errors import Argument, ArgumentError, ControlWarning
+from polytomy.inputs.arguments import Parameter, did_you_mean
+from polytomy.metrics.judged_samples import check_predicted_labels
+from polytomy.model.dichotomies import bind_classes
+from polytomy.model.scheme_argument import members_of, scheme_from
+from polytomy.plots.canvas import (
+    MAGNITUDES,
+    NEGATIVE,
+    PAPER,
+    POSITIVE,
+    SMALL,
+    axes_or_new,
+    contrasting_ink,
+    estimate_length,
+    import_pyplot,
+    ink,
+    label_classes,
+    size_in_inches,
+    style_axes,
+)
+from polytomy.plots.fitted import find_fitted
+from polytomy.scheme import Scheme
+
+__all__ = ["ConfusionMatrixDisplay", "distances"]
+
+_CONFUSION_CELL, _SIDES = 0.42, (2.2, 7.5)  # inches: a cell, and the smallest and largest side
+_MOST_NUMBERS = 20
+_NUMBER_SIZE = 8.0  # points, at most
+_MOST_BLOCKS = 40
+_LEAST_SHARE = 1e-3  # rarer errors have the palest shade
+_NORMALIZE = Parameter("normalize", choices=("true", "pred", "all"), allows_none=True)
+
+
+class ConfusionMatrixDisplay(SklearnConfusionMatrixDisplay):  # type: ignore[misc]
+    """Confusion matrix with the classes in the order of a tree: which classes are confused?
+
+    Classes that are close in the tree are close in the matrix, and a frame shows the classes below
+    each node. Errors inside a small frame are made at the end of a path, errors outside all frames
+    at the root. Rows are the true classes. Cells are shaded by their share of the row: correct
+    predictions in blue, and errors in orange, on a logarithmic scale that also shows rare ones. Use
+    `from_estimator` or `from_predictions` to create one.
+
+    Parameters
+    ----------
+    confusion_matrix : array of shape (n_classes, n_classes)
+    display_labels : list of labels, in the order of the rows
+    blocks : list of pairs, optional
+        Start and end of each frame, as positions of classes; the end is exclusive.
+
+    Attributes
+    ----------
+    ax_, figure_ : matplotlib axes and figure
+    im_ : the image
+    text_ : array of the texts in the cells, or None
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> import polytomy as pt
+    >>> X, y = load_iris(return_X_y=True)
+    >>> classifier = pt.PolytomyClassifier(scheme="first {2 second {0 1}}", random_state=0)
+    >>> classifier = classifier.fit(X[::2], y[::2])
+    >>> display = pt.plots.ConfusionMatrixDisplay.from_estimator(classifier, X[1::2], y[1::2])
+    >>> display.display_labels
+    [2, 0, 1]
+    >>> display.confusion_matrix
+    array([[25,  0,  0],
+           [ 0, 25,  0],
+           [ 2,  0, 23]])
+    """
+
+    def __init__(
+        self,
+        confusion_matrix: NDArray[Any],
+        *,
+        display_labels: Sequence[Any] | None = None,
+        blocks: Sequence[tuple[int, int]] = (),
+    ) -> None:
+        super().__init__(confusion_matrix, display_labels=display_labels)
+        self.blocks = list(blocks)
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Any,
+        y: ArrayLike,
+        *,
+        hierarchy: Any = None,
+        labels: Sequence[Any] | None = None,
+        sample_weight: ArrayLike | None = None,
+        normalize: str | None = None,
+        **options: Any,
+    ) -> Self:
+        """Draw the confusion matrix of a fitted classifier on labelled samples.
+
+        Parameters
+        ----------
+        estimator : any fitted classifier
+        X, y : samples that the classifier was not trained on, and their labels
+        hierarchy : Scheme, control text or nested dicts, optional
+            A hierarchy of the classes; by default the scheme of the classifier, if it has one. A
+            code has no tree, and keeps its own order.
+        labels, sample_weight, normalize, **options : as in `from_predictions`
+        """
+        if not is_classifier(estimator):
+            raise ArgumentError(
+                Argument("estimator"), f" must be a classifier; got {type(estimator).__name__}."
+            )
+        predicted = np.asarray(estimator.predict(X))
+        if hierarchy is None:
+            order, blocks = _order_of_estimator(estimator)
+        else:
+            order, blocks = _order_of(hierarchy, estimator.classes_, ())
+        return cls._of(y, predicted, order, blocks, labels, sample_weight, normalize, **options)
+
+    @classmethod
+    def from_predictions(
+        cls,
+        y_true: ArrayLike,
+        y_pred: ArrayLike,
+        *,
+        hierarchy: Any = None,
+        labels: Sequence[Any] | None = None,
+        sample_weight: ArrayLike | None = None,
+        normalize: str | None = None,
+        **options: Any,
+    ) -> Self:
+        """Draw the confusion matrix of predicted labels.
+
+        Parameters
+        ----------
+        y_true : array of shape (n_samples,), true labels
+        y_pred : array of shape (n_samples,), predicted labels
+        hierarchy : Scheme, control text or nested dicts, optional
+            A hierarchy of the classes; rows and columns are in its order.
+        labels : list of labels, optional
+            The classes to show, in this order instead of that of the hierarchy.
+        sample_weight : array of shape (n_samples,), optional
+        normalize : {"true", "pred", "all"}, optional
+            Show shares of the true classes, of the predicted classes or of all samples instead of
+            numbers of samples. The shades stay the same.
+        **options : arguments of `plot`
+        """
+        order, blocks = _order_of(hierarchy, np.unique(y_true), np.unique(y_pred))
+        return cls._of(y_true, y_pred, order, blocks, labels, sample_weight, normalize, **options)
+
+    @classmethod
+    def _of(
+        cls,
+        y_true: ArrayLike,
+        y_pred: ArrayLike,
+        order: list[Any],
+        blocks: list[tuple[int, int]],
+        labels: Sequence[Any] | None,
+        sample_weight: ArrayLike | None,
+        normalize: str | None,
+        **options: Any,
+    ) -> Self:
+        _NORMALIZE.check(normalize)
+        truth, predicted, weight = check_predicted_labels(
+            np.asarray(y_true), np.asarray(y_pred), sample_weight
+        )
+        unknown = [label for label in truth if label not in set(order)]
+        if unknown and labels is None:
+            raise ArgumentError(
+                f"Label {unknown[0]!r} of y is not one of the classes "
+                f"({', '.join(map(repr, order))})."
+            )
+        if labels is not None:
+            order, blocks = list(labels), []
+        else:
+            # A classifier with costs may predict its reject label, which is not a class.
+            known = set(order)
+            order = order + [each for each in dict.fromkeys(predicted) if each not in known]
+        places = {label: place for place, label in enumerate(order)}
+        pairs = zip(truth, predicted, strict=True)
+        shown = np.flatnonzero([one in places and other in places for one, other in pairs])
+        if not len(shown):
+            raise ArgumentError(Argument("labels"), " has none of the labels of y.")
+        matrix = np.zeros((len(order), len(order)))
+        rows = [places[truth[k]] for k in shown]
+        np.add.at(matrix, (rows, [places[predicted[k]] for k in shown]), weight[shown])
+        if sample_weight is None:
+            matrix = matrix.astype(np.intp)
+        shares = _shares_of_rows(matrix)
+        if normalize is not None:
+            matrix = _normalize(matrix, normalize)
+        display = cls(matrix, display_labels=order, blocks=blocks)
+        display._shares = shares
+        return display.plot(**options)
+
+    def plot(
+        self,
+        *,
+        include_values: bool | None = None,
+        cmap: Any = None,
+        xticks_rotation: Any = None,
+        values_format: str | None = None,
+        ax: Any = None,
+        colorbar: bool = True,
+        im_kw: dict[str, Any] | None = None,
+        text_kw: dict[str, Any] | None = None,
+    ) -> Self:
+        """Draw the matrix.
+
+        Parameters
+        ----------
+        include_values : bool, optional
+            Whether to write the values; by default for up to 20 classes.
+        cmap : matplotlib colour map, optional
+            For the values of all cells, instead of the shades of this class.
+        xticks_rotation : {"vertical", "horizontal"} or float, optional
+        values_format : str, optional
+        ax : matplotlib axes, optional
+        colorbar : bool, default=True
+        im_kw, text_kw : dicts, optional
+            Arguments of matplotlib's ``imshow`` and ``text``.
+        """
+        matrix = np.asarray(self.confusion_matrix)
+        n_classes = len(matrix)
+        labels = range(n_classes) if self.display_labels is None else self.display_labels
+        texts = [str(label) for label in labels]
+        side = min(max(_CONFUSION_CELL * n_classes, _SIDES[0]), _SIDES[1])
+        margin = 0.6 + estimate_length(texts)
+        ax = axes_or_new(ax, side + margin + 1.0 * colorbar, side + margin, is_square=True)
+        shades = self._shades() if cmap is None else matrix
+        style: dict[str, Any] = {"interpolation": "nearest", "cmap": cmap}
+        if cmap is None:
+            style |= {"cmap": _error_colours(), "vmin": -1, "vmax": 1}
+        self.im_ = ax.imshow(shades, **style | (im_kw or {}))
+        width, height = size_in_inches(ax)
+        self.text_: NDArray[Any] | None = None
+        if include_values or (include_values is None and n_classes <= _MOST_NUMBERS):
+            room = min(width, height) / n_classes
+            self._write_values(ax, matrix, values_format, room, text_kw or {})
+        self._draw_blocks(ax)
+        ax.set(xlabel="predicted class", ylabel="true class", ylim=(n_classes - 0.5, -0.5))
+        label_classes(ax.xaxis, texts, width)
+        label_classes(ax.yaxis, texts, height)
+        if xticks_rotation is not None:
+            ax.tick_params(axis="x", labelrotation={"vertical": 90, "horizontal": 0}.get(
+                xticks_rotation, xticks_rotation
+            ))  # fmt: skip
+        style_axes(ax, is_matrix=True)
+        if colorbar:
+            self._draw_colorbar(ax, is_own=cmap is None)
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
+
+    def _shades(self) -> NDArray[np.float64]:
+        """Return shades: 0 to 1 for correct predictions, 0 to −1 for errors, on a log scale."""
+        shares = getattr(self, "_shares", None)
+        if shares is None:
+            shares = _shares_of_rows(np.asarray(self.confusion_matrix))
+        errors = np.clip(np.log10(np.maximum(shares, _LEAST_SHARE) / _LEAST_SHARE) / 3, 0.08, 1)
+        return np.where(np.eye(len(shares), dtype=bool), shares, np.where(shares > 0, -errors, 0))
+
+    def _write_values(
+        self, ax: Any, matrix: Any, values_format: str | None, room: float, text_kw: dict[str, Any]
+    ) -> None:
+        if values_format is None:
+            is_counts = matrix.dtype.kind in "iu"
+            values_format = "d" if is_counts else ".2f" if matrix.max() <= 1 else ".3g"
+        written = [[f"{value:{values_format}}" for value in row] for row in matrix.tolist()]
+        longest = max(len(text) for row in written for text in row)
+        size = max(4.0, min(_NUMBER_SIZE, 72 * room * 0.9 / (0.62 * longest)))
+        colours = self.im_.cmap(self.im_.norm(self.im_.get_array()))
+        drawn = np.empty(matrix.shape, dtype=object)
+        for i, j in np.ndindex(matrix.shape):
+            style = {"ha": "center", "va": "center", "fontsize": size,
+                     "color": contrasting_ink(colours[i, j])}  # fmt: skip
+            # Without zeros the errors are easier to see.
+            text = written[i][j] if matrix[i, j] else ""
+            drawn[i, j] = ax.text(j, i, text, **style | text_kw)
+        self.text_ = drawn
+
+    def _draw_blocks(self, ax: Any) -> None:
+        from matplotlib.patches import Rectangle
+
+        for start, end in sorted(self.blocks, key=lambda block: block[0] - block[1])[:_MOST_BLOCKS]:
+            corner, size = start - 0.5, end - start
+            ax.add_patch(
+                Rectangle((corner, corner), size, size, fill=False, edgecolor="#666666",
+                          linewidth=0.8, clip_on=False)
+            )  # fmt: skip
+
+    def _draw_colorbar(self, ax: Any, *, is_own: bool) -> None:
+        bar = ax.figure.colorbar(self.im_, ax=ax, shrink=0.8)
+        bar.outline.set_visible(False)
+        bar.ax.tick_params(labelsize=SMALL, length=2)
+        if is_own:
+            bar.set_ticks(
+                [-1, -2 / 3, -1 / 3, 0, 0.5, 1],
+                labels=["100 %", "10 %", "1 %", "0", "50 %", "100 %"],
+            )
+            bar.set_label("wrong  ←  share of row  →  right", fontsize=SMALL)
+
+
+def _order_of_estimator(estimator: Any) -> tuple[list[Any], list[tuple[int, int]]]:
+    """Return the classes in the order of the classifier's scheme, and the classes of its nodes."""
+    known = estimator.classes_.tolist()
+    try:
+        composition = find_fitted(estimator).composition
+    except ArgumentError:  # another classifier
+        return known, []
+    if len(composition.arrangements) > 1:
+        return known, []
+    (arrangement,) = composition.arrangements
+    return _order_by(arrangement.scheme, known, arrangement.positions)
+
+
+def _order_of(
+    hierarchy: Any, known: ArrayLike, predicted: ArrayLike
+) -> tuple[list[Any], list[tuple[int, int]]]:
+    """Return classes in the order of a hierarchy, and the classes of its nodes.
+
+    Predicted labels that are not known to be classes are included if the hierarchy has them.
+    """
+    labels = np.asarray(known).tolist()
+    others = [label for label in np.asarray(predicted).tolist() if label not in labels]
+    if hierarchy is None:
+        return sorted([*labels, *others]), []
+    with warnings.catch_warnings():
+        # Not all classes of the hierarchy have to be in the matrix.
+        warnings.simplefilter("ignore", ControlWarning)
+        (scheme,) = members_of(scheme_from(hierarchy, np.asarray(labels)))
+        texts = set(map(str, scheme.classes))
+        labels += [label for label in others if str(label) in texts]
+        return _order_by(scheme, labels, bind_classes(scheme, labels))
+
+
+def _order_by(
+    scheme: Scheme, labels: Sequence[Any], positions: NDArray[np.intp]
+) -> tuple[list[Any], list[tuple[int, int]]]:
+    """Return labels in the order of their positions in a scheme, and the labels below each node."""
+    order = np.argsort(positions)
+    ordered = positions[order]
+    blocks = []
+    for starts in scheme.branch_starts[1:]:
+        # Classes of the scheme that the data does not have are not in the matrix.
+        start, end = np.searchsorted(ordered, [starts[0], starts[-1]]).tolist()
+        if end - start > 1 and (start, end) not in blocks:
+            blocks.append((start, end))
+    return [labels[k] for k in order.tolist()], blocks
+
+
+def _shares_of_rows(matrix: NDArray[Any]) -> NDArray[np.float64]:
+    totals = matrix.sum(axis=1, keepdims=True)
+    shares = np.zeros(matrix.shape)
+    np.divide(matrix, totals, out=shares, where=totals > 0)
+    return shares
+
+
+def _normalize(matrix: NDArray[Any], normalize: str) -> NDArray[np.float64]:
+    if normalize == "true":
+        return _shares_of_rows(matrix)
+    if normalize == "pred":
+        return _shares_of_rows(matrix.T).T
+    return np.asarray(matrix / matrix.sum())
+
+
+def _error_colours() -> Any:
+    import_pyplot()  # raises a helpful error if it is missing
+    from matplotlib.colors import LinearSegmentedColormap
+
+    return LinearSegmentedColormap.from_list("errors", [POSITIVE, PAPER, NEGATIVE])
+
+
+# -- Heat map of class distances next to their dendrogram --
+
+
+Linkage = Literal["single", "complete", "average"]
+_MOST_DISTANCES = 12
+_DISTANCE_CELL, _LEAST_SIDE = 0.32, 1.6  # inches
+
+
+def distances(
+    between: ClassDistances,
+    *,
+    linkage: Linkage = "single",
+    figure: Any = None,
+    ax: Any = None,
+) -> Any:
+    """Draw distances between classes as a heat map, in the order of the dendrogram next to it.
+
+    Parameters
+    ----------
+    between : ClassDistances, as returned by the functions of `polytomy.distances`
+    linkage : {"single", "complete", "average"}
+    figure : matplotlib figure, optional
+    ax : matplotlib axes, optional
+        Axes to divide between the dendrogram and the heat map, instead of a figure.
+
+    Returns
+    -------
+    axes of the dendrogram, axes of the heat map
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> import polytomy as pt
+    >>> X, y = load_iris(return_X_y=True)
+    >>> dendrogram, heat_map = pt.plots.distances(pt.distances.separability(X, y))
+    >>> [label.get_text() for label in heat_map.get_yticklabels()]
+    ['0', '1', '2']
+    """
+    if not isinstance(between, ClassDistances):
+        raise ArgumentError(
+            Argument("between"),
+            f" must be ClassDistances; got {type(between).__name__}. Compute them with "
+            "polytomy.distances.",
+        )
+    if linkage not in get_args(Linkage):
+        raise ArgumentError(
+            Argument("linkage", linkage),
+            f" is unknown.{did_you_mean(linkage, get_args(Linkage))} Use one of "
+            f"{', '.join(get_args(Linkage))}.",
+        )
+    n_classes = len(between)
+    if n_classes < 2:
+        raise ArgumentError("A single class has no distances to draw.")
+    if figure is not None and ax is not None:
+        raise ArgumentError("Pass ", Argument("figure"), " or ", Argument("ax"), ", not both.")
+    left, right = _make_axes(between, figure, ax)
+    joined = hierarchy.linkage(squareform(between.matrix, checks=False), linkage)
+    with warnings.catch_warnings():
+        # If all distances are zero, its axis has no length until it is set below.
+        warnings.filterwarnings("ignore", "Attempting to set identical", UserWarning)
+        drawn = hierarchy.dendrogram(
+            joined, ax=left, orientation="left", no_labels=True, color_threshold=0,
+            above_threshold_color=ink(),
+        )  # fmt: skip
+    order = np.array(drawn["leaves"], dtype=np.intp)
+    labels = [str(between.classes[k]) for k in order]
+    # The dendrogram numbers its leaves from the bottom, ten units apart.
+    shown = between.matrix[np.ix_(order, order)]
+    # The zeros on the diagonal are masked, so that the colours span the other distances.
+    off_diagonal = np.ma.masked_array(shown, np.eye(n_classes, dtype=bool))
+    image = right.imshow(off_diagonal, cmap=MAGNITUDES, origin="lower", aspect="auto")
+    width, height = size_in_inches(right)
+    label_classes(right.xaxis, labels, width)
+    label_classes(right.yaxis, labels, height)
+    right.yaxis.tick_right()
+    style_axes(right, is_matrix=True)
+    if n_classes <= _MOST_DISTANCES:
+        colours = image.cmap(image.norm(off_diagonal))
+        for row, column in zip(*np.nonzero(~np.ma.getmaskarray(off_diagonal)), strict=True):
+            right.text(
+                column, row, f"{shown[row, column]:.2g}", ha="center", va="center",
+                fontsize=SMALL - 1, color=contrasting_ink(colours[row, column]),
+            )  # fmt: skip
+    if ax is None:
+        bar = right.figure.colorbar(image, ax=right, location="top", shrink=0.8)
+    else:
+        place = right.inset_axes([0.1, 1.04, 0.8, 0.04])
+        bar = right.figure.colorbar(image, cax=place, orientation="horizontal", location="top")
+    bar.set_label(between.name, fontsize=SMALL)
+    bar.ax.tick_params(labelsize=SMALL)
+    bar.outline.set_visible(False)
+    left.set_ylim(0, 10 * n_classes)
+    lowest, highest = joined[0, 2], joined[-1, 2]
+    margin = 0.15 * (highest - lowest) or 0.15 * highest or 1.0
+    left.set_xlim(highest + margin / 3, max(0.0, lowest - margin))
+    left.spines[["top", "left", "right"]].set_visible(False)
+    left.set_xlabel(f"{between.name},\n{linkage} linkage", fontsize=SMALL)
+    left.tick_params(labelsize=SMALL)
+    return left, right
+
+
+def _make_axes(between: ClassDistances, figure: Any, ax: Any) -> tuple[Any, Any]:
+    """Return axes for the dendrogram and the heat map."""
+    if ax is not None:
+        ax.set_axis_off()
+        return ax.inset_axes([0.0, 0.0, 0.28, 0.85]), ax.inset_axes([0.32, 0.0, 0.68, 0.85])
+    if figure is None:
+        side = max(_LEAST_SIDE, _DISTANCE_CELL * min(len(between), 40))
+        margin = estimate_length(map(str, between.classes))
+        size = 1.5 * side + margin + 1.6, side + margin + 1.4
+        figure = import_pyplot().figure(figsize=size, layout="constrained")
+    left, right = figure.subplots(1, 2, width_ratios=(1, 2.2))
+    return left, right

@@ -1,0 +1,448 @@
+"""Plots of partitions: coding matrices, explanations and reliability of the binaries."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from polytomy.errors import Argument, ArgumentError
+from polytomy.inputs.arguments import Parameter, did_you_mean, is_boolean, is_count
+from polytomy.inputs.weights import check_weights
+from polytomy.model.composition import Composition
+from polytomy.plots.canvas import (
+    FAINT,
+    NEGATIVE,
+    NORMAL,
+    PAPER,
+    PLAIN_TEXT,
+    POSITIVE,
+    SMALL,
+    axes_or_new,
+    estimate_length,
+    import_pyplot,
+    ink,
+    label_classes,
+    size_in_inches,
+    style_axes,
+)
+from polytomy.plots.fitted import find_class_indices, find_fitted, scheme_of
+from polytomy.plots.layout import STRATEGY, ReliabilityBins, draw_diagonal, make_bins
+from polytomy.scheme import Scheme
+from polytomy.scheme.coding_matrix import CodingMatrix
+
+__all__ = ["BinaryReliabilityDisplay", "code", "draw_cells", "explanation"]
+
+_CODE_CELL = 0.3  # inches
+_MOST_EDGES = 60
+
+
+def code(scheme: Scheme | CodingMatrix | Any, *, ax: Any = None) -> Any:
+    """Draw a coding matrix, one row per partition: blue for −1, orange for +1, empty for 0.
+
+    Parameters
+    ----------
+    scheme : Scheme, CodingMatrix or array, or a fitted classifier, or a pipeline or search of one
+        A scheme that is not flat is flattened.
+    ax : matplotlib axes, optional
+
+    Returns
+    -------
+    axes
+
+    Examples
+    --------
+    >>> import polytomy as pt
+    >>> axes = pt.plots.code(pt.parse("m {a n {b c}}"))
+    >>> axes.images[0].get_array().tolist()
+    [[-1, 1, 1], [0, -1, 1]]
+    """
+    import_pyplot()  # raises a helpful error if it is missing
+    if hasattr(scheme, "fit"):
+        scheme = scheme_of(scheme)
+    if isinstance(scheme, Scheme):
+        flat = scheme if scheme.is_flat else scheme.flatten()
+        matrix, classes = flat.code.matrix, [str(label) for label in flat.classes]
+        names = [name for partition in flat.partitions for name in partition.row_names]
+    else:
+        matrix = (scheme if isinstance(scheme, CodingMatrix) else CodingMatrix(scheme)).matrix
+        classes = [str(k) for k in range(matrix.shape[1])]
+        names = [str(i) for i in range(len(matrix))]
+    n_rows, n_columns = matrix.shape
+    if not n_rows:
+        raise ArgumentError("A scheme with a single class has no partitions to draw.")
+    size = [0.9 + _CODE_CELL * max(3, min(n, 40)) for n in matrix.shape]
+    ax = axes_or_new(ax, size[1] + estimate_length(names), size[0] + estimate_length(classes))
+    draw_cells(ax, matrix)
+    ax.set_xlabel("class")
+    ax.set_ylabel("partition")
+    width, height = size_in_inches(ax)
+    label_classes(ax.xaxis, classes, width)
+    label_classes(ax.yaxis, names, height)
+    for n, draw in ((n_rows, ax.axhline), (n_columns, ax.axvline)):
+        for edge in np.arange(n - 1 if n <= _MOST_EDGES else 0) + 0.5:
+            draw(edge, color="white", linewidth=1)
+    style_axes(ax, is_matrix=True)
+    _explain_colours(ax, matrix)
+    return ax
+
+
+def draw_cells(
+    ax: Any, matrix: NDArray[np.int8], extent: tuple[float, float, float, float] | None = None
+) -> Any:
+    """Draw a matrix of −1, 0 and +1; return the image."""
+    from matplotlib.colors import ListedColormap
+
+    # If cells are smaller than pixels, their colours are averaged, not their numbers.
+    return ax.imshow(
+        matrix, cmap=ListedColormap([NEGATIVE, PAPER, POSITIVE]), vmin=-1, vmax=1, aspect="auto",
+        interpolation="antialiased", interpolation_stage="rgba", extent=extent,
+    )  # fmt: skip
+
+
+def _explain_colours(ax: Any, matrix: NDArray[np.int8]) -> None:
+    """Draw a legend above the matrix."""
+    from matplotlib.patches import Patch
+
+    patches = [Patch(color=NEGATIVE, label="−1"), Patch(color=POSITIVE, label="+1")]
+    if (matrix == 0).any():
+        patches.append(Patch(facecolor=PAPER, edgecolor="#cccccc", label="not used"))
+    ax.legend(
+        handles=patches, fontsize=SMALL, frameon=False, ncols=3, loc="lower right",
+        bbox_to_anchor=(1.0, 1.0), borderaxespad=0.2, handlelength=1.0, columnspacing=1.2,
+    )  # fmt: skip
+
+
+# -- Bar chart of what adds to the winner of a sample over the runner-up --
+
+
+def explanation(explained: Any, *, most: int = 12, ax: Any = None) -> Any:
+    """Draw an explanation: a bar for each partition, for each other term, and for the sum.
+
+    Blue bars to the right favour the winner; orange bars to the left favour the runner-up.
+
+    Parameters
+    ----------
+    explained : Explanation, one item of what ``classifier.explain(X)`` returns
+    most : int, default=12
+        Number of partitions that get their own bar; the others share one.
+    ax : matplotlib axes, optional
+
+    Returns
+    -------
+    axes
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> import polytomy as pt
+    >>> X, y = load_iris(return_X_y=True)
+    >>> classifier = pt.PolytomyClassifier(random_state=0).fit(X, y)
+    >>> axes = pt.plots.explanation(classifier.explain(X[[77]])[0])
+    >>> axes.get_title()
+    '2 over 1'
+    """
+    if not hasattr(explained, "terms"):
+        raise ArgumentError(
+            Argument("explained"), " must be one explanation, such as classifier.explain(X)[0]."
+        )
+    terms, others = explained.terms[:most], explained.terms[most:]
+    bars = [(f"{term.name}   {term.describe()}", term.adds) for term in terms]
+    if others:
+        bars.append((f"{len(others)} more partitions", sum(term.adds for term in others)))
+    bars += explained.rest.items()
+    ax = axes_or_new(ax, 7.4, 0.9 + 0.28 * (len(bars) + 1))
+    values = [adds for _, adds in bars] + [explained.difference]
+    colours = [NEGATIVE if value >= 0 else POSITIVE for value in values]
+    colours[-1] = ink()
+    places = range(len(values))
+    ax.barh(places, values, color=colours, height=0.7)
+    ax.axvline(0.0, color=FAINT, linewidth=0.8)
+    ax.set_yticks(places, [name for name, _ in bars] + ["sum"], **PLAIN_TEXT)
+    ax.invert_yaxis()
+    for place, value in zip(places, values, strict=True):
+        ax.annotate(
+            f"{value:+.2f}", (value, place), (4 if value >= 0 else -4, 0),
+            textcoords="offset points", va="center", ha="left" if value >= 0 else "right",
+            fontsize=SMALL,
+        )  # fmt: skip
+    ax.margins(x=0.15)
+    ax.set_title(f"{explained.winner} over {explained.runner_up}", **PLAIN_TEXT)
+    ax.set_xlabel(_TITLES[explained.scale])
+    style_axes(ax)
+    ax.grid(visible=False, axis="y")
+    ax.spines["left"].set_visible(False)
+    ax.tick_params(axis="y", length=0)
+    return ax
+
+
+_TITLES = {
+    "log-odds": "log P(winner) − log P(runner-up)",
+    "probability": "P(winner) − P(runner-up)",
+    "score": "score of the winner − score of the runner-up",
+}
+
+
+# -- Reliability of the probabilities of each binary --
+
+
+_PANEL = 1.75  # inches
+_MOST_COLUMNS = 4
+_LONGEST_SIDE, _LONGEST_NAME = 10, 21  # letters
+_MOST = Parameter(
+    "most",
+    "a whole number of 1 or more",
+    lambda value: is_count(value) and not is_boolean(value) and value > 0,
+)
+
+
+class BinaryReliabilityDisplay:
+    """Reliability of the probabilities of each binary: which of them cannot be trusted?
+
+    Each panel plots the frequency of a binary's +1 side against the probability that the binary
+    gives it, for samples of the classes that it separates. The title shows the two sides, the −1
+    side first. A partition with more than two sides has a panel for each side against the others.
+    Use `from_estimator` to create one.
+
+    Parameters
+    ----------
+    bins : list of ReliabilityBins, one for each binary to draw
+    names : list of str, their names
+    sides : list of str, what each of them separates
+
+    Attributes
+    ----------
+    axes_ : array of the axes of the panels
+    figure_ : matplotlib figure
+    lines_ : list of the curves
+
+    See Also
+    --------
+    polytomy.plots.ReliabilityDisplay : the same for the whole model.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> import polytomy as pt
+    >>> X, y = load_iris(return_X_y=True)
+    >>> classifier = pt.PolytomyClassifier(random_state=0).fit(X[::2], y[::2])
+    >>> display = pt.plots.BinaryReliabilityDisplay.from_estimator(classifier, X, y)
+    >>> display.names
+    ['one-vs-one-02', 'one-vs-one-00', 'one-vs-one-01']
+    >>> display.sides
+    ['1 / 2', '0 / 1', '0 / 2']
+    """
+
+    def __init__(
+        self, bins: Sequence[ReliabilityBins], names: Sequence[str], sides: Sequence[str]
+    ) -> None:
+        self.bins = list(bins)
+        self.names = list(names)
+        self.sides = list(sides)
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Any,
+        y: ArrayLike,
+        *,
+        partitions: Sequence[str | int] | None = None,
+        most: int = 12,
+        n_bins: int = 5,
+        strategy: str = "uniform",
+        sample_weight: ArrayLike | None = None,
+        ax: Any = None,
+    ) -> Self:
+        """Draw the reliability of the binaries of a fitted classifier on labelled samples.
+
+        Parameters
+        ----------
+        estimator : fitted PolytomyClassifier, or a pipeline or search of one
+        X, y : samples that the classifier was not trained on, and their labels
+        partitions : list of names or numbers of partitions, optional
+            The binaries to draw, in this order. By default those with the largest gap between
+            probability and frequency, the largest first.
+        most : int, default=12
+            Maximum number of binaries to draw, if `partitions` is not given.
+        n_bins : int, default=5
+        strategy : {"uniform", "quantile"}, default="uniform"
+            Bins of the same width, or with the same number of samples.
+        sample_weight : array of shape (n_samples,), optional
+        ax : matplotlib axes or array of axes, optional
+            One axes is divided into panels; otherwise there must be one for each panel.
+        """
+        STRATEGY.check(strategy)
+        _MOST.check(most)
+        fitted = find_fitted(estimator)
+        binaries = list(_list_binaries(fitted.composition))
+        if not binaries:
+            raise ArgumentError("A classifier of a single class has no binaries to draw.")
+        chosen = range(len(binaries)) if partitions is None else _choose(binaries, partitions)
+        decisions = fitted.decisions(X)
+        truth = find_class_indices(y, fitted.composition.classes, len(decisions))
+        weight = check_weights(sample_weight, len(truth))
+        bins = {}
+        for column in chosen:
+            sign = binaries[column].signs[truth]
+            is_own = (sign != 0) & (weight > 0)
+            if is_own.any():
+                probability = (1 + decisions[is_own, column]) / 2
+                bins[column] = make_bins(
+                    probability, sign[is_own] > 0, weight[is_own], n_bins, strategy
+                )
+        missing = [binaries[column].name for column in chosen if column not in bins]
+        if missing and (partitions is not None or not bins):
+            raise ArgumentError(
+                Argument("y"), f" has no samples of the classes of partition {missing[0]}."
+            )
+        columns = list(bins)
+        if partitions is None:
+            columns = sorted(columns, key=lambda column: -bins[column].mean_gap)[:most]
+        display = cls(
+            [bins[column] for column in columns],
+            [binaries[column].name for column in columns],
+            [binaries[column].sides for column in columns],
+        )
+        return display.plot(ax=ax)
+
+    def plot(self, *, ax: Any = None, **line_options: Any) -> Self:
+        """Draw a panel for each binary.
+
+        Parameters
+        ----------
+        ax : matplotlib axes or array of axes, optional
+            One axes is divided into panels; otherwise there must be one for each panel.
+        **line_options : arguments of matplotlib's ``plot`` for the curves
+        """
+        panels = self._make_panels(ax)
+        self.lines_ = []
+        style = {"color": NEGATIVE, "marker": "o", "markersize": 3.5, "linewidth": 1.4}
+        for k, panel in enumerate(panels):
+            bins = self.bins[k]
+            draw_diagonal(panel)
+            (line,) = panel.plot(bins.predicted, bins.observed, **style | line_options)
+            panel.vlines(
+                bins.predicted, bins.lower, bins.upper, color=line.get_color(), alpha=0.45,
+                linewidth=1, zorder=1.5,
+            )  # fmt: skip
+            panel.set(xlim=(-0.04, 1.04), ylim=(-0.04, 1.04), xticks=[0, 0.5, 1])
+            panel.set_yticks([0, 0.5, 1])
+            style_axes(panel)
+            panel.set_title(
+                f"{_shorten(self.names[k])}\n{self.sides[k]}", fontsize=SMALL, **PLAIN_TEXT
+            )
+            panel.annotate(
+                f"gap {bins.mean_gap:.3f}", (0.97, 0.05), xycoords="axes fraction", ha="right",
+                fontsize=SMALL - 1,
+            )  # fmt: skip
+            self.lines_.append(line)
+        self.axes_ = np.array(panels, dtype=object)
+        self.figure_ = panels[0].figure
+        if ax is None:
+            self.figure_.supxlabel("probability of the +1 side", fontsize=NORMAL)
+            self.figure_.supylabel("frequency of the +1 side", fontsize=NORMAL)
+        return self
+
+    def _make_panels(self, ax: Any) -> list[Any]:
+        n_panels = len(self.bins)
+        if np.ndim(ax):
+            given = list(np.ravel(ax))
+            if len(given) < n_panels:
+                raise ArgumentError(
+                    Argument("ax"), f" has {len(given)} axes for {n_panels} binaries."
+                )
+            return given[:n_panels]
+        room = _MOST_COLUMNS if ax is None else int(size_in_inches(ax)[0] / _PANEL)
+        n_columns = max(1, min(_MOST_COLUMNS, n_panels, room))
+        n_rows = math.ceil(n_panels / n_columns)
+        if ax is None:
+            _, grid = import_pyplot().subplots(
+                n_rows, n_columns, squeeze=False, sharex=True, sharey=True, layout="constrained",
+                figsize=(0.5 + _PANEL * n_columns, 0.4 + (_PANEL + 0.45) * n_rows),
+            )  # fmt: skip
+            for unused in grid.ravel()[n_panels:]:
+                unused.set_axis_off()
+            panels = list(grid.ravel()[:n_panels])
+        else:
+            ax.set_axis_off()
+            width, height = 1 / n_columns, 1 / n_rows
+            panels = [
+                ax.inset_axes(
+                    [(k % n_columns) * width, 1 - (k // n_columns + 1) * height,
+                     0.9 * width, 0.68 * height]
+                )
+                for k in range(n_panels)
+            ]  # fmt: skip
+        for k, panel in enumerate(panels):
+            # Tick labels appear only below the lowest panels and next to the first ones.
+            is_lowest, is_first = k + n_columns >= n_panels, k % n_columns == 0
+            panel.tick_params(labelbottom=is_lowest, labelleft=is_first)
+        return panels
+
+
+class _Binary(NamedTuple):
+    """A column of `decisions`: its name, its sides as text, and the side of each class."""
+
+    name: str
+    sides: str
+    signs: NDArray[np.int8]
+
+
+def _list_binaries(composition: Composition) -> Iterator[_Binary]:
+    """Yield a description of what each column of `decisions` separates."""
+    labels = composition.classes.tolist()
+    columns: Sequence[int] = range(len(composition.dichotomies))
+    flips: Sequence[float] = [1.0] * len(columns)
+    names = [each.name for each in composition.dichotomies]
+    if len(composition.arrangements) == 1:
+        (arrangement,) = composition.arrangements
+        columns, flips = arrangement.columns.tolist(), arrangement.signs.tolist()
+        names = [row for each in arrangement.scheme.partitions for row in each.row_names]
+    for name, column, flip in zip(names, columns, flips, strict=True):
+        dichotomy = composition.dichotomies[column]
+        signs = np.zeros(len(labels), dtype=np.int8)
+        signs[list(dichotomy.negative)] = -int(flip)
+        signs[list(dichotomy.positive)] = int(flip)
+        sides = [[labels[k] for k in np.flatnonzero(signs == sign)] for sign in (-1, 1)]
+        yield _Binary(name, " / ".join(map(_describe_side, sides)), signs)
+
+
+def _describe_side(labels: Sequence[Any]) -> str:
+    text = " ".join(map(str, labels))
+    if len(text) <= _LONGEST_SIDE:
+        return text
+    return f"{len(labels)} classes" if len(labels) > 1 else f"{text[: _LONGEST_SIDE - 1]}…"
+
+
+def _shorten(name: str) -> str:
+    """Return a name without its middle if it is long: names of nodes differ at the end."""
+    if len(name) <= _LONGEST_NAME:
+        return name
+    start = (_LONGEST_NAME - 1) // 3
+    return f"{name[:start]}…{name[start + 1 - _LONGEST_NAME :]}"
+
+
+def _choose(binaries: Sequence[_Binary], partitions: Sequence[str | int]) -> list[int]:
+    """Return the columns of partitions that are given by name or number."""
+    names = [each.name for each in binaries]
+    columns = []
+    for wanted in [partitions] if isinstance(partitions, str) else partitions:
+        if isinstance(wanted, str):
+            found = [k for k, name in enumerate(names) if wanted in (name, name.rpartition("/")[0])]
+        else:
+            found = [int(wanted)] if 0 <= wanted < len(names) else []
+        if not found:
+            suggestion = did_you_mean(wanted, names) if isinstance(wanted, str) else ""
+            raise ArgumentError(
+                Argument("partitions"),
+                f" has {wanted!r}, which is not a partition of the scheme.{suggestion} It has "
+                f"{len(names)}, from {names[0]} to {names[-1]}.",
+            )
+        columns += found
+    if not columns:
+        raise ArgumentError(Argument("partitions"), " is empty. Name at least one.")
+    return columns

@@ -1,0 +1,427 @@
+"""Plots of a search: score against cost, and scores over two parameters."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polytomy.errors import Argument, ArgumentError
+from polytomy.inputs.arguments import did_you_mean
+from polytomy.plots.canvas import (
+    FAINT,
+    MAGNITUDES,
+    NEGATIVE,
+    PLAIN_TEXT,
+    POSITIVE,
+    SMALL,
+    axes_or_new,
+    estimate_length,
+    import_pyplot,
+    style_axes,
+)
+from polytomy.plots.layout import place_labels
+
+__all__ = ["ParetoDisplay", "grid", "pareto"]
+
+_MOST_NAMES = 24
+
+
+class ParetoCandidates(NamedTuple):
+    """The candidates of a search, with their costs and scores.
+
+    Attributes
+    ----------
+    names : array of str
+    costs, scores : arrays of float; NaN if they are not known
+    is_chosen, is_dropped : arrays of bool
+    front : positions of the candidates that no other beats in both, by increasing cost
+    """
+
+    names: NDArray[Any]
+    costs: NDArray[np.float64]
+    scores: NDArray[np.float64]
+    is_chosen: NDArray[np.bool_]
+    is_dropped: NDArray[np.bool_]
+    front: list[int]
+
+
+class ParetoDisplay:
+    """The candidates of a search by score and cost: what does a better score cost?
+
+    A line joins the Pareto front: the candidates that no other beats in both. The chosen candidate
+    is an orange diamond; those dropped early are grey rings. Their scores were measured on fewer
+    folds, so they are placed by their difference from the best candidate on those folds. Use
+    `from_estimator` to create one.
+
+    Parameters
+    ----------
+    candidates : ParetoCandidates
+        ``names``, ``costs``, ``scores``, ``is_chosen``, ``is_dropped`` and ``front``.
+    cost_name, score_name : str, titles of the axes
+
+    Attributes
+    ----------
+    ax_, figure_ : matplotlib axes and figure
+    line_ : the Pareto front
+    labels_ : list of annotations, the names of the candidates
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> import polytomy as pt
+    >>> X, y = load_iris(return_X_y=True)
+    >>> search = pt.SchemeSearchCV(LogisticRegression(), ["tree", "one-vs-rest"], cv=3)
+    >>> display = pt.plots.ParetoDisplay.from_estimator(search.fit(X, y), x="n_binaries")
+    >>> display.candidates.costs
+    array([2., 3.])
+    >>> display.ax_.get_xlabel()
+    'number of binaries'
+    """
+
+    def __init__(self, candidates: ParetoCandidates, *, cost_name: str, score_name: str) -> None:
+        self.candidates = candidates
+        self.cost_name = cost_name
+        self.score_name = score_name
+
+    @classmethod
+    def from_estimator(
+        cls, search: Any, *, x: str = "mean_fit_time", y: str | None = None, ax: Any = None
+    ) -> Self:
+        """Draw the candidates of a fitted search.
+
+        Parameters
+        ----------
+        search : fitted SchemeSearchCV, or its ``cv_results_``
+        x : name of the result on the horizontal axis, a cost
+        y : name of the result on the vertical axis, by default the score that decided
+        ax : matplotlib axes, optional
+        """
+        results = search if isinstance(search, dict) else getattr(search, "cv_results_", None)
+        if results is None:
+            raise ArgumentError(Argument("search"), " has no results yet. Call fit first.")
+        if "candidate" not in results:
+            raise ArgumentError(
+                Argument("search"),
+                f" must be a fitted SchemeSearchCV, or its cv_results_; got "
+                f"{type(search).__name__}.",
+            )
+        y = y or next(name for name in results if name.startswith("mean_"))
+        for axis, name in (("x", x), ("y", y)):
+            if name not in results:
+                known = [each for each in results if each.startswith(("mean_", "n_"))]
+                raise ArgumentError(
+                    Argument(axis, name), f" is not in the results. Use one of {', '.join(known)}."
+                )
+        costs, scores = np.asarray(results[x], float), _comparable(results, y)
+        front = _find_pareto_front(
+            costs, scores, greater_is_better=y.endswith(("coefficient", "accuracy"))
+        )
+        candidates = ParetoCandidates(
+            np.asarray(results["candidate"]),
+            costs,
+            scores,
+            np.asarray(results["is_chosen"], dtype=bool),
+            np.array([bool(reason) for reason in results["reason"]]),
+            front,
+        )
+        return cls(candidates, cost_name=_axis_title(x), score_name=_axis_title(y)).plot(ax=ax)
+
+    def plot(self, *, ax: Any = None) -> Self:
+        """Draw the candidates.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, optional
+        """
+        ax = axes_or_new(ax, 7.4, 4.4)
+        these = self.candidates
+        finite = these.costs[np.isfinite(these.costs)]
+        if len(finite) and 0 < 20 * finite.min() < finite.max():
+            ax.set_xscale("log")
+        front = np.column_stack([these.costs[these.front], these.scores[these.front]])
+        (self.line_,) = ax.plot(
+            *front.T, color=NEGATIVE, linewidth=1.2, zorder=1, label="Pareto front"
+        )
+        is_known = np.isfinite(these.costs) & np.isfinite(these.scores)
+        is_plain = ~these.is_chosen & ~these.is_dropped
+        groups = (
+            ("chosen", these.is_chosen, {"color": POSITIVE, "marker": "D", "s": 46}),
+            ("candidate", is_plain, {"color": NEGATIVE, "s": 32}),
+            (
+                "dropped early",
+                these.is_dropped & ~these.is_chosen,
+                {"facecolor": "none", "edgecolor": FAINT, "s": 32},
+            ),
+        )
+        for label, is_own, style in groups:
+            shown = is_own & is_known
+            if shown.any():
+                ax.scatter(these.costs[shown], these.scores[shown], zorder=2, label=label, **style)
+        ax.margins(0.12)
+        ax.set_xlabel(self.cost_name)
+        ax.set_ylabel(self.score_name)
+        style_axes(ax)
+        if is_known.any():
+            # Outside the axes, because names fill the inside.
+            ax.legend(
+                fontsize=SMALL, frameon=False, loc="upper left", bbox_to_anchor=(1.0, 1.0),
+                borderaxespad=0.0,
+            )  # fmt: skip
+        self._write_names(ax, is_known, front)
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
+
+    def _write_names(self, ax: Any, is_known: NDArray[np.bool_], front: Any) -> None:
+        """Write the names of the candidates; if there are many, only the important ones."""
+        these = self.candidates
+        matters = these.is_chosen.copy()
+        matters[these.front] = True
+        named = np.flatnonzero(is_known & (matters | (is_known.sum() <= _MOST_NAMES)))
+        # The important ones come first, and get the better places.
+        named = named[np.argsort(~matters[named], kind="stable")]
+        places = np.column_stack([these.costs, these.scores])
+        others = np.setdiff1d(np.flatnonzero(is_known), named)
+        self.labels_ = place_labels(
+            ax, places[named], [str(these.names[k]) for k in named], also_avoid=places[others],
+            line=front,
+        )  # fmt: skip
+
+
+def pareto(search: Any, *, x: str = "mean_fit_time", y: str | None = None, ax: Any = None) -> Any:
+    """Draw the candidates of a search by score and cost, as `ParetoDisplay.from_estimator` does.
+
+    Parameters
+    ----------
+    search : fitted SchemeSearchCV, or its ``cv_results_``
+    x : name of the result on the horizontal axis, a cost
+    y : name of the result on the vertical axis, by default the score that decided
+    ax : matplotlib axes, optional
+
+    Returns
+    -------
+    axes
+    """
+    return ParetoDisplay.from_estimator(search, x=x, y=y, ax=ax).ax_
+
+
+def _comparable(results: Any, name: str) -> NDArray[np.float64]:
+    """Return a column as if all candidates had been measured on all folds."""
+    means = np.asarray(results[name], float)
+    differences = results.get(f"difference_{name.removeprefix('mean_')}")
+    if differences is None or "rank" not in results:
+        return means
+    best = int(np.argmin(results["rank"]))
+    return np.asarray(means[best] + np.asarray(differences, float))
+
+
+def _find_pareto_front(costs: Any, scores: Any, *, greater_is_better: bool) -> list[int]:
+    """Return the candidates that no other beats in both, by increasing cost."""
+    losses = -scores if greater_is_better else scores
+    front: list[int] = []
+    for i in np.lexsort((losses, costs)):
+        is_known = np.isfinite(costs[i]) and np.isfinite(losses[i])
+        if is_known and (not front or losses[i] < losses[front[-1]]):
+            front.append(int(i))
+    return front
+
+
+def _axis_title(name: str) -> str:
+    words = name.removeprefix("mean_").replace("_", " ")
+    words = f"number of {words.removeprefix('n ')}" if name.startswith("n_") else words
+    return f"{words} (seconds)" if name.endswith("_time") else words
+
+
+# -- Heat map of scores over two parameters of a search --
+
+
+_CELL = 0.55  # inches
+_MOST_NUMBERS = 12
+
+
+def grid(
+    search: Any,
+    *,
+    x: str | None = None,
+    y: str | None = None,
+    scheme: str | None = None,
+    ax: Any = None,
+) -> Any:
+    """Draw the scores of a search over a grid of parameters, such as C and gamma.
+
+    A cell shows the best score among the candidates with its two values, over all schemes, solvers
+    and other parameters. The chosen cell has an orange frame. Hatched cells were dropped early;
+    they are drawn with the score of the best candidate plus their difference on the same folds.
+
+    Parameters
+    ----------
+    search : fitted SchemeSearchCV with a ``param_grid``, or its ``cv_results_``
+    x, y : names of the parameters on the axes; by default gamma and C, or else the first two
+    scheme : draw only the candidates of this scheme, by name
+    ax : matplotlib axes, optional
+
+    Returns
+    -------
+    axes
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> import polytomy as pt
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model, grid = LogisticRegression(), {"C": [0.1, 1, 10]}
+    >>> search = pt.SchemeSearchCV(model, ["one-vs-rest"], param_grid=grid, cv=3).fit(X, y)
+    >>> axes = pt.plots.grid(search)
+    >>> [label.get_text() for label in axes.get_xticklabels()]
+    ['0.1', '1', '10']
+    """
+    results = search if isinstance(search, dict) else getattr(search, "cv_results_", None)
+    if results is None:
+        raise ArgumentError(Argument("search"), " has no results yet. Call fit first.")
+    names = [name.removeprefix("param_") for name in results if name.startswith("param_")]
+    if not names:
+        raise ArgumentError(
+            Argument("search"), " has no grid. Search with ", Argument("param_grid")
+        )
+    x, y = _choose_axes(names, x, y)
+    is_shown = _of_scheme(results, scheme)
+    columns = _values_of(results, x, is_shown)
+    rows = _values_of(results, y, is_shown) if y is not None else [None]
+    losses = _losses_of(results)
+    cell_of: dict[tuple[int, int], int] = {}
+    for k in np.flatnonzero(is_shown & np.isfinite(losses)).tolist():
+        column, row = results[f"param_{x}"][k], None if y is None else results[f"param_{y}"][k]
+        if column is np.ma.masked or row is np.ma.masked:
+            continue
+        place = rows.index(row), columns.index(column)
+        if place not in cell_of or losses[k] < losses[cell_of[place]]:
+            cell_of[place] = k
+    labels_x, labels_y = [_text(each) for each in columns], [_text(each) for each in rows]
+    width = 1.9 + _CELL * max(3, len(columns)) + estimate_length(labels_y)
+    ax = axes_or_new(ax, width, 1.3 + _CELL * max(1.5, len(rows)))
+    _draw_cells(ax, results, losses, cell_of, (len(rows), len(columns)))
+    ax.set_xticks(np.arange(len(columns)), labels_x, **PLAIN_TEXT)
+    ax.set_yticks(np.arange(len(rows)), labels_y if y is not None else [""], **PLAIN_TEXT)
+    ax.set_xlabel(x, **PLAIN_TEXT)
+    ax.set_ylabel("" if y is None else y, **PLAIN_TEXT)
+    style_axes(ax, is_matrix=True)
+    return ax
+
+
+def _draw_cells(
+    ax: Any,
+    results: Any,
+    losses: NDArray[np.float64],
+    cell_of: dict[tuple[int, int], int],
+    shape: tuple[int, int],
+) -> None:
+    """Draw the cells, with their numbers if there are few."""
+    import_pyplot()  # raises a helpful error if it is missing
+    from matplotlib.patches import Rectangle
+
+    sign = -1.0 if _is_greater_better(results) else 1.0
+    values: Any = np.ma.masked_all(shape)  # type: ignore[no-untyped-call]
+    for place, k in cell_of.items():
+        values[place] = sign * losses[k]
+    # The worst quarter has one colour, so that the colours of good cells differ more.
+    shown = np.sort([losses[k] for k in cell_of.values()])
+    low, high = sorted(sign * np.quantile(shown, [0.0, 0.75])) if cell_of else (0.0, 1.0)
+    image = ax.imshow(
+        values, cmap=MAGNITUDES if sign < 0 else f"{MAGNITUDES}_r", vmin=low, vmax=high,
+        origin="lower", aspect="auto",
+    )  # fmt: skip
+    middle = (low + high) / 2
+    for (row, column), k in cell_of.items():
+        is_dark = (values[row, column] < middle) == (sign < 0)
+        corner = column - 0.5, row - 0.5
+        if results["reason"][k]:
+            ax.add_patch(
+                Rectangle(corner, 1, 1, fill=False, hatch="///", linewidth=0, alpha=0.35,
+                          edgecolor="white" if is_dark else "black")
+            )  # fmt: skip
+        if max(shape) <= _MOST_NUMBERS:
+            ax.text(
+                column, row, f"{values[row, column]:.3g}", ha="center", va="center",
+                fontsize=SMALL - 1, color="white" if is_dark else "black",
+            )  # fmt: skip
+        if results["is_chosen"][k]:
+            ax.add_patch(
+                Rectangle(corner, 1, 1, fill=False, edgecolor=POSITIVE, linewidth=3, zorder=3)
+            )
+    title = _deciding(results).replace("_", " ")
+    is_cut = len(shown) > 0 and not low <= sign * shown[-1] <= high
+    extend = ("min" if sign < 0 else "max") if is_cut else "neither"
+    bar = ax.figure.colorbar(image, ax=ax, extend=extend)
+    bar.set_label(title, fontsize=SMALL)
+    bar.ax.tick_params(labelsize=SMALL)
+    bar.outline.set_visible(False)
+
+
+def _choose_axes(names: list[str], x: str | None, y: str | None) -> tuple[str, str | None]:
+    """Return the parameters of the axes; y is None if there is only one."""
+    for axis, name in (("x", x), ("y", y)):
+        if name is not None and name not in names:
+            raise ArgumentError(
+                Argument(axis, name),
+                f" is not in the grid.{did_you_mean(name, names)} Use one of {', '.join(names)}.",
+            )
+    if x is not None and x == y:
+        raise ArgumentError(
+            Argument("x", x), " and ", Argument("y", y), " are the same. Use different ones."
+        )
+    left = [name for name in names if name not in (x, y)]
+    # C is on the vertical axis and gamma on the horizontal one, as in most papers. In a pipeline
+    # they have a prefix.
+    left.sort(key=lambda name: name.split("__")[-1] == "gamma")
+    if y is None and x is None and len(left) > 1:
+        y = left.pop(0)
+    if x is None:
+        x = next((name for name in left if name.split("__")[-1] == "gamma"), None) or left[0]
+        left.remove(x)
+    return x, y or (left[0] if left else None)
+
+
+def _of_scheme(results: Any, scheme: str | None) -> NDArray[np.bool_]:
+    """Return which candidates have this scheme."""
+    if scheme is None:
+        return np.ones(len(results["candidate"]), dtype=np.bool_)
+    known = list(dict.fromkeys(results["scheme"]))
+    if scheme not in known:
+        raise ArgumentError(
+            Argument("scheme", scheme),
+            f" is not in the results.{did_you_mean(scheme, known)} Use one of {', '.join(known)}.",
+        )
+    return np.asarray(results["scheme"] == scheme)
+
+
+def _values_of(results: Any, name: str, is_shown: NDArray[np.bool_]) -> list[Any]:
+    """Return the values of a parameter: sorted numbers, then others in order of appearance."""
+    column = results[f"param_{name}"]
+    found = dict.fromkeys(
+        column[k] for k in np.flatnonzero(is_shown) if column[k] is not np.ma.masked
+    )
+    numbers = [value for value in found if isinstance(value, int | float | np.number)]
+    return [*sorted(numbers), *(value for value in found if value not in numbers)]
+
+
+def _deciding(results: Any) -> str:
+    return str(next(name for name in results if name.startswith("mean_"))).removeprefix("mean_")
+
+
+def _is_greater_better(results: Any) -> bool:
+    return _deciding(results).endswith(("coefficient", "accuracy"))
+
+
+def _losses_of(results: Any) -> NDArray[np.float64]:
+    """Return the deciding score as if all candidates had run on all folds; lower is better."""
+    name = _deciding(results)
+    best = int(np.argmin(results["rank"]))
+    means = results[f"mean_{name}"][best] + np.asarray(results[f"difference_{name}"], float)
+    return np.asarray(-means if _is_greater_better(results) else means)
+
+
+def _text(value: Any) -> str:
+    return f"{value:g}" if isinstance(value, float | np.floating) else str(value)

@@ -1,0 +1,285 @@
+"""Figures of a model: trees, confusion matrices, distances and reliability diagrams."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polytomy.report.drawing import WIDTH, Scale, draw_x_axis, fit_scale, fit_text, svg, text_width
+from polytomy.report.markup import Markup, tag
+from polytomy.scheme import ClassRef, Scheme
+
+__all__ = [
+    "MOST_CLASSES",
+    "draw_confusion",
+    "draw_dendrogram",
+    "draw_distances",
+    "draw_reliability",
+]
+
+_TREE_ROW = 19
+_TREE_TOP = 8
+_BELOW = 32
+_TREE_NAMES_WIDTH = 150.0  # at most, in pixels
+
+
+def draw_dendrogram(
+    tree: Scheme, distances: NDArray[np.float64], names: Sequence[str], label: str
+) -> Markup:
+    """Draw a tree of two-way nodes from left to right, with the classes on the right.
+
+    Parameters
+    ----------
+    tree : Scheme, a tree of two-way nodes
+    distances : distances between classes, in the order of ``tree.classes``
+        A node is drawn at the smallest distance between classes of its two sides, which is where
+        single linkage joins them.
+    names : names of the classes, in that order
+    label : description for screen readers
+    """
+    reserved = min(max(map(text_width, names)) + 10, _TREE_NAMES_WIDTH)
+    members, joins = _find_joins(tree, distances)
+    bottom = _TREE_TOP + _TREE_ROW * len(names)
+    # The axis runs from far on the left to near on the right, where the classes are.
+    scale = fit_scale([0.0, *joins], WIDTH - reserved, 10.0)
+    drawn = draw_x_axis(scale, _TREE_TOP, bottom, "distance at which the branches merge")
+    heights = [0.0] * len(tree.nodes)
+    edge = WIDTH - reserved
+    for k in reversed(range(len(tree.nodes))):
+        x = scale(joins[k])
+        ends = []
+        for branch in tree.nodes[k].branches:
+            is_class = isinstance(branch, ClassRef)
+            y = _TREE_TOP + _TREE_ROW * (branch.index + 0.5) if is_class else heights[branch.index]
+            ends.append((edge if is_class else scale(joins[branch.index]), y))
+        heights[k] = sum(y for _, y in ends) / 2
+        path = "".join(f"M{x:.1f} {heights[k]:.1f}V{y:.1f}H{end:.1f}" for end, y in ends)
+        sides = " / ".join(", ".join(names[i] for i in side) for side in members[k])
+        drawn.append(tag("path", tag("title", f"{joins[k]:.3g}: {sides}"), d=path, class_="branch"))
+    for k, name in enumerate(names):
+        y = _TREE_TOP + _TREE_ROW * (k + 0.5) + 3.5
+        drawn.append(tag("text", fit_text(name, reserved - 6), x=edge + 5, y=y))
+    return svg(WIDTH, bottom + _BELOW, label, drawn)
+
+
+def _find_joins(
+    tree: Scheme, distances: NDArray[np.float64]
+) -> tuple[list[list[list[int]]], list[float]]:
+    """Return the classes on the two sides of each node, and the smallest distance between them."""
+    members: list[list[list[int]]] = [[] for _ in tree.nodes]
+    joins = [0.0] * len(tree.nodes)
+    # Nodes are in preorder, so going backwards visits children before their parents.
+    for k in reversed(range(len(tree.nodes))):
+        members[k] = [
+            [branch.index]
+            if isinstance(branch, ClassRef)
+            else [index for side in members[branch.index] for index in side]
+            for branch in tree.nodes[k].branches
+        ]
+        one, other = members[k]
+        joins[k] = float(distances[np.ix_(one, other)].min())
+    return members, joins
+
+
+# -- Confusion matrices and matrices of class distances, drawn as shaded squares --
+
+
+Floats = NDArray[np.float64]
+
+MOST_CLASSES = 60
+"""Larger matrices are not drawn, because they could not be read."""
+
+_N_SHADES = 9
+_NAMES_WIDTH = 125.0  # at most, in pixels, for names of rows and columns
+_TITLE = 18.0  # pixels for the title of an axis
+_DIGIT = 6.4  # width in pixels
+_SMALL_DIGIT = 4.6  # in matrices of many classes
+_FEW_CLASSES = 12
+_MATRIX_WIDTH = 330.0  # at least, unless there are few classes
+_SIDES = 18.0, 44.0  # smallest and largest side of a square, in pixels
+
+
+def draw_confusion(counts: Floats, classes: Sequence[str], label: str) -> Markup:
+    """Draw a confusion matrix: rows are the true classes, columns the predicted ones.
+
+    Squares are shaded by their share of the row. Errors have their own colour, and a logarithmic
+    scale that shows rare ones too.
+    """
+    totals = counts.sum(axis=1, keepdims=True)
+    shares = np.divide(counts, totals, out=np.zeros_like(counts), where=totals > 0)
+    is_right = np.eye(len(classes), dtype=bool)
+    # An error rate of 1% is a third of the scale, 10% two thirds.
+    shades = np.where(is_right, shares, np.clip(1 + np.log10(np.maximum(shares, 1e-3)) / 3, 0, 1))
+    levels = np.where(counts > 0, np.ceil(np.maximum(shades, 0.02) * _N_SHADES), 0).astype(int)
+    texts = [[f"{value:g}" if value else "" for value in row] for row in counts]
+    return _draw_shaded_matrix(
+        [(levels * is_right, "right"), (levels * ~is_right, "wrong")],
+        texts, classes, label, ("true class", "predicted class"),
+    )  # fmt: skip
+
+
+def draw_distances(distances: Floats, classes: Sequence[str], label: str) -> Markup:
+    """Draw distances between classes, the closest in the strongest shade."""
+    is_other = ~np.eye(len(classes), dtype=bool)
+    others = distances[is_other]
+    low, high = float(others.min()), float(others.max())
+    nearness = (high - distances) / (high - low) if high > low else np.ones_like(distances)
+    levels = np.where(is_other, 1 + np.floor(nearness * (_N_SHADES - 1e-9)), 0).astype(int)
+    texts = [
+        [f"{value:.3g}" if is_other[i, k] else "" for k, value in enumerate(row)]
+        for i, row in enumerate(distances)
+    ]
+    return _draw_shaded_matrix([(levels, "near")], texts, classes, label, ("", ""))
+
+
+def _draw_shaded_matrix(
+    layers: Sequence[tuple[NDArray[np.int_], str]],
+    texts: Sequence[Sequence[str]],
+    classes: Sequence[str],
+    label: str,
+    titles: tuple[str, str],
+) -> Markup:
+    """Draw squares in shades from 0 to 9, each layer in the colour of its CSS class.
+
+    All squares of one shade form a single path, which keeps the file small.
+    """
+    n_classes = len(classes)
+    names_width = min(max(map(text_width, classes)) + 8, _NAMES_WIDTH)
+    n_digits = _longest(texts)
+    is_small = n_classes > _FEW_CLASSES
+    least = _SMALL_DIGIT * n_digits + 4 if is_small else max(_DIGIT * n_digits + 6, _SIDES[0])
+    left = names_width + _TITLE * bool(titles[0])
+    side = min(max(least, (_MATRIX_WIDTH - left) / n_classes), _SIDES[1])
+    is_turned = names_width > side + 8
+    top = (names_width if is_turned else 18.0) + _TITLE * bool(titles[1])
+    width, height = left + side * n_classes + 2, top + side * n_classes + 2
+    drawn = [
+        tag("rect", x=left, y=top, width=side * n_classes, height=side * n_classes, class_="field")
+    ]
+    drawn.append(
+        tag(
+            "g",
+            [_draw_squares(levels, name) for levels, name in layers],
+            transform=f"translate({left:g} {top:g}) scale({side:g})",
+        )
+    )
+    drawn.append(_draw_texts(layers, texts, (left, top, side), is_small=is_small))
+    for k, name in enumerate(classes):
+        middle = side * (k + 0.5)
+        text = fit_text(name, names_width - 4)
+        drawn.append(tag("text", text, x=left - 4, y=top + middle + 3.5, class_="end"))
+        x, y = left + middle + 3.5 * is_turned, top - 5
+        turn = f"rotate(-90 {x:.1f} {y:.1f})" if is_turned else None
+        drawn.append(
+            tag("text", text, x=x, y=y, transform=turn, class_=None if is_turned else "mid")
+        )
+    if titles[0]:
+        middle = top + side * n_classes / 2
+        turn = f"rotate(-90 10 {middle:.1f})"
+        drawn.append(tag("text", titles[0], x=10, y=middle, transform=turn, class_="axis mid"))
+        drawn.append(tag("text", titles[1], x=left + side * n_classes / 2, y=11, class_="axis mid"))
+    return svg(width, height, label, drawn, class_="matrix")
+
+
+def _draw_squares(levels: NDArray[np.int_], name: str) -> list[Markup]:
+    """Draw all squares of each shade as one path, with the side of a square as the unit."""
+    drawn = []
+    for level in range(1, _N_SHADES + 1):
+        squares = [f"M{k} {i}h1v1h-1z" for i, k in np.argwhere(levels == level).tolist()]
+        if squares:
+            drawn.append(tag("path", d="".join(squares), class_=f"{name} s{level}"))
+    return drawn
+
+
+def _draw_texts(
+    layers: Sequence[tuple[NDArray[np.int_], str]],
+    texts: Sequence[Sequence[str]],
+    place: tuple[float, float, float],
+    *,
+    is_small: bool,
+) -> Markup:
+    """Draw the text in the squares, in a colour that contrasts with the shade."""
+    left, top, side = place
+    shades = np.sum([levels for levels, _ in layers], axis=0)
+    size = min(10.0, (side - 2) / (0.56 * _longest(texts)))
+    groups: dict[bool, list[Markup]] = {False: [], True: []}
+    for i, row in enumerate(texts):
+        for k, text in enumerate(row):
+            if text:
+                x, y = left + side * (k + 0.5), top + side * (i + 0.5) + 0.35 * size
+                is_on_dark = bool(shades[i, k] > 0.6 * _N_SHADES)
+                groups[is_on_dark].append(tag("text", text, x=_short_number(x), y=_short_number(y)))
+    return tag(
+        "g",
+        tag("g", groups[False], class_="on-light"),
+        tag("g", groups[True], class_="on-dark"),
+        font_size=_short_number(size),
+        class_="numbers small" if is_small else "numbers",
+    )
+
+
+def _longest(texts: Sequence[Sequence[str]]) -> int:
+    return max(1, *(len(text) for row in texts for text in row))
+
+
+def _short_number(value: float) -> str:
+    return f"{value:.1f}".removesuffix(".0")
+
+
+# -- Reliability diagrams: observed frequencies against predicted probabilities --
+
+
+_SIDE = 130.0
+_LEFT, _TOP = 38.0, 8.0
+_BARS = 26.0  # height of the bars for the counts
+_WIDTH, _HEIGHT = _LEFT + _SIDE + 10, _TOP + _SIDE + _BARS + 40
+
+
+def draw_reliability(table: NDArray[np.float64], label: str, colour: str) -> Markup:
+    """Draw observed frequency against mean predicted probability, with a bar for each count.
+
+    Parameters
+    ----------
+    table : array of shape (n_bins, 3)
+        For each bin, the number of probabilities, their sum, and the number of positives.
+    label : description for screen readers
+    colour : CSS class
+    """
+    across = Scale(0.0, 1.0, _LEFT, _LEFT + _SIDE)
+    up = Scale(0.0, 1.0, _TOP + _SIDE, _TOP)
+    bottom = _TOP + _SIDE
+    drawn = [
+        tag("rect", x=_LEFT, y=_TOP, width=_SIDE, height=_SIDE, class_="field"),
+        tag("path", d=f"M{_LEFT:g} {bottom:g}L{_LEFT + _SIDE:g} {_TOP:g}", class_="diagonal"),
+    ]
+    for value in (0.0, 0.5, 1.0):
+        drawn += [
+            tag("text", f"{value:g}", x=across(value), y=bottom + _BARS + 15, class_="tick mid"),
+            tag("text", f"{value:g}", x=_LEFT - 5, y=up(value) + 3.5, class_="tick end"),
+        ]
+    points, spots = [], []
+    largest = math.log1p(float(table[:, 0].max()))
+    for k, (number, total, n_positive) in enumerate(table.tolist()):
+        if not number:
+            continue
+        x, y = across(total / number), up(n_positive / number)
+        hint = (
+            f"{number:g} probabilities, mean {total / number:.3f}; observed frequency "
+            f"{n_positive / number:.3f}"
+        )
+        points.append(f"{x:.1f} {y:.1f}")
+        spots.append(tag("circle", tag("title", hint), cx=x, cy=y, r=3.2))
+        tall = _BARS * 0.85 * math.log1p(number) / largest
+        width = _SIDE / len(table)
+        place = {"x": _LEFT + width * k + 0.5, "y": bottom + _BARS - tall}
+        drawn.append(
+            tag("rect", tag("title", hint), **place, width=width - 1, height=tall, class_="bar")
+        )
+    drawn.append(tag("g", tag("path", d="M" + "L".join(points)), spots, class_=f"curve {colour}"))
+    axis = tag("text", "predicted", x=_LEFT + _SIDE / 2, y=_HEIGHT - 8, class_="axis mid")
+    turn = f"rotate(-90 10 {_TOP + _SIDE / 2:g})"
+    side = tag("text", "observed", x=10, y=_TOP + _SIDE / 2, transform=turn, class_="axis mid")
+    return svg(_WIDTH, _HEIGHT, label, drawn, axis, side)

@@ -1,1 +1,0 @@
-"""Decision values of many kernel machines at once."""

@@ -1,1 +1,0 @@
-"""Maximum likelihood estimation of the few parameters of calibrators."""

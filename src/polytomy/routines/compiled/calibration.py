@@ -1,0 +1,314 @@
+"""Compiled twin of :mod:`polytomy.routines.reference.calibration`: the same steps as loops."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polytomy.routines.compiling import entry, helper, read_only
+from polytomy.routines.reference.calibration import (
+    LEAST_DECREASE,
+    MOST_STEPS,
+    NEAR,
+    RIDGE,
+    SAME,
+    SMALLEST_LOG_ODDS_STEP,
+    SMALLEST_STEP,
+)
+from polytomy.routines.threads import run_aside
+
+__all__ = ["fit_log_odds", "fit_scale_and_bias", "fit_sigmoids"]
+
+Floats = NDArray[np.float64]
+Flag = NDArray[np.int64]
+
+_USUAL_STEPS = 8
+_NANOSECONDS_PER_EXPONENTIAL = 20.0
+
+
+def fit_log_odds(columns: Floats, targets: Floats, weight: Floats) -> Floats:
+    """Return the coefficients of linear log-odds that minimise the log-loss."""
+    cost = _NANOSECONDS_PER_EXPONENTIAL * _USUAL_STEPS * len(columns)
+    arguments = read_only(columns), read_only(targets), read_only(weight)
+    coefficients: Floats = run_aside(_fit_log_odds, *arguments, cost=cost)
+    return coefficients
+
+
+def fit_scale_and_bias(
+    features: Floats,
+    class_indices: NDArray[np.intp],
+    weights: Floats,
+    starts: Floats,
+    has_bias: bool,
+    tolerance: float,
+) -> Any:
+    """Minimise Σᵢ wᵢ·(−log softmax(s·Lᵢ + b)[yᵢ]) + (s − 1)²/2 + |b|²/2 over s ≥ 0 and b."""
+    n_classes, n_steps = features.shape[1], _USUAL_STEPS * len(weights)
+    cost = n_steps * features.size * (_NANOSECONDS_PER_EXPONENTIAL + n_classes)
+    arguments = (features, class_indices, weights, starts)
+    return run_aside(
+        _fit_scale_and_bias, *map(read_only, arguments), has_bias, tolerance, cost=float(cost)
+    )
+
+
+def fit_sigmoids(
+    values: Floats, is_positive: NDArray[np.bool_], weight: Floats, starts: NDArray[np.intp]
+) -> tuple[Floats, Floats]:
+    """Return the slopes and intercepts of Platt's sigmoids for many binaries."""
+    slopes, intercepts = np.zeros((2, len(starts) - 1))
+    cost = _NANOSECONDS_PER_EXPONENTIAL * _USUAL_STEPS * len(values)
+    arguments = map(read_only, (values, is_positive, weight, starts))
+    run_aside(_fit_sigmoids, *arguments, slopes, intercepts, cost=cost)
+    return slopes, intercepts
+
+
+@entry
+def _fit_sigmoids(
+    values: Floats,
+    is_positive: NDArray[np.bool_],
+    weight: Floats,
+    starts: NDArray[np.intp],
+    slopes: Floats,
+    intercepts: Floats,
+    stop: Flag,
+) -> None:
+    for binary in range(len(slopes)):
+        start, n_samples = starts[binary], starts[binary + 1] - starts[binary]
+        own_weight = weight[start : start + n_samples]
+        centre, n_above, n_below = 0.0, 0.0, 0.0
+        for t in range(n_samples):
+            centre += values[start + t] / n_samples
+            n_above += own_weight[t] if is_positive[start + t] else 0.0
+            n_below += 0.0 if is_positive[start + t] else own_weight[t]
+        spread = 0.0
+        for t in range(n_samples):
+            spread += (values[start + t] - centre) ** 2 / n_samples
+        spread = np.sqrt(spread)
+        has_slope = spread > SAME * abs(centre)
+        columns = np.ones((n_samples, 2 if has_slope else 1))
+        targets = np.empty(n_samples)
+        for t in range(n_samples):
+            if has_slope:
+                columns[t, 0] = (values[start + t] - centre) / spread
+            is_above = is_positive[start + t]
+            targets[t] = (n_above + 1.0) / (n_above + 2.0) if is_above else 1.0 / (n_below + 2.0)
+        coefficients = _fit_log_odds(columns, targets, own_weight, stop)
+        if has_slope:
+            slopes[binary] = coefficients[0] / spread
+            intercepts[binary] = coefficients[1] - coefficients[0] * centre / spread
+        else:
+            intercepts[binary] = coefficients[0]
+
+
+@entry
+def _fit_log_odds(columns: Floats, targets: Floats, weight: Floats, stop: Flag) -> Floats:
+    n_samples, n_coefficients = columns.shape
+    coefficients = np.zeros(n_coefficients)
+    nearer, direction = np.empty(n_coefficients), np.empty(n_coefficients)
+    gradient = np.empty(n_coefficients)
+    hessian = np.empty((n_coefficients, n_coefficients))
+    log_odds = np.zeros(n_samples)
+    loss, total = 0.0, 0.0
+    for t in range(n_samples):
+        loss += weight[t] * np.log(2.0)
+        total += weight[t]
+    for _ in range(MOST_STEPS):
+        if stop[0] != 0:
+            break
+        gradient[:] = 0.0
+        hessian[:] = 0.0
+        for t in range(n_samples):
+            probability = 1.0 / (1.0 + np.exp(-log_odds[t]))
+            residual = weight[t] * (probability - targets[t])
+            curvature = weight[t] * probability * (1.0 - probability)
+            for i in range(n_coefficients):
+                gradient[i] += residual * columns[t, i]
+                for j in range(i + 1):
+                    hessian[i, j] += curvature * columns[t, i] * columns[t, j]
+        for i in range(n_coefficients):
+            hessian[i, i] += RIDGE * total
+        _solve_positive(hessian, gradient, direction)
+        slope = 0.0
+        for i in range(n_coefficients):
+            slope += gradient[i] * direction[i]
+        if -slope <= NEAR * loss:
+            # A full step now squares the error, but the change of the loss is lost to rounding.
+            for i in range(n_coefficients):
+                coefficients[i] += direction[i]
+            break
+        step, new_loss = 1.0, loss
+        while step >= SMALLEST_LOG_ODDS_STEP:
+            for i in range(n_coefficients):
+                nearer[i] = coefficients[i] + step * direction[i]
+            new_loss = 0.0
+            for t in range(n_samples):
+                value = 0.0
+                for i in range(n_coefficients):
+                    value += columns[t, i] * nearer[i]
+                log_odds[t] = value
+                above = np.log1p(np.exp(-abs(value))) + max(value, 0.0)
+                new_loss += weight[t] * (above - targets[t] * value)
+            if new_loss <= loss + LEAST_DECREASE * step * slope:
+                break
+            step /= 2.0
+        for i in range(n_coefficients):
+            coefficients[i] = nearer[i]
+        loss = new_loss
+    return coefficients
+
+
+@entry
+def _fit_scale_and_bias(
+    features: Floats,
+    class_indices: NDArray[np.intp],
+    weights: Floats,
+    starts: Floats,
+    has_bias: bool,
+    tolerance: float,
+    stop: Flag,
+) -> Any:
+    n_samples, n_classes = features.shape
+    # Without a bias, only the first row and column of the system are solved.
+    n_free = 1 + n_classes if has_bias else 1
+    found, losses = starts.copy(), np.empty(len(weights))
+    nearer = np.empty(1 + n_classes)
+    gradient, direction = np.empty(n_free), np.empty(n_free)
+    hessian = np.empty((n_free, n_free))
+    probabilities = np.empty((n_samples, n_classes))
+    for problem in range(len(weights)):
+        if stop[0] != 0:
+            break
+        weight, parameters = weights[problem], found[problem]
+        loss = _evaluate(features, class_indices, weight, parameters, probabilities)
+        for _ in range(MOST_STEPS):
+            if stop[0] != 0:
+                break
+            _differentiate(
+                features, class_indices, weight, parameters, probabilities, gradient, hessian
+            )
+            if parameters[0] <= 0.0 and gradient[0] > 0.0:
+                gradient[0] = 0.0  # at its bound; only the bias can still change
+                hessian[0, 0] = 1.0
+                for k in range(1, n_free):
+                    hessian[k, 0] = 0.0
+            _solve_positive(hessian, gradient, direction)
+            slope = 0.0
+            for k in range(n_free):
+                slope += gradient[k] * direction[k]
+            if -slope <= tolerance * max(loss, 1.0):
+                break
+            step = 1.0
+            while True:
+                nearer[:] = parameters
+                for k in range(n_free):
+                    nearer[k] += step * direction[k]
+                nearer[0] = max(nearer[0], 0.0)
+                new_loss = _evaluate(features, class_indices, weight, nearer, probabilities)
+                if new_loss <= loss + LEAST_DECREASE * step * slope or step < SMALLEST_STEP:
+                    break
+                step /= 2.0
+            if new_loss >= loss:
+                break
+            parameters[:] = nearer
+            loss = new_loss
+        losses[problem] = loss
+    return found, losses
+
+
+@helper
+def _evaluate(
+    features: Floats,
+    class_indices: NDArray[np.intp],
+    weight: Floats,
+    parameters: Floats,
+    probabilities: Floats,
+) -> float:
+    """Compute the probabilities, and return the loss."""
+    n_samples, n_classes = features.shape
+    loss = (parameters[0] - 1.0) ** 2
+    for k in range(1, 1 + n_classes):
+        loss += parameters[k] ** 2
+    loss *= 0.5
+    for t in range(n_samples):
+        if weight[t] == 0.0:
+            continue
+        highest = -np.inf
+        for k in range(n_classes):
+            probabilities[t, k] = parameters[0] * features[t, k] + parameters[1 + k]
+            highest = max(highest, probabilities[t, k])
+        own = probabilities[t, class_indices[t]] - highest
+        total = 0.0
+        for k in range(n_classes):
+            probabilities[t, k] = np.exp(probabilities[t, k] - highest)
+            total += probabilities[t, k]
+        for k in range(n_classes):
+            probabilities[t, k] /= total
+        loss += weight[t] * (np.log(total) - own)
+    return loss
+
+
+@helper
+def _differentiate(
+    features: Floats,
+    class_indices: NDArray[np.intp],
+    weight: Floats,
+    parameters: Floats,
+    probabilities: Floats,
+    gradient: Floats,
+    hessian: Floats,
+) -> None:
+    """Compute the gradient, and the lower triangle of the Hessian."""
+    n_samples, n_classes = features.shape
+    n_free = len(gradient)
+    hessian[:] = 0.0
+    for k in range(n_free):
+        gradient[k] = parameters[k]
+        hessian[k, k] = 1.0
+    gradient[0] -= 1.0
+    for t in range(n_samples):
+        if weight[t] == 0.0:
+            continue
+        mean = 0.0
+        for k in range(n_classes):
+            mean += probabilities[t, k] * features[t, k]
+        gradient[0] += weight[t] * (mean - features[t, class_indices[t]])
+        for k in range(n_classes):
+            share = weight[t] * probabilities[t, k]
+            deviation = share * (features[t, k] - mean)
+            hessian[0, 0] += deviation * features[t, k]
+            if n_free > 1:
+                gradient[1 + k] += share
+                hessian[1 + k, 0] += deviation
+                hessian[1 + k, 1 + k] += share
+                for j in range(k + 1):
+                    hessian[1 + k, 1 + j] -= share * probabilities[t, j]
+        if n_free > 1:
+            gradient[1 + class_indices[t]] -= weight[t]
+
+
+@helper
+def _solve_positive(matrix: Floats, gradient: Floats, direction: Floats) -> None:
+    """Solve matrix·direction = −gradient with a Cholesky factor, in place of the lower triangle."""
+    n = len(gradient)
+    for i in range(n):
+        for j in range(i + 1):
+            value = matrix[i, j]
+            for k in range(j):
+                value -= matrix[i, k] * matrix[j, k]
+            if i > j:
+                matrix[i, j] = value / matrix[j, j]
+            else:
+                # Rounding could make it negative.
+                matrix[i, i] = np.sqrt(max(value, np.finfo(np.float64).tiny))
+    for i in range(n):
+        value = -gradient[i]
+        for k in range(i):
+            value -= matrix[i, k] * direction[k]
+        direction[i] = value / matrix[i, i]
+    for i in range(n - 1, -1, -1):
+        value = direction[i]
+        for k in range(i + 1, n):
+            value -= matrix[k, i] * direction[k]
+        direction[i] = value / matrix[i, i]

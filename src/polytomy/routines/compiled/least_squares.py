@@ -1,0 +1,608 @@
+"""Compiled twins of `reference/shortcuts.py`: least squares without linear systems.
+
+Samples are processed in blocks, each with its own small workspace, so apart from the result, memory
+does not grow with the number of samples. No routine changes its arguments.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polytomy.routines.compiled.least_squares_lanes import (
+    count_lanes,
+    new_lanes,
+    settle_lanes,
+    solve_lanes,
+)
+from polytomy.routines.compiled.least_squares_single import (
+    factor_members,
+    fill_working_set,
+    is_stationary,
+    minimise_single,
+    new_single,
+    new_working,
+    solve_support,
+    widen_working_set,
+    write_normalised,
+    write_working_set,
+)
+from polytomy.routines.compiling import entry, helper, with_read_only_arguments
+from polytomy.routines.reference import least_squares as reference_systems
+from polytomy.routines.reference.least_squares import UNCHANGED
+from polytomy.routines.threads import run_in_blocks
+
+__all__ = [
+    "couple_pairs",
+    "minimise_on_simplex",
+    "multiply_down_tree",
+    "project_answers",
+    "regress_isotonic",
+]
+
+_MOST_MULTIPLICATIONS = 2**18
+"""Size of the largest matrix product that OpenBLAS computes on one thread."""
+
+_LEAST_PRODUCT = 16
+"""Smallest number of samples for which a matrix product is worthwhile."""
+
+_LONG_PRODUCT = 2**31
+"""Multiplications of the largest matrix product: at most a second, since Ctrl-C has to wait."""
+
+Floats = NDArray[np.float64]
+Indices = NDArray[np.intp]
+Flag = NDArray[np.int64]
+
+
+@with_read_only_arguments
+def project_answers(decisions: Floats, directions: Floats) -> Floats:
+    """Return the nearest point of the simplex to each row of decisions @ directions."""
+    points = np.empty((len(decisions), directions.shape[1]))
+    # Nanoseconds for a product, and for the passes over the classes until the threshold fits.
+    cost = 0.2 * directions.size + 5.0 * directions.shape[1]
+    step = _MOST_MULTIPLICATIONS // directions.size
+    if step < _LEAST_PRODUCT:
+        # The products are so large that BLAS itself divides each among threads.
+        step = max(1, _LONG_PRODUCT // directions.size)
+        for start in range(0, len(decisions), step):
+            part = slice(start, start + step)
+            np.matmul(decisions[part], directions, out=points[part])
+        run_in_blocks(_project_rows, len(decisions), points, cost=cost)
+    else:
+        arguments = decisions, directions, points, step
+        run_in_blocks(_project_products, len(decisions), *arguments, cost=cost, multiple=step)
+    return points
+
+
+def _project_products(
+    decisions: Floats,
+    directions: Floats,
+    points: Floats,
+    step: int,
+    first: int,
+    last: int,
+    stop: Flag,
+) -> None:
+    for start in range(first, last, step):
+        end = min(start + step, last)
+        np.matmul(decisions[start:end], directions, out=points[start:end])
+        _project_rows(points, start, end, stop)
+
+
+@entry
+def _project_rows(points: Floats, first: int, last: int, stop: Flag) -> None:
+    """Replace each row by the nearest point of the simplex."""
+    n_classes = points.shape[1]
+    above = np.empty(n_classes)
+    for sample in range(first, last):
+        if stop[0] != 0:
+            return
+        point = points[sample]
+        largest = point[0]
+        for j in range(1, n_classes):
+            largest = max(largest, point[j])
+        # Coordinates are relative to the largest, so that large ones do not lose digits. The
+        # threshold is at least -1. It rises to the value that fits the coordinates above it, until
+        # all of them stay above it (Michelot 1986).
+        n_above, total = 0, 0.0
+        for j in range(n_classes):
+            value = point[j] - largest
+            if value > -1.0:
+                above[n_above] = value
+                n_above += 1
+                total += value
+        while True:
+            threshold = (total - 1.0) / n_above
+            kept, total = 0, 0.0
+            for j in range(n_above):
+                value = above[j]
+                if value > threshold:
+                    above[kept] = value
+                    kept += 1
+                    total += value
+            if kept == n_above:
+                break
+            n_above = kept
+        for j in range(n_classes):
+            point[j] = max(point[j] - largest - threshold, 0.0)
+
+
+@with_read_only_arguments
+def regress_isotonic(
+    decisions: Floats, classes: Indices, cuts: Indices, signs: NDArray[np.int8]
+) -> Floats:
+    """Return the class probabilities of an adjacent code."""
+    probabilities = np.empty((len(decisions), len(classes)))
+    arguments = decisions, classes, cuts, signs, probabilities
+    cost = 10.0 * (len(cuts) + len(classes))
+    run_in_blocks(_regress_rows, len(decisions), *arguments, cost=cost)
+    return probabilities
+
+
+@entry
+def _regress_rows(
+    decisions: Floats,
+    classes: Indices,
+    cuts: Indices,
+    signs: NDArray[np.int8],
+    probabilities: Floats,
+    first: int,
+    last: int,
+    stop: Flag,
+) -> None:
+    n_partitions, n_classes = cuts.shape[0], classes.shape[0]
+    total = np.empty(n_classes - 1)
+    weight = np.empty(n_classes - 1)
+    # A pool is a run of cuts with one level; the pools form a stack.
+    level = np.empty(n_classes - 1)
+    mass = np.empty(n_classes - 1)
+    end = np.empty(n_classes - 1, np.intp)
+    for sample in range(first, last):
+        if stop[0] != 0:
+            return
+        for cut in range(n_classes - 1):
+            total[cut] = 0.0
+            weight[cut] = 0.0
+        for i in range(n_partitions):
+            r = decisions[sample, i]
+            if r == r:
+                total[cuts[i]] += 0.5 * (1.0 - signs[i] * r)
+                weight[cuts[i]] += 1.0
+        n_pools = 0
+        for cut in range(n_classes - 1):
+            if weight[cut] == 0.0:
+                continue
+            level[n_pools] = total[cut] / weight[cut]
+            mass[n_pools] = weight[cut]
+            end[n_pools] = cut
+            n_pools += 1
+            while n_pools > 1 and level[n_pools - 2] >= level[n_pools - 1]:
+                below, here = n_pools - 2, n_pools - 1
+                both = mass[below] + mass[here]
+                level[below] = (mass[below] * level[below] + mass[here] * level[here]) / both
+                mass[below] = both
+                end[below] = end[here]
+                n_pools -= 1
+        # Within a pool, only the classes before its first answered cut can have mass.
+        pool, start, reached = 0, 0, 0.0
+        for cut in range(n_classes):
+            if cut < n_classes - 1 and weight[cut] == 0.0:
+                continue
+            up_to_here = level[pool] if pool < n_pools else 1.0
+            share = max(up_to_here - reached, 0.0) / (cut + 1 - start)
+            for position in range(start, cut + 1):
+                probabilities[sample, classes[position]] = share
+            reached, start = up_to_here, cut + 1
+            if pool < n_pools and end[pool] == cut:
+                pool += 1
+
+
+@with_read_only_arguments
+def multiply_down_tree(decisions: Floats, children: Indices, order: Indices) -> Floats:
+    """Return the product of the conditional probabilities down the path to each class."""
+    probabilities = np.empty((len(decisions), len(order) + 1))
+    arguments = decisions, children, order, probabilities
+    run_in_blocks(_multiply_rows, len(decisions), *arguments, cost=10.0 * len(order))
+    return probabilities
+
+
+@entry
+def _multiply_rows(
+    decisions: Floats,
+    children: Indices,
+    order: Indices,
+    probabilities: Floats,
+    first: int,
+    last: int,
+    stop: Flag,
+) -> None:
+    n_rows = order.shape[0]
+    mass = np.empty(n_rows)
+    square = np.empty(n_rows)
+    answer = np.empty(n_rows)
+    for sample in range(first, last):
+        if stop[0] != 0:
+            return
+        n_open = 0
+        for row in range(n_rows):
+            answer[row] = decisions[sample, row]
+            n_open += answer[row] != answer[row]
+        if n_open:
+            _balance_open_nodes(children, order, answer, square)
+        mass[order[0]] = 1.0
+        for position in range(n_rows):
+            row = order[position]
+            half, r = 0.5 * mass[row], answer[row]
+            for side in range(2):
+                passed = half * (1.0 + r if side == 1 else 1.0 - r)
+                child = children[row, side]
+                if child >= 0:
+                    mass[child] = passed
+                else:
+                    probabilities[sample, ~child] = passed
+
+
+@helper
+def _balance_open_nodes(children: Indices, order: Indices, answer: Floats, square: Floats) -> None:
+    """Fill in the answers of unanswered nodes that give the least-norm result."""
+    for position in range(order.shape[0] - 1, -1, -1):
+        row = order[position]
+        left, right = children[row, 0], children[row, 1]
+        left_square = square[left] if left >= 0 else 1.0
+        right_square = square[right] if right >= 0 else 1.0
+        if answer[row] != answer[row]:
+            answer[row] = (left_square - right_square) / (left_square + right_square)
+        to_left, to_right = 0.5 * (1.0 - answer[row]), 0.5 * (1.0 + answer[row])
+        square[row] = to_left * to_left * left_square + to_right * to_right * right_square
+
+
+# -- Compiled twins of `reference/systems.py`: least squares by linear systems --
+
+
+_SPARSE = 8
+"""A row with fewer than one in this many classes is processed class by class, not as a vector."""
+
+_ROUNDS = (3, 8)
+"""Number of steps in each round of lanes."""
+
+_MOST_ROUNDS = 100
+"""After this many rounds, the working set is replaced by all classes."""
+
+_COST = 0.2
+"""Approximate nanoseconds of a multiplication and an addition."""
+
+Flags = NDArray[np.bool_]
+
+
+@with_read_only_arguments
+def couple_pairs(decisions: Floats, negative: Indices, positive: Indices, n_classes: int) -> Floats:
+    """Return the class probabilities of a code with every pair of classes, once or more."""
+    probabilities = np.empty((len(decisions), n_classes))
+    pairs, n_samples, n_lanes = (negative, positive), len(decisions), count_lanes(n_classes)
+    cost = _COST * (n_classes**3 / 3 + 10 * len(negative))
+    if n_lanes:
+        arguments = decisions, *pairs, n_lanes, probabilities
+        run_in_blocks(_couple_in_lanes, n_samples, *arguments, cost=cost, multiple=n_lanes)
+    else:
+        run_in_blocks(_couple_singly, n_samples, decisions, *pairs, probabilities, cost=cost)
+    return probabilities
+
+
+@with_read_only_arguments
+def minimise_on_simplex(
+    decisions: Floats,
+    row_starts: Indices,
+    row_classes: Indices,
+    row_signs: Floats,
+    shared_gram: Floats,
+    n_classes: int,
+) -> Floats:
+    """Return the class probabilities of any code."""
+    rows = _Rows(row_starts, row_classes, row_signs, shared_gram)
+    probabilities = np.empty((len(decisions), n_classes))
+    has_gaps = np.isnan(decisions).any(axis=1)
+    # Separately, because the Gram matrices of samples without gaps are computed differently. What
+    # is computed for a sample must not depend on which others are beside it in the lanes.
+    for samples in (np.flatnonzero(~has_gaps), np.flatnonzero(has_gaps)):
+        _minimise(decisions, rows, samples, probabilities)
+    return probabilities
+
+
+def _minimise(
+    decisions: Floats, rows: _Rows, samples: NDArray[np.intp], probabilities: Floats
+) -> None:
+    n_classes = probabilities.shape[1]
+    n_lanes = count_lanes(n_classes)
+    n_members = np.diff(rows.starts).astype(np.float64)
+    cost_of_gram, cost_of_step = _COST * float((n_members**2).sum()), _COST * n_classes**3
+    # All lanes wait for the slowest, so samples that need many steps get a separate round.
+    for n_steps in _ROUNDS if n_lanes else ():
+        settled = np.empty(len(samples), dtype=np.bool_)
+        arguments = decisions, rows, samples, n_lanes, n_steps, probabilities, settled
+        cost = cost_of_gram + n_steps * cost_of_step
+        run_in_blocks(_minimise_in_lanes, len(samples), *arguments, cost=cost, multiple=n_lanes)
+        samples = samples[~settled]
+    settled = np.empty(len(samples), dtype=np.bool_)
+    one_by_one = decisions, rows, samples, probabilities, settled
+    cost = cost_of_gram + _ROUNDS[-1] * cost_of_step
+    run_in_blocks(_minimise_singly, len(samples), *one_by_one, cost=cost)
+    samples = samples[~settled]
+    if len(samples):
+        # Some samples are so nearly degenerate that Gram matrices are not accurate enough.
+        probabilities[samples] = reference_systems.minimise_on_simplex(
+            decisions[samples], *rows, n_classes
+        )
+
+
+class _Rows(NamedTuple):
+    """A code by rows: the classes and signs of row i are at starts[i] to starts[i + 1]."""
+
+    starts: Indices
+    classes: Indices
+    signs: Floats
+    shared_gram: Floats  # AᵀA of a strict code, otherwise of shape (0, 0)
+
+
+@entry
+def _couple_in_lanes(
+    decisions: Floats,
+    negative: Indices,
+    positive: Indices,
+    n_lanes: int,
+    probabilities: Floats,
+    first: int,
+    last: int,
+    stop: Flag,
+) -> None:
+    lanes = new_lanes(probabilities.shape[1], n_lanes)
+    gram, less, more = lanes.gram, lanes.terms[1], lanes.terms[2]
+    n_classes = probabilities.shape[1]
+    for start in range(first, last, n_lanes):
+        if stop[0] != 0:
+            return
+        for j in range(n_classes):
+            for k in range(j, n_classes):
+                for lane in range(n_lanes):
+                    gram[j, k, lane] = 1.0
+        for i in range(negative.shape[0]):
+            for lane in range(n_lanes):
+                r = decisions[min(start + lane, last - 1), i]
+                less[lane] = 1.0 - r
+                more[lane] = 1.0 + r
+            j, k = negative[i], positive[i]
+            low, high = min(j, k), max(j, k)
+            for lane in range(n_lanes):
+                gram[j, j, lane] += more[lane] * more[lane]
+            for lane in range(n_lanes):
+                gram[k, k, lane] += less[lane] * less[lane]
+            for lane in range(n_lanes):
+                gram[low, high, lane] -= less[lane] * more[lane]
+        solve_lanes(lanes)
+        for lane in range(min(n_lanes, last - start)):
+            write_normalised(lanes.x[:, lane], probabilities[start + lane])
+
+
+@entry
+def _couple_singly(
+    decisions: Floats,
+    negative: Indices,
+    positive: Indices,
+    probabilities: Floats,
+    first: int,
+    last: int,
+    stop: Flag,
+) -> None:
+    n_classes = probabilities.shape[1]
+    single = new_single(n_classes)
+    gram = single.gram
+    for sample in range(first, last):
+        if stop[0] != 0:
+            return
+        for j in range(n_classes):
+            for k in range(n_classes):
+                gram[j, k] = 1.0
+        for i in range(negative.shape[0]):
+            j, k, r = negative[i], positive[i], decisions[sample, i]
+            gram[j, j] += (1.0 + r) * (1.0 + r)
+            gram[k, k] += (1.0 - r) * (1.0 - r)
+            gram[j, k] -= (1.0 - r) * (1.0 + r)
+            gram[k, j] = gram[j, k]
+        for j in range(n_classes):
+            single.linear[j] = 1.0
+            single.members[j] = j
+        factor_members(n_classes, gram, single, 0.0)
+        solve_support(n_classes, single, single.x)
+        write_normalised(single.x, probabilities[sample])
+
+
+@entry
+def _minimise_in_lanes(
+    decisions: Floats,
+    rows: Any,
+    samples: Indices,
+    n_lanes: int,
+    n_steps: int,
+    probabilities: Floats,
+    settled: Flags,
+    first: int,
+    last: int,
+    stop: Flag,
+) -> None:
+    lanes = new_lanes(probabilities.shape[1], n_lanes)
+    for start in range(first, last, n_lanes):
+        if stop[0] != 0:
+            return
+        part = samples[start : min(start + n_lanes, last)]
+        _fill_lanes(decisions, rows, part, lanes)
+        settle_lanes(lanes, n_steps)
+        for lane in range(len(part)):
+            settled[start + lane] = lanes.settled[lane]
+            write_normalised(lanes.x[:, lane], probabilities[part[lane]])
+
+
+@entry
+def _minimise_singly(
+    decisions: Floats,
+    rows: Any,
+    samples: Indices,
+    probabilities: Floats,
+    settled: Flags,
+    first: int,
+    last: int,
+    stop: Flag,
+) -> None:
+    n_partitions, n = decisions.shape[1], probabilities.shape[1]
+    # The matrix Q must not be larger than the Gram matrix of all classes.
+    has_few_rows = n_partitions <= n
+    single, working = new_single(n), new_working(n_partitions if has_few_rows else 0, n)
+    for position in range(first, last):
+        if stop[0] != 0:
+            return
+        r, p = decisions[samples[position]], probabilities[samples[position]]
+        k = fill_working_set(r, rows, working, single.plain_gram) if has_few_rows else n
+        # Every round lowers the objective, so this ends; the limit guards against rounding.
+        for n_left in range(_MOST_ROUNDS, -1, -1):
+            k = k if n_left > 0 else n
+            found = working.p[:k] if k < n else p  # in the working set, or among all classes
+            is_graded = k < n or _fill_single(r, rows, single)
+            is_settled = minimise_single(single, is_graded, found)
+            is_settled = is_settled and is_stationary(k, single, UNCHANGED, found)
+            if k == n:
+                break
+            n_next = widen_working_set(k, working, single.plain_gram) if is_settled else -1
+            if n_next == 0:
+                write_working_set(k, working, p)
+                break
+            k = n_next if n_next > 0 else n
+        settled[position] = is_settled
+
+
+@helper
+def _fill_lanes(decisions: Floats, rows: Any, samples: Indices, lanes: Any) -> None:
+    """Set each lane's Gram matrix to QᵀQ + shift·11ᵀ."""
+    gram, terms = lanes.gram, lanes.terms
+    n, n_lanes = gram.shape[0], gram.shape[2]
+    is_shared = rows.shared_gram.shape[0] > 0
+    if is_shared:
+        for k in range(len(samples)):
+            is_shared = is_shared and not _has_gaps(decisions[samples[k]])
+    if is_shared:
+        _update_shared_gram(decisions, rows, samples, lanes)
+        return
+    for j in range(n):
+        for k in range(j, n):
+            for lane in range(n_lanes):
+                gram[j, k, lane] = 0.0
+    less, more, opposite = terms[1], terms[2], terms[3]
+    for i in range(decisions.shape[1]):
+        for lane in range(n_lanes):
+            r = decisions[samples[min(lane, len(samples) - 1)], i]
+            answered = r == r
+            less[lane] = (1.0 - r) * (1.0 - r) if answered else 0.0
+            more[lane] = (1.0 + r) * (1.0 + r) if answered else 0.0
+            opposite[lane] = -(1.0 - r) * (1.0 + r) if answered else 0.0
+        for u in range(rows.starts[i], rows.starts[i + 1]):
+            own = less if rows.signs[u] > 0.0 else more
+            for v in range(u, rows.starts[i + 1]):
+                target = gram[rows.classes[u], rows.classes[v]]
+                source = own if rows.signs[v] == rows.signs[u] else opposite
+                for lane in range(n_lanes):
+                    target[lane] += source[lane]
+    shift = terms[0]
+    for lane in range(n_lanes):
+        shift[lane] = 0.0
+    for j in range(n):
+        for lane in range(n_lanes):
+            shift[lane] += gram[j, j, lane] / (n * n)
+    for lane in range(n_lanes):
+        shift[lane] = shift[lane] if shift[lane] > 0.0 else 1.0
+    for j in range(n):
+        for k in range(j, n):
+            target = gram[j, k]
+            for lane in range(n_lanes):
+                target[lane] += shift[lane]
+
+
+@helper
+def _has_gaps(r: Floats) -> bool:
+    n_gaps = 0
+    for i in range(len(r)):
+        n_gaps += r[i] != r[i]
+    return n_gaps > 0
+
+
+@helper
+def _update_shared_gram(decisions: Floats, rows: Any, samples: Indices, lanes: Any) -> None:
+    """Set each lane's Gram matrix from AᵀA: as Q = A − r1ᵀ, they differ by a rank-two term."""
+    gram, products, terms = lanes.gram, lanes.x, lanes.terms
+    n, n_lanes = gram.shape[0], gram.shape[2]
+    n_partitions = decisions.shape[1]
+    square, r = terms[0], terms[1]
+    for lane in range(n_lanes):
+        square[lane] = n_partitions / n
+    for j in range(n):
+        for lane in range(n_lanes):
+            products[j, lane] = 0.0
+    for i in range(n_partitions):
+        for lane in range(n_lanes):
+            r[lane] = decisions[samples[min(lane, len(samples) - 1)], i]
+            square[lane] += r[lane] * r[lane]
+        for j in range(n):
+            sign = rows.signs[i * n + j]
+            target = products[j]
+            for lane in range(n_lanes):
+                target[lane] += r[lane] * sign
+    for j in range(n):
+        for k in range(j, n):
+            target = gram[j, k]
+            for lane in range(n_lanes):
+                target[lane] = rows.shared_gram[j, k] + (
+                    square[lane] - products[j, lane] - products[k, lane]
+                )
+
+
+@helper
+def _fill_single(r: Floats, rows: Any, single: Any) -> bool:
+    """Set the Gram matrix QᵀQ; return whether small entries are as accurate as large ones."""
+    gram, n_partitions, n = single.plain_gram, r.shape[0], single.plain_gram.shape[0]
+    if rows.shared_gram.shape[0] > 0 and not _has_gaps(r):
+        products = single.trial
+        for j in range(n):
+            products[j] = 0.0
+        square = 0.0
+        for i in range(n_partitions):
+            square += r[i] * r[i]
+            for j in range(n):
+                products[j] += r[i] * rows.signs[i * n + j]
+        for j in range(n):
+            for k in range(n):
+                gram[j, k] = rows.shared_gram[j, k] + (square - products[j] - products[k])
+        return False
+    q = single.trial
+    for j in range(n):
+        q[j] = 0.0
+        for k in range(n):
+            gram[j, k] = 0.0
+    for i in range(n_partitions):
+        if r[i] != r[i]:
+            continue
+        first, last = rows.starts[i], rows.starts[i + 1]
+        for u in range(first, last):
+            q[rows.classes[u]] = rows.signs[u] - r[i]
+        for u in range(first, last):
+            j = rows.classes[u]
+            if _SPARSE * (last - first) < n:
+                for v in range(u, last):
+                    gram[j, rows.classes[v]] += q[j] * q[rows.classes[v]]
+            else:
+                target, source, value = gram[j, j:], q[j:], q[j]
+                for b in range(len(target)):
+                    target[b] += value * source[b]
+        for u in range(first, last):
+            q[rows.classes[u]] = 0.0
+    for j in range(n):
+        for k in range(j):
+            gram[j, k] = gram[k, j]
+    return True

@@ -1,0 +1,467 @@
+"""Compiled twin of :mod:`polytomy.routines.reference.smo`: the same steps as loops.
+
+No function here starts threads, so any number of threads can train machines at the same time.
+
+Shrunk samples are skipped immediately. When enough samples are shrunk, the arrays are compacted to
+the others. The gradient of the samples left out is restored from its last complete state and the
+coefficients that have changed since then.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polytomy.routines.compiled.kernel_rows import (
+    KernelRows,
+    fill_row,
+    forget_rows,
+    has_own_rows,
+    keep_rows,
+    load_all_rows,
+    load_row,
+    row_in,
+)
+from polytomy.routines.compiled.smo_steps import (
+    NEVER,
+    Considered,
+    Problem,
+    add_multiple,
+    add_multiples,
+    choose_fall,
+    choose_rise,
+    compact,
+    consider_all,
+    new_considered,
+    new_lanes,
+    new_workspace,
+    shrink,
+    solve_small,
+    steepest,
+    step,
+)
+from polytomy.routines.compiling import entry, helper
+from polytomy.routines.reference.kernel_rows import RowMaker
+from polytomy.routines.reference.smo import (
+    AT_BOUND,
+    COMPACTING_FRACTION,
+    FEW_SAMPLES,
+    FROM_FIRST_RUN,
+    FROM_PREVIOUS_RUN,
+    NEAR_THE_END,
+    SMALL_PROBLEM,
+    STEPS_BETWEEN_SHRINKS,
+)
+from polytomy.routines.threads import run_aside
+
+__all__ = ["train_machines"]
+
+Floats = NDArray[np.float64]
+Flag = NDArray[np.int64]
+
+_SHORT_WORK = 2_000_000
+"""Samples processed by all steps of a short training, at about a nanosecond each."""
+
+_NO_LIMIT = 2**62
+
+
+def train_machines(
+    kernel_values: NDArray[np.float32],
+    entries: Floats,
+    maker: RowMaker,
+    form: int,
+    columns: NDArray[np.int64],
+    ends: NDArray[np.int64],
+    signs: Floats,
+    bounds: Floats,
+    parameters: Floats,
+    diagonals: Floats,
+    tolerances: Floats,
+    most_steps: NDArray[np.int64],
+    shrinks: NDArray[np.bool_],
+    start: int,
+    cache: NDArray[np.float32],
+) -> Any:
+    """Train the machines of several problems, each in several runs with their own bounds."""
+    arguments = (
+        *(kernel_values, entries, maker, form, columns, ends, signs, bounds, parameters),
+        *(diagonals, tolerances, most_steps, shrinks, start, cache),
+    )
+    # Most small problems are solved quickly, but no estimate can say which ones are not.
+    sizes = np.diff(ends, prepend=0)
+    cost = float(len(bounds) * (sizes @ sizes))
+    if cost <= _SHORT_WORK:
+        trained, is_finished = run_aside(_train_machines, *arguments, _SHORT_WORK, cost=cost)
+        if is_finished:
+            return trained
+    trained, _ = run_aside(_train_machines, *arguments, _NO_LIMIT, cost=np.inf)
+    return trained
+
+
+@entry
+def _train_machines(
+    kernel_values: NDArray[np.float32],
+    entries: Floats,
+    maker: RowMaker,
+    form: int,
+    columns: NDArray[np.int64],
+    ends: NDArray[np.int64],
+    signs: Floats,
+    bounds: Floats,
+    parameters: Floats,
+    diagonals: Floats,
+    tolerances: Floats,
+    most_steps: NDArray[np.int64],
+    shrinks: NDArray[np.bool_],
+    start: int,
+    cache: NDArray[np.float32],
+    most_work: int,
+    stop: Flag,
+) -> Any:
+    """Return the machines, and whether training took no more work than allowed."""
+    n_runs = len(bounds)
+    coefficients = np.zeros(bounds.shape)
+    gradients = np.empty(bounds.shape)
+    values = np.empty(bounds.shape)
+    offsets = np.empty((n_runs, len(ends)))
+    steps = np.empty((n_runs, len(ends)), np.int64)
+    kernel = parameters[0].copy()
+    workspace = new_workspace()
+    if len(cache) < SMALL_PROBLEM * SMALL_PROBLEM:
+        cache = np.empty(SMALL_PROBLEM * SMALL_PROBLEM, np.float32)
+    first = 0
+    for k in range(len(ends)):
+        last = ends[k]
+        n_samples = last - first
+        sides = signs[first:last]
+        lower, upper = np.empty(n_samples), np.empty(n_samples)
+        considered = new_considered(n_samples)
+        is_small = n_samples <= SMALL_PROBLEM
+        for p in range(len(kernel)):
+            kernel[p] = parameters[0, p]
+        rows = keep_rows(kernel_values, entries, maker, form, columns[first:last], kernel, cache)
+        for run in range(n_runs):
+            is_new_kernel = not _are_equal(kernel, parameters[run])
+            if is_new_kernel:
+                for p in range(len(kernel)):
+                    kernel[p] = parameters[run, p]
+                forget_rows(rows, n_samples)
+            if is_small and (run == 0 or is_new_kernel):
+                load_all_rows(rows, considered.samples)
+            problem = Problem(
+                diagonals[run, first:last],
+                lower,
+                upper,
+                coefficients[run, first:last],
+                gradients[run, first:last],
+            )
+            for t in range(n_samples):
+                lower[t] = 0.0 if sides[t] > 0 else -bounds[run, first + t]
+                upper[t] = bounds[run, first + t] if sides[t] > 0 else 0.0
+                problem.gradient[t] = -sides[t]
+            # The run to warm-start from.
+            other = max(0, run - 1) if start == FROM_PREVIOUS_RUN else 0
+            solved, slopes = coefficients[other, first:last], gradients[other, first:last]
+            if start == FROM_PREVIOUS_RUN and run > 0:
+                _start_from_multiple(problem, sides, solved, slopes)
+            elif start == FROM_FIRST_RUN and run > 0:
+                _make_feasible(problem, solved, slopes)
+                is_same_kernel = _are_equal(parameters[run], parameters[0])
+                _start_gradient(problem, rows, considered, solved, slopes, is_same_kernel, stop)
+            if is_small:
+                steps[run, k] = solve_small(
+                    problem,
+                    cache,
+                    workspace,
+                    tolerances[k],
+                    most_steps[k],
+                    shrinks[k],
+                    most_work,
+                    stop,
+                )
+            else:
+                steps[run, k] = _solve(
+                    problem,
+                    rows,
+                    considered,
+                    tolerances[k],
+                    most_steps[k],
+                    shrinks[k],
+                    most_work,
+                    stop,
+                )
+            most_work -= steps[run, k] * n_samples
+            if stop[0] != 0 or most_work < 0:
+                return (coefficients, values, offsets, steps), False
+            offsets[run, k] = _offset(problem)
+            for t in range(n_samples):
+                values[run, first + t] = problem.gradient[t] + sides[t] - offsets[run, k]
+        first = last
+    return (coefficients, values, offsets, steps), True
+
+
+@helper
+def _are_equal(first: Floats, second: Floats) -> bool:
+    n_equal = 0
+    for k in range(len(first)):
+        n_equal += first[k] == second[k]
+    return n_equal == len(first)
+
+
+@helper
+def _make_feasible(problem: Problem, coefficients: Floats, gradient: Floats) -> None:
+    """Copy another run's coefficients, changed to satisfy the bounds and to sum to zero."""
+    b = problem.coefficients
+    n_samples = len(b)
+    excess = 0.0
+    for t in range(n_samples):
+        b[t] = min(max(coefficients[t], problem.lower[t]), problem.upper[t])
+        excess += b[t]
+    while excess != 0.0:
+        direction = 1.0 if excess > 0.0 else -1.0
+        best, slope = -1, NEVER
+        for t in range(n_samples):
+            can_change = b[t] > problem.lower[t] if excess > 0.0 else b[t] < problem.upper[t]
+            if can_change and direction * gradient[t] > slope:
+                best, slope = t, direction * gradient[t]
+        bound = problem.lower[best] if excess > 0.0 else problem.upper[best]
+        room = direction * (b[best] - bound)
+        if room <= direction * excess:
+            b[best] = bound
+            excess -= direction * room
+        else:
+            b[best] -= excess
+            excess = 0.0
+
+
+@helper
+def _start_from_multiple(
+    problem: Problem, signs: Floats, coefficients: Floats, gradient: Floats
+) -> None:
+    """Start from the feasible multiple of another run's solution with the least dual."""
+    b = problem.coefficients
+    n_samples = len(b)
+    linear, quadratic, most = 0.0, 0.0, np.inf
+    for t in range(n_samples):
+        size = abs(coefficients[t])
+        if size > 0.0:
+            linear += size
+            quadratic += coefficients[t] * (gradient[t] + signs[t])
+            most = min(most, (problem.upper[t] - problem.lower[t]) / size)
+    factor = min(most, linear / quadratic if quadratic > 0.0 else np.inf)
+    if factor == np.inf:
+        return
+    for t in range(n_samples):
+        b[t] = min(max(factor * coefficients[t], problem.lower[t]), problem.upper[t])
+        if b[t] >= AT_BOUND * problem.upper[t]:
+            b[t] = problem.upper[t]
+        if b[t] <= AT_BOUND * problem.lower[t]:
+            b[t] = problem.lower[t]
+        problem.gradient[t] = factor * (gradient[t] + signs[t]) - signs[t]
+
+
+@helper
+def _start_gradient(
+    problem: Problem,
+    rows: KernelRows,
+    considered: Considered,
+    coefficients: Floats,
+    gradient: Floats,
+    is_same_kernel: bool,
+    stop: Flag,
+) -> None:
+    """Compute the gradient of a run that does not start from zero."""
+    n_samples = len(gradient)
+    for t in range(n_samples):
+        considered.samples[t] = t
+        if is_same_kernel:
+            problem.gradient[t] = gradient[t]
+    for t in range(n_samples):
+        if stop[0] != 0:
+            return
+        change = problem.coefficients[t]
+        if is_same_kernel:
+            change -= coefficients[t]
+        if change != 0.0:
+            slot = rows.slot_of[t]
+            if slot < 0:
+                slot = load_row(rows, t, considered.samples, -1)
+            add_multiple(problem.gradient, row_in(rows, slot), change, n_samples)
+
+
+@helper
+def _solve(
+    problem: Problem,
+    rows: KernelRows,
+    considered: Considered,
+    tolerance: float,
+    most_steps: int,
+    shrinks: bool,
+    most_work: int,
+    stop: Flag,
+) -> int:
+    """Take steps until the stopping rule holds; return their number.
+
+    If `stop` is set, or if the steps so far have processed more than `most_work` samples, the
+    result is invalid.
+    """
+    n_samples = len(problem.gradient)
+    consider_all(considered, problem)
+    n = n_samples
+    whole_gradient = problem.gradient.copy()
+    whole_coefficients = problem.coefficients.copy()
+    lanes = new_lanes()
+    # While no sample is left out, rows of a matrix of kernel values can be used without copying.
+    is_direct = has_own_rows(rows)
+
+    n_free = 0
+    for t in range(n_samples):
+        n_free += problem.lower[t] < problem.upper[t]
+    interval = min(n_free, STEPS_BETWEEN_SHRINKS[1 if n_samples > FEW_SAMPLES else 0])
+    until_shrink = interval + 1
+    has_shrunk = False
+    has_looked_again = False
+    steps = 0
+    while most_steps < 0 or steps < most_steps:
+        if stop[0] != 0 or steps * n_samples > most_work:
+            return steps
+        until_shrink -= 1
+        if until_shrink == 0:
+            until_shrink = interval
+            if shrinks:
+                rise, fall = steepest(considered, n)
+                if not has_looked_again and rise + fall <= NEAR_THE_END * tolerance:
+                    has_looked_again = True
+                    _complete_gradient(
+                        problem, rows, considered, n, whole_gradient, whole_coefficients, stop
+                    )
+                    n, has_shrunk = n_samples, False
+                    rise, fall = steepest(considered, n)
+                n_left = shrink(considered, n, rise, fall)
+                has_shrunk = has_shrunk or n_left < n
+                if n_left < COMPACTING_FRACTION * n:
+                    n = compact(considered, n)
+                    forget_rows(rows, n)
+
+        i, rise = choose_rise(considered, n, lanes)
+        j = -1
+        if i >= 0:
+            sample_i = considered.samples[i]
+            slot_i = -1
+            if is_direct and n == n_samples:
+                row_i = rows.values[sample_i]
+            else:
+                slot_i = rows.slot_of[sample_i]
+                if slot_i < 0:
+                    slot_i = load_row(rows, sample_i, considered.samples, -1)
+                row_i = row_in(rows, slot_i)
+            j = choose_fall(considered, n, row_i, i, rise, lanes)
+        # A cheap test first: the fall with the largest gain is rarely the steepest, but usually
+        # steep enough to show that the steps must continue.
+        is_at_end = j < 0 or rise + considered.gradient[j] < tolerance
+        if is_at_end and sum(steepest(considered, n)) < tolerance:
+            if not has_shrunk:
+                break
+            _complete_gradient(
+                problem, rows, considered, n, whole_gradient, whole_coefficients, stop
+            )
+            n, has_shrunk = n_samples, False
+            until_shrink = 2  # after the next step
+            if sum(steepest(considered, n)) < tolerance:
+                break
+            continue
+
+        sample_j = considered.samples[j]
+        if is_direct and n == n_samples:
+            row_j = rows.values[sample_j]
+        else:
+            slot_j = rows.slot_of[sample_j]
+            if slot_j < 0:
+                slot_j = load_row(rows, sample_j, considered.samples, slot_i)
+            row_j = row_in(rows, slot_j)
+        change_i, change_j, is_standstill = step(problem, considered, i, j, row_i[j])
+        add_multiples(considered.gradient, row_i, change_i, row_j, change_j, n)
+        steps += 1
+        if is_standstill:
+            break
+
+    _complete_gradient(problem, rows, considered, n, whole_gradient, whole_coefficients, stop)
+    return steps
+
+
+@helper
+def _complete_gradient(
+    problem: Problem,
+    rows: KernelRows,
+    considered: Considered,
+    n: int,
+    whole_gradient: Floats,
+    whole_coefficients: Floats,
+    stop: Flag,
+) -> None:
+    """Compute the gradient of the samples left out, and consider all samples again."""
+    n_samples = len(problem.gradient)
+    if n < n_samples:
+        left_out = _complement(considered.samples, n, n_samples)
+        is_direct = has_own_rows(rows)
+        part = np.empty(len(left_out))
+        for k in range(len(left_out)):
+            part[k] = whole_gradient[left_out[k]]
+        row = np.empty(len(left_out), np.float32)
+        for t in range(n_samples):
+            if stop[0] != 0:
+                return
+            change = problem.coefficients[t] - whole_coefficients[t]
+            if change == 0.0:
+                continue
+            if is_direct:
+                # Adding a whole row of the matrix is faster than picking entries from it.
+                add_multiple(whole_gradient, rows.values[t], change, n_samples)
+            else:
+                fill_row(rows, t, left_out, len(left_out), row)
+                add_multiple(part, row, change, len(left_out))
+        if not is_direct:
+            for k in range(len(left_out)):
+                whole_gradient[left_out[k]] = part[k]
+        forget_rows(rows, n_samples)
+    for k in range(n):
+        whole_gradient[considered.samples[k]] = considered.gradient[k]
+    for t in range(n_samples):
+        whole_coefficients[t] = problem.coefficients[t]
+        problem.gradient[t] = whole_gradient[t]
+    consider_all(considered, problem)
+
+
+@helper
+def _complement(samples: NDArray[np.int64], n: int, n_samples: int) -> Any:
+    """Return the samples that are not among the first n of `samples`, which ascend."""
+    others = np.empty(n_samples - n, np.int64)
+    place, n_others = 0, 0
+    for t in range(n_samples):
+        if place < n and samples[place] == t:
+            place += 1
+        else:
+            others[n_others] = t
+            n_others += 1
+    return others
+
+
+@helper
+def _offset(problem: Problem) -> float:
+    """Return ρ: the mean gradient of the free samples, or the middle of the possible range."""
+    total, n_free = 0.0, 0
+    least, greatest = np.inf, NEVER
+    for t in range(len(problem.gradient)):
+        g = problem.gradient[t]
+        may_rise = problem.coefficients[t] < problem.upper[t]
+        may_fall = problem.coefficients[t] > problem.lower[t]
+        if may_rise and may_fall:
+            total += g
+            n_free += 1
+        elif may_rise:
+            least = min(least, g)
+        elif may_fall:
+            greatest = max(greatest, g)
+    return total / n_free if n_free > 0 else (least + greatest) / 2

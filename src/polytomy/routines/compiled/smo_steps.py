@@ -1,0 +1,459 @@
+"""The samples that :mod:`polytomy.routines.compiled.smo` considers in its steps, and the steps.
+
+Most of the work is finding maxima. The compiler turns a loop into vector instructions if it has no
+branches and keeps many maxima side by side, in lanes, but not if it keeps a single one.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polytomy.routines.compiling import helper, unfused_inlined_helper
+from polytomy.routines.reference.smo import (
+    LEAST_CURVATURE,
+    NEAR_THE_END,
+    SMALL_PROBLEM,
+    STANDSTILL,
+    STEPS_BETWEEN_SHRINKS,
+)
+
+__all__ = [
+    "NEVER",
+    "Considered",
+    "Lanes",
+    "Problem",
+    "Workspace",
+    "add_multiple",
+    "add_multiples",
+    "choose_fall",
+    "choose_rise",
+    "compact",
+    "consider_all",
+    "new_considered",
+    "new_lanes",
+    "new_workspace",
+    "shrink",
+    "solve_small",
+    "steepest",
+    "step",
+]
+
+Floats = NDArray[np.float64]
+Singles = NDArray[np.float32]
+
+NEVER = -np.inf
+"""The slope of a change that is not possible."""
+
+_LANES = 64
+_FEWER_LANES = 32
+"""A power of two, and half of it for loops that keep more numbers in each lane."""
+
+
+class Problem(NamedTuple):
+    """One run: arrays of shape (m,), in the order of the samples."""
+
+    diagonal: Any
+    lower: Any
+    upper: Any
+    coefficients: Any
+    gradient: Any
+
+
+class Considered(NamedTuple):
+    """The samples considered in the steps, in compact arrays that are padded to whole lanes.
+
+    `rise` is 0 if a coefficient may rise, otherwise −∞, so that rise − gradient is the slope of its
+    rise, or −∞ if it cannot rise; `fall` likewise.
+    """
+
+    samples: Any
+    gradient: Any
+    diagonal: Any
+    rise: Any
+    fall: Any
+
+
+@helper
+def new_considered(n_samples: int) -> Any:
+    """Return empty arrays for the samples."""
+    padded = (n_samples + _LANES - 1) // _LANES * _LANES
+    samples = np.arange(padded)
+    gradient, diagonal = np.zeros(padded), np.zeros(padded)
+    rise, fall = np.empty(padded), np.empty(padded)
+    for k in range(padded):
+        rise[k] = NEVER
+        fall[k] = NEVER
+    return Considered(samples, gradient, diagonal, rise, fall)
+
+
+class Lanes(NamedTuple):
+    """Workspace for the maxima of each lane."""
+
+    slopes: Any
+    halves: Any
+    numerators: Any
+    denominators: Any
+
+
+@helper
+def new_lanes() -> Any:
+    """Return a workspace for the maxima of each lane."""
+    return Lanes(np.empty(_LANES), np.empty(_LANES), np.empty(_FEWER_LANES), np.empty(_FEWER_LANES))
+
+
+@helper
+def consider_all(considered: Considered, problem: Problem) -> None:
+    """Consider all samples."""
+    for t in range(len(problem.gradient)):
+        considered.samples[t] = t
+        considered.gradient[t] = problem.gradient[t]
+        considered.diagonal[t] = problem.diagonal[t]
+        _note_freedom(considered, t, problem, t)
+
+
+@helper
+def _note_freedom(considered: Considered, place: int, problem: Problem, t: int) -> None:
+    considered.rise[place] = 0.0 if problem.coefficients[t] < problem.upper[t] else NEVER
+    considered.fall[place] = 0.0 if problem.coefficients[t] > problem.lower[t] else NEVER
+
+
+@helper
+def steepest(considered: Considered, n: int) -> Any:
+    """Return the slopes of the steepest rise and of the steepest fall."""
+    rise, fall = NEVER, NEVER
+    for k in range(n):
+        rise = max(rise, considered.rise[k] - considered.gradient[k])
+        fall = max(fall, considered.fall[k] + considered.gradient[k])
+    return rise, fall
+
+
+@helper
+def shrink(considered: Considered, n: int, rise: float, fall: float) -> int:
+    """Mark the samples that seem to stay at their bounds; return the number of others."""
+    n_left = 0
+    for k in range(n):
+        g = considered.gradient[k]
+        cannot_rise, cannot_fall = considered.rise[k] < 0.0, considered.fall[k] < 0.0
+        if (
+            (cannot_rise and cannot_fall)
+            or (cannot_rise and -g > rise)
+            or (cannot_fall and g > fall)
+        ):
+            considered.rise[k] = considered.fall[k] = NEVER
+        else:
+            n_left += 1
+    return n_left
+
+
+@helper
+def compact(considered: Considered, n: int) -> int:
+    """Drop the samples that can neither rise nor fall; return how many are left."""
+    left = 0
+    for k in range(n):
+        if considered.rise[k] == 0.0 or considered.fall[k] == 0.0:
+            considered.samples[left] = considered.samples[k]
+            considered.gradient[left] = considered.gradient[k]
+            considered.diagonal[left] = considered.diagonal[k]
+            considered.rise[left] = considered.rise[k]
+            considered.fall[left] = considered.fall[k]
+            left += 1
+    for k in range(left, n):
+        considered.rise[k] = considered.fall[k] = NEVER
+    return left
+
+
+@helper
+def choose_rise(considered: Considered, n: int, lanes: Lanes) -> Any:
+    """Return the position and slope of the steepest rise, the last one if several are equal."""
+    gradient, rise, slopes = considered.gradient, considered.rise, lanes.slopes
+    n_blocks = (n + _LANES - 1) // _LANES
+    for lane in range(_LANES):
+        slopes[lane] = NEVER
+    for block in range(n_blocks):
+        first = block * _LANES
+        for lane in range(_LANES):
+            slope = rise[first + lane] - gradient[first + lane]
+            slopes[lane] = slope if slope > slopes[lane] else slopes[lane]
+    steepest = _largest(slopes, lanes.halves)
+    place = -1
+    if steepest > NEVER:
+        for lane in range(_LANES):
+            if slopes[lane] == steepest:
+                k = (n_blocks - 1) * _LANES + lane
+                while rise[k] - gradient[k] != steepest:
+                    k -= _LANES
+                place = max(place, k)
+    return place, steepest
+
+
+@helper
+def _largest(values: Floats, halves: Floats) -> float:
+    """Return the largest value of all lanes."""
+    for k in range(_LANES // 2):
+        other = values[k + _LANES // 2]
+        halves[k] = values[k] if values[k] > other else other
+    for k in range(_LANES // 4):
+        other = halves[k + _LANES // 4]
+        halves[k] = halves[k] if halves[k] > other else other
+    largest = halves[0]
+    for k in range(1, _LANES // 4):
+        largest = halves[k] if halves[k] > largest else largest
+    return largest
+
+
+@helper
+def choose_fall(
+    considered: Considered, n: int, row: Singles, i: int, rise: float, lanes: Lanes
+) -> int:
+    """Return the position of the fall with the largest gain for the rise of i, or −1 if none.
+
+    The gain is slope²/curvature. Each lane keeps the numerator and denominator of its best gain and
+    compares by multiplication, which is faster than division.
+    """
+    gradient, fall, diagonal = considered.gradient, considered.fall, considered.diagonal
+    numerators, denominators = lanes.numerators, lanes.denominators
+    for lane in range(_FEWER_LANES):
+        numerators[lane] = 0.0
+    for lane in range(_FEWER_LANES):
+        denominators[lane] = 1.0
+    n_whole = n // _FEWER_LANES
+    for block in range(n_whole):
+        first = block * _FEWER_LANES
+        for lane in range(_FEWER_LANES):
+            k = first + lane
+            slope = rise + (gradient[k] + fall[k])
+            slope = slope if slope > 0.0 else 0.0
+            square = slope * slope
+            curvature = diagonal[i] + diagonal[k] - 2.0 * row[k]
+            curvature = curvature if curvature > 0.0 else LEAST_CURVATURE
+            is_better = square * denominators[lane] >= numerators[lane] * curvature
+            numerators[lane] = square if is_better else numerators[lane]
+            denominators[lane] = curvature if is_better else denominators[lane]
+    for k in range(n_whole * _FEWER_LANES, n):
+        lane = k - n_whole * _FEWER_LANES
+        square, curvature = _gain(considered, row, i, k, rise)
+        if square * denominators[lane] >= numerators[lane] * curvature:
+            numerators[lane] = square
+            denominators[lane] = curvature
+
+    most = 0.0
+    for lane in range(_FEWER_LANES):
+        most = max(most, numerators[lane] / denominators[lane])
+    place = -1
+    if most > 0.0:
+        for lane in range(_FEWER_LANES):
+            if numerators[lane] / denominators[lane] == most:
+                best = numerators[lane], denominators[lane]
+                k = lane + (n - 1 - lane) // _FEWER_LANES * _FEWER_LANES
+                while k > place and _gain(considered, row, i, k, rise) != best:
+                    k -= _FEWER_LANES
+                place = max(place, k)
+    return place
+
+
+@helper
+def _gain(considered: Considered, row: Singles, i: int, k: int, rise: float) -> Any:
+    slope = max(rise + (considered.gradient[k] + considered.fall[k]), 0.0)
+    curvature = considered.diagonal[i] + considered.diagonal[k] - 2.0 * row[k]
+    return slope * slope, curvature if curvature > 0.0 else LEAST_CURVATURE
+
+
+@helper
+def step(problem: Problem, considered: Considered, i: int, j: int, kernel_ij: float) -> Any:
+    """Raise coefficient i and lower coefficient j equally.
+
+    Return both changes, and whether the step is negligible.
+    """
+    b = problem.coefficients
+    sample_i, sample_j = considered.samples[i], considered.samples[j]
+    curvature = considered.diagonal[i] + considered.diagonal[j] - 2.0 * kernel_ij
+    if not curvature > 0.0:
+        curvature = LEAST_CURVATURE
+    room_above = problem.upper[sample_i] - b[sample_i]
+    room_below = b[sample_j] - problem.lower[sample_j]
+    size = (considered.gradient[j] - considered.gradient[i]) / curvature
+    before_i, before_j = b[sample_i], b[sample_j]
+    is_standstill = False
+    if size < min(room_above, room_below):
+        b[sample_i], b[sample_j] = before_i + size, before_j - size
+        is_standstill = size <= STANDSTILL * max(abs(before_i), abs(before_j))
+    elif room_above < room_below:
+        b[sample_i] = problem.upper[sample_i]
+        b[sample_j] = max(before_i + before_j - b[sample_i], problem.lower[sample_j])
+    else:
+        b[sample_j] = problem.lower[sample_j]
+        b[sample_i] = min(before_i + before_j - b[sample_j], problem.upper[sample_i])
+    _note_freedom(considered, i, problem, sample_i)
+    _note_freedom(considered, j, problem, sample_j)
+    return b[sample_i] - before_i, b[sample_j] - before_j, is_standstill
+
+
+@helper
+def add_multiple(total: Floats, row: Singles, factor: float, n: int) -> None:
+    """Add a multiple of a row to `total`."""
+    for k in range(n):
+        total[k] += row[k] * factor
+
+
+@helper
+def add_multiples(
+    total: Floats,
+    row: Singles,
+    factor: float,
+    other_row: Singles,
+    other_factor: float,
+    n: int,
+) -> None:
+    """Add multiples of two rows to `total`."""
+    for k in range(n):
+        total[k] += row[k] * factor + other_row[k] * other_factor
+
+
+# -- Steps of :mod:`polytomy.routines.compiled.smo` for problems with few samples --
+
+
+Workspace = tuple[Floats, Floats, Floats]
+
+
+@helper
+def new_workspace() -> Any:
+    """Return the workspace of `solve_small`."""
+    return np.empty(SMALL_PROBLEM), np.empty(SMALL_PROBLEM), np.empty(SMALL_PROBLEM)
+
+
+@helper
+def solve_small(
+    problem: Problem,
+    rows: Singles,
+    workspace: Workspace,
+    tolerance: float,
+    most_steps: int,
+    shrinks: bool,
+    most_work: int,
+    stop: NDArray[np.int64],
+) -> int:
+    """Take steps until the stopping rule holds; return their number.
+
+    `rows` has the kernel values of all samples, row after row. If `stop` is set, or if the steps so
+    far have processed more than `most_work` samples, the result is invalid.
+    """
+    diagonal, lower, upper, b, gradient = problem
+    rise, fall, gains = workspace
+    n = len(b)
+    n_free = 0
+    for t in range(n):
+        n_free += lower[t] < upper[t]
+    interval = min(n_free, STEPS_BETWEEN_SHRINKS[0])
+    until_shrink = interval + 1
+    has_shrunk = False
+    has_looked_again = False
+    _consider_all(lower, upper, b, rise, fall)
+    steps = 0
+    while most_steps < 0 or steps < most_steps:
+        if stop[0] != 0 or steps * n > most_work:
+            return steps
+        until_shrink -= 1
+        if until_shrink == 0:
+            until_shrink = interval
+            if shrinks:
+                steepest_rise, steepest_fall = _steepest(gradient, rise, fall, n)
+                if (
+                    not has_looked_again
+                    and steepest_rise + steepest_fall <= NEAR_THE_END * tolerance
+                ):
+                    has_looked_again = True
+                    has_shrunk = False
+                    _consider_all(lower, upper, b, rise, fall)
+                    steepest_rise, steepest_fall = _steepest(gradient, rise, fall, n)
+                for k in range(n):
+                    g = gradient[k]
+                    cannot_rise, cannot_fall = rise[k] < 0.0, fall[k] < 0.0
+                    if (
+                        (cannot_rise and cannot_fall)
+                        or (cannot_rise and -g > steepest_rise)
+                        or (cannot_fall and g > steepest_fall)
+                    ):
+                        rise[k] = fall[k] = NEVER
+                        has_shrunk = True
+
+        steepest_rise, steepest_fall = _steepest(gradient, rise, fall, n)
+        if not steepest_rise + steepest_fall >= tolerance:
+            if not has_shrunk:
+                break
+            has_shrunk = False
+            until_shrink = 2  # after the next step
+            _consider_all(lower, upper, b, rise, fall)
+            steepest_rise, steepest_fall = _steepest(gradient, rise, fall, n)
+            if not steepest_rise + steepest_fall >= tolerance:
+                break
+            continue
+
+        i = n - 1
+        while rise[i] - gradient[i] != steepest_rise:
+            i -= 1
+        row_i, diagonal_i = rows[i * n : (i + 1) * n], diagonal[i]
+        for k in range(n):
+            slope = steepest_rise + (gradient[k] + fall[k])
+            slope = slope if slope > 0.0 else 0.0
+            curvature = diagonal_i + diagonal[k] - 2.0 * row_i[k]
+            curvature = curvature if curvature > 0.0 else LEAST_CURVATURE
+            gains[k] = slope * slope / curvature
+        most = 0.0
+        for k in range(n):
+            most = gains[k] if gains[k] > most else most
+        if most == 0.0:
+            break
+        j = n - 1
+        while gains[j] != most:
+            j -= 1
+
+        curvature = diagonal_i + diagonal[j] - 2.0 * row_i[j]
+        if not curvature > 0.0:
+            curvature = LEAST_CURVATURE
+        before_i, before_j = b[i], b[j]
+        room_above, room_below = upper[i] - before_i, before_j - lower[j]
+        size = (gradient[j] - gradient[i]) / curvature
+        is_standstill = False
+        if size < min(room_above, room_below):
+            b[i], b[j] = before_i + size, before_j - size
+            is_standstill = size <= STANDSTILL * max(abs(before_i), abs(before_j))
+        elif room_above < room_below:
+            b[i] = upper[i]
+            b[j] = max(before_i + before_j - b[i], lower[j])
+        else:
+            b[j] = lower[j]
+            b[i] = min(before_i + before_j - b[j], upper[i])
+        rise[i] = 0.0 if b[i] < upper[i] else NEVER
+        fall[i] = 0.0 if b[i] > lower[i] else NEVER
+        rise[j] = 0.0 if b[j] < upper[j] else NEVER
+        fall[j] = 0.0 if b[j] > lower[j] else NEVER
+        change_i, change_j = b[i] - before_i, b[j] - before_j
+        row_j = rows[j * n : (j + 1) * n]
+        for k in range(n):
+            gradient[k] += row_i[k] * change_i + row_j[k] * change_j
+        steps += 1
+        if is_standstill:
+            break
+    return steps
+
+
+@unfused_inlined_helper
+def _consider_all(lower: Floats, upper: Floats, b: Floats, rise: Floats, fall: Floats) -> None:
+    for t in range(len(b)):
+        rise[t] = 0.0 if b[t] < upper[t] else NEVER
+        fall[t] = 0.0 if b[t] > lower[t] else NEVER
+
+
+@unfused_inlined_helper
+def _steepest(gradient: Floats, rise: Floats, fall: Floats, n: int) -> Any:
+    steepest_rise, steepest_fall = NEVER, NEVER
+    for k in range(n):
+        slope = rise[k] - gradient[k]
+        steepest_rise = slope if slope > steepest_rise else steepest_rise
+    for k in range(n):
+        slope = fall[k] + gradient[k]
+        steepest_fall = slope if slope > steepest_fall else steepest_fall
+    return steepest_rise, steepest_fall

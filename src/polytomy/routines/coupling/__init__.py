@@ -1,1 +1,0 @@
-"""The Markov chain of Wu, Lin and Weng's first method."""

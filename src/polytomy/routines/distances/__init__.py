@@ -1,1 +1,0 @@
-"""Distances between sets of points."""

@@ -1,1 +1,0 @@
-"""Rows of kernel values, computed from the entries of one matrix for many problems."""

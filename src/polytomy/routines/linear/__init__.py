@@ -1,1 +1,0 @@
-"""Linear classifiers with an L2 penalty, with the logistic or the squared hinge loss."""

@@ -1,1 +1,0 @@
-"""Class probabilities with the least Kullback-Leibler divergence for one-vs-rest codes."""

@@ -1,1 +1,0 @@
-"""How routines are run: compilation, the choice between twins, and threads."""

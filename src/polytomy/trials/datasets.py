@@ -1,0 +1,522 @@
+"""A dataset for trials: samples, and classes in their order."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_array
+
+from polytomy.datasets import FORMATS, Data, read_data, write_data
+from polytomy.designs.orders import has_natural_order, match_class_order, sort_naturally
+from polytomy.errors import (
+    Argument,
+    ArgumentError,
+    DataError,
+    PolytomyError,
+    PolytomyWarning,
+    warn_caller,
+)
+from polytomy.inputs.arguments import did_you_mean
+from polytomy.inputs.rows import refuse_masked
+from polytomy.inputs.sparse import check_sparse, is_sparse
+from polytomy.trials.catalogue import CATALOGUE, KnownDataset
+
+__all__ = [
+    "BUNDLED",
+    "Dataset",
+    "DatasetCheck",
+    "check_dataset",
+    "compute_checksum",
+    "fetch_dataset",
+    "load_datasets",
+    "names_in_folder",
+    "path_in_folder",
+]
+
+
+@dataclass(frozen=True, eq=False)
+class Dataset:
+    """Samples and their classes.
+
+    Parameters
+    ----------
+    name : name of the dataset
+    X : array or sparse matrix of shape (n_samples, n_features)
+    y : labels of shape (n_samples,)
+    order : all labels in the order used by codes over ordered classes, optional
+        Matched without regard to case. By default the labels are sorted.
+
+    Attributes
+    ----------
+    classes : tuple of the distinct labels, in order
+    class_indices : array of shape (n_samples,), index of each label in `classes`
+    has_order : whether `classes` are in a meaningful order, not just in alphabetical order
+
+    Examples
+    --------
+    >>> Dataset("land", np.eye(4), ["oak", "corn", "oak", "oak"], order=["Oak", "Corn"]).classes
+    ('oak', 'corn')
+    """
+
+    name: str
+    X: Any
+    y: NDArray[Any]
+    classes: tuple[Any, ...]
+    class_indices: NDArray[np.intp]
+    has_order: bool
+
+    def __init__(self, name: str, X: Any, y: ArrayLike, order: Sequence[str] | None = None) -> None:
+        refuse_masked(X, "X")
+        # Several scikit-learn estimators accept only 32-bit sparse indices.
+        X = csr_array(check_sparse(X)) if is_sparse(X) else np.asarray(X)
+        labels = np.asarray(y)
+        if not name or name.startswith("."):
+            raise ArgumentError(
+                f"{name!r} cannot name a dataset. Use a name that is not empty and does not start "
+                "with a dot."
+            )
+        if X.ndim != 2 or labels.ndim != 1 or X.shape[0] != len(labels):
+            raise DataError(
+                f"dataset {name}: X has shape {X.shape} and y has shape {labels.shape}. Pass one "
+                "row of features and one label per sample."
+            )
+        found, indices = np.unique(labels, return_inverse=True)
+        if not 2 <= len(found) <= len(labels) // 2:
+            raise DataError(
+                f"dataset {name}: {len(labels)} samples have {len(found)} distinct labels. There "
+                "must be at least two classes, with at least two samples each on average."
+            )
+        labels_found = found.tolist()
+        try:
+            classes = _order_labels(labels_found, order)
+        except ArgumentError as error:
+            raise DataError(f"dataset {name}: ", *error.args) from None
+        places = {label: place for place, label in enumerate(labels_found)}
+        ordering = np.array([places[label] for label in classes])
+        object.__setattr__(self, "name", name)
+        object.__setattr__(self, "X", X)
+        object.__setattr__(self, "y", labels)
+        object.__setattr__(self, "classes", tuple(found[ordering].tolist()))
+        object.__setattr__(self, "class_indices", np.argsort(ordering)[indices.ravel()])
+        has_order = order is not None or has_natural_order(labels_found)
+        object.__setattr__(self, "has_order", has_order)
+
+    @property
+    def codes(self) -> NDArray[np.intp]:
+        """Same as `class_indices`; the name it had in polytomy 0.1."""
+        return self.class_indices
+
+    @property
+    def counts(self) -> list[int]:
+        """Number of samples of each class."""
+        return [int(n) for n in np.bincount(self.class_indices, minlength=len(self.classes))]
+
+    @property
+    def fingerprint(self) -> str:
+        """Checksum of samples and labels, in order."""
+        digest = hashlib.sha256(repr((self.X.shape, self.classes)).encode())
+        parts: tuple[Any, ...] = (self.X,)
+        if is_sparse(self.X):
+            parts = (self.X.data, self.X.indices, self.X.indptr)
+        for part in (*parts, self.class_indices.astype("<i4")):
+            digest.update(np.ascontiguousarray(part).tobytes())
+        return digest.hexdigest()
+
+    def __repr__(self) -> str:
+        n_samples, n_features = self.X.shape
+        return f"<Dataset {self.name}: {n_samples} × {n_features}, {len(self.classes)} classes>"
+
+
+def _order_labels(labels: list[Any], order: Sequence[Any] | None) -> list[Any]:
+    """Return labels in `order`, or sorted; ArgumentError if it is not an order of these labels."""
+    if order is None:
+        return sort_naturally(labels)
+    return match_class_order(_spell_like(labels, order), labels)
+
+
+def _spell_like(labels: Sequence[Any], order: Sequence[Any]) -> Sequence[Any]:
+    """Return an order with the letter case of the labels, if they differ in nothing else."""
+    if isinstance(order, str) or not isinstance(order, Iterable):
+        return order
+    by_text = {str(label).casefold(): label for label in labels}
+    wanted = [str(label).casefold() for label in order]
+    is_same = sorted(wanted) == sorted(by_text) and len(by_text) == len(labels)
+    return [by_text[text] for text in wanted] if is_same else order
+
+
+def compute_checksum(X: Any) -> str:
+    """Return a checksum of the features that does not depend on the order of the samples.
+
+    Features are rounded to single precision, so the checksum survives a round trip through text.
+
+    Examples
+    --------
+    >>> compute_checksum([[1, 2], [3, 4]]), compute_checksum([[3.0, 4.0], [1.0, 2.0]])
+    ('fb5ae94f7e6aec39', 'fb5ae94f7e6aec39')
+    """
+    # Adding zero turns −0 into 0.
+    values = np.ascontiguousarray(np.asarray(X, dtype="<f4") + np.float32(0))
+    rows = np.sort(values.view(np.dtype((np.void, 4 * values.shape[1]))).ravel())
+    return hashlib.sha256(rows.tobytes()).hexdigest()[:16]
+
+
+# -- Datasets for trials: from a folder, bundled with scikit-learn, or passed as arrays --
+
+
+BUNDLED = ("digits", "wine", "iris", "breast-cancer")
+"""Names of the datasets that come with scikit-learn."""
+
+# In order of preference when a name has several files; new files are written with the first.
+_TEXT_ENDINGS = (".csv", ".tsv", ".svmlight", *FORMATS["tsv"][1:], *FORMATS["svmlight"])
+_ENDINGS = (
+    *dict.fromkeys(f"{ending}{zipped}" for ending in _TEXT_ENDINGS for zipped in (".gz", "")),
+    *FORMATS["parquet"],
+    *FORMATS["npz"],
+    *FORMATS["lvq"],
+)
+_ORDER_FILE = "class_order.json"
+
+
+def load_datasets(
+    datasets: Mapping[str, Any] | Iterable[str] | str | None = None,
+    folder: str | os.PathLike[str] | None = None,
+    *,
+    paper: bool = False,
+    class_order: Mapping[str, Sequence[Any]] | Sequence[Any] | None = None,
+) -> list[Dataset]:
+    """Load datasets by name, or wrap arrays.
+
+    Parameters
+    ----------
+    datasets : names, or a dict from names to pairs (X, y), optional
+        By default all datasets in the folder; a warning lists the files that were skipped, and why.
+        Without a folder, those bundled with scikit-learn.
+    folder : folder of files NAME.csv.gz or NAME.csv with the label in the last column, optional
+        Also NAME.tsv, NAME.svmlight (or .svm, .libsvm, .scale), NAME.parquet, NAME.npz and
+        NAME.lvq. An optional file class_order.json maps names to classes in order.
+    paper : whether to load only the datasets of Mills's experiments that are in the folder
+    class_order : all labels from first to last, or a dict of these by dataset, optional
+
+    Examples
+    --------
+    >>> load_datasets(["iris", "wine"])
+    [<Dataset iris: 150 × 4, 3 classes>, <Dataset wine: 178 × 13, 3 classes>]
+    """
+    order_of = _Orders(class_order)
+    if paper and datasets is not None:
+        raise ArgumentError(
+            "Use either ", Argument("datasets"), " or ", Argument("paper", True), ", not both."
+        )
+    if isinstance(datasets, Mapping):
+        loaded = [
+            Dataset(str(name), *_pair(name, pair), order_of.find(str(name)))
+            for name, pair in datasets.items()
+        ]
+        order_of.check_names(loaded)
+        return loaded
+    names = [datasets] if isinstance(datasets, str) else datasets
+    names = None if names is None else list(dict.fromkeys(names))
+    if names is not None and not names:
+        raise ArgumentError(Argument("datasets"), " is empty. Name at least one dataset.")
+    if folder is None:
+        if paper:
+            raise ArgumentError(
+                Argument("paper", True), " needs the folder of the datasets. Set ",
+                Argument("data"), ".",
+            )  # fmt: skip
+        loaded = [_bundled(name, order_of) for name in (BUNDLED if names is None else names)]
+        order_of.check_names(loaded)
+        return loaded
+    home = Path(folder)
+    there = names_in_folder(home)
+    order_of.add(_orders(home))
+    if names is not None:
+        loaded = [_read_dataset(home, name, there, order_of) for name in names]
+    else:
+        loaded = _read_all(home, there, order_of, paper=paper)
+    order_of.check_names(loaded)
+    return loaded
+
+
+class _Orders:
+    """The orders of classes that were passed, and those of a folder."""
+
+    def __init__(self, given: Mapping[str, Sequence[Any]] | Sequence[Any] | None) -> None:
+        self._by_name = dict(given) if isinstance(given, Mapping) else {}
+        self._for_all = None if isinstance(given, Mapping) else given
+        self._of_folder: Mapping[str, Sequence[Any]] = {}
+
+    def add(self, of_folder: Mapping[str, Sequence[Any]]) -> None:
+        self._of_folder = of_folder
+
+    def find(self, name: str) -> Sequence[Any] | None:
+        """Return the order of a dataset's classes; None if there is none."""
+        if self._for_all is not None:
+            return self._for_all
+        return self._by_name.get(name, self._of_folder.get(name))
+
+    def check_names(self, loaded: Sequence[Dataset]) -> None:
+        """Raise ArgumentError if an order was passed for a dataset that is not loaded."""
+        names = [each.name for each in loaded]
+        for name in self._by_name:
+            if name not in names:
+                raise ArgumentError(
+                    Argument("class_order"),
+                    f" has {name!r}, which is not one of the datasets {', '.join(names)}.",
+                )
+
+
+def _read_all(home: Path, there: Sequence[str], order_of: _Orders, *, paper: bool) -> list[Dataset]:
+    """Read all datasets of a folder that can be used, and warn about all other files."""
+    skipped: dict[str, Sequence[Any]] = {}
+    if not paper:
+        skipped |= {file: [why] for file, why in _files_without_dataset(home, there).items()}
+    wanted = [name for name in (*CATALOGUE, *there) if name in there]
+    loaded = []
+    for name in dict.fromkeys(wanted):
+        if paper and name not in CATALOGUE:
+            skipped[path_in_folder(home, name).name] = ["not a dataset of the paper"]
+            continue
+        try:
+            loaded.append(_read_dataset(home, name, there, order_of))
+        except PolytomyError as error:
+            skipped[path_in_folder(home, name).name] = error.args
+    reasons: list[Any] = []
+    for file, parts in skipped.items():
+        reasons += ["; " if reasons else "", f"{file} (", *parts, ")"]
+    if not loaded:
+        raise DataError(f"{home} has no dataset that can be used: ", *reasons, ".")
+    if skipped:
+        warn_caller(PolytomyWarning(f"Skipped in {home}: ", *reasons, "."), PolytomyWarning)
+    return loaded
+
+
+def _files_without_dataset(home: Path, there: Sequence[str]) -> dict[str, str]:
+    """Return the files of a folder that are not read, and why."""
+    used = {path_in_folder(home, name).name: name for name in there}
+    reasons = {}
+    for path in sorted(home.iterdir()):
+        if not path.is_file() or path.name.startswith(".") or path.name == _ORDER_FILE:
+            continue
+        if path.name not in used:
+            same = [file for file, name in used.items() if path.name.startswith(f"{name}.")]
+            is_data = path.name.endswith(_ENDINGS)
+            reasons[path.name] = f"{same[0]} is used" if is_data and same else "not a data file"
+    return reasons
+
+
+def names_in_folder(folder: str | os.PathLike[str]) -> list[str]:
+    """Return the names of the datasets in a folder, sorted."""
+    home = Path(folder)
+    found = {
+        path.name.removesuffix(ending)
+        for path in home.iterdir()
+        for ending in _ENDINGS
+        if path.name.endswith(ending) and not path.name.startswith(".") and path.is_file()
+    }
+    if not found:
+        raise DataError(
+            f"{home} has no datasets. Save them there as NAME.csv.gz, with the label last."
+        )
+    return sorted(found)
+
+
+def path_in_folder(folder: Path, name: str) -> Path:
+    """Return the file of a dataset; the gzipped one if there are two, or none yet."""
+    for ending in _ENDINGS:
+        if (folder / f"{name}{ending}").is_file():
+            return folder / f"{name}{ending}"
+    return folder / f"{name}{_ENDINGS[0]}"
+
+
+def _read_dataset(folder: Path, name: str, there: Sequence[str], order_of: _Orders) -> Dataset:
+    if name not in there:
+        hint = f" Try `polytomy datasets get {name}`." if name in CATALOGUE else ""
+        hint = hint or did_you_mean(name, there)
+        raise ArgumentError(f"{folder} has no dataset {name!r}; it has {', '.join(there)}.{hint}")
+    path = path_in_folder(folder, name)
+    data = read_data(path)
+    if data.y is None:
+        raise DataError(f"{path} has no labels. Put them in the last column.")
+    order = order_of.find(name)
+    if order is None and name in CATALOGUE:
+        order = _known_order(data.y, CATALOGUE[name].classes)
+    return Dataset(name, data.X, data.y, order)
+
+
+def _known_order(labels: NDArray[Any], order: Sequence[str]) -> Sequence[str] | None:
+    """Return the order of a known dataset if these are its labels."""
+    wanted = sorted(text.casefold() for text in order)
+    found = sorted(str(label).casefold() for label in np.unique(labels).tolist())
+    return order if found == wanted else None
+
+
+def _orders(folder: Path) -> dict[str, list[str]]:
+    path = folder / _ORDER_FILE
+    if not path.is_file():
+        return {}
+    try:
+        orders = json.loads(path.read_text(encoding="utf-8"))
+        return {name: [*map(str, labels)] for name, labels in orders.items() if name[0] != "_"}
+    except (ValueError, TypeError, AttributeError, IndexError):
+        raise DataError(
+            f"{path} is invalid. It must be a JSON object from dataset names to lists of classes."
+        ) from None
+
+
+def _pair(name: str, pair: Any) -> tuple[Any, Any]:
+    try:
+        X, y = pair
+    except (TypeError, ValueError):
+        raise ArgumentError(Argument("datasets"), f"[{name!r}] must be a pair (X, y).") from None
+    return X, y
+
+
+def _bundled(name: str, order_of: _Orders) -> Dataset:
+    from sklearn import datasets
+
+    if name not in BUNDLED:
+        problem = f"Dataset {name!r} does not come with scikit-learn; {', '.join(BUNDLED)} do."
+        if name in CATALOGUE:
+            raise ArgumentError(problem, " Set ", Argument("data"), " to the folder that has it.")
+        raise ArgumentError(problem, did_you_mean(name, BUNDLED))
+    loaded = getattr(datasets, f"load_{name.replace('-', '_')}")()
+    names = [str(each) for each in loaded.target_names]
+    labels = loaded.target if name == "digits" else np.array(names)[loaded.target]
+    order = order_of.find(name)
+    return Dataset(name, loaded.data, labels, names if order is None else order)
+
+
+# -- Download the datasets of the experiments from openml.org, and check copies on disk --
+
+
+class DatasetCheck(NamedTuple):
+    """Whether a dataset is the one used in the experiments.
+
+    Attributes
+    ----------
+    problems : differences in the number of features, classes or samples
+    has_same_values : whether the checksum of the features matches
+    """
+
+    problems: list[str]
+    has_same_values: bool
+
+    def __str__(self) -> str:
+        if self.problems:
+            return f"not the dataset of the experiments: {'; '.join(self.problems)}"
+        if not self.has_same_values:
+            return "not the dataset of the experiments: same size and classes, different values"
+        return "the dataset of the experiments"
+
+
+def check_dataset(dataset: Dataset, known: KnownDataset) -> DatasetCheck:
+    """Compare a dataset with its entry in the catalogue.
+
+    Examples
+    --------
+    >>> land = Dataset("land", np.eye(4), ["a", "a", "b", "b"])
+    >>> print(check_dataset(land, KnownDataset("land", 3, ("a", "b"), (2, 2), "", None)))
+    not the dataset of the experiments: 4 features instead of 3
+    """
+    problems = []
+    n_samples, n_features = dataset.X.shape
+    if n_features != known.n_features:
+        problems.append(f"{n_features} features instead of {known.n_features}")
+    if len(dataset.classes) != len(known.classes):
+        problems.append(f"{len(dataset.classes)} classes instead of {len(known.classes)}")
+    if n_samples != known.n_samples:
+        problems.append(f"{n_samples} samples instead of {known.n_samples}")
+    elif sorted(dataset.counts) != sorted(known.counts):
+        # Labels may be spelled differently, so only the class sizes are compared.
+        problems.append(
+            f"class sizes {', '.join(map(str, sorted(dataset.counts)))} instead of "
+            f"{', '.join(map(str, sorted(known.counts)))}"
+        )
+    return DatasetCheck(problems, not problems and compute_checksum(dataset.X) == known.checksum)
+
+
+def fetch_dataset(
+    name: str, folder: str | os.PathLike[str], *, accept_other_values: bool = False
+) -> tuple[Path, DatasetCheck]:
+    """Download a dataset of the experiments from openml.org, unless the folder has it.
+
+    Raises DataError if the data differs from that of the experiments. Such data is not written,
+    and a file that was already there is left alone.
+
+    Parameters
+    ----------
+    name : name of a dataset in CATALOGUE
+    folder : where to write NAME.csv.gz; created if missing
+    accept_other_values : accept data of the right size and classes whatever its checksum
+        Some copies of a dataset have more or fewer digits.
+
+    Returns
+    -------
+    path : path of the file
+    check : whether it is the dataset of the experiments
+    """
+    if name not in CATALOGUE:
+        raise ArgumentError(
+            f"Dataset {name!r} is unknown.{did_you_mean(name, CATALOGUE)} Use one of "
+            f"{', '.join(CATALOGUE)}."
+        )
+    known, home = CATALOGUE[name], Path(folder)
+    path = path_in_folder(home, name)
+    way_out = f"If you have a copy, save it as {path}: one row per sample, the label last."
+    if path.is_file():
+        check = check_dataset(load_datasets([name], home)[0], known)
+        _raise_if_different(
+            f"{path} is", check, "Move it away to download it.", accept_other_values
+        )
+        return path, check
+    if known.openml is None:
+        raise DataError(f"{name} is not available from openml.org. {way_out}")
+    X, labels = _download(known, way_out)
+    dataset = Dataset(name, X, labels)
+    check = check_dataset(dataset, known)
+    _raise_if_different(f"{name} at openml.org is", check, way_out, accept_other_values)
+    home.mkdir(parents=True, exist_ok=True)
+    features = tuple(f"f{k}" for k in range(X.shape[1]))
+    write_data(path, Data(X, dataset.y, features, np.arange(1, len(X) + 1)))
+    return path, check
+
+
+def _raise_if_different(
+    subject: str, check: DatasetCheck, way_out: str, accept_other_values: bool
+) -> None:
+    if check.problems:
+        raise DataError(f"{subject} {check}. {way_out}")
+    if not check.has_same_values and not accept_other_values:
+        accept = Argument("accept_other_values", True)
+        raise DataError(f"{subject} {check}. {way_out} Or accept it with ", accept, ".")
+
+
+def _download(known: KnownDataset, way_out: str) -> tuple[np.ndarray, np.ndarray]:
+    from sklearn.datasets import fetch_openml
+
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # about its retry; a failure is reported below
+            found = fetch_openml(
+                data_id=known.openml, as_frame=False, parser="liac-arff", cache=False, n_retries=1
+            )
+    except OSError as error:
+        reason = getattr(error, "reason", None) or error
+        raise DataError(
+            f"Could not download {known.name} from openml.org: {reason}. {way_out}"
+        ) from None
+    except ValueError as error:  # their checksum does not match
+        raise DataError(
+            f"The download of {known.name} from openml.org is damaged: {error}. {way_out}"
+        ) from None
+    return np.asarray(found.data, dtype=np.float64), np.asarray(found.target)

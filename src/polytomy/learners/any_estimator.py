@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from sklearn import config_context
 
 from polytomy.calibration.calibrators import make_calibrator
-from polytomy.calibration.folds import Folds, check_folds, choose_folds, make_folds
-from polytomy.errors import ArgumentError, CalibrationWarning, PolytomyError, warn_caller
+from polytomy.calibration.folds import Folds
+from polytomy.errors import ArgumentError, PolytomyError
 from polytomy.inputs.rows import count_rows, take_rows
 from polytomy.learners.batches import Batch, BatchFolds
 from polytomy.learners.options import TrainingOptions
@@ -45,7 +45,7 @@ from polytomy.learners.workload import (
     weights_of_problem,
 )
 
-__all__ = ["train_binary", "train_estimator", "train_estimators"]
+__all__ = ["train_estimator", "train_estimators"]
 
 Floats = NDArray[np.float64]
 
@@ -89,14 +89,16 @@ def _time_training(
     return trained._replace(binary=binary)
 
 
-def train_binary(
+def train_estimator(
     estimator: Any,
     X: Any,
     problem: BinaryProblem,
-    options: TrainingOptions | None = None,
+    options: TrainingOptions,
     *,
-    warn: bool = True,
-) -> TrainedBinary:
+    folds: Folds | None = None,
+    seed: int | None = None,
+    model: str | None = None,
+) -> Trained:
     """Return a binary trained on one problem and calibrated on held-out decision values.
 
     The estimator and ``calibration`` decide which output of the estimator is used:
@@ -111,9 +113,9 @@ def train_binary(
     ===================  =====================  =====================  ==========================
 
     Calibrators learn from the decision values of held-out folds, and one final model is fitted to
-    all samples. If no fold can be used, the binary answers as with ``calibration=None``, with a
-    CalibrationWarning. Samples of weight zero are ignored. If a side is empty, the answer is
-    constant: +1 or −1, or 0 if both sides are empty.
+    all samples. If no fold can be used, the binary answers as with ``calibration=None``, and its
+    `shortcoming` says why: warnings would be lost in a worker process. Samples of weight zero are
+    ignored. If a side is empty, the answer is constant: +1 or −1, or 0 if both sides are empty.
 
     Parameters
     ----------
@@ -123,58 +125,21 @@ def train_binary(
         The whole training data; for precomputed kernels, the (n_rows, n_rows) kernel matrix.
     problem : BinaryProblem
         The rows of X to train on, and their sides.
-    options : TrainingOptions, optional
-        ``random_state`` is the seed of this partition.
-    warn : bool, default=True
-        Whether to warn if the binary cannot be calibrated. Worker processes do not warn, because
-        their warnings would be lost. The reason is always in the attribute ``shortcoming``.
-
-    Returns
-    -------
-    TrainedBinary
+    options : TrainingOptions
+    folds : Folds, optional
+        Without them, nothing is calibrated.
+    seed : int, optional
+    model : str, optional, the name under which the estimator was given
 
     Examples
     --------
     >>> from sklearn.svm import SVC
     >>> X = np.array([[0.0], [1.0], [2.0], [3.0]])
     >>> problem = BinaryProblem("low-high", np.arange(4), np.array([False, False, True, True]))
-    >>> binary = train_binary(SVC(), X, problem, TrainingOptions(random_state=0))
-    >>> binary.decisions(X).round(2)
+    >>> folds = Folds.from_numbers(np.array([0, 1, 0, 1]))
+    >>> trained = train_estimator(SVC(), X, problem, TrainingOptions(), folds=folds, seed=0)
+    >>> trained.binary.decisions(X).round(2)
     array([-0.84, -0.75,  0.75,  0.84])
-    """
-    options = TrainingOptions() if options is None else options
-    make_calibrator(options.calibration)
-    check_folds(options.cv)
-    seed, n_rows = options.random_state, count_rows(X)
-    sides = np.full(n_rows, 2)  # rows outside the problem are a class of their own
-    sides[problem.rows] = problem.is_positive
-    folds = make_folds(X, sides, choose_folds(options.cv, n_rows), seed).without_scores()
-    binary = train_estimator(estimator, X, problem, options, folds=folds, seed=seed).binary
-    if warn and binary.shortcoming:
-        warn_caller(binary.shortcoming, CalibrationWarning)
-    return binary
-
-
-def train_estimator(
-    estimator: Any,
-    X: Any,
-    problem: BinaryProblem,
-    options: TrainingOptions,
-    *,
-    folds: Folds | None,
-    seed: int | None,
-    model: str | None = None,
-) -> Trained:
-    """Return a trained binary, and its scores for the rows that the folds ask for.
-
-    Warnings would be lost in a worker process, so the binary carries its shortcoming back instead.
-
-    Parameters
-    ----------
-    estimator, X, problem, options : see `train_binary`
-    folds : Folds, optional
-    seed : int, optional
-    model : str, optional, the name under which the estimator was given
     """
     calibration, arguments = options.calibration, options.arguments_for(model)
     calibrator = make_calibrator(calibration, seed)

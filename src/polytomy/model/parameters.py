@@ -151,7 +151,9 @@ def make_training_options(
 
     def weighted(arguments: dict[str, Any]) -> FitArguments:
         own = arguments.pop("sample_weight", None)
-        weight = class_weights(classifier.class_weight, classes, class_indices, own)
+        weight = own
+        if len(class_indices):  # otherwise the rows are on a cluster
+            weight = class_weights(classifier.class_weight, classes, class_indices, own)
         return FitArguments(weight, arguments, own)
 
     cv = choose_folds(classifier.cv, len(class_indices))

@@ -63,11 +63,11 @@ _BATCHED_MATRIX = 2**28
 def train_svms(work: Workload) -> list[Trained | None]:
     """Train all binaries that are plain SVCs on one matrix of kernel values.
 
-    Each result is equal to that of `train_binary`, but training is faster: the kernel value of two
-    samples is computed once for all problems and folds, the machines of the folds are warm-started
-    from the solution of their problem, and scoring held-out samples needs no further kernel values.
-    Machines are trained with LIBSVM's algorithm and tolerance; ``gamma="scale"`` is computed from
-    all rows.
+    Each result is equal to that of `train_estimator`, but training is faster: the kernel value of
+    two samples is computed once for all problems and folds, the machines of the folds are warm-
+    started from the solution of their problem, and scoring held-out samples needs no further kernel
+    values. Machines are trained with LIBSVM's algorithm and tolerance; ``gamma="scale"`` is
+    computed from all rows.
 
     Anything but an SVC with one of polytomy's kernels is left to other learners. If the kernel
     matrix does not fit in ``memory_budget``, its rows are computed when needed, and some of them

@@ -32,7 +32,7 @@ class Listener(TrainingListener):
 
 
 class TestAgainstTrainEstimator:
-    """All that goes with a machine is what `train_binary` gives."""
+    """All that goes with a machine is what `train_estimator` gives."""
 
     @pytest.mark.parametrize(
         "svc",

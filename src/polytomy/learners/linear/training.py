@@ -402,32 +402,60 @@ def train_linear_models(work: Workload) -> list[Trained | None]:
     same rows, as in one-vs-rest, are solved together with matrix products; others are solved
     without copying their rows. Fold models are warm-started from the solution for all samples. The
     solver minimises the same objectives as scikit-learn, at least as accurately. Estimators that
-    `find_objective` does not support are left to other learners. """ options, folds, problems =
-    work.options, work.folds, work.problems trained: list[Trained | None] = [None] *
-    len(work.dichotomies) estimators = {k: work.dichotomies[k].estimator for k in work.shareable}
-    objectives = _find_objectives(estimators.values()) if folds is not None and folds.is_only_part:
-    # scikit-learn trains a logistic regression once per problem, without the permanently # held-out
-    part and without copying the rows. objectives = { key: each for key, each in objectives.items()
-    if not each.is_logistic or _is_wide_stack(problems, work.X) } makers =
-    _prepare_models(estimators.values(), objectives, work.X) groups: dict[LinearObjective,
-    list[int]] = {} for k, estimator in estimators.items(): if id(estimator) in makers:
-    groups.setdefault(objectives[id(estimator)], []).append(k) if not groups: return trained numbers
-    = next(iter(makers.values())).numbers n_threads = _count_threads(options.n_jobs, numbers,
-    problems) stopped: list[str] = [] # Problems run in threads; BLAS threads would wait for each
-    other on a busy machine. with one_blas_thread(): for objective, members in groups.items():
-    trainer = BatchTrainer(objective, work, numbers, len(members)) n_models = 1 + (0 if folds is
-    None else folds.n_folds) most = max(1, _BATCH_COEFFICIENTS // (n_models * (1 +
-    numbers.shape[1]))) # With the squared hinge loss, the routine for single problems is faster,
-    because it # uses few of the samples. stack_size = min(most, _choose_stack_size(numbers)) if
-    objective.is_logistic else 0 tasks = list(_divide(members, problems, stack_size, most))
-    attempts: list[Callable[[], list[TrainedModel]]] = [ partial( trainer.train, batch,
-    [makers[id(estimators[k])] for k in batch], is_stacked=is_stacked, ) for batch, is_stacked in
-    tasks ] with closing(run_tasks(attempts, n_threads)) as results: for (batch, _), found in
-    zip(tasks, results, strict=True): for k, model in zip(batch, found, strict=True): trained[k] =
-    model.trained if not model.is_converged: stopped.append(model.trained.binary.name)
-    work.listener.trained(model.trained.binary.name) together = f"{len(members)} binaries are
-    trained together by the linear solver." alone = "1 binary is trained by the linear solver."
-    work.listener.note(alone if len(members) == 1 else together) _warn_of_early_stops(stopped)
+    `find_objective` does not support are left to other learners.
+    """
+    options, folds, problems = work.options, work.folds, work.problems
+    trained: list[Trained | None] = [None] * len(work.dichotomies)
+    estimators = {k: work.dichotomies[k].estimator for k in work.shareable}
+    objectives = _find_objectives(estimators.values())
+    if folds is not None and folds.is_only_part:
+        # scikit-learn trains a logistic regression once per problem, without the permanently
+        # held-out part and without copying the rows.
+        objectives = {
+            key: each
+            for key, each in objectives.items()
+            if not each.is_logistic or _is_wide_stack(problems, work.X)
+        }
+    makers = _prepare_models(estimators.values(), objectives, work.X)
+    groups: dict[LinearObjective, list[int]] = {}
+    for k, estimator in estimators.items():
+        if id(estimator) in makers:
+            groups.setdefault(objectives[id(estimator)], []).append(k)
+    if not groups:
+        return trained
+    numbers = next(iter(makers.values())).numbers
+    n_threads = _count_threads(options.n_jobs, numbers, problems)
+    stopped: list[str] = []
+    # Problems run in threads; BLAS threads would wait for each other on a busy machine.
+    with one_blas_thread():
+        for objective, members in groups.items():
+            trainer = BatchTrainer(objective, work, numbers, len(members))
+            n_models = 1 + (0 if folds is None else folds.n_folds)
+            most = max(1, _BATCH_COEFFICIENTS // (n_models * (1 + numbers.shape[1])))
+            # With the squared hinge loss, the routine for single problems is faster, because it
+            # uses few of the samples.
+            stack_size = min(most, _choose_stack_size(numbers)) if objective.is_logistic else 0
+            tasks = list(_divide(members, problems, stack_size, most))
+            attempts: list[Callable[[], list[TrainedModel]]] = [
+                partial(
+                    trainer.train,
+                    batch,
+                    [makers[id(estimators[k])] for k in batch],
+                    is_stacked=is_stacked,
+                )
+                for batch, is_stacked in tasks
+            ]
+            with closing(run_tasks(attempts, n_threads)) as results:
+                for (batch, _), found in zip(tasks, results, strict=True):
+                    for k, model in zip(batch, found, strict=True):
+                        trained[k] = model.trained
+                        if not model.is_converged:
+                            stopped.append(model.trained.binary.name)
+                        work.listener.trained(model.trained.binary.name)
+            together = f"{len(members)} binaries are trained together by the linear solver."
+            alone = "1 binary is trained by the linear solver."
+            work.listener.note(alone if len(members) == 1 else together)
+    _warn_of_early_stops(stopped)
     return trained
 
 

@@ -169,11 +169,3 @@ def test_a_warning_is_given_at_the_line_of_the_caller():
     assert [str(each.message) for each in caught] == ["n_jobs=2 is ignored", "plain"]
     assert [each.category for each in caught] == [RoutineWarning, CalibrationWarning]
     assert {each.filename for each in caught} == {__file__}
-
-
-def test_the_old_name_of_routine_warning_works_and_warns():
-    with pytest.warns(DeprecationWarning, match="KernelWarning is now called RoutineWarning"):
-        old = errors.KernelWarning
-    assert old is RoutineWarning
-    with pytest.raises(AttributeError, match="has no attribute 'NoSuchWarning'"):
-        _ = errors.NoSuchWarning

@@ -297,14 +297,3 @@ def _is_inside(filename: str) -> bool:
     # Decorators of scikit-learn and contextlib lie between the user's line and this package.
     is_between = "sklearn" in Path(filename).parts or filename.endswith("contextlib.py")
     return is_between or filename.startswith(_PACKAGE)
-
-
-def __getattr__(name: str) -> Any:
-    if name == "KernelWarning":
-        warnings.warn(
-            "polytomy.errors.KernelWarning is now called RoutineWarning",
-            DeprecationWarning,
-            stacklevel=2,
-        )
-        return RoutineWarning
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -114,15 +114,6 @@ def test_an_ensemble_is_not_a_single_scheme(name):
         designs.design(name, 4)
 
 
-def test_the_old_names_of_arguments_still_work_and_warn():
-    with pytest.warns(DeprecationWarning, match=r"Use name=\.\.\. instead"):
-        assert designs.design("adjacent", 3, base="land") == designs.adjacent(3, name="land")
-    with pytest.warns(DeprecationWarning, match=r"Use design=\.\.\. instead"):
-        assert designs.design(name="adjacent", classes=3) == designs.adjacent(3)
-    with pytest.warns(DeprecationWarning, match=r"Use n_partitions=\.\.\. instead"):
-        assert designs.design("random", 6, rows=7).n_partitions == 7
-
-
 def test_sides_and_partitions_reach_the_n_ary_code():
     scheme = designs.design("n-ary", 9, sides=3, n_partitions=5, random_state=1)
     assert scheme == designs.n_ary_code(9, sides=3, rows=5, random_state=1)

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from polytomy import distances
 from polytomy.distances import (
     DISTANCES,
     ClassDistances,
@@ -103,12 +102,3 @@ def test_distances_of_more_classes_are_reduced_to_those_of_the_data():
 def test_invalid_distances_are_refused(argument, words):
     with pytest.raises(ArgumentError, match=words):
         compute_distances(argument, *made())
-
-
-def test_the_old_name_of_the_function_and_of_its_argument_still_work_and_warn():
-    X, y = made()
-    with pytest.warns(DeprecationWarning, match=r"Use polytomy\.distances\.compute_dist"):
-        function = distances.distances_from
-    with pytest.warns(DeprecationWarning, match=r"Use distance=\.\.\. instead"):
-        found = function(argument="centroid", X=X, y=y)
-    assert (found.matrix == compute_distances("centroid", X, y).matrix).all()

@@ -14,7 +14,7 @@ from polytomy.persistence import (
     read_info,
     read_libsvm,
 )
-from polytomy.persistence.libagf.all_in_one import load_all_in_one
+from polytomy.persistence.libagf_files import load_all_in_one
 
 
 @pytest.mark.parametrize(

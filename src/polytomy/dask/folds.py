@@ -13,7 +13,7 @@ from polytomy.calibration.folds import HoldOut
 from polytomy.dask.group_tasks import RowBlock
 from polytomy.dask.grouping import Layout, ScoredChoice, divide_quota
 from polytomy.inputs.arguments import BALANCED_PER_PARTITION
-from polytomy.inputs.weights import class_weights
+from polytomy.inputs.numbers import class_weights
 from polytomy.learners.options import TrainingOptions
 from polytomy.model.decisions import ClassFrequencies
 from polytomy.model.dichotomies import Dichotomy

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from sklearn import config_context
 
 from polytomy.calibration.folds import Folds
+from polytomy.inputs.numbers import class_weights
 from polytomy.inputs.rows import group_rows, merge_rows, take_rows
 from polytomy.inputs.sparse import is_sparse
-from polytomy.inputs.weights import class_weights
 from polytomy.learners.bank import Bank
 from polytomy.learners.options import FitArguments, TrainingListener, TrainingOptions
 from polytomy.learners.svm.machines import KernelMachine, VectorPool, pool_by_bytes

@@ -18,8 +18,8 @@ from sklearn import get_config
 
 from polytomy.calibration.folds import Folds
 from polytomy.dask.group_tasks import GroupTask, RowBlock, divide_into_groups, share_vectors
+from polytomy.inputs.numbers import check_weights
 from polytomy.inputs.rows import count_rows, take_rows
-from polytomy.inputs.weights import check_weights
 from polytomy.learners.options import TrainingListener, TrainingOptions
 from polytomy.learners.preparation import takes_pairwise_values
 from polytomy.learners.workload import Trained

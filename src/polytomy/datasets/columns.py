@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from polytomy.errors import Argument, DataError, PythonOnly
-from polytomy.inputs.arguments import did_you_mean
-from polytomy.inputs.wording import count_things
+from polytomy.inputs.arguments import count_things, did_you_mean
 
 __all__ = ["ColumnTable", "Columns", "Features", "Target", "choose_columns"]
 

@@ -11,7 +11,7 @@ from scipy.sparse import vstack
 
 from polytomy.datasets.table_blocks import RawBlock
 from polytomy.errors import DataError, PythonOnly
-from polytomy.inputs.machine_memory import machine_memory
+from polytomy.inputs.rows import machine_memory
 from polytomy.inputs.sparse import is_sparse
 
 __all__ = ["SHARE_OF_MEMORY", "check_size", "join_blocks"]

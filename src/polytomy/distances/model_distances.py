@@ -17,6 +17,11 @@ from polytomy.inputs.seeds import RandomState, as_generator
 __all__ = ["centroid", "separability"]
 
 
+# Relative to the mean variance; added to every variance, so that the covariance can be inverted.
+_RIDGE = 1e-2
+_DIRECTIONS = 100
+
+
 def centroid(X: Any, y: ArrayLike) -> ClassDistances:
     """Return the distances between class means, relative to the spreads of the classes.
 
@@ -63,14 +68,6 @@ def _squares_about(rows: Rows, mean: NDArray[np.float64]) -> float:
     return float((deviations**2).sum() + ((rows.shape[0] - n_stored) * mean**2).sum())
 
 
-# -- How well a linear model separates each pair of classes, on held-out samples --
-
-
-# Relative to the mean variance; added to every variance, so that the covariance can be inverted.
-_RIDGE = 1e-2
-_DIRECTIONS = 100
-
-
 def separability(
     X: Any, y: ArrayLike, *, estimator: Any = None, cv: int = 5, random_state: RandomState = 0
 ) -> ClassDistances:
@@ -104,7 +101,8 @@ def separability(
     if samples.is_sparse and estimator is None:
         samples = _projected(samples, random)
     proba = _held_out_probabilities(samples, estimator, n_folds, random)
-    doubt = np.array([_doubt(part, i) for i, part in enumerate(_by_class(samples, proba))])
+    by_class = np.split(proba, samples.starts[1:-1])
+    doubt = np.array([_doubt(part, i) for i, part in enumerate(by_class)])
     matrix = np.clip(1 - doubt - doubt.T, 0, 1)
     np.fill_diagonal(matrix, 0)
     return ClassDistances(samples.classes, matrix, "separability")
@@ -114,10 +112,6 @@ def _projected(samples: ClassSamples, random: np.random.Generator) -> ClassSampl
     """Return dense samples projected to random directions, which nearly preserves distances."""
     directions = random.normal(size=(samples.rows.shape[1], _DIRECTIONS)) / np.sqrt(_DIRECTIONS)
     return replace(samples, rows=samples.rows @ directions)
-
-
-def _by_class(samples: ClassSamples, values: NDArray[np.float64]) -> list[NDArray[np.float64]]:
-    return np.split(values, samples.starts[1:-1])
 
 
 def _doubt(proba: NDArray[np.float64], own: int) -> NDArray[np.float64]:

@@ -1,4 +1,4 @@
-"""The parameter ``distance``: computes the distances between classes for its value."""
+"""All distances by name, and the parameter ``distance`` that chooses one of them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from polytomy.distances.sample_distances import energy, hausdorff, robust_hausdo
 from polytomy.errors import Argument, ArgumentError
 from polytomy.inputs.arguments import did_you_mean
 from polytomy.inputs.class_samples import group_samples
-from polytomy.inputs.renamed import renamed_arguments
 
 __all__ = ["DISTANCES", "DistanceArgument", "compute_distances"]
 
@@ -29,7 +28,6 @@ DISTANCES: dict[str, Callable[..., ClassDistances]] = {
 }
 
 
-@renamed_arguments(argument="distance")
 def compute_distances(distance: DistanceArgument, X: Any, y: ArrayLike) -> ClassDistances:
     """Return the distances between the classes of the data.
 

@@ -33,16 +33,17 @@ _BLOCK_BYTES = 2**24
 # |x|² + |y|² − 2xy loses digits if it is small compared with |x|² + |y|². Below this fraction, the
 # distance is computed from x − y instead.
 _CANCELLED = 1e-3
+# Pairs of samples times features. Less work than this does not justify loading compiled routines.
+_LEAST_WORK = 2 * 10**7
 
 
-def check_metric(metric: str) -> str:
-    """Return the name of a metric, or raise ArgumentError that suggests a similar one."""
+def check_metric(metric: str) -> None:
+    """Raise ArgumentError that suggests a similar name unless a metric is one of METRICS."""
     if not isinstance(metric, str) or metric not in METRICS:
         raise ArgumentError(
             Argument("metric", metric),
             f" is not one of {', '.join(METRICS)}.{did_you_mean(metric, METRICS)}",
         )
-    return metric
 
 
 class SampleMetric:
@@ -53,7 +54,7 @@ class SampleMetric:
     """
 
     def __init__(self, metric: str, samples: ClassSamples) -> None:
-        self.name = check_metric(metric)
+        self.name = metric
         self._parameters: dict[str, Any] = {}
         self._dtype = np.bool_ if metric in _ON_TRUTH_VALUES else np.float64
         if samples.is_sparse:
@@ -112,13 +113,6 @@ def _sparse_euclidean(A: Rows, B: Rows) -> NDArray[np.float64]:
 
 def _squared_norms(rows: Rows) -> NDArray[np.float64]:
     return np.asarray(rows.multiply(rows).sum(axis=1)).ravel()
-
-
-# -- Hausdorff distances between classes --
-
-
-# Pairs of samples times features. Less work than this does not justify loading compiled routines.
-_LEAST_WORK = 2 * 10**7
 
 
 def hausdorff(X: Any, y: ArrayLike, *, metric: str = "euclidean") -> ClassDistances:
@@ -214,9 +208,6 @@ def _nearest(
         from_a[block] = distances.min(axis=1)
         np.minimum(from_b, distances.min(axis=0), out=from_b)
     return from_a, from_b
-
-
-# -- Energy distances between classes --
 
 
 def energy(

@@ -21,9 +21,9 @@ from sklearn.utils.validation import (
 )
 
 from polytomy.errors import Argument, ArgumentError, DataError
+from polytomy.inputs.numbers import check_range, refuse_labels
 from polytomy.inputs.rows import count_rows, refuse_dates, refuse_masked
 from polytomy.inputs.sparse import check_sparse
-from polytomy.inputs.targets import check_range, refuse_labels
 
 __all__ = [
     "Samples",

@@ -136,7 +136,7 @@ def train_estimator(
     >>> from sklearn.svm import SVC
     >>> X = np.array([[0.0], [1.0], [2.0], [3.0]])
     >>> problem = BinaryProblem("low-high", np.arange(4), np.array([False, False, True, True]))
-    >>> folds = Folds.from_numbers(np.array([0, 1, 0, 1]))
+    >>> folds = Folds.from_numbers(np.array([0, 1, 1, 0]))
     >>> trained = train_estimator(SVC(), X, problem, TrainingOptions(), folds=folds, seed=0)
     >>> trained.binary.decisions(X).round(2)
     array([-0.84, -0.75,  0.75,  0.84])

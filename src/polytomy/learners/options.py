@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from polytomy.calibration.folds import splits_within
 from polytomy.inputs.arguments import BALANCED_PER_PARTITION
+from polytomy.inputs.numbers import class_weights
 from polytomy.inputs.rows import take_values
-from polytomy.inputs.weights import class_weights
 
 __all__ = ["FitArguments", "TrainingListener", "TrainingOptions"]
 

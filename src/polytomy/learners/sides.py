@@ -19,8 +19,8 @@ from sklearn.svm import SVC, NuSVC
 from polytomy.calibration.folds import Folds
 from polytomy.calibration.vector_scaling import VectorScaling, fit_vector_scaling
 from polytomy.errors import Argument, ArgumentError, PolytomyError, SchemeError
+from polytomy.inputs.numbers import check_weights
 from polytomy.inputs.rows import count_rows, take_columns, take_rows
-from polytomy.inputs.weights import check_weights
 from polytomy.learners.options import TrainingOptions
 from polytomy.learners.preparation import (
     check_neighbours,

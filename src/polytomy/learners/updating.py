@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from polytomy.errors import ArgumentError
+from polytomy.inputs.numbers import check_weights
 from polytomy.inputs.rows import count_rows, take_rows
-from polytomy.inputs.weights import check_weights
 from polytomy.learners.preparation import prepare_estimator, side_labels
 from polytomy.learners.problems import BinaryProblem
 from polytomy.learners.sides import SidesModel, SidesProblem, choose_sides_output

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sklearn.utils.parallel import Parallel, delayed
 
 from polytomy.calibration.folds import Folds
-from polytomy.inputs.weights import check_weights
+from polytomy.inputs.numbers import check_weights
 from polytomy.learners.options import TrainingListener, TrainingOptions
 from polytomy.learners.problems import BinaryProblem, Dichotomy, ProblemList, balance_sides
 from polytomy.learners.trained import Output, TrainedBinary

@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from polytomy.errors import Argument, ArgumentError
-from polytomy.inputs.targets import check_levels, check_targets
-from polytomy.inputs.weights import check_weights
+from polytomy.inputs.numbers import check_levels, check_targets, check_weights
 from polytomy.metrics.judged_samples import as_floats
 
 Floats = NDArray[np.float64]

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from polytomy.errors import Argument, ArgumentError
-from polytomy.inputs.weights import check_weights
+from polytomy.inputs.numbers import check_weights
 
 __all__ = [
     "Fact",

@@ -22,9 +22,9 @@ from polytomy.calibration.final import (
 )
 from polytomy.calibration.folds import Folds, make_folds
 from polytomy.errors import CalibrationWarning, SchemeError, warn_caller
+from polytomy.inputs.numbers import check_weights, class_weights
 from polytomy.inputs.rows import take_rows
 from polytomy.inputs.seeds import partition_seeds
-from polytomy.inputs.weights import check_weights, class_weights
 from polytomy.learners.bank import Bank
 from polytomy.learners.options import TrainingOptions
 from polytomy.learners.trained import (
@@ -442,7 +442,7 @@ class FinalCalibration:
         and the map behind them were learnt without the sample's fold.
     conformity : ConformityRows, optional
         The same in compact form, for prediction sets. None if it is computed when it is needed, see
-        `Composition.find_conformity`, and in files of earlier versions.
+        `Composition.with_conformity`.
     """
 
     map: FinalMap

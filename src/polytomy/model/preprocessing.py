@@ -20,11 +20,11 @@ from sklearn.utils.metadata_routing import process_routing
 
 from polytomy.errors import Argument, ArgumentError
 from polytomy.files import write_temporary_rows
+from polytomy.inputs.numbers import check_weights
 from polytomy.inputs.rows import count_rows, take_rows, take_values, unchangeable
 from polytomy.inputs.seeds import partition_seeds, seed_all
 from polytomy.inputs.sparse import check_sparse
 from polytomy.inputs.training_data import blocks_of
-from polytomy.inputs.weights import check_weights
 from polytomy.learners.options import FitArguments, TrainingOptions
 from polytomy.learners.preparation import request_weights, tags_of
 from polytomy.learners.svm.matrix import check_budget

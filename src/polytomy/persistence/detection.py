@@ -10,13 +10,10 @@ from typing import Any, NamedTuple
 
 from polytomy.datasets import FORMATS
 from polytomy.errors import ModelFileError
-from polytomy.persistence.libagf.all_in_one import HEAD_BYTES, is_all_in_one, load_all_in_one
-from polytomy.persistence.libagf.control_files import load_control
-from polytomy.persistence.libsvm.model_text import read_model
-from polytomy.persistence.libsvm.models import (
-    check_kernel_rows,
-    classifier_from_libsvm,
-)
+from polytomy.persistence.control_files import load_control
+from polytomy.persistence.libagf_files import HEAD_BYTES, is_all_in_one, load_all_in_one
+from polytomy.persistence.libsvm_models import check_kernel_rows, classifier_from_libsvm
+from polytomy.persistence.libsvm_text import read_model
 from polytomy.persistence.model_files import open_model_file
 from polytomy.persistence.own.loading import load_archive
 

@@ -27,6 +27,15 @@ _SMALLEST_SLOPE = 0.05
 # Two parameters need no more rows than this.
 _MOST_ROWS = 2**15
 _TINY = np.finfo(np.float64).tiny
+# Number of extra samples that may be anywhere: the new one, and one more because folds are
+# stratified, so out-of-fold predictions know the frequencies of the bins better than predictions
+# for new samples do. With one, intervals from 40 to 100 training samples covered about one point
+# too little.
+_ADDED_SAMPLES = 2.0
+# Allows for rounding where an atom begins exactly at the end of an interval.
+_NUDGE = 1e-10
+# Maximum number of distances. More would only change the fourth digit of a confidence level.
+_MOST_DISTANCES = 2**14
 
 
 @stored_as("cumulative scaling")
@@ -151,20 +160,6 @@ def _log_odds(probabilities: Floats) -> Floats:
     below = np.cumsum(probabilities, axis=1)[:, :-1]
     above = np.cumsum(probabilities[:, ::-1], axis=1)[:, -2::-1]
     return np.asarray(np.log(np.maximum(below, _TINY)) - np.log(np.maximum(above, _TINY)))
-
-
-# -- Conformal correction of intervals, from out-of-fold predictions --
-
-
-# Number of extra samples that may be anywhere: the new one, and one more because folds are
-# stratified, so out-of-fold predictions know the frequencies of the bins better than predictions
-# for new samples do. With one, intervals from 40 to 100 training samples covered about one point
-# too little.
-_ADDED_SAMPLES = 2.0
-# Allows for rounding where an atom begins exactly at the end of an interval.
-_NUDGE = 1e-10
-# Maximum number of distances. More would only change the fourth digit of a confidence level.
-_MOST_DISTANCES = 2**14
 
 
 def distance_to_median(predicted: BinnedDistribution, y: Floats) -> Floats:

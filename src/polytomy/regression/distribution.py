@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from polytomy.errors import ArgumentError
-from polytomy.inputs.targets import check_levels
+from polytomy.inputs.numbers import check_levels
 from polytomy.metrics.continuous import crps_of_bins
 
 __all__ = ["BinnedDistribution"]

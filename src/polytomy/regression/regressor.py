@@ -14,9 +14,8 @@ from sklearn.utils.validation import check_is_fitted
 from polytomy.classifier import PolytomyClassifier
 from polytomy.errors import Argument, ArgumentError, PythonOnly
 from polytomy.inputs.arguments import Parameter, check_parameters, is_boolean
-from polytomy.inputs.targets import check_confidence_levels, check_levels
+from polytomy.inputs.numbers import check_confidence_levels, check_levels, check_weights
 from polytomy.inputs.training_data import check_features, check_regression_data
-from polytomy.inputs.weights import check_weights
 from polytomy.model.estimator import FollowsEstimatorMixin, undone_if_interrupted
 from polytomy.model.parameters import CLASSIFIER_CHECKS
 from polytomy.model.scheme_argument import SchemeArgument, Solver, gives_probabilities
@@ -32,7 +31,6 @@ from polytomy.regression.distribution import BinnedDistribution
 __all__ = [
     "CLASSIFIER_PARAMETERS",
     "STATISTIC",
-    "JudgedRows",
     "PolytomyRegressor",
     "check_regressor",
     "find_probabilities",
@@ -40,112 +38,13 @@ __all__ = [
     "locate",
 ]
 
-CLASSIFIER_PARAMETERS = (
-    "estimator",
-    "scheme",
-    "solver",
-    "calibration",
-    "final_calibration",
-    "cv",
-    "models",
-    "n_jobs",
-    "random_state",
-    "verbose",
-    "memory_budget",
-    "prediction_dtype",
-    "shared_preprocessing",
-)
-"""Parameters that a regressor passes on to its classifier."""
-
-STATISTIC = Parameter("statistic", choices=("mean", "median"))
-"""What `predict` returns."""
-
-
-def check_regressor(regressor: Any) -> None:
-    """Raise an ArgumentError unless all parameters of a regressor are valid."""
-    check_parameters(regressor, _CHECKS)
-
-
-def _is_bin_count(value: Any) -> bool:
-    is_integer = isinstance(value, int | np.integer) and not is_boolean(value)
-    return is_integer and bool(value >= 2)
-
-
-def _check_solver(solver: Any) -> None:
-    CLASSIFIER_CHECKS["solver"](solver)
-    if not gives_probabilities(solver):
-        raise ArgumentError(
-            Argument("solver", solver),
-            " gives scores, not probabilities, which a regressor needs. Use ",
-            Argument("solver", "least-squares"),
-            ".",
-        )
-
-
-_CHECKS = {
-    **{name: check for name, check in CLASSIFIER_CHECKS.items() if name in CLASSIFIER_PARAMETERS},
-    "solver": _check_solver,
-    "n_bins": Parameter("n_bins", "an integer of at least 2", _is_bin_count, ("auto",)).check,
-    "statistic": STATISTIC.check,
-}
-
-
-# -- Scores and distances from the out-of-fold probabilities of a classifier of bins --
-
-
 Floats = NDArray[np.float64]
-
-
-class JudgedRows:
-    """Measures the predicted distributions of rows that arrive in blocks, in order.
-
-    Parameters
-    ----------
-    y : array of shape (n_rows,), true values
-    statistic : "mean" or "median", the statistic to predict
-    """
-
-    def __init__(self, y: Floats, statistic: str) -> None:
-        self._rest, self._statistic = y, statistic
-
-    def measure(self, predicted: BinnedDistribution) -> Floats:
-        """Return a row for each sample: its distance to the median, its prediction and its CRPS."""
-        y, self._rest = np.split(self._rest, [len(predicted)])
-        points = locate(predicted, self._statistic)
-        return np.column_stack([distance_to_median(predicted, y), points, predicted.crps(y)])
-
-
-def locate(distribution: BinnedDistribution, statistic: str) -> Floats:
-    """Return the mean or the median of each distribution."""
-    return distribution.mean() if statistic == "mean" else distribution.median()
-
-
-def find_probabilities(classifier: PolytomyClassifier, n_rows: int) -> Floats | None:
-    """Return out-of-fold probabilities of the bins, NaN for some rows; None if there are none."""
-    if classifier.n_classes_ == 1:
-        return np.ones((n_rows, 1))
-    proba: Floats | None = getattr(classifier, "out_of_fold_proba_", None)
-    return proba
-
-
-def forget_probabilities(classifier: PolytomyClassifier) -> PolytomyClassifier:
-    """Return the classifier without its out-of-fold probabilities, which use a lot of memory."""
-    composition = classifier.composition_
-    final, scores = composition.final, composition.out_of_fold
-    classifier.keep_out_of_fold = False
-    classifier.composition_ = replace(
-        composition,
-        final=None if final is None else replace(final, probabilities=None),
-        out_of_fold=None if scores is None else replace(scores, keeps_probabilities=False),
-    )
-    return classifier
-
-
-# -- The regressor: a classifier of ordered bins, whose probabilities are a distribution --
-
 
 # Number of rows whose distributions are in memory at a time.
 _BLOCK_ROWS = 2**14
+
+STATISTIC = Parameter("statistic", choices=("mean", "median"))
+"""What `predict` returns."""
 
 
 class PolytomyRegressor(
@@ -283,7 +182,7 @@ memory_budget, prediction_dtype, shared_preprocessing
         """
         name = self.statistic if statistic is None else statistic
         STATISTIC.check(name)
-        return self._answer(self._probabilities(X), lambda each: locate(each, name))
+        return self._answer(lambda each: locate(each, name), self._probabilities(X))
 
     def predict_distribution(self, X: Any) -> BinnedDistribution:
         """Return the predicted distributions: bin edges and masses, cdf, pdf, ppf, mean, std, ….
@@ -308,7 +207,7 @@ memory_budget, prediction_dtype, shared_preprocessing
         if wanted.ndim > 1:
             raise ArgumentError(Argument("levels"), " must be a number, or a list of numbers.")
         table = wanted if wanted.ndim == 0 else wanted[np.newaxis]
-        return self._answer(self._probabilities(X), lambda each: each.ppf(table))
+        return self._answer(lambda each: each.ppf(table), self._probabilities(X))
 
     def predict_interval(self, X: Any, confidence_level: ArrayLike = 0.9) -> Floats:
         """Return intervals that contain the true value with a given confidence.
@@ -338,7 +237,7 @@ memory_budget, prediction_dtype, shared_preprocessing
             )
         halves = np.array([correction.half_width(level) for level in np.atleast_1d(wanted)])
         levels = np.concatenate([0.5 - halves, 0.5 + halves])[np.newaxis]
-        ends = self._answer(self._probabilities(X), lambda each: each.ppf(levels))
+        ends = self._answer(lambda each: each.ppf(levels), self._probabilities(X))
         ends = ends.reshape(-1, 2, len(halves))
         return ends[:, :, 0] if wanted.ndim == 0 else ends
 
@@ -349,15 +248,24 @@ memory_budget, prediction_dtype, shared_preprocessing
         composition = self.classifier_.composition_
         return composition.scores(check_features(self, X), self.n_jobs)
 
-    def _answer(self, proba: Floats, function: Callable[[BinnedDistribution], Floats]) -> Floats:
-        """Return the result of a function of distributions for all rows, block by block."""
-        starts = range(0, len(proba), _BLOCK_ROWS)
-        blocks = [function(self._distribution(proba[k : k + _BLOCK_ROWS])) for k in starts]
-        return np.concatenate(blocks)
+    def _answer(self, function: Callable[..., Floats], proba: Floats, *columns: Floats) -> Floats:
+        """Return a function of the distributions and of the columns for all rows, in blocks."""
+        blocks = [slice(k, k + _BLOCK_ROWS) for k in range(0, len(proba), _BLOCK_ROWS)]
+        return np.concatenate(
+            [
+                function(self._distribution(proba[rows]), *(column[rows] for column in columns))
+                for rows in blocks
+            ]
+        )
 
     def _distribution(self, proba: Floats) -> BinnedDistribution:
         masses = self.bins_.spread(self.cumulative_scaling_.apply(proba))
         return BinnedDistribution(self.bins_.edges, masses)
+
+    def _measure(self, predicted: BinnedDistribution, y: Floats) -> Floats:
+        """Return a row for each sample: its distance to the median, its prediction and its CRPS."""
+        points = locate(predicted, self.statistic)
+        return np.column_stack([distance_to_median(predicted, y), points, predicted.crps(y)])
 
     def _learn_from(self, proba: Floats | None, y: Floats, weight: Floats) -> None:
         """Calibrate distributions and intervals on out-of-fold probabilities, and score them."""
@@ -369,8 +277,7 @@ memory_budget, prediction_dtype, shared_preprocessing
         is_known = ~np.isnan(proba[:, 0]) & (weight > 0)
         proba, y, weight = proba[is_known], y[is_known], weight[is_known]
         self.cumulative_scaling_ = fit_cumulative_scaling(proba, self.bins_.assign(y), weight)
-        judged = JudgedRows(y, self.statistic)
-        distances, points, scores = self._answer(proba, judged.measure).T
+        distances, points, scores = self._answer(self._measure, proba, y).T
         self.interval_correction_ = IntervalCorrection.learn(distances, weight)
         errors = y - points
         scale = float(np.abs(errors).max(initial=0.0)) or 1.0  # squares must not overflow
@@ -379,3 +286,64 @@ memory_budget, prediction_dtype, shared_preprocessing
             "rmse": scale * float(np.sqrt(np.average((errors / scale) ** 2, weights=weight))),
             "mae": float(np.average(np.abs(errors), weights=weight)),
         }
+
+
+CLASSIFIER_PARAMETERS = tuple(
+    name for name in PolytomyRegressor._get_param_names() if name not in ("n_bins", "statistic")
+)
+"""Parameters that a regressor passes on to its classifier."""
+
+
+def check_regressor(regressor: Any) -> None:
+    """Raise an ArgumentError unless all parameters of a regressor are valid."""
+    check_parameters(regressor, _CHECKS)
+
+
+def _is_bin_count(value: Any) -> bool:
+    is_integer = isinstance(value, int | np.integer) and not is_boolean(value)
+    return is_integer and bool(value >= 2)
+
+
+def _check_solver(solver: Any) -> None:
+    CLASSIFIER_CHECKS["solver"](solver)
+    if not gives_probabilities(solver):
+        raise ArgumentError(
+            Argument("solver", solver),
+            " gives scores, not probabilities, which a regressor needs. Use ",
+            Argument("solver", "least-squares"),
+            ".",
+        )
+
+
+_CHECKS = {
+    **{name: check for name, check in CLASSIFIER_CHECKS.items() if name in CLASSIFIER_PARAMETERS},
+    "solver": _check_solver,
+    "n_bins": Parameter("n_bins", "an integer of at least 2", _is_bin_count, ("auto",)).check,
+    "statistic": STATISTIC.check,
+}
+
+
+def locate(distribution: BinnedDistribution, statistic: str) -> Floats:
+    """Return the mean or the median of each distribution."""
+    return distribution.mean() if statistic == "mean" else distribution.median()
+
+
+def find_probabilities(classifier: PolytomyClassifier, n_rows: int) -> Floats | None:
+    """Return out-of-fold probabilities of the bins, NaN for some rows; None if there are none."""
+    if classifier.n_classes_ == 1:
+        return np.ones((n_rows, 1))
+    proba: Floats | None = getattr(classifier, "out_of_fold_proba_", None)
+    return proba
+
+
+def forget_probabilities(classifier: PolytomyClassifier) -> PolytomyClassifier:
+    """Return the classifier without its out-of-fold probabilities, which use a lot of memory."""
+    composition = classifier.composition_
+    final, scores = composition.final, composition.out_of_fold
+    classifier.keep_out_of_fold = False
+    classifier.composition_ = replace(
+        composition,
+        final=None if final is None else replace(final, probabilities=None),
+        out_of_fold=None if scores is None else replace(scores, keeps_probabilities=False),
+    )
+    return classifier

@@ -4,13 +4,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
-from polytomy.report.drawing import WIDTH, Scale, draw_x_axis, fit_scale, fit_text, svg, text_width
+from polytomy.plots.layout import distances_at_nodes, place_nodes, shade_confusion, shares_of_rows
+from polytomy.report.drawing import (
+    WIDTH,
+    Scale,
+    draw_x_axis,
+    draw_y_title,
+    fit_scale,
+    fit_text,
+    svg,
+    text_width,
+)
 from polytomy.report.markup import Markup, tag
-from polytomy.scheme import ClassRef, Scheme
+from polytomy.scheme import Scheme
 
 __all__ = [
     "MOST_CLASSES",
@@ -18,17 +29,36 @@ __all__ = [
     "draw_dendrogram",
     "draw_distances",
     "draw_reliability",
+    "list_errors",
 ]
 
-_TREE_ROW = 19
+Floats = NDArray[np.float64]
+
+MOST_CLASSES = 60
+"""Larger matrices are not drawn, because they could not be read."""
+
+_N_SHADES = 9
+_MOST_ERRORS = 8
+_NAMES_WIDTH = 125.0  # at most, in pixels, for names of rows and columns
+_TITLE = 18.0  # pixels for the title of an axis
+_DIGIT = 6.4  # width in pixels
+_SMALL_DIGIT = 4.6  # in matrices of many classes
+_FEW_CLASSES = 12
+_MATRIX_WIDTH = 330.0  # at least, unless there are few classes
+_SIDES = 18.0, 44.0  # smallest and largest side of a square, in pixels
+
+_TREE_ROW = 19  # pixels per class
 _TREE_TOP = 8
-_BELOW = 32
 _TREE_NAMES_WIDTH = 150.0  # at most, in pixels
+_BELOW = 32  # pixels for an axis and its title
+
+_SIDE = 130.0
+_LEFT, _TOP = 38.0, 8.0
+_BARS = 26.0  # height of the bars for the counts
+_WIDTH, _HEIGHT = _LEFT + _SIDE + 10, _TOP + _SIDE + _BARS + 40
 
 
-def draw_dendrogram(
-    tree: Scheme, distances: NDArray[np.float64], names: Sequence[str], label: str
-) -> Markup:
+def draw_dendrogram(tree: Scheme, distances: Floats, names: Sequence[str], label: str) -> Markup:
     """Draw a tree of two-way nodes from left to right, with the classes on the right.
 
     Parameters
@@ -41,65 +71,30 @@ def draw_dendrogram(
     label : description for screen readers
     """
     reserved = min(max(map(text_width, names)) + 10, _TREE_NAMES_WIDTH)
-    members, joins = _find_joins(tree, distances)
+    edge = WIDTH - reserved
+    joins = [float(each.min()) for each in distances_at_nodes(tree, distances)]
     bottom = _TREE_TOP + _TREE_ROW * len(names)
     # The axis runs from far on the left to near on the right, where the classes are.
-    scale = fit_scale([0.0, *joins], WIDTH - reserved, 10.0)
+    scale = fit_scale([0.0, *joins], edge, 10.0)
     drawn = draw_x_axis(scale, _TREE_TOP, bottom, "distance at which the branches merge")
-    heights = [0.0] * len(tree.nodes)
-    edge = WIDTH - reserved
+    layout = place_nodes(tree)._replace(lefts=[scale(join) for join in joins], right=edge)
     for k in reversed(range(len(tree.nodes))):
-        x = scale(joins[k])
-        ends = []
+        path = ""
         for branch in tree.nodes[k].branches:
-            is_class = isinstance(branch, ClassRef)
-            y = _TREE_TOP + _TREE_ROW * (branch.index + 0.5) if is_class else heights[branch.index]
-            ends.append((edge if is_class else scale(joins[branch.index]), y))
-        heights[k] = sum(y for _, y in ends) / 2
-        path = "".join(f"M{x:.1f} {heights[k]:.1f}V{y:.1f}H{end:.1f}" for end, y in ends)
-        sides = " / ".join(", ".join(names[i] for i in side) for side in members[k])
-        drawn.append(tag("path", tag("title", f"{joins[k]:.3g}: {sides}"), d=path, class_="branch"))
+            end, row = layout.end_of(branch)
+            path += f"M{layout.lefts[k]:.1f} {_tree_height(layout.rows[k]):.1f}"
+            path += f"V{_tree_height(row):.1f}H{end:.1f}"
+        sides = [", ".join(names[i:j]) for i, j in pairwise(tree.branch_starts[k])]
+        hint = tag("title", f"{joins[k]:.3g}: {' / '.join(sides)}")
+        drawn.append(tag("path", hint, d=path, class_="branch"))
     for k, name in enumerate(names):
-        y = _TREE_TOP + _TREE_ROW * (k + 0.5) + 3.5
-        drawn.append(tag("text", fit_text(name, reserved - 6), x=edge + 5, y=y))
+        text = fit_text(name, reserved - 6)
+        drawn.append(tag("text", text, x=edge + 5, y=_tree_height(k) + 3.5))
     return svg(WIDTH, bottom + _BELOW, label, drawn)
 
 
-def _find_joins(
-    tree: Scheme, distances: NDArray[np.float64]
-) -> tuple[list[list[list[int]]], list[float]]:
-    """Return the classes on the two sides of each node, and the smallest distance between them."""
-    members: list[list[list[int]]] = [[] for _ in tree.nodes]
-    joins = [0.0] * len(tree.nodes)
-    # Nodes are in preorder, so going backwards visits children before their parents.
-    for k in reversed(range(len(tree.nodes))):
-        members[k] = [
-            [branch.index]
-            if isinstance(branch, ClassRef)
-            else [index for side in members[branch.index] for index in side]
-            for branch in tree.nodes[k].branches
-        ]
-        one, other = members[k]
-        joins[k] = float(distances[np.ix_(one, other)].min())
-    return members, joins
-
-
-# -- Confusion matrices and matrices of class distances, drawn as shaded squares --
-
-
-Floats = NDArray[np.float64]
-
-MOST_CLASSES = 60
-"""Larger matrices are not drawn, because they could not be read."""
-
-_N_SHADES = 9
-_NAMES_WIDTH = 125.0  # at most, in pixels, for names of rows and columns
-_TITLE = 18.0  # pixels for the title of an axis
-_DIGIT = 6.4  # width in pixels
-_SMALL_DIGIT = 4.6  # in matrices of many classes
-_FEW_CLASSES = 12
-_MATRIX_WIDTH = 330.0  # at least, unless there are few classes
-_SIDES = 18.0, 44.0  # smallest and largest side of a square, in pixels
+def _tree_height(row: float) -> float:
+    return _TREE_TOP + _TREE_ROW * (row + 0.5)
 
 
 def draw_confusion(counts: Floats, classes: Sequence[str], label: str) -> Markup:
@@ -108,17 +103,34 @@ def draw_confusion(counts: Floats, classes: Sequence[str], label: str) -> Markup
     Squares are shaded by their share of the row. Errors have their own colour, and a logarithmic
     scale that shows rare ones too.
     """
-    totals = counts.sum(axis=1, keepdims=True)
-    shares = np.divide(counts, totals, out=np.zeros_like(counts), where=totals > 0)
-    is_right = np.eye(len(classes), dtype=bool)
-    # An error rate of 1% is a third of the scale, 10% two thirds.
-    shades = np.where(is_right, shares, np.clip(1 + np.log10(np.maximum(shares, 1e-3)) / 3, 0, 1))
-    levels = np.where(counts > 0, np.ceil(np.maximum(shades, 0.02) * _N_SHADES), 0).astype(int)
+    shades = shade_confusion(shares_of_rows(counts))
+    levels = np.sign(shades) * np.ceil(np.abs(shades) * _N_SHADES)
     texts = [[f"{value:g}" if value else "" for value in row] for row in counts]
-    return _draw_shaded_matrix(
-        [(levels * is_right, "right"), (levels * ~is_right, "wrong")],
-        texts, classes, label, ("true class", "predicted class"),
-    )  # fmt: skip
+    titles = "true class", "predicted class"
+    return _draw_shaded_matrix(levels, ("right", "wrong"), texts, classes, label, titles)
+
+
+def list_errors(counts: Floats, classes: Sequence[str]) -> Markup:
+    """Return how many predictions of a confusion matrix are wrong, and the most frequent errors."""
+    wrong = counts * ~np.eye(len(classes), dtype=bool)
+    totals = counts.sum(axis=1)
+    order = np.argsort(-wrong, axis=None, kind="stable")[:_MOST_ERRORS]
+    found = [divmod(int(place), len(classes)) for place in order]
+    lines = [
+        tag(
+            "li",
+            tag("b", classes[i]),
+            " predicted as ",
+            tag("b", classes[k]),
+            f": {wrong[i, k]:g} ({wrong[i, k] / totals[i]:.1%})",
+        )
+        for i, k in found
+        if wrong[i, k]
+    ]
+    n_wrong, n_all = wrong.sum(), counts.sum()
+    total = f"{n_wrong:,.0f} of {n_all:,.0f} predictions are wrong ({n_wrong / max(n_all, 1):.2%})."
+    most = [tag("p", "Most frequent errors:"), tag("ol", lines)] if lines else None
+    return tag("div", tag("p", total), most, class_="mistakes")
 
 
 def draw_distances(distances: Floats, classes: Sequence[str], label: str) -> Markup:
@@ -127,25 +139,23 @@ def draw_distances(distances: Floats, classes: Sequence[str], label: str) -> Mar
     others = distances[is_other]
     low, high = float(others.min()), float(others.max())
     nearness = (high - distances) / (high - low) if high > low else np.ones_like(distances)
-    levels = np.where(is_other, 1 + np.floor(nearness * (_N_SHADES - 1e-9)), 0).astype(int)
+    levels = np.where(is_other, 1 + np.floor(nearness * (_N_SHADES - 1e-9)), 0)
     texts = [
         [f"{value:.3g}" if is_other[i, k] else "" for k, value in enumerate(row)]
         for i, row in enumerate(distances)
     ]
-    return _draw_shaded_matrix([(levels, "near")], texts, classes, label, ("", ""))
+    return _draw_shaded_matrix(levels, ("near",), texts, classes, label, ("", ""))
 
 
 def _draw_shaded_matrix(
-    layers: Sequence[tuple[NDArray[np.int_], str]],
+    levels: Floats,
+    colours: Sequence[str],
     texts: Sequence[Sequence[str]],
     classes: Sequence[str],
     label: str,
     titles: tuple[str, str],
 ) -> Markup:
-    """Draw squares in shades from 0 to 9, each layer in the colour of its CSS class.
-
-    All squares of one shade form a single path, which keeps the file small.
-    """
+    """Draw squares in shades from 0 to 9, or to −9 in the second of two colours (CSS classes)."""
     n_classes = len(classes)
     names_width = min(max(map(text_width, classes)) + 8, _NAMES_WIDTH)
     n_digits = _longest(texts)
@@ -156,17 +166,12 @@ def _draw_shaded_matrix(
     is_turned = names_width > side + 8
     top = (names_width if is_turned else 18.0) + _TITLE * bool(titles[1])
     width, height = left + side * n_classes + 2, top + side * n_classes + 2
+    squares = _draw_squares(levels, colours)
     drawn = [
-        tag("rect", x=left, y=top, width=side * n_classes, height=side * n_classes, class_="field")
+        tag("rect", x=left, y=top, width=side * n_classes, height=side * n_classes, class_="field"),
+        tag("g", squares, transform=f"translate({left:g} {top:g}) scale({side:g})"),
+        _draw_texts(levels, texts, (left, top, side), is_small=is_small),
     ]
-    drawn.append(
-        tag(
-            "g",
-            [_draw_squares(levels, name) for levels, name in layers],
-            transform=f"translate({left:g} {top:g}) scale({side:g})",
-        )
-    )
-    drawn.append(_draw_texts(layers, texts, (left, top, side), is_small=is_small))
     for k, name in enumerate(classes):
         middle = side * (k + 0.5)
         text = fit_text(name, names_width - 4)
@@ -177,25 +182,29 @@ def _draw_shaded_matrix(
             tag("text", text, x=x, y=y, transform=turn, class_=None if is_turned else "mid")
         )
     if titles[0]:
-        middle = top + side * n_classes / 2
-        turn = f"rotate(-90 10 {middle:.1f})"
-        drawn.append(tag("text", titles[0], x=10, y=middle, transform=turn, class_="axis mid"))
-        drawn.append(tag("text", titles[1], x=left + side * n_classes / 2, y=11, class_="axis mid"))
+        across = left + side * n_classes / 2
+        drawn.append(draw_y_title(titles[0], top + side * n_classes / 2))
+        drawn.append(tag("text", titles[1], x=across, y=11, class_="axis mid"))
     return svg(width, height, label, drawn, class_="matrix")
 
 
-def _draw_squares(levels: NDArray[np.int_], name: str) -> list[Markup]:
-    """Draw all squares of each shade as one path, with the side of a square as the unit."""
+def _draw_squares(levels: Floats, colours: Sequence[str]) -> list[Markup]:
+    """Draw all squares of each shade as one path, with the side of a square as the unit.
+
+    A single path keeps the file small.
+    """
     drawn = []
-    for level in range(1, _N_SHADES + 1):
-        squares = [f"M{k} {i}h1v1h-1z" for i, k in np.argwhere(levels == level).tolist()]
-        if squares:
-            drawn.append(tag("path", d="".join(squares), class_=f"{name} s{level}"))
+    for sign, colour in zip((1, -1), colours, strict=False):
+        for level in range(1, _N_SHADES + 1):
+            found = np.argwhere(levels == sign * level).tolist()
+            squares = "".join(f"M{k} {i}h1v1h-1z" for i, k in found)
+            if squares:
+                drawn.append(tag("path", d=squares, class_=f"{colour} s{level}"))
     return drawn
 
 
 def _draw_texts(
-    layers: Sequence[tuple[NDArray[np.int_], str]],
+    levels: Floats,
     texts: Sequence[Sequence[str]],
     place: tuple[float, float, float],
     *,
@@ -203,14 +212,13 @@ def _draw_texts(
 ) -> Markup:
     """Draw the text in the squares, in a colour that contrasts with the shade."""
     left, top, side = place
-    shades = np.sum([levels for levels, _ in layers], axis=0)
     size = min(10.0, (side - 2) / (0.56 * _longest(texts)))
     groups: dict[bool, list[Markup]] = {False: [], True: []}
     for i, row in enumerate(texts):
         for k, text in enumerate(row):
             if text:
                 x, y = left + side * (k + 0.5), top + side * (i + 0.5) + 0.35 * size
-                is_on_dark = bool(shades[i, k] > 0.6 * _N_SHADES)
+                is_on_dark = bool(abs(levels[i, k]) > 0.6 * _N_SHADES)
                 groups[is_on_dark].append(tag("text", text, x=_short_number(x), y=_short_number(y)))
     return tag(
         "g",
@@ -229,16 +237,7 @@ def _short_number(value: float) -> str:
     return f"{value:.1f}".removesuffix(".0")
 
 
-# -- Reliability diagrams: observed frequencies against predicted probabilities --
-
-
-_SIDE = 130.0
-_LEFT, _TOP = 38.0, 8.0
-_BARS = 26.0  # height of the bars for the counts
-_WIDTH, _HEIGHT = _LEFT + _SIDE + 10, _TOP + _SIDE + _BARS + 40
-
-
-def draw_reliability(table: NDArray[np.float64], label: str, colour: str) -> Markup:
+def draw_reliability(table: Floats, label: str, colour: str) -> Markup:
     """Draw observed frequency against mean predicted probability, with a bar for each count.
 
     Parameters
@@ -280,6 +279,5 @@ def draw_reliability(table: NDArray[np.float64], label: str, colour: str) -> Mar
         )
     drawn.append(tag("g", tag("path", d="M" + "L".join(points)), spots, class_=f"curve {colour}"))
     axis = tag("text", "predicted", x=_LEFT + _SIDE / 2, y=_HEIGHT - 8, class_="axis mid")
-    turn = f"rotate(-90 10 {_TOP + _SIDE / 2:g})"
-    side = tag("text", "observed", x=10, y=_TOP + _SIDE / 2, transform=turn, class_="axis mid")
+    side = draw_y_title("observed", _TOP + _SIDE / 2)
     return svg(_WIDTH, _HEIGHT, label, drawn, axis, side)

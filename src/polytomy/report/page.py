@@ -10,7 +10,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from polytomy.inputs.wording import count_things
+from polytomy.inputs.arguments import count_things
 from polytomy.report.datasets import datasets_section
 from polytomy.report.markup import Child, Markup, definition_list, details, join, section, tag
 from polytomy.report.results import (
@@ -26,6 +26,10 @@ from polytomy.trials.store import lock_tables, write_content
 from polytomy.trials.summary import describe_data, describe_estimators
 
 __all__ = ["problems_section", "protocol_section", "report_html", "schemes_section", "write_report"]
+
+
+# Longer control texts are truncated.
+_MOST_CHARACTERS = 60_000
 
 
 def write_report(
@@ -183,13 +187,6 @@ def _footer() -> Markup:
     return tag("footer", tag("p", note))
 
 
-# -- The last sections: schemes, problems, protocol, versions and seeds --
-
-
-# Longer control texts are truncated.
-_MOST_CHARACTERS = 60_000
-
-
 def schemes_section(results: Results) -> Markup | None:
     """Return the control text of every scheme on every dataset."""
     texts: dict[str, dict[str, dict[str, list[int]]]] = {}
@@ -328,14 +325,12 @@ def _versions_by_package(results: Results) -> dict[str, str]:
 
 def _jobs_and_threads(results: Results) -> dict[str, str]:
     """Return the numbers of jobs and threads, which may differ from trial to trial."""
-    jobs: dict[str, None] = {}
-    threads: dict[str, None] = {}
-    for record in results.records:
-        jobs[str(record.get("n_jobs") or 1)] = None
-        for name, value in record.get("threads", {}).items():
-            threads[f"{name}={value}"] = None
-    found = {"jobs": ", ".join(jobs)} if jobs else {}
-    return found | ({"threads": ", ".join(threads)} if threads else {})
+    threads = [record.get("threads", {}).items() for record in results.records]
+    found = {
+        "jobs": dict.fromkeys(str(record.get("n_jobs") or 1) for record in results.records),
+        "threads": dict.fromkeys(f"{name}={value}" for own in threads for name, value in own),
+    }
+    return {name: ", ".join(values) for name, values in found.items() if values}
 
 
 def _has_seeds(results: Results) -> bool:
@@ -343,16 +338,10 @@ def _has_seeds(results: Results) -> bool:
 
 
 def _seeds(results: Results) -> Markup:
-    in_order = sorted(results.records, key=lambda each: int(each["repeat"]))
-    lines = [
-        (
-            dataset,
-            ", ".join(
-                str(record.get("seed")) for record in in_order if record["dataset"] == dataset
-            ),
-        )
-        for dataset in results.datasets
-    ]
+    seeds: dict[str, list[str]] = {dataset: [] for dataset in results.datasets}
+    for record in sorted(results.records, key=lambda each: int(each["repeat"])):
+        seeds[record["dataset"]].append(str(record.get("seed")))
+    lines = [(dataset, ", ".join(own)) for dataset, own in seeds.items()]
     return definition_list(lines, "facts long")
 
 

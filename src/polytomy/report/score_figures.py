@@ -8,9 +8,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from polytomy.plots.layout import place_boxes
 from polytomy.report.drawing import (
     WIDTH,
     Scale,
+    draw_mark,
     draw_x_axis,
     fit_scale,
     fit_text,
@@ -29,9 +31,11 @@ _NAMES = 164  # pixels for the names of the rows
 _TOP = 6
 _BELOW = 32  # pixels for an axis and its title
 _TIME_HEIGHT = 250
-_LABEL = (11.0, 10.0)  # width and height of the number at a point
-_OFFSETS = (8.0, 14.0, 21.0, 29.0)
-_OFFSET_DIRECTIONS = ((1, 0), (0, -1), (-1, 0), (0, 1), (0.75, -0.75), (-0.75, -0.75), (0.75, 0.75))
+_NUMBER = 5.5, 5.5  # half the width and half the height of the number at a point
+_GAPS = 2.5, 8.5, 15.5, 23.5  # between a point and its number
+_FAR = 10.0  # numbers further away have a line to their point
+_RANK_TOP = 30  # pixels for the critical difference
+_GROUP = 9  # pixels between the bars of groups
 
 
 class ScoreRow(NamedTuple):
@@ -49,7 +53,7 @@ def draw_scores(rows: Sequence[ScoreRow], measure: Measure, dataset: str) -> Mar
     ends += [end for row in rows if row.theirs for end in _ends(row.theirs.mean, row.theirs.std)]
     means = [row.ours.mean for row in rows] + [row.theirs.mean for row in rows if row.theirs]
     scale = fit_scale(ends, _NAMES + 8, WIDTH - 8)
-    if measure.name.endswith("seconds"):
+    if measure.is_time:
         # The lower end of an error bar may be negative; it is cut off.
         scale = fit_scale(means + ends[1::2], _NAMES + 8, WIDTH - 8, may_be_log=True)
     drawn = draw_x_axis(scale, _TOP, bottom, measure.title)
@@ -77,31 +81,17 @@ def _draw_row(row: ScoreRow, scale: Scale, y: float) -> list[Markup]:
         shift = -3.5
         low, high = _drawn_ends(scale, theirs)
         x, below = scale(theirs.mean), y + 4.5
-        hint = f"published: {published_text(theirs)}"
-        drawn.append(
-            tag(
-                "g",
-                tag("path", d=f"M{low:.1f} {below:.1f}H{high:.1f}"),
-                tag("path", d=f"M{x - 3.2:.1f} {below:.1f}l3.2-3.2 3.2 3.2-3.2 3.2z"),
-                tag("title", hint),
-                class_="theirs",
-            )
-        )
+        bar = tag("path", d=f"M{low:.1f} {below:.1f}H{high:.1f}")
+        diamond = tag("path", d=f"M{x - 3.2:.1f} {below:.1f}l3.2-3.2 3.2 3.2-3.2 3.2z")
+        drawn.append(draw_mark(f"published: {published_text(theirs)}", "theirs", bar, diamond))
     low, high = _drawn_ends(scale, ours)
     x, above = scale(ours.mean), y + shift
     caps = "".join(f"M{end:.1f} {above - 3:.1f}v6" for end in (low, high))
-    bar = f"M{low:.1f} {above:.1f}H{high:.1f}{caps}"
+    bar = tag("path", d=f"M{low:.1f} {above:.1f}H{high:.1f}{caps}") if high > low else None
+    dot = tag("circle", cx=x, cy=above, r=3.6)
+    ring = tag("circle", cx=x, cy=above, r=6.4, class_="ring") if ours.is_best else None
     hint = f"{row.name.text}: {format_cell(ours)}{', best' if ours.is_best else ''}"
-    drawn.append(
-        tag(
-            "g",
-            tag("path", d=bar) if high > low else None,
-            tag("circle", cx=x, cy=above, r=3.6),
-            tag("circle", cx=x, cy=above, r=6.4, class_="ring") if ours.is_best else None,
-            tag("title", hint),
-            class_=f"ours {row.name.colour}",
-        )
-    )
+    drawn.append(draw_mark(hint, f"ours {row.name.colour}", bar, dot, ring))
     return drawn
 
 
@@ -132,55 +122,21 @@ def draw_scores_against_time(
         drawn.append(
             tag("path", d=f"M{x:.1f} {low:.1f}V{high:.1f}", class_=f"whisker {point.name.colour}")
         )
-    spots = _place_numbers(places, (left, top, right, bottom))
+    halves = np.tile(_NUMBER, (len(points), 1))
+    frame = (left, top, right, bottom)
+    spots = place_boxes(np.array(places), halves, frame, gaps=_GAPS, marker=4.5).tolist()
     for point, (x, y), (tx, ty) in zip(points, places, spots, strict=True):
         hint = (
             f"{point.name.text}: {format_cell(point.score)} in {point.seconds:.3g} s "
             f"(mean and standard deviation)"
         )
-        is_far = math.hypot(tx - x, ty - y) > _OFFSETS[0] + 2
         line = tag("path", d=f"M{x:.1f} {y:.1f}L{tx:.1f} {ty:.1f}", class_="leader")
-        drawn.append(
-            tag(
-                "g",
-                line if is_far else None,
-                tag("circle", cx=x, cy=y, r=4),
-                tag("text", point.name.number, x=tx, y=ty + 3.5, class_="mid number"),
-                tag("title", hint),
-                class_=f"point {point.name.colour}",
-            )
-        )
+        leader = line if math.hypot(tx - x, ty - y) > _FAR else None
+        dot = tag("circle", cx=x, cy=y, r=4)
+        number = tag("text", point.name.number, x=tx, y=ty + 3.5, class_="mid number")
+        drawn.append(draw_mark(hint, f"point {point.name.colour}", leader, dot, number))
     label = f"{score_title} against {time_title.lower()} on {dataset}"
     return svg(WIDTH, _TIME_HEIGHT, label, drawn)
-
-
-def _place_numbers(
-    places: Sequence[tuple[float, float]], box: tuple[float, float, float, float]
-) -> list[tuple[float, float]]:
-    """Return positions for the numbers: near their points, but not on other points or numbers."""
-    width, height = _LABEL
-    taken: list[tuple[float, float]] = []
-    for x, y in places:
-        tries = [(x + dx * far, y + dy * far) for far in _OFFSETS for dx, dy in _OFFSET_DIRECTIONS]
-        for tx, ty in tries:
-            is_inside = box[0] < tx < box[2] and box[1] < ty < box[3]
-            meets_number = any(abs(tx - a) < width and abs(ty - b) < height for a, b in taken)
-            meets_point = any(
-                abs(tx - a) < width - 4 and abs(ty - b) < height - 2 for a, b in places
-            )
-            if is_inside and not meets_number and not meets_point:
-                break
-        else:
-            tx, ty = tries[0]
-        taken.append((tx, ty))
-    return taken
-
-
-# -- Mean ranks over datasets, with the critical difference (Demšar 2006) --
-
-
-_RANK_TOP = 30  # pixels for the critical difference
-_GROUP = 9  # pixels between the bars of groups
 
 
 def draw_ranks(names: Sequence[Name], ranking: Ranking, title: str) -> Markup:
@@ -199,15 +155,10 @@ def draw_ranks(names: Sequence[Name], ranking: Ranking, title: str) -> Markup:
     drawn += _draw_difference(ranking.critical_difference, scale)
     for k in order:
         name, rank, y = names[k], float(ranking.mean_ranks[k]), height_of[k]
-        drawn.append(
-            tag(
-                "g",
-                tag("path", d=f"M{scale.start:g} {y:g}H{scale(rank):.1f}"),
-                tag("circle", cx=scale(rank), cy=y, r=4),
-                tag("title", f"{name.text}: mean rank {rank:.2f}"),
-                class_=f"rank {name.colour}",
-            )
-        )
+        line = tag("path", d=f"M{scale.start:g} {y:g}H{scale(rank):.1f}")
+        dot = tag("circle", cx=scale(rank), cy=y, r=4)
+        hint = f"{name.text}: mean rank {rank:.2f}"
+        drawn.append(draw_mark(hint, f"rank {name.colour}", line, dot))
         drawn.append(tag("text", fit_text(name.short, _NAMES), x=_NAMES, y=y + 3.5, class_="end"))
     for number, group in enumerate(ranking.groups):
         x = right + _GROUP * (number + 1)

@@ -10,13 +10,10 @@ from numpy.typing import NDArray
 
 from polytomy.errors import Argument, ArgumentError
 from polytomy.inputs.arguments import as_count
-from polytomy.inputs.renamed import renamed_arguments
 from polytomy.inputs.seeds import RandomState, as_generator
 from polytomy.scheme.code_checks import check_entries
 from polytomy.scheme.coding_matrix import CodingMatrix
 from polytomy.scheme.structure import CodeArray, column_distances, find_repeated_rows
-
-__all__ = ["count_n_ary", "n_ary", "random_strict", "random_ternary"]
 
 _MOST_DRAWS = 200
 
@@ -31,7 +28,6 @@ _STRICT: CodeArray = np.array([-1, 1], dtype=np.int8)
 _TERNARY: CodeArray = np.array([-1, 0, 0, 1], dtype=np.int8)
 
 
-@renamed_arguments(rows="n_partitions")
 def random_strict(
     n_classes: int, n_partitions: int | None = None, random_state: RandomState = None
 ) -> CodingMatrix:
@@ -66,7 +62,6 @@ def random_strict(
     return _draw_best(n_classes, n_rows, most, _STRICT, as_generator(random_state))
 
 
-@renamed_arguments(rows="n_partitions")
 def random_ternary(
     n_classes: int, n_partitions: int | None = None, random_state: RandomState = None
 ) -> CodingMatrix:

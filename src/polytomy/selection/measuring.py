@@ -18,9 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.svm import SVC
 
+from polytomy.inputs.numbers import check_weights
 from polytomy.inputs.rows import group_rows, take_columns, take_rows
 from polytomy.inputs.seeds import partition_seeds
-from polytomy.inputs.weights import check_weights
 from polytomy.learners.options import TrainingListener, TrainingOptions
 from polytomy.learners.preparation import takes_pairwise_values
 from polytomy.learners.problems import binary_problem
@@ -30,9 +30,9 @@ from polytomy.model.composition import Composition
 from polytomy.model.fitting import fit_binaries
 from polytomy.model.plan import TrainingPlan, plan_training
 from polytomy.model.scheme_argument import choose_final_calibration
-from polytomy.scheme import Scheme
-from polytomy.scheme.scheme import SchemeEnsemble
+from polytomy.scheme import Scheme, SchemeEnsemble
 from polytomy.selection.candidates import Candidate
+from polytomy.solvers import METHODS
 
 __all__ = ["FoldMeasurer", "Measurement", "Progress", "RaceSetup", "is_trained_without_calibration"]
 
@@ -111,7 +111,10 @@ def is_trained_without_calibration(candidate: Candidate, calibration: Any) -> bo
     if candidate.estimator is None or candidate.gives_probabilities:
         return False
     is_automatic = isinstance(calibration, str) and calibration == "auto"
-    return calibration is None or (is_automatic and candidate.solver == "hamming")
+    uses_only_signs = (
+        isinstance(candidate.solver, str) and METHODS[candidate.solver].uses_only_signs
+    )
+    return calibration is None or (is_automatic and uses_only_signs)
 
 
 @dataclass(slots=True, eq=False)

@@ -16,7 +16,6 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 
 from polytomy.datasets import FORMATS, Data, read_data, write_data
-from polytomy.designs.orders import has_natural_order, match_class_order, sort_naturally
 from polytomy.errors import (
     Argument,
     ArgumentError,
@@ -26,6 +25,7 @@ from polytomy.errors import (
     warn_caller,
 )
 from polytomy.inputs.arguments import did_you_mean
+from polytomy.inputs.label_order import has_natural_order, match_class_order, sort_naturally
 from polytomy.inputs.rows import refuse_masked
 from polytomy.inputs.sparse import check_sparse, is_sparse
 from polytomy.trials.catalogue import CATALOGUE, KnownDataset

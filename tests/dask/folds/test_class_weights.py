@@ -6,7 +6,7 @@ pytest.importorskip("distributed")
 from polytomy.dask.folds import weights_by_class
 from polytomy.dask.grouping import Layout, PartSummary
 from polytomy.errors import ArgumentError
-from polytomy.inputs.weights import class_weights
+from polytomy.inputs.numbers import class_weights
 
 LABELS = np.array(["ash", "elm", "oak"])
 

@@ -10,7 +10,7 @@ from polytomy.dask import folds as folds_module
 from polytomy.dask.folds import FoldPlan, calibration_weights
 from polytomy.dask.group_tasks import RowBlock
 from polytomy.dask.grouping import Layout, PartSummary
-from polytomy.inputs.weights import class_weights
+from polytomy.inputs.numbers import class_weights
 from polytomy.model.out_of_fold import FoldRule
 
 

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from polytomy import designs
 from polytomy.errors import ArgumentError, CodeError, SchemeError
-from polytomy.scheme import parse
-from polytomy.scheme.coding_matrix import CodingMatrix
+from polytomy.scheme import CodingMatrix, parse
 from polytomy.solvers import solve
 from strategies import coding_matrices
 
@@ -267,8 +266,3 @@ def test_a_random_ternary_code_is_a_random_code_with_zeros():
     expected = designs.random_code(6, n_partitions=9, ternary=True, random_state=2, name="land")
     assert scheme == expected
     assert not scheme.code.is_strict
-
-
-def test_the_old_name_of_the_number_of_partitions_still_works_and_warns():
-    with pytest.warns(DeprecationWarning, match=r"random_code\(rows=\.\.\.\) is deprecated"):
-        assert designs.random_code(6, rows=9).n_partitions == 9

@@ -82,9 +82,9 @@ def test_models_without_conformity_say_what_to_do(classifier, tmp_path):
     path.write_bytes(pack(description, members))
     old = load(path)
     np.testing.assert_array_equal(old.predict_proba(X), classifier.predict_proba(X))
-    with pytest.raises(ArgumentError, match="models saved by an earlier version have to be fitted"):
+    with pytest.raises(ArgumentError, match="prediction sets need out-of-fold probabilities"):
         old.predict_set(X)
-    with pytest.raises(ArgumentError, match=r"or saved by an earlier version. Pass them as train"):
+    with pytest.raises(ArgumentError, match=r"or by partial_fit. Pass them as train"):
         old.with_prior(PRIOR)
     shifted = old.with_prior(PRIOR, training_prior=classifier.prior_)
     expected = classifier.with_prior(PRIOR)

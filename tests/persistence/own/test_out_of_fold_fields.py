@@ -205,8 +205,7 @@ def test_scores_are_saved_in_single_precision(tmp_path):
 
 def test_weights_that_are_not_positive_are_refused(tmp_path):
     classifier = _fitted()
-    composition = classifier.composition_
-    composition.find_conformity()  # before its source is damaged
+    composition = classifier.composition_.with_conformity()  # before its source is damaged
     damaged = replace(composition.out_of_fold, weight=-composition.out_of_fold.weight)
     classifier.composition_ = replace(composition, out_of_fold=damaged)
     save(classifier, tmp_path / "m.polytomy", out_of_fold=True)

@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from polytomy import PolytomyClassifier
+from polytomy import PolytomyClassifier, PolytomyRegressor
 from polytomy.regression import BinnedDistribution
 from polytomy.regression.regressor import (
-    JudgedRows,
     find_probabilities,
     forget_probabilities,
     locate,
@@ -40,14 +39,11 @@ def test_one_bin_is_certain():
     np.testing.assert_array_equal(find_probabilities(only, 60), np.ones((60, 1)))
 
 
-def test_rows_are_measured_block_by_block():
+@pytest.mark.parametrize("statistic", ["mean", "median"])
+def test_rows_are_measured_by_distance_prediction_and_crps(statistic):
     distribution = BinnedDistribution([0.0, 1.0, 3.0], RNG.dirichlet([1, 1], 5))
     y = np.linspace(0.1, 2.9, 5)
-    for statistic in ("mean", "median"):
-        whole = JudgedRows(y, statistic).measure(distribution)
-        judged = JudgedRows(y, statistic)
-        parts = [judged.measure(distribution[:2]), judged.measure(distribution[2:])]
-        np.testing.assert_array_equal(np.concatenate(parts), whole)
-        np.testing.assert_allclose(whole[:, 0], np.abs(distribution.cdf(y) - 0.5))
-        np.testing.assert_array_equal(whole[:, 1], locate(distribution, statistic))
-        np.testing.assert_array_equal(whole[:, 2], distribution.crps(y))
+    measured = PolytomyRegressor(statistic=statistic)._measure(distribution, y)
+    np.testing.assert_allclose(measured[:, 0], np.abs(distribution.cdf(y) - 0.5))
+    np.testing.assert_array_equal(measured[:, 1], locate(distribution, statistic))
+    np.testing.assert_array_equal(measured[:, 2], distribution.crps(y))

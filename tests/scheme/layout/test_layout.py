@@ -1,17 +1,9 @@
-import pytest
-
-from polytomy import scheme
 from polytomy.scheme import BinaryName, ClassRef, NodeRef, parse
 
 
 def test_a_name_prints_as_it_is_and_a_specification_in_quotes():
     assert str(BinaryName("corn")) == "corn"
     assert str(BinaryName('a "b"', is_specification=True)) == '"a \\"b\\""'
-
-
-def test_the_old_name_of_binary_name_still_works_and_warns():
-    with pytest.warns(DeprecationWarning, match=r"Use polytomy\.scheme\.BinaryName instead"):
-        assert scheme.Binary is BinaryName
 
 
 def test_a_node_of_two_branches_is_two_way_unless_its_sides_are_exchanged():

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from polytomy.errors import ArgumentError
-from polytomy.scheme.coding_matrix import CodingMatrix
+from polytomy.scheme import CodingMatrix
 from polytomy.scheme.random_codes import random_strict, random_ternary
 from polytomy.scheme.standard_codes import exhaustive
 
@@ -173,9 +173,3 @@ def test_large_codes_are_drawn_too(design):
     code = design(700, random_state=0)
     assert code.n_partitions == ceil((10 if design is random_strict else 15) * log2(700))
     assert code.minimum_distance > code.n_partitions / 5
-
-
-@pytest.mark.parametrize("design", [random_strict, random_ternary])
-def test_the_old_name_of_the_number_of_partitions_still_works_and_warns(design):
-    with pytest.warns(DeprecationWarning, match=r"Use n_partitions=\.\.\. instead"):
-        assert design(6, rows=9, random_state=0) == design(6, n_partitions=9, random_state=0)

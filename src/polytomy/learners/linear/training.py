@@ -21,9 +21,9 @@ from polytomy.calibration.calibrators import (
     UncalibratedMap,
     fit_calibrators,
 )
+from polytomy.inputs.numbers import check_weights
 from polytomy.inputs.rows import count_rows, take_rows
 from polytomy.inputs.sparse import is_sparse
-from polytomy.inputs.weights import check_weights
 from polytomy.learners.batches import Batch, BatchFolds
 from polytomy.learners.linear.objectives import (
     FittedModels,

@@ -16,8 +16,7 @@ from sklearn.utils import check_array
 from sklearn.utils.class_weight import compute_class_weight
 
 from polytomy.inputs.arguments import Parameter, is_nonnegative_number
-from polytomy.inputs.machine_memory import CONTAINER_LIMITS, machine_memory
-from polytomy.inputs.rows import refuse_dates
+from polytomy.inputs.rows import CONTAINER_LIMITS, machine_memory, refuse_dates
 from polytomy.inputs.sparse import is_sparse
 from polytomy.inputs.training_data import blocks_of, is_plain_array
 from polytomy.learners.preparation import copy_unfitted, side_labels
@@ -84,7 +83,7 @@ def default_memory_budget(limit_files: Sequence[Path] = CONTAINER_LIMITS) -> int
     ----------
     limit_files : files that may hold a limit in bytes; others are ignored
     """
-    return machine_memory(limit_files) // _SHARE_OF_MEMORY
+    return machine_memory(tuple(limit_files)) // _SHARE_OF_MEMORY
 
 
 def check_budget(memory_budget: float | None) -> float:

@@ -16,9 +16,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
 
 from polytomy.calibration.calibrators import UncalibratedMap, fit_calibrators
+from polytomy.inputs.numbers import check_weights
 from polytomy.inputs.rows import count_rows, take_rows
 from polytomy.inputs.sparse import is_sparse
-from polytomy.inputs.weights import check_weights
 from polytomy.learners.bank import Bank
 from polytomy.learners.batches import divide_into_batches
 from polytomy.learners.options import TrainingListener

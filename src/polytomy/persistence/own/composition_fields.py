@@ -19,9 +19,8 @@ from polytomy.model.scheme_argument import members_of
 from polytomy.persistence.fitted import arrange_in_order, compose_trained, order_in_scheme
 from polytomy.persistence.own.fields import Fields
 from polytomy.persistence.own.number_arrays import NumberReader, NumberWriter
-from polytomy.scheme import BinaryName, Scheme
+from polytomy.scheme import BinaryName, Scheme, SchemeEnsemble
 from polytomy.scheme.partitions import compact_classes
-from polytomy.scheme.scheme import SchemeEnsemble
 
 __all__ = ["read_composition", "write_composition"]
 

@@ -55,9 +55,8 @@ from polytomy.persistence.own.sided_models import read_sided_model
 from polytomy.persistence.own.skops_objects import load_skops_objects
 from polytomy.persistence.own.templates import check_step_names
 from polytomy.persistence.own.values import read_labels
-from polytomy.scheme import Scheme
+from polytomy.scheme import Scheme, SchemeEnsemble
 from polytomy.scheme.reading import resolve_tree
-from polytomy.scheme.scheme import SchemeEnsemble
 
 __all__ = ["load_archive", "open_archive", "read_n_features"]
 

@@ -30,8 +30,7 @@ from polytomy.persistence.own.skops_objects import dump_skops_objects
 from polytomy.persistence.own.values import NotPlainError, labels_to_json, value_to_json
 from polytomy.persistence.own.vector_pools import SupportPools
 from polytomy.regression import PolytomyRegressor
-from polytomy.scheme import Scheme
-from polytomy.scheme.scheme import SchemeEnsemble
+from polytomy.scheme import Scheme, SchemeEnsemble
 from polytomy.scheme.short_forms import find_short_form
 
 __all__ = [
@@ -148,8 +147,8 @@ def save(
     description["binaries"] = [
         write_binary(each, writer, numbers, sided) for each in core.binaries_
     ]
-    conformity = core.composition_.find_conformity()
-    calibration = _write_final_calibration(core.composition_.final, scores, writer, numbers)
+    final = core.composition_.with_conformity().final
+    calibration = _write_final_calibration(final, scores, writer, numbers)
     if calibration:
         # Older versions would ignore the calibration, and give other probabilities.
         description |= {**calibration, "format_version": _CALIBRATED_VERSION}
@@ -184,8 +183,8 @@ def save(
     }
     if scores is not None:
         members[OUT_OF_FOLD] = array_bytes(scores.scores)
-    if conformity is not None:
-        members[CONFORMITY] = array_bytes(conformity.log_proba)
+    if final is not None and final.conformity is not None:
+        members[CONFORMITY] = array_bytes(final.conformity.log_proba)
     if writer.skops_objects:
         members[SKOPS_OBJECTS] = dump_skops_objects(writer.skops_objects)
     write_archive(path, description, members)

@@ -1,0 +1,192 @@
+"""Export of fitted classifiers to ONNX, to run them without Python.
+
+Each part of a classifier writes its own formula: the bank of binaries, calibrators, solver, final
+calibration, prior and costs. This module asks them in the order of a prediction.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.pipeline import make_pipeline
+
+from polytomy.calibration.final import export_clipping
+from polytomy.classifier import PolytomyClassifier
+from polytomy.errors import Argument, ArgumentError, PythonOnly
+from polytomy.inputs.arguments import PRECISIONS, Parameter
+from polytomy.learners.preparation import list_steps, split_pipeline
+from polytomy.learners.scaling import Scaling, peel_scalers
+from polytomy.model.composition import Composition
+from polytomy.onnx_graph import Graph, Value, import_onnx
+from polytomy.solvers import METHODS
+
+__all__ = ["to_onnx"]
+
+_DTYPE = Parameter("dtype", choices=PRECISIONS)
+
+
+def to_onnx(classifier: Any, *, dtype: str = "float32") -> Any:
+    """Return a fitted classifier as an ONNX model, which runs without Python.
+
+    Binaries can be support vector machines and linear classifiers, alone or in a pipeline after
+    scalers; so can models with more than two sides. The solver can be "voting" or "hamming" for any
+    scheme, and "least-squares" for trees, for one-vs-one, equiangular and adjacent codes, and for
+    nested schemes of these. The final calibration can be "bias", "decoder" or None. The model
+    includes the prior and the costs of the classifier.
+
+    The model has one input, `X` of shape (n_samples, n_features), and two outputs, `label` and
+    `probabilities` of shape (n_samples, n_classes) in the order of ``classes_``. If the solver does
+    not give probabilities, the second output is called `scores`. All arithmetic is in double
+    precision, so that the model gives the same answers as the classifier.
+
+    Parameters
+    ----------
+    classifier : fitted PolytomyClassifier, or a pipeline of scalers that ends in one
+    dtype : "float32" or "float64", default="float32"
+        Type of the input and of the probabilities or scores.
+
+    Returns
+    -------
+    onnx.ModelProto, checked by onnx
+
+    Raises
+    ------
+    ArgumentError
+        If onnx is not installed, or a part of the classifier cannot be exported.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> classifier = PolytomyClassifier(random_state=0).fit(X, y)
+    >>> model = to_onnx(classifier)
+    >>> [output.name for output in model.graph.output]
+    ['label', 'probabilities']
+    """
+    _DTYPE.check(dtype)
+    import_onnx()
+    scaling, core = _split_scaling(classifier)
+    composition: Composition = core.composition_
+    solver: Any = composition.solver
+    _check_solver(composition)
+    final: Any = None if composition.final is None else composition.final.map
+    if final is not None:
+        _check_final(final)
+    classes = _exported_labels(composition.classes)
+    graph = Graph()
+    X = graph.input("X", dtype, ["n_samples", core.n_features_in_])
+    samples = _cast(graph, X, dtype, "float64")
+    samples = samples if scaling is None else scaling.to_onnx(samples)
+    # With a single class there are no binaries, and only the number of samples matters.
+    answers = composition.bank.to_onnx(graph, samples) if composition.binaries else samples
+    if final is not None:
+        answers = export_clipping(graph, answers)
+    each = [one.to_onnx(graph, answers, solver) for one in composition.arrangements]
+    scores = each[0] if len(each) == 1 else graph.add("Sum", *each) / float(len(each))
+    if final is not None:
+        scores = final.to_onnx(graph, scores, answers)
+    if composition.prior is not None:
+        scores = composition.prior.to_onnx(graph, scores)
+    labels, ranked, costs = classes, scores, composition.costs
+    if composition.tie_order is not None and not composition.gives_probabilities:
+        order = np.array(composition.tie_order)
+        labels, ranked = classes[order], scores.take(graph.constant(order), axis=1)
+    if costs is None:
+        winners = graph.add("ArgMax", ranked, axis=1, keepdims=0)
+    else:
+        winners = costs.to_onnx(graph, scores)
+        if costs.reject_cost is not None:
+            labels = _exported_labels(costs.labels_with_reject(composition.classes))
+    graph.output("label", graph.constant(labels).take(winners, axis=0), labels.dtype, ["n_samples"])
+    graph.output(
+        "probabilities" if composition.gives_probabilities else "scores",
+        _cast(graph, scores, "float64", dtype),
+        dtype,
+        ["n_samples", len(classes)],
+    )
+    return graph.to_model("polytomy", _metadata(classifier, classes))
+
+
+def _split_scaling(classifier: Any) -> tuple[Scaling | None, PolytomyClassifier]:
+    """Return the scaling before the binaries, or None, and the classifier."""
+    before, core = split_pipeline(classifier)
+    if not isinstance(core, PolytomyClassifier):
+        raise ArgumentError(
+            f"{type(core).__name__} cannot be exported. Pass a PolytomyClassifier, or a pipeline "
+            "of scalers that ends in one."
+        )
+    if not hasattr(core, "composition_"):
+        raise ArgumentError("the classifier is not fitted, so there is nothing to export. Fit it.")
+    before += list_steps(core.preprocessing_)
+    peeled = peel_scalers(make_pipeline(*before, core))
+    if peeled is None:
+        names = ", ".join(type(step).__name__ for step in before)
+        raise ArgumentError(
+            f"{names} before the binaries cannot be exported; only StandardScaler, MaxAbsScaler "
+            "and MinMaxScaler without clip can. Export the last step of the pipeline alone, or a "
+            "classifier that was fitted to transformed samples, and transform samples before they "
+            "are given to the ONNX model."
+        )
+    return peeled[0], core
+
+
+def _check_solver(composition: Composition) -> None:
+    """Raise an ArgumentError unless the solver can be written as a graph for the scheme."""
+    solver, is_inside = composition.solver, composition.final is not None
+    method = METHODS[solver] if isinstance(solver, str) else None
+    schemes = [each.scheme for each in composition.arrangements]
+    if method is not None and all(method.exports(scheme, is_inside) for scheme in schemes):
+        return
+    names = [f'"{each.name}"' for each in METHODS.values() if each.exports_all]
+    raise ArgumentError(
+        Argument("solver", solver),
+        f" cannot be exported; {', '.join(names)} can.",
+        PythonOnly(
+            " classifier.with_solver changes the solver without training the binaries again."
+        ),
+    )
+
+
+def _check_final(final: Any) -> None:
+    """Raise an ArgumentError unless a final calibration can be written as a graph."""
+    if not hasattr(final, "to_onnx"):
+        raise ArgumentError(
+            Argument("final_calibration", getattr(final, "calibrator", final)),
+            " cannot be exported. Fit with ",
+            Argument("final_calibration", "bias"),
+            ', "decoder" or None.',
+        )
+
+
+def _exported_labels(classes: NDArray[Any]) -> NDArray[Any]:
+    """Return the labels in a type that ONNX supports: int64, float64 or text."""
+    if classes.dtype.kind in "biu" and not (classes > np.iinfo(np.int64).max).any():
+        return classes.astype(np.int64)
+    if classes.dtype.kind == "f":
+        return classes.astype(np.float64)
+    if classes.dtype.kind == "U" or all(isinstance(label, str) for label in classes.tolist()):
+        return classes.astype(object)
+    large = classes[-1].item() if classes.dtype.kind == "u" else None  # they are sorted
+    odd = next((label for label in classes.tolist() if not isinstance(label, str)), None)
+    raise ArgumentError(
+        f"the label {large or odd!r} cannot be exported. Fit with labels that are text, or "
+        "integers below 2**63."
+    )
+
+
+def _cast(graph: Graph, value: Value, given: str, wanted: str) -> Value:
+    if given == wanted:
+        return value
+    onnx = import_onnx()
+    return graph.add("Cast", value, to=onnx.helper.np_dtype_to_tensor_dtype(np.dtype(wanted)))
+
+
+def _metadata(classifier: Any, classes: NDArray[Any]) -> dict[str, str]:
+    metadata = {"classes": json.dumps(classes.tolist(), ensure_ascii=False)}
+    names = getattr(classifier, "feature_names_in_", None)
+    if names is not None:
+        metadata["feature_names"] = json.dumps([str(name) for name in names], ensure_ascii=False)
+    return metadata

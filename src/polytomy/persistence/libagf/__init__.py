@@ -1,1 +1,0 @@
-"""libAGF's control files and models."""

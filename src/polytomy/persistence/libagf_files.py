@@ -1,0 +1,389 @@
+"""libAGF's models: border samples, their normalisation, and classifiers in one file."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
+
+from polytomy.errors import ArgumentError, ModelFileError
+from polytomy.learners.borders import BorderMachine
+from polytomy.learners.trained import Output, TrainedBinary
+from polytomy.model.dichotomies import Dichotomy
+from polytomy.persistence.fitted import (
+    arrange_in_order,
+    compose_trained,
+    fitted_classifier,
+    order_in_scheme,
+)
+from polytomy.persistence.model_files import LARGEST_TEXT_BYTES, open_model_file, size_of
+from polytomy.persistence.own.binaries import logistic_calibrator
+from polytomy.scheme import CodingMatrix, Scheme
+from polytomy.scheme.layout import DEFAULT_BASE, number_binaries, own_base
+from polytomy.scheme.short_forms import SHORT_FORMS
+
+__all__ = [
+    "BORDERS_SUFFIX",
+    "GRADIENTS_SUFFIX",
+    "HEAD_BYTES",
+    "border_binary",
+    "check_units",
+    "compose_models",
+    "find_normalisation",
+    "is_all_in_one",
+    "load_all_in_one",
+    "read_borders",
+    "read_rows",
+]
+
+BORDERS_SUFFIX, GRADIENTS_SUFFIX = ".brd", ".bgd"
+_CALIBRATION_SUFFIX = ".clb"
+_HEADER_BYTES, _NUMBER_BYTES = 4, 4
+
+
+def read_borders(base: Path) -> BorderMachine:
+    """Return the classifier in a pair of files; ModelFileError if they do not hold one.
+
+    Parameters
+    ----------
+    base : path of the files without their suffixes
+    """
+    calibration = base.with_name(base.name + _CALIBRATION_SUFFIX)
+    if calibration.exists():
+        raise ModelFileError(
+            f"{calibration}: calibrated border samples are not supported. To use the samples "
+            "without their calibration, move this file to another folder."
+        )
+    borders, gradients = (
+        read_rows(base.with_name(base.name + suffix))
+        for suffix in (BORDERS_SUFFIX, GRADIENTS_SUFFIX)
+    )
+    try:
+        return BorderMachine(borders, gradients)
+    except ArgumentError as error:
+        raise ModelFileError(f"{base}: {error}") from error
+
+
+def read_rows(file: Path) -> NDArray[np.float64]:
+    """Return the matrix in a binary file of libAGF; ModelFileError if it does not hold one."""
+    if not file.is_file():
+        raise ModelFileError(f"{file}: the file is missing")
+    with open_model_file(file) as stream:
+        n_bytes = size_of(stream) - _HEADER_BYTES
+        n_columns = int.from_bytes(stream.read(_HEADER_BYTES), "little", signed=True)
+        if n_columns < 1 or n_bytes < 1 or n_bytes % (_NUMBER_BYTES * n_columns):
+            raise ModelFileError(
+                f"{file}: the file does not hold a number of features and rows of that many values"
+            )
+        content = stream.read(n_bytes)
+    if len(content) != n_bytes:
+        raise ModelFileError(f"{file}: the file was cut short while it was read")
+    rows = np.frombuffer(content, "<f4").reshape(-1, n_columns).astype(np.float64)
+    if not np.isfinite(rows).all():
+        raise ModelFileError(f"{file}: not all values are finite")
+    return rows
+
+
+# -- libAGF's normalisation files, which multi_borders and class_borders write with the option -n --
+
+
+_SUFFIX = ".std"
+_TEXT_START = b"dim "
+# Border samples lie between training samples, so few are this many standard deviations away.
+_MOST_DEVIATIONS = 20.0
+
+
+def find_normalisation(control: Path, scheme: Scheme | None = None) -> StandardScaler | None:
+    """Return the normalisation that belongs to a control file, or None if there is none.
+
+    multi_borders names it after its models: BASE.std for BASE.brd, BASE-00.brd or BASE.00.brd. A
+    file named after the control file counts too, and so do files of the single models if they all
+    have the same one. Raises ModelFileError for one that cannot be applied.
+
+    Parameters
+    ----------
+    control : path of the control file, or of a model in one file
+    scheme : its scheme, if its models are in files of their own
+    """
+    common = _existing([control, control.with_suffix("")])
+    names: list[str] = []
+    if scheme is not None and scheme.nodes:
+        base = own_base(scheme.nodes[0].binaries, "")
+        common += _existing([control.parent / base] if base else [])
+        names = list(dict.fromkeys(str(each.binary) for each in scheme.partitions))
+    separate = _existing(control.parent / name for name in names)
+    if not common and not separate:
+        return None
+    files = [*common, *separate]
+    tables = [_read_binary_rows(file) for file in files]
+    for file, table in zip(files, tables, strict=True):
+        if not np.array_equal(table, tables[0]):
+            raise ModelFileError(
+                f"{file}: this normalisation is not that of {files[0].name}. Models with different "
+                "normalisations cannot be combined."
+            )
+    if not common and len(separate) < len(names):
+        raise ModelFileError(
+            f"{separate[0]}: only some of the models have a normalisation. Models with different "
+            "normalisations cannot be combined."
+        )
+    return _scaler(tables[0], files[0])
+
+
+def check_units(borders: Sequence[NDArray[np.float64]], control: Path) -> None:
+    """Raise ModelFileError if border samples cannot be in units of standard deviations."""
+    for samples in borders:
+        deviations = float(np.median(np.abs(samples), axis=0).max())
+        if deviations > _MOST_DEVIATIONS:
+            raise ModelFileError(
+                f"{control}: there is a normalisation ({_SUFFIX}), but border samples lie "
+                f"{deviations:.3g} standard deviations from the mean, so they seem to be in the "
+                "units of the data (option -u of libAGF). To load them so, move the normalisation "
+                "to another folder."
+            )
+
+
+def _existing(bases: Iterable[Path]) -> list[Path]:
+    files = (base.with_name(base.name + _SUFFIX) for base in bases if base.name)
+    return [file for file in dict.fromkeys(files) if os.path.lexists(file)]
+
+
+def _read_binary_rows(file: Path) -> NDArray[np.float64]:
+    if file.is_file():
+        with file.open("rb") as stream:
+            if stream.read(len(_TEXT_START)) == _TEXT_START:
+                raise ModelFileError(
+                    f"{file}: normalisations in the old text form are not supported. Normalise "
+                    "the samples yourself, and move this file to another folder."
+                )
+    return read_rows(file)
+
+
+def _scaler(table: NDArray[np.float64], file: Path) -> StandardScaler:
+    shift, matrix = table[:, -1], table[:, :-1]
+    n_rows, n_columns = matrix.shape
+    factors = np.diagonal(matrix)
+    is_diagonal = n_rows == n_columns and np.count_nonzero(matrix) == np.count_nonzero(factors)
+    if not is_diagonal or not np.all(factors > 0):
+        raise ModelFileError(
+            f"{file}: this transformation of {n_rows} features to {n_columns} does more than shift "
+            "and scale each feature (option -S of libAGF, or features that are constant). "
+            "Transform the samples yourself, and move this file to another folder."
+        )
+    scaler = StandardScaler()
+    scaler.mean_, scaler.scale_ = shift, 1 / factors
+    scaler.var_ = scaler.scale_**2
+    scaler.n_features_in_, scaler.n_samples_seen_ = n_rows, 1
+    return scaler
+
+
+# -- Classifiers made of models that libAGF trained --
+
+
+def border_binary(name: str, machine: BorderMachine) -> TrainedBinary:
+    """Return border samples as a trained binary."""
+    # tanh(p) = 2 / (1 + exp(-2p)) - 1
+    return TrainedBinary(name, Output.MARGIN, machine, logistic_calibrator("temperature", 2.0, 0.0))
+
+
+def compose_models(
+    scheme: Scheme,
+    binaries: Sequence[TrainedBinary],
+    solver: str,
+    n_features: int,
+    scaler: StandardScaler | None = None,
+) -> Any:
+    """Return the fitted classifier of a scheme and its trained binaries.
+
+    Parameters
+    ----------
+    scheme : Scheme
+    binaries : list of TrainedBinary, one for each partition of the scheme
+    solver : name of a method
+    n_features : number of features
+    scaler : fitted scaler for the samples, optional
+
+    Returns
+    -------
+    PolytomyClassifier, or a pipeline of the scaler and one
+    """
+    labels = _labels_of(scheme)
+    rank = {position: i for i, position in enumerate(np.argsort(labels).tolist())}
+    dichotomies = [
+        Dichotomy(
+            str(each.binary),
+            tuple([rank[c] for c in each.negative]),
+            tuple([rank[c] for c in each.positive]),
+            each.binary,
+            estimator=SVC(),
+        )
+        for each in scheme.partitions
+    ]
+    classes = np.sort(labels)
+    arrangement = arrange_in_order(scheme, classes)
+    composition = compose_trained(
+        binaries,
+        dichotomies,
+        classes,
+        scheme,
+        solver,
+        arrangements=[arrangement],
+        tie_order=order_in_scheme(arrangement),
+    )
+    classifier = fitted_classifier(composition, n_features=n_features)
+    if scaler is None:
+        return classifier
+    return Pipeline([("scaler", scaler), ("classifier", classifier)])
+
+
+def _labels_of(scheme: Scheme) -> NDArray[Any]:
+    """Return the labels as an array of one type: all as text if some are text."""
+    is_mixed = len({isinstance(label, str) for label in scheme.classes}) > 1
+    return np.array([str(label) if is_mixed else label for label in scheme.classes])
+
+
+# -- libAGF's classifiers in one text file, which mbh2mbm writes --
+
+
+#: How many bytes of a file `is_all_in_one` needs.
+HEAD_BYTES = 64
+_HEAD = re.compile(rb"(1v1|1vR|ADJ)[ \t\r]*\n[ \t]*[0-9]{1,9}[ \t\r]*\n")
+_INTEGER = re.compile(rb"-?[0-9]{1,9}")
+_CODES = {
+    b"1v1": SHORT_FORMS["one-vs-one"],
+    b"1vR": SHORT_FORMS["one-vs-rest"],
+    b"ADJ": SHORT_FORMS["adjacent"],
+}
+
+
+def is_all_in_one(head: bytes) -> bool:
+    """Return whether a file that begins with these bytes is a classifier in one file."""
+    return _HEAD.match(head) is not None
+
+
+def load_all_in_one(path: str | os.PathLike[str], *, n_features: int | None = None) -> Any:
+    """Load a classifier of border samples that mbh2mbm wrote to one text file.
+
+    Samples are normalised if there is a file NAME.std next to it, as for `load_control`.
+
+    Parameters
+    ----------
+    path : file
+    n_features : int, optional
+        Number of features of the samples, which must be that of the border samples.
+
+    Returns
+    -------
+    fitted PolytomyClassifier, or a pipeline of a scaler and one
+    """
+    source = os.fspath(path)
+    with open_model_file(path) as file:
+        if size_of(file) > LARGEST_TEXT_BYTES:
+            raise ModelFileError(
+                f"{source}: the file is larger than the limit of {LARGEST_TEXT_BYTES:,} bytes"
+            )
+        content = file.read(LARGEST_TEXT_BYTES)
+    scheme, machines = _AllInOneReader(content, source).read()
+    own = machines[0].n_features_in_
+    if n_features not in (None, own):
+        raise ModelFileError(
+            f"{source}: the border samples have {own} features instead of {n_features}"
+        )
+    scaler = find_normalisation(Path(path))
+    if scaler is not None:
+        if scaler.n_features_in_ != own:
+            raise ModelFileError(
+                f"{source}: the border samples have {own} features, and their normalisation has "
+                f"{scaler.n_features_in_}"
+            )
+        check_units([machine.borders for machine in machines], Path(path))
+    binaries = [
+        border_binary(str(partition.binary), machine)
+        for partition, machine in zip(scheme.partitions, machines, strict=True)
+    ]
+    return compose_models(scheme, binaries, "least-squares", own, scaler)
+
+
+class _AllInOneReader:
+    """Reads the lines of a file one after the other."""
+
+    def __init__(self, content: bytes, source: str) -> None:
+        self._lines, self._source = content.split(b"\n"), source
+        while self._lines and not self._lines[-1].strip():
+            self._lines.pop()
+        self._next = 0
+
+    def read(self) -> tuple[Scheme, list[BorderMachine]]:
+        """Return the scheme and the border samples of its partitions."""
+        form = _CODES[self._line().strip()]
+        (n_classes,) = self._integers(1, "the number of classes")
+        labels = self._integers(n_classes, "a label for each class")
+        if n_classes < 2 or len(set(labels)) < n_classes:
+            raise self._fault("there must be two different classes or more")
+        n_models = form.count_partitions(n_classes)
+        signs = self._integers(n_models, "a sign for each partition")
+        if set(signs) - {-1, 1}:
+            raise self._fault("signs must be 1 or -1")
+        # Each model takes four lines or more, so a small file cannot request a large matrix.
+        if 4 * n_models > len(self._lines) - self._next:
+            raise self._fault(f"the border samples of {n_models} models do not follow")
+        try:
+            code = CodingMatrix(np.array(signs)[:, None] * form.expand(n_classes).matrix)
+        except ArgumentError as error:
+            raise ModelFileError(f"{self._source}: {error}") from error
+        scheme = Scheme.from_code(code, labels, number_binaries(DEFAULT_BASE, n_models))
+        machines = [self._machine() for _ in range(n_models)]
+        if self._next < len(self._lines):
+            raise self._fault("there is text after the last model")
+        if len({machine.n_features_in_ for machine in machines}) > 1:
+            raise ModelFileError(f"{self._source}: models have different numbers of features")
+        return scheme, machines
+
+    def _machine(self) -> BorderMachine:
+        borders, gradients = self._matrix(), self._matrix()
+        try:
+            return BorderMachine(borders, gradients)
+        except ArgumentError as error:
+            raise self._fault(str(error)) from error
+
+    def _matrix(self) -> NDArray[np.float64]:
+        n_rows, n_columns = self._integers(2, "the numbers of rows and columns of a matrix")
+        lines = self._lines[self._next : self._next + max(n_rows, 0)]
+        words = [line.split() for line in lines]
+        if min(n_rows, n_columns) < 1 or len(lines) < n_rows:
+            raise self._fault(f"a matrix of {n_rows} rows and {n_columns} columns does not follow")
+        try:
+            if any(len(row) != n_columns for row in words):
+                raise ValueError
+            rows = np.array(words).astype(np.float64)
+            if not np.isfinite(rows).all():
+                raise ValueError
+        except ValueError:
+            raise self._fault(
+                f"the next {n_rows} lines are not {n_columns} finite numbers each"
+            ) from None
+        self._next += n_rows
+        return rows
+
+    def _integers(self, count: int, what: str) -> list[int]:
+        words = self._line().split()
+        if len(words) != count or not all(map(_INTEGER.fullmatch, words)):
+            raise self._fault(f"the line is not {what}")
+        return [int(word) for word in words]
+
+    def _line(self) -> bytes:
+        if self._next >= len(self._lines):
+            raise self._fault("the file is incomplete")
+        self._next += 1
+        return self._lines[self._next - 1]
+
+    def _fault(self, problem: str) -> ModelFileError:
+        return ModelFileError(f"{self._source}, line {self._next}: {problem}")

@@ -1,1 +1,0 @@
-"""LIBSVM's model and range files."""

@@ -1,0 +1,447 @@
+"""LIBSVM models as classifiers, and classifiers as LIBSVM models."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array, csr_matrix
+from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, StandardScaler
+from sklearn.svm import SVC, NuSVC
+
+from polytomy.calibration.calibrators import LogisticMap, UncalibratedMap
+from polytomy.classifier import PolytomyClassifier
+from polytomy.designs import one_vs_one
+from polytomy.errors import Argument, ArgumentError, CalibrationWarning, ModelFileError, warn_caller
+from polytomy.files import open_atomically
+from polytomy.learners.preparation import list_steps, split_pipeline, takes_pairwise_values
+from polytomy.learners.svm.kernels import KernelFunction
+from polytomy.learners.svm.machines import KernelMachine, VectorPool, pool_by_bytes
+from polytomy.learners.trained import Output, TrainedBinary
+from polytomy.model.composition import Composition
+from polytomy.model.dichotomies import Dichotomy
+from polytomy.persistence.fitted import (
+    arrange_in_order,
+    compose_trained,
+    fitted_classifier,
+    order_in_scheme,
+)
+from polytomy.persistence.libsvm_text import LibsvmModel, print_libsvm, read_model
+from polytomy.persistence.own.binaries import logistic_calibrator
+from polytomy.persistence.own.vector_pools import is_machine
+
+__all__ = [
+    "VOTES",
+    "binary_of_pair",
+    "check_kernel_rows",
+    "classifier_from_libsvm",
+    "pool_of",
+    "print_range",
+    "read_libsvm",
+    "write_libsvm",
+]
+
+# Vectors with at least this fraction of nonzero values are stored dense.
+_DENSE_SHARE = 0.25
+#: The solver of models without probabilities: LIBSVM counts the votes of the machines.
+VOTES = "hamming"
+# The solver of models with probabilities: LIBSVM couples those of the machines.
+_COUPLED = "libsvm"
+
+
+def read_libsvm(
+    path: str | os.PathLike[str], *, n_features: int | None = None
+) -> PolytomyClassifier:
+    """Read a model that svm-train wrote, as a fitted one-vs-one classifier.
+
+    Its machines give svm-predict's decision values with the opposite sign, because in `scheme_` the
+    first class of a pair is the −1 side. If the file has no probA and probB, the solver counts
+    votes, as ``svm-predict`` does. Otherwise it is "libsvm", which gives the probabilities of
+    ``svm-predict -b 1``. LIBSVM stops its iteration early, within 0.005 / n_classes of the
+    optimality conditions; ``with_solver("least-squares")`` gives the exact minimum.
+
+    Parameters
+    ----------
+    path : model file of a C-SVC or nu-SVC
+    n_features : int, optional
+        Number of features of the samples; by default the largest index of a support vector. It is
+        required for a precomputed kernel, where samples are rows of kernel values with all training
+        samples.
+
+    Returns
+    -------
+    fitted PolytomyClassifier
+    """
+    model = read_model(path)
+    check_kernel_rows(model.is_precomputed, n_features, os.fspath(path))
+    return classifier_from_libsvm(model, os.fspath(path), n_features)
+
+
+def check_kernel_rows(is_precomputed: bool, n_features: int | None, source: str) -> None:
+    """Raise ArgumentError if a precomputed kernel comes without its number of kernel values."""
+    if is_precomputed and n_features is None:
+        raise ArgumentError(
+            f"{source}: the kernel is precomputed, so samples are rows of kernel values with all "
+            "training samples instead of features. Give the number of training samples as ",
+            Argument("n_features"),
+            ".",
+        )
+
+
+def classifier_from_libsvm(
+    model: LibsvmModel, source: str, n_features: int | None = None
+) -> PolytomyClassifier:
+    """Return a LIBSVM model as a fitted one-vs-one classifier."""
+    pool = pool_of(model, source, n_features)
+    try:
+        scheme = one_vs_one(model.labels)
+    except ArgumentError as error:
+        raise ModelFileError(f"{source}: {error}") from error
+    classes = np.unique(np.array(model.labels, dtype=np.int64))
+    position = {label: i for i, label in enumerate(classes.tolist())}
+    pairs = {pair: k for k, pair in enumerate(model.pairs())}
+    estimator = _unfitted_machine(model)
+    binaries, dichotomies = [], []
+    for partition in scheme.partitions:
+        (negative,), (positive,) = partition.negative, partition.positive
+        pair = min(negative, positive), max(negative, positive)
+        name = str(partition.binary)
+        is_first = positive < negative
+        binaries.append(binary_of_pair(model, pool, pair, pairs[pair], is_first, name))
+        labels = model.labels[negative], model.labels[positive]
+        low, high = ((position[label],) for label in labels)
+        dichotomies.append(Dichotomy(name, low, high, partition.binary, estimator))
+    arrangement = arrange_in_order(scheme, classes)
+    composition = compose_trained(
+        binaries,
+        dichotomies,
+        classes,
+        scheme,
+        VOTES if model.prob_a is None else _COUPLED,
+        arrangements=[arrangement],
+        # svm-predict breaks ties by the order of the labels in the file.
+        tie_order=order_in_scheme(arrangement),
+    )
+    return fitted_classifier(composition, n_features=pool.n_features, estimator=estimator)
+
+
+def pool_of(model: LibsvmModel, source: str, n_features: int | None) -> VectorPool:
+    """Return the support vectors of a model, padded to `n_features`, dense or sparse."""
+    n_features = model.n_features if n_features is None else n_features
+    if n_features < model.n_features:
+        if model.is_precomputed:
+            raise ModelFileError(
+                f"{source}: a support vector is training sample {model.n_features}, but rows have "
+                f"{n_features} values"
+            )
+        raise ModelFileError(
+            f"{source}: a support vector has a feature {model.n_features}, but ",
+            Argument("n_features", n_features),
+        )
+    X = model.vectors
+    shape = (X.shape[0], max(1, n_features))
+    wide: Any = csr_matrix((X.data, X.indices, X.indptr), shape=shape)
+    is_dense = X.nnz >= _DENSE_SHARE * shape[0] * shape[1]
+    return VectorPool(wide.toarray() if is_dense else wide)
+
+
+def binary_of_pair(
+    model: LibsvmModel,
+    pool: VectorPool,
+    pair: tuple[int, int],
+    number: int,
+    first_is_positive: bool,
+    name: str,
+) -> TrainedBinary:
+    """Return the machine of a pair of classes as a trained binary.
+
+    Parameters
+    ----------
+    model, pool : the model and its vectors
+    pair : positions of the two classes in the file
+    number : position of the pair in the file
+    first_is_positive : whether the first class of the pair is the +1 side
+    name : name of the binary
+    """
+    i, j = pair
+    starts = np.concatenate([[0], np.cumsum(model.n_vectors)])
+    own = np.arange(starts[i], starts[i + 1]), np.arange(starts[j], starts[j + 1])
+    rows = np.concatenate(own)
+    coefficients = np.concatenate(
+        [model.coefficients[j - 1, own[0]], model.coefficients[i, own[1]]]
+    )
+    is_used = coefficients != 0
+    sign = 1.0 if first_is_positive else -1.0
+    machine = KernelMachine(
+        model.kernel,
+        pool,
+        rows[is_used].astype(np.intp),
+        sign * coefficients[is_used],
+        -sign * float(model.rho[number]),
+    )
+    kind, slope, intercept = "none", 1.0, 0.0
+    if model.prob_a is not None and model.prob_b is not None:
+        # LIBSVM's map gives the probability of the first class.
+        kind, slope = "sigmoid", -float(model.prob_a[number])
+        intercept = -sign * float(model.prob_b[number])
+    calibrator = logistic_calibrator(kind, slope, intercept)
+    return TrainedBinary(name, Output.MARGIN, machine, calibrator)
+
+
+def _unfitted_machine(model: LibsvmModel) -> Any:
+    kind = SVC if model.svm_type == "c_svc" else NuSVC
+    if model.is_precomputed:
+        return kind(kernel="precomputed")
+    kernel, estimator = model.kernel, kind(kernel=model.kernel.kind)
+    if kernel.kind != "linear":
+        estimator.gamma = kernel.gamma
+    if kernel.kind == "poly":
+        estimator.degree = kernel.degree
+    if kernel.kind in ("poly", "sigmoid"):
+        estimator.coef0 = kernel.coef0
+    return estimator
+
+
+# -- Scalers as range files of LIBSVM's svm-scale --
+
+
+def print_range(scaler: Any) -> str:
+    """Return the text of the range file with which svm-scale does the same as a fitted scaler.
+
+    Examples
+    --------
+    >>> print(print_range(StandardScaler().fit([[1.0, 0.0], [3.0, 8.0]])), end="")
+    x
+    -1 1
+    1 1.0 3.0
+    2 0.0 8.0
+    """
+    shift, scale = _shift_and_scale(scaler)
+    lines = ["x", "-1 1"]
+    lines += [
+        f"{index} {low!r} {high!r}"
+        for index, (low, high) in enumerate(
+            zip((shift - scale).tolist(), (shift + scale).tolist(), strict=True), 1
+        )
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _shift_and_scale(scaler: Any) -> tuple[Any, Any]:
+    """Return a and b such that the scaler turns x into (x − a) / b."""
+    kind, n_features = type(scaler), getattr(scaler, "n_features_in_", 0)
+    zeros, ones = np.zeros(n_features), np.ones(n_features)
+    if kind is StandardScaler:
+        shift = scaler.mean_ if scaler.with_mean else zeros
+        return shift, scaler.scale_ if scaler.with_std else ones
+    if kind is MinMaxScaler and not scaler.clip:
+        # It computes x · scale_ + min_.
+        return -scaler.min_ / scaler.scale_, 1 / scaler.scale_
+    if kind is MaxAbsScaler:
+        return zeros, scaler.scale_
+    raise ArgumentError(
+        f"svm-scale cannot do what {scaler!r} does. Use StandardScaler, MaxAbsScaler, or "
+        "MinMaxScaler without clip."
+    )
+
+
+# -- Writing classifiers as LIBSVM models --
+
+
+def write_libsvm(
+    classifier: Any,
+    path: str | os.PathLike[str],
+    *,
+    range_file: str | os.PathLike[str] | None = None,
+) -> None:
+    """Write a one-vs-one classifier of support vector machines as a LIBSVM model.
+
+    With this file, svm-predict gives the same decision values, and the same probabilities if the
+    binaries are calibrated with a sigmoid and there is no final calibration. A final calibration
+    cannot be written, and causes a CalibrationWarning.
+
+    Parameters
+    ----------
+    classifier : fitted PolytomyClassifier, or a pipeline of a scaler and one
+        It needs one machine for each pair of classes, the same kernel for all of them, no scalers
+        inside the binaries, and integers as labels.
+    path : file, which is written completely or not at all
+    range_file : file, optional
+        Where to write the scaling of a pipeline, for ``svm-scale -r``.
+    """
+    scaler, core = _split_scaler(classifier)
+    if scaler is not None and range_file is None:
+        raise ArgumentError(
+            f"the pipeline scales features with {type(scaler).__name__}, which a LIBSVM model "
+            "cannot hold. Use ",
+            Argument("range_file"),
+            " to write the scaling for svm-scale -r, or train on data that is already scaled.",
+        )
+    if scaler is None and range_file is not None:
+        raise ArgumentError(
+            Argument("range_file", os.fspath(range_file)),
+            " is for the scaler of a pipeline, but there is no scaler. Leave it out.",
+        )
+    text = print_libsvm(_libsvm_model(core))
+    composition = core.composition_
+    if composition.prior is not None or composition.costs is not None:
+        raise ArgumentError(
+            "a LIBSVM model can hold neither a prior nor costs. To write it without them, use "
+            "with_prior(None).with_cost() of the classifier."
+        )
+    if scaler is not None and range_file is not None:
+        ranges = print_range(scaler)
+        with open_atomically(range_file) as file:
+            file.write(ranges.encode("ascii"))
+    with open_atomically(path) as file:
+        file.write(text.encode("ascii"))
+    if core.composition_.final is not None:
+        warn_caller(
+            CalibrationWarning(
+                "a LIBSVM model cannot hold a final calibration, so svm-predict gives the "
+                "probabilities that the classifier has without it. To get the same probabilities, "
+                "fit with ",
+                Argument("final_calibration", None),
+                ".",
+            ),
+            CalibrationWarning,
+        )
+
+
+def _split_scaler(classifier: Any) -> tuple[Any, PolytomyClassifier]:
+    """Return the scaler before the classifier, or None, and the classifier."""
+    before, core = split_pipeline(classifier)
+    if not isinstance(core, PolytomyClassifier):
+        raise ArgumentError(
+            f"{type(core).__name__} cannot be written as a LIBSVM model. Pass a PolytomyClassifier."
+        )
+    before += list_steps(getattr(core, "preprocessing_", None))
+    if len(before) > 1:
+        raise ArgumentError(
+            "a LIBSVM model can have one scaler before it, but there are "
+            f"{len(before)} steps before the binaries. Use a single scaler."
+        )
+    return (before[0] if before else None), core
+
+
+def _libsvm_model(classifier: PolytomyClassifier) -> LibsvmModel:
+    if not hasattr(classifier, "composition_"):
+        raise ArgumentError("the classifier is not fitted, so there is nothing to write. Fit it.")
+    if takes_pairwise_values(classifier):
+        raise ArgumentError(
+            "the kernel is precomputed, and such models cannot be written for LIBSVM. Save the "
+            "classifier in polytomy's own format."
+        )
+    # In the order of the scheme, because LIBSVM's coupling and ties depend on it.
+    composition: Composition = classifier.composition_
+    positions = composition.arrangements[0].positions
+    labels = composition.classes[np.argsort(positions)]
+    if labels.dtype.kind not in "iu":
+        raise ArgumentError(
+            f"labels of LIBSVM must be integers; got {labels.tolist()[0]!r}. Fit with integers as "
+            "labels."
+        )
+    binaries, is_first_positive = _pairwise(composition, np.argsort(np.argsort(positions)))
+    machines = [binary.estimator for binary in binaries]
+    kernels = {_kernel_of(machine) for machine in machines}
+    kernel = kernels.pop()
+    if kernels or kernel is None:
+        raise ArgumentError(
+            "a LIBSVM model needs support vector machines that all have the same kernel and no "
+            "scalers. Scale the data before training, and use the same SVC for all partitions."
+        )
+    signs = [
+        (1.0 if first else -1.0) * (1.0 if binary.positive_index == 1 else -1.0)
+        for binary, first in zip(binaries, is_first_positive, strict=True)
+    ]
+    vectors, n_vectors, coefficients = _common_vectors(machines, signs, len(labels))
+    rho = [
+        -sign * float(np.ravel(m.intercept_)[0]) for m, sign in zip(machines, signs, strict=True)
+    ]
+    prob_a, prob_b = _sigmoids(binaries, is_first_positive)
+    return LibsvmModel(
+        "nu_svc" if type(machines[0]) is NuSVC else "c_svc",
+        kernel,
+        False,
+        tuple(labels.tolist()),
+        n_vectors,
+        vectors,
+        coefficients,
+        np.array(rho),
+        prob_a,
+        prob_b,
+    )
+
+
+def _pairwise(
+    composition: Composition, rank: NDArray[np.intp]
+) -> tuple[list[TrainedBinary], list[bool]]:
+    """Return the binary of each pair of classes, and whether its +1 side is the first class.
+
+    Pairs are in LIBSVM's order, with classes sorted by rank.
+    """
+    n_classes = len(composition.classes)
+    found: dict[tuple[int, int], tuple[TrainedBinary, bool]] = {}
+    for binary, dichotomy in zip(composition.binaries, composition.dichotomies, strict=True):
+        sides = rank[[*dichotomy.negative, *dichotomy.positive]].tolist()
+        if len(dichotomy.negative) == len(dichotomy.positive) == 1:
+            found[min(sides), max(sides)] = binary, sides[1] < sides[0]
+    wanted = [(i, j) for i in range(n_classes) for j in range(i + 1, n_classes)]
+    if len(composition.binaries) != len(wanted) or set(found) != set(wanted):
+        raise ArgumentError(
+            "a LIBSVM model needs one machine for each pair of classes. Fit with ",
+            Argument("scheme", "one-vs-one"),
+            ".",
+        )
+    binaries, firsts = zip(*(found[pair] for pair in wanted), strict=True)
+    return list(binaries), list(firsts)
+
+
+def _kernel_of(machine: Any) -> KernelFunction | None:
+    if isinstance(machine, KernelMachine):
+        return machine.kernel
+    return KernelFunction.of(machine) if is_machine(machine) else None
+
+
+def _common_vectors(
+    machines: list[Any], signs: list[float], n_classes: int
+) -> tuple[csr_array, tuple[int, ...], NDArray[np.float64]]:
+    """Return the vectors sorted by class, their number in each class, and their coefficients."""
+    pool = pool_by_bytes([csr_array(machine.support_vectors_) for machine in machines])
+    pairs = [(i, j) for i in range(n_classes) for j in range(i + 1, n_classes)]
+    entries: list[dict[int, dict[int, float]]] = [{} for _ in range(n_classes)]
+    for (i, j), machine, sign, places in zip(pairs, machines, signs, pool.places, strict=True):
+        dual = machine.dual_coef_
+        dual = sign * np.ravel(dual.toarray() if hasattr(dual, "toarray") else dual)
+        for place, coefficient in zip(places.tolist(), dual.tolist(), strict=True):
+            # A positive coefficient belongs to a vector of the first class.
+            own, row = (i, j - 1) if coefficient > 0 else (j, i)
+            of_vector = entries[own].setdefault(place, {})
+            of_vector[row] = of_vector.get(row, 0.0) + coefficient
+    rows = [place for of_class in entries for place in of_class]
+    coefficients = np.zeros((n_classes - 1, len(rows)))
+    every = [of_vector for of_class in entries for of_vector in of_class.values()]
+    for column, of_vector in enumerate(every):
+        for row, value in of_vector.items():
+            coefficients[row, column] = value
+    return csr_array(pool.vectors[rows]), tuple(map(len, entries)), coefficients
+
+
+def _sigmoids(
+    binaries: list[TrainedBinary], is_first_positive: list[bool]
+) -> tuple[NDArray[np.float64] | None, NDArray[np.float64] | None]:
+    """Return LIBSVM's A and B of each pair, or None if no binary is calibrated."""
+    maps = [binary.calibrator for binary in binaries]
+    if not all(isinstance(each, LogisticMap) for each in maps):
+        raise ArgumentError(
+            "a LIBSVM model can only be calibrated with sigmoids. Fit with ",
+            Argument("calibration", "sigmoid"),
+            ".",
+        )
+    if all(isinstance(each, UncalibratedMap) for each in maps):
+        return None, None
+    slopes = np.array([each.slope_ for each in maps])  # type: ignore[union-attr]
+    intercepts = np.array([each.intercept_ for each in maps])  # type: ignore[union-attr]
+    return -slopes, np.where(is_first_positive, -intercepts, intercepts)

@@ -1,0 +1,64 @@
+"""libAGF's normalisation files."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from persistence.border_samples import write_normalisation, write_rows
+from polytomy import parse
+from polytomy.errors import ModelFileError
+from polytomy.persistence.libagf_files import check_units, find_normalisation
+
+FLAT = parse("bar-00 0 / 1; bar-01 0 1 / 2; {0 1 2}")
+
+
+def _find(folder, scheme=FLAT):
+    return find_normalisation(folder / "control.txt", scheme)
+
+
+def test_the_scaler_has_the_means_and_deviations_of_the_file(tmp_path):
+    assert _find(tmp_path) is None
+    write_normalisation(tmp_path / "bar.std", [1.0, 2.0], [0.5, 4.0])
+    scaler = _find(tmp_path)
+    np.testing.assert_array_equal(scaler.transform([[2.0, 2.0], [1.0, 10.0]]), [[2, 0], [0, 2]])
+    assert scaler.n_features_in_ == 2
+
+
+def test_models_may_have_the_same_normalisation_each(tmp_path):
+    write_normalisation(tmp_path / "bar-00.std", [1.0], [0.5])
+    with pytest.raises(ModelFileError, match=r"bar-00\.std: only some of the models have a"):
+        _find(tmp_path)
+    write_normalisation(tmp_path / "bar-01.std", [1.0], [0.5])
+    assert _find(tmp_path).mean_.tolist() == [1]
+    write_normalisation(tmp_path / "bar-01.std", [2.0], [0.5])
+    with pytest.raises(ModelFileError, match=r"bar-01\.std: .* is not that of bar-00\.std"):
+        _find(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"dim    average  std. dev.\n  0 1 2\n", "in the old text form are not supported"),
+        (b"", "does not hold a number of features"),
+        ([[1.0, 0.5, 9.0], [0.0, 1.0, 9.0]], "of 2 features to 2 does more than shift and scale"),
+        ([[1.0, 9.0], [0.0, 9.0]], "of 2 features to 1 does more than shift and scale"),
+        ([[0.0, 0.0, 9.0], [0.0, 1.0, 9.0]], "does more than shift and scale"),
+        ([[-1.0, 9.0]], "does more than shift and scale"),
+        ([[np.inf, 9.0]], "not all values are finite"),
+    ],
+)
+def test_other_normalisations_are_refused(content, words, tmp_path):
+    if isinstance(content, bytes):
+        (tmp_path / "bar.std").write_bytes(content)
+    else:
+        write_rows(tmp_path / "bar.std", content)
+    with pytest.raises(ModelFileError, match=rf"bar\.std: .*{words}"):
+        _find(tmp_path)
+
+
+def test_border_samples_in_the_units_of_the_data_are_refused():
+    near, far = np.array([[0.5, -3.0], [1.0, 2.0]]), np.array([[0.5, 400.0], [1.0, 500.0]])
+    check_units([near], Path("c"))
+    with pytest.raises(ModelFileError, match="lie 450 standard deviations from the mean"):
+        check_units([near, far], Path("c"))

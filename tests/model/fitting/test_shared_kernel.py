@@ -117,5 +117,5 @@ def test_notes_on_one_binary_are_in_the_singular():
 
 def test_notes_on_many_binaries_are_in_the_plural():
     assert notes_of(SVC(), 3) == ["3 binaries are trained on one matrix of 60 rows, 14.4 kB."]
-    (note,) = notes_of(SVC(kernel="poly", degree=2000), 3)
-    assert note == "3 binaries are trained one by one: its degree is above 1000."
+    *_, note = notes_of(SVC(), 3, memory_budget=0)
+    assert note.startswith("3 binaries are trained one by one: ")

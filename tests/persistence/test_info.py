@@ -9,7 +9,7 @@ from sklearn.svm import LinearSVC
 
 import polytomy as pt
 from persistence.libsvm.libsvm_files import FOLDER
-from persistence.own.saved_archives import pack, replace_field, unpack
+from persistence.saved_archives import pack, replace_field, unpack
 from polytomy import PolytomyClassifier
 from polytomy.errors import ModelFileError
 from polytomy.persistence import read_info, save

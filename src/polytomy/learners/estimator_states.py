@@ -264,12 +264,13 @@ def _scaler_state(scaler: Any) -> dict[str, Any] | None:
     parameters = _parameters_state(scaler)
     if parameters is None or not hasattr(scaler, "n_features_in_"):
         return parameters
-    if not is_plain(scaler.n_samples_seen_):
-        return None
+    n_samples: Any = scaler.n_samples_seen_
+    if np.ndim(n_samples):
+        return None  # features with missing values
     return {
         **parameters,
         "n_features": int(scaler.n_features_in_),
-        "n_samples": scaler.n_samples_seen_,
+        "n_samples": np.asarray(n_samples).item(),
         **{name: getattr(scaler, name) for name in SCALERS[type(scaler)]},
         **_names_state(scaler),
     }
@@ -295,8 +296,8 @@ def _read_scaler(type_: type, state: State) -> Any:
 
 
 def _pipeline_state(pipeline: Pipeline) -> dict[str, Any] | None:
-    parameters = _parameters_state(pipeline)
-    if parameters is not None and parameters["parameters"].keys() - {"steps"}:
+    options = {**_default_parameters(Pipeline), "steps": pipeline.steps}
+    if any(getattr(pipeline, name) != default for name, default in options.items()):
         return None
     return {
         "names": [name for name, _ in pipeline.steps],
@@ -307,7 +308,7 @@ def _pipeline_state(pipeline: Pipeline) -> dict[str, Any] | None:
 def _read_pipeline(state: State) -> Pipeline:
     names, steps = state.texts("names"), state.items("steps")
     check_step_names(names, steps, state)
-    own = [step for step in steps if find_kind_of(step) is not None]
+    own = [step for step in steps if type(step) in (*SCALERS, *LINEAR, *_SHARED)]
     if len({features_of(step) is None for step in own}) > 1:
         raise state.fault("steps", "a list of steps that are all fitted, or none")
     expected = None

@@ -26,7 +26,9 @@ from polytomy.designs import DATA_DESIGNS, ENSEMBLES
 from polytomy.learners.options import TrainingOptions
 from polytomy.model.parameters import TrainingSource
 from polytomy.search import SchemeSearchCV
-from polytomy.selection import Candidate, RaceSetup, default_candidates, find_score, run_race
+from polytomy.selection.candidates import Candidate, default_candidates
+from polytomy.selection.measuring import RaceSetup
+from polytomy.selection.race import find_metric, run_race
 
 RESULTS = Path(__file__).parents[1] / "docs" / "results" / "designs.csv"
 REPEATS = 10
@@ -52,7 +54,7 @@ def measure(name: str, repeat: int, n_jobs: int) -> list[dict[str, Any]]:
         CANDIDATES,
         RaceSetup(all_X, all_y, svc, TrainingSource.from_labels(options, all_y)),
         [fold],
-        [find_score(score) for score in SCORES],
+        [find_metric(score) for score in SCORES],
         is_lenient=True,
     )
     found = [

@@ -8,6 +8,7 @@ import pytest
 from _pytest.doctest import DoctestModule
 from hypothesis import HealthCheck, settings
 
+from onnx_sessions import run_model
 from untested import pytest_unconfigure  # noqa: F401, a hook of pytest
 
 # The same examples every time in `make test`; new ones, and more, in `make test-all`.
@@ -120,3 +121,26 @@ def hears_interrupts():
 def array_api(monkeypatch):
     """Without this variable, scikit-learn skips one of its checks."""
     monkeypatch.setenv("SCIPY_ARRAY_API", "1")
+
+
+@pytest.fixture(scope="session")
+def run():
+    """Return a function that runs a model on samples and returns its outputs by name."""
+    pytest.importorskip("onnx")
+    pytest.importorskip("onnxruntime")
+    return run_model
+
+
+@pytest.fixture(scope="session")
+def compute(run):
+    """Return a function that runs a formula as a graph on an array and returns the result."""
+    from polytomy.onnx_graph import Graph
+
+    def run_formula(formula, array):
+        graph = Graph()
+        result = formula(graph, graph.input("X", array.dtype, ["n", *array.shape[1:]]))
+        # onnx infers the shape and checks it.
+        graph.output("Y", result, "float64", ["n", None])
+        return run(graph.to_model("formula", {}), array)["Y"]
+
+    return run_formula

@@ -42,19 +42,10 @@ from polytomy.model.parameters import (
 from polytomy.model.scheme_argument import gives_probabilities, members_of, scheme_from
 from polytomy.scheme import Scheme
 from polytomy.scheme.scheme import SchemeEnsemble
-from polytomy.selection import (
-    Candidate,
-    Race,
-    RaceSetup,
-    candidates_from,
-    choose_runner,
-    comparison_folds,
-    expand_candidates,
-    find_score,
-    is_trained_without_calibration,
-    run_race,
-    tabulate_race,
-)
+from polytomy.selection.candidates import Candidate, candidates_from, expand_candidates
+from polytomy.selection.choice import choose_runner, tabulate_race
+from polytomy.selection.measuring import is_trained_without_calibration
+from polytomy.selection.race import Race, RaceSetup, comparison_folds, find_metric, run_race
 
 __all__ = ["SchemeSearchCV"]
 
@@ -220,7 +211,7 @@ class SchemeSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
         classifier = self._classifier()
         check_parameters(classifier, CLASSIFIER_CHECKS)
         estimator = resolve_estimator(classifier.estimator)
-        scores = [find_score(name) for name in self._scoring()]
+        metrics = [find_metric(name) for name in self._scoring()]
         data, labels = check_training_data(self, X, y)
         given = dict(fit_params)
         split_params = self._split_params(sample_weight, given)
@@ -250,7 +241,7 @@ class SchemeSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
                 classifier.class_order,
             ),
             folds,
-            scores,
+            metrics,
             budget=self.budget,
             is_lenient=isinstance(self.candidates, str),
             drops_losers=self.drop_losers,

@@ -9,7 +9,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, StandardScaler
 
 from polytomy.errors import DataError
-from polytomy.learners.scaling import peel_scalers
+from polytomy.learners.scaling import Scaling, peel_scalers
 
 SCALERS = {
     "standard": lambda: StandardScaler(),
@@ -94,3 +94,11 @@ def test_sparse_samples_that_would_become_dense_are_refused():
         "X is sparse, but a scaler of the binaries shifts its zeros. Give a dense array, or fit "
         "with MaxAbsScaler() or StandardScaler(with_mean=False)."
     )
+
+
+def test_samples_are_scaled_feature_by_feature_in_a_graph(compute):
+    X = np.random.default_rng(0).normal(size=(12, 3)) + 1000.0
+    scaling = Scaling(np.array([0.5, 2.0, 1.0]), np.full(3, 1000.0), np.array([0.0, 1.0, 0.0]))
+    found = compute(lambda graph, x: scaling.to_onnx(x), X)
+    expected = [0.5, 2.0, 1.0] * (X - 1000.0) + [0.0, 1.0, 0.0]
+    np.testing.assert_allclose(found, expected, atol=1e-12)

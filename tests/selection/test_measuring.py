@@ -12,8 +12,9 @@ from sklearn.svm import SVC, LinearSVC
 from polytomy import PolytomyClassifier, designs
 from polytomy.learners.options import FitArguments, TrainingOptions
 from polytomy.model.parameters import TrainingSource
-from polytomy.selection import RaceSetup, candidates_from, comparison_folds, expand_candidates
-from polytomy.selection.measuring import FoldMeasurer, is_trained_without_calibration
+from polytomy.selection.candidates import candidates_from, expand_candidates
+from polytomy.selection.measuring import FoldMeasurer, RaceSetup, is_trained_without_calibration
+from polytomy.selection.race import comparison_folds
 
 SCHEME = designs.one_vs_one(["ash", "birch", "cedar"])
 GRID = {"C": [10.0, 0.1, 1.0], "gamma": [0.01, 0.1]}

@@ -9,7 +9,7 @@ from polytomy.trials.measures import find_measure
 
 def test_measures_are_found_by_name():
     for name, measure in MEASURES.items():
-        assert find_measure(name) is measure
+        assert find_measure(name) == measure
         assert measure.name == name
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, Protocol, Self, cast
 
 import numpy as np
@@ -14,6 +14,7 @@ from polytomy.errors import Argument, ArgumentError
 from polytomy.inputs.arguments import CALIBRATIONS, did_you_mean
 from polytomy.inputs.numbers import check_weights
 from polytomy.inputs.seeds import seed_all
+from polytomy.onnx_graph import Graph, Value
 from polytomy.routines.dispatch import routine
 from polytomy.routines.reference.calibration import platt_targets
 from polytomy.states import State, stored_as
@@ -96,6 +97,16 @@ class LogisticMap:
         """Return the probability of the +1 side for each decision value."""
         values = np.asarray(decision_values, dtype=np.float64)
         return np.asarray(expit(self.slope_ * values + self.intercept_))
+
+    @staticmethod
+    def to_onnx(graph: Graph, values: Value, calibrators: Sequence[Any]) -> Value:
+        """Return P(+1) − P(−1) of many logistic maps as a graph; see `export_calibration`.
+
+        With t = slope·value + intercept, 2/(1 + e⁻ᵗ) − 1 = tanh(t/2).
+        """
+        slopes = np.array([0.5 * each.slope_ for each in calibrators])
+        intercepts = np.array([0.5 * each.intercept_ for each in calibrators])
+        return graph.add("Tanh", values * slopes + intercepts)
 
     @classmethod
     def of(cls, slope: float, intercept: float) -> Self:
@@ -257,6 +268,26 @@ class IsotonicCalibrator:
         """Return the probability of the +1 side for each decision value."""
         values = np.asarray(decision_values, dtype=np.float64)
         return np.interp(values, self.knots_, self.probabilities_)
+
+    @staticmethod
+    def to_onnx(graph: Graph, values: Value, calibrators: Sequence[Any]) -> Value:
+        """Return P(+1) − P(−1) of many isotonic maps as a graph; see `export_calibration`.
+
+        Each interval adds its rise times the fraction of it that lies below the value. Maps with
+        fewer intervals than others are padded with intervals that do not rise.
+        """
+        n_maps = len(calibrators)
+        n_intervals = max(1, *(len(each.knots_) - 1 for each in calibrators))
+        starts, lengths = np.zeros((n_maps, n_intervals)), np.ones((n_maps, n_intervals))
+        rises = np.zeros((n_maps, n_intervals))
+        for row, each in enumerate(calibrators):
+            own = slice(0, len(each.knots_) - 1)
+            starts[row, own], lengths[row, own] = each.knots_[:-1], np.diff(each.knots_)
+            rises[row, own] = 2.0 * np.diff(each.probabilities_)
+        lowest = np.array([2.0 * each.probabilities_[0] - 1.0 for each in calibrators])
+        parts = graph.add("Clip", (values.with_axis(2) - starts) / lengths, 0.0, 1.0)
+        total = (parts * rises).sum(axis=2)
+        return graph.add("Squeeze", total, np.array([2])) + lowest
 
     def state(self) -> dict[str, Any]:
         """Return the knots and their probabilities; nothing before the fit."""
@@ -562,3 +593,50 @@ def calibrate(
         if not isinstance(calibrator, LogisticMap):
             probabilities[:, column] = calibrator.predict(decision_values[:, column])
     return probabilities
+
+
+def export_calibration(
+    graph: Graph, values: Value, calibrators: Sequence[Calibrator], names: Sequence[str]
+) -> Value:
+    """Return P(+1) − P(−1) of many binaries as a graph: `calibrate` for ONNX.
+
+    Parameters
+    ----------
+    graph : Graph to add nodes to
+    values : decision values, of shape (n_samples, n_partitions)
+    calibrators : fitted calibrators
+        Their classes have a static method ``to_onnx(graph, values, calibrators)``, which gets all
+        columns with such calibrators at once.
+    names : names of the binaries, for messages
+    """
+    columns_of: dict[Any, list[int]] = {}
+    for column, calibrator in enumerate(calibrators):
+        export = _find_export(type(calibrator))
+        if export is None:
+            raise ArgumentError(
+                f'binary "{names[column]}" is calibrated by {calibrator!r}, which cannot be '
+                "exported. Fit with ",
+                Argument("calibration", "sigmoid"),
+                ', "temperature" or "isotonic".',
+            )
+        columns_of.setdefault(export, []).append(column)
+    answers = [
+        export(
+            graph,
+            graph.pick(values, np.array(columns), len(calibrators)),
+            [calibrators[column] for column in columns],
+        )
+        for export, columns in columns_of.items()
+    ]
+    order = np.argsort(np.concatenate(list(columns_of.values())))
+    return graph.pick(graph.join(answers), order, len(calibrators))
+
+
+def _find_export(kind: type) -> Callable[[Graph, Value, Sequence[Any]], Value] | None:
+    """Return the `to_onnx` of a class; None if it has none, or a subclass has its own `predict`."""
+    for each in kind.__mro__:
+        if "to_onnx" in vars(each):
+            return cast("Callable[[Graph, Value, Sequence[Any]], Value]", each.to_onnx)  # type: ignore[attr-defined]
+        if "predict" in vars(each):
+            return None
+    return None

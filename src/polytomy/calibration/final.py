@@ -26,6 +26,7 @@ from sklearn.utils.validation import has_fit_parameter
 from polytomy.errors import Argument, ArgumentError
 from polytomy.inputs.arguments import did_you_mean
 from polytomy.inputs.seeds import seed_all
+from polytomy.onnx_graph import Graph, Value
 from polytomy.routines.dispatch import routine
 from polytomy.routines.reference import calibration as reference
 from polytomy.states import LARGEST, State, field_values, stored_as
@@ -44,6 +45,7 @@ __all__ = [
     "Weighted",
     "check_final_calibration",
     "clip_decisions",
+    "export_clipping",
     "find_basis",
     "fit_each_weighting",
     "fit_final",
@@ -305,6 +307,11 @@ def clip_decisions(decisions: Floats) -> Floats:
     return np.asarray(np.clip(decisions, -_LARGEST_DECISION, _LARGEST_DECISION))
 
 
+def export_clipping(graph: Graph, decisions: Value) -> Value:
+    """Return `clip_decisions` as a graph."""
+    return graph.add("Clip", decisions, -_LARGEST_DECISION, _LARGEST_DECISION)
+
+
 def _log_odds(decisions: Floats) -> Floats:
     log_odds = 2.0 * np.arctanh(clip_decisions(decisions))
     return np.asarray(np.clip(log_odds, -LARGEST_LOG_ODDS, LARGEST_LOG_ODDS))
@@ -363,6 +370,15 @@ class BiasMap:
         logits += self.bias
         return logits
 
+    def to_onnx(self, graph: Graph, probabilities: Value, decisions: Value) -> Value:
+        """Return `apply` as a graph; decisions are clipped."""
+        return graph.add("Softmax", self.export_logits(graph, probabilities), axis=1)
+
+    def export_logits(self, graph: Graph, probabilities: Value) -> Value:
+        """Return `logits` as a graph."""
+        logarithms = graph.add("Log", probabilities + float(self.floor))
+        return logarithms * float(self.scale) + self.bias
+
     def state(self) -> dict[str, Any]:
         """Return s, ε and b."""
         return field_values(self)
@@ -396,6 +412,14 @@ class DecoderMap:
         logits = self.base.logits(probabilities)
         logits += _log_odds(decisions) @ self.weights
         return _softmax(logits)
+
+    def to_onnx(self, graph: Graph, probabilities: Value, decisions: Value) -> Value:
+        """Return `apply` as a graph; decisions are clipped."""
+        # The log-odds, 2 artanh(r). ONNX runtimes have no Atanh in double precision.
+        log_odds = graph.add("Log", (decisions + 1.0) / (1.0 - decisions))
+        log_odds = graph.add("Clip", log_odds, -LARGEST_LOG_ODDS, LARGEST_LOG_ODDS)
+        logits = self.base.export_logits(graph, probabilities) + log_odds @ self.weights
+        return graph.add("Softmax", logits, axis=1)
 
     def state(self) -> dict[str, Any]:
         """Return s, ε, b and W."""

@@ -9,22 +9,12 @@ import typer
 
 from polytomy.cli.completing import complete_names
 from polytomy.cli.data_options import check_choice, join_choices
+from polytomy.metrics import METRICS
 
 __all__ = ["FinalCalibration", "find_score", "parse_final_calibration", "score_to_text"]
 
 # In Python it may also be an object.
 _CHOICES = ("auto", "bias", "decoder", "none")
-_TITLES = {
-    "log_loss": "log-loss",
-    "brier_score": "Brier score",
-    "accuracy": "accuracy",
-    "uncertainty_coefficient": "uncertainty coefficient",
-    "crps": "CRPS",
-    "rmse": "RMSE",
-    "mae": "MAE",
-}
-# Scores in the unit of the target, whose scale is arbitrary.
-_IN_UNITS = ("crps", "rmse", "mae")
 
 FinalCalibration = Annotated[
     str,
@@ -71,6 +61,9 @@ def score_to_text(score: Mapping[str, float]) -> str:
     'RMSE 12346'
     """
     return ", ".join(
-        f"{_TITLES[name]} {value:{'.5g' if name in _IN_UNITS else '.4f'}}"
+        f"{METRICS[name].title} {value:.4f}"
+        if name in METRICS
+        # Those of a regressor are in the unit of the target, whose scale is arbitrary.
+        else f"{name.upper()} {value:.5g}"
         for name, value in score.items()
     )

@@ -30,20 +30,13 @@ from polytomy.cli.final_calibrations import FinalCalibration, parse_final_calibr
 from polytomy.cli.grids import Grid, parse_grids
 from polytomy.cli.text_files import check_output, print_text, write_text
 from polytomy.errors import ArgumentError
+from polytomy.metrics import METRICS
 
 __all__ = ["register"]
 
-# Same as in polytomy.distances and polytomy.selection, which the help does not import.
+# Same as in polytomy.distances, which the help does not import.
 _DISTANCES = ("hausdorff", "robust-hausdorff", "centroid", "energy", "separability")
-_SCORES = (
-    "log_loss",
-    "brier_score",
-    "winner_brier_score",
-    "classwise_calibration_error",
-    "uncertainty_coefficient",
-    "joint_log_loss",
-    "accuracy",
-)
+_SCORES = tuple(name for name, metric in METRICS.items() if metric.needs_only_predictions)
 
 Estimator = Annotated[
     str,

@@ -1,4 +1,9 @@
-"""The client of a Dask cluster, and waiting for its results while workers may die."""
+"""The client of a Dask cluster, its tasks and its faults.
+
+Workers may die at any moment. Data is sent as tasks, which Dask can run again elsewhere, and is
+never scattered. Waiting for results ends if there are no workers left, and Dask's own errors become
+a `ClusterError` that says what to do.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +16,12 @@ from time import monotonic
 from typing import Any, TypeVar
 from uuid import uuid4
 
-from distributed import Client, default_client
+from dask.utils import parse_timedelta
+from distributed import Client, KilledWorker, as_completed, default_client
+from distributed.comm import CommClosedError
+from distributed.scheduler import NoValidWorkerError
 
+import dask
 from polytomy.dask.group_tasks import GroupResult, GroupTask, join_blocks, take_scored, train_group
 from polytomy.errors import Argument, ArgumentError, ClusterError, PolytomyWarning
 from polytomy.learners.options import TrainingListener
@@ -29,6 +38,15 @@ __all__ = [
     "run_groups",
     "sending_data",
 ]
+
+
+_Value = TypeVar("_Value")
+
+# Seconds without workers before a fit is given up, unless Dask's configuration sets another limit,
+# and before a warning. New workers on a busy cluster may take minutes to start.
+_LONGEST_WAIT, _WAIT_BEFORE_WARNING = 300.0, 20.0
+_SETTING = "distributed.scheduler.no-workers-timeout"
+_SECONDS_BETWEEN_LOOKS = 1.0
 
 
 def find_client(client: Any) -> Client:
@@ -60,16 +78,25 @@ def find_client(client: Any) -> Client:
     return client
 
 
-# -- Waiting for results from a Dask cluster, but not forever if it has no workers left --
+def name_task(words: str) -> str:
+    """Return a unique key for a task; a dashboard shows the words."""
+    return f"{words}-{uuid4().hex}"
 
 
-_Value = TypeVar("_Value")
+def pass_on(value: _Value) -> _Value:
+    """Return the value unchanged; a task of this function holds data sent to the cluster."""
+    return value
 
-# Seconds without workers before a fit is given up, unless Dask's configuration sets another limit,
-# and before a warning. New workers on a busy cluster may take minutes to start.
-_LONGEST_WAIT, _WAIT_BEFORE_WARNING = 300.0, 20.0
-_SETTING = "distributed.scheduler.no-workers-timeout"
-_SECONDS_BETWEEN_LOOKS = 1.0
+
+@contextmanager
+def sending_data() -> Iterator[None]:
+    """Silence Dask's warning about large data within tasks.
+
+    It recommends scattering the data, but scattered data is lost if its worker dies.
+    """
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Sending large graph", UserWarning)
+        yield
 
 
 def gather(client: Any, futures: Sequence[Any]) -> list[Any]:
@@ -88,8 +115,6 @@ def gather_as_completed(client: Any, futures: Sequence[Any]) -> Iterator[tuple[i
 
     Raises a ClusterError if the cluster has no workers for too long.
     """
-    from distributed import as_completed
-
     number_of = {future.key: number for number, future in enumerate(futures)}
     completed = as_completed(list(futures), loop=client.loop)
 
@@ -145,11 +170,7 @@ async def _watch_workers(client: Any) -> None:
 
 
 def _find_longest_wait() -> float:
-    from dask.utils import parse_timedelta
-
-    from dask import config
-
-    given = config.get(_SETTING, None)
+    given = dask.config.get(_SETTING, None)
     return _LONGEST_WAIT if given is None else float(parse_timedelta(given))
 
 
@@ -162,7 +183,52 @@ def no_workers_error(seconds: float) -> ClusterError:
     )
 
 
-# -- Running group tasks on a Dask cluster, whose workers may die at any moment --
+@contextmanager
+def explaining_faults(client: Any) -> Iterator[None]:
+    """Raise a ClusterError in place of Dask's own errors if a cluster fails."""
+    address = client.scheduler.address
+    lost = (
+        f"the connection to the Dask scheduler at {address} was lost. Start the cluster again, "
+        "make a new Client, and repeat the call."
+    )
+    try:
+        yield
+    except KilledWorker as error:
+        raise ClusterError(
+            f'the task "{_words_of(error.task)}" was given up: the worker that ran it died '
+            f"{error.allowed_failures + 1} times. It probably ran out of memory. Give the workers "
+            "more memory, or use a scheme with smaller problems, such as one-vs-one."
+        ) from error
+    except NoValidWorkerError as error:
+        raise no_workers_error(error.timeout) from error
+    except CancelledError as error:
+        reason = _reason_of(error)
+        if reason == "lost dependencies":
+            raise ClusterError(
+                "data that was scattered to a worker was lost with it, and cannot be computed "
+                "again. Pass collections that Dask can compute again, such as those of "
+                "dask.array.from_array or dask.dataframe.read_parquet."
+            ) from error
+        if client.status == "running" and not reason.startswith("scheduler"):
+            raise ClusterError(f"the work was cancelled on the cluster: {error}") from error
+        raise ClusterError(lost) from error
+    except CommClosedError as error:
+        raise ClusterError(lost) from error
+    except (OSError, RuntimeError, TimeoutError) as error:
+        if client.status == "running" or isinstance(error, ClusterError):
+            raise  # the error comes from a task
+        raise ClusterError(lost) from error
+
+
+def _reason_of(error: CancelledError) -> str:
+    """Return Dask's reason for cancelling futures."""
+    groups = getattr(error, "error_groups", ())
+    return str(groups[0].reason if groups else getattr(error, "reason", "unknown"))
+
+
+def _words_of(key: Any) -> str:
+    name = key[0] if isinstance(key, tuple) else key
+    return str(name).rpartition("-")[0] or str(name)
 
 
 def run_groups(
@@ -213,76 +279,3 @@ def join_sample(client: Any, blocks: Mapping[int, Any]) -> Any:
     key = [name_task("take rows to score") for _ in blocks]
     taken = client.map(take_scored, list(blocks.values()), key=key)
     return client.submit(join_blocks, taken, key=name_task("rows to score"))
-
-
-def pass_on(value: _Value) -> _Value:
-    """Return the value unchanged; a task of this function holds data sent to the cluster."""
-    return value
-
-
-def name_task(words: str) -> str:
-    """Return a unique key for a task; a dashboard shows the words."""
-    return f"{words}-{uuid4().hex}"
-
-
-@contextmanager
-def sending_data() -> Iterator[None]:
-    """Silence Dask's warning about large data within tasks.
-
-    It recommends scattering the data, but scattered data is lost if its worker dies.
-    """
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "Sending large graph", UserWarning)
-        yield
-
-
-@contextmanager
-def explaining_faults(client: Any) -> Iterator[None]:
-    """Raise a ClusterError in place of Dask's own errors if a cluster fails."""
-    from distributed import KilledWorker
-    from distributed.comm import CommClosedError
-    from distributed.scheduler import NoValidWorkerError
-
-    address = client.scheduler.address
-    lost = (
-        f"the connection to the Dask scheduler at {address} was lost. Start the cluster again, "
-        "make a new Client, and repeat the call."
-    )
-    try:
-        yield
-    except KilledWorker as error:
-        raise ClusterError(
-            f'the task "{_words_of(error.task)}" was given up: the worker that ran it died '
-            f"{error.allowed_failures + 1} times. It probably ran out of memory. Give the workers "
-            "more memory, or use a scheme with smaller problems, such as one-vs-one."
-        ) from error
-    except NoValidWorkerError as error:
-        raise no_workers_error(error.timeout) from error
-    except CancelledError as error:
-        reason = _reason_of(error)
-        if reason == "lost dependencies":
-            raise ClusterError(
-                "data that was scattered to a worker was lost with it, and cannot be computed "
-                "again. Pass collections that Dask can compute again, such as those of "
-                "dask.array.from_array or dask.dataframe.read_parquet."
-            ) from error
-        if client.status == "running" and not reason.startswith("scheduler"):
-            raise ClusterError(f"the work was cancelled on the cluster: {error}") from error
-        raise ClusterError(lost) from error
-    except CommClosedError as error:
-        raise ClusterError(lost) from error
-    except (OSError, RuntimeError, TimeoutError) as error:
-        if client.status == "running" or isinstance(error, ClusterError):
-            raise  # the error comes from a task
-        raise ClusterError(lost) from error
-
-
-def _reason_of(error: CancelledError) -> str:
-    """Return Dask's reason for cancelling futures."""
-    groups = getattr(error, "error_groups", ())
-    return str(groups[0].reason if groups else getattr(error, "reason", "unknown"))
-
-
-def _words_of(key: Any) -> str:
-    name = key[0] if isinstance(key, tuple) else key
-    return str(name).rpartition("-")[0] or str(name)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping, Sequence
+import inspect
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
+from functools import cache, partial
 from typing import Any, Self
 
 import numpy as np
@@ -22,18 +24,10 @@ from polytomy.inputs.arguments import Parameter, check_parameters, is_count
 from polytomy.inputs.seeds import partition_seeds
 from polytomy.learners.options import TrainingListener, TrainingOptions
 from polytomy.learners.preparation import resolve_estimator, takes_pairwise_values
-from polytomy.model.answering import AnsweringMixin
 from polytomy.model.estimator import FollowsEstimatorMixin, progress_bar, undone_if_interrupted
 from polytomy.model.parameters import CLASSIFIER_CHECKS, training_source
 from polytomy.model.plan import plan_training
-from polytomy.model.scheme_argument import (
-    SchemeArgument,
-    Solver,
-    check_solver,
-    members_of,
-    needs_data,
-    scheme_from,
-)
+from polytomy.model.scheme_argument import check_solver, members_of, needs_data, scheme_from
 from polytomy.scheme import Scheme
 from polytomy.scheme.scheme import SchemeEnsemble
 from polytomy.selection.choice import choose_scheme
@@ -63,9 +57,24 @@ _CHECKS = {
 }
 
 
+def _make_signature() -> inspect.Signature:
+    """Return the parameters and defaults of PolytomyClassifier, and two more."""
+    inherited = inspect.signature(PolytomyClassifier.__init__).parameters
+    own = {"design_rows": 10_000, "client": None}
+    return inspect.Signature(
+        [each for name, each in inherited.items() if name != "reservoir_size"]
+        + [
+            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default)
+            for name, default in own.items()
+        ]
+    )
+
+
+_SIGNATURE = _make_signature()
+
+
 class DaskPolytomyClassifier(
     LazyAnswersMixin,
-    AnsweringMixin,
     FollowsEstimatorMixin,
     ClassifierMixin,  # type: ignore[misc]
     MetaEstimatorMixin,  # type: ignore[misc]
@@ -118,46 +127,20 @@ class_weight, memory_budget, prediction_dtype, keep_out_of_fold, class_order
            [0.  , 0.36, 0.64]])
     """
 
-    def __init__(
-        self,
-        estimator: Any = None,
-        scheme: SchemeArgument = "one-vs-one",
-        *,
-        solver: Solver = "auto",
-        calibration: Any = "auto",
-        final_calibration: Any = "auto",
-        cv: int | float | str = "auto",
-        models: Mapping[str, Any] | None = None,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-        class_weight: Mapping[Any, float] | str | None = None,
-        memory_budget: float | None = None,
-        prediction_dtype: Any = "float64",
-        keep_out_of_fold: bool = False,
-        class_order: Sequence[Any] | None = None,
-        shared_preprocessing: bool = False,
-        design_rows: int = 10_000,
-        client: Any = None,
-    ) -> None:
-        self.estimator = estimator
-        self.scheme = scheme
-        self.solver = solver
-        self.calibration = calibration
-        self.final_calibration = final_calibration
-        self.cv = cv
-        self.models = models
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
-        self.class_weight = class_weight
-        self.memory_budget = memory_budget
-        self.prediction_dtype = prediction_dtype
-        self.keep_out_of_fold = keep_out_of_fold
-        self.class_order = class_order
-        self.shared_preprocessing = shared_preprocessing
-        self.design_rows = design_rows
-        self.client = client
+    verbose: int
+    class_weight: Mapping[Any, float] | str | None
+    prediction_dtype: Any
+    design_rows: int
+    client: Any
+
+    def __init__(self, *arguments: Any, **parameters: Any) -> None:
+        given = _SIGNATURE.bind(self, *arguments, **parameters)
+        given.apply_defaults()
+        for name, value in given.arguments.items():
+            if name != "self":
+                setattr(self, name, value)
+
+    __init__.__signature__ = _SIGNATURE  # type: ignore[attr-defined]
 
     @undone_if_interrupted
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -188,8 +171,8 @@ class_weight, memory_budget, prediction_dtype, keep_out_of_fold, class_order
             with self._progress(len(parts), "grouping rows") as bar:
                 data = group_rows_by_class(client, parts, bar.trained)
             self._note_features(data.layout)
-            sampler = _Sampler(data, self.design_rows, self.random_state)
-            scheme = self._make_scheme(estimator, sampler)
+            take_sample = cache(partial(self._take_sample, data))
+            scheme = self._make_scheme(estimator, take_sample)
             for member in members_of(scheme):
                 check_solver(member, self.solver)
             plan = plan_training([scheme], self.classes_, estimator, self.models)
@@ -200,7 +183,7 @@ class_weight, memory_budget, prediction_dtype, keep_out_of_fold, class_order
                     plan.dichotomies,
                     self._options(data.layout.n_rows, has_weights=sample_weight is not None),
                     self.class_weight,
-                    sampler.take,
+                    take_sample,
                     bar,
                 )
         self.composition_ = plan.compose(trained, self.solver, self.prediction_dtype)
@@ -217,8 +200,6 @@ class_weight, memory_budget, prediction_dtype, keep_out_of_fold, class_order
                 setattr(local, name, value)
         return local
 
-    # -- parts of the above ---------------------------------------------------------------------
-
     def _note_features(self, layout: Layout) -> None:
         self.classes_ = layout.classes
         self.n_features_in_ = layout.n_features
@@ -226,10 +207,18 @@ class_weight, memory_budget, prediction_dtype, keep_out_of_fold, class_order
         if layout.feature_names is not None:
             self.feature_names_in_ = layout.feature_names
 
-    def _make_scheme(self, estimator: Any, sampler: _Sampler) -> Scheme | SchemeEnsemble:
+    def _take_sample(self, data: GroupedData) -> Sample:
+        """Return a sample of the rows, for designs and transformers."""
+        (seed,) = partition_seeds(self.random_state, 1)
+        seed = int(np.random.default_rng().integers(2**31)) if seed is None else seed
+        return data.sample(self.design_rows, seed)
+
+    def _make_scheme(
+        self, estimator: Any, take_sample: Callable[[], Sample]
+    ) -> Scheme | SchemeEnsemble:
         scheme, samples, labels = self.scheme, None, None
         if needs_data(scheme, self.classes_.tolist(), self.class_order):
-            samples, labels, weight = sampler.take()
+            samples, labels, weight = take_sample()
             if isinstance(scheme, str) and scheme == "auto":
                 class_indices = np.searchsorted(self.classes_, labels)
                 scheme = choose_scheme(
@@ -284,19 +273,3 @@ class_weight, memory_budget, prediction_dtype, keep_out_of_fold, class_order
 
     def __getstate__(self) -> dict[str, Any]:
         return {**super().__getstate__(), "client": None}
-
-
-class _Sampler:
-    """Takes a sample of the rows when it is first needed, and caches it."""
-
-    def __init__(self, data: GroupedData, n_rows: int, random_state: Any) -> None:
-        self._data, self._n_rows, self._random_state = data, n_rows, random_state
-        self._sample: Sample | None = None
-
-    def take(self) -> Sample:
-        """Return the sample."""
-        if self._sample is None:
-            (seed,) = partition_seeds(self._random_state, 1)
-            seed = int(np.random.default_rng().integers(2**31)) if seed is None else seed
-            self._sample = self._data.sample(self._n_rows, seed)
-        return self._sample

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from sklearn.utils.parallel import Parallel, delayed
 
 from polytomy.calibration.calibrators import LogisticMap
+from polytomy.errors import ArgumentError
 from polytomy.inputs.arguments import PRECISIONS, Parameter
 from polytomy.inputs.rows import unchangeable
 from polytomy.inputs.training_data import Samples
@@ -21,8 +22,15 @@ from polytomy.learners.linear.evaluation import (
     LinearMember,
     linear_member,
 )
+from polytomy.learners.sides_graph import export_sides
 from polytomy.learners.svm.evaluation import KernelGroup, KernelMember, is_exact, kernel_member
-from polytomy.learners.trained import Output, TrainedBinary, decisions_from_scores
+from polytomy.learners.trained import (
+    Output,
+    TrainedBinary,
+    decisions_from_scores,
+    export_decisions,
+)
+from polytomy.onnx_graph import Graph, Value
 from polytomy.routines.dispatch import routine
 
 __all__ = ["EFFORT", "Bank", "GenericGroup", "SidesGroup"]
@@ -59,6 +67,30 @@ class GenericGroup:
             scores[:, column] = answer
         return scores
 
+    def to_onnx(self, graph: Graph, X: Value) -> Value:
+        """Return the scores as a graph; ArgumentError unless all are constant."""
+        for binary in self._binaries:
+            if binary.output is not Output.CONSTANT:
+                raise ArgumentError(_describe_unexported(binary))
+        return graph.repeat(np.array([binary.constant for binary in self._binaries]), X)
+
+
+def _describe_unexported(binary: TrainedBinary) -> str:
+    kind = type(binary.estimator).__name__
+    steps = getattr(binary.estimator, "steps", None)
+    if steps is not None:
+        kind = f"{kind} of {', '.join(type(step).__name__ for _, step in steps)}"
+    kernel = getattr(binary.estimator, "kernel", None)
+    if kernel is not None:
+        kind = f"{kind} with kernel {getattr(kernel, '__name__', kernel)}"
+    output = f" with the output {binary.output}" if binary.output is not Output.MARGIN else ""
+    return (
+        f'binary "{binary.name}" is a {kind}{output}, which cannot be exported. Fit with SVC or '
+        "NuSVC (kernel linear, rbf, poly or sigmoid; without probability=True) or with a linear "
+        "classifier; alone, or in a pipeline after StandardScaler, MaxAbsScaler, or MinMaxScaler "
+        "without clip."
+    )
+
 
 # -- Binaries for the sides of one partition, whose common model is evaluated once --
 
@@ -86,6 +118,11 @@ class SidesGroup:
         scores: NDArray[np.float64] = 2.0 * chances[:, self._sides] - 1.0
         return scores
 
+    def to_onnx(self, graph: Graph, X: Value) -> Value:
+        """Return the same as a graph."""
+        model = self._first.estimator
+        return graph.pick(export_sides(graph, X, model), np.array(self._sides), model.n_sides)
+
 
 # -- A bank: many trained binaries evaluated as one --
 
@@ -106,6 +143,10 @@ class Group(Protocol):
 
     def scores(self, samples: Samples, n_jobs: int | None = None) -> NDArray[np.float64]:
         """Return the scores of its binaries, of shape (n_samples, n_columns)."""
+        ...
+
+    def to_onnx(self, graph: Graph, X: Value) -> Value:
+        """Return the scores of its binaries as a graph, or raise an ArgumentError."""
         ...
 
 
@@ -173,6 +214,13 @@ class Bank:
         # The usual case: one pass over the scores, in place.
         routine("answer_logistic", "banks")(scores, *self._logistic_maps)
         return scores
+
+    def to_onnx(self, graph: Graph, X: Value) -> Value:
+        """Return `decisions` as a graph, for samples X; ArgumentError if a binary has no graph."""
+        scores = graph.join([group.to_onnx(graph, X) for group in self._groups])
+        order = np.argsort(np.concatenate([group.columns for group in self._groups]))
+        ordered = graph.pick(scores, order, len(self.binaries))
+        return export_decisions(graph, ordered, self.binaries)
 
     def pair_votes(
         self, X: Any, negative: NDArray[np.intp], positive: NDArray[np.intp], n_classes: int

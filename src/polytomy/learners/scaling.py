@@ -13,6 +13,7 @@ from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, StandardScaler
 
 from polytomy.errors import DataError
 from polytomy.inputs.sparse import is_sparse
+from polytomy.onnx_graph import Value
 
 __all__ = ["Scaling", "check_dense", "peel_scalers"]
 
@@ -51,6 +52,11 @@ class Scaling:
         if is_sparse(X):
             return csr_array((X.data * self.factor[X.indices], X.indices, X.indptr), X.shape)
         return (X - self.centre) * self.factor + self.offset
+
+    def to_onnx(self, X: Value) -> Value:
+        """Return scaled samples as a graph."""
+        scaled = (X - self.centre) * self.factor
+        return scaled + self.offset if self.offset.any() else scaled
 
 
 def check_dense(X: Any) -> None:

@@ -12,11 +12,18 @@ from numpy.typing import NDArray
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
-from polytomy.calibration.calibrators import Calibration, Calibrator, UncalibratedMap, calibrate
+from polytomy.calibration.calibrators import (
+    Calibration,
+    Calibrator,
+    UncalibratedMap,
+    calibrate,
+    export_calibration,
+)
 from polytomy.errors import ArgumentError, SchemeError
 from polytomy.inputs.rows import count_rows, take_columns
 from polytomy.inputs.sparse import check_sparse
 from polytomy.learners.preparation import split_pipeline
+from polytomy.onnx_graph import Graph, Value
 from polytomy.states import State, stored_as
 
 __all__ = [
@@ -27,6 +34,7 @@ __all__ = [
     "adopt_fitted",
     "choose_output",
     "decisions_from_scores",
+    "export_decisions",
     "is_fitted",
     "match_sides",
     "without_calibration",
@@ -274,6 +282,24 @@ def decisions_from_scores(
         probabilities = calibrate(list(calibrators.values()), decisions[:, columns])
         decisions[:, columns] = 2.0 * probabilities - 1.0
     return decisions
+
+
+def export_decisions(graph: Graph, scores: Value, binaries: Sequence[TrainedBinary]) -> Value:
+    """Return `decisions_from_scores` as a graph."""
+    calibrators = {
+        column: binary.calibrator
+        for column, binary in enumerate(binaries)
+        if binary.calibrator is not None
+    }
+    others = [column for column in range(len(binaries)) if column not in calibrators]
+    columns, answers = [*calibrators, *others], []
+    if calibrators:
+        values = graph.pick(scores, np.array(list(calibrators)), len(binaries))
+        names = [binaries[column].name for column in calibrators]
+        answers.append(export_calibration(graph, values, list(calibrators.values()), names))
+    if others:
+        answers.append(graph.pick(scores, np.array(others), len(binaries)))
+    return graph.pick(graph.join(answers), np.argsort(columns), len(binaries))
 
 
 def is_fitted(model: Any) -> bool:

@@ -132,6 +132,10 @@ class Metric:
         """Return whether all that it needs is known."""
         return judged.known.issuperset(self.needs)
 
+    def as_loss(self, value: float) -> float:
+        """Return a value, negated if larger is better, so that the smallest is the best."""
+        return -value if self.larger_is_better else value
+
 
 METRICS: dict[str, Metric] = {}
 """All metrics by name, in the order of tables."""

@@ -13,8 +13,10 @@ from polytomy.inputs.rows import count_rows, take_rows
 from polytomy.learners.bank import Bank
 from polytomy.model.dichotomies import Dichotomy, bind_classes, sides_key
 from polytomy.model.scheme_argument import Solver, gives_probabilities, solve_by
+from polytomy.onnx_graph import Graph, Value
 from polytomy.scheme import BinaryName, ClassRef, Partition, Scheme
 from polytomy.scheme.partitions import compact_classes, iterate_sides, set_key
+from polytomy.solvers.solving import export_decoding
 
 __all__ = [
     "Arrangement",
@@ -140,6 +142,25 @@ class Arrangement(NamedTuple):
         if not self.scheme.n_partitions:
             return np.ones((len(answers), 1))
         return self._for_data(solve_by(solver, self.scheme, self.decisions(answers)), solver)
+
+    def to_onnx(self, graph: Graph, answers: Value, solver: str) -> Value:
+        """Return `solve` as a graph, given the answers of all binaries."""
+        if not self.scheme.n_partitions:
+            return graph.repeat(np.ones(1), answers)
+        decisions = answers.take(self.columns, axis=1)
+        if (self.signs != 1).any():
+            decisions = decisions * self.signs
+        n_classes = len(self.scheme.classes)
+        own = graph.pick(
+            export_decoding(graph, decisions, self.scheme, solver), self.positions, n_classes
+        )
+        if len(self.positions) == n_classes or not gives_probabilities(solver):
+            return own
+        # The same as in `_for_data`.
+        total = own.sum(axis=1)
+        is_lost = graph.add("Equal", total, 0.0)
+        shares = own / graph.add("Where", is_lost, 1.0, total)
+        return graph.add("Where", is_lost, 1.0 / len(self.positions), shares)
 
     def walk(self, bank: Bank, X: Any) -> NDArray[np.float64]:
         """Return the scores of ``solver="greedy"``, using only the binaries on a sample's path."""

@@ -42,7 +42,6 @@ from polytomy.model.scheme_argument import (
     members_of,
     resolve_solver,
 )
-from polytomy.model.sets import ConformityRows
 from polytomy.model.trees import (
     blocks_of_rows,
     check_beam,
@@ -403,8 +402,10 @@ class Composition:
         )
         return replace(plain, final=final)
 
-    def find_conformity(self) -> ConformityRows | None:
-        """Return the out-of-fold probabilities on which prediction sets are based, if possible.
+    def with_conformity(self) -> Composition:
+        """Return the composition with the out-of-fold probabilities that prediction sets need.
+
+        A composition without out-of-fold scores is returned unchanged.
 
         Calibrators of small problems overfit slightly, so they are learnt again without each fold.
         That takes as long as the final calibration itself, so it is done only when sets are
@@ -412,12 +413,10 @@ class Composition:
         """
         final, out_of_fold = self.final, self.out_of_fold
         if final is None or final.conformity is not None or out_of_fold is None:
-            return None if final is None else final.conformity
+            return self
         decisions = cross_decisions(out_of_fold, self.binaries, self.dichotomies, every=True)
         rows = learn_conformity(out_of_fold, self.couple(decisions), decisions)
-        # The result never changes, so it can be cached although the object is frozen.
-        object.__setattr__(final, "conformity", rows)
-        return rows
+        return replace(self, final=replace(final, conformity=rows))
 
     def _changed(self, **changes: Any) -> Composition:
         """Return a changed composition with its final calibration learnt again."""

@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from polytomy.errors import Argument, ArgumentError
 from polytomy.inputs.numbers import check_weights
+from polytomy.onnx_graph import Graph, Value
 from polytomy.states import State, field_values, stored_as
 
 __all__ = [
@@ -143,6 +144,13 @@ class PriorShift:
         whole = np.broadcast_to(self.prior, shifted.shape).copy()
         return np.asarray(np.divide(shifted, totals, out=whole, where=totals > 0))
 
+    def to_onnx(self, graph: Graph, probabilities: Value) -> Value:
+        """Return `apply` as a graph."""
+        shifted = probabilities * self.ratio
+        totals = shifted.sum(axis=1)
+        divided = shifted / graph.add("Max", totals, float(np.finfo(np.float64).tiny))
+        return graph.add("Where", graph.add("Greater", totals, 0.0), divided, self.prior)
+
 
 def shift_prior(
     prior: Any,
@@ -185,7 +193,7 @@ def find_training_prior(
         return frequencies.model
     raise ArgumentError(
         "the class frequencies of the training data are not known: the model was trained elsewhere "
-        "or by partial_fit, or saved by an earlier version. Pass them as ",
+        "or by partial_fit. Pass them as ",
         Argument("training_prior"),
         ", or fit the model again.",
     )
@@ -379,6 +387,14 @@ class Costs:
         if self.reject_cost is None:
             return expected
         return np.column_stack([expected, np.full(len(expected), self.reject_cost)])
+
+    def to_onnx(self, graph: Graph, probabilities: Value) -> Value:
+        """Return the position of the least expected cost as a graph."""
+        matrix = self.matrix
+        if self.reject_cost is not None:
+            # Probabilities sum to one, so the same cost in all rows is the expected one.
+            matrix = np.column_stack([matrix, np.full(len(matrix), self.reject_cost)])
+        return graph.add("ArgMin", probabilities @ matrix, axis=1, keepdims=0)
 
     def labels(self, probabilities: Floats, classes: NDArray[Any]) -> NDArray[Any]:
         """Return the labels of least expected cost.

@@ -498,7 +498,7 @@ class FinalCalibration:
         and the map behind them were learnt without the sample's fold.
     conformity : ConformityRows, optional
         The same in compact form, for prediction sets. None if it is computed when it is needed, see
-        `Composition.find_conformity`, and in files of earlier versions.
+        `Composition.with_conformity`.
     """
 
     map: FinalMap

@@ -83,9 +83,16 @@ PARALLEL_CHECKS = _declare(
 )
 """Checks of the parameters that every estimator here has."""
 
+
+def _check_solver(value: Any) -> None:
+    """Raise an ArgumentError unless a solver is a function or the name of a registered method."""
+    names = (AUTO, *METHODS)
+    Parameter("solver", "a function of (scheme, decisions)", callable, names).check(value)
+
+
 CLASSIFIER_CHECKS: dict[str, Callable[[Any], object]] = {
+    "solver": _check_solver,
     **_declare(
-        Parameter("solver", "a function of (scheme, decisions)", callable, (AUTO, *METHODS)),
         Parameter("models", "a dict of names and estimators", _is_mapping, allows_none=True),
         CLASS_WEIGHT,
         MEMORY_BUDGET,

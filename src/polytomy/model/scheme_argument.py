@@ -33,6 +33,7 @@ from polytomy.scheme import Scheme, parse, read
 from polytomy.scheme.coding_matrix import CodingMatrix
 from polytomy.scheme.scheme import SchemeEnsemble
 from polytomy.solvers import check_applicable, decode
+from polytomy.solvers.divergence import is_flat_one_vs_rest
 from polytomy.solvers.solving import find_method
 
 __all__ = [
@@ -43,7 +44,6 @@ __all__ = [
     "check_solver",
     "choose_final_calibration",
     "gives_probabilities",
-    "is_flat_one_vs_rest",
     "members_of",
     "needs_data",
     "resolve_solver",
@@ -79,13 +79,6 @@ def resolve_solver(
     if not (isinstance(solver, str) and solver == AUTO):
         return solver
     return "divergence" if is_calibrated and is_flat_one_vs_rest(scheme) else "least-squares"
-
-
-def is_flat_one_vs_rest(scheme: Scheme | SchemeEnsemble) -> bool:
-    """Return whether a scheme is a single one-vs-rest code."""
-    if isinstance(scheme, SchemeEnsemble) or not (scheme.is_flat and scheme.n_partitions):
-        return False
-    return scheme.code.is_one_vs_rest
 
 
 def check_solver(scheme: Scheme, solver: Solver) -> None:

@@ -147,7 +147,7 @@ def save(
 
 def _kept_composition(composition: Composition, out_of_fold: bool) -> Composition:
     """Return what is saved of a composition."""
-    final, scores = composition.final, composition.out_of_fold
+    scores = composition.out_of_fold
     if out_of_fold and scores is None:
         raise ArgumentError(
             Argument("out_of_fold", True),
@@ -155,13 +155,10 @@ def _kept_composition(composition: Composition, out_of_fold: bool) -> Compositio
             Argument("final_calibration", "bias"),
             ".",
         )
-    if final is not None:
-        final = replace(final, conformity=composition.find_conformity())
-    if out_of_fold:
-        kept = replace(composition, final=final)
-    else:
-        final = None if final is None else replace(final, probabilities=None)
-        kept = replace(composition, final=final, out_of_fold=None)
+    kept = composition.with_conformity()
+    if not out_of_fold:
+        final = None if kept.final is None else replace(kept.final, probabilities=None)
+        kept = replace(kept, final=final, out_of_fold=None)
     if not allows_probabilities(kept):
         assert scores is not None
         raise ArgumentError(

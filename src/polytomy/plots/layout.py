@@ -1,9 +1,9 @@
-"""What is drawn and where, computed once for the plots and the report."""
+"""What is drawn and where, computed once for the plots and for the report."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import pairwise
+from itertools import combinations, pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,49 +11,59 @@ from numpy.typing import NDArray
 
 from polytomy.inputs.arguments import Parameter
 from polytomy.metrics.reliability import check_bins, tabulate_reliability
-from polytomy.plots.canvas import FAINT, PLAIN_TEXT, SMALL
-from polytomy.scheme import ClassRef, Scheme
+from polytomy.scheme import ClassRef, NodeRef, Scheme
 
 __all__ = [
     "COLUMN",
     "STRATEGY",
     "ReliabilityBins",
     "TreeLayout",
-    "class_height",
-    "draw_diagonal",
+    "distances_at_nodes",
     "make_bins",
-    "place_labels",
+    "place_boxes",
     "place_nodes",
+    "shade_confusion",
+    "shares_of_rows",
 ]
 
+Floats = NDArray[np.float64]
+
 COLUMN = 1.25
-"""Inches from one level to the next, which is one unit."""
+"""Inches from one level of a tree to the next, which is one unit."""
+
+STRATEGY = Parameter("strategy", choices=("uniform", "quantile"))
+"""How wide the bins are: equal widths, or equal numbers of samples."""
 
 _CELL, _LEAST, _MOST = 0.11, 0.25, 3.2  # inches: a column of a coding matrix, and all of it
+_LEAST_SHARE = 1e-3  # rarer errors have the palest shade
+_QUANTILE_95 = 1.959963984540054  # of the normal distribution, two-sided
+_ANGLES = np.linspace(0.0, 2 * np.pi, 16, endpoint=False)
+_OUTSIDE, _ON_LINE = 3.0, 60.0  # costs of the place of a label, besides the area of overlaps
 
 
 class TreeLayout(NamedTuple):
-    """Positions of the nodes, in levels from left to right and in classes upwards.
+    """Positions of the nodes of a tree, in levels from left to right and in rows from the top.
 
     Attributes
     ----------
     lefts : left end of each node
     widths : width of each node: zero for a dot, else the width of its coding matrix
-    heights : vertical position of each node, halfway between its outer branches
+    rows : row of each node, halfway between its outer branches; each class has a row
     right : horizontal position of the classes
     n_levels : number of levels of nodes
     """
 
     lefts: list[float]
     widths: list[float]
-    heights: list[float]
+    rows: list[float]
     right: float
     n_levels: int
 
-
-def class_height(index: int) -> float:
-    """Return the height of a class: the first is at the top."""
-    return -float(index)
+    def end_of(self, branch: ClassRef | NodeRef) -> tuple[float, float]:
+        """Return the position and the row where a branch ends."""
+        if isinstance(branch, ClassRef):
+            return self.right, float(branch.index)
+        return self.lefts[branch.index], self.rows[branch.index]
 
 
 def place_nodes(scheme: Scheme) -> TreeLayout:
@@ -63,11 +73,11 @@ def place_nodes(scheme: Scheme) -> TreeLayout:
     --------
     >>> from polytomy.scheme import parse
     >>> place_nodes(parse("m {a n {b c}}"))
-    TreeLayout(lefts=[0.0, 1.0], widths=[0.0, 0.0], heights=[-0.75, -1.5], right=2.0, n_levels=2)
+    TreeLayout(lefts=[0.0, 1.0], widths=[0.0, 0.0], rows=[0.75, 1.5], right=2.0, n_levels=2)
     """
     n_nodes = len(scheme.nodes)
     depths = [0] * n_nodes
-    heights = [0.0] * n_nodes
+    rows = [0.0] * n_nodes
     widths = [_matrix_width(node.code.n_rows, node.code.n_partitions) for node in scheme.nodes]
     for position, node in enumerate(scheme.nodes):
         for branch in node.branches:
@@ -76,10 +86,10 @@ def place_nodes(scheme: Scheme) -> TreeLayout:
     # Nodes are in preorder, so going backwards places children before their parents.
     for position in reversed(range(n_nodes)):
         ends = [
-            class_height(branch.index) if isinstance(branch, ClassRef) else heights[branch.index]
+            float(branch.index) if isinstance(branch, ClassRef) else rows[branch.index]
             for branch in scheme.nodes[position].branches
         ]
-        heights[position] = (min(ends) + max(ends)) / 2
+        rows[position] = (min(ends) + max(ends)) / 2
     n_levels = max(depths, default=0) + 1
     widest = [0.0] * n_levels
     for depth, width in zip(depths, widths, strict=True):
@@ -88,7 +98,7 @@ def place_nodes(scheme: Scheme) -> TreeLayout:
     for width in widest:
         starts.append(starts[-1] + 1.0 + width)
     lefts = [starts[depth] for depth in depths]
-    return TreeLayout(lefts, widths, heights, starts[-1], n_levels)
+    return TreeLayout(lefts, widths, rows, starts[-1], n_levels)
 
 
 def _matrix_width(n_rows: int, n_partitions: int) -> float:
@@ -96,16 +106,38 @@ def _matrix_width(n_rows: int, n_partitions: int) -> float:
     return 0.0 if n_partitions == 1 else min(max(_CELL * n_rows, _LEAST), _MOST) / COLUMN
 
 
-# -- Bins of probabilities with their observed frequencies, and the curve through them --
+def distances_at_nodes(scheme: Scheme, distances: Floats) -> list[Floats]:
+    """Return for each node the distances between classes in different branches.
+
+    Parameters
+    ----------
+    scheme : Scheme
+    distances : array of shape (n_classes, n_classes), in the order of ``scheme.classes``
+    """
+    found = []
+    for starts in scheme.branch_starts:
+        branches = [slice(start, end) for start, end in pairwise(starts)]
+        pairs = [distances[one, other].ravel() for one, other in combinations(branches, 2)]
+        found.append(np.concatenate(pairs))
+    return found
 
 
-Floats = NDArray[np.float64]
+def shares_of_rows(matrix: NDArray[Any]) -> Floats:
+    """Return each entry as a share of its row; zeros for a row of zeros."""
+    totals = matrix.sum(axis=1, keepdims=True)
+    shares: Floats = np.zeros(matrix.shape)
+    np.divide(matrix, totals, out=shares, where=totals > 0)
+    return shares
 
-STRATEGY = Parameter("strategy", choices=("uniform", "quantile"))
-"""How wide the bins are: equal widths, or equal numbers of samples."""
 
-_DIAGONAL = "perfectly calibrated"
-_QUANTILE_95 = 1.959963984540054  # of the normal distribution, two-sided
+def shade_confusion(shares: Floats) -> Floats:
+    """Return shades of a confusion matrix: 0 to 1 if correct, 0 to −1 for errors, by share of row.
+
+    The logarithmic scale of errors shows rare ones too: an error rate of 1 % is a third of the
+    scale, 10 % two thirds.
+    """
+    errors = np.clip(1 + np.log10(np.maximum(shares, _LEAST_SHARE)) / 3, 0.08, 1)
+    return np.where(np.eye(len(shares), dtype=bool), shares, np.where(shares > 0, -errors, 0))
 
 
 class ReliabilityBins(NamedTuple):
@@ -174,116 +206,67 @@ def _wilson_interval(share: Floats, n: Floats) -> tuple[Floats, Floats]:
     return np.maximum(middle - half, 0.0), np.minimum(middle + half, 1.0)
 
 
-def draw_diagonal(ax: Any) -> Any:
-    """Draw the line where probabilities equal frequencies, once per axes; return the line."""
-    for line in ax.lines:
-        if line.get_label() == _DIAGONAL:
-            return line
-    (line,) = ax.plot(
-        [0, 1], [0, 1], color=FAINT, linewidth=1, linestyle="--", label=_DIAGONAL, zorder=1
-    )
-    return line
-
-
-# -- Labels next to points that overlap neither each other nor the points --
-
-
-_GAPS = (6.0, 9.0, 16.0, 26.0, 40.0, 60.0, 85.0)  # points between a label and its point
-_ANGLES = np.linspace(0.0, 2 * np.pi, 16, endpoint=False)
-_MARKER = 9.0  # points; the side of the square that a point covers
-_PADDING = np.array([3.0, 1.0])  # points around a label, left and right, above and below
-_LONG_WAY = 10.0  # points; labels further away have a line to their point
-_OUTSIDE, _ON_LINE, _AWAY = 3.0, 60.0, 1.0  # costs, besides the area of overlaps
-
-
-def place_labels(
-    ax: Any, points: Floats, texts: Sequence[str], *, also_avoid: Floats | None = None,
+def place_boxes(
+    anchors: Floats,
+    halves: Floats,
+    frame: Sequence[float],
+    *,
+    gaps: Sequence[float],
+    marker: float,
+    obstacles: Floats | None = None,
     line: Floats | None = None,
-) -> list[Any]:  # fmt: skip
-    """Write a label next to each point, where it overlaps as little as possible.
+) -> Floats:
+    """Return centres of labels next to their points, where they overlap as little as possible.
 
     Labels are placed one by one, so the first ones get the best places, and then each once more,
-    given all others. They depend on the current size of the figure and on the limits of the axes,
-    which must not change afterwards.
+    given all others. All lengths are in the same unit, such as pixels.
 
     Parameters
     ----------
-    ax : matplotlib axes
-    points : array of shape (n_labels, 2), in the coordinates of the axes
-    texts : the labels
-    also_avoid : array of shape (n_points, 2), optional
+    anchors : array of shape (n_labels, 2), the points
+    halves : array of shape (n_labels, 2), half the width and half the height of each label
+    frame : left, upper, right and lower end of the area that labels should not leave
+    gaps : distances between a label and its point to try, the preferred ones first
+    marker : side of the square that a point covers
+    obstacles : array of shape (n_points, 2), optional
         Points without labels, which the labels should not cover either.
     line : array of shape (n_vertices, 2), optional
         A line that labels should not cover.
-
-    Returns
-    -------
-    list of annotations
     """
-    ax.figure.get_figure(root=True).draw_without_rendering()  # the layout engine moves axes
-    per_point = ax.figure.dpi / 72
-    labels = [
-        ax.annotate(
-            text, point, (0, 0), textcoords="offset points", ha="center", va="center",
-            fontsize=SMALL, zorder=4, **PLAIN_TEXT,
-            arrowprops={"arrowstyle": "-", "color": FAINT, "linewidth": 0.6, "shrinkA": 0,
-                        "shrinkB": 3, "alpha": 0.0},
-        )
-        for point, text in zip(points.tolist(), texts, strict=True)
-    ]  # fmt: skip
-    if not labels:
-        return labels
-    extents = [label.get_window_extent() for label in labels]
-    halves = np.array([[each.width, each.height] for each in extents]) / per_point / 2
-    halves += _PADDING
-    anchors = ax.transData.transform(points) / per_point
-    others = points if also_avoid is None else np.concatenate([points, also_avoid])
-    markers = ax.transData.transform(others) / per_point
-    obstacles = np.column_stack([markers - _MARKER / 2, markers + _MARKER / 2])
-    frame = np.array(ax.get_window_extent().extents) / per_point
-    samples = None if line is None else _sample_line(ax.transData.transform(line) / per_point)
-    boxes = np.full((len(labels), 4), np.nan)
-    for _ in range(2):
-        for k, (anchor, half) in enumerate(zip(anchors, halves, strict=True)):
-            centres = _candidates(anchor, half)
-            found = np.column_stack([centres - half, centres + half])
-            costs = _overlaps(found, np.delete(boxes, k, axis=0)) + _overlaps(found, obstacles)
-            costs += _OUTSIDE * _area_outside(found, frame)
-            costs += _AWAY * np.repeat(_GAPS, len(_ANGLES))
-            if samples is not None:
-                costs += _ON_LINE * _count_inside(found, samples)
-            best = int(np.argmin(costs))
-            boxes[k] = found[best]
-            labels[k].xyann = tuple((centres[best] - anchor).tolist())
-    for label, half in zip(labels, halves, strict=True):
-        gaps = np.maximum(np.abs(label.xyann) - half, 0.0)
-        if np.hypot(*gaps) > _LONG_WAY:
-            label.arrow_patch.set_alpha(1.0)
-    return labels
-
-
-def _candidates(anchor: Floats, half: Floats) -> Floats:
-    """Return centres of a label around a point, the nearest first."""
+    points = anchors if obstacles is None else np.concatenate([anchors, obstacles])
+    covered = np.column_stack([points - marker / 2, points + marker / 2])
+    samples = None if line is None else _sample_line(line)
     directions = np.column_stack([np.cos(_ANGLES), np.sin(_ANGLES)])
-    # The label touches a circle around the point with its side or corner.
-    return np.concatenate(
-        [anchor + directions * gap + np.clip(1.5 * directions, -1, 1) * half for gap in _GAPS]
-    )
+    found = np.zeros(anchors.shape)
+    boxes = np.full((len(anchors), 4), np.nan)
+    for k in [*range(len(anchors))] * 2:
+        # The label touches a circle around the point with its side or corner.
+        corners = np.clip(1.5 * directions, -1, 1) * halves[k]
+        centres = np.concatenate([anchors[k] + directions * gap + corners for gap in gaps])
+        tried = np.column_stack([centres - halves[k], centres + halves[k]])
+        costs = _overlaps(tried, np.delete(boxes, k, axis=0)) + _overlaps(tried, covered)
+        costs += _OUTSIDE * _area_outside(tried, np.asarray(frame))
+        costs += np.repeat(gaps, len(_ANGLES))
+        if samples is not None:
+            costs += _ON_LINE * _count_inside(tried, samples)
+        best = int(np.argmin(costs))
+        boxes[k], found[k] = tried[best], centres[best]
+    return found
 
 
-def _overlaps(found: Floats, boxes: Floats) -> Floats:
+def _overlaps(tried: Floats, boxes: Floats) -> Floats:
     """Return the area of each box that others cover; boxes that are not placed yet are NaN."""
-    lower = np.maximum(found[:, np.newaxis, :2], boxes[np.newaxis, :, :2])
-    upper = np.minimum(found[:, np.newaxis, 2:], boxes[np.newaxis, :, 2:])
+    lower = np.maximum(tried[:, np.newaxis, :2], boxes[np.newaxis, :, :2])
+    upper = np.minimum(tried[:, np.newaxis, 2:], boxes[np.newaxis, :, 2:])
     areas = np.prod(np.clip(upper - lower, 0.0, None), axis=2)
     # Any overlap is worse than the longest distance.
     return np.asarray(np.nansum(areas + 200.0 * (areas > 0), axis=1))
 
 
-def _area_outside(found: Floats, frame: Floats) -> Floats:
-    lower, upper = np.maximum(found[:, :2], frame[:2]), np.minimum(found[:, 2:], frame[2:])
+def _area_outside(tried: Floats, frame: Floats) -> Floats:
+    lower, upper = np.maximum(tried[:, :2], frame[:2]), np.minimum(tried[:, 2:], frame[2:])
     inside = np.prod(np.clip(upper - lower, 0.0, None), axis=1)
-    return np.asarray(np.prod(found[:, 2:] - found[:, :2], axis=1) - inside)
+    return np.asarray(np.prod(tried[:, 2:] - tried[:, :2], axis=1) - inside)
 
 
 def _sample_line(vertices: Floats) -> Floats:
@@ -297,8 +280,8 @@ def _sample_line(vertices: Floats) -> Floats:
     return np.concatenate(steps)
 
 
-def _count_inside(found: Floats, samples: Floats) -> Floats:
+def _count_inside(tried: Floats, samples: Floats) -> Floats:
     """Return how much of a line is in each box; 1 is a line across the whole box."""
     x, y = samples.T
-    is_inside = (x > found[:, :1]) & (x < found[:, 2:3]) & (y > found[:, 1:2]) & (y < found[:, 3:])
+    is_inside = (x > tried[:, :1]) & (x < tried[:, 2:3]) & (y > tried[:, 1:2]) & (y < tried[:, 3:])
     return np.asarray(is_inside.any(axis=1).astype(np.float64) + 0.05 * is_inside.sum(axis=1))

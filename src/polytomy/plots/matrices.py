@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Literal, Self, get_args
 
 import numpy as np
@@ -19,22 +19,9 @@ from polytomy.inputs.arguments import Parameter, did_you_mean
 from polytomy.metrics.judged_samples import check_predicted_labels
 from polytomy.model.dichotomies import bind_classes
 from polytomy.model.scheme_argument import members_of, scheme_from
-from polytomy.plots.canvas import (
-    MAGNITUDES,
-    NEGATIVE,
-    PAPER,
-    POSITIVE,
-    SMALL,
-    axes_or_new,
-    contrasting_ink,
-    estimate_length,
-    import_pyplot,
-    ink,
-    label_classes,
-    size_in_inches,
-    style_axes,
-)
+from polytomy.plots import canvas
 from polytomy.plots.fitted import find_fitted
+from polytomy.plots.layout import shade_confusion, shares_of_rows
 from polytomy.scheme import Scheme
 
 __all__ = ["ConfusionMatrixDisplay", "distances"]
@@ -43,8 +30,15 @@ _CONFUSION_CELL, _SIDES = 0.42, (2.2, 7.5)  # inches: a cell, and the smallest a
 _MOST_NUMBERS = 20
 _NUMBER_SIZE = 8.0  # points, at most
 _MOST_BLOCKS = 40
-_LEAST_SHARE = 1e-3  # rarer errors have the palest shade
-_NORMALIZE = Parameter("normalize", choices=("true", "pred", "all"), allows_none=True)
+_NORMALIZED: dict[str, Callable[[NDArray[Any]], NDArray[np.float64]]] = {
+    "true": shares_of_rows,
+    "pred": lambda counts: shares_of_rows(counts.T).T,
+    "all": lambda counts: np.asarray(counts / counts.sum()),
+}
+_NORMALIZE = Parameter("normalize", choices=tuple(_NORMALIZED), allows_none=True)
+Linkage = Literal["single", "complete", "average"]
+_MOST_DISTANCES = 12
+_DISTANCE_CELL, _LEAST_SIDE = 0.32, 1.6  # inches
 
 
 class ConfusionMatrixDisplay(SklearnConfusionMatrixDisplay):  # type: ignore[misc]
@@ -190,20 +184,19 @@ class ConfusionMatrixDisplay(SklearnConfusionMatrixDisplay):  # type: ignore[mis
             known = set(order)
             order = order + [each for each in dict.fromkeys(predicted) if each not in known]
         places = {label: place for place, label in enumerate(order)}
-        pairs = zip(truth, predicted, strict=True)
-        shown = np.flatnonzero([one in places and other in places for one, other in pairs])
+        rows, columns = (
+            np.array([places.get(label, -1) for label in each]) for each in (truth, predicted)
+        )
+        shown = np.flatnonzero((rows >= 0) & (columns >= 0))
         if not len(shown):
             raise ArgumentError(Argument("labels"), " has none of the labels of y.")
-        matrix = np.zeros((len(order), len(order)))
-        rows = [places[truth[k]] for k in shown]
-        np.add.at(matrix, (rows, [places[predicted[k]] for k in shown]), weight[shown])
+        counts = np.zeros((len(order), len(order)))
+        np.add.at(counts, (rows[shown], columns[shown]), weight[shown])
         if sample_weight is None:
-            matrix = matrix.astype(np.intp)
-        shares = _shares_of_rows(matrix)
-        if normalize is not None:
-            matrix = _normalize(matrix, normalize)
+            counts = counts.astype(np.intp)
+        matrix = counts if normalize is None else _NORMALIZED[normalize](counts)
         display = cls(matrix, display_labels=order, blocks=blocks)
-        display._shares = shares
+        display._shares = shares_of_rows(counts)
         return display.plot(**options)
 
     def plot(
@@ -238,42 +231,47 @@ class ConfusionMatrixDisplay(SklearnConfusionMatrixDisplay):  # type: ignore[mis
         labels = range(n_classes) if self.display_labels is None else self.display_labels
         texts = [str(label) for label in labels]
         side = min(max(_CONFUSION_CELL * n_classes, _SIDES[0]), _SIDES[1])
-        margin = 0.6 + estimate_length(texts)
-        ax = axes_or_new(ax, side + margin + 1.0 * colorbar, side + margin, is_square=True)
+        margin = 0.6 + canvas.estimate_length(texts)
+        ax = canvas.axes_or_new(ax, side + margin + 1.0 * colorbar, side + margin, is_square=True)
         shades = self._shades() if cmap is None else matrix
         style: dict[str, Any] = {"interpolation": "nearest", "cmap": cmap}
         if cmap is None:
             style |= {"cmap": _error_colours(), "vmin": -1, "vmax": 1}
         self.im_ = ax.imshow(shades, **style | (im_kw or {}))
-        width, height = size_in_inches(ax)
+        width, height = canvas.size_in_inches(ax)
         self.text_: NDArray[Any] | None = None
         if include_values or (include_values is None and n_classes <= _MOST_NUMBERS):
             room = min(width, height) / n_classes
-            self._write_values(ax, matrix, values_format, room, text_kw or {})
+            self._write_values(matrix, values_format, room, text_kw or {})
         self._draw_blocks(ax)
         ax.set(xlabel="predicted class", ylabel="true class", ylim=(n_classes - 0.5, -0.5))
-        label_classes(ax.xaxis, texts, width)
-        label_classes(ax.yaxis, texts, height)
+        canvas.label_classes(ax.xaxis, texts, width)
+        canvas.label_classes(ax.yaxis, texts, height)
         if xticks_rotation is not None:
             ax.tick_params(axis="x", labelrotation={"vertical": 90, "horizontal": 0}.get(
                 xticks_rotation, xticks_rotation
             ))  # fmt: skip
-        style_axes(ax, is_matrix=True)
+        canvas.style_axes(ax, is_matrix=True)
         if colorbar:
-            self._draw_colorbar(ax, is_own=cmap is None)
+            title = "wrong  ←  share of row  →  right" if cmap is None else ""
+            bar = canvas.add_colorbar(self.im_, title, shrink=0.8)
+            bar.ax.tick_params(length=2)
+            if cmap is None:
+                bar.set_ticks(
+                    [-1, -2 / 3, -1 / 3, 0, 0.5, 1],
+                    labels=["100 %", "10 %", "1 %", "0", "50 %", "100 %"],
+                )
         self.ax_, self.figure_ = ax, ax.figure
         return self
 
     def _shades(self) -> NDArray[np.float64]:
-        """Return shades: 0 to 1 for correct predictions, 0 to −1 for errors, on a log scale."""
         shares = getattr(self, "_shares", None)
         if shares is None:
-            shares = _shares_of_rows(np.asarray(self.confusion_matrix))
-        errors = np.clip(np.log10(np.maximum(shares, _LEAST_SHARE) / _LEAST_SHARE) / 3, 0.08, 1)
-        return np.where(np.eye(len(shares), dtype=bool), shares, np.where(shares > 0, -errors, 0))
+            shares = shares_of_rows(np.asarray(self.confusion_matrix))
+        return shade_confusion(shares)
 
     def _write_values(
-        self, ax: Any, matrix: Any, values_format: str | None, room: float, text_kw: dict[str, Any]
+        self, matrix: Any, values_format: str | None, room: float, text_kw: dict[str, Any]
     ) -> None:
         if values_format is None:
             is_counts = matrix.dtype.kind in "iu"
@@ -281,15 +279,9 @@ class ConfusionMatrixDisplay(SklearnConfusionMatrixDisplay):  # type: ignore[mis
         written = [[f"{value:{values_format}}" for value in row] for row in matrix.tolist()]
         longest = max(len(text) for row in written for text in row)
         size = max(4.0, min(_NUMBER_SIZE, 72 * room * 0.9 / (0.62 * longest)))
-        colours = self.im_.cmap(self.im_.norm(self.im_.get_array()))
-        drawn = np.empty(matrix.shape, dtype=object)
-        for i, j in np.ndindex(matrix.shape):
-            style = {"ha": "center", "va": "center", "fontsize": size,
-                     "color": contrasting_ink(colours[i, j])}  # fmt: skip
-            # Without zeros the errors are easier to see.
-            text = written[i][j] if matrix[i, j] else ""
-            drawn[i, j] = ax.text(j, i, text, **style | text_kw)
-        self.text_ = drawn
+        # Without zeros the errors are easier to see.
+        shown = np.where(matrix == 0, "", written).tolist()
+        self.text_ = canvas.write_in_cells(self.im_, shown, **{"fontsize": size} | text_kw)
 
     def _draw_blocks(self, ax: Any) -> None:
         from matplotlib.patches import Rectangle
@@ -300,17 +292,6 @@ class ConfusionMatrixDisplay(SklearnConfusionMatrixDisplay):  # type: ignore[mis
                 Rectangle((corner, corner), size, size, fill=False, edgecolor="#666666",
                           linewidth=0.8, clip_on=False)
             )  # fmt: skip
-
-    def _draw_colorbar(self, ax: Any, *, is_own: bool) -> None:
-        bar = ax.figure.colorbar(self.im_, ax=ax, shrink=0.8)
-        bar.outline.set_visible(False)
-        bar.ax.tick_params(labelsize=SMALL, length=2)
-        if is_own:
-            bar.set_ticks(
-                [-1, -2 / 3, -1 / 3, 0, 0.5, 1],
-                labels=["100 %", "10 %", "1 %", "0", "50 %", "100 %"],
-            )
-            bar.set_label("wrong  ←  share of row  →  right", fontsize=SMALL)
 
 
 def _order_of_estimator(estimator: Any) -> tuple[list[Any], list[tuple[int, int]]]:
@@ -361,34 +342,13 @@ def _order_by(
     return [labels[k] for k in order.tolist()], blocks
 
 
-def _shares_of_rows(matrix: NDArray[Any]) -> NDArray[np.float64]:
-    totals = matrix.sum(axis=1, keepdims=True)
-    shares = np.zeros(matrix.shape)
-    np.divide(matrix, totals, out=shares, where=totals > 0)
-    return shares
-
-
-def _normalize(matrix: NDArray[Any], normalize: str) -> NDArray[np.float64]:
-    if normalize == "true":
-        return _shares_of_rows(matrix)
-    if normalize == "pred":
-        return _shares_of_rows(matrix.T).T
-    return np.asarray(matrix / matrix.sum())
-
-
 def _error_colours() -> Any:
-    import_pyplot()  # raises a helpful error if it is missing
+    canvas.import_pyplot()  # raises a helpful error if it is missing
     from matplotlib.colors import LinearSegmentedColormap
 
-    return LinearSegmentedColormap.from_list("errors", [POSITIVE, PAPER, NEGATIVE])
-
-
-# -- Heat map of class distances next to their dendrogram --
-
-
-Linkage = Literal["single", "complete", "average"]
-_MOST_DISTANCES = 12
-_DISTANCE_CELL, _LEAST_SIDE = 0.32, 1.6  # inches
+    return LinearSegmentedColormap.from_list(
+        "errors", [canvas.POSITIVE, canvas.PAPER, canvas.NEGATIVE]
+    )
 
 
 def distances(
@@ -445,7 +405,7 @@ def distances(
         warnings.filterwarnings("ignore", "Attempting to set identical", UserWarning)
         drawn = hierarchy.dendrogram(
             joined, ax=left, orientation="left", no_labels=True, color_threshold=0,
-            above_threshold_color=ink(),
+            above_threshold_color=canvas.ink(),
         )  # fmt: skip
     order = np.array(drawn["leaves"], dtype=np.intp)
     labels = [str(between.classes[k]) for k in order]
@@ -453,34 +413,28 @@ def distances(
     shown = between.matrix[np.ix_(order, order)]
     # The zeros on the diagonal are masked, so that the colours span the other distances.
     off_diagonal = np.ma.masked_array(shown, np.eye(n_classes, dtype=bool))
-    image = right.imshow(off_diagonal, cmap=MAGNITUDES, origin="lower", aspect="auto")
-    width, height = size_in_inches(right)
-    label_classes(right.xaxis, labels, width)
-    label_classes(right.yaxis, labels, height)
+    image = right.imshow(off_diagonal, cmap=canvas.MAGNITUDES, origin="lower", aspect="auto")
+    width, height = canvas.size_in_inches(right)
+    canvas.label_classes(right.xaxis, labels, width)
+    canvas.label_classes(right.yaxis, labels, height)
     right.yaxis.tick_right()
-    style_axes(right, is_matrix=True)
+    canvas.style_axes(right, is_matrix=True)
     if n_classes <= _MOST_DISTANCES:
-        colours = image.cmap(image.norm(off_diagonal))
-        for row, column in zip(*np.nonzero(~np.ma.getmaskarray(off_diagonal)), strict=True):
-            right.text(
-                column, row, f"{shown[row, column]:.2g}", ha="center", va="center",
-                fontsize=SMALL - 1, color=contrasting_ink(colours[row, column]),
-            )  # fmt: skip
-    if ax is None:
-        bar = right.figure.colorbar(image, ax=right, location="top", shrink=0.8)
-    else:
-        place = right.inset_axes([0.1, 1.04, 0.8, 0.04])
-        bar = right.figure.colorbar(image, cax=place, orientation="horizontal", location="top")
-    bar.set_label(between.name, fontsize=SMALL)
-    bar.ax.tick_params(labelsize=SMALL)
-    bar.outline.set_visible(False)
+        written = [[None if i == j else f"{value:.2g}" for j, value in enumerate(row)]
+                   for i, row in enumerate(shown.tolist())]  # fmt: skip
+        canvas.write_in_cells(image, written, fontsize=canvas.SMALL - 1)
+    place: dict[str, Any] = {"shrink": 0.8}
+    if ax is not None:
+        inset = right.inset_axes([0.1, 1.04, 0.8, 0.04])
+        place = {"cax": inset, "orientation": "horizontal"}
+    canvas.add_colorbar(image, between.name, location="top", **place)
     left.set_ylim(0, 10 * n_classes)
     lowest, highest = joined[0, 2], joined[-1, 2]
     margin = 0.15 * (highest - lowest) or 0.15 * highest or 1.0
     left.set_xlim(highest + margin / 3, max(0.0, lowest - margin))
     left.spines[["top", "left", "right"]].set_visible(False)
-    left.set_xlabel(f"{between.name},\n{linkage} linkage", fontsize=SMALL)
-    left.tick_params(labelsize=SMALL)
+    left.set_xlabel(f"{between.name},\n{linkage} linkage", fontsize=canvas.SMALL)
+    left.tick_params(labelsize=canvas.SMALL)
     return left, right
 
 
@@ -491,8 +445,8 @@ def _make_axes(between: ClassDistances, figure: Any, ax: Any) -> tuple[Any, Any]
         return ax.inset_axes([0.0, 0.0, 0.28, 0.85]), ax.inset_axes([0.32, 0.0, 0.68, 0.85])
     if figure is None:
         side = max(_LEAST_SIDE, _DISTANCE_CELL * min(len(between), 40))
-        margin = estimate_length(map(str, between.classes))
+        margin = canvas.estimate_length(map(str, between.classes))
         size = 1.5 * side + margin + 1.6, side + margin + 1.4
-        figure = import_pyplot().figure(figsize=size, layout="constrained")
+        figure = canvas.import_pyplot().figure(figsize=size, layout="constrained")
     left, right = figure.subplots(1, 2, width_ratios=(1, 2.2))
     return left, right

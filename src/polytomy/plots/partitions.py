@@ -13,24 +13,10 @@ from polytomy.errors import Argument, ArgumentError
 from polytomy.inputs.arguments import Parameter, did_you_mean, is_boolean, is_count
 from polytomy.inputs.numbers import check_weights
 from polytomy.model.composition import Composition
-from polytomy.plots.canvas import (
-    FAINT,
-    NEGATIVE,
-    NORMAL,
-    PAPER,
-    PLAIN_TEXT,
-    POSITIVE,
-    SMALL,
-    axes_or_new,
-    estimate_length,
-    import_pyplot,
-    ink,
-    label_classes,
-    size_in_inches,
-    style_axes,
-)
+from polytomy.plots import canvas
 from polytomy.plots.fitted import find_class_indices, find_fitted, scheme_of
-from polytomy.plots.layout import STRATEGY, ReliabilityBins, draw_diagonal, make_bins
+from polytomy.plots.layout import STRATEGY, ReliabilityBins, make_bins
+from polytomy.plots.reliability import draw_diagonal
 from polytomy.scheme import Scheme
 from polytomy.scheme.coding_matrix import CodingMatrix
 
@@ -38,6 +24,19 @@ __all__ = ["BinaryReliabilityDisplay", "code", "draw_cells", "explanation"]
 
 _CODE_CELL = 0.3  # inches
 _MOST_EDGES = 60
+_TITLES = {
+    "log-odds": "log P(winner) − log P(runner-up)",
+    "probability": "P(winner) − P(runner-up)",
+    "score": "score of the winner − score of the runner-up",
+}
+_PANEL = 1.75  # inches
+_MOST_COLUMNS = 4
+_LONGEST_SIDE, _LONGEST_NAME = 10, 21  # letters
+_MOST = Parameter(
+    "most",
+    "a whole number of 1 or more",
+    lambda value: is_count(value) and not is_boolean(value) and value > 0,
+)
 
 
 def code(scheme: Scheme | CodingMatrix | Any, *, ax: Any = None) -> Any:
@@ -60,7 +59,7 @@ def code(scheme: Scheme | CodingMatrix | Any, *, ax: Any = None) -> Any:
     >>> axes.images[0].get_array().tolist()
     [[-1, 1, 1], [0, -1, 1]]
     """
-    import_pyplot()  # raises a helpful error if it is missing
+    canvas.import_pyplot()  # raises a helpful error if it is missing
     if hasattr(scheme, "fit"):
         scheme = scheme_of(scheme)
     if isinstance(scheme, Scheme):
@@ -75,17 +74,19 @@ def code(scheme: Scheme | CodingMatrix | Any, *, ax: Any = None) -> Any:
     if not n_rows:
         raise ArgumentError("A scheme with a single class has no partitions to draw.")
     size = [0.9 + _CODE_CELL * max(3, min(n, 40)) for n in matrix.shape]
-    ax = axes_or_new(ax, size[1] + estimate_length(names), size[0] + estimate_length(classes))
+    ax = canvas.axes_or_new(
+        ax, size[1] + canvas.estimate_length(names), size[0] + canvas.estimate_length(classes)
+    )
     draw_cells(ax, matrix)
     ax.set_xlabel("class")
     ax.set_ylabel("partition")
-    width, height = size_in_inches(ax)
-    label_classes(ax.xaxis, classes, width)
-    label_classes(ax.yaxis, names, height)
+    width, height = canvas.size_in_inches(ax)
+    canvas.label_classes(ax.xaxis, classes, width)
+    canvas.label_classes(ax.yaxis, names, height)
     for n, draw in ((n_rows, ax.axhline), (n_columns, ax.axvline)):
         for edge in np.arange(n - 1 if n <= _MOST_EDGES else 0) + 0.5:
             draw(edge, color="white", linewidth=1)
-    style_axes(ax, is_matrix=True)
+    canvas.style_axes(ax, is_matrix=True)
     _explain_colours(ax, matrix)
     return ax
 
@@ -96,9 +97,10 @@ def draw_cells(
     """Draw a matrix of −1, 0 and +1; return the image."""
     from matplotlib.colors import ListedColormap
 
+    colours = ListedColormap([canvas.NEGATIVE, canvas.PAPER, canvas.POSITIVE])
     # If cells are smaller than pixels, their colours are averaged, not their numbers.
     return ax.imshow(
-        matrix, cmap=ListedColormap([NEGATIVE, PAPER, POSITIVE]), vmin=-1, vmax=1, aspect="auto",
+        matrix, cmap=colours, vmin=-1, vmax=1, aspect="auto",
         interpolation="antialiased", interpolation_stage="rgba", extent=extent,
     )  # fmt: skip
 
@@ -107,16 +109,13 @@ def _explain_colours(ax: Any, matrix: NDArray[np.int8]) -> None:
     """Draw a legend above the matrix."""
     from matplotlib.patches import Patch
 
-    patches = [Patch(color=NEGATIVE, label="−1"), Patch(color=POSITIVE, label="+1")]
+    patches = [Patch(color=canvas.NEGATIVE, label="−1"), Patch(color=canvas.POSITIVE, label="+1")]
     if (matrix == 0).any():
-        patches.append(Patch(facecolor=PAPER, edgecolor="#cccccc", label="not used"))
+        patches.append(Patch(facecolor=canvas.PAPER, edgecolor="#cccccc", label="not used"))
     ax.legend(
-        handles=patches, fontsize=SMALL, frameon=False, ncols=3, loc="lower right",
+        handles=patches, fontsize=canvas.SMALL, frameon=False, ncols=3, loc="lower right",
         bbox_to_anchor=(1.0, 1.0), borderaxespad=0.2, handlelength=1.0, columnspacing=1.2,
     )  # fmt: skip
-
-
-# -- Bar chart of what adds to the winner of a sample over the runner-up --
 
 
 def explanation(explained: Any, *, most: int = 12, ax: Any = None) -> Any:
@@ -154,49 +153,29 @@ def explanation(explained: Any, *, most: int = 12, ax: Any = None) -> Any:
     if others:
         bars.append((f"{len(others)} more partitions", sum(term.adds for term in others)))
     bars += explained.rest.items()
-    ax = axes_or_new(ax, 7.4, 0.9 + 0.28 * (len(bars) + 1))
+    ax = canvas.axes_or_new(ax, 7.4, 0.9 + 0.28 * (len(bars) + 1))
     values = [adds for _, adds in bars] + [explained.difference]
-    colours = [NEGATIVE if value >= 0 else POSITIVE for value in values]
-    colours[-1] = ink()
+    colours = [canvas.NEGATIVE if value >= 0 else canvas.POSITIVE for value in values]
+    colours[-1] = canvas.ink()
     places = range(len(values))
     ax.barh(places, values, color=colours, height=0.7)
-    ax.axvline(0.0, color=FAINT, linewidth=0.8)
-    ax.set_yticks(places, [name for name, _ in bars] + ["sum"], **PLAIN_TEXT)
+    ax.axvline(0.0, color=canvas.FAINT, linewidth=0.8)
+    ax.set_yticks(places, [name for name, _ in bars] + ["sum"], **canvas.PLAIN_TEXT)
     ax.invert_yaxis()
     for place, value in zip(places, values, strict=True):
         ax.annotate(
             f"{value:+.2f}", (value, place), (4 if value >= 0 else -4, 0),
             textcoords="offset points", va="center", ha="left" if value >= 0 else "right",
-            fontsize=SMALL,
+            fontsize=canvas.SMALL,
         )  # fmt: skip
     ax.margins(x=0.15)
-    ax.set_title(f"{explained.winner} over {explained.runner_up}", **PLAIN_TEXT)
+    ax.set_title(f"{explained.winner} over {explained.runner_up}", **canvas.PLAIN_TEXT)
     ax.set_xlabel(_TITLES[explained.scale])
-    style_axes(ax)
+    canvas.style_axes(ax)
     ax.grid(visible=False, axis="y")
     ax.spines["left"].set_visible(False)
     ax.tick_params(axis="y", length=0)
     return ax
-
-
-_TITLES = {
-    "log-odds": "log P(winner) − log P(runner-up)",
-    "probability": "P(winner) − P(runner-up)",
-    "score": "score of the winner − score of the runner-up",
-}
-
-
-# -- Reliability of the probabilities of each binary --
-
-
-_PANEL = 1.75  # inches
-_MOST_COLUMNS = 4
-_LONGEST_SIDE, _LONGEST_NAME = 10, 21  # letters
-_MOST = Parameter(
-    "most",
-    "a whole number of 1 or more",
-    lambda value: is_count(value) and not is_boolean(value) and value > 0,
-)
 
 
 class BinaryReliabilityDisplay:
@@ -320,7 +299,7 @@ class BinaryReliabilityDisplay:
         """
         panels = self._make_panels(ax)
         self.lines_ = []
-        style = {"color": NEGATIVE, "marker": "o", "markersize": 3.5, "linewidth": 1.4}
+        style = {"color": canvas.NEGATIVE, "marker": "o", "markersize": 3.5, "linewidth": 1.4}
         for k, panel in enumerate(panels):
             bins = self.bins[k]
             draw_diagonal(panel)
@@ -331,20 +310,22 @@ class BinaryReliabilityDisplay:
             )  # fmt: skip
             panel.set(xlim=(-0.04, 1.04), ylim=(-0.04, 1.04), xticks=[0, 0.5, 1])
             panel.set_yticks([0, 0.5, 1])
-            style_axes(panel)
+            canvas.style_axes(panel)
             panel.set_title(
-                f"{_shorten(self.names[k])}\n{self.sides[k]}", fontsize=SMALL, **PLAIN_TEXT
+                f"{_shorten(self.names[k])}\n{self.sides[k]}",
+                fontsize=canvas.SMALL,
+                **canvas.PLAIN_TEXT,
             )
             panel.annotate(
                 f"gap {bins.mean_gap:.3f}", (0.97, 0.05), xycoords="axes fraction", ha="right",
-                fontsize=SMALL - 1,
+                fontsize=canvas.SMALL - 1,
             )  # fmt: skip
             self.lines_.append(line)
         self.axes_ = np.array(panels, dtype=object)
         self.figure_ = panels[0].figure
         if ax is None:
-            self.figure_.supxlabel("probability of the +1 side", fontsize=NORMAL)
-            self.figure_.supylabel("frequency of the +1 side", fontsize=NORMAL)
+            self.figure_.supxlabel("probability of the +1 side", fontsize=canvas.NORMAL)
+            self.figure_.supylabel("frequency of the +1 side", fontsize=canvas.NORMAL)
         return self
 
     def _make_panels(self, ax: Any) -> list[Any]:
@@ -356,11 +337,11 @@ class BinaryReliabilityDisplay:
                     Argument("ax"), f" has {len(given)} axes for {n_panels} binaries."
                 )
             return given[:n_panels]
-        room = _MOST_COLUMNS if ax is None else int(size_in_inches(ax)[0] / _PANEL)
+        room = _MOST_COLUMNS if ax is None else int(canvas.size_in_inches(ax)[0] / _PANEL)
         n_columns = max(1, min(_MOST_COLUMNS, n_panels, room))
         n_rows = math.ceil(n_panels / n_columns)
         if ax is None:
-            _, grid = import_pyplot().subplots(
+            _, grid = canvas.import_pyplot().subplots(
                 n_rows, n_columns, squeeze=False, sharex=True, sharey=True, layout="constrained",
                 figsize=(0.5 + _PANEL * n_columns, 0.4 + (_PANEL + 0.45) * n_rows),
             )  # fmt: skip

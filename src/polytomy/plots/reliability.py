@@ -10,13 +10,14 @@ from numpy.typing import ArrayLike, NDArray
 from polytomy.errors import Argument, ArgumentError
 from polytomy.inputs.arguments import Parameter
 from polytomy.metrics.judged_samples import JudgedSamples, check_judged_samples
-from polytomy.plots.canvas import CURVES, MARKERS, PLAIN_TEXT, SMALL, axes_or_new, style_axes
+from polytomy.plots import canvas
 from polytomy.plots.fitted import ask_probabilities, name_estimator
-from polytomy.plots.layout import STRATEGY, ReliabilityBins, draw_diagonal, make_bins
+from polytomy.plots.layout import STRATEGY, ReliabilityBins, make_bins
 
-__all__ = ["ReliabilityDisplay"]
+__all__ = ["ReliabilityDisplay", "draw_diagonal"]
 
 _KIND = Parameter("kind", choices=("confidence", "classwise"))
+_DIAGONAL = "perfectly calibrated"
 _CURVE = "reliability"  # marks the curves in axes, so that each has a colour of its own
 
 
@@ -78,19 +79,7 @@ class ReliabilityDisplay:
 
     @classmethod
     def from_estimator(
-        cls,
-        estimator: Any,
-        X: Any,
-        y: ArrayLike,
-        *,
-        kind: str = "confidence",
-        pos_label: Any = None,
-        n_bins: int = 10,
-        strategy: str = "uniform",
-        sample_weight: ArrayLike | None = None,
-        name: str | None = None,
-        ax: Any = None,
-        **options: Any,
+        cls, estimator: Any, X: Any, y: ArrayLike, *, name: str | None = None, **options: Any
     ) -> Self:
         """Draw the reliability of a fitted classifier on labelled samples.
 
@@ -98,25 +87,13 @@ class ReliabilityDisplay:
         ----------
         estimator : any fitted classifier with ``predict_proba``
         X, y : samples that the classifier was not trained on, and their labels
-        kind, pos_label, n_bins, strategy, sample_weight, ax, **options
-            As in `from_predictions`.
         name : str, optional
             Name in the legend, by default that of the estimator's class.
+        **options : as in `from_predictions`, except `classes`
         """
         proba = ask_probabilities(estimator, X)
-        return cls.from_predictions(
-            y,
-            proba,
-            classes=estimator.classes_,
-            kind=kind,
-            pos_label=pos_label,
-            n_bins=n_bins,
-            strategy=strategy,
-            sample_weight=sample_weight,
-            name=name_estimator(estimator) if name is None else name,
-            ax=ax,
-            **options,
-        )
+        name = name_estimator(estimator) if name is None else name
+        return cls.from_predictions(y, proba, classes=estimator.classes_, name=name, **options)
 
     @classmethod
     def from_predictions(
@@ -188,13 +165,13 @@ class ReliabilityDisplay:
             Whether to draw the 95 % intervals of the frequencies, given the number of samples.
         **line_options : arguments of matplotlib's ``plot`` for the curve
         """
-        ax = axes_or_new(ax, 4.6, 4.4)
+        ax = canvas.axes_or_new(ax, 4.6, 4.4)
         n_before = sum(line.get_gid() == _CURVE for line in ax.lines)
         name = self.name if name is None else name
         self.diagonal_ = draw_diagonal(ax) if ref_line else None
         style: dict[str, Any] = {
-            "color": CURVES[n_before % len(CURVES)],
-            "marker": MARKERS[n_before % len(MARKERS)],
+            "color": canvas.CURVES[n_before % len(canvas.CURVES)],
+            "marker": canvas.MARKERS[n_before % len(canvas.MARKERS)],
             "markersize": 5,
             "linewidth": 1.6,
             "label": f"mean gap {self.mean_gap:.3f}"
@@ -209,14 +186,14 @@ class ReliabilityDisplay:
                 self.bins.predicted, self.bins.lower, self.bins.upper,
                 color=self.line_.get_color(), alpha=0.45, linewidth=1.2, zorder=1.5,
             )  # fmt: skip
-        ax.set_xlabel(f"probability of {self.event}", **PLAIN_TEXT)
+        ax.set_xlabel(f"probability of {self.event}", **canvas.PLAIN_TEXT)
         ax.set_ylabel(
             "fraction that is right"
             if self.event == "the predicted class"
             else "observed frequency"
         )
-        style_axes(ax)
-        legend = ax.legend(fontsize=SMALL, loc="best")
+        canvas.style_axes(ax)
+        legend = ax.legend(fontsize=canvas.SMALL, loc="best")
         for text in legend.get_texts():
             text.set_parse_math(False)
         self.ax_, self.figure_ = ax, ax.figure
@@ -243,3 +220,14 @@ def _select(
         )
     column = judged.classes.index(pos_label)
     return judged.proba[:, column], judged.indicators[:, column], judged.weight
+
+
+def draw_diagonal(ax: Any) -> Any:
+    """Draw the line where probabilities equal frequencies, once per axes; return the line."""
+    for line in ax.lines:
+        if line.get_label() == _DIAGONAL:
+            return line
+    (line,) = ax.plot(
+        [0, 1], [0, 1], color=canvas.FAINT, linewidth=1, linestyle="--", label=_DIAGONAL, zorder=1
+    )
+    return line

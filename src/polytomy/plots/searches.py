@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -9,23 +10,23 @@ from numpy.typing import NDArray
 
 from polytomy.errors import Argument, ArgumentError
 from polytomy.inputs.arguments import did_you_mean
-from polytomy.plots.canvas import (
-    FAINT,
-    MAGNITUDES,
-    NEGATIVE,
-    PLAIN_TEXT,
-    POSITIVE,
-    SMALL,
-    axes_or_new,
-    estimate_length,
-    import_pyplot,
-    style_axes,
-)
-from polytomy.plots.layout import place_labels
+from polytomy.metrics import METRICS
+from polytomy.plots import canvas
+from polytomy.plots.layout import place_boxes
 
-__all__ = ["ParetoDisplay", "grid", "pareto"]
+__all__ = ["ParetoDisplay", "grid", "pareto", "place_labels"]
+
+Floats = NDArray[np.float64]
 
 _MOST_NAMES = 24
+_CELL = 0.55  # inches
+_MOST_NUMBERS = 12
+
+# Points (1/72 inch) of the labels at candidates.
+_GAPS = (6.0, 9.0, 16.0, 26.0, 40.0, 60.0, 85.0)  # between a label and its point
+_MARKER = 9.0  # side of the square that a point covers
+_PADDING = np.array([3.0, 1.0])  # around a label, left and right, above and below
+_LONG_WAY = 10.0  # labels further away have a line to their point
 
 
 class ParetoCandidates(NamedTuple):
@@ -40,8 +41,8 @@ class ParetoCandidates(NamedTuple):
     """
 
     names: NDArray[Any]
-    costs: NDArray[np.float64]
-    scores: NDArray[np.float64]
+    costs: Floats
+    scores: Floats
     is_chosen: NDArray[np.bool_]
     is_dropped: NDArray[np.bool_]
     front: list[int]
@@ -99,15 +100,7 @@ class ParetoDisplay:
         y : name of the result on the vertical axis, by default the score that decided
         ax : matplotlib axes, optional
         """
-        results = search if isinstance(search, dict) else getattr(search, "cv_results_", None)
-        if results is None:
-            raise ArgumentError(Argument("search"), " has no results yet. Call fit first.")
-        if "candidate" not in results:
-            raise ArgumentError(
-                Argument("search"),
-                f" must be a fitted SchemeSearchCV, or its cv_results_; got "
-                f"{type(search).__name__}.",
-            )
+        results = _results_of(search)
         y = y or next(name for name in results if name.startswith("mean_"))
         for axis, name in (("x", x), ("y", y)):
             if name not in results:
@@ -116,9 +109,7 @@ class ParetoDisplay:
                     Argument(axis, name), f" is not in the results. Use one of {', '.join(known)}."
                 )
         costs, scores = np.asarray(results[x], float), _comparable(results, y)
-        front = _find_pareto_front(
-            costs, scores, greater_is_better=y.endswith(("coefficient", "accuracy"))
-        )
+        front = _find_pareto_front(costs, -scores if _is_larger_better(y) else scores)
         candidates = ParetoCandidates(
             np.asarray(results["candidate"]),
             costs,
@@ -136,24 +127,24 @@ class ParetoDisplay:
         ----------
         ax : matplotlib axes, optional
         """
-        ax = axes_or_new(ax, 7.4, 4.4)
+        ax = canvas.axes_or_new(ax, 7.4, 4.4)
         these = self.candidates
         finite = these.costs[np.isfinite(these.costs)]
         if len(finite) and 0 < 20 * finite.min() < finite.max():
             ax.set_xscale("log")
         front = np.column_stack([these.costs[these.front], these.scores[these.front]])
         (self.line_,) = ax.plot(
-            *front.T, color=NEGATIVE, linewidth=1.2, zorder=1, label="Pareto front"
+            *front.T, color=canvas.NEGATIVE, linewidth=1.2, zorder=1, label="Pareto front"
         )
         is_known = np.isfinite(these.costs) & np.isfinite(these.scores)
         is_plain = ~these.is_chosen & ~these.is_dropped
         groups = (
-            ("chosen", these.is_chosen, {"color": POSITIVE, "marker": "D", "s": 46}),
-            ("candidate", is_plain, {"color": NEGATIVE, "s": 32}),
+            ("chosen", these.is_chosen, {"color": canvas.POSITIVE, "marker": "D", "s": 46}),
+            ("candidate", is_plain, {"color": canvas.NEGATIVE, "s": 32}),
             (
                 "dropped early",
                 these.is_dropped & ~these.is_chosen,
-                {"facecolor": "none", "edgecolor": FAINT, "s": 32},
+                {"facecolor": "none", "edgecolor": canvas.FAINT, "s": 32},
             ),
         )
         for label, is_own, style in groups:
@@ -163,11 +154,11 @@ class ParetoDisplay:
         ax.margins(0.12)
         ax.set_xlabel(self.cost_name)
         ax.set_ylabel(self.score_name)
-        style_axes(ax)
+        canvas.style_axes(ax)
         if is_known.any():
             # Outside the axes, because names fill the inside.
             ax.legend(
-                fontsize=SMALL, frameon=False, loc="upper left", bbox_to_anchor=(1.0, 1.0),
+                fontsize=canvas.SMALL, frameon=False, loc="upper left", bbox_to_anchor=(1.0, 1.0),
                 borderaxespad=0.0,
             )  # fmt: skip
         self._write_names(ax, is_known, front)
@@ -207,19 +198,8 @@ def pareto(search: Any, *, x: str = "mean_fit_time", y: str | None = None, ax: A
     return ParetoDisplay.from_estimator(search, x=x, y=y, ax=ax).ax_
 
 
-def _comparable(results: Any, name: str) -> NDArray[np.float64]:
-    """Return a column as if all candidates had been measured on all folds."""
-    means = np.asarray(results[name], float)
-    differences = results.get(f"difference_{name.removeprefix('mean_')}")
-    if differences is None or "rank" not in results:
-        return means
-    best = int(np.argmin(results["rank"]))
-    return np.asarray(means[best] + np.asarray(differences, float))
-
-
-def _find_pareto_front(costs: Any, scores: Any, *, greater_is_better: bool) -> list[int]:
+def _find_pareto_front(costs: Floats, losses: Floats) -> list[int]:
     """Return the candidates that no other beats in both, by increasing cost."""
-    losses = -scores if greater_is_better else scores
     front: list[int] = []
     for i in np.lexsort((losses, costs)):
         is_known = np.isfinite(costs[i]) and np.isfinite(losses[i])
@@ -228,17 +208,53 @@ def _find_pareto_front(costs: Any, scores: Any, *, greater_is_better: bool) -> l
     return front
 
 
-def _axis_title(name: str) -> str:
-    words = name.removeprefix("mean_").replace("_", " ")
-    words = f"number of {words.removeprefix('n ')}" if name.startswith("n_") else words
-    return f"{words} (seconds)" if name.endswith("_time") else words
+def place_labels(
+    ax: Any, points: Floats, texts: Sequence[str], *, also_avoid: Floats, line: Floats
+) -> list[Any]:
+    """Write a label next to each point, where it overlaps as little as possible.
 
+    The places depend on the current size of the figure and on the limits of the axes, which must
+    not change afterwards.
 
-# -- Heat map of scores over two parameters of a search --
+    Parameters
+    ----------
+    ax : matplotlib axes
+    points : array of shape (n_labels, 2), in the coordinates of the axes
+    texts : the labels
+    also_avoid : array of shape (n_points, 2), points without labels
+    line : array of shape (n_vertices, 2), a line that labels should not cover
 
-
-_CELL = 0.55  # inches
-_MOST_NUMBERS = 12
+    Returns
+    -------
+    list of annotations
+    """
+    ax.figure.get_figure(root=True).draw_without_rendering()  # the layout engine moves axes
+    labels = [
+        ax.annotate(
+            text, point, (0, 0), textcoords="offset points", ha="center", va="center",
+            fontsize=canvas.SMALL, zorder=4, **canvas.PLAIN_TEXT,
+            arrowprops={"arrowstyle": "-", "color": canvas.FAINT, "linewidth": 0.6, "shrinkA": 0,
+                        "shrinkB": 3, "alpha": 0.0},
+        )
+        for point, text in zip(points.tolist(), texts, strict=True)
+    ]  # fmt: skip
+    if not labels:
+        return labels
+    per_point = ax.figure.dpi / 72
+    extents = [label.get_window_extent() for label in labels]
+    halves = np.array([[each.width, each.height] for each in extents]) / per_point / 2 + _PADDING
+    anchors, obstacles, vertices = (
+        ax.transData.transform(each) / per_point for each in (points, also_avoid, line)
+    )
+    frame = np.array(ax.get_window_extent().extents) / per_point
+    centres = place_boxes(
+        anchors, halves, frame, gaps=_GAPS, marker=_MARKER, obstacles=obstacles, line=vertices
+    )
+    for label, offset, half in zip(labels, centres - anchors, halves, strict=True):
+        label.xyann = tuple(offset.tolist())
+        if np.hypot(*np.maximum(np.abs(offset) - half, 0.0)) > _LONG_WAY:
+            label.arrow_patch.set_alpha(1.0)
+    return labels
 
 
 def grid(
@@ -278,9 +294,7 @@ def grid(
     >>> [label.get_text() for label in axes.get_xticklabels()]
     ['0.1', '1', '10']
     """
-    results = search if isinstance(search, dict) else getattr(search, "cv_results_", None)
-    if results is None:
-        raise ArgumentError(Argument("search"), " has no results yet. Call fit first.")
+    results = _results_of(search)
     names = [name.removeprefix("param_") for name in results if name.startswith("param_")]
     if not names:
         raise ArgumentError(
@@ -290,7 +304,9 @@ def grid(
     is_shown = _of_scheme(results, scheme)
     columns = _values_of(results, x, is_shown)
     rows = _values_of(results, y, is_shown) if y is not None else [None]
-    losses = _losses_of(results)
+    deciding = next(name for name in results if name.startswith("mean_"))
+    scores = _comparable(results, deciding)
+    losses = -scores if _is_larger_better(deciding) else scores
     cell_of: dict[tuple[int, int], int] = {}
     for k in np.flatnonzero(is_shown & np.isfinite(losses)).tolist():
         column, row = results[f"param_{x}"][k], None if y is None else results[f"param_{y}"][k]
@@ -300,64 +316,60 @@ def grid(
         if place not in cell_of or losses[k] < losses[cell_of[place]]:
             cell_of[place] = k
     labels_x, labels_y = [_text(each) for each in columns], [_text(each) for each in rows]
-    width = 1.9 + _CELL * max(3, len(columns)) + estimate_length(labels_y)
-    ax = axes_or_new(ax, width, 1.3 + _CELL * max(1.5, len(rows)))
-    _draw_cells(ax, results, losses, cell_of, (len(rows), len(columns)))
-    ax.set_xticks(np.arange(len(columns)), labels_x, **PLAIN_TEXT)
-    ax.set_yticks(np.arange(len(rows)), labels_y if y is not None else [""], **PLAIN_TEXT)
-    ax.set_xlabel(x, **PLAIN_TEXT)
-    ax.set_ylabel("" if y is None else y, **PLAIN_TEXT)
-    style_axes(ax, is_matrix=True)
+    width = 1.9 + _CELL * max(3, len(columns)) + canvas.estimate_length(labels_y)
+    ax = canvas.axes_or_new(ax, width, 1.3 + _CELL * max(1.5, len(rows)))
+    _draw_cells(ax, results, deciding, scores, cell_of, (len(rows), len(columns)))
+    ax.set_xticks(np.arange(len(columns)), labels_x, **canvas.PLAIN_TEXT)
+    ax.set_yticks(np.arange(len(rows)), labels_y if y is not None else [""], **canvas.PLAIN_TEXT)
+    ax.set_xlabel(x, **canvas.PLAIN_TEXT)
+    ax.set_ylabel("" if y is None else y, **canvas.PLAIN_TEXT)
+    canvas.style_axes(ax, is_matrix=True)
     return ax
 
 
 def _draw_cells(
     ax: Any,
     results: Any,
-    losses: NDArray[np.float64],
+    deciding: str,
+    scores: Floats,
     cell_of: dict[tuple[int, int], int],
     shape: tuple[int, int],
 ) -> None:
     """Draw the cells, with their numbers if there are few."""
-    import_pyplot()  # raises a helpful error if it is missing
+    canvas.import_pyplot()  # raises a helpful error if it is missing
     from matplotlib.patches import Rectangle
 
-    sign = -1.0 if _is_greater_better(results) else 1.0
+    is_larger_better = _is_larger_better(deciding)
     values: Any = np.ma.masked_all(shape)  # type: ignore[no-untyped-call]
     for place, k in cell_of.items():
-        values[place] = sign * losses[k]
+        values[place] = scores[k]
     # The worst quarter has one colour, so that the colours of good cells differ more.
-    shown = np.sort([losses[k] for k in cell_of.values()])
-    low, high = sorted(sign * np.quantile(shown, [0.0, 0.75])) if cell_of else (0.0, 1.0)
-    image = ax.imshow(
-        values, cmap=MAGNITUDES if sign < 0 else f"{MAGNITUDES}_r", vmin=low, vmax=high,
-        origin="lower", aspect="auto",
-    )  # fmt: skip
-    middle = (low + high) / 2
+    best_to_worst = [1.0, 0.25] if is_larger_better else [0.0, 0.75]
+    low, high = sorted(np.quantile(values.compressed(), best_to_worst)) if cell_of else (0.0, 1.0)
+    colours = canvas.MAGNITUDES if is_larger_better else f"{canvas.MAGNITUDES}_r"
+    image = ax.imshow(values, cmap=colours, vmin=low, vmax=high, origin="lower", aspect="auto")
+    shades = image.cmap(image.norm(values))
     for (row, column), k in cell_of.items():
-        is_dark = (values[row, column] < middle) == (sign < 0)
         corner = column - 0.5, row - 0.5
         if results["reason"][k]:
             ax.add_patch(
                 Rectangle(corner, 1, 1, fill=False, hatch="///", linewidth=0, alpha=0.35,
-                          edgecolor="white" if is_dark else "black")
-            )  # fmt: skip
-        if max(shape) <= _MOST_NUMBERS:
-            ax.text(
-                column, row, f"{values[row, column]:.3g}", ha="center", va="center",
-                fontsize=SMALL - 1, color="white" if is_dark else "black",
+                          edgecolor=canvas.contrasting_ink(shades[row, column]))
             )  # fmt: skip
         if results["is_chosen"][k]:
             ax.add_patch(
-                Rectangle(corner, 1, 1, fill=False, edgecolor=POSITIVE, linewidth=3, zorder=3)
+                Rectangle(
+                    corner, 1, 1, fill=False, edgecolor=canvas.POSITIVE, linewidth=3, zorder=3
+                )
             )
-    title = _deciding(results).replace("_", " ")
-    is_cut = len(shown) > 0 and not low <= sign * shown[-1] <= high
-    extend = ("min" if sign < 0 else "max") if is_cut else "neither"
-    bar = ax.figure.colorbar(image, ax=ax, extend=extend)
-    bar.set_label(title, fontsize=SMALL)
-    bar.ax.tick_params(labelsize=SMALL)
-    bar.outline.set_visible(False)
+    if max(shape) <= _MOST_NUMBERS:
+        texts = np.full(shape, None, dtype=object)
+        for place in cell_of:
+            texts[place] = f"{values[place]:.3g}"
+        canvas.write_in_cells(image, texts.tolist(), fontsize=canvas.SMALL - 1)
+    is_cut = values.min() < low if is_larger_better else values.max() > high
+    extend = ("min" if is_larger_better else "max") if cell_of and is_cut else "neither"
+    canvas.add_colorbar(image, _axis_title(deciding), extend=extend)
 
 
 def _choose_axes(names: list[str], x: str | None, y: str | None) -> tuple[str, str | None]:
@@ -407,21 +419,44 @@ def _values_of(results: Any, name: str, is_shown: NDArray[np.bool_]) -> list[Any
     return [*sorted(numbers), *(value for value in found if value not in numbers)]
 
 
-def _deciding(results: Any) -> str:
-    return str(next(name for name in results if name.startswith("mean_"))).removeprefix("mean_")
-
-
-def _is_greater_better(results: Any) -> bool:
-    return _deciding(results).endswith(("coefficient", "accuracy"))
-
-
-def _losses_of(results: Any) -> NDArray[np.float64]:
-    """Return the deciding score as if all candidates had run on all folds; lower is better."""
-    name = _deciding(results)
-    best = int(np.argmin(results["rank"]))
-    means = results[f"mean_{name}"][best] + np.asarray(results[f"difference_{name}"], float)
-    return np.asarray(-means if _is_greater_better(results) else means)
-
-
 def _text(value: Any) -> str:
     return f"{value:g}" if isinstance(value, float | np.floating) else str(value)
+
+
+def _results_of(search: Any) -> Any:
+    """Return the results of a fitted search, or raise ArgumentError."""
+    results = search if isinstance(search, dict) else getattr(search, "cv_results_", None)
+    if results is None:
+        raise ArgumentError(Argument("search"), " has no results yet. Call fit first.")
+    if "candidate" not in results:
+        raise ArgumentError(
+            Argument("search"),
+            f" must be a fitted SchemeSearchCV, or its cv_results_; got {type(search).__name__}.",
+        )
+    return results
+
+
+def _comparable(results: Any, name: str) -> Floats:
+    """Return a column as if all candidates had been measured on all folds."""
+    means = np.asarray(results[name], float)
+    differences = results.get(f"difference_{name.removeprefix('mean_')}")
+    if differences is None or "rank" not in results:
+        return means
+    best = int(np.argmin(results["rank"]))
+    return np.asarray(means[best] + np.asarray(differences, float))
+
+
+def _is_larger_better(name: str) -> bool:
+    """Return whether the larger values of a column are better; not for times and other costs."""
+    metric = METRICS.get(name.removeprefix("mean_"))
+    return metric is not None and metric.larger_is_better
+
+
+def _axis_title(name: str) -> str:
+    """Return the title of a column of the results."""
+    name = name.removeprefix("mean_")
+    if name in METRICS:
+        return METRICS[name].title
+    words = name.replace("_", " ")
+    words = f"number of {words.removeprefix('n ')}" if name.startswith("n_") else words
+    return f"{words} (seconds)" if name.endswith("_time") else words

@@ -3,35 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import combinations
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.metrics import precision_recall_fscore_support
 
 from polytomy.distances import ClassDistances
 from polytomy.errors import Argument, ArgumentError
 from polytomy.inputs.arguments import Parameter
 from polytomy.metrics import node_scores
 from polytomy.metrics.judged_samples import check_judged_samples
-from polytomy.plots.canvas import (
-    FAINT,
-    NEGATIVE,
-    NORMAL,
-    PLAIN_TEXT,
-    POSITIVE,
-    SMALL,
-    TITLE,
-    axes_or_new,
-    estimate_length,
-    ink,
-    paper_behind,
-    size_in_inches,
-)
+from polytomy.plots import canvas
 from polytomy.plots.fitted import ask_probabilities, find_class_indices, find_fitted, scheme_of
-from polytomy.plots.layout import COLUMN, TreeLayout, class_height, place_nodes
+from polytomy.plots.layout import COLUMN, TreeLayout, distances_at_nodes, place_nodes
 from polytomy.plots.partitions import draw_cells
-from polytomy.scheme import ClassRef, Node, Scheme
+from polytomy.scheme import Node, Scheme
 
 __all__ = ["SCORES", "TreeDisplay", "TreeScores", "score_classifier", "score_predictions", "tree"]
 
@@ -40,6 +27,25 @@ _LOW_ROW, _NARROW_COLUMN = 0.16, 0.12  # for classes and levels beyond these num
 _MANY_CLASSES, _MANY_LEVELS = 40, 16
 _LABEL_HEIGHT = 0.14  # inches
 _MOST_EDGES = 60
+
+
+SCORES = {
+    "error_rate": "error rate",
+    "precision": "precision",
+    "recall": "recall",
+    "f_score": "F score",
+}
+"""What can be shown at the nodes of a tree, and its title."""
+
+_SCORE = Parameter("score", choices=tuple(SCORES))
+
+
+class TreeScores(NamedTuple):
+    """One score of each node and of each class of a scheme; NaN where there are no samples."""
+
+    of_nodes: NDArray[np.float64]
+    of_classes: NDArray[np.float64]
+    title: str
 
 
 class TreeDisplay:
@@ -175,10 +181,10 @@ class TreeDisplay:
         scheme, texts = self.scheme, self._class_texts(labels)
         n_classes = len(scheme.classes)
         places = place_nodes(scheme)
-        column = max(COLUMN, 0.7 + estimate_length(scheme.node_names) if names else 0.0)
-        ax = axes_or_new(
+        column = max(COLUMN, 0.7 + canvas.estimate_length(scheme.node_names) if names else 0.0)
+        ax = canvas.axes_or_new(
             ax,
-            max(1.5, 0.7 + estimate_length(texts))
+            max(1.5, 0.7 + canvas.estimate_length(texts))
             + column * min(places.n_levels, _MANY_LEVELS)
             + _NARROW_COLUMN * max(0, places.n_levels - _MANY_LEVELS)
             + COLUMN * (places.right - places.n_levels),
@@ -187,24 +193,24 @@ class TreeDisplay:
             + _LOW_ROW * max(0, n_classes - _MANY_CLASSES),
         )
         # In small axes, dots do not reach further than their classes.
-        largest_dot = max(4.0, (72 * size_in_inches(ax)[1] / n_classes) ** 2)
+        largest_dot = max(4.0, (72 * canvas.size_in_inches(ax)[1] / n_classes) ** 2)
         shown = [abs(value) for value in self.node_values if value is not None]
         largest = max(shown, default=0.0) or 1.0
         for position, node in enumerate(scheme.nodes):
             _draw_branches(ax, node, position, places)
             value = self.node_values[position]
+            place = places.lefts[position], -places.rows[position]
             words = [scheme.node_names[position]] if names else []
             words += [] if value is None else [f"{value:{self.values_format}}"]
             if node.code.n_partitions > 1:
                 _draw_code(ax, scheme, position, places)
             else:
                 size = 30 if value is None else 15 + 85 * abs(value) / largest
-                place = places.lefts[position], places.heights[position]
-                ax.scatter(*place, s=min(size, largest_dot), color=ink(), zorder=2)
-            _write_at_node(ax, (places.lefts[position], places.heights[position]), " ".join(words))
+                ax.scatter(*place, s=min(size, largest_dot), color=canvas.ink(), zorder=2)
+            _write_at_node(ax, place, " ".join(words))
         self._write_classes(ax, texts, places.right)
         if self.title is not None:
-            ax.set_title(self.title, fontsize=TITLE, **PLAIN_TEXT)
+            ax.set_title(self.title, fontsize=canvas.TITLE, **canvas.PLAIN_TEXT)
         ax.set_xlim(-0.3, places.right + 0.6)
         ax.set_ylim(-n_classes + 0.4, 0.6)
         ax.set_axis_off()
@@ -226,12 +232,12 @@ class TreeDisplay:
 
     def _write_classes(self, ax: Any, texts: Sequence[str], right: float) -> None:
         """Write the labels, or every second, third, … if there is no room for all of them."""
-        room = size_in_inches(ax)[1] / max(1, len(texts))
+        room = canvas.size_in_inches(ax)[1] / max(1, len(texts))
         step = max(1, int(np.ceil(_LABEL_HEIGHT / room)))
         for index in range(0, len(texts), step):
             ax.annotate(
-                texts[index], (right, class_height(index)), (6, 0), textcoords="offset points",
-                va="center", fontsize=NORMAL, **PLAIN_TEXT,
+                texts[index], (right, -index), (6, 0), textcoords="offset points",
+                va="center", fontsize=canvas.NORMAL, **canvas.PLAIN_TEXT,
             )  # fmt: skip
 
 
@@ -299,17 +305,13 @@ def _check_scheme(scheme: Any) -> Scheme:
 def _draw_branches(ax: Any, node: Node, position: int, places: TreeLayout) -> None:
     """Draw lines from a node to its branches, in two colours if it decides between two."""
     is_code = node.code.n_partitions > 1
-    x, y = places.lefts[position] + places.widths[position], places.heights[position]
+    is_two_way = not is_code and len(node.branches) == 2
+    x = places.lefts[position] + places.widths[position]
     for number, branch in enumerate(node.branches):
-        is_two_way = not is_code and len(node.branches) == 2
-        colour = (NEGATIVE, POSITIVE)[number] if is_two_way else FAINT
-        end = (
-            (places.right, class_height(branch.index))
-            if isinstance(branch, ClassRef)
-            else (places.lefts[branch.index], places.heights[branch.index])
-        )
-        start = end[1] if is_code else y  # a line leaves the matrix at the rows of its branch
-        ax.plot([x, x, end[0]], [start, end[1], end[1]], color=colour, linewidth=1.4, zorder=1)
+        end, row = places.end_of(branch)
+        start = row if is_code else places.rows[position]  # a matrix has a row for each branch
+        colour = (canvas.NEGATIVE, canvas.POSITIVE)[number] if is_two_way else canvas.FAINT
+        ax.plot([x, x, end], [-start, -row, -row], color=colour, linewidth=1.4, zorder=1)
 
 
 def _draw_code(ax: Any, scheme: Scheme, position: int, places: TreeLayout) -> None:
@@ -318,10 +320,10 @@ def _draw_code(ax: Any, scheme: Scheme, position: int, places: TreeLayout) -> No
     sizes = np.diff(starts)
     matrix = np.repeat(scheme.nodes[position].code.matrix.T, sizes, axis=0)
     left, right = places.lefts[position], places.lefts[position] + places.widths[position]
-    top, bottom = class_height(starts[0]) + 0.5, class_height(starts[-1]) + 0.5
+    top, bottom = 0.5 - starts[0], 0.5 - starts[-1]
     draw_cells(ax, matrix, (left, right, bottom, top)).set_zorder(2)
     n_columns = matrix.shape[1]
-    edges = [class_height(start) + 0.5 for start in starts[1:-1]]
+    edges = [0.5 - start for start in starts[1:-1]]
     if len(edges) <= _MOST_EDGES:
         ax.hlines(edges, left, right, color="white", linewidth=1, zorder=2.5)
     if n_columns <= _MOST_EDGES:
@@ -334,10 +336,10 @@ def _write_at_node(ax: Any, place: tuple[float, float], text: str) -> None:
     if not text:
         return
     # Lines behind the text must not cross it.
-    box = {"boxstyle": "square,pad=0", "facecolor": paper_behind(ax), "edgecolor": "none"}
+    box = {"boxstyle": "square,pad=0", "facecolor": canvas.paper_behind(ax), "edgecolor": "none"}
     ax.annotate(
-        text, place, (-5, 3), textcoords="offset points", fontsize=SMALL, bbox=box, zorder=3,
-        ha="right", va="bottom", **PLAIN_TEXT,
+        text, place, (-5, 3), textcoords="offset points", fontsize=canvas.SMALL, bbox=box, zorder=3,
+        ha="right", va="bottom", **canvas.PLAIN_TEXT,
     )  # fmt: skip
 
 
@@ -348,7 +350,8 @@ def _node_values(
     if separability is None:
         return [None] * n_nodes
     if isinstance(separability, ClassDistances):
-        return _mean_distances(scheme, separability.reordered(scheme.classes).matrix)
+        distances = separability.reordered(scheme.classes).matrix
+        return [float(each.mean()) for each in distances_at_nodes(scheme, distances)]
     if isinstance(separability, Mapping):
         return [separability.get(position) for position in range(n_nodes)]
     if len(separability) != n_nodes:
@@ -357,43 +360,6 @@ def _node_values(
             f" has {len(separability)} numbers for {n_nodes} nodes. Pass one per node.",
         )
     return [float(value) for value in separability]
-
-
-def _mean_distances(scheme: Scheme, between: NDArray[np.float64]) -> list[float]:
-    """Return for each node the mean distance between classes in different branches."""
-    members: list[list[int]] = [[] for _ in scheme.nodes]
-    means = [0.0] * len(scheme.nodes)
-    for position in reversed(range(len(scheme.nodes))):
-        branches = [
-            [branch.index] if isinstance(branch, ClassRef) else members[branch.index]
-            for branch in scheme.nodes[position].branches
-        ]
-        pairs = [between[np.ix_(one, other)].ravel() for one, other in combinations(branches, 2)]
-        means[position] = float(np.concatenate(pairs).mean())
-        members[position] = [index for branch in branches for index in branch]
-    return means
-
-
-# -- Scores at the nodes and classes of a scheme, for tree diagrams --
-
-
-SCORES = {
-    "error_rate": "error rate",
-    "precision": "precision",
-    "recall": "recall",
-    "f_score": "F score",
-}
-"""What can be shown at the nodes of a tree, and its title."""
-
-_SCORE = Parameter("score", choices=tuple(SCORES))
-
-
-class TreeScores(NamedTuple):
-    """One score of each node and of each class of a scheme; NaN where there are no samples."""
-
-    of_nodes: NDArray[np.float64]
-    of_classes: NDArray[np.float64]
-    title: str
 
 
 def score_classifier(
@@ -431,30 +397,17 @@ def score_predictions(
     scores = node_scores(y, proba, scheme, classes=classes, sample_weight=sample_weight)
     judged = check_judged_samples(y, proba, classes, sample_weight)
     places = np.array([scheme.classes.index(label) for label in judged.classes])
-    predicted = places[np.argmax(judged.proba, axis=1)]
-    of_classes = _score_classes(
-        places[judged.truth], predicted, judged.weight, len(scheme.classes), score
+    precision, recall, f_score, _ = precision_recall_fscore_support(
+        places[judged.truth],
+        places[judged.predicted],
+        labels=range(len(scheme.classes)),
+        sample_weight=judged.weight,
+        zero_division=np.nan,
     )
-    return TreeScores(getattr(scores, score), of_classes, SCORES[score])
-
-
-def _score_classes(
-    truth: NDArray[np.intp],
-    predicted: NDArray[np.intp],
-    weight: NDArray[np.float64],
-    n_classes: int,
-    score: str,
-) -> NDArray[np.float64]:
-    is_right = truth == predicted
-    n_true = np.bincount(truth, weight, n_classes)
-    n_found = np.bincount(predicted, weight, n_classes)
-    n_right = np.bincount(truth[is_right], weight[is_right], n_classes)
-    part, whole = {
-        "error_rate": (n_true - n_right, n_true),
-        "precision": (n_right, n_found),
-        "recall": (n_right, n_true),
-        "f_score": (2.0 * n_right, n_true + n_found),
-    }[score]
-    shares: NDArray[np.float64] = np.full(n_classes, np.nan)
-    np.divide(part, whole, out=shares, where=whole > 0)
-    return shares
+    of_classes = {
+        "error_rate": 1 - recall,
+        "precision": precision,
+        "recall": recall,
+        "f_score": f_score,
+    }
+    return TreeScores(getattr(scores, score), of_classes[score], SCORES[score])

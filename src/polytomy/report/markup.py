@@ -94,9 +94,6 @@ def _attribute(key: str, value: object) -> str:
     return f' {name}="{escape(str(value))}"'
 
 
-# -- Building blocks of sections: scrolling tables, figures, collapsible details and tabs --
-
-
 class Panel(NamedTuple):
     """One panel of a group of tabs."""
 

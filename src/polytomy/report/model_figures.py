@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
+from polytomy.plots.layout import distances_at_nodes, place_nodes, shade_confusion, shares_of_rows
 from polytomy.report.drawing import WIDTH, Scale, draw_x_axis, fit_scale, fit_text, svg, text_width
 from polytomy.report.markup import Markup, tag
-from polytomy.scheme import ClassRef, Scheme
+from polytomy.scheme import Scheme
 
 __all__ = [
     "MOST_CLASSES",
@@ -18,17 +20,36 @@ __all__ = [
     "draw_dendrogram",
     "draw_distances",
     "draw_reliability",
+    "list_errors",
 ]
 
-_TREE_ROW = 19
+Floats = NDArray[np.float64]
+
+MOST_CLASSES = 60
+"""Larger matrices are not drawn, because they could not be read."""
+
+_N_SHADES = 9
+_MOST_ERRORS = 8
+_NAMES_WIDTH = 125.0  # at most, in pixels, for names of rows and columns
+_TITLE = 18.0  # pixels for the title of an axis
+_DIGIT = 6.4  # width in pixels
+_SMALL_DIGIT = 4.6  # in matrices of many classes
+_FEW_CLASSES = 12
+_MATRIX_WIDTH = 330.0  # at least, unless there are few classes
+_SIDES = 18.0, 44.0  # smallest and largest side of a square, in pixels
+
+_TREE_ROW = 19  # pixels per class
 _TREE_TOP = 8
-_BELOW = 32
 _TREE_NAMES_WIDTH = 150.0  # at most, in pixels
+_BELOW = 32  # pixels for an axis and its title
+
+_SIDE = 130.0
+_LEFT, _TOP = 38.0, 8.0
+_BARS = 26.0  # height of the bars for the counts
+_WIDTH, _HEIGHT = _LEFT + _SIDE + 10, _TOP + _SIDE + _BARS + 40
 
 
-def draw_dendrogram(
-    tree: Scheme, distances: NDArray[np.float64], names: Sequence[str], label: str
-) -> Markup:
+def draw_dendrogram(tree: Scheme, distances: Floats, names: Sequence[str], label: str) -> Markup:
     """Draw a tree of two-way nodes from left to right, with the classes on the right.
 
     Parameters
@@ -41,65 +62,30 @@ def draw_dendrogram(
     label : description for screen readers
     """
     reserved = min(max(map(text_width, names)) + 10, _TREE_NAMES_WIDTH)
-    members, joins = _find_joins(tree, distances)
+    edge = WIDTH - reserved
+    joins = [float(each.min()) for each in distances_at_nodes(tree, distances)]
     bottom = _TREE_TOP + _TREE_ROW * len(names)
     # The axis runs from far on the left to near on the right, where the classes are.
-    scale = fit_scale([0.0, *joins], WIDTH - reserved, 10.0)
+    scale = fit_scale([0.0, *joins], edge, 10.0)
     drawn = draw_x_axis(scale, _TREE_TOP, bottom, "distance at which the branches merge")
-    heights = [0.0] * len(tree.nodes)
-    edge = WIDTH - reserved
+    layout = place_nodes(tree)._replace(lefts=[scale(join) for join in joins], right=edge)
     for k in reversed(range(len(tree.nodes))):
-        x = scale(joins[k])
-        ends = []
+        path = ""
         for branch in tree.nodes[k].branches:
-            is_class = isinstance(branch, ClassRef)
-            y = _TREE_TOP + _TREE_ROW * (branch.index + 0.5) if is_class else heights[branch.index]
-            ends.append((edge if is_class else scale(joins[branch.index]), y))
-        heights[k] = sum(y for _, y in ends) / 2
-        path = "".join(f"M{x:.1f} {heights[k]:.1f}V{y:.1f}H{end:.1f}" for end, y in ends)
-        sides = " / ".join(", ".join(names[i] for i in side) for side in members[k])
-        drawn.append(tag("path", tag("title", f"{joins[k]:.3g}: {sides}"), d=path, class_="branch"))
+            end, row = layout.end_of(branch)
+            path += f"M{layout.lefts[k]:.1f} {_tree_height(layout.rows[k]):.1f}"
+            path += f"V{_tree_height(row):.1f}H{end:.1f}"
+        sides = [", ".join(names[i:j]) for i, j in pairwise(tree.branch_starts[k])]
+        hint = tag("title", f"{joins[k]:.3g}: {' / '.join(sides)}")
+        drawn.append(tag("path", hint, d=path, class_="branch"))
     for k, name in enumerate(names):
-        y = _TREE_TOP + _TREE_ROW * (k + 0.5) + 3.5
-        drawn.append(tag("text", fit_text(name, reserved - 6), x=edge + 5, y=y))
+        text = fit_text(name, reserved - 6)
+        drawn.append(tag("text", text, x=edge + 5, y=_tree_height(k) + 3.5))
     return svg(WIDTH, bottom + _BELOW, label, drawn)
 
 
-def _find_joins(
-    tree: Scheme, distances: NDArray[np.float64]
-) -> tuple[list[list[list[int]]], list[float]]:
-    """Return the classes on the two sides of each node, and the smallest distance between them."""
-    members: list[list[list[int]]] = [[] for _ in tree.nodes]
-    joins = [0.0] * len(tree.nodes)
-    # Nodes are in preorder, so going backwards visits children before their parents.
-    for k in reversed(range(len(tree.nodes))):
-        members[k] = [
-            [branch.index]
-            if isinstance(branch, ClassRef)
-            else [index for side in members[branch.index] for index in side]
-            for branch in tree.nodes[k].branches
-        ]
-        one, other = members[k]
-        joins[k] = float(distances[np.ix_(one, other)].min())
-    return members, joins
-
-
-# -- Confusion matrices and matrices of class distances, drawn as shaded squares --
-
-
-Floats = NDArray[np.float64]
-
-MOST_CLASSES = 60
-"""Larger matrices are not drawn, because they could not be read."""
-
-_N_SHADES = 9
-_NAMES_WIDTH = 125.0  # at most, in pixels, for names of rows and columns
-_TITLE = 18.0  # pixels for the title of an axis
-_DIGIT = 6.4  # width in pixels
-_SMALL_DIGIT = 4.6  # in matrices of many classes
-_FEW_CLASSES = 12
-_MATRIX_WIDTH = 330.0  # at least, unless there are few classes
-_SIDES = 18.0, 44.0  # smallest and largest side of a square, in pixels
+def _tree_height(row: float) -> float:
+    return _TREE_TOP + _TREE_ROW * (row + 0.5)
 
 
 def draw_confusion(counts: Floats, classes: Sequence[str], label: str) -> Markup:
@@ -108,17 +94,37 @@ def draw_confusion(counts: Floats, classes: Sequence[str], label: str) -> Markup
     Squares are shaded by their share of the row. Errors have their own colour, and a logarithmic
     scale that shows rare ones too.
     """
-    totals = counts.sum(axis=1, keepdims=True)
-    shares = np.divide(counts, totals, out=np.zeros_like(counts), where=totals > 0)
+    shades = shade_confusion(shares_of_rows(counts))
+    levels = np.ceil(np.abs(shades) * _N_SHADES).astype(int)
     is_right = np.eye(len(classes), dtype=bool)
-    # An error rate of 1% is a third of the scale, 10% two thirds.
-    shades = np.where(is_right, shares, np.clip(1 + np.log10(np.maximum(shares, 1e-3)) / 3, 0, 1))
-    levels = np.where(counts > 0, np.ceil(np.maximum(shades, 0.02) * _N_SHADES), 0).astype(int)
     texts = [[f"{value:g}" if value else "" for value in row] for row in counts]
     return _draw_shaded_matrix(
         [(levels * is_right, "right"), (levels * ~is_right, "wrong")],
         texts, classes, label, ("true class", "predicted class"),
     )  # fmt: skip
+
+
+def list_errors(counts: Floats, classes: Sequence[str]) -> Markup:
+    """Return how many predictions of a confusion matrix are wrong, and the most frequent errors."""
+    wrong = counts * ~np.eye(len(classes), dtype=bool)
+    totals = counts.sum(axis=1)
+    order = np.argsort(-wrong, axis=None, kind="stable")[:_MOST_ERRORS]
+    found = [divmod(int(place), len(classes)) for place in order]
+    lines = [
+        tag(
+            "li",
+            tag("b", classes[i]),
+            " predicted as ",
+            tag("b", classes[k]),
+            f": {wrong[i, k]:g} ({wrong[i, k] / totals[i]:.1%})",
+        )
+        for i, k in found
+        if wrong[i, k]
+    ]
+    n_wrong, n_all = wrong.sum(), counts.sum()
+    total = f"{n_wrong:,.0f} of {n_all:,.0f} predictions are wrong ({n_wrong / max(n_all, 1):.2%})."
+    most = [tag("p", "Most frequent errors:"), tag("ol", lines)] if lines else None
+    return tag("div", tag("p", total), most, class_="mistakes")
 
 
 def draw_distances(distances: Floats, classes: Sequence[str], label: str) -> Markup:
@@ -229,16 +235,7 @@ def _short_number(value: float) -> str:
     return f"{value:.1f}".removesuffix(".0")
 
 
-# -- Reliability diagrams: observed frequencies against predicted probabilities --
-
-
-_SIDE = 130.0
-_LEFT, _TOP = 38.0, 8.0
-_BARS = 26.0  # height of the bars for the counts
-_WIDTH, _HEIGHT = _LEFT + _SIDE + 10, _TOP + _SIDE + _BARS + 40
-
-
-def draw_reliability(table: NDArray[np.float64], label: str, colour: str) -> Markup:
+def draw_reliability(table: Floats, label: str, colour: str) -> Markup:
     """Draw observed frequency against mean predicted probability, with a bar for each count.
 
     Parameters

@@ -28,6 +28,10 @@ from polytomy.trials.summary import describe_data, describe_estimators
 __all__ = ["problems_section", "protocol_section", "report_html", "schemes_section", "write_report"]
 
 
+# Longer control texts are truncated.
+_MOST_CHARACTERS = 60_000
+
+
 def write_report(
     results: Results | str | os.PathLike[str], path: str | os.PathLike[str] | None = None
 ) -> Path:
@@ -181,13 +185,6 @@ def _footer() -> Markup:
         "Click a column heading to sort a table."
     )
     return tag("footer", tag("p", note))
-
-
-# -- The last sections: schemes, problems, protocol, versions and seeds --
-
-
-# Longer control texts are truncated.
-_MOST_CHARACTERS = 60_000
 
 
 def schemes_section(results: Results) -> Markup | None:

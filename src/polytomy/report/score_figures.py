@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from polytomy.plots.layout import place_boxes
 from polytomy.report.drawing import (
     WIDTH,
     Scale,
@@ -29,9 +30,11 @@ _NAMES = 164  # pixels for the names of the rows
 _TOP = 6
 _BELOW = 32  # pixels for an axis and its title
 _TIME_HEIGHT = 250
-_LABEL = (11.0, 10.0)  # width and height of the number at a point
-_OFFSETS = (8.0, 14.0, 21.0, 29.0)
-_OFFSET_DIRECTIONS = ((1, 0), (0, -1), (-1, 0), (0, 1), (0.75, -0.75), (-0.75, -0.75), (0.75, 0.75))
+_NUMBER = 5.5, 5.5  # half the width and half the height of the number at a point
+_GAPS = 2.5, 8.5, 15.5, 23.5  # between a point and its number
+_FAR = 10.0  # numbers further away have a line to their point
+_RANK_TOP = 30  # pixels for the critical difference
+_GROUP = 9  # pixels between the bars of groups
 
 
 class ScoreRow(NamedTuple):
@@ -49,7 +52,7 @@ def draw_scores(rows: Sequence[ScoreRow], measure: Measure, dataset: str) -> Mar
     ends += [end for row in rows if row.theirs for end in _ends(row.theirs.mean, row.theirs.std)]
     means = [row.ours.mean for row in rows] + [row.theirs.mean for row in rows if row.theirs]
     scale = fit_scale(ends, _NAMES + 8, WIDTH - 8)
-    if measure.name.endswith("seconds"):
+    if measure.is_time:
         # The lower end of an error bar may be negative; it is cut off.
         scale = fit_scale(means + ends[1::2], _NAMES + 8, WIDTH - 8, may_be_log=True)
     drawn = draw_x_axis(scale, _TOP, bottom, measure.title)
@@ -132,13 +135,15 @@ def draw_scores_against_time(
         drawn.append(
             tag("path", d=f"M{x:.1f} {low:.1f}V{high:.1f}", class_=f"whisker {point.name.colour}")
         )
-    spots = _place_numbers(places, (left, top, right, bottom))
+    halves = np.tile(_NUMBER, (len(points), 1))
+    frame = (left, top, right, bottom)
+    spots = place_boxes(np.array(places), halves, frame, gaps=_GAPS, marker=4.5).tolist()
     for point, (x, y), (tx, ty) in zip(points, places, spots, strict=True):
         hint = (
             f"{point.name.text}: {format_cell(point.score)} in {point.seconds:.3g} s "
             f"(mean and standard deviation)"
         )
-        is_far = math.hypot(tx - x, ty - y) > _OFFSETS[0] + 2
+        is_far = math.hypot(tx - x, ty - y) > _FAR
         line = tag("path", d=f"M{x:.1f} {y:.1f}L{tx:.1f} {ty:.1f}", class_="leader")
         drawn.append(
             tag(
@@ -152,35 +157,6 @@ def draw_scores_against_time(
         )
     label = f"{score_title} against {time_title.lower()} on {dataset}"
     return svg(WIDTH, _TIME_HEIGHT, label, drawn)
-
-
-def _place_numbers(
-    places: Sequence[tuple[float, float]], box: tuple[float, float, float, float]
-) -> list[tuple[float, float]]:
-    """Return positions for the numbers: near their points, but not on other points or numbers."""
-    width, height = _LABEL
-    taken: list[tuple[float, float]] = []
-    for x, y in places:
-        tries = [(x + dx * far, y + dy * far) for far in _OFFSETS for dx, dy in _OFFSET_DIRECTIONS]
-        for tx, ty in tries:
-            is_inside = box[0] < tx < box[2] and box[1] < ty < box[3]
-            meets_number = any(abs(tx - a) < width and abs(ty - b) < height for a, b in taken)
-            meets_point = any(
-                abs(tx - a) < width - 4 and abs(ty - b) < height - 2 for a, b in places
-            )
-            if is_inside and not meets_number and not meets_point:
-                break
-        else:
-            tx, ty = tries[0]
-        taken.append((tx, ty))
-    return taken
-
-
-# -- Mean ranks over datasets, with the critical difference (Demšar 2006) --
-
-
-_RANK_TOP = 30  # pixels for the critical difference
-_GROUP = 9  # pixels between the bars of groups
 
 
 def draw_ranks(names: Sequence[Name], ranking: Ranking, title: str) -> Markup:

@@ -24,8 +24,26 @@ __all__ = [
     "name_pairs",
     "pair_label",
     "published_text",
+    "score_cell",
     "verdict_table",
 ]
+
+
+_Verdict = Literal["agrees", "better", "worse"]
+_MARKS: dict[_Verdict, str] = {"agrees": "≈", "better": "▲", "worse": "▼"}
+_MEANINGS = {
+    "agrees": "agrees with the published figure",
+    "better": "better than the published figure",
+    "worse": "worse than the published figure",
+}
+_KEY: dict[_Verdict, str] = {
+    "agrees": "ours is within two published standard deviations,",
+    "better": "ours is better,",
+    "worse": "ours is worse.",
+}
+_NOTE_MARK = "†"
+_SIGNIFICANCE_LEVEL = 0.05
+_DIRECTIONS = {"largest": "Larger is better.", "smallest": "Smaller is better.", None: ""}
 
 
 class Name(NamedTuple):
@@ -118,26 +136,6 @@ def published_text(figure: Published) -> str:
     return f"{figure.mean:.{decimals}f} ± {figure.std:.{decimals}f}"
 
 
-# -- Tables of measures with the published figures, and of paired comparisons --
-
-
-_Verdict = Literal["agrees", "better", "worse"]
-_MARKS: dict[_Verdict, str] = {"agrees": "≈", "better": "▲", "worse": "▼"}
-_MEANINGS = {
-    "agrees": "agrees with the published figure",
-    "better": "better than the published figure",
-    "worse": "worse than the published figure",
-}
-_KEY: dict[_Verdict, str] = {
-    "agrees": "ours is within two published standard deviations,",
-    "better": "ours is better,",
-    "worse": "ours is worse.",
-}
-_NOTE_MARK = "†"
-_SIGNIFICANCE_LEVEL = 0.05
-_DIRECTIONS = {"largest": "Larger is better.", "smallest": "Smaller is better.", None: ""}
-
-
 def measure_table(
     table: Table, beside: Mapping[tuple[str, PairName], Beside], names: Mapping[PairName, Name]
 ) -> Markup:
@@ -158,7 +156,7 @@ def measure_table(
         [
             heading_cell(names[pair]),
             *(
-                _measure_cell(cell, beside.get((dataset, pair)))
+                score_cell(cell, beside.get((dataset, pair)))
                 for dataset, cell in zip(table.datasets, cells, strict=True)
             ),
         ]
@@ -167,11 +165,11 @@ def measure_table(
     return data_table(table.measure.title, heads, rows)
 
 
-def _measure_cell(cell: Cell | None, beside: Beside | None) -> Markup:
+def score_cell(cell: Cell | None, beside: Beside | None = None) -> Markup:
+    """Return the mean and standard deviation of a score, in bold if it is the best."""
     if cell is None:
         return number_cell(None)
-    text: Child = format_cell(cell)
-    ours = tag("strong", text) if cell.is_best else tag("span", text)
+    ours = tag("strong" if cell.is_best else "span", format_cell(cell))
     return number_cell(cell.mean, ours, None if beside is None else _published_line(beside))
 
 
@@ -210,7 +208,7 @@ def key_to_marks(measure: Measure, beside: Sequence[Beside]) -> Markup:
         ]
         notes = sorted({each.theirs.note for each in beside if each.theirs.note})
         parts += [f" {_NOTE_MARK} {note}." for note in notes]
-        if measure.name.endswith("seconds"):
+        if measure.is_time:
             parts.append(" The published times were measured on another machine.")
     return tag("p", parts, class_="note")
 
@@ -302,15 +300,14 @@ def _outcome_cell(comparison: Comparison | None) -> Markup:
     if comparison is None:
         return number_cell(None)
     outcome = comparison.outcome
-    is_significant = outcome.p_value <= _SIGNIFICANCE_LEVEL
-    score = f"{outcome.wins} : {outcome.losses}"
+    kind = "strong" if outcome.p_value <= _SIGNIFICANCE_LEVEL else "span"
     p_value = "p < 0.001" if outcome.p_value < 0.001 else f"p = {outcome.p_value:.2g}"
     hint = f"{outcome.n_splits} splits, {outcome.ties} ties"
     if math.isfinite(outcome.mean_difference):
         hint += f"; mean difference {outcome.mean_difference:+.3g}"
     return number_cell(
         outcome.wins - outcome.losses,
-        tag("strong", score) if is_significant else tag("span", score),
+        tag(kind, f"{outcome.wins} : {outcome.losses}"),
         " ",
         tag("span", p_value, class_="published", title=hint),
     )

@@ -11,8 +11,15 @@ from numpy.typing import NDArray
 from polytomy.model.parameters import TrainingSource
 from polytomy.model.scheme_argument import SchemeArgument, Solver, gives_probabilities
 from polytomy.selection.candidates import default_candidates
-from polytomy.selection.race import Progress, Race, RaceSetup, Runner, comparison_folds, run_race
-from polytomy.selection.scoring import find_score
+from polytomy.selection.race import (
+    Progress,
+    Race,
+    RaceSetup,
+    Runner,
+    comparison_folds,
+    find_metric,
+    run_race,
+)
 
 __all__ = ["choose_runner", "choose_scheme", "pareto_set", "tabulate_race"]
 
@@ -121,8 +128,8 @@ def _scikit_learn_columns(race: Race, best: Runner) -> dict[str, Any]:
         columns[f"param_{name}"] = _masked([(name in each, each.get(name)) for each in params])
     columns["params"] = params
     deciding = next(iter(runners[0].scores))
-    sign = 1 if find_score(deciding).greater_is_better else -1
-    by_fold = [[sign * value for value in each.scores[deciding]] for each in runners]
+    metric = find_metric(deciding)
+    by_fold = [[-metric.as_loss(value) for value in each.scores[deciding]] for each in runners]
     for fold in range(race.n_folds):
         columns[f"split{fold}_test_score"] = np.array(
             [values[fold] if fold < len(values) else np.nan for values in by_fold]
@@ -211,7 +218,7 @@ def _are_pareto(runners: Sequence[Runner]) -> list[bool]:
 def _criteria(runner: Runner, n_folds: int) -> list[float]:
     """Return the criteria on the first folds, scores and times; smaller is better."""
     scores = [
-        (-1 if find_score(name).greater_is_better else 1) * _mean_or_nan(values[:n_folds])
+        find_metric(name).as_loss(_mean_or_nan(values[:n_folds]))
         for name, values in runner.scores.items()
     ]
     times = (runner.fit_seconds, runner.predict_seconds)
@@ -261,7 +268,7 @@ def choose_scheme(
         default_candidates(n_classes, solver, has_order=class_order is not None),
         RaceSetup(X, y, estimator, training, models, class_order),
         folds,
-        [find_score(deciding)],
+        [find_metric(deciding)],
         is_lenient=True,
         progress=progress,
     )

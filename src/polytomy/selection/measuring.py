@@ -34,6 +34,7 @@ from polytomy.model.scheme_argument import choose_final_calibration
 from polytomy.scheme import Scheme
 from polytomy.scheme.scheme import SchemeEnsemble
 from polytomy.selection.candidates import Candidate
+from polytomy.solvers import METHODS
 
 __all__ = ["FoldMeasurer", "Measurement", "Progress", "RaceSetup", "is_trained_without_calibration"]
 
@@ -112,7 +113,10 @@ def is_trained_without_calibration(candidate: Candidate, calibration: Any) -> bo
     if candidate.estimator is None or candidate.gives_probabilities:
         return False
     is_automatic = isinstance(calibration, str) and calibration == "auto"
-    return calibration is None or (is_automatic and candidate.solver == "hamming")
+    uses_only_signs = (
+        isinstance(candidate.solver, str) and METHODS[candidate.solver].uses_only_signs
+    )
+    return calibration is None or (is_automatic and uses_only_signs)
 
 
 @dataclass(slots=True, eq=False)

@@ -1,4 +1,8 @@
-"""The folds on which candidates are compared."""
+"""The race: candidates are measured on the same held-out folds, and losers are dropped.
+
+In each fold, every dichotomy that occurs in any candidate is trained once. Schemes made from data
+use only the training part of the fold.
+"""
 
 from __future__ import annotations
 
@@ -13,16 +17,28 @@ from sklearn.utils import check_random_state
 
 from polytomy.calibration.folds import HoldOut, check_folds, choose_folds, row_numbers
 from polytomy.errors import Argument, ArgumentError, PolytomyError
+from polytomy.inputs.arguments import did_you_mean
+from polytomy.inputs.numbers import check_weights
+from polytomy.metrics import METRICS, JudgedSamples, Metric
 from polytomy.model.scheme_argument import check_solver, members_of, scheme_from
 from polytomy.scheme import Scheme
 from polytomy.scheme.scheme import SchemeEnsemble
 from polytomy.selection.candidates import Candidate
 from polytomy.selection.measuring import FoldMeasurer, Progress, RaceSetup
-from polytomy.selection.scoring import Judged, Score
 
-__all__ = ["Progress", "Race", "RaceSetup", "Runner", "comparison_folds", "run_race"]
+__all__ = ["Progress", "Race", "RaceSetup", "Runner", "comparison_folds", "find_metric", "run_race"]
 
+Floats = NDArray[np.float64]
 Split = tuple[NDArray[np.intp], NDArray[np.intp]]
+"""The rows to train on, and the held-out rows."""
+
+# A candidate is dropped when it loses to the best by this many standard errors of the difference,
+# which happens by chance once in seven hundred times.
+_CLEAR_LOSS = 3.0
+# With fewer samples than this, no candidate is dropped.
+_LEAST_SAMPLES = 30
+_LABELS = frozenset({"labels"})
+_PROBABILITIES = frozenset({"labels", "confidence", "probabilities"})
 
 
 def comparison_folds(
@@ -103,19 +119,6 @@ def _deal_classes(y: NDArray[Any], n_folds: int, random_state: Any) -> list[Spli
     return [(np.flatnonzero(fold_of != k), np.flatnonzero(fold_of == k)) for k in range(n_folds)]
 
 
-# -- The race: candidates are measured on the same held-out folds, and losers are dropped --
-
-
-Floats = NDArray[np.float64]
-Fold = tuple[NDArray[np.intp], NDArray[np.intp]]
-
-# A candidate is dropped when it loses to the best by this many standard errors of the difference,
-# which happens by chance once in seven hundred times.
-_CLEAR_LOSS = 3.0
-# With fewer samples than this, no candidate is dropped.
-_LEAST_SAMPLES = 30
-
-
 @dataclass
 class Runner:
     """A candidate and its results so far.
@@ -178,11 +181,28 @@ class Race:
         return best
 
 
+def find_metric(name: str) -> Metric:
+    """Return the metric with this name for the parameter ``scoring``, or raise ArgumentError.
+
+    Examples
+    --------
+    >>> find_metric("accuracy").larger_is_better
+    True
+    """
+    known = [each.name for each in METRICS.values() if each.needs_only_predictions]
+    if not isinstance(name, str) or name not in known:
+        raise ArgumentError(
+            Argument("scoring"),
+            f" must be one of {', '.join(known)}; got {name!r}.{did_you_mean(name, known)}",
+        )
+    return METRICS[name]
+
+
 def run_race(
     candidates: Sequence[Candidate],
     setup: RaceSetup,
-    folds: Sequence[Fold],
-    scores: Sequence[Score],
+    folds: Sequence[Split],
+    metrics: Sequence[Metric],
     *,
     budget: float | None = None,
     is_lenient: bool = False,
@@ -197,7 +217,7 @@ def run_race(
     candidates : sequence of Candidate
     setup : RaceSetup
     folds : pairs of training and held-out rows; every training part has all classes
-    scores : scores to measure; the first one decides
+    metrics : metrics to measure; the first one decides
     budget : start no new fold after this many seconds
     is_lenient : whether to drop a candidate that cannot be used on this data, and note the
         reason; otherwise its error is raised
@@ -205,7 +225,7 @@ def run_race(
     progress : context manager that takes the number of partitions of a fold, such as `progress_bar`
     on_fold : called after each fold
     """
-    deciding = scores[0]
+    deciding = metrics[0]
     have_probabilities = [each.gives_probabilities for each in candidates]
     if deciding.needs_probabilities and not any(have_probabilities):
         raise ArgumentError(
@@ -214,14 +234,14 @@ def run_race(
             Argument("scoring", "accuracy"),
             ".",
         )
-    runners = [Runner(each, {score.name: [] for score in scores}) for each in candidates]
+    runners = [Runner(each, {metric.name: [] for metric in metrics}) for each in candidates]
     race = Race(runners, [], 0)
     weight = setup.sample_weight
     measurer = FoldMeasurer(setup)
     started = perf_counter()
     for number, (training_rows, held_out) in enumerate(folds, start=1):
         schemes = _make_schemes(runners, setup, training_rows, is_lenient=is_lenient)
-        _run_fold(schemes, measurer, training_rows, held_out, scores, progress)
+        _run_fold(schemes, measurer, training_rows, held_out, metrics, progress)
         race.weights.append(weight[held_out])
         race.n_folds = number
         if on_fold is not None:
@@ -284,35 +304,36 @@ def _run_fold(
     measurer: FoldMeasurer,
     rows: NDArray[np.intp],
     held_out: NDArray[np.intp],
-    scores: Sequence[Score],
+    metrics: Sequence[Metric],
     progress: Progress | None,
 ) -> None:
     """Train the schemes' binaries on some rows, and measure the runners on others."""
     setup = measurer.setup
     entries = [(runner.candidate, scheme) for runner, scheme in schemes]
     measured = measurer.measure(entries, rows, held_out, progress)
-    y, weight, classes = setup.y[held_out], setup.sample_weight[held_out], setup.training.classes
+    truth, labels = setup.training.class_indices[held_out], setup.training.classes.tolist()
+    weight = check_weights(setup.sample_weight[held_out], len(held_out))
     for (runner, _), each in zip(schemes, measured, strict=True):
-        _note_scores(runner, Judged(y, each.scores, each.winners, classes, weight), scores)
+        known = _PROBABILITIES if runner.candidate.gives_probabilities else _LABELS
+        judged = JudgedSamples(truth, each.scores, weight, labels, each.winners, known)
+        _note_scores(runner, judged, metrics)
         runner.predict_seconds.append(each.predict_seconds)
         runner.fit_seconds.append(each.fit_seconds)
         runner.n_binaries.append(each.n_binaries)
         runner.n_training_samples.append(each.n_training_samples)
 
 
-def _note_scores(runner: Runner, judged: Judged, scores: Sequence[Score]) -> None:
-    has_probabilities = runner.candidate.gives_probabilities
-    for score in scores:
-        is_measured = has_probabilities or not score.needs_probabilities
-        runner.scores[score.name].append(score.measure(judged) if is_measured else np.nan)
-    deciding = scores[0]
-    if not has_probabilities and deciding.needs_probabilities:
+def _note_scores(runner: Runner, judged: JudgedSamples, metrics: Sequence[Metric]) -> None:
+    for metric in metrics:
+        is_measured = metric.can_judge(judged)
+        runner.scores[metric.name].append(metric.function(judged) if is_measured else np.nan)
+    deciding = metrics[0]
+    if not deciding.can_judge(judged):
         runner.reason = f'solver="{runner.candidate.solver}" does not give probabilities'
     if deciding.losses is not None:
         runner.losses.append(deciding.losses(judged))
     else:
-        value = runner.scores[deciding.name][-1]
-        runner.losses.append(np.array([-value if deciding.greater_is_better else value]))
+        runner.losses.append(np.array([deciding.as_loss(runner.scores[deciding.name][-1])]))
 
 
 def _drop_losers(race: Race) -> None:

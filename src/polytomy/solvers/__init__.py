@@ -19,9 +19,23 @@ method                needs         result
 `solve` returns probabilities, by a method that gives them; `decode` returns the scores of any
 method; `check_applicable` tests whether a method can solve a code or a scheme. METHODS describes
 the methods and LOSSES has the losses of ``loss-based`` and ``loss-weighted``, both by name.
+`register` adds a `Method` of your own, which may need one of the structures ONE_VS_ONE and TREE.
 """
 
 from polytomy.solvers.decoding import LOSSES
-from polytomy.solvers.solving import METHODS, check_applicable, decode, solve
+from polytomy.solvers.method import ANY_CODE, ONE_VS_ONE, TREE, Method, Structure
+from polytomy.solvers.solving import METHODS, check_applicable, decode, register, solve
 
-__all__ = ["LOSSES", "METHODS", "check_applicable", "decode", "solve"]
+__all__ = [
+    "ANY_CODE",
+    "LOSSES",
+    "METHODS",
+    "ONE_VS_ONE",
+    "TREE",
+    "Method",
+    "Structure",
+    "check_applicable",
+    "decode",
+    "register",
+    "solve",
+]

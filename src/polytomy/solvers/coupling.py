@@ -20,8 +20,13 @@ from polytomy.scheme.coding_matrix import CodingMatrix
 from polytomy.solvers.decisions import check_decisions
 from polytomy.solvers.divergence import solve_divergence
 from polytomy.solvers.least_squares import solve_least_squares
+from polytomy.solvers.method import ONE_VS_ONE, Method
 
 __all__ = [
+    "HASTIE_TIBSHIRANI",
+    "LIBSVM",
+    "PRICE",
+    "WU_LIN_WENG_1",
     "solve_hastie_tibshirani",
     "solve_like_libsvm",
     "solve_price",
@@ -240,3 +245,33 @@ def _collect_pairs(code: CodingMatrix, decisions: ArrayLike) -> _Pairs:
     np.add.at(counts, pair_of_row, ~np.isnan(signed.T))
     means = np.divide(totals, counts, out=np.full_like(totals, np.nan), where=counts > 0)
     return _Pairs(first, second, np.ascontiguousarray(means.T))
+
+
+HASTIE_TIBSHIRANI = Method(
+    "hastie-tibshirani",
+    solve_hastie_tibshirani,
+    summary="the probabilities with the least divergence from the pairs",
+    reference="Hastie and Tibshirani 1998",
+    needs=ONE_VS_ONE,
+)
+WU_LIN_WENG_1 = Method(
+    "wu-lin-weng-1",
+    solve_wu_lin_weng_1,
+    summary="the stationary distribution of a Markov chain over the classes",
+    reference="Wu, Lin and Weng 2004, first method",
+    needs=ONE_VS_ONE,
+)
+PRICE = Method(
+    "price",
+    solve_price,
+    summary="probabilities by a closed formula for each class",
+    reference="Price, Knerr, Personnaz and Dreyfus 1994",
+    needs=ONE_VS_ONE,
+)
+LIBSVM = Method(
+    "libsvm",
+    solve_like_libsvm,
+    summary="the probabilities of LIBSVM's ``svm-predict -b 1``",
+    reference="Chang and Lin 2011",
+    needs=ONE_VS_ONE,
+)

@@ -18,14 +18,22 @@ from numpy.typing import ArrayLike, NDArray
 
 from polytomy.errors import Argument, ArgumentError
 from polytomy.inputs.arguments import did_you_mean
+from polytomy.onnx_graph import Graph, Value
+from polytomy.scheme import Scheme
 from polytomy.scheme.coding_matrix import CodingMatrix
 from polytomy.scheme.structure import TreeShape, row_blocks
 from polytomy.solvers.decisions import check_decisions, scale_weights
+from polytomy.solvers.method import TREE, Method
+from polytomy.solvers.nested import join_trees, row_counts
 
 __all__ = [
+    "GREEDY",
+    "HAMMING",
     "LOSSES",
+    "LOSS_BASED",
+    "LOSS_WEIGHTED",
+    "VOTING",
     "Loss",
-    "own_sides",
     "score_greedily",
     "score_losses",
     "score_matches",
@@ -264,7 +272,7 @@ def _find_loss(loss: str | Loss) -> Loss:
     )
 
 
-# -- The greedy walk down a tree: it takes the more probable side at each node --
+# -- the greedy walk down a tree ----------------------------------------------------------------
 
 
 def score_greedily(code: CodingMatrix, decisions: ArrayLike) -> FloatArray:
@@ -335,3 +343,84 @@ def _choose_sides(
         own = np.nan_to_num(0.5 * (1.0 + own), nan=1.0 / n_sides)
         sides[:, partition], chances[:, partition] = own.argmax(axis=1), own.max(axis=1)
     return sides, chances
+
+
+def _score_scheme_greedily(scheme: Scheme, decisions: FloatArray) -> FloatArray:
+    return score_tree_greedily(
+        join_trees(scheme), row_counts(scheme), decisions, len(scheme.classes)
+    )
+
+
+# -- as ONNX graphs -----------------------------------------------------------------------------
+
+
+def _export_votes(graph: Graph, decisions: Value, code: CodingMatrix) -> Value:
+    """Return `score_votes` as a graph."""
+    sides = own_sides(code).astype(np.float64)
+    if code.is_binary:
+        return decisions @ sides
+    is_side, n_sides = code.row_weights < 1.0, code.n_sides[code.partition_of_row]
+    slopes = np.where(is_side, 0.5 * n_sides / (n_sides - 1), 1.0)
+    offsets = np.where(is_side, (0.5 * n_sides - 1.0) / (n_sides - 1), 0.0)
+    return (decisions * slopes + offsets) @ sides
+
+
+def _export_matches(graph: Graph, decisions: Value, code: CodingMatrix) -> Value:
+    """Return `score_matches` as a graph."""
+    sides = own_sides(code).astype(np.float64)
+    if code.is_binary:
+        return graph.add("Sign", decisions) @ sides
+    votes, start = [], 0
+    for count in code.rows_per_partition.tolist():
+        own = decisions.take(np.arange(start, start + count), axis=1)
+        start += count
+        if count == 1:
+            votes.append(graph.add("Sign", own))
+            continue
+        is_best = graph.add("Equal", own, own.max(axis=1))
+        n_best = graph.add("Where", is_best, 1.0, 0.0).sum(axis=1)
+        vote_of_best = graph.add("Where", graph.add("Equal", n_best, 1.0), 1.0, 0.0)
+        votes.append(graph.add("Where", is_best, vote_of_best, -1.0))
+    return graph.join(votes) @ sides
+
+
+VOTING = Method(
+    "voting",
+    score_votes,
+    summary="scores: sums of decision values",
+    reference="Mills, Solving for multi-class: a survey and synthesis",
+    gives_probabilities=False,
+    to_onnx=_export_votes,
+)
+HAMMING = Method(
+    "hamming",
+    score_matches,
+    summary="scores: answers for a class minus answers against it",
+    reference="Dietterich and Bakiri 1995",
+    gives_probabilities=False,
+    uses_only_signs=True,
+    to_onnx=_export_matches,
+)
+LOSS_BASED = Method(
+    "loss-based",
+    score_losses,
+    summary="scores: the negative sum of a class's losses",
+    reference="Allwein, Schapire and Singer 2000",
+    gives_probabilities=False,
+)
+LOSS_WEIGHTED = Method(
+    "loss-weighted",
+    score_weighted_losses,
+    summary="scores: the negative mean of a class's losses",
+    reference="Escalera, Pujol and Radeva 2010",
+    gives_probabilities=False,
+)
+GREEDY = Method(
+    "greedy",
+    score_greedily,
+    summary="a score for the class at the end of the greedy walk, else zero",
+    reference="Mills, Solving for multi-class: a survey and synthesis",
+    gives_probabilities=False,
+    needs=TREE,
+    function_of_scheme=_score_scheme_greedily,
+)

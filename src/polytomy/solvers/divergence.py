@@ -5,15 +5,22 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from polytomy.onnx_graph import Graph, Value
 from polytomy.routines.dispatch import routine
+from polytomy.scheme import Scheme
 from polytomy.scheme.coding_matrix import CodingMatrix
+from polytomy.scheme.scheme import SchemeEnsemble
 from polytomy.scheme.structure import row_blocks
 from polytomy.solvers.decisions import check_decisions, scale_weights
 from polytomy.solvers.least_squares import solve_least_squares
+from polytomy.solvers.method import Method
 
-__all__ = ["solve_divergence"]
+__all__ = ["DIVERGENCE", "is_flat_one_vs_rest", "solve_divergence"]
 
 FloatArray = NDArray[np.float64]
+
+# Each halves the interval of the multiplier, which ends with the precision of a double.
+_N_HALVINGS = 60
 
 _SHORTER = 1e-9
 """Two minimisers differ by more than rounding if their squared norms differ by more than this."""
@@ -119,3 +126,61 @@ def _implied_answers(
         has_answer = (total > 0) & ~np.isnan(answers[:, rows])
         np.divide(difference, total, out=implied[:, rows], where=has_answer)
     return np.clip(implied, -1.0, 1.0)
+
+
+# -- as an ONNX graph ----------------------------------------------------------------------------
+
+
+def _export_one_vs_rest(graph: Graph, decisions: Value, code: CodingMatrix) -> Value:
+    """Return the probabilities of a one-vs-rest code, for decisions strictly inside (−1, 1).
+
+    They are p(μ) in `polytomy.routines.one_vs_rest`, at the μ where their sum is one. With n
+    classes it lies between −2 and 2n: p < 2/(1 + μ) for μ > 0, so beyond 2n the sum is less than
+    one; and p ≥ 1 + 1/μ for μ < −1, so below −2 it is more than n/2.
+    """
+    assert code.single_classes is not None
+    classes, signs = code.single_classes
+    order = np.argsort(classes)
+    chances = decisions.take(order, axis=1) * (signs[order] / 2.0) + 0.5
+    doubled = chances * 2.0
+
+    def probabilities(body: Graph, multiplier: Value) -> Value:
+        root = body.add(
+            "Sqrt", (multiplier + 1.0) * (multiplier + 1.0) - multiplier * doubled * 2.0
+        )
+        above = body.add("Div", doubled, multiplier + 1.0 + root)
+        below = (multiplier + 1.0 - root) / (multiplier * 2.0)
+        return body.add("Where", body.add("Greater", multiplier, -1.0), above, below)
+
+    def halve(body: Graph, number: Value, interval: Value) -> Value:
+        low, high = interval.take(np.array([0]), axis=1), interval.take(np.array([1]), axis=1)
+        middle = (low + high) * 0.5
+        is_low = body.add("Greater", probabilities(body, middle).sum(axis=1), 1.0)
+        return body.add(
+            "Concat",
+            body.add("Where", is_low, middle, low),
+            body.add("Where", is_low, high, middle),
+            axis=1,
+        )
+
+    start = graph.repeat(np.array([-2.0, 2.0 * code.n_classes]), decisions)
+    interval = graph.loop(_N_HALVINGS, start, halve)
+    p = probabilities(graph, interval.take(np.array([0]), axis=1))
+    return p / p.sum(axis=1)
+
+
+def is_flat_one_vs_rest(scheme: Scheme | SchemeEnsemble) -> bool:
+    """Return whether a scheme is a single one-vs-rest code."""
+    if isinstance(scheme, SchemeEnsemble) or not (scheme.is_flat and scheme.n_partitions):
+        return False
+    return scheme.code.is_one_vs_rest
+
+
+DIVERGENCE = Method(
+    "divergence",
+    solve_divergence,
+    summary="the probabilities with the least Kullback-Leibler divergence",
+    reference="Zadrozny 2001",
+    to_onnx=_export_one_vs_rest,
+    can_export=lambda scheme, is_inside: is_inside and is_flat_one_vs_rest(scheme),
+)

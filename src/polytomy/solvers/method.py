@@ -1,25 +1,39 @@
-"""Code structures that methods and algorithms need, and the reasons why a code has none."""
+"""What a solver is: a method with a name, the codes that it takes, and how it solves them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
+from inspect import signature
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from polytomy.inputs.arguments import count_things
+from polytomy.onnx_graph import Graph, Value
+from polytomy.scheme import Scheme
 from polytomy.scheme.coding_matrix import CodingMatrix
 
-__all__ = ["ADJACENT", "ANY_CODE", "EQUIANGULAR", "ONE_VS_ONE", "TREE", "Structure"]
+__all__ = [
+    "ADJACENT",
+    "ANY_CODE",
+    "EQUIANGULAR",
+    "ONE_VS_ONE",
+    "TREE",
+    "Method",
+    "Structure",
+]
 
 _WORDS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 
 
 class Structure(NamedTuple):
-    """A structure that a code may have.
+    """A structure that a code may have, and the reason why a code has not.
 
     Attributes
     ----------
+    title : name for tables
     name : name of a code with this structure, including the article
     is_met_by : function of a code that returns whether it has the structure
     why_not : function of a code without the structure that returns the reason, as a clause
@@ -31,9 +45,13 @@ class Structure(NamedTuple):
     needs a tree; a tree over 3 classes has 2 splits, the code has 3 partitions
     """
 
+    title: str
     name: str
     is_met_by: Callable[[CodingMatrix], bool]
     why_not: Callable[[CodingMatrix], str]
+
+    def __str__(self) -> str:
+        return self.title
 
 
 def _name_wide_partition(code: CodingMatrix) -> str:
@@ -99,10 +117,73 @@ def _name_left_out_class(code: CodingMatrix) -> str:
     return f"partition {partition} leaves class {absent} out"
 
 
-ANY_CODE = Structure("any code", lambda _: True, str)
-ONE_VS_ONE = Structure("a one-vs-one code", lambda code: code.is_one_vs_one, _why_not_one_vs_one)
-TREE = Structure("a tree", lambda code: code.is_tree, _why_not_tree)
-ADJACENT = Structure("an adjacent code", lambda code: code.is_adjacent, _why_not_adjacent)
-EQUIANGULAR = Structure(
-    "an equiangular code", lambda code: code.is_equiangular, _why_not_equiangular
+ANY_CODE = Structure("any code", "any code", lambda _: True, str)
+ONE_VS_ONE = Structure(
+    "one-vs-one", "a one-vs-one code", lambda code: code.is_one_vs_one, _why_not_one_vs_one
 )
+TREE = Structure("tree", "a tree", lambda code: code.is_tree, _why_not_tree)
+ADJACENT = Structure(
+    "adjacent", "an adjacent code", lambda code: code.is_adjacent, _why_not_adjacent
+)
+EQUIANGULAR = Structure(
+    "equiangular", "an equiangular code", lambda code: code.is_equiangular, _why_not_equiangular
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """A method that computes class probabilities or scores from decision values.
+
+    Attributes
+    ----------
+    name : as users write it
+    function : function of a code and decisions of shape (n_samples, n_rows) that returns an array
+        of shape (n_samples, n_classes)
+        It may also take `weights`, `loss` or `algorithm`, the options of `decode`. NaN in the
+        decisions means no answer.
+    summary : one line that says what it returns, for tables and help
+    reference : the publication it comes from
+    gives_probabilities : whether it returns probabilities, so that `solve` accepts it, or scores
+    needs : the structure that a code must have
+    uses_only_signs : whether only the signs of decisions matter, so that binaries need no
+        calibration
+    function_of_scheme : function of a nested scheme and decisions, optional
+        By default, probabilities of the nodes are multiplied down the tree, and scores are those of
+        the flat code.
+    to_onnx : function of a Graph, decisions (a Value) and a code that returns the same as
+        `function` as a Value, optional
+    can_export : function of a scheme, and of whether all answers are inside (−1, 1), that returns
+        whether `to_onnx` holds for it; by default it holds for every scheme
+    """
+
+    name: str
+    function: Callable[..., NDArray[np.float64]]
+    summary: str = ""
+    reference: str = ""
+    gives_probabilities: bool = True
+    needs: Structure = ANY_CODE
+    uses_only_signs: bool = False
+    function_of_scheme: Callable[[Scheme, NDArray[np.float64]], NDArray[np.float64]] | None = None
+    to_onnx: Callable[[Graph, Value, CodingMatrix], Value] | None = None
+    can_export: Callable[[Scheme, bool], bool] | None = None
+
+    @property
+    def options(self) -> frozenset[str]:
+        """The options of `decode` that the function takes: algorithm, weights, loss."""
+        return frozenset(list(signature(self.function).parameters)[2:])
+
+    @property
+    def uses_flat_code(self) -> bool:
+        """Whether a nested scheme is scored as one flat code instead of node by node."""
+        return not self.gives_probabilities and self.function_of_scheme is None
+
+    @property
+    def exports_all(self) -> bool:
+        """Whether the method can be exported for every scheme that it takes."""
+        return self.to_onnx is not None and self.can_export is None
+
+    def exports(self, scheme: Scheme, is_inside: bool) -> bool:
+        """Return whether the method can be exported for a scheme; see `can_export`."""
+        if self.to_onnx is None or self.can_export is None:
+            return self.to_onnx is not None
+        return self.can_export(scheme, is_inside)

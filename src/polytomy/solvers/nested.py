@@ -1,25 +1,36 @@
-"""Products down a tree: the probabilities of a tree of partitions with any number of sides."""
+"""Schemes of nested codes: solved node by node, with probabilities multiplied down the tree.
+
+The nodes of a scheme are visited as a list in preorder, without recursion, so depth is unlimited.
+Two shortcuts keep large schemes fast: connected nodes with one partition, each branch on its own
+side, form one tree, which one routine multiplies out; other nodes with equal codes are solved in
+one batch.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from itertools import accumulate, pairwise
-from typing import Any, NamedTuple, Protocol, TypeGuard
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from polytomy.errors import Argument, ArgumentError
+from polytomy.onnx_graph import Graph, Value
 from polytomy.routines.dispatch import routine
+from polytomy.scheme import NodeRef, Scheme
 from polytomy.scheme.code_checks import MAX_ENTRIES
 from polytomy.scheme.coding_matrix import CodingMatrix
+from polytomy.scheme.layout import Layout
+from polytomy.scheme.scheme import flatten_layout
 from polytomy.scheme.structure import NO_CHILD, TreeShape
 
 __all__ = [
-    "SchemeLike",
+    "NoGraphError",
     "check_flat_size",
+    "export_nested",
+    "export_tree",
     "flatten_code",
-    "is_scheme",
     "join_trees",
     "multiply_down_tree",
     "row_counts",
@@ -27,6 +38,12 @@ __all__ = [
 ]
 
 FloatArray = NDArray[np.float64]
+NodeSolver = Callable[[CodingMatrix, FloatArray, FloatArray | None], FloatArray]
+NodeExporter = Callable[[Graph, Value, CodingMatrix], Value]
+
+
+class NoGraphError(ArgumentError):
+    """A code cannot be written as a graph; the message continues "node 0 of the scheme has "."""
 
 
 def multiply_down_tree(
@@ -93,43 +110,8 @@ def _chain_answers(decisions: FloatArray) -> FloatArray:
     return np.divide(difference, before, out=np.zeros_like(difference), where=before != 0)
 
 
-# -- Schemes of nested codes: solved node by node, with probabilities multiplied down the tree --
-
-
-NodeSolver = Callable[[CodingMatrix, FloatArray, FloatArray | None], FloatArray]
-
-
-class NodeLike(Protocol):
-    """A node of a scheme."""
-
-    @property
-    def code(self) -> CodingMatrix:
-        """The code, with one column for each branch."""
-
-
-class SchemeLike(Protocol):
-    """The part of a scheme that the solvers use."""
-
-    @property
-    def classes(self) -> Sequence[Any]:
-        """The labels."""
-
-    @property
-    def nodes(self) -> Sequence[NodeLike]:
-        """The nodes in preorder; empty if there is a single class."""
-
-    @property
-    def branch_starts(self) -> Sequence[Sequence[int]]:
-        """For each node, the first class of each branch, then the end of the last branch."""
-
-
-def is_scheme(value: object) -> TypeGuard[SchemeLike]:
-    """Return whether a value is a scheme, not a code."""
-    return hasattr(value, "nodes") and hasattr(value, "branch_starts")
-
-
 def solve_nested(
-    scheme: SchemeLike,
+    scheme: Scheme,
     decisions: FloatArray,
     weights: FloatArray | None,
     solve_node: NodeSolver,
@@ -140,7 +122,7 @@ def solve_nested(
 
     Parameters
     ----------
-    scheme : SchemeLike
+    scheme : Scheme
     decisions : array of shape (n_samples, n_rows), checked; NaN means no answer
     weights : array of shape (n_partitions,), or None
     solve_node : function of code, decisions and weights that returns branch probabilities
@@ -179,18 +161,18 @@ def solve_nested(
     return probabilities
 
 
-def row_counts(scheme: SchemeLike) -> NDArray[np.intp]:
+def row_counts(scheme: Scheme) -> NDArray[np.intp]:
     """Return the number of rows of each partition of a scheme."""
     counts = [node.code.rows_per_partition for node in scheme.nodes]
     return np.concatenate(counts) if counts else np.empty(0, dtype=np.intp)
 
 
-def check_flat_size(scheme: SchemeLike, parameter: str = "method") -> None:
+def check_flat_size(scheme: Scheme, parameter: str = "method") -> None:
     """Raise an ArgumentError if the scheme's flat code would have too many entries.
 
     Parameters
     ----------
-    scheme : SchemeLike
+    scheme : Scheme
     parameter : the caller's name for the parameter that holds the method
     """
     n_classes = len(scheme.classes)
@@ -204,18 +186,15 @@ def check_flat_size(scheme: SchemeLike, parameter: str = "method") -> None:
         )
 
 
-def flatten_code(scheme: SchemeLike) -> CodingMatrix:
+def flatten_code(scheme: Scheme) -> CodingMatrix:
     """Return the scheme as one code over all classes, rows in the order of the partitions."""
     check_flat_size(scheme)
-    rows = _rows_of_nodes(scheme)
-    matrix = np.zeros((rows[-1].stop if rows else 0, len(scheme.classes)), dtype=np.int8)
-    for place, node, starts in zip(rows, scheme.nodes, scheme.branch_starts, strict=True):
-        entries = np.repeat(node.code.matrix, np.diff(starts), axis=1)
-        matrix[place, starts[0] : starts[-1]] = entries
-    return CodingMatrix(matrix, row_counts(scheme))
+    if scheme.is_flat:
+        return scheme.code
+    return flatten_layout(Layout(scheme.classes, scheme.nodes)).nodes[0].code
 
 
-def join_trees(scheme: SchemeLike) -> TreeShape:
+def join_trees(scheme: Scheme) -> TreeShape:
     """Return one tree with all partitions of a scheme; the code of each node must be a tree."""
     trees = [node.code.tree for node in scheme.nodes if node.code.tree is not None]
     places = _partitions_of_nodes(scheme)
@@ -242,38 +221,27 @@ class _Block(NamedTuple):
     tree: TreeShape | None  # if each of the nodes is one partition with a side for each branch
 
 
-def _rows_of_nodes(scheme: SchemeLike) -> list[slice]:
+def _rows_of_nodes(scheme: Scheme) -> list[slice]:
     """Return, for each node, which columns of decisions are its rows."""
     ends = accumulate((node.code.n_rows for node in scheme.nodes), initial=0)
     return [slice(start, end) for start, end in pairwise(ends)]
 
 
-def _partitions_of_nodes(scheme: SchemeLike) -> list[slice]:
+def _partitions_of_nodes(scheme: Scheme) -> list[slice]:
     """Return, for each node, which partitions of the scheme are its own."""
     ends = accumulate((node.code.n_partitions for node in scheme.nodes), initial=0)
     return [slice(start, end) for start, end in pairwise(ends)]
 
 
-def _branches(scheme: SchemeLike) -> list[list[int]]:
+def _branches(scheme: Scheme) -> list[list[int]]:
     """Return the branches of each node: class k as ~k, node k as k."""
-    branches: list[list[int]] = []
-    # A branch of several classes is a node. In preorder, the next node is the branch on top of
-    # this stack.
-    waiting: list[tuple[int, int]] = []
-    for position, starts in enumerate(scheme.branch_starts):
-        if waiting:
-            parent, branch = waiting.pop()
-            branches[parent][branch] = position
-        branches.append([~start for start in starts[:-1]])
-        waiting.extend(
-            (position, branch)
-            for branch in range(len(starts) - 2, -1, -1)
-            if starts[branch + 1] - starts[branch] > 1
-        )
-    return branches
+    return [
+        [each.index if isinstance(each, NodeRef) else ~each.index for each in node.branches]
+        for node in scheme.nodes
+    ]
 
 
-def _divide_into_blocks(scheme: SchemeLike, multiply_trees: bool) -> list[_Block]:
+def _divide_into_blocks(scheme: Scheme, multiply_trees: bool) -> list[_Block]:
     """Return the blocks of the scheme, parents before children."""
     branches = _branches(scheme)
     is_split = [multiply_trees and _is_split(node.code) for node in scheme.nodes]
@@ -297,7 +265,7 @@ def _is_split(code: CodingMatrix) -> bool:
     return code.n_partitions == 1 and code.n_sides[0] == code.n_classes
 
 
-def _join_splits(scheme: SchemeLike, nodes: list[int], branches: list[list[int]]) -> _Block:
+def _join_splits(scheme: Scheme, nodes: list[int], branches: list[list[int]]) -> _Block:
     """Return a block of single partitions, its leaves numbered in the order of their classes."""
     members = set(nodes)
     starts = scheme.branch_starts
@@ -319,7 +287,7 @@ def _join_splits(scheme: SchemeLike, nodes: list[int], branches: list[list[int]]
 
 
 def _solve_single_nodes(
-    scheme: SchemeLike,
+    scheme: Scheme,
     rows: list[slice],
     blocks: list[_Block],
     decisions: FloatArray,
@@ -341,3 +309,121 @@ def _solve_single_nodes(
         solved = solve_node(code, stacked, own)
         shares.update(zip(nodes, np.split(solved, len(nodes)), strict=True))
     return shares
+
+
+# -- as ONNX graphs ---------------------------------------------------------------------------
+
+
+def export_nested(
+    graph: Graph, decisions: Value, scheme: Scheme, export_node: NodeExporter
+) -> Value:
+    """Return the probabilities of all classes of a scheme as a graph.
+
+    Each branch of a node has a factor, its probability given the node. The probability of a class
+    is the product of the factors above it.
+
+    Parameters
+    ----------
+    graph : Graph to add nodes to
+    decisions : of shape (n_samples, n_rows)
+    scheme : Scheme
+    export_node : function of the graph, decisions and a code that returns branch probabilities
+    """
+    branches = _branches(scheme)
+    is_split = [_is_split(node.code) for node in scheme.nodes]
+    n_first = sum(
+        len(below) for below, is_first in zip(branches, is_split, strict=True) if is_first
+    )
+    above = np.full(sum(map(len, branches)), -1, dtype=np.intp)
+    above_node, at_class = [-1] * len(scheme.nodes), [-1] * len(scheme.classes)
+    # The factors of all splits are computed together, before those of other nodes.
+    split_rows: list[int] = []
+    split_slopes: list[float] = []
+    shares: list[Value] = []
+    n_others = 0
+    for number, (node, place) in enumerate(zip(scheme.nodes, _rows_of_nodes(scheme), strict=True)):
+        if is_split[number]:
+            start = len(split_rows)
+            rows, slopes = _rows_of_sides(place.start, len(branches[number]))
+            sides = node.code.sides[0].tolist()
+            split_rows += [rows[side] for side in sides]
+            split_slopes += [slopes[side] for side in sides]
+        else:
+            start = n_first + n_others
+            n_others += len(branches[number])
+            own = graph.pick(decisions, np.arange(place.start, place.stop), scheme.n_rows)
+            shares.append(_export_node(graph, own, node.code, number, export_node))
+        for factor, branch in enumerate(branches[number], start=start):
+            above[factor] = above_node[number]
+            if branch < 0:
+                at_class[~branch] = factor
+            else:
+                above_node[branch] = factor
+    if split_rows:
+        shares.insert(0, _affine(decisions, split_rows, split_slopes))
+    return _multiply_factors_above(graph, graph.join(shares), above, np.array(at_class))
+
+
+def export_tree(graph: Graph, decisions: Value, code: CodingMatrix) -> Value:
+    """Return the probabilities of a code that is a tree as a graph: products down its paths."""
+    assert code.tree is not None
+    starts = np.cumsum(code.rows_per_partition) - code.rows_per_partition
+    rows: list[int] = []
+    slopes: list[float] = []
+    above: list[int] = []
+    at_class = [-1] * code.n_classes
+    above_partition = {int(code.tree.order[0]): -1}
+    for partition in code.tree.order.tolist():
+        children = code.tree.children_of(partition)
+        own_rows, own_slopes = _rows_of_sides(int(starts[partition]), len(children))
+        for factor, child in enumerate(children, start=len(rows)):
+            above.append(above_partition[partition])
+            if child >= 0:
+                above_partition[child] = factor
+            else:
+                at_class[~child] = factor
+        rows += own_rows
+        slopes += own_slopes
+    factors = _affine(decisions, rows, slopes)
+    return _multiply_factors_above(graph, factors, np.array(above), np.array(at_class))
+
+
+def _export_node(
+    graph: Graph, decisions: Value, code: CodingMatrix, number: int, export_node: NodeExporter
+) -> Value:
+    try:
+        return export_node(graph, decisions, code)
+    except NoGraphError as error:
+        raise ArgumentError(f"node {number} of the scheme has ", *error.args) from None
+
+
+def _rows_of_sides(first: int, n_sides: int) -> tuple[list[int], list[float]]:
+    """Return the row that answers for each side of a partition, and the slope of q = ±r/2 + ½."""
+    if n_sides == 2:
+        return [first, first], [-0.5, 0.5]
+    return list(range(first, first + n_sides)), [0.5] * n_sides
+
+
+def _affine(decisions: Value, rows: list[int], slopes: list[float]) -> Value:
+    return decisions.take(np.array(rows), axis=1) * np.array(slopes) + 0.5
+
+
+def _multiply_factors_above(
+    graph: Graph, factors: Value, above: NDArray[np.intp], at_class: NDArray[np.intp]
+) -> Value:
+    """Return for each class the product of its factor and all factors above it.
+
+    `above` is the position of the factor above, or −1 at the root. After s rounds each factor is
+    the product of itself and the 2ˢ − 1 factors above it, and `above` is the position of the next
+    one. So the graph of a deep tree stays small.
+    """
+    n_factors = len(above)
+    if (above >= 0).any():
+        # An additional factor of one stands above the root.
+        factors = graph.join([factors, graph.repeat(np.ones(1), factors)])
+        above = np.append(np.where(above < 0, n_factors, above), n_factors)
+        while (above != n_factors).any():
+            factors = factors * factors.take(above, axis=1)
+            above = above[above]
+        n_factors += 1
+    return graph.pick(factors, at_class, n_factors)

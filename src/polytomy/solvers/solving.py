@@ -1,172 +1,88 @@
-"""The methods, each declared once."""
+"""The registry of methods, and `solve` and `decode`, which apply one to a code or a scheme."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from polytomy.errors import Argument, ArgumentError
 from polytomy.inputs.arguments import did_you_mean
+from polytomy.onnx_graph import Graph, Value
+from polytomy.scheme import Scheme
 from polytomy.scheme.coding_matrix import CodingMatrix
-from polytomy.solvers.coupling import (
-    solve_hastie_tibshirani,
-    solve_like_libsvm,
-    solve_price,
-    solve_wu_lin_weng_1,
-)
+from polytomy.solvers.coupling import HASTIE_TIBSHIRANI, LIBSVM, PRICE, WU_LIN_WENG_1
 from polytomy.solvers.decisions import check_decisions, scale_weights
 from polytomy.solvers.decoding import (
+    GREEDY,
+    HAMMING,
+    LOSS_BASED,
+    LOSS_WEIGHTED,
+    VOTING,
     Loss,
-    score_greedily,
-    score_losses,
-    score_matches,
-    score_tree_greedily,
-    score_votes,
-    score_weighted_losses,
 )
-from polytomy.solvers.divergence import solve_divergence
-from polytomy.solvers.least_squares import solve_least_squares
-from polytomy.solvers.method import ANY_CODE, ONE_VS_ONE, TREE, Structure
+from polytomy.solvers.divergence import DIVERGENCE
+from polytomy.solvers.least_squares import LEAST_SQUARES
+from polytomy.solvers.method import Method
 from polytomy.solvers.nested import (
-    SchemeLike,
     check_flat_size,
+    export_nested,
     flatten_code,
-    is_scheme,
-    join_trees,
     row_counts,
     solve_nested,
 )
 
-__all__ = ["METHODS", "Method", "check_applicable", "decode", "find_method", "solve"]
+__all__ = [
+    "METHODS",
+    "check_applicable",
+    "decode",
+    "export_decoding",
+    "find_method",
+    "register",
+    "solve",
+]
 
 FloatArray = NDArray[np.float64]
-
-
-@dataclass(frozen=True, slots=True)
-class Method:
-    """A method that computes class probabilities or scores from decision values.
-
-    Attributes
-    ----------
-    name : as users write it
-    gives_probabilities : whether it returns probabilities, so that `solve` accepts it, or scores
-    needs : the structure that a code must have; see `check_applicable`
-    function : function of a code, decisions and, by name, the options
-    options : which of algorithm, weights and loss the function accepts
-    reference : the publication it comes from
-    """
-
-    name: str
-    gives_probabilities: bool
-    needs: Literal["any code", "one-vs-one", "tree"]
-    function: Callable[..., FloatArray]
-    options: frozenset[str]
-    reference: str
-
-    @property
-    def uses_flat_code(self) -> bool:
-        """Whether a nested scheme is scored as one flat code instead of node by node."""
-        return not self.gives_probabilities and self.needs != "tree"
-
 
 METHODS: dict[str, Method] = {
     method.name: method
     for method in (
-        Method(
-            "least-squares",
-            True,
-            "any code",
-            solve_least_squares,
-            frozenset({"algorithm"}),
-            "Wu, Lin and Weng 2004 for pairs; Kong and Dietterich 1997 for codes",
-        ),
-        Method(
-            "divergence",
-            True,
-            "any code",
-            solve_divergence,
-            frozenset({"weights"}),
-            "Zadrozny 2001",
-        ),
-        Method(
-            "hastie-tibshirani",
-            True,
-            "one-vs-one",
-            solve_hastie_tibshirani,
-            frozenset({"weights"}),
-            "Hastie and Tibshirani 1998",
-        ),
-        Method(
-            "wu-lin-weng-1",
-            True,
-            "one-vs-one",
-            solve_wu_lin_weng_1,
-            frozenset(),
-            "Wu, Lin and Weng 2004, first method",
-        ),
-        Method(
-            "price",
-            True,
-            "one-vs-one",
-            solve_price,
-            frozenset(),
-            "Price, Knerr, Personnaz and Dreyfus 1994",
-        ),
-        Method(
-            "libsvm",
-            True,
-            "one-vs-one",
-            solve_like_libsvm,
-            frozenset(),
-            "Chang and Lin 2011",
-        ),
-        Method(
-            "voting",
-            False,
-            "any code",
-            score_votes,
-            frozenset(),
-            "Mills, Solving for multi-class: a survey and synthesis",
-        ),
-        Method(
-            "hamming",
-            False,
-            "any code",
-            score_matches,
-            frozenset(),
-            "Dietterich and Bakiri 1995",
-        ),
-        Method(
-            "loss-based",
-            False,
-            "any code",
-            score_losses,
-            frozenset({"loss"}),
-            "Allwein, Schapire and Singer 2000",
-        ),
-        Method(
-            "loss-weighted",
-            False,
-            "any code",
-            score_weighted_losses,
-            frozenset({"loss", "weights"}),
-            "Escalera, Pujol and Radeva 2010",
-        ),
-        Method(
-            "greedy",
-            False,
-            "tree",
-            score_greedily,
-            frozenset(),
-            "Mills, Solving for multi-class: a survey and synthesis",
-        ),
+        LEAST_SQUARES,
+        DIVERGENCE,
+        HASTIE_TIBSHIRANI,
+        WU_LIN_WENG_1,
+        PRICE,
+        LIBSVM,
+        VOTING,
+        HAMMING,
+        LOSS_BASED,
+        LOSS_WEIGHTED,
+        GREEDY,
     )
 }
 """Every method, by name."""
+
+
+def register(method: Method) -> Method:
+    """Add a method to METHODS, so that its name is accepted wherever a solver is chosen; return it.
+
+    Examples
+    --------
+    >>> def softmax_of_votes(code, decisions):
+    ...     odds = np.exp(decode(code, decisions, "voting"))
+    ...     return odds / odds.sum(axis=1, keepdims=True)
+    >>> method = register(Method("softmax", softmax_of_votes, "the softmax of the votes"))
+    >>> solve([[-1, 1, 1], [1, -1, 1], [1, 1, -1]], [[0.2, 0.4, 0.6]], "softmax").round(3)
+    array([[0.472, 0.316, 0.212]])
+    >>> del METHODS["softmax"]
+    """
+    if method.name in {"auto", *METHODS}:
+        raise ArgumentError(
+            f"There is already a solver called {method.name!r}. Give this one another name."
+        )
+    METHODS[method.name] = method
+    return method
 
 
 def find_method(name: str, parameter: str = "method") -> Method:
@@ -180,8 +96,8 @@ def find_method(name: str, parameter: str = "method") -> Method:
 
     Examples
     --------
-    >>> find_method("price").needs
-    'one-vs-one'
+    >>> print(find_method("price").needs)
+    one-vs-one
     >>> find_method("least-square")
     Traceback (most recent call last):
         ...
@@ -197,18 +113,8 @@ def find_method(name: str, parameter: str = "method") -> Method:
     )
 
 
-# -- Whether a method can solve a code or a scheme, decided without solving anything --
-
-
-_STRUCTURES: dict[str, Structure] = {
-    "any code": ANY_CODE,
-    "one-vs-one": ONE_VS_ONE,
-    "tree": TREE,
-}
-
-
 def check_applicable(
-    method: str, code: CodingMatrix | ArrayLike | SchemeLike, parameter: str = "method"
+    method: str, code: CodingMatrix | ArrayLike | Scheme, parameter: str = "method"
 ) -> None:
     """Raise an ArgumentError if `solve` or `decode` could not apply a method to a code or scheme.
 
@@ -238,9 +144,9 @@ def check_applicable(
     classes. Use solver="least-squares".
     """
     found = find_method(method, parameter)
-    if not is_scheme(code):
+    if not isinstance(code, Scheme):
         if not isinstance(code, CodingMatrix):
-            code = CodingMatrix(code)  # type: ignore[arg-type]
+            code = CodingMatrix(code)
         _check_structure(found, code, "", parameter)
         return
     for position, node in enumerate(code.nodes):
@@ -251,22 +157,18 @@ def check_applicable(
 
 
 def _check_structure(method: Method, code: CodingMatrix, place: str, parameter: str) -> None:
-    structure = _STRUCTURES[method.needs]
-    if structure.is_met_by(code):
+    if method.needs.is_met_by(code):
         return
     raise ArgumentError(
         Argument(parameter, method.name),
-        f" needs {structure.name}; {place}{structure.why_not(code)}. Use ",
+        f" needs {method.needs.name}; {place}{method.needs.why_not(code)}. Use ",
         Argument(parameter, "least-squares"),
         ".",
     )
 
 
-# -- `solve` and `decode`, which apply a method to a code or a scheme --
-
-
 def solve(
-    code: CodingMatrix | ArrayLike | SchemeLike,
+    code: CodingMatrix | ArrayLike | Scheme,
     decisions: ArrayLike,
     method: str = "least-squares",
     *,
@@ -320,7 +222,7 @@ def solve(
 
 
 def decode(
-    code: CodingMatrix | ArrayLike | SchemeLike,
+    code: CodingMatrix | ArrayLike | Scheme,
     decisions: ArrayLike,
     method: str = "least-squares",
     *,
@@ -361,7 +263,7 @@ def decode(
 
 def _apply(
     method: Method,
-    code: CodingMatrix | ArrayLike | SchemeLike,
+    code: CodingMatrix | ArrayLike | Scheme,
     decisions: ArrayLike,
     **options: Any,
 ) -> FloatArray:
@@ -377,21 +279,22 @@ def _apply(
                 Argument(option),
                 f". Leave it out, or use a method that takes it: {takers}.",
             )
-    if not is_scheme(code) and not isinstance(code, CodingMatrix):
-        code = CodingMatrix(code)  # type: ignore[arg-type]
+    if not isinstance(code, Scheme) and not isinstance(code, CodingMatrix):
+        code = CodingMatrix(code)
     check_applicable(method.name, code)
-    if is_scheme(code):
+    if isinstance(code, Scheme):
         return _apply_to_scheme(method, code, decisions, given)
-    return method.function(code, decisions, **given)
+    answers = check_decisions(decisions, code.n_partitions, code.rows_per_partition)
+    return method.function(code, answers, **given)
 
 
 def _apply_to_scheme(
-    method: Method, scheme: SchemeLike, decisions: ArrayLike, options: dict[str, Any]
+    method: Method, scheme: Scheme, decisions: ArrayLike, options: dict[str, Any]
 ) -> FloatArray:
     counts = row_counts(scheme)
     answers = check_decisions(decisions, len(counts), counts)
-    if method.needs == "tree":
-        return score_tree_greedily(join_trees(scheme), counts, answers, len(scheme.classes))
+    if method.function_of_scheme is not None:
+        return method.function_of_scheme(scheme, answers)
     if method.uses_flat_code:
         return method.function(flatten_code(scheme), answers, **options)
     weights = options.pop("weights", None)
@@ -410,3 +313,20 @@ def _apply_to_scheme(
     # algorithm, that algorithm should run.
     multiply_trees = "algorithm" not in options
     return solve_nested(scheme, answers, weights, solve_node, multiply_trees=multiply_trees)
+
+
+def export_decoding(graph: Graph, decisions: Value, scheme: Scheme, method: str) -> Value:
+    """Return `decode` of a scheme as a graph, for a method that can be exported.
+
+    Parameters
+    ----------
+    graph : Graph to add nodes to
+    decisions : of shape (n_samples, n_rows), without NaN
+    scheme : Scheme
+    method : a method with `to_onnx`
+    """
+    export = find_method(method).to_onnx
+    assert export is not None
+    if find_method(method).uses_flat_code:
+        return export(graph, decisions, flatten_code(scheme))
+    return export_nested(graph, decisions, scheme, export)

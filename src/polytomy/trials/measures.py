@@ -1,13 +1,16 @@
-"""What a trial measures, and the title of each measure in tables."""
+"""What a trial measures: the reported metrics, and what training and prediction cost."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator, Mapping
 from typing import Literal, NamedTuple
 
 from polytomy.errors import Argument, ArgumentError
 from polytomy.inputs.arguments import did_you_mean
+from polytomy.metrics import METRICS, Metric
 
-__all__ = ["MEASURES", "Measure", "find_measure"]
+__all__ = ["MAIN_MEASURES", "MEASURES", "Measure", "find_measure"]
 
 
 class Measure(NamedTuple):
@@ -21,6 +24,9 @@ class Measure(NamedTuple):
     of_scheme : whether all methods of a configuration share the value
     counts_calibration : whether a final calibration adds to the value, so that methods with one
         do not share it
+    short_title : heading of a narrow column
+    range : the smallest and the largest possible value
+    is_time : whether it is a time, which depends on the machine
     """
 
     name: str
@@ -28,25 +34,68 @@ class Measure(NamedTuple):
     best: Literal["largest", "smallest"] | None = "smallest"
     of_scheme: bool = False
     counts_calibration: bool = False
+    short_title: str = ""
+    range: tuple[float, float] = (0.0, math.inf)
+    is_time: bool = False
 
 
-MEASURES: dict[str, Measure] = {
-    measure.name: measure
-    for measure in (
-        Measure("uncertainty_coefficient", "Uncertainty coefficient", "largest"),
-        Measure("accuracy", "Accuracy", "largest"),
-        Measure("brier_score", "Brier score"),
-        Measure("winner_brier_score", "Brier score of the winning class"),
-        Measure("log_loss", "Log-loss"),
-        Measure("out_of_fold_log_loss", "Out-of-fold log-loss, expected from training", None),
-        Measure("calibration_error", "Classwise calibration error"),
-        Measure("fit_seconds", "Training time (seconds)", of_scheme=True, counts_calibration=True),
-        Measure("predict_seconds", "Prediction time (seconds)"),
-        Measure("n_binaries", "Number of binaries", None, of_scheme=True),
-        Measure("n_support_vectors", "Number of support vectors", None, of_scheme=True),
+MAIN_MEASURES = ("uncertainty_coefficient", "brier_score", "fit_seconds", "predict_seconds")
+"""The measures of Mills's tables; the first comes first in all tables, and is shown in progress."""
+
+_COSTS = {
+    cost.name: cost
+    for cost in (
+        Measure(
+            "out_of_fold_log_loss",
+            "Out-of-fold log-loss, expected from training",
+            None,
+            short_title="expected log-loss",
+        ),
+        Measure(
+            "fit_seconds",
+            "Training time (seconds)",
+            of_scheme=True,
+            counts_calibration=True,
+            short_title="training s",
+            is_time=True,
+        ),
+        Measure(
+            "predict_seconds", "Prediction time (seconds)", short_title="prediction s", is_time=True
+        ),
+        Measure("n_binaries", "Number of binaries", None, True, short_title="binaries"),
+        Measure("n_support_vectors", "Number of support vectors", None, True, False, "vectors"),
     )
 }
-"""All measures by name, in the order of the tables."""
+
+
+def _measure_of(metric: Metric) -> Measure:
+    best: Literal["largest", "smallest"] = "largest" if metric.larger_is_better else "smallest"
+    return Measure(
+        metric.name, metric.heading, best, short_title=metric.short_title, range=metric.range
+    )
+
+
+class _Measures(Mapping[str, Measure]):
+    """Reads the registry of metrics each time, so that it has those that users register."""
+
+    def _by_name(self) -> dict[str, Measure]:
+        # Trials know no hierarchy, and do not use the order of the classes.
+        found = [each for each in METRICS.values() if each.needs_only_predictions]
+        found.sort(key=lambda each: each.name != MAIN_MEASURES[0])
+        return {each.name: _measure_of(each) for each in found if each.is_reported} | _COSTS
+
+    def __getitem__(self, name: str) -> Measure:
+        return self._by_name()[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._by_name())
+
+    def __len__(self) -> int:
+        return len(self._by_name())
+
+
+MEASURES: Mapping[str, Measure] = _Measures()
+"""All measures by name, in the order of the tables, with the metrics that users registered."""
 
 
 def find_measure(name: str) -> Measure:

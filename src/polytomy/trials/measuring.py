@@ -1,4 +1,4 @@
-"""Training in a trial: the schemes of all configurations, and their binaries.
+"""One trial: a split of a dataset, on which every pair is trained and scored.
 
 A dichotomy that occurs in several configurations is trained once, and its training time counts for
 each of them. Pairs with a final calibration need folds that all binaries of a scheme share, so
@@ -17,12 +17,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
-from polytomy import metrics
 from polytomy.errors import PolytomyError, PolytomyWarning
 from polytomy.inputs.rows import take_rows
 from polytomy.learners.options import TrainingOptions
 from polytomy.learners.svm.machines import pool_by_bytes
 from polytomy.learners.trained import TrainedBinary
+from polytomy.metrics import METRICS, JudgedSamples
+from polytomy.metrics.reliability import check_bins, reliability_sums
 from polytomy.model.composition import Composition
 from polytomy.model.dichotomies import Dichotomy, bind_classes
 from polytomy.model.fitting import TrainedBinaries, fit_binaries
@@ -31,8 +32,8 @@ from polytomy.model.scheme_argument import check_solver, members_of, scheme_from
 from polytomy.scheme import Scheme
 from polytomy.scheme.scheme import SchemeEnsemble
 from polytomy.trials.datasets import Dataset
+from polytomy.trials.measures import MEASURES
 from polytomy.trials.protocol import CALIBRATION, FOLDS, Pair, Protocol, Split, describe_estimator
-from polytomy.trials.store import RELIABILITY_BINS
 
 __all__ = [
     "Configuration",
@@ -42,6 +43,18 @@ __all__ = [
     "measure_trial",
     "train_binaries",
 ]
+
+
+Floats = NDArray[np.float64]
+
+# Predictions are repeated until they have taken this long, but no more often than this.
+_LEAST_SECONDS = 0.1
+_MOST_PREDICTIONS = 10
+_RELIABILITY_BINS = 10
+_NOT_CALIBRATED = (
+    "there is no final calibration: the solver gives no probabilities, or a fold could not be "
+    "trained"
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -196,20 +209,6 @@ def _train(
     return Training(plan, trained, seconds + perf_counter() - started)
 
 
-# -- One trial: a split of a dataset, on which every pair is trained and scored --
-
-
-Floats = NDArray[np.float64]
-
-# Predictions are repeated until they have taken this long, but no more often than this.
-_LEAST_SECONDS = 0.1
-_MOST_PREDICTIONS = 10
-_NOT_CALIBRATED = (
-    "there is no final calibration: the solver gives no probabilities, or a fold could not be "
-    "trained"
-)
-
-
 def measure_trial(
     dataset: Dataset,
     protocol: Protocol,
@@ -299,16 +298,15 @@ def _measure_pair(
     if pair.final_calibration is not None and composition.final is None:
         return cell | {"problem": _NOT_CALIBRATED}
     seconds, scores = _predict(composition, split.X_test)
-    truth = split.class_indices_test
-    predicted = composition.winners(scores)
+    judged = _judge(composition, scores, split.class_indices_test)
     confusion = np.zeros((n_classes, n_classes), dtype=np.int64)
-    np.add.at(confusion, (truth, predicted), 1)
+    np.add.at(confusion, (judged.truth, judged.predicted), 1)
     found: dict[str, Any] = {
-        "uncertainty_coefficient": metrics.uncertainty_coefficient(
-            split.class_indices_test, predicted
-        ),
-        "accuracy": float(np.mean(predicted == truth)),
-        **_judge_probabilities(composition, truth, scores),
+        name: METRICS[name].function(judged) if METRICS[name].can_judge(judged) else None
+        for name in MEASURES
+        if name in METRICS
+    }
+    found |= {
         "fit_seconds": fit_seconds,
         "predict_seconds": seconds,
         "n_binaries": sum(each.is_counted for each in composition.dichotomies),
@@ -318,13 +316,25 @@ def _measure_pair(
         found["out_of_fold_log_loss"] = composition.final.score["log_loss"]
     reliability = None
     if composition.gives_probabilities:
-        reliability = _pooled_reliability(truth, scores)
+        by_class = reliability_sums(judged, check_bins(_RELIABILITY_BINS))
+        reliability = by_class.sum(axis=0).T.round(9).tolist()
     return cell | {
         "problem": "",
         "scores": found,
         "confusion": confusion.tolist(),
         "reliability": reliability,
     }
+
+
+def _judge(composition: Composition, scores: Floats, truth: NDArray[np.intp]) -> JudgedSamples:
+    known = {"labels"}
+    if composition.gives_probabilities:
+        known |= {"confidence", "probabilities"}
+    elif composition.solver == "greedy":  # it gives only the probability of the winner
+        known.add("confidence")
+    classes = range(scores.shape[1])
+    predicted = composition.winners(scores)
+    return JudgedSamples(truth, scores, np.ones(len(truth)), classes, predicted, frozenset(known))
 
 
 def _predict(composition: Composition, X: Any) -> tuple[float, Floats]:
@@ -340,39 +350,6 @@ def _predict(composition: Composition, X: Any) -> tuple[float, Floats]:
         scores = composition.scores(X)
         times.append(perf_counter() - started)
     return min(times), scores
-
-
-def _judge_probabilities(
-    composition: Composition, truth: NDArray[np.intp], scores: Floats
-) -> dict[str, Any]:
-    if composition.gives_probabilities:
-        given = truth, scores, np.arange(scores.shape[1])
-        return {
-            "brier_score": metrics.brier_score(*given),
-            "winner_brier_score": metrics.winner_brier_score(*given),
-            "log_loss": metrics.log_loss(*given),
-            "calibration_error": metrics.classwise_calibration_error(*given),
-        }
-    nothing = dict.fromkeys(
-        ("brier_score", "winner_brier_score", "log_loss", "calibration_error"), None
-    )
-    if composition.solver != "greedy":
-        return nothing
-    # The greedy walk gives only the probability of the winner.
-    is_right = composition.winners(scores) == truth
-    error = float(np.sqrt(np.mean((scores.max(axis=1) - is_right) ** 2)))
-    return nothing | {"winner_brier_score": error}
-
-
-def _pooled_reliability(truth: NDArray[np.intp], scores: Floats) -> list[list[float]]:
-    classes = np.arange(scores.shape[1])
-    table = metrics.reliability_table(truth, scores, classes, bins=RELIABILITY_BINS)
-    weight = table["weight"]
-    sums = [
-        np.sum(np.nan_to_num(table[each]) * weight, axis=0) for each in ("predicted", "observed")
-    ]
-    by_bin: list[list[float]] = np.column_stack([weight.sum(axis=0), *sums]).round(9).tolist()
-    return by_bin
 
 
 def count_support_vectors(binaries: Sequence[TrainedBinary]) -> int | None:

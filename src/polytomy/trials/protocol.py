@@ -20,7 +20,7 @@ from polytomy.learners.specification import estimator_from, specification_of
 from polytomy.model.scheme_argument import SchemeArgument, Solver, gives_probabilities, scheme_from
 from polytomy.scheme import Scheme
 from polytomy.scheme.scheme import SchemeEnsemble
-from polytomy.selection import candidates_from
+from polytomy.selection.candidates import candidates_from
 from polytomy.solvers.solving import find_method
 from polytomy.trials.catalogue import CATALOGUE, DEFAULT_ESTIMATOR
 from polytomy.trials.datasets import Dataset

@@ -21,6 +21,7 @@ from polytomy.errors import Argument, ArgumentError, ClassOrderWarning, DataErro
 from polytomy.model.parameters import PARALLEL_CHECKS
 from polytomy.model.scheme_argument import Solver
 from polytomy.trials.datasets import Dataset, load_datasets
+from polytomy.trials.measures import MAIN_MEASURES
 from polytomy.trials.measuring import measure_trial
 from polytomy.trials.protocol import Pair, Protocol, describe_estimator, pairs_from, standardise
 from polytomy.trials.results import Results, format_cell
@@ -28,8 +29,6 @@ from polytomy.trials.store import Store, lock_tables, read_manifest
 from polytomy.trials.tables import write_tables
 
 __all__ = ["Progress", "run", "show_progress"]
-
-_LIVE_MEASURE = "uncertainty_coefficient"
 
 
 class Progress(NamedTuple):
@@ -104,7 +103,7 @@ def _scores_table(results: Results) -> Any:
     from rich.table import Table
     from rich.text import Text
 
-    found = results.table(_LIVE_MEASURE)
+    found = results.table(MAIN_MEASURES[0])
     # Text, because rich reads [brackets] in plain strings as markup.
     table = Table("configuration", "method", title=found.measure.title, box=SIMPLE_HEAD)
     for dataset in found.datasets:

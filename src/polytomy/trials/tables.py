@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from polytomy.files import to_csv
-from polytomy.trials.measures import MEASURES
+from polytomy.trials.measures import MAIN_MEASURES, MEASURES
 from polytomy.trials.results import Cell, PairName, Results, Table, format_cell
 from polytomy.trials.store import write_content
 from polytomy.trials.summary import summarise
@@ -29,27 +29,12 @@ __all__ = [
 # -- Plain-text tables for terminals, with a star after the best values --
 
 
-_MAIN_MEASURES = ("uncertainty_coefficient", "brier_score", "fit_seconds", "predict_seconds")
-_SHORT_TITLES = {
-    "uncertainty_coefficient": "uncert. coeff.",
-    "brier_score": "Brier score",
-    "winner_brier_score": "winner Brier",
-    "log_loss": "log-loss",
-    "out_of_fold_log_loss": "expected log-loss",
-    "calibration_error": "calib. error",
-    "fit_seconds": "training s",
-    "predict_seconds": "prediction s",
-    "n_binaries": "binaries",
-    "n_support_vectors": "vectors",
-}
-
-
 def results_to_text(results: Results) -> str:
     """Format all measures for one dataset, or the main measures for several, and the result."""
     if len(results.datasets) == 1:
         body = dataset_to_text(results, results.datasets[0])
     else:
-        tables = [table for table in map(results.table, _MAIN_MEASURES) if table.rows]
+        tables = [table for table in map(results.table, MAIN_MEASURES) if table.rows]
         body = "\n\n".join(f"{table.measure.title}\n{table_to_text(table)}" for table in tables)
     lines = [body, "", "* best"]
     for problem, places in results.problems().items():
@@ -77,7 +62,7 @@ def dataset_to_text(results: Results, dataset: str) -> str:
     heads = [
         "configuration",
         "method",
-        *(_SHORT_TITLES.get(name, name) for name in shown),
+        *(MEASURES[name].short_title for name in shown),
     ]
     measured = {pair for table in tables.values() for pair in table.rows}
     rows = [

@@ -11,6 +11,7 @@ from sklearn.svm import SVC, NuSVC
 
 from polytomy.errors import ArgumentError
 from polytomy.learners.svm.kernels import KernelFunction, squared_lengths
+from polytomy.onnx_graph import Graph
 
 KINDS = ["linear", "rbf", "poly", "sigmoid"]
 FORMS = {"dense": np.asarray, "csr": csr_array, "csc": csc_array, "matrix": csr_matrix}
@@ -180,3 +181,27 @@ class TestFromProducts:
 def test_squared_lengths_are_sums_of_squares(form):
     X = np.array([[1.0, 2.0, 0.0], [0.0, 0.0, 0.0], [-3.0, 0.0, 4.0]])
     np.testing.assert_array_equal(squared_lengths(FORMS[form](X)), [5, 0, 25])
+
+
+class TestGraph:
+    @pytest.mark.parametrize(
+        "function",
+        [
+            KernelFunction("linear"),
+            KernelFunction("rbf", gamma=0.3),
+            KernelFunction("poly", gamma=0.1, degree=3, coef0=1.0),
+            KernelFunction("sigmoid", gamma=0.1, coef0=-1.0),
+        ],
+        ids=lambda function: function.kind,
+    )
+    def test_kernels_have_the_values_of_their_functions(self, compute, function):
+        rng = np.random.default_rng(0)
+        samples, vectors = rng.normal(size=(12, 3)), rng.normal(size=(5, 3))
+        found = compute(lambda graph, x: function.to_onnx(graph, x, vectors), samples)
+        np.testing.assert_allclose(found, function.matrix(samples, vectors), atol=1e-12)
+
+    def test_vectors_that_are_too_long_for_exact_distances_are_refused(self):
+        graph = Graph()
+        samples, vectors = graph.input("X", np.float64, ["n", 1]), np.array([[0.0], [1000.0]])
+        with pytest.raises(ArgumentError, match="must be at most 10000 for exact kernel values"):
+            KernelFunction("rbf", gamma=1.0).to_onnx(graph, samples, vectors)

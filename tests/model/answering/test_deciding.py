@@ -130,7 +130,9 @@ def test_one_class_is_in_every_set():
 
 def test_models_without_out_of_fold_probabilities_say_how_to_get_them():
     plain = PolytomyClassifier(final_calibration=None, random_state=0).fit(X, LABELS)
-    words = 'this model has none. Fit it with final_calibration="bias"; models saved by an earlier'
+    words = (
+        'this model has none. Fit it with final_calibration="bias"; models that are given another'
+    )
     with pytest.raises(ArgumentError, match=words):
         plain.predict_set(X)
 
@@ -158,7 +160,8 @@ def test_wrong_arguments_of_sets_are_refused(classifier, arguments, words):
 
 def test_another_solver_has_its_own_out_of_fold_probabilities(classifier):
     other = classifier.with_solver("divergence")
-    ours, theirs = (each.composition_.find_conformity() for each in (classifier, other))
+    ready = [each.composition_.with_conformity() for each in (classifier, other)]
+    ours, theirs = (each.final.conformity for each in ready)
     assert not np.array_equal(ours.log_proba, theirs.log_proba)
     fresh = PolytomyClassifier(solver="divergence", random_state=0).fit(X, LABELS)
     np.testing.assert_array_equal(

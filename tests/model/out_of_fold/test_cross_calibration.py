@@ -74,8 +74,10 @@ def test_sigmoids_are_learnt_again_for_sets():
     )
     np.testing.assert_allclose(found[own, 0], 2 * map_.predict(values[own]) - 1)
     assert composition.final.conformity is None
-    rows = composition.find_conformity()
-    assert composition.find_conformity() is rows
+    ready = composition.with_conformity()
+    assert ready.final.conformity is not None
+    assert composition.final.conformity is None  # a composition does not change
+    assert ready.with_conformity() is ready
 
 
 def test_maps_that_have_learnt_nothing_or_much_are_not_learnt_again():

@@ -28,7 +28,7 @@ def test_a_line_joins_the_pareto_front():
     axes = plots.pareto(RESULTS)
     assert sorted(texts(axes)) == ["bad", "cheap", "good"]
     np.testing.assert_array_equal(axes.lines[0].get_xydata(), [[1, 0.5], [4, 0.1]])
-    assert axes.get_ylabel() == "log loss"
+    assert axes.get_ylabel() == "log-loss"
     assert axes.get_xlabel() == "fit time (seconds)"
     axes = plots.pareto(RESULTS, x="n_binaries", y="mean_accuracy")
     assert axes.get_xlabel() == "number of binaries"

@@ -52,8 +52,8 @@ def test_one_dataset_has_a_table_of_all_pairs_the_most_accurate_first():
     page = parse_page(report_html(make_results(datasets=["sat"])))
     heads, *rows = table_of(page.at("result"), "All pairs on sat, the most accurate first")
     assert [head.text for head in heads] == [
-        "configuration and method", "accuracy", "behind the best", "log-loss", "training (s)",
-        "prediction (s)",
+        "configuration and method", "accuracy", "behind the best", "log-loss", "training s",
+        "prediction s",
     ]  # fmt: skip
     assert [row[0].text.split()[0] for row in rows] == ["2", "1", "3"]
     assert [row[2].text[:6] for row in rows] == ["", "−0.107", "−0.397"]

@@ -4,7 +4,7 @@ import pytest
 
 from polytomy.designs import one_vs_one
 from polytomy.errors import ArgumentError
-from polytomy.selection import Candidate, candidates_from, default_candidates
+from polytomy.selection.candidates import Candidate, candidates_from, default_candidates
 
 
 def test_schemes_pairs_and_dicts_are_candidates():

@@ -9,8 +9,12 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 from polytomy.errors import ArgumentError
-from polytomy.selection import Candidate, expand_candidates
-from polytomy.selection.candidates import describe_params, set_grid_params
+from polytomy.selection.candidates import (
+    Candidate,
+    describe_params,
+    expand_candidates,
+    set_grid_params,
+)
 
 PAIRS, TREE = Candidate("pairs", "one-vs-one", "hamming"), Candidate("tree", "tree")
 

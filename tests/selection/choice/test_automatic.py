@@ -14,15 +14,10 @@ from polytomy import PolytomyClassifier
 from polytomy.errors import ArgumentError
 from polytomy.learners.options import FitArguments, TrainingListener, TrainingOptions
 from polytomy.model.parameters import RoutedArguments, TrainingSource
-from polytomy.selection import (
-    RaceSetup,
-    choose_runner,
-    comparison_folds,
-    default_candidates,
-    find_score,
-    run_race,
-)
-from polytomy.selection.choice import choose_scheme
+from polytomy.selection.candidates import default_candidates
+from polytomy.selection.choice import choose_runner, choose_scheme
+from polytomy.selection.measuring import RaceSetup
+from polytomy.selection.race import comparison_folds, find_metric, run_race
 
 
 @pytest.fixture(scope="module")
@@ -79,7 +74,7 @@ def test_the_scheme_is_the_winner_of_a_race_of_the_default_candidates():
             default_candidates(4, solver),
             RaceSetup(X, y, GaussianNB(), source(y, cv=3)),
             comparison_folds(3, X, y, 0),
-            [find_score(score)],
+            [find_metric(score)],
             is_lenient=True,
         )
         found = choose_scheme(X, y, GaussianNB(), solver, source(y, cv=3))

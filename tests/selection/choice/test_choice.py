@@ -5,13 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from polytomy.selection import (
-    Candidate,
-    Race,
-    Runner,
-    choose_runner,
-    pareto_set,
-)
+from polytomy.selection.candidates import Candidate
+from polytomy.selection.choice import choose_runner, pareto_set
+from polytomy.selection.race import Race, Runner
 
 
 def runner(name, losses, cost):

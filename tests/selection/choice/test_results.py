@@ -5,7 +5,9 @@ from sklearn.datasets import load_iris
 from sklearn.model_selection import GridSearchCV, ParameterGrid
 from sklearn.svm import SVC
 
-from polytomy.selection import Candidate, Race, Runner, tabulate_race
+from polytomy.selection.candidates import Candidate
+from polytomy.selection.choice import tabulate_race
+from polytomy.selection.race import Race, Runner
 
 
 def runner(name, losses, seconds=1.0, reason=""):

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from sklearn.model_selection import KFold, StratifiedKFold
 
 from polytomy.errors import ArgumentError
-from polytomy.selection import comparison_folds
+from polytomy.selection.race import comparison_folds
 
 
 @given(st.lists(st.integers(0, 3), min_size=4, max_size=30), st.integers(2, 6), st.integers(0, 9))

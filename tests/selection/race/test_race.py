@@ -13,10 +13,12 @@ from polytomy import PolytomyClassifier, metrics
 from polytomy.errors import ArgumentError
 from polytomy.learners.options import FitArguments, TrainingOptions
 from polytomy.model.parameters import TrainingSource
-from polytomy.selection import RaceSetup, candidates_from, comparison_folds, find_score, run_race
+from polytomy.selection.candidates import candidates_from
+from polytomy.selection.measuring import RaceSetup
+from polytomy.selection.race import comparison_folds, find_metric, run_race
 
 OPTIONS = TrainingOptions()
-SCORES = [find_score("log_loss"), find_score("uncertainty_coefficient")]
+SCORES = [find_metric("log_loss"), find_metric("uncertainty_coefficient")]
 
 
 @pytest.fixture(scope="module")
@@ -139,7 +141,7 @@ def test_each_dichotomy_is_trained_once_per_fold(blobs):
         "pairs": "one-vs-one",
     }
     race(
-        twin_trees, blobs, Counter(fits), n_folds=2, scores=[find_score("uncertainty_coefficient")]
+        twin_trees, blobs, Counter(fits), n_folds=2, scores=[find_metric("uncertainty_coefficient")]
     )
     # In each of two folds, the tree needs three binaries, the mirrored tree none of its own, and
     # the pairs five more: the sixth is the last one of the tree.
@@ -197,7 +199,7 @@ def test_a_solver_without_probabilities_cannot_win_a_score_that_needs_them(blobs
     assert np.isnan(votes.scores["log_loss"]).all()
     assert np.isfinite(votes.scores["uncertainty_coefficient"]).all()
     assert votes.reason == 'solver="voting" does not give probabilities'
-    by_accuracy = race(pairs, blobs, LogisticRegression(), scores=[find_score("accuracy")])
+    by_accuracy = race(pairs, blobs, LogisticRegression(), scores=[find_metric("accuracy")])
     assert not by_accuracy.runners[0].reason
 
 

@@ -17,6 +17,7 @@ def test_each_method_is_listed_under_its_own_name_with_a_reference() -> None:
         assert method.name == name
         assert find_method(name) is method
         assert method.reference
+        assert method.summary
 
 
 def test_the_methods_that_give_only_scores_use_the_flat_code_except_the_greedy_one() -> None:

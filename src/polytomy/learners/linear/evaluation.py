@@ -17,6 +17,7 @@ from polytomy.inputs.training_data import Samples, blocks_of, input_key
 from polytomy.learners.scaling import Scaling, check_dense, peel_scalers
 from polytomy.learners.svm.kernels import KernelFunction
 from polytomy.learners.trained import Output, TrainedBinary
+from polytomy.onnx_graph import Graph, Value
 from polytomy.routines.dispatch import routine
 
 __all__ = ["LinearAnswers", "LinearGroup", "LinearMember", "linear_member"]
@@ -125,6 +126,13 @@ class LinearGroup:
         else:
             scores += self._intercepts
         return np.asarray(scores)
+
+    def to_onnx(self, graph: Graph, X: Value) -> Value:
+        """Return the scores as a graph."""
+        weights = self._weights.toarray() if is_sparse(self._weights) else self._weights
+        centred = X if self._centre is None else X - self._centre
+        values = centred @ weights + self._intercepts
+        return graph.add("Tanh", values * 0.5) if self._is_logistic else values
 
     def add_pair_votes(
         self,

@@ -25,6 +25,7 @@ from polytomy.learners.scaling import Scaling, peel_scalers
 from polytomy.learners.svm.kernels import LARGEST_EXPONENT, KernelFunction, squared_lengths
 from polytomy.learners.svm.machines import Pool, pool_by_bytes, pool_by_index
 from polytomy.learners.trained import Output, TrainedBinary
+from polytomy.onnx_graph import Graph, Value
 from polytomy.routines.dispatch import routine
 
 __all__ = [
@@ -259,6 +260,7 @@ class KernelGroup:
         self.efforts = np.array([float(len(member.coefficients)) for member in members])
         weights = _weights_by_vector(pool, members)
         self._evaluator = make_evaluator(first.kernel, pool.vectors, pool.rows, weights, dtype)
+        self._members = members
 
     def scores(self, samples: Samples, n_jobs: int | None = None) -> NDArray[np.float64]:
         """Return the decision values, of shape (n_samples, n_members)."""
@@ -269,6 +271,21 @@ class KernelGroup:
         scores[...] = self._intercepts
         self._evaluator.add_scores(X, scores)
         return scores
+
+    def to_onnx(self, graph: Graph, X: Value) -> Value:
+        """Return the decision values as a graph."""
+        pool = pool_vectors(self._members)
+        if not len(pool.rows):
+            return graph.repeat(self._intercepts, X)
+        coefficients = np.zeros((len(pool.rows), len(self._members)))
+        for column, (member, places) in enumerate(zip(self._members, pool.places, strict=True)):
+            # Add up, because a machine may have the same vector several times.
+            np.add.at(coefficients[:, column], places, member.coefficients)
+        vectors = pool.vectors[pool.rows]
+        dense = np.asarray(vectors.toarray() if is_sparse(vectors) else vectors, dtype=np.float64)
+        samples = X if self._scaling is None else self._scaling.to_onnx(X)
+        values = self._members[0].kernel.to_onnx(graph, samples, dense)
+        return values @ coefficients + self._intercepts
 
 
 def is_exact(members: Sequence[KernelMember]) -> bool:

@@ -13,6 +13,7 @@ from scipy.spatial.distance import cdist
 
 from polytomy.errors import Argument, ArgumentError
 from polytomy.inputs.arguments import did_you_mean
+from polytomy.onnx_graph import Graph, Value
 from polytomy.routines.dispatch import routine
 from polytomy.routines.reference.banks import KINDS
 
@@ -28,6 +29,9 @@ By |x|² + |y|² − 2x·y the rounding error of γ|x − y|² is about ε·γ(|
 Samples have no such limit: a sample far longer than all vectors is far from all of them, so its
 kernel values are zero, whatever the error.
 """
+
+# The same for ONNX graphs, which cannot compute differences: errors are up to about 1e-12.
+_LARGEST_ONNX_EXPONENT = 1e4
 
 #: The parameters used by each kind.
 _PARAMETERS: dict[str, tuple[str, ...]] = {
@@ -204,6 +208,30 @@ class KernelFunction:
                 part = columns[begin : begin + size]
                 squares = cdist(samples, _dense(Y[part]), "sqeuclidean")
                 values[rows, part] = np.exp(-self.gamma * squares)
+
+    def to_onnx(self, graph: Graph, X: Value, vectors: NDArray[np.float64]) -> Value:
+        """Return the kernel of each sample with each vector as a graph."""
+        if self.kind == "linear":
+            return X @ vectors.T
+        if self.kind != "rbf":
+            products = X @ (self.gamma * vectors.T) + self.coef0
+            if self.kind == "sigmoid":
+                return graph.add("Tanh", products)
+            return graph.add("Pow", products, float(self.degree))
+        # −γ|x − y|² from products, which is accurate for rows around the origin.
+        centre = vectors.mean(axis=0)
+        vectors = vectors - centre
+        squares = self.gamma * squared_lengths(vectors)
+        if squares.max() > _LARGEST_ONNX_EXPONENT:
+            raise ArgumentError(
+                f"gamma·|x|² of the support vectors is {squares.max():.3g}, but must be at most "
+                f"{_LARGEST_ONNX_EXPONENT:g} for exact kernel values in ONNX. Scale the features, "
+                "or choose a smaller gamma."
+            )
+        moved = X - centre
+        lengths = (moved * moved).sum(axis=1) * self.gamma
+        exponents = moved @ (2.0 * self.gamma * vectors.T) - squares - lengths
+        return graph.add("Exp", graph.add("Min", exponents, 0.0))
 
 
 def squared_lengths(X: Any) -> NDArray[Any]:

@@ -5,16 +5,16 @@ import pytest
 from hypothesis import given
 
 from least_squares_cases import assert_minimum, make_answers, make_code, problems
-from polytomy.export.least_squares_graph import (
-    export_isotonic,
-    export_pair_coupling,
-    export_projection,
-)
 from polytomy.scheme.coding_matrix import CodingMatrix
 from polytomy.solvers import solve
+from polytomy.solvers.least_squares import ALGORITHMS
 
 pytest.importorskip("onnx")
 pytest.importorskip("onnxruntime")
+
+export_isotonic = ALGORITHMS["isotonic"].to_onnx
+export_pair_coupling = ALGORITHMS["pairwise"].to_onnx
+export_projection = ALGORITHMS["projection"].to_onnx
 
 
 def assert_solved(compute, function, code, decisions):

@@ -5,7 +5,9 @@ import numpy as np
 import pytest
 from matplotlib.text import Text
 
-from polytomy.plots.layout import place_labels
+from polytomy.plots.searches import place_labels
+
+NOTHING = np.empty((0, 2))
 
 
 def boxes_of(labels):
@@ -17,7 +19,8 @@ def test_labels_overlap_neither_each_other_nor_the_points(points):
     axes = plt.subplots()[1]
     axes.scatter(*np.array(points, dtype=float).T)
     names = [f"name {k}" for k in range(len(points))]
-    labels = place_labels(axes, np.array(points, dtype=float), names)
+    points = np.array(points, dtype=float)
+    labels = place_labels(axes, points, names, also_avoid=NOTHING, line=NOTHING)
     assert [label.get_text() for label in labels] == names
     boxes = boxes_of(labels)
     assert not any(a.overlaps(b) for k, a in enumerate(boxes) for b in boxes[:k])
@@ -29,7 +32,9 @@ def test_labels_stay_inside_and_off_the_line():
     axes = plt.subplots()[1]
     line = np.array([[0.0, 0.0], [1.0, 1.0]])
     axes.plot(*line.T)
-    labels = place_labels(axes, line, ["a long name", "another long name"], line=line)
+    labels = place_labels(
+        axes, line, ["a long name", "another long name"], also_avoid=NOTHING, line=line
+    )
     frame = axes.get_window_extent()
     on_line = axes.transData.transform(np.linspace(line[0], line[1], 500))
     for box in boxes_of(labels):
@@ -43,11 +48,14 @@ def test_points_without_labels_are_not_covered():
     others = np.random.default_rng(0).uniform(0.4, 0.6, (300, 2))
     axes.scatter(*others.T)
     axes.set(xlim=(0, 1), ylim=(0, 1))
-    (label,) = place_labels(axes, np.array([[0.5, 0.5]]), ["the middle"], also_avoid=others)
+    (label,) = place_labels(
+        axes, np.array([[0.5, 0.5]]), ["the middle"], also_avoid=others, line=NOTHING
+    )
     (box,) = boxes_of([label])
     assert not any(box.contains(*place) for place in axes.transData.transform(others))
     assert label.arrow_patch.get_alpha() == 1  # far away, so a line leads to the point
 
 
 def test_nothing_is_placed_for_no_points():
-    assert place_labels(plt.subplots()[1], np.empty((0, 2)), []) == []
+    axes = plt.subplots()[1]
+    assert place_labels(axes, NOTHING, [], also_avoid=NOTHING, line=NOTHING) == []

@@ -17,19 +17,19 @@ from sklearn.linear_model import LogisticRegression, SGDClassifier
 from sklearn.svm import SVC, LinearSVC, NuSVC
 
 from polytomy.errors import ArgumentError
-from polytomy.export.decision_values import dense, kernel_values, linear_values, scale_samples
-from polytomy.export.graph import Graph, Value
+from polytomy.inputs.sparse import is_sparse
 from polytomy.learners.scaling import Scaling, peel_scalers
 from polytomy.learners.sides import SidesModel
 from polytomy.learners.svm.kernels import KernelFunction
 from polytomy.learners.trained import Output
+from polytomy.onnx_graph import Graph, Value
 
-__all__ = ["answer_sides"]
+__all__ = ["export_sides"]
 
 Floats = NDArray[np.float64]
 
 
-def answer_sides(graph: Graph, X: Value, model: SidesModel) -> Value:
+def export_sides(graph: Graph, X: Value, model: SidesModel) -> Value:
     """Return 2 q − 1 for the probability q of each side, of shape (n_samples, n_sides).
 
     Parameters
@@ -59,16 +59,15 @@ def answer_sides(graph: Graph, X: Value, model: SidesModel) -> Value:
 
 def _decision_values(graph: Graph, X: Value, scaling: Scaling | None, model: Any) -> Value | None:
     """Return the decision values of the sides that the model knows, as `SidesModel.values` does."""
+    samples = X if scaling is None else scaling.to_onnx(X)
     has_mixin = getattr(type(model), "decision_function", None) is LinearSVC.decision_function
     if has_mixin or type(model) is LinearDiscriminantAnalysis:
-        weights, intercepts = dense(model.coef_), np.ravel(model.intercept_).astype(np.float64)
-        intercepts = np.broadcast_to(intercepts, len(weights))
-        values = linear_values(X, list(weights), intercepts.tolist(), [scaling] * len(weights))
+        weights = _dense(model.coef_)
+        values = samples @ weights.T + np.ravel(model.intercept_).astype(np.float64)
         is_of_two = len(weights) == 1
     elif type(model) in (SVC, NuSVC) and (function := KernelFunction.of(model)) is not None:
-        vectors, coefficients = dense(model.support_vectors_), _pair_coefficients(model)
-        samples = scale_samples(X, scaling)
-        values = kernel_values(graph, samples, function, vectors) @ coefficients
+        vectors, coefficients = _dense(model.support_vectors_), _pair_coefficients(model)
+        values = function.to_onnx(graph, samples, vectors) @ coefficients
         values = values + np.ravel(model.intercept_).astype(np.float64)
         is_of_two = len(model.n_support_) == 2
         if not is_of_two:
@@ -84,7 +83,7 @@ def _pair_coefficients(machine: Any) -> Floats:
     In the pair (i, j), with i < j, vectors of class i have those in row j − 1 of ``dual_coef_``,
     and vectors of class j those in row i.
     """
-    dual = dense(machine.dual_coef_)
+    dual = _dense(machine.dual_coef_)
     ends = np.cumsum(machine.n_support_)
     members = [slice(end - count, end) for end, count in zip(ends, machine.n_support_, strict=True)]
     if len(members) == 2:
@@ -152,3 +151,7 @@ def _describe_problem(model: SidesModel) -> str:
         "(kernel linear, rbf, poly or sigmoid; without probability=True), alone or after scalers; "
         "or use binary partitions, such as @one-vs-one, in its place."
     )
+
+
+def _dense(matrix: Any) -> Floats:
+    return np.asarray(matrix.toarray() if is_sparse(matrix) else matrix, dtype=np.float64)

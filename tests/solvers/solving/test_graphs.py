@@ -8,9 +8,8 @@ from sklearn.datasets import load_iris
 
 import polytomy as pt
 from polytomy.errors import ArgumentError
-from polytomy.export.graph import Graph
-from polytomy.export.solver_graph import check_exportable_solver, score_classes
 from polytomy.model.arrangement import Arrangement
+from polytomy.onnx_graph import Graph
 from polytomy.solvers.least_squares import algorithms_for
 from strategies import schemes
 
@@ -47,7 +46,7 @@ def draw_answers(scheme, seed, n_samples=6):
 
 
 def score(compute, arrangement, answers, solver="least-squares"):
-    return compute(lambda graph, r: score_classes(graph, r, arrangement, solver), answers)
+    return compute(lambda graph, r: arrangement.to_onnx(graph, r, solver), answers)
 
 
 @given(schemes(max_classes=10, max_sides=4), st.integers(0, 2**32 - 1))
@@ -97,7 +96,7 @@ def test_the_graph_of_a_deep_tree_is_small(compute):
     found = score(compute, whole(scheme), answers)
     np.testing.assert_allclose(found, pt.solve(scheme, answers), rtol=1e-10, atol=0)
     graph = Graph()
-    score_classes(graph, graph.input("r", np.float64, ["n", 299]), whole(scheme), "least-squares")
+    whole(scheme).to_onnx(graph, graph.input("r", np.float64, ["n", 299]), "least-squares")
     graph.output("p", graph.constant(0.0), np.float64, [])
     assert len(graph.to_model("deep", {}).graph.node) < 40
 
@@ -128,7 +127,7 @@ def test_a_solver_without_a_closed_form_is_refused_by_name(solver):
     X, y = load_iris(return_X_y=True)
     fitted = pt.PolytomyClassifier(scheme="tree", solver=solver, random_state=0).fit(X, y)
     with pytest.raises(ArgumentError) as caught:
-        check_exportable_solver(fitted.composition_)
+        pt.to_onnx(fitted)
     shown = f'"{solver}"' if isinstance(solver, str) else repr(solver)
     assert str(caught.value).startswith(f"solver={shown} cannot be exported; ")
     assert '"least-squares", "voting", "hamming" can' in str(caught.value)

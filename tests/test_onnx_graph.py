@@ -7,7 +7,7 @@ import pytest
 
 from polytomy.errors import ArgumentError
 from polytomy.export import to_onnx
-from polytomy.export.graph import Graph
+from polytomy.onnx_graph import Graph
 
 
 @pytest.fixture

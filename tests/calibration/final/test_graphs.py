@@ -6,9 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import softmax
 
-from polytomy.calibration.final import BiasMap, DecoderMap, ProvidedMap, clip_decisions
-from polytomy.errors import ArgumentError
-from polytomy.export.final_graph import apply_final, check_exportable_map, clip_answers
+from polytomy.calibration.final import BiasMap, DecoderMap, clip_decisions, export_clipping
 
 pytest.importorskip("onnx")
 pytest.importorskip("onnxruntime")
@@ -21,7 +19,7 @@ def _calibrate(compute, map_, probabilities, answers):
     def formula(graph, both):
         own = both.take(np.arange(n_classes), axis=1)
         rest = both.take(np.arange(n_classes, n_classes + answers.shape[1]), axis=1)
-        return apply_final(graph, own, clip_answers(graph, rest), map_)
+        return map_.to_onnx(graph, own, export_clipping(graph, rest))
 
     return compute(formula, np.hstack([probabilities, answers]))
 
@@ -73,12 +71,4 @@ def test_a_class_that_the_solver_excludes_stays_excluded_without_a_floor(compute
 
 def test_answers_are_clipped_as_by_the_classifier(compute):
     answers = np.array([[-1.0, -0.5, 0.0, 0.999999, 1.0]])
-    np.testing.assert_array_equal(compute(clip_answers, answers), clip_decisions(answers))
-
-
-def test_a_map_of_the_user_is_refused_by_name():
-    check_exportable_map(BiasMap(1.0, 0.1, np.zeros(2)))
-    with pytest.raises(ArgumentError) as caught:
-        check_exportable_map(ProvidedMap("mine", 0.1, 2))
-    assert caught.value.parameter == "final_calibration"
-    assert str(caught.value).startswith('final_calibration="mine" cannot be exported. Fit with ')
+    np.testing.assert_array_equal(compute(export_clipping, answers), clip_decisions(answers))

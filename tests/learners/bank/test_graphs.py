@@ -24,11 +24,11 @@ from polytomy.calibration.calibrators import (
     UncalibratedMap,
 )
 from polytomy.errors import ArgumentError
-from polytomy.export.binary_graphs import answer_binaries
-from polytomy.export.graph import Graph
+from polytomy.learners.bank import Bank
 from polytomy.learners.svm.kernels import KernelFunction
 from polytomy.learners.svm.machines import KernelMachine, VectorPool
 from polytomy.learners.trained import Output, TrainedBinary
+from polytomy.onnx_graph import Graph
 
 pytest.importorskip("onnx")
 pytest.importorskip("onnxruntime")
@@ -58,7 +58,7 @@ def data(seed=0, *, shift=0.0, sparse=False):
 
 
 def assert_same(compute, binaries, X):
-    found = compute(lambda graph, x: answer_binaries(graph, x, binaries), X)
+    found = compute(lambda graph, x: Bank(binaries).to_onnx(graph, x), X)
     expected = np.column_stack([binary.decisions(X) for binary in binaries])
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-11)
 
@@ -163,7 +163,7 @@ def test_an_isotonic_map_of_one_knot_is_constant(compute):
     flat = IsotonicCalibrator()
     flat.knots_, flat.probabilities_ = np.array([0.5]), np.array([0.75])
     binary = TrainedBinary("flat", Output.MARGIN, binary.estimator, flat)
-    found = compute(lambda graph, x: answer_binaries(graph, x, [binary]), new)
+    found = compute(lambda graph, x: Bank([binary]).to_onnx(graph, x), new)
     np.testing.assert_allclose(found, np.full((40, 1), 0.5), atol=1e-15)
 
 
@@ -179,7 +179,7 @@ def own_kernel(X, Y):
 def refused(binaries, words):
     graph = Graph()
     with pytest.raises(ArgumentError, match=re.escape(words)):
-        answer_binaries(graph, graph.input("X", np.float64, ["n", 4]), binaries)
+        Bank(binaries).to_onnx(graph, graph.input("X", np.float64, ["n", 4]))
 
 
 def test_binaries_that_cannot_be_exported_are_refused_by_name():

@@ -17,11 +17,11 @@ from sklearn.preprocessing import MinMaxScaler, PolynomialFeatures, StandardScal
 from sklearn.svm import SVC, LinearSVC, NuSVC
 
 from polytomy.errors import ArgumentError
-from polytomy.export.graph import Graph
-from polytomy.export.sides_graph import answer_sides
 from polytomy.learners.options import TrainingOptions
 from polytomy.learners.sides import SidesModel, SidesProblem, train_sides
+from polytomy.learners.sides_graph import export_sides
 from polytomy.learners.trained import Output
+from polytomy.onnx_graph import Graph
 
 pytest.importorskip("onnx")
 pytest.importorskip("onnxruntime")
@@ -42,7 +42,7 @@ def train(estimator, sides=SIDES, samples=X, **options):
 
 
 def assert_same(compute, model, new=NEW):
-    found = compute(lambda graph, x: answer_sides(graph, x, model), new)
+    found = compute(lambda graph, x: export_sides(graph, x, model), new)
     np.testing.assert_allclose(found, 2 * model.predict_proba(new) - 1, rtol=0, atol=1e-9)
 
 
@@ -110,7 +110,7 @@ def test_values_so_low_that_no_side_is_left_are_shared_evenly(compute):
     model.coef_[:], model.intercept_[:] = 0.0, [-800.0, -900.0, -1000.0, -800.0]
     sides = SidesModel("m", N_SIDES, model, (0, 1, 2, 3), (0, 1, 2, 3))
     # scikit-learn answers the same from version 1.9 on; before, its probabilities are NaN.
-    found = compute(lambda graph, x: answer_sides(graph, x, sides), NEW)
+    found = compute(lambda graph, x: export_sides(graph, x, sides), NEW)
     np.testing.assert_allclose(found, 2 / N_SIDES - 1, rtol=0, atol=1e-9)
 
 
@@ -131,7 +131,7 @@ def test_models_that_cannot_be_exported_are_refused_by_name(estimator, kind):
     graph = Graph()
     samples = graph.input("X", np.float64, ["n", 3])
     with pytest.raises(ArgumentError) as caught:
-        answer_sides(graph, samples, train(estimator))
+        export_sides(graph, samples, train(estimator))
     assert str(caught.value).startswith(
         f'the model of partition "m" is a {kind} for 4 sides, which cannot be exported. Fit with '
     )
@@ -142,4 +142,4 @@ def test_predictions_alone_cannot_be_exported():
     model = SidesModel("m", N_SIDES, LinearSVC().fit(X, SIDES), (0, 1, 2, 3), output=Output.LABEL)
     graph = Graph()
     with pytest.raises(ArgumentError, match="is a LinearSVC for 4 sides, which cannot be exported"):
-        answer_sides(graph, graph.input("X", np.float64, ["n", 3]), model)
+        export_sides(graph, graph.input("X", np.float64, ["n", 3]), model)

@@ -1,4 +1,8 @@
-"""Exporting a fitted classifier as an ONNX model."""
+"""Export of fitted classifiers to ONNX, to run them without Python.
+
+Each part of a classifier writes its own formula: the bank of binaries, calibrators, solver, final
+calibration, prior and costs. This module asks them in the order of a prediction.
+"""
 
 from __future__ import annotations
 
@@ -9,18 +13,15 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.pipeline import make_pipeline
 
+from polytomy.calibration.final import export_clipping
 from polytomy.classifier import PolytomyClassifier
-from polytomy.errors import ArgumentError
-from polytomy.export.binary_graphs import answer_binaries
-from polytomy.export.decision_graph import choose_cheapest, shift_prior
-from polytomy.export.decision_values import scale_samples
-from polytomy.export.final_graph import apply_final, check_exportable_map, clip_answers
-from polytomy.export.graph import Graph, Value, import_onnx
-from polytomy.export.solver_graph import check_exportable_solver, score_classes
+from polytomy.errors import Argument, ArgumentError, PythonOnly
 from polytomy.inputs.arguments import PRECISIONS, Parameter
 from polytomy.learners.preparation import list_steps, split_pipeline
 from polytomy.learners.scaling import Scaling, peel_scalers
 from polytomy.model.composition import Composition
+from polytomy.onnx_graph import Graph, Value, import_onnx
+from polytomy.solvers import METHODS
 
 __all__ = ["to_onnx"]
 
@@ -70,25 +71,25 @@ def to_onnx(classifier: Any, *, dtype: str = "float32") -> Any:
     scaling, core = _split_scaling(classifier)
     composition: Composition = core.composition_
     solver: Any = composition.solver
-    check_exportable_solver(composition)
-    final = None if composition.final is None else composition.final.map
+    _check_solver(composition)
+    final: Any = None if composition.final is None else composition.final.map
     if final is not None:
-        check_exportable_map(final)
+        _check_final(final)
     classes = _exported_labels(composition.classes)
     graph = Graph()
     X = graph.input("X", dtype, ["n_samples", core.n_features_in_])
-    samples = scale_samples(_cast(graph, X, dtype, "float64"), scaling)
+    samples = _cast(graph, X, dtype, "float64")
+    samples = samples if scaling is None else scaling.to_onnx(samples)
     # With a single class there are no binaries, and only the number of samples matters.
-    binaries = composition.binaries
-    answers = answer_binaries(graph, samples, binaries) if binaries else samples
+    answers = composition.bank.to_onnx(graph, samples) if composition.binaries else samples
     if final is not None:
-        answers = clip_answers(graph, answers)
-    each = [score_classes(graph, answers, one, solver) for one in composition.arrangements]
+        answers = export_clipping(graph, answers)
+    each = [one.to_onnx(graph, answers, solver) for one in composition.arrangements]
     scores = each[0] if len(each) == 1 else graph.add("Sum", *each) / float(len(each))
     if final is not None:
-        scores = apply_final(graph, scores, answers, final)
+        scores = final.to_onnx(graph, scores, answers)
     if composition.prior is not None:
-        scores = shift_prior(graph, scores, composition.prior)
+        scores = composition.prior.to_onnx(graph, scores)
     labels, ranked, costs = classes, scores, composition.costs
     if composition.tie_order is not None and not composition.gives_probabilities:
         order = np.array(composition.tie_order)
@@ -96,7 +97,7 @@ def to_onnx(classifier: Any, *, dtype: str = "float32") -> Any:
     if costs is None:
         winners = graph.add("ArgMax", ranked, axis=1, keepdims=0)
     else:
-        winners = choose_cheapest(graph, scores, costs)
+        winners = costs.to_onnx(graph, scores)
         if costs.reject_cost is not None:
             labels = _exported_labels(costs.labels_with_reject(composition.classes))
     graph.output("label", graph.constant(labels).take(winners, axis=0), labels.dtype, ["n_samples"])
@@ -130,6 +131,34 @@ def _split_scaling(classifier: Any) -> tuple[Scaling | None, PolytomyClassifier]
             "are given to the ONNX model."
         )
     return peeled[0], core
+
+
+def _check_solver(composition: Composition) -> None:
+    """Raise an ArgumentError unless the solver can be written as a graph for the scheme."""
+    solver, is_inside = composition.solver, composition.final is not None
+    method = METHODS[solver] if isinstance(solver, str) else None
+    schemes = [each.scheme for each in composition.arrangements]
+    if method is not None and all(method.exports(scheme, is_inside) for scheme in schemes):
+        return
+    names = [f'"{each.name}"' for each in METHODS.values() if each.exports_all]
+    raise ArgumentError(
+        Argument("solver", solver),
+        f" cannot be exported; {', '.join(names)} can.",
+        PythonOnly(
+            " classifier.with_solver changes the solver without training the binaries again."
+        ),
+    )
+
+
+def _check_final(final: Any) -> None:
+    """Raise an ArgumentError unless a final calibration can be written as a graph."""
+    if not hasattr(final, "to_onnx"):
+        raise ArgumentError(
+            Argument("final_calibration", getattr(final, "calibrator", final)),
+            " cannot be exported. Fit with ",
+            Argument("final_calibration", "bias"),
+            ', "decoder" or None.',
+        )
 
 
 def _exported_labels(classes: NDArray[Any]) -> NDArray[Any]:

@@ -24,7 +24,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import LabelBinarizer, MaxAbsScaler, MinMaxScaler, StandardScaler
 from sklearn.svm import SVC, LinearSVC, NuSVC
 
-from polytomy.learners.svm.machines import KernelMachine, kernel_of, share_vectors
+from polytomy.learners.svm.machines import KernelMachine, kernel_of, merge_vectors, share_vectors
 from polytomy.states import State, find_kind_of, is_plain, register_kind
 
 __all__ = ["SCALERS", "check_step_names", "features_of", "share_support_vectors"]
@@ -210,19 +210,21 @@ def share_support_vectors(estimators: Iterable[Any]) -> dict[int, Any]:
     ----------
     estimators : fitted estimators of any kind, or pipelines; only machines are replaced
     """
-    found: dict[int, tuple[Any, KernelMachine]] = {}
+    machines: dict[int, KernelMachine] = {}
+    svcs: dict[int, tuple[Any, KernelMachine]] = {}
     for estimator in estimators:
         last = estimator
         while type(last) is Pipeline:
             last = last.steps[-1][1]
-        machine = last if isinstance(last, KernelMachine) else KernelMachine.of(last)
-        if machine is not None:
-            found[id(last)] = last, machine
-    shared = share_vectors([machine for _, machine in found.values()])
-    return {
-        key: _SHARED[type(own)](own, machine) if type(own) in _SHARED else machine
-        for (key, (own, _)), machine in zip(found.items(), shared, strict=True)
-    }
+        if isinstance(last, KernelMachine):
+            machines[id(last)] = last
+        elif (machine := KernelMachine.of(last)) is not None:
+            svcs[id(last)] = last, machine
+    shared: dict[int, Any] = dict(zip(machines, share_vectors([*machines.values()]), strict=True))
+    merged = merge_vectors([machine for _, machine in svcs.values()])
+    for (key, (svc, _)), machine in zip(svcs.items(), merged, strict=True):
+        shared[key] = _SHARED[type(svc)](svc, machine)
+    return shared
 
 
 def _svc_state(svc: Any) -> dict[str, Any] | None:

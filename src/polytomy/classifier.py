@@ -35,8 +35,7 @@ from polytomy.model.scheme_argument import (
     scheme_from,
 )
 from polytomy.model.streaming import StreamingMixin
-from polytomy.scheme import Scheme
-from polytomy.scheme.scheme import SchemeEnsemble
+from polytomy.scheme import Scheme, SchemeEnsemble
 from polytomy.selection.choice import choose_scheme
 
 __all__ = ["PolytomyClassifier"]

@@ -40,8 +40,7 @@ from polytomy.model.parameters import (
     training_source,
 )
 from polytomy.model.scheme_argument import gives_probabilities, members_of, scheme_from
-from polytomy.scheme import Scheme
-from polytomy.scheme.scheme import SchemeEnsemble
+from polytomy.scheme import Scheme, SchemeEnsemble
 from polytomy.selection.candidates import Candidate, candidates_from, expand_candidates
 from polytomy.selection.choice import choose_runner, tabulate_race
 from polytomy.selection.measuring import is_trained_without_calibration

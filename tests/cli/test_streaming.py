@@ -62,7 +62,7 @@ def test_it_is_partial_fit_of_scaled_blocks(polytomy, rows):
     X, y = rows
     assert polytomy("train", "rows.csv", "--stream", "-o", "m.polytomy").code == 0
     scaled = StandardScaler().fit_transform(X)
-    classifier = pt.PolytomyClassifier(SGDClassifier(), solver="least-squares", random_state=0)
+    classifier = pt.PolytomyClassifier(SGDClassifier(), random_state=0)
     last = np.cumsum([block.n_samples for block in open_blocks("rows.csv")])
     assert len(last) >= 6
     for part in np.split(np.arange(3000), last[:-1]):

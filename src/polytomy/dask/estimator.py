@@ -28,8 +28,7 @@ from polytomy.model.estimator import FollowsEstimatorMixin, progress_bar, undone
 from polytomy.model.parameters import CLASSIFIER_CHECKS, training_source
 from polytomy.model.plan import plan_training
 from polytomy.model.scheme_argument import check_solver, members_of, needs_data, scheme_from
-from polytomy.scheme import Scheme
-from polytomy.scheme.scheme import SchemeEnsemble
+from polytomy.scheme import Scheme, SchemeEnsemble
 from polytomy.selection.choice import choose_scheme
 
 __all__ = ["DaskPolytomyClassifier"]

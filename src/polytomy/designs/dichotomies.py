@@ -15,8 +15,6 @@ from polytomy.inputs.seeds import RandomState, as_generator
 from polytomy.routines.threads import one_blas_thread
 from polytomy.scheme import Scheme
 
-__all__ = ["Dichotomies", "Side"]
-
 Side: TypeAlias = frozenset[int]  # class indices
 
 # More samples make comparing dichotomies slower and hardly better.

@@ -10,23 +10,8 @@ import numpy.typing as npt
 
 from polytomy.errors import Argument, ArgumentError
 from polytomy.inputs.seeds import RandomState
-from polytomy.scheme import Label, Scheme, random_codes, standard_codes
-from polytomy.scheme.coding_matrix import CodingMatrix
+from polytomy.scheme import CodingMatrix, Label, Scheme, random_codes, standard_codes
 from polytomy.scheme.layout import normalize_labels, number_binaries
-
-__all__ = [
-    "adjacent",
-    "chain",
-    "chain_backward",
-    "class_labels",
-    "exhaustive",
-    "from_matrix",
-    "one_vs_one",
-    "one_vs_rest",
-    "orthogonal",
-    "random_code",
-    "random_ternary",
-]
 
 # Making and printing a tree of this many classes takes 2 GB.
 _MOST_CLASSES = 2**20

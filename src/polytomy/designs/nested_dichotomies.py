@@ -16,17 +16,7 @@ from polytomy.errors import Argument, ArgumentError
 from polytomy.inputs.arguments import as_count
 from polytomy.inputs.class_samples import group_samples
 from polytomy.inputs.seeds import RandomState, as_generator
-from polytomy.scheme import Scheme
-from polytomy.scheme.scheme import SchemeEnsemble
-
-__all__ = [
-    "class_balanced_tree",
-    "furthest_centroid_tree",
-    "random_pair_tree",
-    "random_pair_trees",
-    "random_trees",
-    "tree_ensemble",
-]
+from polytomy.scheme import Scheme, SchemeEnsemble
 
 _Split: TypeAlias = Callable[[list[int]], tuple[list[int], list[int]]]
 

@@ -18,28 +18,12 @@ from polytomy.errors import Argument, ArgumentError
 from polytomy.inputs.arguments import as_count, did_you_mean
 from polytomy.inputs.class_samples import group_samples
 from polytomy.inputs.label_order import (
-    has_natural_order,
     match_class_order,
     order_labels,
-    sort_naturally,
 )
 from polytomy.inputs.seeds import RandomState, as_generator
 from polytomy.scheme import Label, Scheme
 from polytomy.scheme.layout import normalize_label
-
-__all__ = [
-    "METHODS",
-    "ClassOrder",
-    "detect_order",
-    "has_natural_order",
-    "match_class_order",
-    "order_classes",
-    "ordered_adjacent",
-    "path_length",
-    "seriate",
-    "sort_naturally",
-    "without_noise",
-]
 
 
 def order_classes(

@@ -21,27 +21,12 @@ from polytomy.designs import (
     trees,
 )
 from polytomy.designs.flat import class_labels
-from polytomy.designs.orders import match_class_order
 from polytomy.errors import Argument, ArgumentError
 from polytomy.inputs.arguments import did_you_mean
+from polytomy.inputs.label_order import match_class_order
 from polytomy.inputs.seeds import RandomState
-from polytomy.scheme import Scheme
-from polytomy.scheme.coding_matrix import CodingMatrix
-from polytomy.scheme.scheme import SchemeEnsemble
+from polytomy.scheme import CodingMatrix, Scheme, SchemeEnsemble
 from polytomy.scheme.short_forms import SHORT_FORMS, ShortForm
-
-__all__ = [
-    "DATA_DESIGNS",
-    "DESIGNS",
-    "ENSEMBLES",
-    "LABEL_DESIGNS",
-    "SCHEME_NAMES",
-    "Design",
-    "design",
-    "find_design",
-    "register",
-    "uses_class_order",
-]
 
 # Options of `design` that apply only to some designs.
 _OPTIONS = frozenset({"random_state", "n_partitions", "sides", "separator"})

@@ -17,15 +17,6 @@ from polytomy.scheme import BinaryName, ClassRef, Node, NodeRef, Scheme
 from polytomy.scheme.layout import TWO_WAY, BranchRef, branch_base, number_binaries, one_model_code
 from polytomy.scheme.short_forms import DIRECT, SHORT_FORMS
 
-__all__ = [
-    "balanced_tree",
-    "check_label_paths",
-    "from_hierarchy",
-    "from_paths",
-    "from_tree",
-    "random_tree",
-]
-
 Nested: TypeAlias = Any  # a label, or a list or tuple of Nested
 
 

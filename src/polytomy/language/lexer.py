@@ -11,22 +11,6 @@ from typing import NamedTuple
 
 from polytomy.errors import ControlError, Problem
 
-__all__ = [
-    "MAX_PROBLEMS",
-    "Kind",
-    "Report",
-    "Source",
-    "Span",
-    "Token",
-    "escape_quoted",
-    "find_lone_surrogate",
-    "is_bare_word",
-    "is_code_letter",
-    "is_name",
-    "printable",
-    "tokenize",
-]
-
 # A text with more problems than this is not a control text; the search stops.
 MAX_PROBLEMS = 50
 

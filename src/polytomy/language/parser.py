@@ -40,8 +40,6 @@ from polytomy.language.syntax_tree import (
     WrittenPartition,
 )
 
-__all__ = ["MAX_CHARACTERS", "parse_text"]
-
 # One-vs-one of 1000 classes takes about 14 million characters. Reading any text of this size takes
 # less than 3 GB of memory.
 MAX_CHARACTERS = 16 * 2**20

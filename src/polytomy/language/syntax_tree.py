@@ -10,18 +10,6 @@ from typing import NamedTuple, TypeAlias
 
 from polytomy.language.lexer import Span, escape_quoted
 
-__all__ = [
-    "Branch",
-    "Coded",
-    "Designed",
-    "Leaf",
-    "OneModel",
-    "Word",
-    "WrittenPartition",
-    "print_branch",
-    "print_word",
-]
-
 _LONGEST_SHOWN = 40
 
 

@@ -21,10 +21,9 @@ from polytomy.model.composition import Composition
 from polytomy.model.dichotomies import Dichotomy, WholePartition
 from polytomy.model.scheme_argument import members_of
 from polytomy.persistence.fitted import arrange_in_order
-from polytomy.scheme import BinaryName, Scheme
+from polytomy.scheme import BinaryName, Scheme, SchemeEnsemble
 from polytomy.scheme.partitions import compact_classes
 from polytomy.scheme.reading import resolve_tree
-from polytomy.scheme.scheme import SchemeEnsemble
 from polytomy.scheme.short_forms import find_short_form
 from polytomy.states import State, register_kind
 

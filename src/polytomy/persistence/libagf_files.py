@@ -26,8 +26,7 @@ from polytomy.persistence.fitted import (
     order_in_scheme,
 )
 from polytomy.persistence.model_files import LARGEST_TEXT_BYTES, open_model_file, size_of
-from polytomy.scheme import Scheme
-from polytomy.scheme.coding_matrix import CodingMatrix
+from polytomy.scheme import CodingMatrix, Scheme
 from polytomy.scheme.layout import DEFAULT_BASE, number_binaries, own_base
 from polytomy.scheme.short_forms import SHORT_FORMS
 

@@ -88,18 +88,15 @@ def _tree(facts: Mapping[str, Any], dataset: str) -> Markup | None:
     if ordered is not None and len(facts["classes"]) <= model_figures.MOST_CLASSES:
         tree, distances, classes = ordered
         about = f"the {len(classes)} classes of {dataset}"
-        content = [
-            gallery(
-                [
-                    figure("Empirical tree",
-                           model_figures.draw_dendrogram(tree, distances, classes, f"Empirical tree of {about}")),
-                    figure("Hausdorff distances; stronger colours are closer",
-                           model_figures.draw_distances(distances, classes, f"Distances between {about}")),
-                ],
-                "wide",
-            ),
-            details("Control text of the tree", text),
-        ]  # fmt: skip
+        drawn = model_figures.draw_dendrogram(
+            tree, distances, classes, f"Empirical tree of {about}"
+        )
+        matrix = model_figures.draw_distances(distances, classes, f"Distances between {about}")
+        figures = [
+            figure("Empirical tree", drawn),
+            figure("Hausdorff distances; stronger colours are closer", matrix),
+        ]
+        content = [gallery(figures, "wide"), details("Control text of the tree", text)]
     note = (
         "Computed from all samples after standardising. The trials build their empirical trees "
         "from the training samples only."

@@ -325,14 +325,12 @@ def _versions_by_package(results: Results) -> dict[str, str]:
 
 def _jobs_and_threads(results: Results) -> dict[str, str]:
     """Return the numbers of jobs and threads, which may differ from trial to trial."""
-    jobs: dict[str, None] = {}
-    threads: dict[str, None] = {}
-    for record in results.records:
-        jobs[str(record.get("n_jobs") or 1)] = None
-        for name, value in record.get("threads", {}).items():
-            threads[f"{name}={value}"] = None
-    found = {"jobs": ", ".join(jobs)} if jobs else {}
-    return found | ({"threads": ", ".join(threads)} if threads else {})
+    threads = [record.get("threads", {}).items() for record in results.records]
+    found = {
+        "jobs": dict.fromkeys(str(record.get("n_jobs") or 1) for record in results.records),
+        "threads": dict.fromkeys(f"{name}={value}" for own in threads for name, value in own),
+    }
+    return {name: ", ".join(values) for name, values in found.items() if values}
 
 
 def _has_seeds(results: Results) -> bool:
@@ -340,16 +338,10 @@ def _has_seeds(results: Results) -> bool:
 
 
 def _seeds(results: Results) -> Markup:
-    in_order = sorted(results.records, key=lambda each: int(each["repeat"]))
-    lines = [
-        (
-            dataset,
-            ", ".join(
-                str(record.get("seed")) for record in in_order if record["dataset"] == dataset
-            ),
-        )
-        for dataset in results.datasets
-    ]
+    seeds: dict[str, list[str]] = {dataset: [] for dataset in results.datasets}
+    for record in sorted(results.records, key=lambda each: int(each["repeat"])):
+        seeds[record["dataset"]].append(str(record.get("seed")))
+    lines = [(dataset, ", ".join(own)) for dataset, own in seeds.items()]
     return definition_list(lines, "facts long")
 
 

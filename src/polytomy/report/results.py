@@ -216,8 +216,10 @@ def _best_cell(
     if len(best) > _MOST_BADGES:
         tied = tag("span", f"{len(best)} tied", class_="winners method")
         return number_cell(cell.mean, tied, format_cell(cell))
-    marks = [tag("span", tables.badge(names[pair]), tag("span", f" {names[pair].text}", class_="unseen"),
-                 title=names[pair].text) for pair in best]  # fmt: skip
+    marks = []
+    for name in [names[pair] for pair in best]:
+        text = tag("span", f" {name.text}", class_="unseen")
+        marks.append(tag("span", tables.badge(name), text, title=name.text))
     return number_cell(cell.mean, tag("span", marks, class_="winners"), format_cell(cell))
 
 

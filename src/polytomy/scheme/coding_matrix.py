@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 from polytomy.errors import CodeError
 from polytomy.scheme import rank as ranks
 from polytomy.scheme import structure
-from polytomy.scheme.code_checks import MAX_ENTRIES, find_problems, read_matrix, read_row_counts
+from polytomy.scheme.code_checks import read_matrix, read_row_counts
 from polytomy.scheme.structure import (
     AdjacentOrder,
     CodeArray,
@@ -23,15 +23,6 @@ from polytomy.scheme.structure import (
     SingleClasses,
     TreeShape,
 )
-
-__all__ = [
-    "MAX_ENTRIES",
-    "CodingMatrix",
-    "find_problems",
-    "rows_of_sides",
-    "side_distances",
-    "sides_of_rows",
-]
 
 
 def rows_of_sides(sides: NDArray[Any]) -> tuple[CodeArray, NDArray[np.intp]]:

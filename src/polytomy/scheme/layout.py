@@ -23,28 +23,6 @@ from polytomy.language.syntax_tree import Word
 from polytomy.scheme.coding_matrix import CodingMatrix
 from polytomy.scheme.standard_codes import direct
 
-__all__ = [
-    "DEFAULT_BASE",
-    "TWO_WAY",
-    "BinaryName",
-    "BranchRef",
-    "ClassRef",
-    "Label",
-    "Layout",
-    "Node",
-    "NodeRef",
-    "branch_base",
-    "label_to_word",
-    "name_nodes",
-    "normalize_label",
-    "normalize_labels",
-    "number_binaries",
-    "one_model_code",
-    "own_base",
-    "partition_name",
-    "word_to_label",
-]
-
 Label: TypeAlias = str | int | float | bool
 
 _NUMBER = re.compile(r"-?[0-9]+(?:\.[0-9]+)?(?:e[-+][0-9]+)?")

@@ -17,8 +17,6 @@ from polytomy.scheme.layout import BinaryName, Label
 if TYPE_CHECKING:
     from polytomy.scheme.scheme import Scheme
 
-__all__ = ["ManyClasses", "Partition", "compact_classes", "iterate_sides", "set_key"]
-
 _FEW = 1024
 
 

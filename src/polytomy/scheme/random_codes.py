@@ -15,8 +15,6 @@ from polytomy.scheme.code_checks import check_entries
 from polytomy.scheme.coding_matrix import CodingMatrix
 from polytomy.scheme.structure import CodeArray, column_distances, find_repeated_rows
 
-__all__ = ["count_n_ary", "n_ary", "random_strict", "random_ternary"]
-
 _MOST_DRAWS = 200
 
 _MOST_WORK = 2**31

@@ -51,18 +51,6 @@ from polytomy.scheme.layout import (
 from polytomy.scheme.scheme import Scheme
 from polytomy.scheme.short_forms import SHORT_FORMS
 
-__all__ = [
-    "Resolution",
-    "decode_text",
-    "parse",
-    "parse_with_warnings",
-    "read",
-    "read_text",
-    "resolve",
-    "resolve_tree",
-    "translate_letter",
-]
-
 _NEIGHBOURS = 11  # libAGF's default for -k
 
 _NOT_HERE = {

@@ -30,8 +30,6 @@ from polytomy.scheme.partitions import Partition
 from polytomy.scheme.structure import TreeShape
 from polytomy.scheme.writing import draw_matrix, draw_tree, layout_to_syntax
 
-__all__ = ["Partition", "Scheme", "SchemeEnsemble", "flatten_layout", "unfold_layout"]
-
 
 def flatten_layout(layout: Layout) -> Layout:
     """Return the layout as one code over all classes, with the same binaries in the same order.

@@ -25,8 +25,6 @@ from polytomy.scheme.standard_codes import (
     orthogonal,
 )
 
-__all__ = ["DIRECT", "SHORT_FORMS", "ShortForm", "find_short_form"]
-
 DIRECT = "direct"
 """The design with one model for all branches."""
 

@@ -19,19 +19,6 @@ from polytomy.inputs.seeds import RandomState, as_generator
 from polytomy.scheme.code_checks import check_entries
 from polytomy.scheme.coding_matrix import CodingMatrix
 
-__all__ = [
-    "MAX_EXHAUSTIVE_CLASSES",
-    "adjacent",
-    "chain",
-    "direct",
-    "exhaustive",
-    "hadamard",
-    "hadamard_order",
-    "one_vs_one",
-    "one_vs_rest",
-    "orthogonal",
-]
-
 MAX_EXHAUSTIVE_CLASSES = 20
 
 _MOST_CLASSES_KEPT = 32

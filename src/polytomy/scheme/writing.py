@@ -32,8 +32,6 @@ from polytomy.scheme.layout import (
 )
 from polytomy.scheme.short_forms import DIRECT, find_short_form
 
-__all__ = ["draw_matrix", "draw_tree", "layout_to_syntax"]
-
 _NOWHERE = Span(0, 0)
 
 

@@ -31,8 +31,7 @@ from polytomy.model.fitting import fit_binaries
 from polytomy.model.parameters import TrainingSource
 from polytomy.model.plan import TrainingPlan, plan_training
 from polytomy.model.scheme_argument import choose_final_calibration
-from polytomy.scheme import Scheme
-from polytomy.scheme.scheme import SchemeEnsemble
+from polytomy.scheme import Scheme, SchemeEnsemble
 from polytomy.selection.candidates import Candidate
 from polytomy.solvers import METHODS
 

@@ -9,8 +9,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from polytomy.errors import Argument, ArgumentError
 
-__all__ = ["check_decisions", "scale_weights"]
-
 _LEAST_OVERSHOOT = 1e-9
 _OVERSHOOT_IN_ROUNDINGS = 8
 # How much each side may add to the error of a sum: the error of clipped log-odds.

@@ -7,15 +7,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from polytomy.onnx_graph import Graph, Value
 from polytomy.routines.dispatch import routine
-from polytomy.scheme import Scheme
-from polytomy.scheme.coding_matrix import CodingMatrix
-from polytomy.scheme.scheme import SchemeEnsemble
+from polytomy.scheme import CodingMatrix, Scheme, SchemeEnsemble
 from polytomy.scheme.structure import row_blocks
 from polytomy.solvers.decisions import check_decisions, scale_weights
 from polytomy.solvers.least_squares import solve_least_squares
 from polytomy.solvers.method import Method
-
-__all__ = ["DIVERGENCE", "is_flat_one_vs_rest", "solve_divergence"]
 
 FloatArray = NDArray[np.float64]
 

@@ -20,7 +20,7 @@ from polytomy.errors import Argument, ArgumentError, PythonOnly
 from polytomy.inputs.arguments import did_you_mean
 from polytomy.onnx_graph import Graph, Value
 from polytomy.routines.dispatch import routine
-from polytomy.scheme.coding_matrix import CodingMatrix
+from polytomy.scheme import CodingMatrix
 from polytomy.scheme.structure import pair_of_each_row
 from polytomy.solvers.decisions import check_decisions
 from polytomy.solvers.method import (
@@ -33,8 +33,6 @@ from polytomy.solvers.method import (
     Structure,
 )
 from polytomy.solvers.nested import NoGraphError, export_tree, multiply_down_tree
-
-__all__ = ["ALGORITHMS", "LEAST_SQUARES", "algorithms_for", "solve_least_squares"]
 
 _FEW_CLASSES = 64
 

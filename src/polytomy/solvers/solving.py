@@ -10,8 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from polytomy.errors import Argument, ArgumentError
 from polytomy.inputs.arguments import did_you_mean
 from polytomy.onnx_graph import Graph, Value
-from polytomy.scheme import Scheme
-from polytomy.scheme.coding_matrix import CodingMatrix
+from polytomy.scheme import CodingMatrix, Scheme
 from polytomy.solvers.coupling import HASTIE_TIBSHIRANI, LIBSVM, PRICE, WU_LIN_WENG_1
 from polytomy.solvers.decisions import check_decisions, scale_weights
 from polytomy.solvers.decoding import (
@@ -32,16 +31,6 @@ from polytomy.solvers.nested import (
     row_counts,
     solve_nested,
 )
-
-__all__ = [
-    "METHODS",
-    "check_applicable",
-    "decode",
-    "export_decoding",
-    "find_method",
-    "register",
-    "solve",
-]
 
 FloatArray = NDArray[np.float64]
 

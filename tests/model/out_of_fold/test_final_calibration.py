@@ -23,7 +23,7 @@ from polytomy.learners.any_estimator import train_binary
 from polytomy.learners.options import TrainingOptions
 from polytomy.learners.problems import BinaryProblem
 from polytomy.model.out_of_fold import FinalCalibration
-from polytomy.scheme.scheme import SchemeEnsemble
+from polytomy.scheme import SchemeEnsemble
 
 MACHINE = SVC(C=3, gamma=0.2, tol=1e-8)
 TREE = parse("a {b {0 1} c {2 3}}")

@@ -83,7 +83,7 @@ def default_memory_budget(limit_files: Sequence[Path] = CONTAINER_LIMITS) -> int
     ----------
     limit_files : files that may hold a limit in bytes; others are ignored
     """
-    return machine_memory(limit_files) // _SHARE_OF_MEMORY
+    return machine_memory(tuple(limit_files)) // _SHARE_OF_MEMORY
 
 
 def check_budget(memory_budget: float | None) -> float:

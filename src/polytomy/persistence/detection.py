@@ -67,7 +67,7 @@ def find_kind(path: str | os.PathLike[str]) -> FileKind:
     head = head[: len(_LIBSVM)]
     if b"\0" in head or not head.isascii():
         raise ModelFileError(f"{os.fspath(path)}: this is neither a model nor a control file")
-    if suffix in (*FORMATS["csv"], *FORMATS["tsv"]):
+    if suffix in (*FORMATS["csv"].endings, *FORMATS["tsv"].endings):
         raise ModelFileError(f"{os.fspath(path)}: the name says that this is data, not a model")
     return FileKind.CONTROL
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from polytomy.datasets.table_blocks import check_finite
+from polytomy.datasets.tables import check_finite
 from polytomy.errors import DataError
 
 

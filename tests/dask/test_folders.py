@@ -2,8 +2,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from polytomy.datasets import folders
-from polytomy.datasets.folders import (
+from polytomy.dask import folders
+from polytomy.dask.folders import (
     FilePart,
     FolderSurvey,
     divide_files,

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from polytomy.datasets import read_data
-from polytomy.datasets.scanning import scan_data
+from polytomy.datasets.reading import scan_data
 from polytomy.errors import DataError
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from polytomy.datasets.located_errors import error_at
+from polytomy.datasets.fields import error_at
 from polytomy.errors import Argument
 
 

@@ -6,27 +6,21 @@ know: the classes and the values of text columns. So files can be read on differ
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from polytomy.datasets import FORMATS, find_format
 from polytomy.datasets.columns import Target
-from polytomy.datasets.dataset import Data
-from polytomy.datasets.file_reader import (
-    open_table,
-    read_data,
-    read_row_groups,
-    rows_per_block,
-)
-from polytomy.datasets.folder_files import list_files
-from polytomy.datasets.formats import FORMATS, find_format
-from polytomy.datasets.label_index import LabelIndex
-from polytomy.datasets.parquet import count_parquet_rows
-from polytomy.datasets.table_blocks import NoRowsError
+from polytomy.datasets.fields import LabelIndex
+from polytomy.datasets.parquet import ParquetTable
+from polytomy.datasets.reading import Scan, open_table, read_table, scan_table
+from polytomy.datasets.sources import list_files
+from polytomy.datasets.tables import NoRowsError, ReadOptions
 from polytomy.errors import Argument, ArgumentError, DataError
 
 __all__ = [
@@ -34,7 +28,6 @@ __all__ = [
     "FileSurvey",
     "FolderSurvey",
     "divide_files",
-    "is_empty_file",
     "list_data_files",
     "merge_surveys",
     "read_part",
@@ -54,7 +47,7 @@ def list_data_files(path: str | Path, format: str | None = None) -> list[Path]:
         raise DataError(f"{folder}: there is no such folder")
     if not folder.is_dir():
         return [folder]
-    endings = tuple(ending for kind in _KINDS for ending in FORMATS[kind])
+    endings = tuple(ending for kind in _KINDS for ending in FORMATS[kind].endings)
     files = list_files(folder, endings if format is None else ())
     if not files:
         raise DataError(f"{folder}: the folder has no Parquet, CSV or TSV files")
@@ -73,38 +66,16 @@ def list_data_files(path: str | Path, format: str | None = None) -> list[Path]:
     return files
 
 
-def is_empty_file(file: Path, format: str | None = None, header: bool | None = None) -> bool:
-    """Return whether a file has no rows, like some of the files that clusters write."""
-    if find_format(file, format) == "parquet":
-        return count_parquet_rows(file) == 0
-    try:
-        open_table(file, format, None, header, None, "refuse", None)
-    except NoRowsError:
-        return True
-    return False
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class FileSurvey:
+class FileSurvey(NamedTuple):
     """The survey of one file.
 
     Attributes
     ----------
-    n_rows : int
-    labels : list of the labels that occur
-    columns : names of the columns of features, or None
-    n_columns : number of these columns
-    label_name : name of the label column, or None
-    categories : dict of text columns and their values
+    scan : what a pass over the file has found; None if it has no rows
     row_groups : number of rows of each row group of a Parquet file; empty for other formats
     """
 
-    n_rows: int = 0
-    labels: list[Any] = field(default_factory=list)
-    columns: tuple[str, ...] | None = None
-    n_columns: int = 0
-    label_name: str | None = None
-    categories: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    scan: Scan | None
     row_groups: tuple[int, ...] = ()
 
 
@@ -118,30 +89,14 @@ def survey_file(
     file, target, format, header : see `polytomy.datasets.read_data`
     one_hot : bool, whether to one-hot encode text columns
     """
-    if is_empty_file(file, format, header):
-        return FileSurvey()
-    categories = "one-hot" if one_hot else "refuse"
-    table = open_table(file, format, target, header, None, categories, None)
-    numbers: set[int] = set()
-    n_rows = 0
-    for block in table.blocks(rows_per_block(table)):
-        assert block.labels is not None, "labels were requested"
-        numbers.update(np.unique(block.labels).tolist())
-        n_rows += len(block.row_numbers)
+    options = ReadOptions(target, header, categories="one-hot" if one_hot else "refuse")
+    try:
+        table = open_table(file, format, options)
+    except NoRowsError:
+        return FileSurvey(None)
     # Labels stay as they are written, because their type also depends on the other files.
-    labels = table.label_index.labels(sorted(numbers), are_all=False)
-    names = table.feature_names
-    called = names or tuple(f"x{k + 1}" for k in range(table.n_features))
-    chosen = getattr(table, "columns", None)
-    return FileSurvey(
-        n_rows,
-        np.unique(labels).tolist(),
-        names,
-        table.n_features,
-        None if chosen is None else chosen.label_name,
-        {called[k]: index.values for k, index in table.categories.items()},
-        getattr(table, "rows_of_groups", ()),
-    )
+    scan = scan_table(table, are_all=False)
+    return FileSurvey(scan, table.rows_of_groups if isinstance(table, ParquetTable) else ())
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -152,7 +107,9 @@ class FolderSurvey:
     ----------
     n_rows : int
     classes : array of all labels, sorted; integers if all labels are integers
-    columns, n_columns, label_name : as in `FileSurvey`
+    columns : names of the columns of features, or None
+    n_columns : number of these columns
+    label_name : name of the label column, or None
     categories : dict of text columns and all of their values, sorted
     """
 
@@ -171,34 +128,37 @@ class FolderSurvey:
 
 def merge_surveys(files: Sequence[Path], surveys: Sequence[FileSurvey]) -> FolderSurvey:
     """Return what all files have in common; DataError if their columns differ."""
-    filled = [pair for pair in zip(files, surveys, strict=True) if pair[1].n_rows]
+    filled = [
+        (file, survey.scan)
+        for file, survey in zip(files, surveys, strict=True)
+        if survey.scan is not None
+    ]
     if not filled:
         raise DataError(f"{files[0].parent}: the files have no rows")
     first_file, first = filled[0]
-    labels: dict[Any, None] = {}
+    index = LabelIndex()
     categories: dict[str, set[str]] = {}
-    for file, survey in filled:
-        if (survey.columns, survey.n_columns) != (first.columns, first.n_columns):
+    for file, scan in filled:
+        if (scan.columns, scan.n_features) != (first.columns, first.n_features):
             raise DataError(
                 f"{file}: the columns are not those of {first_file}. All files of a folder need "
                 "the same columns, in the same order."
             )
-        if {isinstance(label, str) for label in (*survey.labels, *labels)} == {True, False}:
-            kind = "text" if isinstance(survey.labels[0], str) else "numbers"
+        if (scan.classes.dtype.kind == "U") != (first.classes.dtype.kind == "U"):
+            kind = "text" if scan.classes.dtype.kind == "U" else "numbers"
             raise DataError(
                 f"{file}: the labels are {kind}, but not in the files before it. Use one kind of "
                 "labels."
             )
-        labels.update(dict.fromkeys(survey.labels))
-        for name, values in survey.categories.items():
+        for label in scan.classes.tolist():
+            index.number(label)
+        for name, values in scan.categories.items():
             categories.setdefault(name, set()).update(values)
-    index = LabelIndex()
-    numbers = [index.number(label) for label in labels]
     return FolderSurvey(
-        sum(survey.n_rows for _, survey in filled),
-        np.unique(index.labels(numbers)),
+        sum(scan.n_rows for _, scan in filled),
+        np.unique(index.found()),
         first.columns,
-        first.n_columns,
+        first.n_features,
         first.label_name,
         {name: tuple(sorted(values)) for name, values in categories.items()},
     )
@@ -228,9 +188,9 @@ def divide_files(
     parts: list[FilePart] = []
     most_rows = max(1, _PART_BYTES // (8 * max(1, survey.n_features)))
     for file, own in zip(files, surveys, strict=True):
-        if not own.n_rows:
+        if own.scan is None:
             continue
-        if own.n_rows <= most_rows or len(own.row_groups) < 2:
+        if own.scan.n_rows <= most_rows or len(own.row_groups) < 2:
             parts.append(FilePart(file))
             continue
         piece: list[int] = []
@@ -247,16 +207,16 @@ def read_part(
     part: FilePart, survey: FolderSurvey, target: Target, format: str | None, header: bool | None
 ) -> tuple[Any, NDArray[Any]]:
     """Return the samples of one part and their labels, typed as those of all files."""
-    options: dict[str, Any] = {
-        "target": target,
-        "features": survey.n_columns if survey.columns is None else survey.columns,
-        "categories": survey.categories or "refuse",
-        "classes": survey.classes,
-    }
-    data: Data
-    if part.row_groups is not None:
-        data = read_row_groups(part.file, part.row_groups, **options)
+    options = ReadOptions(
+        target,
+        header,
+        survey.n_columns if survey.columns is None else survey.columns,
+        survey.categories or "refuse",
+        survey.classes,
+    )
+    if part.row_groups is None:
+        data = read_table(open_table(part.file, format, options))
     else:
-        data = read_data(part.file, format=format, header=header, **options)
+        data = read_table(ParquetTable(part.file, options, part.row_groups))
     assert data.y is not None
     return data.X, data.y

@@ -3,7 +3,7 @@
 import pytest
 
 from polytomy.datasets import read_data
-from polytomy.datasets.headers import is_header
+from polytomy.datasets.columns import is_header
 from polytomy.errors import DataError
 
 

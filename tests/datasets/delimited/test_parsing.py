@@ -1,47 +1,39 @@
-"""Tables in text give the same data and the same errors with and without pyarrow."""
+"""Tables in text give the same data and the same errors by pyarrow as line by line."""
 
 import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from polytomy.datasets import arrow_text, read_data
-from polytomy.datasets.arrow_text import ArrowParser
+from polytomy.datasets import read_data
+from polytomy.datasets.delimited import DelimitedTable
 from polytomy.errors import DataError
-
-pytest.importorskip("pyarrow.csv")
 
 PLANTS = "height,width,kind\n1.5,2,oak\n0.5,3,corn\n7,-1e2,oak\n"
 
 
-def read(path, monkeypatch, *, with_arrow, parsed_bytes=1, **options):
-    """Return what is read from a file, or the message of its error, and whether pyarrow read it.
+def read(path, *, with_arrow, **options):
+    """Return what is read from a file, or the message of its error, and whether pyarrow read it."""
+    parse, accepted = DelimitedTable._parse, []
 
-    By default, pyarrow parses only a few lines at a time.
-    """
-    parsed = []
+    def spy(table, block):
+        parsed = parse(table, block) if with_arrow else None
+        accepted.append(parsed is not None)
+        return parsed
 
-    class Parser(ArrowParser):
-        def parse(self, *arguments):
-            answer = super().parse(*arguments) if with_arrow else None
-            parsed.append(answer is not None)
-            return answer
-
-    with monkeypatch.context() as patch:
-        patch.setattr("polytomy.datasets.delimited.ArrowParser", Parser)
-        patch.setattr(arrow_text, "_FEWEST_BYTES", 0)
-        patch.setattr(arrow_text, "_PARSED_BYTES", parsed_bytes)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(DelimitedTable, "_parse", spy)
         try:
             data = read_data(path, **options)
         except DataError as error:
-            return str(error), any(parsed)
-    return data, bool(parsed) and all(parsed)
+            return str(error), any(accepted)
+    return data, bool(accepted) and all(accepted)
 
 
-def assert_same(path, monkeypatch, **options):
-    """Assert that a file reads the same with and without pyarrow; return both answers."""
-    with_arrow, is_read = read(path, monkeypatch, with_arrow=True, **options)
-    without, _ = read(path, monkeypatch, with_arrow=False, **options)
+def assert_same(path, **options):
+    """Assert that a file reads the same by pyarrow and line by line; return both answers."""
+    with_arrow, is_read = read(path, with_arrow=True, **options)
+    without, _ = read(path, with_arrow=False, **options)
     if isinstance(without, str):
         assert with_arrow == without
         return without, is_read
@@ -95,8 +87,7 @@ def test_generated_tables(tmp_path_factory, rows, odd, header, end, is_ended):
     text = end.join(lines) + (end if is_ended else "")
     path = tmp_path_factory.mktemp("d") / "t.csv"
     path.write_bytes(text.encode("utf-8", "surrogatepass"))
-    with pytest.MonkeyPatch.context() as monkeypatch:
-        assert_same(path, monkeypatch, header=header is not None)
+    assert_same(path, header=header is not None)
 
 
 @settings(max_examples=150, deadline=None)
@@ -109,8 +100,7 @@ def test_generated_tables(tmp_path_factory, rows, odd, header, end, is_ended):
 def test_any_text(tmp_path_factory, text, target):
     path = tmp_path_factory.mktemp("d") / "t.csv"
     path.write_text(text, newline="")
-    with pytest.MonkeyPatch.context() as monkeypatch:
-        assert_same(path, monkeypatch, header=False, target=target)
+    assert_same(path, header=False, target=target)
 
 
 @pytest.mark.parametrize(
@@ -138,8 +128,8 @@ def test_any_text(tmp_path_factory, text, target):
         (PLANTS.rstrip(), {}),
     ],
 )
-def test_usual_tables_are_read_by_pyarrow(write_file, monkeypatch, content, options):
-    data, is_read = assert_same(write_file(content), monkeypatch, **options)
+def test_usual_tables_are_read_by_pyarrow(write_file, content, options):
+    data, is_read = assert_same(write_file(content), **options)
     assert not isinstance(data, str)
     assert is_read
 
@@ -162,53 +152,41 @@ def test_usual_tables_are_read_by_pyarrow(write_file, monkeypatch, content, opti
         ),
     ],
 )
-def test_errors_have_their_place(write_file, monkeypatch, content, options, words):
-    message, _ = assert_same(write_file(content), monkeypatch, **options)
+def test_errors_have_their_place(write_file, content, options, words):
+    message, _ = assert_same(write_file(content), **options)
     assert words in message
 
 
-def test_a_mark_at_the_start_of_a_later_line_is_not_left_out(write_file, monkeypatch):
-    message, _ = assert_same(write_file("a,b\n\ufeff1,2\n"), monkeypatch)
+def test_a_mark_at_the_start_of_a_later_line_is_not_left_out(write_file):
+    message, _ = assert_same(write_file("a,b\n\ufeff1,2\n"))
     assert 'line 2, column 1 ("a"): "\ufeff1" is not a number' in message
 
 
-def test_unused_columns_are_checked_for_their_text_only(write_file, monkeypatch):
+def test_unused_columns_are_checked_for_their_text_only(write_file):
     path = write_file("a,b,c\n1,x,oak\n2,,elm\n")
-    data, is_read = assert_same(path, monkeypatch, features=["a"])
+    data, is_read = assert_same(path, features=["a"])
     assert is_read
     assert data.X.tolist() == [[1.0], [2.0]]
     path = write_file(b"a,b,c\n1,\xff,oak\n")
-    assert "line 2: byte 0xff" in assert_same(path, monkeypatch, features=["a"])[0]
+    assert "line 2: byte 0xff" in assert_same(path, features=["a"])[0]
 
 
-@pytest.mark.parametrize("parsed_bytes", [2**12, 2**20])
-def test_large_files_are_read_in_blocks(write_file, monkeypatch, parsed_bytes):
+@pytest.mark.parametrize("n_chunk", [2**12, 2**16])
+def test_large_files_are_read_in_blocks(write_file, monkeypatch, n_chunk):
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(3000, 30)), rng.integers(0, 700, 3000)
     lines = [",".join([*map(repr, row), f"k{k}"]) for row, k in zip(X.tolist(), y, strict=True)]
     path = write_file("\n".join(lines))
-    monkeypatch.setattr("polytomy.datasets.text_lines._CHUNK", 2**16)
-    monkeypatch.setattr("polytomy.datasets.text_lines._LARGE", 2**15)
-    data, is_read = assert_same(path, monkeypatch, parsed_bytes=parsed_bytes)
+    monkeypatch.setattr("polytomy.datasets.sources._CHUNK", n_chunk)
+    data, is_read = assert_same(path)
     assert is_read
     np.testing.assert_array_equal(data.X, X)
     assert data.y.tolist() == [f"k{k}" for k in y]
 
 
-def test_lines_longer_than_what_pyarrow_parses_at_a_time(write_file, monkeypatch):
+def test_lines_longer_than_what_is_read_at_a_time(write_file, monkeypatch):
+    monkeypatch.setattr("polytomy.datasets.sources._CHUNK", 64)
     content = "\n".join(",".join(map(str, range(k, k + 500))) for k in range(3))
-    data, is_read = assert_same(write_file(content), monkeypatch, header=False)
+    data, is_read = assert_same(write_file(content), header=False)
     assert is_read
     assert data.X[:, 7].tolist() == [7.0, 8.0, 9.0]
-
-
-def test_small_files_do_not_import_pyarrow(write_file, monkeypatch):
-    monkeypatch.delitem(arrow_text.sys.modules, "pyarrow.csv")
-    monkeypatch.setattr(arrow_text, "_import_arrow", lambda: pytest.fail("imported"))
-    assert read_data(write_file(PLANTS)).n_samples == 3
-
-
-def test_without_pyarrow_another_parser_reads(write_file, monkeypatch):
-    monkeypatch.setattr(arrow_text, "_import_arrow", lambda: None)
-    assert ArrowParser(",", 2, features=[0], texts=[1]).parse(b"1,2", 1) is None
-    assert read_data(write_file(PLANTS)).n_samples == 3

@@ -6,8 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polytomy.datasets import Data, open_blocks, read_data, write_data
-from polytomy.datasets.label_index import (
-    InvalidLabelError,
+from polytomy.datasets.fields import (
     LabelIndex,
     number_labels,
     show_label,
@@ -61,7 +60,7 @@ def test_a_label_is_found_among_many_classes_without_a_look_at_each():
 
 
 def test_a_label_that_matches_two_classes_by_value_is_unknown():
-    with pytest.raises(InvalidLabelError, match=r"is not one of the classes 1, 1\.0"):
+    with pytest.raises(ValueError, match=r"is not one of the classes 1, 1\.0"):
         LabelIndex(["1", "1.0"]).number("1.00")
 
 
@@ -81,7 +80,7 @@ def test_a_missing_label_is_an_error_with_its_row():
     ],
 )
 def test_text_that_cannot_be_a_label_is_refused(label, words):
-    with pytest.raises(InvalidLabelError, match=words):
+    with pytest.raises(ValueError, match=words):
         LabelIndex().number(label)
 
 

@@ -1,4 +1,4 @@
-"""Labels of data files: numbered while they are read, then converted to a common type."""
+"""Fields of data files: numbers, labels and categories, and errors that say where one is wrong."""
 
 from __future__ import annotations
 
@@ -11,20 +11,144 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from polytomy.datasets.located_errors import error_at
+from polytomy.errors import Argument, DataError
 
-__all__ = ["InvalidLabelError", "LabelIndex", "number_labels", "show_label", "typed_labels"]
+__all__ = [
+    "CategoryIndex",
+    "LabelIndex",
+    "error_at",
+    "is_text",
+    "number_labels",
+    "parse_number",
+    "typed_labels",
+    "why_not_a_number",
+]
 
 _INTEGER = re.compile(r"-?(?:0|[1-9][0-9]{0,17})")
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+_MISSING = {"", "?", "na", "n/a", "nan", "null", "none"}
 _MOST_NAMED = 10
+_LONGEST_SHOWN = 40
 #: Limit on the length of a label: an array of labels takes room for the longest one in each row.
 LONGEST_LABEL = 1000
-_LONGEST_SHOWN = 40
 
 
-class InvalidLabelError(ValueError):
-    """A label that is not one of the given classes, or text that cannot be a label."""
+def error_at(
+    source: str,
+    *message: str | Argument,
+    line: int | None = None,
+    row: int | None = None,
+    column: int | None = None,
+    names: Sequence[str] | None = None,
+) -> DataError:
+    """Return an error whose message starts with a position in a file.
+
+    Parameters
+    ----------
+    source : name of the file
+    *message : what is wrong and how to fix it; see `polytomy.errors.Message`
+    line : line of a text file, counted from one
+    row : row of any other file, counted from one
+    column : position of the column, counted from zero
+    names : names of all columns
+
+    Examples
+    --------
+    >>> print(error_at("a.csv", "no value", line=17, column=1, names=["height", "width"]))
+    a.csv, line 17, column 2 ("width"): no value
+    """
+    place = source
+    if line is not None:
+        place += f", line {line}"
+    if row is not None:
+        place += f", row {row}"
+    if column is not None:
+        place += f", column {column + 1}"
+        if names is not None and column < len(names):
+            place += f' ("{names[column]}")'
+    return DataError(f"{place}: ", *message)
+
+
+# -- numbers --------------------------------------------------------------------------------------
+
+
+def parse_number(field: str) -> float:
+    """Return the number that a field holds; ValueError with the reason if it is not finite."""
+    if reason := why_not_a_number(field):
+        raise ValueError(reason)
+    return float(field)
+
+
+def why_not_a_number(field: str) -> str | None:
+    """Return why a field is not a finite number; None if it is one.
+
+    Examples
+    --------
+    >>> why_not_a_number("1.5e3"), why_not_a_number("NA"), why_not_a_number("red")
+    (None, 'the value is missing (NA)', '"red" is not a number')
+    """
+    field = field.strip()
+    if field.lower() in _MISSING:
+        return f"the value is missing ({field})" if field else "the value is missing"
+    shown = field if len(field) <= _LONGEST_SHOWN else field[:_LONGEST_SHOWN] + "…"
+    if _is_infinite(field):
+        return f"{shown} is not a finite number"
+    if is_text(field):
+        return f'"{shown}" is not a number'
+    if abs(float(field)) == float("inf"):
+        return f"{shown} is too large for a 64-bit number"
+    return None
+
+
+def is_text(field: str) -> bool:
+    """Return whether a field is neither a number nor missing.
+
+    Examples
+    --------
+    >>> is_text("red"), is_text("-1e5"), is_text("NA")
+    (True, False, False)
+    """
+    field = field.strip()
+    is_number = _NUMBER.fullmatch(field) or _is_infinite(field)
+    return not is_number and field.lower() not in _MISSING
+
+
+def _is_infinite(field: str) -> bool:
+    return field.lower().lstrip("+-") in ("inf", "infinity")
+
+
+# -- categories -----------------------------------------------------------------------------------
+
+
+class CategoryIndex:
+    """The values of a text column, numbered in order of appearance or as given.
+
+    Parameters
+    ----------
+    values : all allowed values, in order; None to collect them
+    """
+
+    def __init__(self, values: Sequence[str] | None = None) -> None:
+        self._is_open = values is None
+        self._numbers = {value: i for i, value in enumerate(values or ())}
+
+    @property
+    def values(self) -> tuple[str, ...]:
+        """All values collected or given."""
+        return tuple(self._numbers)
+
+    def number(self, text: str) -> int:
+        """Return the number of a value; ValueError if it is missing or not allowed."""
+        text = text.strip()
+        if not text:
+            raise ValueError("the value is missing")
+        if not self._is_open and text not in self._numbers:
+            shown = ", ".join(self.values[:10]) + " …" * (len(self._numbers) > 10)
+            raise ValueError(f'"{text}" is not one of the known values {shown}')
+        return self._numbers.setdefault(text, len(self._numbers))
+
+
+# -- labels ---------------------------------------------------------------------------------------
 
 
 def typed_labels(texts: Sequence[str]) -> NDArray[Any]:
@@ -66,7 +190,7 @@ class LabelIndex:
         self._numbers: dict[Any, int] = {}
 
     def number(self, label: Any) -> int:
-        """Return the number of a label; InvalidLabelError if it is not one of the classes."""
+        """Return the number of a label; ValueError if it is not one of the classes."""
         number = self._numbers.get(label)
         if number is None:
             if isinstance(label, str):
@@ -75,16 +199,10 @@ class LabelIndex:
             self._numbers[label] = number
         return number
 
-    def numbers(self, labels: NDArray[Any]) -> NDArray[np.intp]:
-        """Return the numbers of an array of labels."""
-        different, places = np.unique(labels, return_inverse=True)
-        found = [self.number(label) for label in different.tolist()]
-        return np.array(found, dtype=np.intp)[places.ravel()]
-
-    def found(self) -> NDArray[Any]:
-        """Return all labels so far, in order of appearance, typed as if no more followed."""
+    def found(self, *, are_all: bool = True) -> NDArray[Any]:
+        """Return all labels so far, in order of appearance."""
         n_labels = len(self._numbers) if self._classes is None else len(self._classes)
-        return self.labels(np.arange(n_labels))
+        return self.labels(np.arange(n_labels), are_all=are_all)
 
     def labels(self, numbers: ArrayLike, *, are_all: bool = True) -> NDArray[Any]:
         """Return the labels with these numbers; text stays text unless all labels are known."""
@@ -105,7 +223,7 @@ class LabelIndex:
         if len(same) == 1:
             return same[0]
         shown = ", ".join(islice(written, _MOST_NAMED)) + " …" * (len(written) > _MOST_NAMED)
-        raise InvalidLabelError(f"is not one of the classes {shown}")
+        raise ValueError(f"label {show_label(label)} is not one of the classes {shown}")
 
     @cached_property
     def _given(self) -> tuple[dict[str, int], dict[float, list[int]]]:
@@ -121,16 +239,17 @@ class LabelIndex:
 
 
 def _check_text(label: str) -> None:
+    what = f"label {show_label(label)}"
     if not label.strip():
-        raise InvalidLabelError("is blank")
+        raise ValueError(f"{what} is blank")
     if len(label) > LONGEST_LABEL:
-        raise InvalidLabelError(f"is longer than the limit of {LONGEST_LABEL} characters")
+        raise ValueError(f"{what} is longer than the limit of {LONGEST_LABEL} characters")
     if "\0" in label:  # arrays of text end there
-        raise InvalidLabelError("has a NUL character")
+        raise ValueError(f"{what} has a NUL character")
     try:
         label.encode()
     except UnicodeEncodeError:
-        raise InvalidLabelError("is not valid Unicode text") from None
+        raise ValueError(f"{what} is not valid Unicode text") from None
 
 
 def show_label(label: Any) -> str:
@@ -169,13 +288,13 @@ def number_labels(
         first = int(np.argmin(np.isfinite(labels)))
         what = f"the label is missing ({labels[first]})"
         raise error_at(source, what, row=int(row_numbers[first]))
-    try:
-        return index.numbers(labels)
-    except InvalidLabelError:
-        pass
-    for label, row in zip(labels.tolist(), row_numbers.tolist(), strict=True):
+    different, first_places, places = np.unique(labels, return_index=True, return_inverse=True)
+    numbers = np.empty(len(different), dtype=np.intp)
+    values = different.tolist()
+    for k in np.argsort(first_places):
         try:
-            index.number(label)
-        except InvalidLabelError as error:
-            raise error_at(source, f"label {show_label(label)} {error}", row=row) from None
-    raise AssertionError("labels that are known one by one are also known together")
+            numbers[k] = index.number(values[k])
+        except ValueError as error:
+            row = int(row_numbers[first_places[k]])
+            raise error_at(source, str(error), row=row) from None
+    return numbers[places.ravel()]

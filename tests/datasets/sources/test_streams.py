@@ -79,7 +79,7 @@ def test_a_named_pipe_is_opened_once(tmp_path):
 
 
 def test_a_pipe_takes_memory_for_its_blocks_only(monkeypatch):
-    monkeypatch.setattr("polytomy.datasets.text_lines._CHUNK", 2**16)
+    monkeypatch.setattr("polytomy.datasets.sources._CHUNK", 2**16)
     content = b"0.123456789,0.987654321,a\n" * 200_000
     stream = Stream(io.BytesIO(content), "<pipe>")
     tracemalloc.start()

@@ -9,8 +9,8 @@ import pytest
 from scipy.sparse import csr_array
 
 from polytomy.datasets import Data, read_data, write_data
-from polytomy.datasets.table_blocks import RawBlock
-from polytomy.datasets.whole_table import check_size, join_blocks
+from polytomy.datasets.reading import check_size, join_blocks
+from polytomy.datasets.tables import RawBlock
 from polytomy.errors import DataError
 
 X = np.arange(12.0).reshape(6, 2)
@@ -50,7 +50,7 @@ def test_a_wrong_number_of_rows_is_an_error(n_rows, ends, words):
 @pytest.fixture
 def small_machine(monkeypatch):
     """A machine with a megabyte of memory."""
-    monkeypatch.setattr("polytomy.datasets.whole_table.machine_memory", lambda: 2**20)
+    monkeypatch.setattr("polytomy.datasets.reading.machine_memory", lambda: 2**20)
 
 
 def test_samples_may_take_half_of_the_memory(small_machine):
@@ -74,7 +74,7 @@ def test_a_small_file_with_a_large_table_is_refused(small_machine, tmp_path, nam
 
 
 def test_reading_stops_when_the_memory_is_full(small_machine, tmp_path, monkeypatch):
-    monkeypatch.setattr("polytomy.datasets.file_reader._BLOCK_BYTES", 2**14)
+    monkeypatch.setattr("polytomy.datasets.reading._BLOCK_BYTES", 2**14)
     line = b",".join([b"0"] * 50) + b",a\n"
     (tmp_path / "d.csv.gz").write_bytes(gzip.compress(line * 100_000))  # 40 MB as numbers
     tracemalloc.start()
@@ -94,7 +94,7 @@ def test_one_hot_columns_count_too(small_machine, tmp_path):
 
 @pytest.mark.parametrize("order", ["C", "F"])
 def test_reading_takes_the_memory_of_its_result(tmp_path, monkeypatch, order):
-    monkeypatch.setattr("polytomy.datasets.file_reader._BLOCK_BYTES", 2**18)
+    monkeypatch.setattr("polytomy.datasets.reading._BLOCK_BYTES", 2**18)
     X = np.random.default_rng(0).random((4000, 500)) < 0.5
     np.savez(tmp_path / "d.npz", X=np.asarray(X, order=order), y=np.arange(4000) % 3)
     tracemalloc.start()

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from polytomy.datasets import open_blocks, read_data
-from polytomy.datasets.folder_files import list_files
+from polytomy.datasets.sources import list_files
 from polytomy.errors import DataError
 
 arrow = pytest.importorskip("pyarrow")

@@ -229,7 +229,7 @@ class Machine(NamedTuple):
 
 
 class FoldMachines(NamedTuple):
-    """The machines of one problem, each trained without one of the shared folds.
+    """The machines of one problem, each trained without one of the folds.
 
     Attributes
     ----------
@@ -252,32 +252,30 @@ class FoldMachines(NamedTuple):
 
 
 class MachineData(NamedTuple):
-    """A trained machine, its calibration data, and the machines of shared folds.
+    """A trained machine, its calibration data, and the machines of the folds.
 
     Attributes
     ----------
     machine : Machine
     to_calibrate : HeldOut, the data that a calibrator learns from, or None for no calibrator
-    reason : why there is no calibrator, as a clause; empty if none was requested
     n_stopped : number of machines that stopped before reaching the tolerance
     seconds : training time
-    held_out : array of shape (n_scored,), the score of each row in ``SharedFolds.scored`` by the
-        machine of its fold, NaN for rows outside the problem; None without shared folds
-    fold_machines : FoldMachines, or None without shared folds
+    scores : array of shape (n_scored,), the score of each row in ``Folds.scored`` by the machine of
+        its fold, NaN for rows outside the problem; None without folds
+    fold_machines : FoldMachines, or None if they are not needed
     """
 
     machine: Machine
     to_calibrate: HeldOut | None
-    reason: str
     n_stopped: int
     seconds: float
-    held_out: _Floats | None = None
+    scores: _Floats | None = None
     fold_machines: FoldMachines | None = None
 
     @property
     def lacks_scores(self) -> bool:
         """Whether rows outside the problem still have to be scored."""
-        return self.held_out is not None and bool(np.isnan(self.held_out).any())
+        return self.scores is not None and bool(np.isnan(self.scores).any())
 
 
 # -- The union of the support vectors of many machines: each vector once --
